@@ -1,0 +1,103 @@
+package sotto
+
+// A Dialect is data: which markers a model writes, on which channel they put
+// what they enclose, where they count, and how a reply begins. Its zero fields
+// mean the defaults given here. [Compile] makes it a [Grammar] that reads.
+type Dialect struct {
+	Name    string   `json:"name"`
+	Title   string   `json:"title,omitempty"`   // one line for people: what writes this
+	Sources []string `json:"sources,omitempty"` // where the row was read
+	// Models are patterns of model names in lower case, * for any run of bytes,
+	// matched against the name without its registry path.
+	Models  []string `json:"models,omitempty"`
+	Markers []Marker `json:"markers,omitempty"`
+	Header  *Header  `json:"header,omitempty"`
+	// PreOpens says whether the family's prompt template may open the reasoning
+	// block itself: "no", "yes" or "prompt" (it depends on the request).
+	PreOpens string `json:"pre_opens,omitempty"`
+	// Prompt is the instruction text that teaches the protocol to a model.
+	Prompt string `json:"prompt,omitempty"`
+
+	Placement string `json:"placement,omitempty"`  // "anywhere" (default) or "leading"
+	Start     Start  `json:"start,omitempty"`      // default Outside
+	Output    string `json:"output,omitempty"`     // "leading" (default) or "anywhere"
+	Bodies    string `json:"bodies,omitempty"`     // "join" (default), "first" or "last"
+	Close     string `json:"close,omitempty"`      // "own" (default) or "family"
+	OnDoubt   string `json:"on_doubt,omitempty"`   // "withhold" (default) or "deliver"
+	AfterTool string `json:"after_tool,omitempty"` // "text" (default) or "reasoning"
+
+	// Code, Nest, Duplicates and Stray switch rules G4, G6, the duplicates of G6
+	// and G9. If nil, they are on where a marker of the dialect is a tag and off
+	// where all are literal.
+	Code       *bool `json:"code,omitempty"`
+	Nest       *bool `json:"nest,omitempty"`
+	Duplicates *bool `json:"duplicates,omitempty"`
+	Stray      *bool `json:"stray,omitempty"`
+
+	MaxMarker  int `json:"max_marker,omitempty"`  // bytes; if zero, 128
+	MaxHold    int `json:"max_hold,omitempty"`    // bytes; if zero, 256 KiB; if negative, no bound
+	AutoWindow int `json:"auto_window,omitempty"` // bytes; if zero, none
+}
+
+// A Role says what a marker's block is.
+type Role string
+
+const (
+	RoleReasoning Role = "reasoning"
+	RoleNarration Role = "narration"
+	RoleOutput    Role = "output"
+	RoleWrapper   Role = "wrapper" // its markers are markup, its body is text
+	RoleTool      Role = "tool"
+)
+
+// A Marker is one name of a block. It is either a tag, whose form rule G1
+// gives, or a pair of literal strings.
+type Marker struct {
+	Role Role `json:"role"`
+	// Tag is the NAME of a tag marker: "think" for <think>…</think>.
+	Tag string `json:"tag,omitempty"`
+	// Name names a literal marker, for Inside; if empty, its first Open.
+	Name string `json:"name,omitempty"`
+	// Family joins names whose closes may stand for one another; if empty, the name.
+	Family string `json:"family,omitempty"`
+	// Open and Close are the alternatives of a literal marker. Each newline at
+	// either end is optional and belongs to the marker where it stands.
+	Open  []string `json:"open,omitempty"`
+	Close []string `json:"close,omitempty"`
+	// Special says that the opener of a tool block is a special token, which
+	// ends reasoning whatever follows it.
+	Special bool `json:"special,omitempty"`
+	// Phrase says that the literals are words: each counts once, leading, and
+	// the white space after one belongs to it.
+	Phrase bool `json:"phrase,omitempty"`
+	// Rescue says that an output block inside this reasoning block may turn out
+	// to be the answer (G7a).
+	Rescue bool `json:"rescue,omitempty"`
+}
+
+// A Header is a channel grammar: a header runs from its first token to its body
+// token, and says on which channel the body is.
+type Header struct {
+	Begin []string `json:"begin"` // tokens that begin a header, and end an open body
+	// Body are the tokens that end the header and begin the body.
+	Body []string `json:"body"`
+	// End are the tokens that end a body.
+	End []string `json:"end,omitempty"`
+	// Close are tokens of Begin whose header only ends a body.
+	Close []string `json:"close,omitempty"`
+	// Name are the tokens of the header that the channel's name follows, up to
+	// white space or the next token.
+	Name []string `json:"name,omitempty"`
+	// Tokens are further tokens that may stand in a header ("<|constrain|>").
+	Tokens []string `json:"tokens,omitempty"`
+	// Channels says on which channel the body of a name is; "" is a header
+	// without a name. A name that is missing is reasoning, flagged.
+	Channels map[string]Channel `json:"channels"`
+	// Recipients says the same for "to=NAME" in the header, and goes before
+	// Channels; "*" is any recipient. If nil, any recipient is Tool.
+	Recipients map[string]Channel `json:"recipients,omitempty"`
+	// Between is the channel of text after a body: "aside" (default) or "text".
+	Between string `json:"between,omitempty"`
+	// MaxHeader bounds a header in bytes; if zero, 1 KiB.
+	MaxHeader int `json:"max_header,omitempty"`
+}

@@ -1,0 +1,3 @@
+module github.com/sotto-llm/sotto
+
+go 1.26
