@@ -48,6 +48,7 @@ const (
 	RoleOutput    Role = "output"
 	RoleWrapper   Role = "wrapper" // its markers are markup, its body is text
 	RoleTool      Role = "tool"
+	RoleAside     Role = "aside" // its body is set aside: a part of the message that is no answer
 )
 
 // A Marker is one name of a block. It is either a tag, whose form rule G1
@@ -81,6 +82,11 @@ type Header struct {
 	Begin []string `json:"begin"` // tokens that begin a header, and end an open body
 	// Body are the tokens that end the header and begin the body.
 	Body []string `json:"body"`
+	// Lead are strings that begin a header at the very first byte of a reply, and
+	// nowhere else, because the prompt ended inside one: "<|start|>assistant" in
+	// the prompt leaves " to=self<|message|>" to the reply. One that is a Body
+	// token too is a whole header.
+	Lead []string `json:"lead,omitempty"`
 	// End are the tokens that end a body.
 	End []string `json:"end,omitempty"`
 	// Close are tokens of Begin whose header only ends a body.

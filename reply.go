@@ -62,4 +62,6 @@ type Reply struct {
 	Dialect     string
 	Start       Start // as it was read: Auto stays Auto
 	End         End
+
+	bodies string
 }

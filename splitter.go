@@ -1,5 +1,19 @@
 package sotto
 
+import (
+	"math"
+	"unsafe"
+)
+
+// Options are the parameters of a reading that stand beside the dialect.
+type Options struct {
+	Start   Start // if empty, the dialect's
+	MaxHold int   // bytes; if zero, the dialect's; if negative, no bound
+	// Inline are channels that Visible gives in the text, for a consumer with
+	// no other place for them: Narration, Tool.
+	Inline []Channel
+}
+
 // A Piece is settled bytes: a segment, or a part of one, that will not be taken
 // back. Pieces come in the order of the reply; those of one segment share its number.
 type Piece struct {
@@ -12,54 +26,625 @@ type Piece struct {
 	Bytes []byte
 }
 
-// A Grammar is a compiled [Dialect]. It is safe for concurrent use.
-type Grammar struct{ d Dialect }
+// A Splitter reads a reply as it streams in. It is not safe for concurrent use.
+//
+// The bytes of the reply lie before it as
+//
+//	settled | pending | read | forms under way
+//	        base      pos    n
+//
+// settled bytes are given out and forgotten; pending ones are read, but a doubt
+// that opened before them may still read them another way; from pos on the
+// reader waits: for the rest of a marker, or for what decides a doubt.
+type Splitter struct {
+	g       *Grammar
+	start   place
+	maxHold int // 0 without bound
+	inline  uint8
 
-// Compile checks a dialect and makes it readable. The error names the field.
-func Compile(d Dialect) (*Grammar, error) { return &Grammar{d: d}, nil }
+	lex  lexer
+	toks []token // forms at pos or later, and pending ones, by start
+	tok0 int     // number of tokens dropped before toks[0]
+	ti   int     // number of the first token that the reader has not passed
 
-// Dialect returns the dialect with its defaults filled in.
-func (g *Grammar) Dialect() Dialect { return g.d }
+	full  []byte // the bytes at hand; data is what of them was read
+	data  []byte
+	base  int // offset of data[0]
+	prior byte
+	buf   []byte // backs full where bytes are held between calls
+	n     int    // bytes read
+	pos   int
+	ended bool
+	end   End
+	limit int // reading stops here: n, or less while a pad is read again
 
-// Options are the parameters of a reading that stand beside the dialect.
-type Options struct {
-	Start   Start // if empty, the dialect's
-	MaxHold int   // bytes; if zero, the dialect's; if negative, no bound
+	doubt    int // first undecided byte of the doubt that the reader waits for, -1 without
+	expired  int // the doubt at this byte has expired, -1 without
+	pend     []span
+	autoHold bool // the start is undecided: pending from 0
+	outHold  int  // where the hope for an output began, -1 without
+
+	mode   mode
+	blocks int // blocks opened
+	marks  int // markers seen
+	outer  stream
+	body   bodyState
+	r      reasoning
+	narr   narration
+	tool   toolState
+	hdr    headerState
+	pads   pads
+	ahead  lineAhead
+	fences fenceAhead
+	white  whiteAhead
+	tools  toolsAhead
+
+	visible   bool   // a visible byte that is no white space has been read
+	aside     bool   // outer text is aside
+	noHope    bool   // a hoped-for output was given up: outer text is text
+	anyBody   bool   // an output body that is not blank has been read
+	blockSeen uint32 // groups of which a block has stood
+	openLit   bool   // an <output> kept as text is unclosed
+	phrases   uint64 // phrases that were used
+	lastClose [maxGroups]int
+	passed    passedForm
+	absorb    absorb
+
+	pieces   []Piece
+	segment  int
+	lastSpan span
+	diags    []Diagnostic
+	view     view
+	splice   splice
 }
 
-// Parse reads a reply that is whole at hand, with no bound on a hold.
-// An unknown Inside name is an error.
-func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) { panic("todo") }
+type mode uint8
+
+const (
+	inText      mode = iota
+	inReasoning      // a reasoning block
+	inNarration      // a narration block, and no reasoning block in it
+	inTool           // a tool block
+	inOpaque         // a header's body that only another header token ends
+	inRest           // text to the end: the placement was leading
+)
+
+// A span is read bytes before they are settled.
+type span struct {
+	start, end int
+	ch         Channel
+	output     bool
+	block      int
+	mark       int // the marker's number, 0 for what is none
+}
+
+func (a span) same(b span) bool {
+	return a.ch == b.ch && a.output == b.output && a.block == b.block && a.mark == b.mark
+}
+
+// absorb is what white space after a marker still belongs to it.
+type absorb struct {
+	newlines int
+	white    bool
+	into     span
+}
+
+// passedForm is a form under way that is text whatever it becomes.
+type passedForm struct {
+	start int // -1 without
+	note  strayNote
+}
 
 // NewSplitter returns a splitter for one reply.
-func (g *Grammar) NewSplitter(o Options) (*Splitter, error) { panic("todo") }
+func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
+	p, err := g.place(o.Start)
+	if err != nil {
+		return nil, err
+	}
+	s := &Splitter{g: g, start: p, maxHold: o.MaxHold}
+	if s.maxHold == 0 {
+		s.maxHold = g.d.MaxHold
+	}
+	if s.maxHold < 0 {
+		s.maxHold = 0
+	}
+	for _, c := range o.Inline {
+		s.inline |= 1 << c
+	}
+	s.Reset()
+	return s, nil
+}
 
-// A Splitter reads a reply as it streams in.
-type Splitter struct{}
-
-// Feed reads a delta and returns what it settled, valid until the next call.
-func (s *Splitter) Feed(delta []byte) []Piece { panic("todo") }
+// Reset makes the splitter ready for the next reply, read with the same options.
+func (s *Splitter) Reset() {
+	keep := *s
+	*s = Splitter{
+		g: keep.g, start: keep.start, maxHold: keep.maxHold, inline: keep.inline,
+		lex: keep.lex, toks: keep.toks[:0], buf: keep.buf[:0], pend: keep.pend[:0],
+		pieces: keep.pieces[:0], diags: nil, view: keep.view,
+		doubt: -1, expired: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
+		passed: passedForm{start: -1}, outer: keep.outer, body: keep.body,
+		ahead: keep.ahead, fences: keep.fences,
+	}
+	s.lex.reset(&s.g.lex)
+	s.outer.reset()
+	s.body.stream.reset()
+	s.body.block = 0
+	s.ahead.drop()
+	s.fences.drop()
+	s.view.reset(s.g.d.Bodies, s.inline)
+	s.splice.x.reset(&s.g.lex)
+	s.pads.hold = -1
+	for i := range s.lastClose {
+		s.lastClose[i] = -1
+	}
+	s.autoHold = s.start.auto
+	switch {
+	case s.start.name >= 0:
+		s.openReasoning(s.start.name, 0, true)
+	case s.start.inBody:
+		s.openBody(s.start.header, "", 0)
+	}
+}
 
 // FeedString is Feed of a string.
-func (s *Splitter) FeedString(delta string) []Piece { panic("todo") }
+func (s *Splitter) FeedString(delta string) []Piece {
+	return s.Feed(unsafe.Slice(unsafe.StringData(delta), len(delta)))
+}
+
+// Feed reads a delta and returns what it settled, valid until the next call.
+// The pieces may share the delta's memory; the delta itself is not kept.
+func (s *Splitter) Feed(delta []byte) []Piece {
+	s.pieces = s.pieces[:0]
+	s.view.begin()
+	if len(delta) == 0 || s.ended {
+		return nil
+	}
+	if s.quick(delta) {
+		return s.pieces
+	}
+	s.load(delta)
+	for s.n < s.base+len(s.full) {
+		s.take(s.room(s.base + len(s.full) - s.n))
+	}
+	s.keep()
+	return s.pieces
+}
+
+// Close ends the reply and returns the rest of its pieces.
+func (s *Splitter) Close(end End) []Piece {
+	s.pieces = s.pieces[:0]
+	s.view.begin()
+	if s.ended {
+		return nil
+	}
+	s.load(nil)
+	s.ended, s.end = true, end
+	s.lex.end()
+	s.read()
+	s.finish()
+	return s.pieces
+}
 
 // Visible returns the bytes of the visible text that became certain in the last
 // call of Feed or Close; joined they are Reply.Visible. Valid until the next call.
-func (s *Splitter) Visible() []byte { panic("todo") }
-
-// Close ends the reply and returns the rest of its pieces.
-func (s *Splitter) Close(end End) []Piece { panic("todo") }
+func (s *Splitter) Visible() []byte { return s.view.out() }
 
 // Diagnostics returns what was found so far, in the order of the offsets.
-func (s *Splitter) Diagnostics() []Diagnostic { panic("todo") }
-
-// Reset makes the splitter ready for the next reply, read with the same options.
-func (s *Splitter) Reset() { panic("todo") }
+func (s *Splitter) Diagnostics() []Diagnostic {
+	sortDiagnostics(s.diags)
+	return s.diags
+}
 
 // Held returns the number of bytes read but not yet settled.
-func (s *Splitter) Held() int { panic("todo") }
+func (s *Splitter) Held() int { return s.n - s.settled() }
 
-// Visible, Reasoning, Narration: the views of G13.
-func (r *Reply) Visible() string     { panic("todo") }
-func (r *Reply) Reasoning() []string { panic("todo") }
-func (r *Reply) Narration() []string { panic("todo") }
+// quick reads a delta that only goes on with what is under way, which nearly
+// every delta does: no byte of it could begin anything.
+func (s *Splitter) quick(delta []byte) bool {
+	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
+		return false
+	}
+	var sp span
+	switch {
+	case s.mode == inReasoning && !s.r.dupOpen:
+		sp = span{ch: Reasoning, block: s.r.block}
+	case s.mode == inText && s.textIsQuick():
+		sp = s.textSpan()
+	default:
+		return false
+	}
+	t := &s.g.lex
+	if len(delta) < 24 {
+		stop := t.quickStop[s.mode&1]
+		for _, c := range delta {
+			if stop[c] {
+				return false
+			}
+		}
+	} else if t.nextFirst(delta) < len(delta) || s.mode == inText && s.g.code && hasCode(delta) {
+		return false
+	}
+	if s.mode == inReasoning {
+		s.r.blank = lineBlank(delta, s.r.blank)
+	} else {
+		ts := s.stream()
+		ts.blank = lineBlank(delta, ts.blank)
+	}
+	s.lex.count += len(delta)
+	s.lex.last = delta[len(delta)-1]
+	s.data, s.base, s.prior = delta, s.n, s.lex.last
+	sp.start, sp.end = s.n, s.n+len(delta)
+	s.n, s.pos = sp.end, sp.end
+	s.release(sp)
+	s.base, s.data = s.n, nil
+	return true
+}
+
+// load puts a delta behind the bytes that are held.
+func (s *Splitter) load(delta []byte) {
+	if len(s.buf) == 0 {
+		s.full, s.base = delta, s.n
+		s.data = s.full[:0]
+		return
+	}
+	if off := s.settled() - s.base; off > len(s.buf)/2 {
+		s.prior = s.buf[off-1]
+		s.buf = s.buf[:copy(s.buf, s.buf[off:])]
+		s.base += off
+	}
+	s.buf = append(s.buf, delta...)
+	s.full = s.buf
+	s.data = s.full[:s.n-s.base]
+}
+
+// keep holds what is not settled until the next call.
+func (s *Splitter) keep() {
+	off := s.settled() - s.base
+	if off == len(s.full) {
+		if off > 0 {
+			s.prior = s.full[off-1]
+		}
+		s.buf = s.buf[:0]
+		s.base = s.n
+	} else if len(s.buf) == 0 {
+		if off > 0 {
+			s.prior = s.full[off-1]
+		}
+		s.buf = append(s.buf, s.full[off:]...)
+		s.base += off
+	}
+	s.full, s.data = nil, nil
+	s.dropTokens()
+}
+
+// settled returns the offset up to which the reply is given out.
+func (s *Splitter) settled() int { return min(s.pos, s.barrier()) }
+
+// room returns how many of the next k bytes may be read in one go, so that no
+// doubt is decided by bytes that it should not have lived to see.
+func (s *Splitter) room(k int) int {
+	if w := s.g.d.AutoWindow; s.autoHold && w > 0 {
+		k = min(k, max(w-s.n, 1))
+	}
+	if s.maxHold > 0 {
+		k = min(k, s.maxHold)
+		if p := s.firstDoubt(); p >= 0 {
+			k = min(k, max(p+s.maxHold+1-s.n, 1))
+		}
+	}
+	return k
+}
+
+// take reads the next k bytes.
+func (s *Splitter) take(k int) {
+	chunk := s.full[s.n-s.base:][:k]
+	s.data = s.full[:s.n-s.base+k]
+	s.settlePassedNote(chunk[0])
+	s.lex.run(chunk, s.n, s.found)
+	s.n += k
+	s.read()
+	if w := s.g.d.AutoWindow; s.autoHold && w > 0 && s.n >= w {
+		s.settleOutside()
+		s.read()
+	}
+	for s.maxHold > 0 {
+		p := s.firstDoubt()
+		if p < 0 || s.n < p+s.maxHold+1 {
+			break
+		}
+		s.expire(p)
+		s.read()
+	}
+}
+
+// read reads as far as the bytes at hand decide.
+func (s *Splitter) read() {
+	s.limit = s.n
+	s.doubt = -1
+	for s.step() {
+	}
+}
+
+// step reads one thing and reports whether there may be more to read.
+func (s *Splitter) step() bool {
+	if s.absorb.into.mark != 0 && s.pos < s.limit {
+		s.absorbWhite()
+		return true
+	}
+	if s.pos == 0 && s.markInDoubt() {
+		return false
+	}
+	switch s.mode {
+	case inReasoning:
+		return s.stepReasoning()
+	case inNarration:
+		return s.stepNarration()
+	case inTool:
+		return s.stepTool()
+	case inOpaque:
+		return s.stepOpaque()
+	case inRest:
+		more := s.pos < s.limit
+		s.put(s.limit, s.textSpan())
+		return more
+	}
+	return s.stepText()
+}
+
+// byteOrderMark counts as white space at the reply's start.
+const byteOrderMark = "\xEF\xBB\xBF"
+
+// markInDoubt reports whether the reply so far is part of a byte order mark.
+func (s *Splitter) markInDoubt() bool {
+	return s.n < len(byteOrderMark) && !s.ended && s.n > 0 && string(s.data[:s.n]) == byteOrderMark[:s.n]
+}
+
+// skipMark drops a byte order mark from b, whose first byte is byte from.
+func skipMark(b []byte, from int) []byte {
+	if from == 0 && len(b) >= len(byteOrderMark) && string(b[:len(byteOrderMark)]) == byteOrderMark {
+		return b[len(byteOrderMark):]
+	}
+	return b
+}
+
+// finish settles everything that waited for the end.
+func (s *Splitter) finish() {
+	for s.pads.hold >= 0 {
+		s.finishPads()
+	}
+	if s.autoHold {
+		s.settleOutside()
+	}
+	s.outHold = -1
+	s.flush()
+	s.closeAtEnd()
+	s.view.end()
+	if s.view.blankSoFar() {
+		s.diag(NoVisibleAnswer, s.n, "")
+	}
+	sortDiagnostics(s.diags)
+	s.full, s.buf = nil, s.buf[:0]
+}
+
+// wait says that the reader waits for what decides the doubt at byte p.
+func (s *Splitter) wait(p int) bool {
+	s.doubt = p
+	return false
+}
+
+// firstDoubt returns the first undecided byte of the doubt that is timed, or -1.
+func (s *Splitter) firstDoubt() int {
+	p := math.MaxInt
+	if b := s.barrier(); b < p {
+		p = b
+	}
+	if s.doubt >= 0 && s.doubt < p {
+		p = s.doubt
+	}
+	if p == math.MaxInt {
+		return -1
+	}
+	return p
+}
+
+// barrier returns where the pending bytes begin; nothing from there on is settled.
+func (s *Splitter) barrier() int {
+	b := math.MaxInt
+	if s.autoHold {
+		b = 0
+	}
+	if s.outHold >= 0 {
+		b = min(b, s.outHold)
+	}
+	if s.pads.hold >= 0 {
+		b = min(b, s.pads.hold)
+	}
+	return b
+}
+
+// put gives the bytes up to byte to as sp says.
+func (s *Splitter) put(to int, sp span) {
+	if to <= s.pos {
+		return
+	}
+	sp.start, sp.end = s.pos, to
+	s.pos = to
+	if len(s.pend) == 0 && s.barrier() > sp.start {
+		s.release(sp)
+		return
+	}
+	if k := len(s.pend); k > 0 && s.pend[k-1].same(sp) && s.pend[k-1].end == sp.start {
+		s.pend[k-1].end = to
+		return
+	}
+	s.pend = append(s.pend, sp)
+}
+
+// putMark gives the bytes up to byte to as a marker of a block.
+func (s *Splitter) putMark(to, block int) {
+	s.marks++
+	s.put(to, span{ch: Markup, block: block, mark: s.marks})
+}
+
+// flush settles the pending bytes before the barrier.
+func (s *Splitter) flush() {
+	b := s.barrier()
+	i := 0
+	for ; i < len(s.pend) && s.pend[i].start < b; i++ {
+		sp := s.pend[i]
+		if sp.end > b {
+			sp.end = b
+			s.pend[i].start = b
+			s.release(sp)
+			break
+		}
+		s.release(sp)
+	}
+	s.pend = append(s.pend[:0], s.pend[i:]...)
+}
+
+// release hands a span out.
+func (s *Splitter) release(sp span) {
+	b := s.data[sp.start-s.base : sp.end-s.base]
+	if !sp.same(s.lastSpan) {
+		s.segment++
+		s.lastSpan = sp
+	} else if k := len(s.pieces); k > 0 && s.pieces[k-1].Offset+len(s.pieces[k-1].Bytes) == sp.start {
+		p := &s.pieces[k-1]
+		p.Bytes = s.data[p.Offset-s.base : sp.end-s.base]
+		s.view.add(sp, b)
+		return
+	}
+	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b})
+	s.view.add(sp, b)
+}
+
+func (s *Splitter) diag(c Code, offset int, why Reason) {
+	s.diags = append(s.diags, Diagnostic{c, offset, why})
+}
+
+// absorbWhite gives a marker the white space that belongs to it.
+func (s *Splitter) absorbWhite() {
+	a := &s.absorb
+	to := s.pos
+	for to < s.limit && (a.white && isSpace(s.at(to)) || a.newlines > 0 && s.at(to) == '\n') {
+		if !a.white {
+			a.newlines--
+		}
+		to++
+	}
+	s.put(to, a.into)
+	if to < s.limit || !a.white && a.newlines == 0 {
+		a.into = span{}
+	}
+}
+
+// at returns byte i of the reply, which is at hand.
+func (s *Splitter) at(i int) byte { return s.data[i-s.base] }
+
+// byteBefore returns the raw byte before byte i, 0 at the reply's start.
+func (s *Splitter) byteBefore(i int) byte {
+	if i > s.base {
+		return s.data[i-1-s.base]
+	}
+	if i == 0 {
+		return 0
+	}
+	return s.prior
+}
+
+// quoted reports whether the same quote stands before and after a marker;
+// ready is false where the byte after it has not come.
+func (s *Splitter) quoted(t token) (quoted, ready bool) {
+	if !s.g.code {
+		return false, true
+	}
+	q := s.byteBefore(t.start)
+	if q != '"' && q != '\'' && q != '`' {
+		return false, true
+	}
+	if t.end < s.limit {
+		return s.at(t.end) == q, true
+	}
+	return false, s.ended
+}
+
+// found takes a form from the lexer.
+func (s *Splitter) found(t token) {
+	if t.start < s.pos {
+		s.foundPassed(t)
+		return
+	}
+	if t.kind != kindOpen {
+		s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
+	}
+	i := len(s.toks)
+	for i > 0 && (s.toks[i-1].start > t.start || s.toks[i-1].start == t.start && s.toks[i-1].end < t.end) {
+		i--
+	}
+	s.toks = append(s.toks, t)
+	copy(s.toks[i+1:], s.toks[i:])
+	s.toks[i] = t
+}
+
+// nextToken returns the number of the first token at byte from or later that w
+// watches, starting the search at token number i; -1 without one at hand.
+func (s *Splitter) nextToken(i, from int, w watch) int {
+	for k := max(i-s.tok0, 0); k < len(s.toks); k++ {
+		if t := &s.toks[k]; t.start >= from && t.watch()&w != 0 {
+			if t.end > s.limit {
+				return -1
+			}
+			return k + s.tok0
+		}
+	}
+	return -1
+}
+
+func (s *Splitter) token(i int) token { return s.toks[i-s.tok0] }
+
+// passTokens moves the reader's token to the first at pos or later.
+func (s *Splitter) passTokens() {
+	s.ti = max(s.ti, s.tok0)
+	for s.ti-s.tok0 < len(s.toks) && s.toks[s.ti-s.tok0].start < s.pos {
+		s.ti++
+	}
+}
+
+// dropTokens forgets the tokens before what is settled.
+func (s *Splitter) dropTokens() {
+	if len(s.toks) == 0 && len(s.lex.breaks) == 0 {
+		return
+	}
+	done := s.settled()
+	k := 0
+	for k < len(s.toks) && s.toks[k].start < done {
+		k++
+	}
+	if k == len(s.toks) || k > 32 && k > len(s.toks)/2 {
+		s.toks = append(s.toks[:0], s.toks[k:]...)
+		s.tok0 += k
+	}
+	k = 0
+	for k < len(s.lex.breaks) && s.lex.breaks[k].at < done {
+		k++
+	}
+	if k > 0 && (k == len(s.lex.breaks) || k > 32 && k > len(s.lex.breaks)/2) {
+		s.lex.breaks = append(s.lex.breaks[:0], s.lex.breaks[k:]...)
+	}
+}
+
+// lineBlank reports whether the line that b ends in is blank so far; before
+// says so of the line that b goes on with.
+func lineBlank(b []byte, before bool) bool {
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] == '\n' {
+			return true
+		}
+		if !isSpace(b[i]) {
+			return false
+		}
+	}
+	return before
+}

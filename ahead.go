@@ -1,0 +1,223 @@
+package sotto
+
+import "bytes"
+
+// What later bytes decide is looked up ahead, each byte once, in scans that go
+// on where they stopped.
+
+// whiteAhead counts the white space after a marker.
+type whiteAhead struct{ from, to int }
+
+// after returns the offset of the first byte at i or later that is no white space.
+func (w *whiteAhead) after(s *Splitter, i int) int {
+	if w.from != i || w.to < i {
+		*w = whiteAhead{i, i}
+	}
+	for w.to < s.limit && isSpace(s.at(w.to)) {
+		w.to++
+		s.lex.count++
+	}
+	return w.to
+}
+
+// lineEndsAfter reports whether only white space stands between byte i and the
+// line's end; ok is false where it is still coming.
+func (s *Splitter) lineEndsAfter(i int) (ends, ok bool) {
+	to := s.white.after(s, i)
+	if bytes.IndexByte(s.data[i-s.base:to-s.base], '\n') >= 0 {
+		return true, true
+	}
+	return to == s.limit, to < s.limit || s.ended
+}
+
+// lineAhead reads the runs of back-ticks on the rest of a raw line.
+type lineAhead struct {
+	from, pos int
+	run       int
+	ended     bool        // the line's end was found, at pos
+	last      map[int]int // by length: where the last run began
+	tok       int
+	hit       int // a length that was found
+}
+
+func (a *lineAhead) drop() {
+	clear(a.last)
+	*a = lineAhead{from: -1, last: a.last}
+}
+
+// inlineCode reports whether a pair of runs encloses a marker (G4b); ok is
+// false where the line is still coming.
+func (s *Splitter) inlineCode(t token) (in, ok bool) {
+	ts := s.stream()
+	if !s.g.code || len(ts.runs) == 0 {
+		return false, true
+	}
+	if bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n') >= 0 {
+		ts.clearRuns()
+		return false, true
+	}
+	if s.expired == t.start {
+		if !s.g.deliver {
+			ts.clearRuns()
+		}
+		return s.g.deliver, true
+	}
+	a := &s.ahead
+	if a.from < 0 || t.end < a.from || t.end > a.pos || a.ended && t.end > a.pos {
+		a.drop()
+		a.from, a.pos, a.tok = t.end, t.end, s.ti
+		if a.last == nil {
+			a.last = map[int]int{}
+		}
+	}
+	s.scanAhead(a)
+	if a.hit < len(ts.runAt) && ts.runAt[a.hit] > 0 && a.last[a.hit] >= t.end {
+		return true, true
+	}
+	for _, r := range ts.runs {
+		if at, found := a.last[r.size]; found && at >= t.end {
+			a.hit = r.size
+			return true, true
+		}
+	}
+	if !a.ended && !s.ended {
+		return false, false
+	}
+	ts.clearRuns()
+	return false, true
+}
+
+// scanAhead goes on to the line's end, or to what is at hand.
+func (s *Splitter) scanAhead(a *lineAhead) {
+	stop := s.limit
+	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 {
+		stop = min(stop, f)
+	}
+	a.tok = s.nextToken(a.tok, a.pos, watchAll)
+	for a.pos < stop && !a.ended {
+		s.lex.count++
+		if a.tok >= 0 && s.token(a.tok).start == a.pos {
+			t := s.token(a.tok)
+			a.endRun()
+			if i := bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n'); i >= 0 {
+				a.ended = true
+				break
+			}
+			a.pos = t.end
+			a.tok = s.nextToken(a.tok, a.pos, watchAll)
+			continue
+		}
+		switch s.at(a.pos) {
+		case '`':
+			a.run++
+		case '\n':
+			a.endRun()
+			a.ended = true
+			continue
+		default:
+			a.endRun()
+		}
+		a.pos++
+	}
+	if a.pos == s.limit && s.ended {
+		a.endRun()
+	}
+	if a.tok < 0 {
+		a.tok = s.tok0 + len(s.toks)
+	}
+}
+
+func (a *lineAhead) endRun() {
+	if a.run > 0 {
+		a.last[a.run] = a.pos - a.run
+		a.run = 0
+	}
+}
+
+// fenceAhead reads the lines ahead that could close a fence.
+type fenceAhead struct {
+	from, pos int
+	line      lineScan
+	closers   [2][]codeRun // of back-ticks and tildes: sizes falling with the offset
+}
+
+func (a *fenceAhead) drop() {
+	*a = fenceAhead{from: -1, closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
+}
+
+// fenceCloses reports whether a line at hand closes f, at byte from or later;
+// atLine says that from is a line's start.
+func (s *Splitter) fenceCloses(f fence, from int, atLine bool) bool {
+	a := &s.fences
+	if a.from < 0 || from < a.from || from > a.pos {
+		a.drop()
+		a.from, a.pos = from, from
+		if !atLine {
+			a.line.phase = lineOther
+		}
+	}
+	s.scanFences(a)
+	c := a.closers[kindOfFence(f.ch)]
+	lo, hi := 0, len(c)
+	for lo < hi {
+		if mid := (lo + hi) / 2; c[mid].size >= f.size {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo > 0 && c[lo-1].at >= from
+}
+
+func kindOfFence(ch byte) int {
+	if ch == '~' {
+		return 1
+	}
+	return 0
+}
+
+func (s *Splitter) scanFences(a *fenceAhead) {
+	stop := s.limit
+	f := s.lex.frontier(a.pos, s.n, watchAll)
+	k := s.nextToken(s.ti, a.pos, watchAll)
+	for a.pos < stop {
+		if skip := a.line.skip(s.data[a.pos-s.base : stop-s.base]); skip > 0 {
+			a.pos += skip
+			s.lex.count += skip
+			continue
+		}
+		if a.line.atRun() {
+			if a.pos == f {
+				return // the rest of the form decides
+			}
+			for k >= 0 && s.token(k).start < a.pos {
+				k = s.nextToken(k+1, a.pos, watchAll)
+			}
+			if k >= 0 && s.token(k).start == a.pos {
+				a.add(a.line, a.pos)
+				a.line.phase = lineOther
+			}
+		}
+		s.lex.count++
+		if a.line.feed(s.at(a.pos)) {
+			a.add(a.line, a.pos)
+		}
+		a.pos++
+	}
+	if s.ended && a.pos == s.n && a.line.atRun() {
+		a.add(a.line, a.pos)
+		a.line.phase = lineOther
+	}
+}
+
+// add notes a line that closes a fence and hides the shorter ones before it.
+func (a *fenceAhead) add(l lineScan, at int) {
+	if l.size < 3 {
+		return
+	}
+	c := &a.closers[kindOfFence(l.ch)]
+	for len(*c) > 0 && (*c)[len(*c)-1].size <= l.size {
+		*c = (*c)[:len(*c)-1]
+	}
+	*c = append(*c, codeRun{l.size, at})
+}

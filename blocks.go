@@ -1,0 +1,318 @@
+package sotto
+
+import (
+	"bytes"
+	"strings"
+)
+
+// narration is an open narration block.
+type narration struct {
+	block  int
+	opener int
+	lost   bool // a blank line ended it: its close is still to come
+}
+
+func (s *Splitter) narrSpan() span { return span{ch: Narration, block: s.narr.block} }
+
+// stepNarration reads narration up to what ends it, or a reasoning block in it (G12).
+func (s *Splitter) stepNarration() bool {
+	group := s.groupOf(RoleNarration)
+	w := watching(group, asClose|asEmpty)
+	for i := range s.g.groups {
+		if s.g.reasoningGroups>>i&1 != 0 {
+			w |= watching(int8(i), asOpen|asEmpty)
+		}
+	}
+	if o := s.g.output; o >= 0 {
+		w |= watching(o, asEmpty)
+		if s.outputCounts() {
+			w |= watching(o, asOpen)
+		}
+		if s.body.block > 0 {
+			w |= watching(o, asClose)
+		}
+	}
+	s.passTokens()
+	stop := s.limit
+	k := s.nextToken(s.ti, s.pos, w)
+	if k >= 0 {
+		stop = s.token(k).start
+	}
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
+		stop, k = f, -1
+	}
+	if stop > s.pos {
+		return s.narrate(stop)
+	}
+	if k < 0 {
+		return false
+	}
+	t := s.token(k)
+	switch role := s.g.groups[t.group].role; {
+	case role == RoleReasoning && t.kind == kindOpen:
+		s.blocks++
+		s.putMark(t.end, s.blocks)
+		s.openReasoning(t.name, t.start, false)
+	case role == RoleReasoning:
+		s.blocks++
+		s.putMark(t.end, s.blocks)
+	case role == RoleNarration:
+		s.mode = inText
+		s.mark(t, s.narr.block)
+	default:
+		if t.kind == kindOpen {
+			quoted, ready := s.quoted(t)
+			if !ready {
+				return false
+			}
+			if quoted {
+				s.put(t.end, s.narrSpan())
+				return true
+			}
+		}
+		s.mode = inText
+		s.diag(UnclosedNarration, s.narr.opener, "")
+		switch {
+		case s.body.block > 0:
+			s.closeBodyAt(t)
+		case t.kind == kindOpen:
+			s.openOutput(t)
+		default:
+			s.removeMark(t, true)
+		}
+	}
+	return true
+}
+
+// narrate gives narration up to stop, or up to the blank line that ends it.
+func (s *Splitter) narrate(stop int) bool {
+	b := s.data[s.pos-s.base : stop-s.base]
+	s.lex.count += len(b)
+	for i := 0; i < len(b); {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 {
+			break
+		}
+		nl := s.pos + i + j
+		i += j + 1
+		to := s.white.after(s, nl+1)
+		if s.expired == nl {
+			continue
+		}
+		if bytes.IndexByte(s.data[nl+1-s.base:to-s.base], '\n') >= 0 {
+			s.put(nl, s.narrSpan())
+			s.mode = inText
+			s.narr.lost = true
+			s.diag(UnclosedNarration, s.narr.opener, "")
+			return true
+		}
+		if to == s.limit && !s.ended {
+			s.put(nl, s.narrSpan())
+			return s.wait(nl)
+		}
+		i = max(i, to-s.pos)
+	}
+	s.put(stop, s.narrSpan())
+	return true
+}
+
+func (s *Splitter) groupOf(r Role) int8 {
+	for i, g := range s.g.groups {
+		if g.role == r {
+			return int8(i)
+		}
+	}
+	return -1
+}
+
+// bodyState is the output body that is open.
+type bodyState struct {
+	block  int // 0 without
+	opener int
+	stream stream
+}
+
+// openOutput begins a body at an output opener.
+func (s *Splitter) openOutput(t token) {
+	s.cutSplice(t.start)
+	s.splice.live = false
+	s.blocks++
+	s.blockSeen |= 1 << t.group
+	s.mark(t, s.blocks)
+	s.body.block, s.body.opener = s.blocks, t.start
+	s.body.stream.reset()
+	s.body.stream.afterMarker = true
+}
+
+// closeBodyAt ends the body at a close, or at the opener of the next.
+func (s *Splitter) closeBodyAt(t token) {
+	s.body.stream.endLine(s)
+	if t.kind == kindOpen {
+		s.outer.afterMarker = true
+		s.openOutput(t)
+		return
+	}
+	block := s.body.block
+	s.body.block = 0
+	s.splice.live = false
+	s.mark(t, block)
+}
+
+// bodyInk says that the open body is not blank.
+func (s *Splitter) bodyInk(int) {
+	s.seesVisible()
+	if s.anyBody {
+		return
+	}
+	s.anyBody = true
+	if s.outHold >= 0 {
+		for i := range s.pend {
+			if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= s.outHold {
+				sp.ch = Aside
+			}
+		}
+		s.outHold = -1
+		s.flush()
+	}
+}
+
+// toolState is an open tool block.
+type toolState struct {
+	block, mark int
+	name        int16
+	ended       bool // it ended a reasoning block
+	began       bool
+}
+
+func (s *Splitter) toolSpan() span { return span{ch: Tool, block: s.tool.block, mark: s.tool.mark} }
+
+// openTool begins a tool block, its opener included.
+func (s *Splitter) openTool(t token) {
+	s.blocks++
+	s.marks++
+	s.blockSeen |= 1 << t.group
+	s.tool = toolState{block: s.blocks, mark: s.marks, name: t.name}
+	s.put(t.end, s.toolSpan())
+	s.mode = inTool
+	if t.kind == kindEmpty {
+		s.closeTool()
+	}
+}
+
+// stepTool reads tool markup up to its close, or the next opener where it has none.
+func (s *Splitter) stepTool() bool {
+	n := &s.g.names[s.tool.name]
+	w := watching(n.group, asClose)
+	if !n.closes {
+		w = s.g.tools
+	}
+	if s.hdr.block > 0 || s.hdr.between {
+		w |= watching(s.g.headerGroup, asAny)
+	}
+	s.passTokens()
+	stop := s.limit
+	k := s.nextToken(s.ti, s.pos, w)
+	if k >= 0 {
+		stop = s.token(k).start
+	}
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
+		stop, k = f, -1
+	}
+	s.put(stop, s.toolSpan())
+	if k < 0 {
+		return false
+	}
+	t := s.token(k)
+	switch {
+	case t.group == s.g.headerGroup:
+		s.mode = inText
+		return s.headerToken(t)
+	case !n.closes:
+		s.openTool(t)
+		return true
+	}
+	s.put(t.end, s.toolSpan())
+	s.closeTool()
+	return true
+}
+
+// closeTool goes on behind a tool block.
+func (s *Splitter) closeTool() {
+	s.mode = inText
+	s.stream().afterMarker = true
+	if !s.g.afterToolReasoning || s.g.firstReasoning < 0 {
+		return
+	}
+	name := s.g.firstReasoning
+	if s.tool.ended {
+		name = s.nameOfBlock()
+	}
+	s.blocks++
+	s.openReasoning(name, s.pos, false)
+	s.r.dupOpen = false
+}
+
+// nameOfBlock returns the name that opened the last reasoning block.
+func (s *Splitter) nameOfBlock() int16 {
+	for id, n := range s.g.names {
+		if n.role == RoleReasoning && s.r.own&n.bit != 0 {
+			return int16(id)
+		}
+	}
+	return s.g.firstReasoning
+}
+
+// toolEnds reports whether a tool opener ends reasoning (G11); ok is false
+// where what follows it is still coming.
+func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
+	switch {
+	case !ready:
+		return false, false
+	case quoted:
+		return false, true
+	case s.g.names[t.name].special:
+		return true, true
+	case s.expired == t.start:
+		return s.g.deliver, true
+	}
+	i := s.white.after(s, t.end)
+	if i == s.limit {
+		return false, s.ended
+	}
+	const function = "<function="
+	b := s.data[i-s.base : s.limit-s.base]
+	switch {
+	case b[0] == '{' || bytes.HasPrefix(b, []byte(function)):
+		return true, true
+	case len(b) < len(function) && strings.HasPrefix(function, string(b)):
+		return false, s.ended
+	}
+	return false, true
+}
+
+// toolsAhead remembers which tool openers are known to end reasoning or not.
+type toolsAhead struct {
+	last int // offset of the last that does
+	tok  int // number of the first token not looked at
+}
+
+// toolEndsLater reports whether a tool opener at byte from or later ends reasoning.
+func (s *Splitter) toolEndsLater(from int) bool {
+	if s.g.tools == 0 {
+		return false
+	}
+	a := &s.tools
+	for k := s.nextToken(a.tok, s.pos, s.g.tools); k >= 0; k = s.nextToken(k+1, s.pos, s.g.tools) {
+		t := s.token(k)
+		quoted, ready := s.quoted(t)
+		ends, ok := s.toolEnds(t, quoted, ready)
+		if !ok {
+			break
+		}
+		if ends {
+			a.last = t.start
+		}
+		a.tok = k + 1
+	}
+	return a.last >= from
+}

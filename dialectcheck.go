@@ -1,0 +1,337 @@
+package sotto
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A fieldError is a value of a dialect that cannot stand. Path is the key as
+// the dialect file spells it.
+type fieldError struct {
+	Path string // "markers[2].role"
+	Msg  string // what is wrong, and what to write instead
+}
+
+func (e *fieldError) Error() string {
+	if e.Path == "" {
+		return e.Msg
+	}
+	return e.Path + ": " + e.Msg
+}
+
+func badField(path, format string, args ...any) error {
+	return &fieldError{Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// The values that the words of a dialect may take; the empty one is the default.
+var dialectWords = map[string][]string{
+	"pre_opens":      {"no", "yes", "prompt"},
+	"placement":      {"anywhere", "leading"},
+	"output":         {"leading", "anywhere"},
+	"bodies":         {"join", "first", "last"},
+	"close":          {"own", "family"},
+	"on_doubt":       {"withhold", "deliver"},
+	"after_tool":     {"text", "reasoning"},
+	"header.between": {"aside", "text"},
+}
+
+var markerRoles = []string{
+	string(RoleReasoning), string(RoleNarration), string(RoleOutput),
+	string(RoleWrapper), string(RoleTool), string(RoleAside),
+}
+
+func checkWord(path, value string) error {
+	if value == "" || slices.Contains(dialectWords[path], value) {
+		return nil
+	}
+	return badField(path, "unknown value %q: %s", value, choice(value, dialectWords[path]))
+}
+
+// check says whether the fields of a dialect can stand, each for itself and
+// beside the others. It needs no compiled grammar, and leaves to the file reader
+// what only a file must have: a name, and something that is reasoning.
+func (d Dialect) check() error {
+	if strings.ContainsFunc(d.Name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '"' || r == '/' }) {
+		return badField("name", "%q holds white space, a quote or a slash: use letters, digits and _", d.Name)
+	}
+	for _, w := range []struct{ path, value string }{
+		{"pre_opens", d.PreOpens}, {"placement", d.Placement}, {"output", d.Output}, {"bodies", d.Bodies},
+		{"close", d.Close}, {"on_doubt", d.OnDoubt}, {"after_tool", d.AfterTool},
+	} {
+		if err := checkWord(w.path, w.value); err != nil {
+			return err
+		}
+	}
+	if d.MaxMarker < 0 {
+		return badField("max_marker", "%d is negative: write a number of bytes, or leave it out", d.MaxMarker)
+	}
+	if d.AutoWindow < 0 {
+		return badField("auto_window", "%d is negative: write a number of bytes, or leave it out for no window", d.AutoWindow)
+	}
+	for i, p := range d.Models {
+		if err := checkModelPattern(p); err != nil {
+			return badField(fmt.Sprintf("models[%d]", i), "%v", err)
+		}
+	}
+	if len(d.Markers) == 0 && d.Header == nil {
+		return badField("markers", "missing: a dialect needs markers or a header")
+	}
+	if err := d.checkMarkers(); err != nil {
+		return err
+	}
+	if d.Header != nil {
+		if err := d.Header.check(d.longestMarker()); err != nil {
+			return err
+		}
+	}
+	return d.checkStart()
+}
+
+func (d Dialect) longestMarker() int {
+	if d.MaxMarker > 0 {
+		return d.MaxMarker
+	}
+	return defaultMaxMarker
+}
+
+func (d Dialect) checkMarkers() error {
+	names, opens := map[string]int{}, map[string]int{}
+	for i, m := range d.Markers {
+		path := fmt.Sprintf("markers[%d]", i)
+		if err := m.check(path, d.longestMarker()); err != nil {
+			return err
+		}
+		// Two blocks of one name could not be told apart by Inside, nor two
+		// blocks by one opener.
+		key := strings.ToLower(m.name())
+		if j, ok := names[key]; ok {
+			return badField(path, "has the name of markers[%d]: each marker has one of its own", j)
+		}
+		names[key] = i
+		for k, s := range m.Open {
+			if j, ok := opens[s]; ok {
+				return badField(fmt.Sprintf("%s.open[%d]", path, k), "%q opens markers[%d] already", s, j)
+			}
+			opens[s] = i
+		}
+	}
+	return nil
+}
+
+func (m Marker) check(path string, longest int) error {
+	switch {
+	case m.Role == "":
+		return badField(path+".role", "missing: write one of %s", strings.Join(markerRoles, ", "))
+	case !slices.Contains(markerRoles, string(m.Role)):
+		return badField(path+".role", "unknown value %q: %s", m.Role, choice(string(m.Role), markerRoles))
+	case m.Special && m.Role != RoleTool:
+		return badField(path+".special", "is for role tool: the opener of a tool call that ends reasoning")
+	case m.Rescue && m.Role != RoleReasoning:
+		return badField(path+".rescue", "is for role reasoning: a block whose output block may be the answer")
+	case m.Family != "" && m.Role != RoleReasoning:
+		return badField(path+".family", "is for role reasoning: names whose closes may stand for one another")
+	case m.Phrase && m.Tag != "":
+		return badField(path+".phrase", "is for literal markers: write open and close instead of tag")
+	}
+	if m.Tag != "" {
+		if len(m.Open) > 0 || len(m.Close) > 0 {
+			return badField(path+".tag", "stands beside open or close: a marker is a tag or a pair of literals")
+		}
+		if m.Name != "" && m.Name != m.Tag {
+			return badField(path+".name", "is for literal markers: a tag is named by its tag")
+		}
+		return checkTag(path+".tag", m.Tag, longest)
+	}
+	if len(m.Open) == 0 {
+		return badField(path, "has no marker strings: write \"tag\": \"NAME\", or \"open\" and \"close\" with literal strings")
+	}
+	needsClose := m.Role == RoleReasoning || m.Role == RoleNarration || m.Role == RoleOutput
+	if len(m.Close) == 0 && needsClose {
+		return badField(path+".close", "missing: a block of role %s needs a string that ends it", m.Role)
+	}
+	if err := checkTokens(path+".open", m.Open, longest); err != nil {
+		return err
+	}
+	if err := checkTokens(path+".close", m.Close, longest); err != nil {
+		return err
+	}
+	for i, s := range m.Close {
+		if slices.Contains(m.Open, s) {
+			return badField(fmt.Sprintf("%s.close[%d]", path, i), "%q opens the block too: an opener and a close must differ", s)
+		}
+	}
+	return nil
+}
+
+func checkTag(path, tag string, longest int) error {
+	bad := strings.IndexFunc(tag, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == utf8.RuneError || unicode.IsSpace(r) || strings.ContainsRune("<>/='\"`", r)
+	})
+	if bad >= 0 {
+		r, _ := utf8.DecodeRuneInString(tag[bad:])
+		return badField(path, "%q holds %q: write the name alone (think for <think>), without white space, quotes or < > / =", tag, r)
+	}
+	if n := len("</>") + len(tag); n > longest {
+		return badField(path, "</%s> is longer than max_marker (%d bytes)", tag, longest)
+	}
+	return nil
+}
+
+// checkTokens looks at a list of literal strings, which may be empty.
+func checkTokens(path string, list []string, longest int) error {
+	for i, s := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case strings.Trim(s, "\n") == "":
+			return badField(at, "%q has nothing to look for: write the marker as the model writes it", s)
+		case len(s) > longest:
+			return badField(at, "is %d bytes, longer than max_marker (%d)", len(s), longest)
+		case slices.Contains(list[:i], s):
+			return badField(at, "%q is in the list already", s)
+		}
+	}
+	return nil
+}
+
+func (h *Header) check(longest int) error {
+	for _, l := range []struct {
+		name   string
+		tokens []string
+		needed bool
+	}{
+		{"begin", h.Begin, true}, {"body", h.Body, true}, {"lead", h.Lead, false}, {"end", h.End, false},
+		{"close", h.Close, false}, {"name", h.Name, false}, {"tokens", h.Tokens, false},
+	} {
+		path := "header." + l.name
+		if l.needed && len(l.tokens) == 0 {
+			return badField(path, "missing: a header runs from a begin token to a body token")
+		}
+		for i, s := range l.tokens {
+			// A line's end alone may begin a body, as it does in Gemma 4.
+			if s == "" || len(s) > longest {
+				return badField(fmt.Sprintf("%s[%d]", path, i), "%q: write a token of 1 to %d bytes", s, longest)
+			}
+		}
+	}
+	for i, s := range h.Close {
+		if !slices.Contains(h.Begin, s) {
+			return badField(fmt.Sprintf("header.close[%d]", i), "%q is not in header.begin: it must begin a header too", s)
+		}
+	}
+	if len(h.Channels) == 0 {
+		return badField("header.channels", "missing: say on which channel the body of each name is")
+	}
+	for _, m := range []struct {
+		path  string
+		table map[string]Channel
+	}{{"header.channels", h.Channels}, {"header.recipients", h.Recipients}} {
+		for name, c := range m.table {
+			if c >= Markup {
+				return badField(m.path+"."+name, "a body cannot be %s: write text, reasoning, narration, tool or aside", c)
+			}
+		}
+	}
+	if h.MaxHeader < 0 {
+		return badField("header.max_header", "%d is negative: write a number of bytes, or leave it out", h.MaxHeader)
+	}
+	return checkWord("header.between", h.Between)
+}
+
+func (d Dialect) checkStart() error {
+	name, inside := strings.CutPrefix(string(d.Start), "inside:")
+	switch {
+	case d.Start == "" || d.Start == Outside || d.Start == Auto:
+		return nil
+	case d.Start == InsideFirst:
+		if d.hasReasoning() {
+			return nil
+		}
+		return badField("start", "%q: the dialect has no reasoning block", d.Start)
+	case !inside:
+		return badField("start", "unknown value %q: %s", d.Start, choice(string(d.Start), []string{"outside", "auto", "inside", "inside:NAME"}))
+	}
+	for _, m := range d.Markers {
+		if m.Role == RoleReasoning && (m.name() == name || m.Tag != "" && strings.EqualFold(m.Tag, name)) {
+			return nil
+		}
+	}
+	if d.Header != nil && name != "" {
+		if _, ok := d.Header.Channels[name]; ok {
+			return nil
+		}
+	}
+	return badField("start", "%q: the dialect has no reasoning block named %q", d.Start, name)
+}
+
+// hasReasoning says whether anything of the dialect is reasoning.
+func (d Dialect) hasReasoning() bool {
+	for _, m := range d.Markers {
+		if m.Role == RoleReasoning {
+			return true
+		}
+	}
+	if d.Header == nil {
+		return false
+	}
+	for _, table := range []map[string]Channel{d.Header.Channels, d.Header.Recipients} {
+		for _, c := range table {
+			if c == Reasoning {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// choice names the values that may stand, the likely one first.
+func choice(got string, of []string) string {
+	if near := nearest(got, of); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "write one of " + strings.Join(of, ", ")
+}
+
+// nearest returns the name that was probably meant, or "".
+func nearest(got string, names []string) string {
+	fold := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("-", "_", " ", "_", ".", "").Replace(s))
+	}
+	want := fold(got)
+	best, least := "", 1+max(1, len(want)/3)
+	for _, name := range names {
+		if d := editDistance(want, fold(name), least); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the bytes to insert, remove, change or swap to get from a
+// to b; it gives up at limit.
+func editDistance(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	older, old, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		older, old, row = old, row, older
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := old[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(old[j]+1, row[j-1]+1, change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], older[j-2]+1)
+			}
+		}
+	}
+	return min(row[len(b)], limit)
+}

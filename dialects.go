@@ -1,0 +1,186 @@
+package sotto
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed dialects.json
+var dialectsJSON []byte
+
+// shipped is the file of dialects that comes with the package. It is data of
+// ours, so that a fault in it is a fault of the program.
+var shipped = sync.OnceValue(func() []Dialect {
+	list, err := ReadDialects(dialectsJSON)
+	if err != nil {
+		panic("sotto: dialects.json: " + err.Error())
+	}
+	return list
+})
+
+// grammars holds what [Named] compiled, by name.
+var grammars sync.Map
+
+// Dialects returns the dialects that come with the package, in the order of
+// their file. The caller may change what it gets.
+func Dialects() []Dialect {
+	list := slices.Clone(shipped())
+	for i := range list {
+		list[i] = list[i].clone()
+	}
+	return list
+}
+
+func (d Dialect) clone() Dialect {
+	d.Sources, d.Models, d.Markers = slices.Clone(d.Sources), slices.Clone(d.Models), slices.Clone(d.Markers)
+	for i := range d.Markers {
+		m := &d.Markers[i]
+		m.Open, m.Close = slices.Clone(m.Open), slices.Clone(m.Close)
+	}
+	for _, sw := range []**bool{&d.Code, &d.Nest, &d.Duplicates, &d.Stray} {
+		if *sw != nil {
+			on := **sw
+			*sw = &on
+		}
+	}
+	if d.Header != nil {
+		h := *d.Header
+		for _, l := range []*[]string{&h.Begin, &h.Lead, &h.Body, &h.End, &h.Close, &h.Name, &h.Tokens} {
+			*l = slices.Clone(*l)
+		}
+		h.Channels, h.Recipients = maps.Clone(h.Channels), maps.Clone(h.Recipients)
+		d.Header = &h
+	}
+	return d
+}
+
+// An UnknownDialectError is what [Named] returns for a name that no dialect has.
+type UnknownDialectError struct {
+	Name    string
+	Nearest string // the name that was probably meant, or ""
+}
+
+func (e *UnknownDialectError) Error() string {
+	if e.Nearest == "" {
+		return fmt.Sprintf("unknown dialect %q", e.Name)
+	}
+	return fmt.Sprintf("unknown dialect %q: did you mean %q?", e.Name, e.Nearest)
+}
+
+// Named returns the grammar of a dialect that comes with the package. It is
+// compiled once and shared. An unknown name is an [*UnknownDialectError].
+func Named(name string) (*Grammar, error) {
+	if g, ok := grammars.Load(name); ok {
+		return g.(*Grammar), nil
+	}
+	names := make([]string, 0, len(shipped()))
+	for _, d := range shipped() {
+		if d.Name != name {
+			names = append(names, d.Name)
+			continue
+		}
+		g, err := Compile(d.clone())
+		if err != nil {
+			return nil, err
+		}
+		kept, _ := grammars.LoadOrStore(name, g)
+		return kept.(*Grammar), nil
+	}
+	return nil, &UnknownDialectError{Name: name, Nearest: nearest(name, names)}
+}
+
+// Default returns the grammar of the dialect named "default", which reads the
+// tags that prompts and models use most.
+func Default() *Grammar { return mustNamed("default") }
+
+// mustNamed is for names that dialects.json is known to hold.
+func mustNamed(name string) *Grammar {
+	g, err := Named(name)
+	if err != nil {
+		panic("sotto: " + err.Error())
+	}
+	return g
+}
+
+// ForModel returns the grammar for a model's name as a provider or a registry
+// spells it: "qwen3:8b", "deepseek-ai/DeepSeek-R1-0528",
+// "hf.co/unsloth/Qwen3-30B-A3B-Thinking-2507-GGUF:Q4_K_M". Of the dialects'
+// patterns that match, the one with the most bytes beside its stars wins. A name
+// that none matches gets [Default], and known is false.
+//
+// A name says which markers to look for, and nothing about where a reply begins:
+// the same model pre-opens its reasoning on one route and not on another.
+func ForModel(model string) (g *Grammar, known bool) {
+	list := shipped()
+	if i := matchModel(list, model); i >= 0 {
+		return mustNamed(list[i].Name), true
+	}
+	return Default(), false
+}
+
+// matchModel returns the index of the dialect whose pattern fits a model's name
+// best, or -1.
+func matchModel(list []Dialect, model string) int {
+	name := modelName(model)
+	best, most := -1, 0
+	for i, d := range list {
+		for _, p := range d.Models {
+			if n := len(p) - strings.Count(p, "*"); n > most && matchPattern(p, name) {
+				best, most = i, n
+			}
+		}
+	}
+	return best
+}
+
+// modelName brings a model's name to the form that patterns match: lower case,
+// without its registry path. A tag is joined on with a hyphen, since it may tell
+// one model from another (qwen3:30b-thinking).
+func modelName(model string) string {
+	name := strings.ToLower(strings.TrimSpace(model))
+	name = strings.TrimRight(name, "/")
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
+		name = name[i+2:] // a folder of the Hugging Face cache
+	}
+	return strings.NewReplacer(":", "-", "@", "-", " ", "-").Replace(name)
+}
+
+// matchPattern says whether a pattern, in which * stands for any run of bytes,
+// is the whole of a name.
+func matchPattern(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return strings.HasSuffix(name, last)
+}
+
+func checkModelPattern(p string) error {
+	switch {
+	case strings.Trim(p, "*") == "":
+		return errors.New("matches every model: write part of a name")
+	case p != strings.ToLower(p):
+		return fmt.Errorf("%q has upper-case letters: names are matched in lower case", p)
+	case strings.ContainsAny(p, "/:@ \t\r\n"):
+		return fmt.Errorf("%q: leave out the registry path, and write a hyphen for : and @", p)
+	}
+	return nil
+}

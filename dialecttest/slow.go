@@ -1,0 +1,433 @@
+// Package dialecttest holds the laws of a reading (docs/design.md, section 2)
+// as tests. Its slow reader reads a whole reply straight from the grammar
+// (section 3): where a byte is in doubt it looks ahead in the raw text.
+package dialecttest
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/sotto-llm/sotto"
+)
+
+type slowResult struct {
+	segments             []sotto.Segment // Block left 0
+	diagnostics          []sotto.Diagnostic
+	visible              string
+	reasoning, narration []string
+}
+
+// slowRead reads a whole reply. maxHold <= 0 means no bound; start "" is the
+// dialect's own.
+func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
+	g, err := slowCompile(d)
+	if err != nil {
+		return slowResult{}, err
+	}
+	return g.read(raw, start, end, maxHold)
+}
+
+func (g *slowGrammar) read(raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
+	r := slowReader{g: g, s: raw, limit: len(raw), final: true, maxHold: maxHold, force: -1, rescueAt: -1}
+	r.cut = end == sotto.Cut || end == sotto.Aborted
+	r.stopped = end == sotto.Stopped
+	r.out = newStream()
+	if g.anywhere && !g.leading {
+		r.mode = modeUnset
+	}
+	if start == "" {
+		start = g.start
+	}
+	if err := r.begin(start); err != nil {
+		return slowResult{}, err
+	}
+	return r.result(), nil
+}
+
+// A slowReader is a reading in progress. Copied by fork, it reads ahead.
+type slowReader struct {
+	g            *slowGrammar
+	s            string
+	cut, stopped bool
+	maxHold      int
+
+	limit int  // no byte from here on is looked at
+	final bool // the limit is the reply's end
+	stuck bool // what comes next depends on bytes beyond the limit
+	halt  bool // stuck, or a reading ahead has found what it looked for
+
+	pos   int
+	segs  []slowSeg
+	diags []sotto.Diagnostic
+	block int // number of the last block opened
+
+	out       slowStream // outer text
+	mode      slowMode
+	visible   bool // a visible byte, no white space, is certain
+	shown     bool // the same, or outer text whose place is undecided
+	delivered bool // outer text is text for good (Output anywhere)
+	answered  bool // an output body that is not blank
+	families  uint64
+	phrases   uint64 // used openers
+	wrappers  uint64 // open wrappers
+	narrBlank bool   // a blank line ended the last narration
+	literalOu bool   // an <output> kept as text stands unclosed
+	endKnown  bool   // a doubt was settled by the reply's end: the rest is read knowing it
+	force     int    // the marker here counts, whatever G4 says
+	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
+	headed    bool   // a header was read
+	inBody    bool   // … and its text body is open
+
+	rescueDone  bool // G7a is decided for the whole reply
+	rescueAt    int  // the output opener in a pad that is read again as outer text
+	rescueClose int  // the close of that pad, or -1
+	rescueEnd   bool // decided by the reply's end
+
+	// A reading ahead stops at, or collects:
+	auto         bool // the first marker that settles the start
+	autoRes      autoResult
+	autoMark     slowMark
+	stopAnswered bool
+	collect      bool // pads, until a visible byte is certain
+	pads         []slowPad
+}
+
+type autoResult uint8
+
+const (
+	autoNone autoResult = iota
+	autoInside
+	autoOutside
+)
+
+// slowMode says on which channel outer text is.
+type slowMode uint8
+
+const (
+	modeText      slowMode = iota
+	modeUnset              // Output anywhere, only white space so far
+	modeUndecided          // reading ahead: text or aside
+	modeHoped              // aside: a body is known to follow
+	modeAside              // aside for good
+)
+
+// A slowPad is a block with Rescue in outer text, as G7a sees it.
+type slowPad struct {
+	opens  []slowMark // output openers, unquoted
+	closes []int      // output closes, unquoted
+	closed bool
+	end    int // where its close (or the tool opener that ends it) begins
+}
+
+// whole returns the last output opener that has a close after it.
+func (p *slowPad) whole(givenUp int) (int, bool) {
+	if len(p.closes) == 0 {
+		return 0, false
+	}
+	last := p.closes[len(p.closes)-1]
+	for i := len(p.opens) - 1; i >= 0; i-- {
+		if o := p.opens[i]; o.start < last && o.end > givenUp {
+			return o.start, true
+		}
+	}
+	return 0, false
+}
+
+func (p *slowPad) last(givenUp int) (int, bool) {
+	if n := len(p.opens); n > 0 && p.opens[n-1].end > givenUp {
+		return p.opens[n-1].start, true
+	}
+	return 0, false
+}
+
+// fork returns a copy to read ahead with.
+func (r *slowReader) fork(limit int, final bool) *slowReader {
+	c := *r
+	c.limit, c.final = limit, final
+	c.segs, c.diags, c.pads = nil, nil, nil
+	return &c
+}
+
+// window returns how far a doubt that opens at p may look ahead, and whether it
+// expires there.
+func (r *slowReader) window(p int) (limit int, final, expires bool) {
+	if r.maxHold > 0 && p+r.maxHold+1 <= r.limit {
+		return p + r.maxHold + 1, false, true
+	}
+	return r.limit, r.final, false
+}
+
+// settle stops where an answer cannot be had within the limit.
+func (r *slowReader) settle(t tri) bool {
+	if t == maybe {
+		r.stuck, r.halt = true, true
+	}
+	return t == yes
+}
+
+// expire settles a doubt that opened at p by OnDoubt.
+func (r *slowReader) expire(p int) (deliver bool) {
+	r.diag(sotto.HoldExpired, p, "")
+	return r.g.deliver
+}
+
+func (r *slowReader) done() bool { return r.halt || r.pos >= r.limit }
+
+// atEnd reports whether the reply itself has ended here.
+func (r *slowReader) atEnd() bool { return r.final && !r.halt && r.pos >= r.limit }
+
+func (r *slowReader) diag(c sotto.Code, offset int, reason sotto.Reason) {
+	r.diags = append(r.diags, sotto.Diagnostic{Code: c, Offset: offset, Reason: reason})
+}
+
+func (r *slowReader) open(def int) int {
+	r.block++
+	r.families |= 1 << r.g.defs[def].fam
+	return r.block
+}
+
+// white reports whether byte i is white space; a BOM at byte 0 is.
+func (r *slowReader) white(i int) bool {
+	return isSpace(r.s[i]) || i < 3 && len(r.s) >= 3 && r.s[:3] == "\xef\xbb\xbf"
+}
+
+// begin reads the reply by G8.
+func (r *slowReader) begin(start sotto.Start) error {
+	switch {
+	case start == sotto.Outside:
+		r.outer()
+		return nil
+	case start == sotto.Auto:
+		r.beginAuto()
+		return nil
+	case start == sotto.InsideFirst:
+		for i, d := range r.g.defs {
+			if d.role == sotto.RoleReasoning {
+				r.beginInside(i)
+				return nil
+			}
+		}
+		if r.g.header != nil {
+			r.headed = true
+			r.headerBody(sotto.Reasoning, 0)
+			r.outer()
+			return nil
+		}
+		return fmt.Errorf("start %q: no reasoning block", start)
+	case len(start) > 7 && start[:7] == "inside:":
+		name := string(start[7:])
+		for i, d := range r.g.defs {
+			if d.name == name {
+				r.beginInside(i)
+				return nil
+			}
+		}
+		if r.g.header != nil {
+			if ch, ok := r.g.header.Channels[name]; ok {
+				r.headed = true
+				r.headerBody(ch, 0)
+				r.outer()
+				return nil
+			}
+		}
+		return fmt.Errorf("start %q: no such block", start)
+	}
+	return fmt.Errorf("start %q", start)
+}
+
+func (r *slowReader) beginInside(def int) {
+	d := &r.g.defs[def]
+	r.phrases |= 1 << def
+	switch d.role {
+	case sotto.RoleReasoning:
+		b := slowBlock{def: def, fam: d.fam, own: 1 << def, id: r.open(def), implicit: true, phrase: d.phrase, force: -1}
+		b.pad = d.rescue
+		r.reasoningBlock(&b, &r.out)
+	case sotto.RoleNarration:
+		r.narration(slowMark{kOpen, def, 0, 0}, &r.out, nil)
+	case sotto.RoleOutput:
+		r.body(slowMark{kOpen, def, 0, 0})
+	case sotto.RoleTool:
+		r.tool(slowMark{kOpen, def, 0, 0}, &r.out)
+	case sotto.RoleWrapper:
+		r.open(def)
+		r.wrappers |= 1 << def
+	}
+	r.out.afterMarker = true
+	r.outer()
+}
+
+func (r *slowReader) beginAuto() {
+	limit, final, expires := r.window(0)
+	byWindow := false
+	if w := r.g.autoWindw; w > 0 && w <= limit {
+		limit, final, expires, byWindow = w, false, false, true
+	}
+	c := r.fork(limit, final)
+	c.auto = true
+	if c.mode == modeUnset {
+		c.mode = modeUndecided
+	}
+	c.outer()
+	switch {
+	case c.autoRes == autoInside:
+		m := c.autoMark
+		id := r.open(m.def)
+		r.bytes(sotto.Reasoning, id, false, 0, m.start)
+		r.diag(sotto.OrphanClose, m.start, "")
+		r.mark(sotto.Markup, id, false, m)
+		r.out.afterMarker = true
+	case c.autoRes == autoOutside || byWindow:
+	case expires:
+		if !r.expire(0) {
+			b := slowBlock{def: -1, fam: -1, own: ^uint64(0), implicit: true, force: -1}
+			r.block++
+			b.id = r.block
+			for _, d := range r.g.defs {
+				if d.role == sotto.RoleReasoning {
+					r.families |= 1 << d.fam
+				}
+			}
+			r.reasoningBlock(&b, &r.out)
+			r.out.afterMarker = true
+		}
+	default:
+		r.endKnown = true
+	}
+	r.outer()
+}
+
+// decideOutput settles, at the first outer byte p that is no white space, on
+// which channel outer text is (Output anywhere). Reading ahead begins at from.
+func (r *slowReader) decideOutput(p, from int) {
+	limit, final, expires := r.window(p)
+	c := r.fork(limit, final)
+	c.mode, c.stopAnswered, c.pos = modeUndecided, true, from
+	c.outer()
+	switch {
+	case c.answered:
+		r.mode = modeHoped
+	case expires:
+		r.mode = modeAside
+		if r.expire(p) {
+			r.mode, r.delivered = modeText, true
+		}
+	case !final:
+		r.settle(maybe)
+	case r.collect:
+		r.mode = modeUndecided // a rescue may still make it aside
+	default:
+		r.mode = modeText
+	}
+}
+
+// decideRescue settles G7a once, at the first pad, which b has just opened.
+func (r *slowReader) decideRescue(b slowBlock) {
+	r.rescueDone, r.rescueAt, r.rescueClose = true, -1, -1
+	ahead := func(limit int, final bool) *slowReader {
+		c := r.fork(limit, final)
+		c.collect = true
+		bb := b
+		c.reasoningBlock(&bb, &c.out)
+		c.outer()
+		return c
+	}
+	all := ahead(r.limit, r.final)
+	givenUp := -1
+	for _, p := range all.pads {
+		for _, o := range p.opens {
+			limit, _, expires := r.window(o.start)
+			if !expires || o.end <= givenUp {
+				continue
+			}
+			c := ahead(limit, false)
+			if at, pad := c.candidate(givenUp); at != o.start {
+				continue
+			} else if r.expire(o.start) {
+				r.rescueAt = at
+				if pad.closed {
+					r.rescueClose = pad.end
+				}
+				return
+			}
+			givenUp = limit
+		}
+	}
+	if !r.final || all.visible {
+		return
+	}
+	n := len(all.pads)
+	if p := &all.pads[n-1]; !p.closed {
+		at, ok := p.whole(givenUp)
+		if !r.cut {
+			at, ok = p.last(givenUp)
+		}
+		if ok {
+			r.rescueAt, r.rescueEnd = at, true
+			return
+		}
+	}
+	for i := n - 1; i >= 0 && !r.cut; i-- {
+		if p := &all.pads[i]; p.closed {
+			if at, ok := p.whole(givenUp); ok {
+				r.rescueAt, r.rescueClose, r.rescueEnd = at, p.end, true
+				return
+			}
+		}
+	}
+}
+
+// candidate returns the first opener at which some continuation of what was
+// read would rescue, and its pad.
+func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
+	if r.visible {
+		return -1, nil
+	}
+	n := len(r.pads)
+	for i := range r.pads { // the earliest is the last whole closed pad, if any
+		p := &r.pads[n-1-i]
+		if p.closed {
+			if at, ok := p.whole(givenUp); ok {
+				return at, p
+			}
+		}
+	}
+	if p := &r.pads[n-1]; !p.closed {
+		if at, ok := p.whole(givenUp); ok {
+			return at, p
+		}
+		if at, ok := p.last(givenUp); ok {
+			return at, p
+		}
+	}
+	return -1, nil
+}
+
+// result sorts the diagnostics and computes the views.
+func (r *slowReader) result() slowResult {
+	var res slowResult
+	for _, g := range r.segs {
+		res.segments = append(res.segments, sotto.Segment{Channel: g.ch, Output: g.output, Start: g.start, End: g.end})
+	}
+	r.views(&res)
+	sort.SliceStable(r.diags, func(i, j int) bool {
+		a, b := r.diags[i], r.diags[j]
+		if a.Offset != b.Offset {
+			return a.Offset < b.Offset
+		}
+		return codeRank[a.Code] < codeRank[b.Code]
+	})
+	for i, d := range r.diags {
+		if i == 0 || d != r.diags[i-1] {
+			res.diagnostics = append(res.diagnostics, d)
+		}
+	}
+	return res
+}
+
+var codeRank = map[sotto.Code]int{
+	sotto.Truncated: 0, sotto.Rescued: 1, sotto.Nested: 2, sotto.MismatchedClose: 3,
+	sotto.OrphanClose: 4, sotto.StrayClose: 5, sotto.UnclosedOutput: 6, sotto.UnclosedNarration: 7,
+	sotto.AssumedUnclosed: 8, sotto.LiteralMarker: 9, sotto.SplicedMarker: 10,
+	sotto.HoldExpired: 11, sotto.UnknownChannel: 12, sotto.NoVisibleAnswer: 13,
+}

@@ -1,0 +1,627 @@
+package dialecttest
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Blocks: reasoning (G5–G7, G11), narration (G12), output bodies, tools, headers.
+
+// A slowBlock is an open reasoning block.
+type slowBlock struct {
+	def, fam int // -1: every reasoning name
+	own      uint64
+	id       int
+	start    int // of its opener
+	lastOpen int // end of its opener or of the last duplicate
+	unpaid   int
+	implicit bool // no opener: the template's, or assumed
+	resumed  bool // no opener: it goes on after a tool call
+	phrase   bool
+	pad      bool // G7a concerns it
+	force    int  // the close that ends it is known to stand here, or -1
+}
+
+func (b *slowBlock) watch(g *slowGrammar) slowWatch {
+	w := slowWatch{reasoning: true, fam: b.fam, tools: true, own: -1, outputClose: -1, output: b.pad}
+	return w
+}
+
+func (r *slowReader) reasoning(m slowMark, t *slowStream, bd *slowBody) {
+	d := &r.g.defs[m.def]
+	b := slowBlock{def: m.def, fam: d.fam, own: 1 << m.def, start: m.start, lastOpen: m.end, phrase: d.phrase, force: -1}
+	b.id = r.open(m.def)
+	b.pad = d.rescue && t == &r.out && bd == nil && !r.visible
+	r.phrases |= 1 << m.def
+	r.mark(sotto.Markup, b.id, false, m)
+	r.reasoningBlock(&b, t)
+}
+
+// reasoningBlock reads from the end of the block's opener to the end of the block.
+func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
+	var pad *slowPad
+	if b.pad {
+		if r.collect {
+			r.pads = append(r.pads, slowPad{})
+			pad = &r.pads[len(r.pads)-1]
+		} else if !r.rescueDone {
+			r.decideRescue(*b)
+		}
+	}
+	w := b.watch(r.g)
+	for !r.done() {
+		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
+		if got == maybe {
+			r.settle(maybe)
+			return
+		}
+		asBytes := func(n int) {
+			r.bytes(sotto.Reasoning, b.id, false, r.pos, r.pos+n)
+			r.pos += n
+		}
+		if got == no {
+			asBytes(1)
+			continue
+		}
+		d := &r.g.defs[m.def]
+		quoted := r.settle(r.quoted(m, r.limit, r.final))
+		if r.halt {
+			return
+		}
+		length := m.end - m.start
+		switch {
+		case d.role == sotto.RoleOutput:
+			if pad != nil && !quoted && m.kind == kOpen {
+				pad.opens = append(pad.opens, m)
+			} else if pad != nil && !quoted && m.kind == kClose {
+				pad.closes = append(pad.closes, m.start)
+			}
+			if b.pad && !r.collect && m.start == r.rescueAt {
+				r.endKnown = r.endKnown || r.rescueEnd
+				r.rescueAt = -1
+				r.diag(sotto.Rescued, m.start, "")
+				t.removed()
+				r.body(m)
+				if r.rescueClose < r.pos || r.halt {
+					return // the rest is outer text
+				}
+				b.force = r.rescueClose
+				continue
+			}
+			asBytes(1)
+		case d.role == sotto.RoleTool:
+			limit, final, expires := r.window(m.start)
+			ends := r.toolEnds(m, limit, final)
+			if ends == maybe && expires {
+				ends = no
+				if r.expire(m.start) {
+					ends = yes
+				}
+			}
+			if r.settle(ends) {
+				if pad != nil {
+					pad.closed, pad.end = true, m.start
+				}
+				r.force, r.toolFrom = m.start, b.def+1
+				return
+			}
+			if !r.halt {
+				asBytes(1)
+			}
+		case m.kind == kOpen:
+			switch {
+			case quoted || b.phrase:
+				asBytes(1)
+			case r.g.dups && r.onlyWhite(b.lastOpen, m.start):
+				b.own |= 1 << m.def
+				r.mark(sotto.Markup, b.id, false, m)
+				b.lastOpen = m.end
+			case r.g.nest:
+				b.own |= 1 << m.def
+				b.unpaid++
+				r.diag(sotto.Nested, m.start, "")
+				asBytes(length)
+			default:
+				asBytes(1)
+			}
+		case r.closes(b, m, quoted):
+			if pad != nil {
+				pad.closed, pad.end = true, m.start
+			}
+			if b.own&(1<<m.def) == 0 {
+				r.diag(sotto.MismatchedClose, m.start, "")
+			}
+			r.mark(sotto.Markup, b.id, false, m)
+			t.afterMarker = true
+			return
+		case !r.halt:
+			b.unpaid = max(0, b.unpaid-1)
+			asBytes(length)
+		}
+	}
+	if r.atEnd() {
+		switch {
+		case b.implicit:
+			r.diag(sotto.AssumedUnclosed, 0, "")
+		case !b.resumed || r.pos > b.start:
+			r.diag(sotto.Truncated, b.start, "")
+		}
+	}
+}
+
+func (r *slowReader) onlyWhite(i, end int) bool {
+	for ; i < end; i++ {
+		if !r.white(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// closes reports whether the close m ends the block (G5, G6).
+func (r *slowReader) closes(b *slowBlock, m slowMark, quoted bool) bool {
+	if b.force >= 0 {
+		return m.start == b.force
+	}
+	own := b.own&(1<<m.def) != 0
+	sure := own && !quoted || r.g.family
+	if !own && !sure {
+		sure = r.aloneInBlock(b, m)
+		if r.halt {
+			return false
+		}
+	}
+	if sure && b.unpaid == 0 {
+		return true
+	}
+	limit, final, expires := r.window(m.start)
+	got := r.closesAhead(b, m, sure, limit, final)
+	if got == maybe && expires {
+		return r.expire(m.start)
+	}
+	return r.settle(got)
+}
+
+// aloneInBlock reports whether m stands alone on its line of the block's raw body.
+func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark) bool {
+	for i := m.start - 1; i >= b.lastOpen && r.s[i] != '\n'; i-- {
+		if !r.white(i) {
+			return false
+		}
+	}
+	return r.settle(r.whiteAfter(m.end, true))
+}
+
+// closesAhead looks at what of the family follows the close m.
+func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int, final bool) tri {
+	w := b.watch(r.g)
+	for i := m.end; i < limit; {
+		n, got := r.g.lex(r.s, i, limit, final, &w)
+		if got == maybe {
+			return maybe
+		}
+		if got == no {
+			i++
+			continue
+		}
+		d := &r.g.defs[n.def]
+		switch {
+		case d.role == sotto.RoleOutput:
+		case d.role == sotto.RoleTool:
+			if ends := r.toolEnds(n, limit, final); ends != no {
+				return ends
+			}
+		case n.kind == kOpen:
+			if !r.g.nest || b.phrase {
+				break
+			}
+			switch r.quoted(n, limit, final) {
+			case no:
+				return yes
+			case maybe:
+				return maybe
+			}
+		case b.unpaid > 0:
+			return no
+		default:
+			if b.own&(1<<n.def) != 0 {
+				switch r.quoted(n, limit, final) {
+				case no:
+					return no
+				case maybe:
+					return maybe
+				}
+			}
+			i = n.end
+			continue
+		}
+		i++
+	}
+	if !final {
+		return maybe
+	}
+	r.endKnown = true
+	if r.cut && !(sure && b.unpaid > 0) {
+		return no
+	}
+	return yes
+}
+
+// toolEnds reports whether a tool opener inside reasoning ends the block.
+func (r *slowReader) toolEnds(m slowMark, limit int, final bool) tri {
+	if q := r.quoted(m, limit, final); q != no {
+		if q == yes {
+			return no
+		}
+		return maybe
+	}
+	if r.g.defs[m.def].special {
+		return yes
+	}
+	i := m.end
+	for i < limit && isSpace(r.s[i]) {
+		i++
+	}
+	const function = "<function="
+	rest := r.s[min(i, limit):limit]
+	switch {
+	case strings.HasPrefix(rest, "{"), strings.HasPrefix(rest, function):
+		return yes
+	case !final && strings.HasPrefix(function, rest):
+		return maybe
+	}
+	return no
+}
+
+// proseAboutTag is G7b: the opener m, in mid-line, opens a block that never closes.
+func (r *slowReader) proseAboutTag(m slowMark) bool {
+	limit, final, expires := r.window(m.start)
+	b := slowBlock{fam: r.g.defs[m.def].fam}
+	w := b.watch(r.g)
+	nest := r.g.nest
+	got := no
+	for i := m.end; i < limit; {
+		n, is := r.g.lex(r.s, i, limit, final, &w)
+		if is == maybe {
+			got = maybe
+			break
+		}
+		if is == no {
+			i++
+			continue
+		}
+		if r.g.defs[n.def].role == sotto.RoleTool {
+			switch r.toolEnds(n, limit, final) {
+			case yes:
+				return false
+			case maybe:
+				got = maybe
+			}
+			i++
+			continue
+		}
+		if n.kind != kOpen {
+			return false
+		}
+		q := r.quoted(n, limit, final)
+		if q == no && (nest || r.g.dups && r.onlyWhite(m.end, n.start)) {
+			i = n.end // its VALUE holds no close
+		} else {
+			i++
+		}
+	}
+	if !final {
+		if !expires {
+			r.settle(maybe)
+			return false
+		}
+		return r.expire(m.start)
+	}
+	if got == no && (r.stopped || r.g.deliver) {
+		r.endKnown = true
+		return true
+	}
+	return false
+}
+
+// narration reads a narration block (G12).
+func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
+	id := r.open(m.def)
+	r.narrBlank = false
+	r.mark(sotto.Markup, id, false, m)
+	if m.kind == kEmpty {
+		return
+	}
+	w := slowWatch{own: m.def, outputOpen: true, reasoningOpen: true, outputClose: -1, fam: -1}
+	if bd != nil {
+		w.outputClose = r.g.defs[bd.def].fam
+	}
+	for !r.done() {
+		n, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
+		if got == maybe {
+			r.settle(maybe)
+			return
+		}
+		if got == yes {
+			d := &r.g.defs[n.def]
+			switch {
+			case n.def == m.def:
+				r.mark(sotto.Markup, id, false, n)
+				return
+			case d.role == sotto.RoleReasoning:
+				if d.phrase {
+					break
+				}
+				r.reasoning(n, t, bd)
+				if r.halt {
+					return
+				}
+				if r.toolFrom > 0 && r.force == r.pos {
+					r.diag(sotto.UnclosedNarration, m.start, "")
+					return
+				}
+				continue
+			case n.kind == kOpen:
+				quoted := r.settle(r.quoted(n, r.limit, r.final))
+				if r.halt {
+					return
+				}
+				if !quoted && (bd != nil || r.outputCounts()) {
+					r.diag(sotto.UnclosedNarration, m.start, "")
+					return
+				}
+			default: // <output/>, or the close of the body
+				r.diag(sotto.UnclosedNarration, m.start, "")
+				if bd != nil || r.outputCounts() {
+					r.force = n.start
+				}
+				return
+			}
+		}
+		if r.s[r.pos] == '\n' {
+			limit, final, expires := r.window(r.pos)
+			got := r.blankLine(r.pos, limit, final)
+			if got == maybe && expires {
+				r.expire(r.pos)
+				got = no
+			}
+			if r.settle(got) {
+				r.diag(sotto.UnclosedNarration, m.start, "")
+				r.narrBlank = true
+				return
+			}
+			if r.halt {
+				return
+			}
+		}
+		r.bytes(sotto.Narration, id, false, r.pos, r.pos+1)
+		r.pos++
+	}
+	if r.atEnd() {
+		r.diag(sotto.UnclosedNarration, m.start, "")
+	}
+}
+
+// blankLine reports whether a blank line follows the newline at i.
+func (r *slowReader) blankLine(i, limit int, final bool) tri {
+	for i++; i < limit && isSpace(r.s[i]); i++ {
+		if r.s[i] == '\n' {
+			return yes
+		}
+	}
+	if i < limit || final {
+		return no
+	}
+	return maybe
+}
+
+// body reads an output block, and those that re-open it.
+func (r *slowReader) body(m slowMark) {
+	for {
+		bd := slowBody{def: m.def, id: r.open(m.def)}
+		r.mark(sotto.Markup, bd.id, true, m)
+		if m.kind == kEmpty {
+			return
+		}
+		t := newStream()
+		r.text(&t, &bd)
+		if bd.next == nil {
+			if !bd.closed && r.atEnd() {
+				r.diag(sotto.UnclosedOutput, m.start, "")
+			}
+			return
+		}
+		m = *bd.next
+	}
+}
+
+// tool reads a tool block, one segment, and what the dialect has after it.
+func (r *slowReader) tool(m slowMark, t *slowStream) {
+	from := r.toolFrom
+	r.toolFrom = 0
+	id := r.open(m.def)
+	w := slowWatch{own: m.def, ownNoEmpty: true, tools: true, outputClose: -1}
+	end, closed := m.end, m.kind == kEmpty
+	for end < r.limit && !closed {
+		n, got := r.g.lex(r.s, end, r.limit, r.final, &w)
+		if got == maybe {
+			r.settle(maybe)
+			return
+		}
+		if got == no {
+			end++
+			continue
+		}
+		if n.kind == kOpen {
+			r.force, r.toolFrom = n.start, from
+			break
+		}
+		end, closed = n.end, true
+	}
+	r.mark(sotto.Tool, id, false, slowMark{m.kind, m.def, m.start, end})
+	t.removed()
+	if !closed || !r.g.afterRea {
+		return
+	}
+	def := from - 1
+	for i := 0; i < len(r.g.defs) && def < 0; i++ {
+		if r.g.defs[i].role == sotto.RoleReasoning {
+			def = i
+		}
+	}
+	if def < 0 {
+		return
+	}
+	d := &r.g.defs[def]
+	b := slowBlock{def: def, fam: d.fam, own: 1 << def, id: r.open(def), start: r.pos, lastOpen: r.pos, resumed: true, phrase: d.phrase, force: -1}
+	r.reasoningBlock(&b, t)
+}
+
+// headerToken takes a token that begins a header, or ends a body, in text.
+func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
+	if m.kind == kEndTok {
+		r.inBody = false
+		r.mark(sotto.Markup, 0, bd != nil, m)
+		*t = newStream()
+		t.afterMarker = true
+		return
+	}
+	ch, end, known, ok := r.header(m)
+	switch {
+	case r.halt:
+		return
+	case !ok:
+		r.literal(t, bd, m)
+		return
+	}
+	if r.auto {
+		r.autoRes, r.halt = autoOutside, true
+		return
+	}
+	r.block++
+	r.mark(sotto.Markup, r.block, false, slowMark{m.kind, -1, m.start, end})
+	*t = newStream()
+	t.afterMarker = true
+	r.headed, r.inBody = true, false
+	if !known {
+		r.diag(sotto.UnknownChannel, m.start, "")
+	}
+	for _, c := range r.g.header.Close {
+		if r.s[m.start:m.end] == c {
+			return
+		}
+	}
+	if ch == sotto.Text {
+		r.inBody = true
+		return
+	}
+	r.headerBody(ch, m.start)
+}
+
+// headerBody reads a body that is no text, up to the next header or its end token.
+func (r *slowReader) headerBody(ch sotto.Channel, start int) {
+	if r.block == 0 {
+		r.block++
+	}
+	id := r.block
+	if ch == sotto.Text {
+		r.inBody = true
+		return
+	}
+	w := slowWatch{header: true, own: -1, outputClose: -1}
+	for !r.done() {
+		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
+		n := 1
+		if got == maybe {
+			r.settle(maybe)
+			return
+		}
+		if got == yes && m.kind == kEndTok {
+			r.mark(sotto.Markup, id, false, m)
+			return
+		}
+		if got == yes {
+			if _, _, _, ok := r.header(m); ok || r.halt {
+				return
+			}
+			n = m.end - m.start
+		}
+		r.bytes(ch, id, false, r.pos, r.pos+n)
+		r.pos += n
+	}
+	if r.atEnd() && ch == sotto.Reasoning {
+		r.diag(sotto.Truncated, start, "")
+	}
+}
+
+// header reads the header that begins with m: its channel, where it ends,
+// whether its name is known. It is none if it outgrows MaxHeader.
+func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bool) {
+	h := r.g.header
+	s := r.s
+	limit := min(r.limit, m.start+r.g.maxHead)
+	bodyAt := -1
+	for i := m.end; i < limit && bodyAt < 0; i++ {
+		for _, t := range h.Body {
+			if strings.HasPrefix(s[i:limit], t) {
+				bodyAt, end = i, i+len(t)
+				break
+			}
+		}
+	}
+	if bodyAt < 0 {
+		switch {
+		case limit < r.limit || limit == m.start+r.g.maxHead:
+			return 0, 0, false, false
+		case !r.final:
+			r.settle(maybe)
+			return 0, 0, false, false
+		}
+		return sotto.Text, r.limit, true, true // unfinished: all markup
+	}
+	head := s[m.start:bodyAt]
+	word := func(i int) string {
+		rest := head[i:]
+		n := strings.IndexFunc(rest, func(c rune) bool { return c < 128 && isSpace(byte(c)) })
+		if n < 0 {
+			n = len(rest)
+		}
+		for _, list := range [][]string{h.Begin, h.End, h.Close, h.Name, h.Tokens} {
+			for _, t := range list {
+				if k := strings.Index(rest, t); k >= 0 && k < n {
+					n = k
+				}
+			}
+		}
+		return rest[:n]
+	}
+	name, last := "", -1
+	for _, t := range h.Name {
+		if k := strings.LastIndex(head, t); k >= 0 && k+len(t) > last {
+			last = k + len(t)
+		}
+	}
+	if last >= 0 {
+		name = word(last)
+	}
+	recipient := ""
+	if k := strings.Index(head, "to="); k >= 0 {
+		recipient = word(k + 3)
+	}
+	if recipient != "" {
+		if h.Recipients == nil {
+			return sotto.Tool, end, true, true
+		}
+		if c, is := h.Recipients[recipient]; is {
+			return c, end, true, true
+		}
+		if c, is := h.Recipients["*"]; is {
+			return c, end, true, true
+		}
+	}
+	if c, is := h.Channels[name]; is {
+		return c, end, true, true
+	}
+	return sotto.Reasoning, end, false, true
+}

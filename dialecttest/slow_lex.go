@@ -1,0 +1,430 @@
+package dialecttest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// The markers of a dialect with its defaults filled in, and how one is
+// recognised at a position (G1).
+
+type slowGrammar struct {
+	defs    []slowDef
+	lits    []slowLiteral // of all defs, and the header's tokens
+	first   [256]bool     // bytes a marker may begin with
+	header  *sotto.Header
+	maxHead int
+	start   sotto.Start
+
+	leading  bool // Placement
+	anywhere bool // Output
+	bodies   string
+	family   bool // Close
+	deliver  bool // OnDoubt
+	afterRea bool // AfterTool
+
+	code, nest, dups, stray       bool
+	maxMarker, maxHold, autoWindw int
+}
+
+type slowDef struct {
+	role    sotto.Role
+	tag     string // lower case; empty for a literal
+	name    string
+	fam     int
+	special bool
+	phrase  bool
+	rescue  bool
+}
+
+type slowKind uint8
+
+const (
+	kOpen   slowKind = iota
+	kClose           // </x>
+	kEmpty           // <x/>
+	kHeader          // a token that begins a header
+	kEndTok          // a token that ends a header's body
+)
+
+// A slowLiteral is a literal marker: lead and trail optional newlines around core.
+type slowLiteral struct {
+	def         int // -1: a header's token
+	kind        slowKind
+	lead, trail int
+	core        string
+	phrase      bool
+}
+
+type slowMark struct {
+	kind       slowKind
+	def        int
+	start, end int
+}
+
+type tri uint8
+
+const (
+	no tri = iota
+	yes
+	maybe // the window ends before it is settled
+)
+
+func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
+	g := &slowGrammar{
+		bodies: d.Bodies, start: d.Start, header: d.Header,
+		maxMarker: d.MaxMarker, maxHold: d.MaxHold, autoWindw: d.AutoWindow,
+	}
+	pick := func(field, v, dflt, other string) (bool, error) {
+		if v != "" && v != dflt && v != other {
+			return false, fmt.Errorf("%s: %q", field, v)
+		}
+		return v == other, nil
+	}
+	var errs [5]error
+	g.leading, errs[0] = pick("placement", d.Placement, "anywhere", "leading")
+	g.anywhere, errs[1] = pick("output", d.Output, "leading", "anywhere")
+	g.family, errs[2] = pick("close", d.Close, "own", "family")
+	g.deliver, errs[3] = pick("on_doubt", d.OnDoubt, "withhold", "deliver")
+	g.afterRea, errs[4] = pick("after_tool", d.AfterTool, "text", "reasoning")
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch g.bodies {
+	case "":
+		g.bodies = "join"
+	case "join", "first", "last":
+	default:
+		return nil, fmt.Errorf("bodies: %q", d.Bodies)
+	}
+	if g.start == "" {
+		g.start = sotto.Outside
+	}
+	if g.maxMarker == 0 {
+		g.maxMarker = 128
+	}
+	if len(d.Markers) > 64 {
+		return nil, fmt.Errorf("markers: more than 64")
+	}
+	fams := map[string]int{}
+	tags := false
+	for i, m := range d.Markers {
+		def := slowDef{role: m.Role, tag: strings.ToLower(m.Tag), name: m.Tag,
+			special: m.Special, phrase: m.Phrase, rescue: m.Rescue}
+		if m.Tag == "" {
+			def.name = m.Name
+			if def.name == "" && len(m.Open) > 0 {
+				def.name = m.Open[0]
+			}
+			for _, o := range m.Open {
+				g.literal(i, kOpen, o, m.Phrase)
+			}
+			for _, c := range m.Close {
+				g.literal(i, kClose, c, m.Phrase)
+			}
+		} else {
+			tags = true
+			g.first['<'] = true
+		}
+		fam := m.Family
+		if fam == "" {
+			fam = def.name
+		}
+		if _, ok := fams[fam]; !ok {
+			fams[fam] = len(fams)
+		}
+		def.fam = fams[fam]
+		g.defs = append(g.defs, def)
+	}
+	if h := d.Header; h != nil {
+		for _, t := range h.Begin {
+			g.literal(-1, kHeader, t, false)
+		}
+		for _, t := range h.Close {
+			g.literal(-1, kHeader, t, false)
+		}
+		for _, t := range h.End {
+			g.literal(-1, kEndTok, t, false)
+		}
+		g.maxHead = h.MaxHeader
+		if g.maxHead == 0 {
+			g.maxHead = 1024
+		}
+	}
+	on := func(p *bool) bool {
+		if p != nil {
+			return *p
+		}
+		return tags
+	}
+	g.code, g.nest, g.dups, g.stray = on(d.Code), on(d.Nest), on(d.Duplicates), on(d.Stray)
+	return g, nil
+}
+
+func (g *slowGrammar) literal(def int, kind slowKind, text string, phrase bool) {
+	core := strings.TrimLeft(text, "\n")
+	lead := len(text) - len(core)
+	body := strings.TrimRight(core, "\n")
+	if body == "" {
+		return
+	}
+	g.lits = append(g.lits, slowLiteral{def, kind, lead, len(core) - len(body), body, phrase})
+	g.first[body[0]] = true
+	if lead > 0 {
+		g.first['\n'] = true
+	}
+}
+
+// A slowWatch says which markers a state looks for.
+type slowWatch struct {
+	all    bool // every marker, and the header's tokens
+	header bool // the header's tokens
+	tools  bool // openers of tool blocks
+
+	reasoning     bool // the markers of reasoning names: of family fam, or all
+	fam           int  // -1: of all families
+	reasoningOpen bool // the openers of every reasoning name
+
+	output      bool // every output marker
+	outputOpen  bool // output openers and <output/>
+	own         int  // closes and <x/> of this def; -1: none
+	ownNoEmpty  bool // … but not its <x/>
+	outputClose int  // closes of output names of this family; -1: none
+}
+
+func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
+	if w.all {
+		return true
+	}
+	if def < 0 {
+		return w.header
+	}
+	d := &g.defs[def]
+	if w.own == def && (kind == kClose || kind == kEmpty && !w.ownNoEmpty) {
+		return true
+	}
+	switch d.role {
+	case sotto.RoleTool:
+		return w.tools && kind == kOpen
+	case sotto.RoleReasoning:
+		if w.reasoning && (w.fam < 0 || w.fam == d.fam) {
+			return true
+		}
+		return w.reasoningOpen && kind == kOpen
+	case sotto.RoleOutput:
+		if w.output {
+			return true
+		}
+		if w.outputOpen && kind != kClose {
+			return true
+		}
+		return w.outputClose == d.fam && kind == kClose
+	}
+	return false
+}
+
+// lex reports the longest watched marker that begins at s[i], looking no
+// further than limit. Where more bytes could make one, or a longer one, it says
+// maybe, unless the limit is the end of the reply.
+func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slowMark, tri) {
+	var best slowMark
+	if !g.first[s[i]] {
+		return best, no
+	}
+	part := false
+	if s[i] == '<' {
+		m, t := g.lexTag(s, i, limit, w)
+		if t == yes {
+			best = m
+		}
+		part = t == maybe
+	}
+	for k := range g.lits {
+		l := &g.lits[k]
+		if !g.watches(w, l.def, l.kind) {
+			continue
+		}
+		end, t := l.match(s, i, limit)
+		if t == yes && end > best.end {
+			best = slowMark{l.kind, l.def, i, end}
+		}
+		part = part || t == maybe
+	}
+	switch {
+	case part && !final:
+		return best, maybe
+	case best.end > 0:
+		return best, yes
+	}
+	return best, no
+}
+
+func (l *slowLiteral) match(s string, i, limit int) (int, tri) {
+	j := i
+	for j < limit && s[j] == '\n' {
+		j++
+	}
+	if j-i > l.lead {
+		return 0, no
+	}
+	have := s[j:limit]
+	if len(have) < len(l.core) {
+		if strings.HasPrefix(l.core, have) {
+			return 0, maybe
+		}
+		return 0, no
+	}
+	if !strings.HasPrefix(have, l.core) {
+		return 0, no
+	}
+	j += len(l.core)
+	for n := 0; n < l.trail && j < limit && s[j] == '\n'; n++ {
+		j++
+	}
+	for l.phrase && j < limit && isSpace(s[j]) {
+		j++
+	}
+	return j, yes
+}
+
+func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tri) {
+	blanks := func(j int) int {
+		for j < limit && (s[j] == ' ' || s[j] == '\t') {
+			j++
+		}
+		return j
+	}
+	j := blanks(i + 1)
+	kind := kOpen
+	if j < limit && s[j] == '/' {
+		kind = kClose
+		j = blanks(j + 1)
+	}
+	inWord := i > 0 && isWord(s[i-1])
+	part := false
+	for n := range g.defs {
+		d := &g.defs[n]
+		if d.tag == "" || !g.watches(w, n, kind) && (kind == kClose || !g.watches(w, n, kEmpty)) {
+			continue
+		}
+		k := 0
+		upper := false
+		for k < len(d.tag) && j+k < limit && lower(s[j+k]) == d.tag[k] {
+			upper = upper || s[j+k] != lower(s[j+k])
+			k++
+		}
+		if kind == kOpen && upper && inWord {
+			continue
+		}
+		if k < len(d.tag) {
+			part = part || j+k == limit
+			continue
+		}
+		end, self, t := lexRest(s, j+k, limit, d.role == sotto.RoleReasoning)
+		if t == maybe {
+			part = true
+		}
+		if t != yes {
+			continue
+		}
+		m := slowMark{kind, n, i, end}
+		if self && kind == kOpen {
+			m.kind = kEmpty
+		}
+		if end-i <= g.maxMarker && g.watches(w, n, m.kind) {
+			return m, yes
+		}
+	}
+	if part && limit-i < g.maxMarker {
+		return slowMark{}, maybe
+	}
+	return slowMark{}, no
+}
+
+// lexRest reads what may follow a tag's NAME up to its '>'.
+func lexRest(s string, j, limit int, attrs bool) (end int, self bool, t tri) {
+	for {
+		k := j
+		for k < limit && isSpace(s[k]) {
+			k++
+		}
+		if k == limit {
+			return 0, false, maybe
+		}
+		if s[k] == '>' {
+			return k + 1, false, yes
+		}
+		if s[k] == '/' {
+			switch {
+			case k+1 == limit:
+				return 0, false, maybe
+			case s[k+1] == '>':
+				return k + 2, true, yes
+			}
+			return 0, false, no
+		}
+		if k == j || !attrs || !attrByte(s[k], true) {
+			return 0, false, no
+		}
+		for k < limit && attrByte(s[k], false) {
+			k++
+		}
+		if k == limit {
+			return 0, false, maybe
+		}
+		if s[k] != '=' {
+			return 0, false, no
+		}
+		k++
+		if k == limit {
+			return 0, false, maybe
+		}
+		if q := s[k]; q == '"' || q == '\'' {
+			n := strings.IndexByte(s[k+1:limit], q)
+			if n < 0 {
+				return 0, false, maybe
+			}
+			j = k + 1 + n + 1
+			continue
+		}
+		v := k
+		for k < limit && !isSpace(s[k]) && strings.IndexByte("\"'`<>", s[k]) < 0 {
+			k++
+		}
+		if k == limit {
+			return 0, false, maybe
+		}
+		if s[k] == '>' && k > v && s[k-1] == '/' {
+			k-- // it is the empty block's
+		}
+		if k == v || !isSpace(s[k]) && s[k] != '>' && s[k] != '/' {
+			return 0, false, no
+		}
+		j = k
+	}
+}
+
+func attrByte(c byte, first bool) bool {
+	switch {
+	case 'a' <= lower(c) && lower(c) <= 'z', c == '_', c == ':':
+		return true
+	}
+	return !first && ('0' <= c && c <= '9' || c == '.' || c == '-')
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func isWord(c byte) bool {
+	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9' || c == '_'
+}
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

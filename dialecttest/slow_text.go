@@ -1,0 +1,629 @@
+package dialecttest
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Text: the outer text and the bodies of output blocks (G3, G4, G9, G10).
+
+// A slowSeg is a segment, with the block that G13 keeps apart.
+type slowSeg struct {
+	ch         sotto.Channel
+	output     bool
+	marker     bool
+	block      int
+	start, end int
+}
+
+// bytes adds s[start:end] to the segments, joined to the last if it may be.
+func (r *slowReader) bytes(ch sotto.Channel, block int, output bool, start, end int) {
+	if start == end {
+		return
+	}
+	if n := len(r.segs) - 1; n >= 0 {
+		if l := &r.segs[n]; !l.marker && l.ch == ch && l.block == block && l.end == start {
+			l.end = end
+			return
+		}
+	}
+	r.segs = append(r.segs, slowSeg{ch, output, false, block, start, end})
+}
+
+// mark adds a segment of its own and goes on after it.
+func (r *slowReader) mark(ch sotto.Channel, block int, output bool, m slowMark) {
+	if m.start < m.end {
+		r.segs = append(r.segs, slowSeg{ch, output, true, block, m.start, m.end})
+	}
+	r.pos = m.end
+}
+
+// A slowStream is what G4 and G9 know of a text stream: its line, its unpaired
+// runs of back-ticks, its fence. It is a value: a reading ahead has its own.
+type slowStream struct {
+	blank       bool // nothing but white space on the line
+	visible     bool // a byte on the line that is visible and no white space
+	afterMarker bool // nothing but white space since a removed marker
+
+	run  int   // back-ticks directly before
+	runs []int // unpaired runs on the line; never changed in place
+
+	lead    slowLead // of the line, for a fence
+	leadCh  byte
+	leadLen int
+
+	fence     bool
+	fenceCh   byte
+	fenceLen  int
+	fenceFrom int    // the newline that opened it
+	fenceEnd  int    // after its closing run, or -1
+	fenceFams uint64 // families of openers in it
+}
+
+type slowLead uint8
+
+const (
+	leadIndent slowLead = iota
+	leadRun
+	leadInfo
+	leadNone
+)
+
+func newStream() slowStream { return slowStream{blank: true} }
+
+// A slowBody is the output block whose body is being read.
+type slowBody struct {
+	def, id int
+	visible bool
+	closed  bool
+	next    *slowMark // the re-open that ended it
+}
+
+func (r *slowReader) outer() { r.text(&r.out, nil) }
+
+func (r *slowReader) text(t *slowStream, bd *slowBody) {
+	all := slowWatch{all: true}
+	for !r.done() && (bd == nil || !bd.closed) {
+		if r.g.leading && r.visible && !r.auto {
+			for !r.done() {
+				r.textByte(t, bd, false)
+			}
+			return
+		}
+		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &all)
+		if got == yes && !r.isMarker(m) {
+			got = no
+		}
+		switch got {
+		case maybe:
+			r.settle(maybe)
+		case yes:
+			r.textMarker(t, bd, m)
+		case no:
+			if r.startsText(r.pos, r.pos) {
+				r.textByte(t, bd, false)
+			}
+		}
+	}
+}
+
+// isMarker leaves out what the dialect's switches do not know in text.
+func (r *slowReader) isMarker(m slowMark) bool {
+	if m.def < 0 {
+		return true
+	}
+	d := &r.g.defs[m.def]
+	bit := uint64(1) << m.def
+	switch {
+	case m.kind == kClose && r.auto && d.role == sotto.RoleReasoning:
+		return true
+	case m.kind != kClose && r.auto && r.g.leading && r.visible:
+		return false
+	case m.kind == kClose && (!r.g.stray || d.phrase):
+		return d.role == sotto.RoleOutput || d.role == sotto.RoleWrapper && r.wrappers&bit != 0
+	case m.kind == kOpen && d.phrase:
+		return r.phrases&bit == 0 && !r.shown
+	}
+	return true
+}
+
+// startsText settles Output anywhere before the first byte from p on of outer
+// text that is no white space.
+func (r *slowReader) startsText(p, from int) bool {
+	if r.mode == modeUnset && !r.white(p) {
+		r.decideOutput(p, from)
+	}
+	return !r.halt
+}
+
+// textByte takes one byte as text. literal says that it belongs to a marker.
+func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
+	i := r.pos
+	white := r.white(i)
+	ch, counts := sotto.Text, !white
+	switch {
+	case bd != nil:
+		if !white {
+			bd.visible = true
+			r.visible, r.shown, r.answered = true, true, true
+			r.mode = modeAside
+		}
+		r.bytes(ch, bd.id, true, i, i+1)
+	case r.mode == modeUndecided || r.mode == modeHoped:
+		if r.mode == modeHoped {
+			ch = sotto.Aside
+		}
+		r.shown = r.shown || !white
+		r.bytes(ch, 0, false, i, i+1)
+	case r.mode == modeAside:
+		counts = false
+		r.bytes(sotto.Aside, 0, false, i, i+1)
+	case r.headed && !r.inBody && r.g.header.Between != "text":
+		counts = false
+		r.bytes(sotto.Aside, 0, false, i, i+1)
+	default:
+		if !white {
+			r.visible, r.shown = true, true
+		}
+		r.bytes(ch, 0, false, i, i+1)
+	}
+	r.pos++
+	r.feed(t, i, counts, literal)
+	if r.stopAnswered && r.answered || r.collect && r.visible {
+		r.halt = true
+	}
+}
+
+// feed moves the stream's line over byte i.
+func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
+	b := r.s[i]
+	if t.fence && t.fenceEnd >= 0 && i >= t.fenceEnd {
+		t.fence = false
+		t.lead = leadNone
+	}
+	if b == '\n' {
+		if !t.fence && (t.lead == leadRun || t.lead == leadInfo) && t.leadLen >= 3 {
+			r.openFence(t, i)
+		}
+		t.blank, t.visible = true, false
+		t.run, t.runs = 0, nil
+		t.lead = leadIndent
+		return
+	}
+	if !r.white(i) {
+		t.blank, t.afterMarker = false, false
+	}
+	t.visible = t.visible || counts
+	if t.fence {
+		return
+	}
+	if b == '`' && !literal {
+		t.run++
+	} else {
+		t.endRun()
+	}
+	switch t.lead {
+	case leadIndent:
+		bom := r.white(i) && !isSpace(b)
+		if (b == '`' || b == '~') && !literal {
+			t.lead, t.leadCh, t.leadLen = leadRun, b, 1
+		} else if b != ' ' && b != '\t' && !bom {
+			t.lead = leadNone
+		}
+	case leadRun:
+		if b == t.leadCh && !literal {
+			t.leadLen++
+		} else if t.lead = leadInfo; t.leadLen < 3 {
+			t.lead = leadNone
+		}
+	case leadInfo:
+		if b == '`' && t.leadCh == '`' && !literal {
+			t.lead = leadNone
+		}
+	}
+}
+
+// endRun pairs the run that has just ended with an earlier one of its length.
+func (t *slowStream) endRun() {
+	if t.run == 0 {
+		return
+	}
+	n := t.run
+	t.run = 0
+	for i, u := range t.runs {
+		if u == n {
+			t.runs = t.runs[:i:i]
+			return
+		}
+	}
+	t.runs = append(t.runs[:len(t.runs):len(t.runs)], n)
+}
+
+func (r *slowReader) openFence(t *slowStream, newline int) {
+	f := *t
+	f.fenceCh, f.fenceLen, f.fenceFrom = t.leadCh, t.leadLen, newline
+	end, got := r.closeFence(&f, r.limit, r.final)
+	if got != yes {
+		end = -1
+		if got == no && r.endKnown && !r.cut {
+			return
+		}
+	}
+	t.fence, t.fenceCh, t.fenceLen, t.fenceFrom = true, f.fenceCh, f.fenceLen, newline
+	t.fenceEnd, t.fenceFams = end, 0
+}
+
+// closeFence seeks the run that closes the fence, in the raw text, and returns
+// where it ends.
+func (r *slowReader) closeFence(t *slowStream, limit int, final bool) (int, tri) {
+	unknown := func() (int, tri) {
+		if final {
+			return 0, no
+		}
+		return 0, maybe
+	}
+	all := slowWatch{all: true}
+	for line := t.fenceFrom; ; {
+		n := strings.IndexByte(r.s[line:limit], '\n')
+		if n < 0 {
+			return unknown()
+		}
+		line += n + 1
+		i := line
+		for i < limit && (r.s[i] == ' ' || r.s[i] == '\t') {
+			i++
+		}
+		end := i
+		for end < limit && r.s[end] == t.fenceCh {
+			end++
+		}
+		if end-i < t.fenceLen {
+			continue
+		}
+		i = end
+		for i < limit && isSpace(r.s[i]) && r.s[i] != '\n' {
+			if _, got := r.g.lex(r.s, i, limit, final, &all); got == yes {
+				return end, yes
+			}
+			i++
+		}
+		switch {
+		case i == limit && final, i < limit && r.s[i] == '\n':
+			return end, yes
+		case i == limit:
+			return 0, maybe
+		}
+		switch _, got := r.g.lex(r.s, i, limit, final, &all); got {
+		case yes:
+			return end, yes
+		case maybe:
+			return 0, maybe
+		}
+	}
+}
+
+// pairs reports whether a run after i on the raw line pairs with one of runs.
+func (r *slowReader) pairs(runs []int, i, limit int, final bool) tri {
+	all := slowWatch{all: true}
+	for i < limit && r.s[i] != '\n' {
+		if r.s[i] == '`' {
+			n := i
+			for n < limit && r.s[n] == '`' {
+				n++
+			}
+			if n == limit && !final {
+				return maybe
+			}
+			for _, u := range runs {
+				if u == n-i {
+					return yes
+				}
+			}
+			i = n
+			continue
+		}
+		m, got := r.g.lex(r.s, i, limit, final, &all)
+		switch {
+		case got == maybe:
+			return maybe
+		case got == yes && strings.Contains(r.s[m.start:m.end], "\n"):
+			return no
+		case got == yes:
+			i = m.end
+		default:
+			i++
+		}
+	}
+	if i < limit {
+		return no
+	}
+	if !final {
+		return maybe
+	}
+	return no
+}
+
+// quoted is G4a.
+func (r *slowReader) quoted(m slowMark, limit int, final bool) tri {
+	if !r.g.code || m.start == 0 {
+		return no
+	}
+	q := r.s[m.start-1]
+	if q != '"' && q != '\'' && q != '`' {
+		return no
+	}
+	switch {
+	case m.end < limit && r.s[m.end] == q:
+		return yes
+	case m.end >= limit && !final:
+		return maybe
+	}
+	return no
+}
+
+// byCode reports whether G4 makes the marker literal.
+func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
+	if !r.g.code || r.force == m.start {
+		return "", false
+	}
+	if r.settle(r.quoted(m, r.limit, r.final)) {
+		return sotto.Quoted, true
+	} else if r.halt {
+		return "", false
+	}
+	limit, final, expires := r.window(m.start)
+	if t.inFence(m.start) {
+		_, got := r.closeFence(t, limit, final)
+		switch {
+		case got == yes:
+			return sotto.Fenced, true
+		case got == maybe && expires:
+			r.expire(m.start)
+			return sotto.Fenced, true
+		case got == maybe:
+			r.settle(maybe)
+			return "", false
+		}
+		r.endKnown = true
+		if r.cut {
+			return sotto.Fenced, true
+		}
+		t.fence = false
+		return "", false
+	}
+	if len(t.runs) == 0 || strings.Contains(r.s[m.start:m.end], "\n") {
+		return "", false
+	}
+	got := r.pairs(t.runs, m.end, limit, final)
+	if got == no && final && !strings.Contains(r.s[m.end:limit], "\n") {
+		r.endKnown = true
+	}
+	if got == maybe && expires {
+		if r.expire(m.start) {
+			return sotto.InlineCode, true
+		}
+		return "", false
+	}
+	return sotto.InlineCode, r.settle(got)
+}
+
+func (t *slowStream) inFence(i int) bool { return t.fence && (t.fenceEnd < 0 || i < t.fenceEnd) }
+
+// codeReason is byCode for a marker that is text anyway: nothing waits for it.
+func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
+	switch {
+	case !r.g.code || r.force == m.start:
+	case r.quoted(m, r.limit, r.final) == yes:
+		return sotto.Quoted
+	case t.inFence(m.start):
+		if _, got := r.closeFence(t, r.limit, r.final); got == yes || r.cut {
+			return sotto.Fenced
+		}
+	case len(t.runs) > 0 && !strings.Contains(r.s[m.start:m.end], "\n"):
+		if r.pairs(t.runs, m.end, r.limit, r.final) == yes {
+			return sotto.InlineCode
+		}
+	}
+	return ""
+}
+
+// literal keeps a marker as text.
+func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
+	if bd == nil {
+		p := m.start
+		for p < m.end-1 && r.white(p) {
+			p++
+		}
+		if !r.startsText(p, m.start) {
+			return
+		}
+	}
+	if m.def >= 0 {
+		d := &r.g.defs[m.def]
+		if m.kind != kClose && t.inFence(m.start) {
+			t.fenceFams |= 1 << d.fam
+		}
+		if d.role == sotto.RoleOutput && m.kind != kEmpty {
+			r.literalOu = m.kind == kOpen
+		}
+	}
+	for r.pos < m.end && !r.halt {
+		r.textByte(t, bd, true)
+	}
+}
+
+// removed notes that a marker of the stream counts.
+func (t *slowStream) removed() {
+	t.run, t.runs = 0, nil
+	t.afterMarker = true
+}
+
+// textMarker takes a marker that stands in text.
+func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
+	if t.fence && !t.inFence(m.start) {
+		t.fence = false
+		t.lead = leadNone
+	}
+	t.endRun()
+	if m.def < 0 {
+		r.headerToken(t, bd, m)
+		return
+	}
+	d := &r.g.defs[m.def]
+	bit := uint64(1) << m.def
+	closes := bd != nil && d.role == sotto.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam
+	orphan, stray := false, false
+	switch {
+	case closes:
+	case m.kind != kClose:
+		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
+			r.diag(sotto.LiteralMarker, m.start, sotto.LateOutput)
+			r.literal(t, bd, m)
+			return
+		}
+	case d.role == sotto.RoleWrapper && r.wrappers&bit != 0:
+	case r.auto && d.role == sotto.RoleReasoning:
+		orphan = true
+	default:
+		gone := r.strayGoes(t, bd, m)
+		if r.halt {
+			return
+		}
+		if !gone {
+			if !r.g.stray {
+				// With Stray off it is no marker at all.
+			} else if reason := r.codeReason(t, m); reason != "" {
+				r.diag(sotto.LiteralMarker, m.start, reason)
+			} else if r.families&(1<<d.fam) == 0 {
+				r.diag(sotto.OrphanClose, m.start, "")
+			}
+			r.literal(t, bd, m)
+			return
+		}
+		stray = true
+	}
+
+	reason, lit := sotto.Reason(""), false
+	if orphan && t.inFence(m.start) {
+		switch {
+		case r.settle(r.quoted(m, r.limit, r.final)):
+			reason, lit = sotto.Quoted, true
+		case t.fenceFams&(1<<d.fam) != 0:
+			reason, lit = sotto.Fenced, true
+		}
+	} else {
+		reason, lit = r.byCode(t, m)
+	}
+	if r.halt {
+		return
+	}
+	if lit {
+		r.diag(sotto.LiteralMarker, m.start, reason)
+		r.literal(t, bd, m)
+		return
+	}
+	if orphan {
+		r.autoRes, r.autoMark, r.halt = autoInside, m, true
+		return
+	}
+	if r.auto && m.kind != kClose {
+		r.autoRes, r.halt = autoOutside, true
+		return
+	}
+	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && r.proseAboutTag(m) {
+		r.diag(sotto.LiteralMarker, m.start, sotto.Doubted)
+		r.literal(t, bd, m)
+		return
+	}
+	if r.halt {
+		return
+	}
+
+	t.removed()
+	id, output := 0, false
+	if bd != nil {
+		id, output = bd.id, true
+	}
+	switch {
+	case closes:
+		r.mark(sotto.Markup, id, true, m)
+		bd.closed = true
+	case stray:
+		r.diag(sotto.StrayClose, m.start, "")
+		r.mark(sotto.Markup, id, output, m)
+	case m.kind == kClose: // a wrapper's
+		r.wrappers &^= bit
+		r.mark(sotto.Markup, id, output, m)
+	case d.role == sotto.RoleTool:
+		r.tool(m, t)
+	case d.role == sotto.RoleOutput:
+		if bd != nil && m.kind == kOpen {
+			bd.closed, bd.next = true, &m
+			return
+		}
+		r.body(m)
+	case d.role == sotto.RoleNarration:
+		r.narration(m, t, bd)
+	case m.kind == kEmpty:
+		r.mark(sotto.Markup, r.open(m.def), false, m)
+	case d.role == sotto.RoleWrapper:
+		r.open(m.def)
+		r.wrappers |= bit
+		r.mark(sotto.Markup, id, output, m)
+	default:
+		r.reasoning(m, t, bd)
+	}
+	t.afterMarker = true
+}
+
+// outputCounts reports whether an output opener in outer text begins a body.
+func (r *slowReader) outputCounts() bool {
+	if r.g.anywhere && !r.g.leading {
+		return !r.delivered
+	}
+	return r.mode != modeText || !r.visible
+}
+
+// strayGoes is G9: a close with nothing to close is removed.
+func (r *slowReader) strayGoes(t *slowStream, bd *slowBody, m slowMark) bool {
+	d := &r.g.defs[m.def]
+	shown := r.shown
+	if bd != nil {
+		shown = bd.visible
+	}
+	switch {
+	case !r.g.stray:
+		return false
+	case !shown, t.afterMarker:
+		return true
+	case d.role == sotto.RoleNarration && r.narrBlank:
+		return true
+	}
+	if r.families&(1<<d.fam) != 0 {
+		if t.blank && r.settle(r.whiteAfter(m.end, true)) || r.halt {
+			return true
+		}
+		if r.settle(r.whiteAfter(m.end, false)) || r.halt {
+			return true
+		}
+	}
+	return d.role == sotto.RoleOutput && !r.literalOu && r.settle(r.whiteAfter(m.end, false))
+}
+
+// whiteAfter reports whether only white space stands from i to the line's end,
+// or to the reply's.
+func (r *slowReader) whiteAfter(i int, line bool) tri {
+	for ; i < r.limit; i++ {
+		if line && r.s[i] == '\n' {
+			return yes
+		}
+		if !r.white(i) {
+			return no
+		}
+	}
+	if r.final {
+		return yes
+	}
+	return maybe
+}

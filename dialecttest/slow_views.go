@@ -1,0 +1,158 @@
+package dialecttest
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// The views of G13, and the diagnostics that need them.
+
+// A slowView is a text with the place of each byte in the raw reply.
+type slowView struct {
+	text []byte
+	at   []int
+}
+
+func (v *slowView) blank(r *slowReader) bool {
+	for _, i := range v.at {
+		if !r.white(i) {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *slowView) trim(r *slowReader) {
+	i, j := 0, len(v.text)
+	for i < j && r.white(v.at[i]) {
+		i++
+	}
+	for i < j && r.white(v.at[j-1]) {
+		j--
+	}
+	v.text, v.at = v.text[i:j], v.at[i:j]
+}
+
+// view joins the text segments of one stream: outer text, or one output block.
+func (r *slowReader) view(output bool, block int) slowView {
+	var v slowView
+	drop := false // white space here follows something removed
+	for _, g := range r.segs {
+		if g.ch != sotto.Text || g.output != output || output && g.block != block {
+			if g.ch == sotto.Text && output {
+				continue
+			}
+			if v.blank(r) {
+				v.text, v.at = v.text[:0], v.at[:0]
+				drop = true
+			} else if v.text[len(v.text)-1] == '\n' {
+				drop = true
+			}
+			continue
+		}
+		for i := g.start; i < g.end; i++ {
+			if drop && r.white(i) {
+				continue
+			}
+			drop = false
+			v.text = append(v.text, r.s[i])
+			v.at = append(v.at, i)
+		}
+	}
+	if output {
+		v.trim(r)
+	}
+	return v
+}
+
+func (r *slowReader) views(res *slowResult) {
+	var parts []slowView
+	seen := 0
+	for _, g := range r.segs {
+		if g.ch == sotto.Text && g.output && g.block != seen && r.answered {
+			seen = g.block
+			if v := r.view(true, seen); len(v.text) > 0 {
+				parts = append(parts, v)
+			}
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		parts = append(parts, r.view(false, 0))
+	case r.g.bodies == "first":
+		parts = parts[:1]
+	case r.g.bodies == "last":
+		parts = parts[len(parts)-1:]
+	}
+	for i, v := range parts {
+		if i > 0 {
+			res.visible += "\n\n"
+		}
+		res.visible += string(v.text)
+		r.spliced(v)
+	}
+	if !r.someVisible(parts) {
+		r.diag(sotto.NoVisibleAnswer, len(r.s), "")
+	}
+	res.reasoning = r.perBlock(sotto.Reasoning)
+	res.narration = r.perBlock(sotto.Narration)
+}
+
+func (r *slowReader) someVisible(parts []slowView) bool {
+	for i := range parts {
+		if !parts[i].blank(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// spliced flags the markers in the view whose bytes stand apart in the reply.
+func (r *slowReader) spliced(v slowView) {
+	n := len(v.at)
+	if n == 0 || v.at[n-1]-v.at[0] == n-1 {
+		return
+	}
+	all := slowWatch{all: true}
+	text := string(v.text)
+	for i := 0; i < n; {
+		m, got := r.g.lex(text, i, n, true, &all)
+		if got != yes {
+			i++
+			continue
+		}
+		if v.at[m.end-1]-v.at[i] != m.end-1-i {
+			r.diag(sotto.SplicedMarker, v.at[i], "")
+		}
+		i = m.end
+	}
+}
+
+// perBlock returns the trimmed bodies of the blocks on ch that are not blank.
+func (r *slowReader) perBlock(ch sotto.Channel) []string {
+	var out []string
+	seen := -1
+	for i, g := range r.segs {
+		if g.ch != ch || g.block <= seen {
+			continue
+		}
+		seen = g.block
+		first, last := g.start, g.end
+		text := ""
+		for _, h := range r.segs[i:] {
+			if h.ch == ch && h.block == g.block {
+				text += r.s[h.start:h.end]
+				last = h.end
+			}
+		}
+		for first < last && first < 3 && r.white(first) { // a BOM is no one byte
+			first++
+			text = text[1:]
+		}
+		if text = strings.Trim(text, " \t\n\v\f\r"); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,353 @@
+package sotto
+
+// orphanInAuto reports whether a token settles an undecided start as reasoning,
+// if inline code does not make it literal (G8).
+func (s *Splitter) orphanInAuto(t token) bool {
+	if !s.autoHold || t.kind != kindClose || s.body.block > 0 {
+		return false
+	}
+	ts := s.stream()
+	switch s.g.groups[t.group].role {
+	case RoleReasoning:
+		return !s.g.names[t.name].phrase && !(ts.fence.open() && ts.openers&watching(t.group, asOpen) != 0)
+	case "header":
+		return true
+	}
+	return false
+}
+
+// orphanClose makes all before an orphan close reasoning.
+func (s *Splitter) orphanClose(t token) bool {
+	s.forget()
+	s.blocks = 1
+	s.pos = 0
+	s.blockSeen |= 1 << t.group
+	s.put(t.start, span{ch: Reasoning, block: 1})
+	s.mark(t, 1)
+	s.diag(OrphanClose, t.start, "")
+	if t.group == s.g.headerGroup {
+		s.hdr.between = true
+	}
+	s.passTokens()
+	return true
+}
+
+// forget drops what was read on the assumption that the reply began outside.
+func (s *Splitter) forget() {
+	s.autoHold, s.outHold = false, -1
+	s.pend, s.diags = s.pend[:0], s.diags[:0]
+	s.blocks, s.marks = 0, 0
+	s.outer.reset()
+	s.visible, s.blockSeen, s.openLit = false, 0, false
+	s.splice.live = false
+	s.narr = narration{}
+	s.body.block = 0
+}
+
+// settleOutside says that the reply began outside every block.
+func (s *Splitter) settleOutside() {
+	s.autoHold = false
+	s.flush()
+}
+
+// expire decides the doubt at byte p, which was not settled in time.
+func (s *Splitter) expire(p int) {
+	s.diag(HoldExpired, p, "")
+	switch {
+	case s.autoHold && s.g.deliver:
+		s.settleOutside()
+	case s.autoHold:
+		s.readInside()
+	case s.pads.hold == p:
+		s.expirePads()
+	case s.outHold == p:
+		s.outHold = -1
+		if s.g.deliver {
+			s.noHope = true
+		} else {
+			s.aside = true
+			for i := range s.pend {
+				if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= p {
+					sp.ch = Aside
+				}
+			}
+		}
+		s.flush()
+	default:
+		s.expired = p
+	}
+}
+
+// readInside reads an expired auto start again, inside a block that the close
+// of any reasoning name ends.
+func (s *Splitter) readInside() {
+	s.forget()
+	s.diag(HoldExpired, 0, "")
+	s.pos, s.ti, s.mode, s.absorb = 0, s.tok0, inText, absorb{}
+	if s.g.firstReasoning < 0 {
+		s.openBody(s.insideHeader(), "", 0)
+		return
+	}
+	s.openReasoning(s.g.firstReasoning, 0, true)
+	s.r.any, s.r.isPad = true, false
+}
+
+// insideHeader returns the name of the header's reasoning channel.
+func (s *Splitter) insideHeader() string {
+	p, err := s.g.place(InsideFirst)
+	if err != nil {
+		return ""
+	}
+	return p.header
+}
+
+// pads are the scratch pads at the reply's head that may hold its answer (G7a).
+type pads struct {
+	hold  int  // where the doubt began, -1 without
+	floor int  // openers before this byte are given up
+	cur   pad  // the one that is open
+	last  pad  // the last that closed with a whole output block in it
+	inPad bool // cur is open
+}
+
+// A pad is what is known of the output blocks in one.
+type pad struct {
+	block    int
+	opener   token // of the last whole output block: end > 0 if there is one
+	closer   token // its close
+	later    token // the last opener, if no close stands after it
+	padClose int
+}
+
+func (p *pads) begin() { p.cur, p.inPad = pad{}, true }
+
+// outputMarker notes an output marker inside the open pad.
+func (p *pads) outputMarker(s *Splitter, t token) {
+	c := &p.cur
+	switch {
+	case t.start < p.floor:
+		return
+	case t.kind == kindOpen:
+		c.later = t
+	case t.kind == kindClose && c.later.end > 0:
+		c.opener, c.closer, c.later = c.later, t, token{}
+	}
+	p.settle(s)
+}
+
+// settle moves the barrier to the first output block that may be the answer.
+func (p *pads) settle(s *Splitter) {
+	hold := -1
+	if p.inPad {
+		switch {
+		case p.cur.opener.end > 0:
+			hold = p.cur.opener.start
+			p.last = pad{}
+		case p.cur.later.end > 0:
+			hold = p.cur.later.start
+		}
+	}
+	if p.last.opener.end > 0 {
+		hold = p.last.opener.start
+	}
+	p.hold = hold
+	s.flush()
+}
+
+// close notes that the open pad ends at pos.
+func (p *pads) close(s *Splitter) {
+	p.inPad = false
+	if p.cur.opener.end > 0 {
+		p.cur.padClose, p.cur.block = s.pos, s.r.block
+		p.last = p.cur
+	}
+	p.cur = pad{}
+	p.settle(s)
+}
+
+// givePadsUp says that the reply shows something: no pad holds its answer.
+func (s *Splitter) givePadsUp() {
+	s.pads.last = pad{}
+	s.pads.cur = pad{}
+	s.pads.settle(s)
+}
+
+// expirePads decides a pad that was not settled in time.
+func (s *Splitter) expirePads() {
+	p := &s.pads
+	if !s.g.deliver {
+		p.floor, p.last, p.cur = s.pos, pad{}, pad{}
+		p.settle(s)
+		return
+	}
+	switch {
+	case p.last.opener.end > 0:
+		s.rescueClosed(p.last)
+	case p.cur.opener.end > 0:
+		s.rescueOpen(p.cur.opener)
+	default:
+		s.rescueOpen(p.cur.later)
+	}
+}
+
+// finishPads rescues the answer that a pad holds at the reply's end.
+func (s *Splitter) finishPads() {
+	p := &s.pads
+	if p.hold < 0 {
+		return
+	}
+	if p.inPad {
+		t := p.cur.later
+		if s.end.incomplete() || t.end == 0 {
+			t = p.cur.opener
+		}
+		if t.end > 0 {
+			s.rescueOpen(t)
+			return
+		}
+	}
+	if p.last.opener.end > 0 && !s.end.incomplete() && !s.visible {
+		s.rescueClosed(p.last)
+		return
+	}
+	p.hold = -1
+	s.flush()
+}
+
+// rescueOpen reads an open pad again from an output opener on.
+func (s *Splitter) rescueOpen(t token) {
+	s.rewind(t)
+	s.openOutput(t)
+	s.read()
+}
+
+// rewind drops what was read from an output opener on.
+func (s *Splitter) rewind(t token) {
+	s.diag(Rescued, t.start, "")
+	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= t.start {
+		s.pend = s.pend[:len(s.pend)-1]
+	}
+	if k := len(s.pend); k > 0 && s.pend[k-1].end > t.start {
+		s.pend[k-1].end = t.start
+	}
+	keep := s.diags[:0]
+	for _, d := range s.diags {
+		if d.Offset < t.start || d.Code == Rescued || d.Code == HoldExpired {
+			keep = append(keep, d)
+		}
+	}
+	s.diags = keep
+	s.pos = t.start
+	s.ti = s.tok0
+	s.absorb = absorb{}
+	s.outer.afterMarker = true
+	s.mode = inText
+	s.pads = pads{hold: -1}
+	s.flush()
+}
+
+// rescueClosed makes the last whole output block of a closed pad the output.
+func (s *Splitter) rescueClosed(p pad) {
+	var after []span
+	for _, sp := range s.pend {
+		if sp.start >= p.padClose {
+			after = append(after, sp)
+		}
+	}
+	var late []Diagnostic
+	for _, d := range s.diags {
+		if d.Offset >= p.padClose {
+			late = append(late, d)
+		}
+	}
+	mode, outer := s.mode, s.outer
+	s.rewind(p.opener)
+	s.openOutput(p.opener)
+	s.limit = p.padClose
+	ended, end := s.ended, s.end
+	s.ended, s.end = true, Stopped
+	for s.body.block > 0 && s.step() {
+	}
+	if s.body.block > 0 {
+		s.closeAtEnd()
+		s.body.block = 0
+	}
+	s.absorb = absorb{}
+	s.mode = mode
+	s.put(p.padClose, span{ch: Reasoning, block: p.block})
+	for _, sp := range after {
+		if sp.ch == Text && sp.block == 0 && s.anyBody {
+			sp.ch = Aside
+		}
+		s.put(sp.end, sp)
+	}
+	s.diags = append(s.diags, late...)
+	s.limit, s.outer = s.n, outer
+	s.ended, s.end = ended, end
+}
+
+// closeAtEnd says what the reply's end leaves unclosed.
+func (s *Splitter) closeAtEnd() {
+	switch s.mode {
+	case inReasoning:
+		if s.r.assumed {
+			s.diag(AssumedUnclosed, 0, "")
+		} else {
+			s.diag(Truncated, s.r.opener, "")
+		}
+		if s.r.inNarr {
+			s.diag(UnclosedNarration, s.narr.opener, "")
+		}
+	case inNarration:
+		s.diag(UnclosedNarration, s.narr.opener, "")
+	}
+	if s.body.block > 0 {
+		s.diag(UnclosedOutput, s.body.opener, "")
+	}
+}
+
+// splice follows a marker form whose bytes a removed block parts.
+type splice struct {
+	x     lexer
+	live  bool
+	start int // of the form, in the reply
+	at    int // the next byte, counted as if nothing had been removed
+}
+
+// cutSplice says that a removed block begins at byte at of a text stream.
+func (s *Splitter) cutSplice(at int) {
+	if s.splice.live {
+		return
+	}
+	for i := len(s.lex.breaks) - 1; i >= 0; i-- {
+		if b := &s.lex.breaks[i]; b.at == at {
+			s.splice.x.slots, s.splice.x.literal, s.splice.x.live = b.slots, b.literal, true
+			s.splice.at = at
+			s.splice.start = s.splice.x.frontier(0, at, watchAll)
+			s.splice.live = s.splice.start >= 0
+			return
+		} else if b.at < at {
+			return
+		}
+	}
+}
+
+// spliceText feeds the text behind a removed block to the form.
+func (s *Splitter) spliceText(b []byte, _ int) {
+	p := &s.splice
+	for _, c := range b {
+		hit := false
+		p.x.step(c, p.at, func(t token) { hit = hit || t.start == p.start })
+		p.x.breaks = p.x.breaks[:0]
+		p.x.last = c
+		p.at++
+		if hit {
+			s.diag(SplicedMarker, p.start, "")
+		}
+		if hit || p.x.frontier(0, p.at, watchAll) != p.start {
+			p.live = false
+			p.x.end()
+			return
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package sotto
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Defaults of a dialect's limits.
+const (
+	defaultMaxMarker = 128
+	defaultMaxHold   = 256 << 10
+	defaultMaxHeader = 1 << 10
+	maxGroups        = 21
+)
+
+// A Grammar is a compiled [Dialect]. It is safe for concurrent use.
+type Grammar struct {
+	d Dialect
+
+	names  []nameInfo // one per name of a marker, by name id
+	groups []group    // reasoning families, and each other kind of block
+	lex    lexTables
+
+	header      *Header
+	headerGroup int8 // its tokens' group, -1 without a header
+	output      int8 // group of the output markers, -1 without
+	tools       watch
+	rescuable   bool
+
+	code, nest, dups, stray bool
+	closeFamily, deliver    bool
+	leading, anywhere       bool
+	afterToolReasoning      bool
+	asideBetween            bool
+	firstReasoning          int16 // name id, -1 without
+
+	reasoningGroups uint32 // bit per group
+}
+
+// A group is what closes may stand in for one another: a reasoning family, or
+// all markers of another role; every tool marker is a group of its own.
+type group struct {
+	role   Role
+	names  int // how many
+	closes bool
+}
+
+type nameInfo struct {
+	name    string
+	role    Role
+	group   int8
+	special bool
+	phrase  bool
+	rescue  bool
+	tag     bool
+	closes  bool // the marker has a close
+	bit     uint64
+}
+
+// A watch is a set of marker kinds: three bits a group.
+type watch uint64
+
+const (
+	asOpen watch = 1 << iota
+	asClose
+	asEmpty
+	asAny = asOpen | asClose | asEmpty
+)
+
+func watching(group int8, kinds watch) watch { return kinds << (3 * uint(group)) }
+
+const (
+	watchAll  = ^watch(0)
+	allOpens  = watch(0o111111111111111111111)
+	allCloses = allOpens << 1
+)
+
+// MustCompile is Compile for dialects known to be right; it panics on an error.
+func MustCompile(d Dialect) *Grammar {
+	g, err := Compile(d)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// Compile checks a dialect and makes it readable. The error names the field.
+func Compile(d Dialect) (*Grammar, error) {
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
+	}
+	g := &Grammar{d: d.withDefaults(), headerGroup: -1, output: -1, firstReasoning: -1}
+	d = g.d
+	g.code, g.nest, g.dups, g.stray = *d.Code, *d.Nest, *d.Duplicates, *d.Stray
+	g.closeFamily, g.deliver = d.Close == "family", d.OnDoubt == "deliver"
+	g.leading, g.anywhere = d.Placement == "leading", d.Output == "anywhere"
+	g.afterToolReasoning = d.AfterTool == "reasoning"
+	b := lexBuilder{g: g}
+	byFamily := map[string]int8{}
+	for i, m := range d.Markers {
+		gi, err := g.groupOf(m, byFamily)
+		if err != nil {
+			return nil, fmt.Errorf("dialect %q: markers[%d]: %w", d.Name, i, err)
+		}
+		id := int16(len(g.names))
+		g.names = append(g.names, nameInfo{
+			name: m.name(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
+			rescue: m.Rescue, tag: m.Tag != "", closes: m.Tag != "" || len(m.Close) > 0, bit: 1 << (uint(id) & 63),
+		})
+		g.groups[gi].names++
+		if m.Role == RoleReasoning && g.firstReasoning < 0 {
+			g.firstReasoning = id
+		}
+		if m.Tag != "" {
+			b.addTag(m.Tag, id)
+			continue
+		}
+		for _, s := range m.Open {
+			b.addLiteral(s, id, kindOpen)
+		}
+		for _, s := range m.Close {
+			b.addLiteral(s, id, kindClose)
+		}
+	}
+	if len(g.names) > 64 {
+		return nil, fmt.Errorf("dialect %q: markers: %d are more than 64", d.Name, len(g.names))
+	}
+	if d.Header != nil {
+		if err := g.addHeader(&b); err != nil {
+			return nil, fmt.Errorf("dialect %q: header: %w", d.Name, err)
+		}
+	}
+	if err := b.build(); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
+	}
+	return g, nil
+}
+
+func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
+	key := string(m.Role)
+	switch m.Role {
+	case RoleReasoning:
+		key += ":" + m.family()
+		if m.Rescue {
+			g.rescuable = true
+		}
+	case RoleTool:
+		key += fmt.Sprint(":", len(g.names))
+	}
+	if gi, ok := byFamily[key]; ok {
+		return gi, nil
+	}
+	gi, err := g.newGroup(m.Role)
+	if err != nil {
+		return 0, err
+	}
+	byFamily[key] = gi
+	switch m.Role {
+	case RoleReasoning:
+		g.reasoningGroups |= 1 << uint(gi)
+	case RoleOutput:
+		g.output = gi
+	case RoleTool:
+		g.tools |= watching(gi, asOpen)
+	}
+	return gi, nil
+}
+
+func (g *Grammar) newGroup(r Role) (int8, error) {
+	if len(g.groups) == maxGroups {
+		return 0, fmt.Errorf("more than %d families and roles", maxGroups)
+	}
+	g.groups = append(g.groups, group{role: r})
+	return int8(len(g.groups) - 1), nil
+}
+
+func (g *Grammar) addHeader(b *lexBuilder) error {
+	gi, err := g.newGroup("header")
+	if err != nil {
+		return err
+	}
+	g.header, g.headerGroup = g.d.Header, gi
+	g.asideBetween = g.header.Between != "text"
+	id := int16(len(g.names))
+	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi, closes: true})
+	for _, s := range g.header.Begin {
+		b.addLiteral(s, id, kindOpen)
+	}
+	for _, s := range g.header.End {
+		b.addLiteral(s, id, kindClose)
+	}
+	return nil
+}
+
+// Dialect returns the dialect with its defaults filled in.
+func (g *Grammar) Dialect() Dialect { return g.d }
+
+func (d Dialect) withDefaults() Dialect {
+	def := func(s *string, v string) {
+		if *s == "" {
+			*s = v
+		}
+	}
+	def(&d.Placement, "anywhere")
+	def((*string)(&d.Start), string(Outside))
+	def(&d.Output, "leading")
+	def(&d.Bodies, "join")
+	def(&d.Close, "own")
+	def(&d.OnDoubt, "withhold")
+	def(&d.AfterTool, "text")
+	tags := false
+	for _, m := range d.Markers {
+		tags = tags || m.Tag != "" && m.Role != RoleTool && m.Role != RoleWrapper
+	}
+	for _, sw := range []**bool{&d.Code, &d.Nest, &d.Duplicates, &d.Stray} {
+		if *sw == nil {
+			on := tags
+			*sw = &on
+		}
+	}
+	if d.MaxMarker == 0 {
+		d.MaxMarker = defaultMaxMarker
+	}
+	if d.MaxHold == 0 {
+		d.MaxHold = defaultMaxHold
+	}
+	if d.Header != nil {
+		h := *d.Header
+		def(&h.Between, "aside")
+		if h.MaxHeader == 0 {
+			h.MaxHeader = defaultMaxHeader
+		}
+		d.Header = &h
+	}
+	return d
+}
+
+func (m Marker) name() string {
+	switch {
+	case m.Tag != "":
+		return m.Tag
+	case m.Name != "":
+		return m.Name
+	case len(m.Open) > 0:
+		return m.Open[0]
+	}
+	return ""
+}
+
+func (m Marker) family() string {
+	if m.Family != "" {
+		return m.Family
+	}
+	return m.name()
+}
+
+// A place is a Start made out against a grammar.
+type place struct {
+	auto   bool
+	name   int16 // of the reasoning block that is open, or -1
+	header string
+	inBody bool // of a header
+}
+
+func (g *Grammar) place(s Start) (place, error) {
+	p := place{name: -1}
+	if s == "" {
+		s = g.d.Start
+	}
+	switch s {
+	case Outside:
+		return p, nil
+	case Auto:
+		p.auto = true
+		return p, nil
+	case InsideFirst:
+		if g.firstReasoning >= 0 {
+			p.name = g.firstReasoning
+			return p, nil
+		}
+		if g.header != nil {
+			for _, name := range sortedKeys(g.header.Channels) {
+				if name != "" && g.header.Channels[name] == Reasoning {
+					return place{name: -1, header: name, inBody: true}, nil
+				}
+			}
+		}
+		return p, fmt.Errorf("start %q: dialect %q has no reasoning block", s, g.d.Name)
+	}
+	name, ok := strings.CutPrefix(string(s), "inside:")
+	if !ok {
+		return p, fmt.Errorf("start %q: want outside, auto, inside or inside:NAME", s)
+	}
+	for id, n := range g.names {
+		if n.role == RoleReasoning && (n.name == name || n.tag && strings.EqualFold(n.name, name)) {
+			p.name = int16(id)
+			return p, nil
+		}
+	}
+	if g.header != nil {
+		if _, ok := g.header.Channels[name]; ok && name != "" {
+			return place{name: -1, header: name, inBody: true}, nil
+		}
+	}
+	return p, fmt.Errorf("start %q: dialect %q has no reasoning block %q; it has %s", s, g.d.Name, name, strings.Join(g.insideNames(), ", "))
+}
+
+func (g *Grammar) insideNames() []string {
+	var names []string
+	for _, n := range g.names {
+		if n.role == RoleReasoning {
+			names = append(names, n.name)
+		}
+	}
+	if g.header != nil {
+		for _, name := range sortedKeys(g.header.Channels) {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	for i := 1; i < len(keys); i++ {
+		for j := i; j > 0 && keys[j] < keys[j-1]; j-- {
+			keys[j], keys[j-1] = keys[j-1], keys[j]
+		}
+	}
+	return keys
+}

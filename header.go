@@ -1,0 +1,199 @@
+package sotto
+
+import (
+	"bytes"
+	"strings"
+)
+
+// headerState is where a reply stands in a channel grammar.
+type headerState struct {
+	block   int // of the body that is open, 0 without
+	ch      Channel
+	between bool // a body has ended: text until the next header
+	scan    int  // the header at this byte…
+	scanned int  // …has no body token before this one
+}
+
+// headerToken reads a header, or a token that ends a body.
+func (s *Splitter) headerToken(t token) bool {
+	if t.kind == kindClose {
+		stray := s.hdr.block == 0 && !s.hdr.between
+		if stray {
+			s.diag(StrayClose, t.start, "")
+		}
+		s.endBody()
+		s.mark(t, s.hdr.block)
+		s.hdr.between = s.hdr.between || !stray
+		return true
+	}
+	end, ok := s.headerEnd(t)
+	if !ok {
+		return false
+	}
+	s.endBody()
+	if end < 0 { // no header after all
+		return s.literal(t, "")
+	}
+	s.cutSplice(t.start)
+	raw := string(s.data[t.start-s.base : end-s.base])
+	name, recipient, closing := s.g.header.parse(raw)
+	switch {
+	case closing || !s.g.header.whole(raw):
+		s.putMark(end, 0)
+		s.hdr.between = true
+		s.stream().afterMarker = true
+	default:
+		s.openBody(name, recipient, end)
+	}
+	return true
+}
+
+// endBody ends the body that is open.
+func (s *Splitter) endBody() {
+	if s.hdr.block > 0 || s.mode == inOpaque {
+		s.hdr.between = true
+	}
+	s.hdr.block = 0
+	s.mode = inText
+}
+
+// headerEnd returns the end of the header that begins with t: behind its body
+// token, the reply's end where that never comes, or -1 where it outgrew its
+// bound; ok is false where it is still coming.
+func (s *Splitter) headerEnd(t token) (end int, ok bool) {
+	h := &s.hdr
+	if h.scan != t.start || h.scanned < t.end {
+		h.scan, h.scanned = t.start, t.end
+	}
+	bound := t.start + s.g.header.MaxHeader
+	b := s.data[h.scanned-s.base : max(min(s.limit, bound), h.scanned)-s.base]
+	longest, found := 0, -1
+	for _, token := range s.g.header.Body {
+		longest = max(longest, len(token))
+		if i := bytes.Index(b, []byte(token)); i >= 0 && (found < 0 || h.scanned+i+len(token) < found) {
+			found = h.scanned + i + len(token)
+		}
+	}
+	switch {
+	case found >= 0:
+		return found, true
+	case s.limit >= bound:
+		return -1, true
+	case s.ended:
+		return s.limit, true
+	}
+	h.scanned = max(h.scanned, s.limit-longest+1)
+	return 0, false
+}
+
+// whole reports whether a header ends with a body token.
+func (h *Header) whole(raw string) bool {
+	for _, token := range h.Body {
+		if strings.HasSuffix(raw, token) {
+			return true
+		}
+	}
+	return false
+}
+
+// parse reads a header: the channel's name, the recipient, and whether it only
+// ends a body.
+func (h *Header) parse(raw string) (name, recipient string, closing bool) {
+	for _, token := range h.Close {
+		if strings.HasPrefix(raw, token) {
+			return "", "", true
+		}
+	}
+	last := -1
+	for _, token := range h.Name {
+		if i := strings.LastIndex(raw, token); i >= 0 && i+len(token) > last {
+			last = i + len(token)
+		}
+	}
+	if last >= 0 {
+		name = h.word(raw[last:])
+	}
+	if i := strings.LastIndex(raw, "to="); i > 0 && isSpace(raw[i-1]) {
+		recipient = h.word(raw[i+len("to="):])
+	}
+	return name, recipient, false
+}
+
+// word returns the head of s up to white space or the next token of the header.
+func (h *Header) word(s string) string {
+	if i := strings.IndexFunc(s, func(r rune) bool { return r < 0x80 && isSpace(byte(r)) }); i >= 0 {
+		s = s[:i]
+	}
+	for _, tokens := range [][]string{h.Begin, h.Body, h.End, h.Tokens, h.Name} {
+		for _, token := range tokens {
+			if i := strings.Index(s, token); i >= 0 {
+				s = s[:i]
+			}
+		}
+	}
+	return s
+}
+
+// channel returns what a body is, and whether its header names a known channel.
+func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
+	if recipient != "" {
+		if ch, ok := h.Recipients[recipient]; ok {
+			return ch, true
+		}
+		if ch, ok := h.Recipients["*"]; ok || h.Recipients != nil {
+			if ok {
+				return ch, true
+			}
+		} else {
+			return Tool, true
+		}
+	}
+	if ch, ok := h.Channels[name]; ok {
+		return ch, true
+	}
+	return Reasoning, false
+}
+
+// openBody begins the body of a header that ends at byte end; a body that the
+// prompt opened has none.
+func (s *Splitter) openBody(name, recipient string, end int) {
+	ch, known := s.g.header.channel(name, recipient)
+	if !known {
+		s.diag(UnknownChannel, s.pos, "")
+	}
+	opener := s.pos
+	s.blocks++
+	assumed := end == 0
+	if !assumed {
+		s.putMark(end, s.blocks)
+	}
+	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
+	s.blockSeen |= 1 << s.g.headerGroup
+	switch ch {
+	case Text:
+		s.mode = inText
+	case Reasoning:
+		s.mode = inReasoning
+		s.r = reasoning{block: s.blocks, opener: opener, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
+	default:
+		s.mode = inOpaque
+	}
+	s.outer.endLine(s)
+	s.outer.blank, s.outer.afterMarker = true, true
+}
+
+// stepOpaque reads a body that nothing but a header's token ends.
+func (s *Splitter) stepOpaque() bool {
+	w := watching(s.g.headerGroup, asAny)
+	s.passTokens()
+	stop := s.limit
+	k := s.nextToken(s.ti, s.pos, w)
+	if k >= 0 {
+		stop = s.token(k).start
+	}
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
+		stop, k = f, -1
+	}
+	s.put(stop, span{ch: s.hdr.ch, block: s.hdr.block})
+	return k >= 0 && s.headerToken(s.token(k))
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A catalogue is every dialect at hand: the built-in rows, and those of
+// --dialect-file, which go before a built-in row of their name.
+type catalogue struct {
+	added []added
+}
+
+type added struct {
+	row     sotto.Dialect
+	grammar *sotto.Grammar
+}
+
+func loadCatalogue(files []string) (*catalogue, error) {
+	c := new(catalogue)
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read dialect file %s: %w", name, cause(err))
+		}
+		rows, err := sotto.ReadDialects(data)
+		if err != nil {
+			return nil, fmt.Errorf("read dialect file %s: %w", name, err)
+		}
+		for _, row := range rows {
+			grammar, err := sotto.Compile(row)
+			if err != nil {
+				return nil, fmt.Errorf("read dialect file %s: dialect %q: %w", name, row.Name, err)
+			}
+			c.added = append(c.added, added{row, grammar})
+		}
+	}
+	return c, nil
+}
+
+// named returns the grammar of a dialect; "" is the default one.
+func (c *catalogue) named(name string) (*sotto.Grammar, error) {
+	if name == "" {
+		name = "default"
+	}
+	for _, a := range slices.Backward(c.added) {
+		if a.row.Name == name {
+			return a.grammar, nil
+		}
+	}
+	return sotto.Named(name)
+}
+
+// forModel returns the grammar of a model's name; an added row goes before a
+// built-in one.
+func (c *catalogue) forModel(model string) (*sotto.Grammar, bool) {
+	for _, a := range slices.Backward(c.added) {
+		if matches(a.row, model) {
+			return a.grammar, true
+		}
+	}
+	return sotto.ForModel(model)
+}
+
+// dialects returns every row, the added ones last.
+func (c *catalogue) dialects() []sotto.Dialect {
+	rows := sotto.Dialects()
+	for _, a := range c.added {
+		rows = slices.DeleteFunc(rows, func(d sotto.Dialect) bool { return d.Name == a.row.Name })
+		rows = append(rows, a.row)
+	}
+	return rows
+}
+
+// matches reports whether a pattern of a row is the whole of a model's name,
+// written as patterns are: without its registry path, in lower case, its tag
+// joined on with a hyphen.
+func matches(row sotto.Dialect, model string) bool {
+	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	name = strings.NewReplacer(":", "-", "@", "-").Replace(name)
+	return slices.ContainsFunc(row.Models, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// unknownDialect makes a usage error of a name that no dialect has.
+func unknownDialect(err error) error {
+	return usageError{err, `run "sotto dialects" for the names`}
+}

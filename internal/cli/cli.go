@@ -1,0 +1,111 @@
+// Package cli is the command line of sotto: parsing, exit statuses, and one file
+// per command. The contract is section 6 of docs/design.md.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit statuses.
+const (
+	statusDone      = 0
+	statusFailed    = 1 // the work failed; in a batch: a line failed
+	statusUsage     = 2 // the command line is wrong
+	statusNoVisible = 3 // one reply, and no visible answer
+)
+
+// commandLine is the model that kong reads.
+type commandLine struct {
+	DialectFile []string `name:"dialect-file" sep:"none" placeholder:"FILE" setting:"SOTTO_DIALECT_FILE" help:"Add the dialects of FILE (JSON); repeatable."`
+
+	Demo       demoCommand       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
+	Strip      stripCommand      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
+	Split      splitCommand      `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
+	Dialects   dialectsCommand   `cmd:"" help:"List the dialects, or print one."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
+}
+
+const description = `Tell what a model thinks from what it says, whole or streaming.
+
+FILE is a file; "-" or nothing is standard input. Results go to standard output, everything else to standard error. Exit status: 0 done, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 one reply and no visible answer. A flag is looked up on the command line, then in the environment as shown.
+
+Examples:
+
+    ollama run deepseek-r1 | sotto strip
+    sotto split reply.txt
+    sotto demo`
+
+// Main runs the command line of the process and returns its exit status.
+func Main() int {
+	return Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+}
+
+// Run runs one command and returns its exit status. An environment variable
+// that getenv gives as empty is not set.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) (status int) {
+	sh := newShell(stdin, stdout, stderr, getenv)
+	defer func() {
+		if v := recover(); v != nil {
+			exit, ok := v.(helpShown)
+			if !ok {
+				panic(v)
+			}
+			status = int(exit)
+		}
+	}()
+	return sh.report(run(args, sh))
+}
+
+// helpShown is how kong's help leaves the parser, which would read on.
+type helpShown int
+
+func run(args []string, sh *shell) error {
+	var line commandLine
+	parser, err := newParser(&line, sh)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return usageError{errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`}
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return parseError(err)
+	}
+	catalogue, err := loadCatalogue(line.DialectFile)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Run(sh, catalogue, parser.Model); err != nil {
+		return err
+	}
+	return sh.flush()
+}
+
+func newParser(line *commandLine, sh *shell) (*kong.Kong, error) {
+	return kong.New(line,
+		kong.Name("sotto"),
+		kong.Description(description),
+		kong.Writers(sh.rawOut, sh.rawErr),
+		kong.Exit(func(status int) { panic(helpShown(status)) }),
+		kong.Resolvers(settings(sh.getenv)),
+		kong.ValueFormatter(describeFlag),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
+	)
+}
+
+// parseError makes a usage error of kong's, with the help that applies.
+func parseError(err error) error {
+	hint := `run "sotto --help"`
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context.Selected() != nil {
+		hint = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
+	}
+	return usageError{err, hint}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sotto": func() { os.Exit(Main()) }})
+}
+
+// TestScripts runs the command line as a shell would.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"put":   put,
+		},
+	})
+}
+
+// exits STATUS COMMAND ARG… runs a command and checks its exit status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// put FILE TEXT writes a file; TEXT has the escapes of Go strings.
+func put(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: put FILE TEXT")
+	}
+	text, err := unescape(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// unescape reads Go's escapes; a double quote stands for itself.
+func unescape(text string) (string, error) {
+	var out []byte
+	for text != "" {
+		r, multi, rest, err := strconv.UnquoteChar(text, 0)
+		if err != nil {
+			return "", err
+		}
+		if r < 0x80 || !multi {
+			out = append(out, byte(r))
+		} else {
+			out = append(out, string(r)...)
+		}
+		text = rest
+	}
+	return string(out), nil
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// demoReplies are written replies with the faults that real ones have.
+//
+//go:embed demo.jsonl
+var demoReplies []byte
+
+type demoCommand struct {
+	reading
+	Field string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"The field of a line of FILE that holds the reply."`
+	File  string `arg:"" optional:"" placeholder:"FILE" help:"JSON Lines with replies of your own; without it, written ones."`
+}
+
+// Help shows examples.
+func (demoCommand) Help() string {
+	return `Each reply streams in small deltas through the splitter: reasoning dimmed, the answer plain, narration in italics, markers hidden. Without colour a word before each line names its channel. After each stand the bytes of every channel and the remarks. It ends by itself within ten seconds.
+
+Examples:
+
+    sotto demo
+    NO_COLOR=1 sotto demo | less
+    sotto demo --field response replies.jsonl`
+}
+
+const (
+	demoBudget = 7 * time.Second       // all pauses together
+	demoPause  = 25 * time.Millisecond // after a delta, at most
+	demoFew    = 50                    // from more replies than this no delta pauses
+)
+
+// Run streams the written replies, or those of FILE.
+func (d *demoCommand) Run(sh *shell, c *catalogue) error {
+	steps, err := parsePath(d.Field)
+	if err != nil || everywhere(steps) {
+		return usageError{fmt.Errorf("--field %s: want the path of one field", d.Field), ""}
+	}
+	m, err := d.manner(sh, c, sotto.Auto)
+	if err != nil {
+		return err
+	}
+	var source io.Reader = bytes.NewReader(demoReplies)
+	if d.File != "" {
+		in, err := sh.open(d.File)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		source = in
+	}
+	field := d.Field
+	if d.File == "" {
+		field = "raw"
+	}
+	lines := &recordLines{r: bufio.NewReaderSize(source, 64<<10), records: newRecordReader(field, c), m: m}
+	return newDemo(sh).run(lines)
+}
+
+// A recordLine is one line of a file of replies.
+type recordLine struct {
+	*record
+	number int
+	err    error // the line is broken
+}
+
+// recordLines reads records one by one.
+type recordLines struct {
+	r       *bufio.Reader
+	records *recordReader
+	m       manner
+	number  int
+}
+
+// next returns the next line that is not blank, and io.EOF after the last.
+func (l *recordLines) next() (recordLine, error) {
+	for {
+		line, err := l.r.ReadBytes('\n')
+		l.number++
+		if !isBlank(bytes.TrimSuffix(line, []byte("\n"))) {
+			rec, broken := l.records.read(bytes.TrimSpace(line), l.m)
+			return recordLine{rec, l.number, broken}, nil
+		}
+		if err != nil {
+			return recordLine{}, err
+		}
+	}
+}
+
+// A demo shows replies.
+type demo struct {
+	sh      *shell
+	paint   *painter
+	compact bool // a line per reply
+	pause   time.Duration
+	sleep   func(time.Duration)
+	spent   time.Duration
+
+	shown  int
+	alike  int
+	failed bool
+	total  counts
+}
+
+func newDemo(sh *shell) *demo {
+	d := &demo{sh: sh, paint: newPainter(sh), sleep: func(time.Duration) {}}
+	if isTerminal(sh.rawOut) {
+		d.sleep = time.Sleep
+	}
+	return d
+}
+
+func (d *demo) run(lines *recordLines) error {
+	var first []recordLine
+	var err error
+	for err == nil && len(first) <= demoFew {
+		var line recordLine
+		if line, err = lines.next(); err == nil {
+			first = append(first, line)
+		}
+	}
+	d.choosePace(first)
+	for _, line := range first {
+		d.show(line)
+	}
+	for err == nil {
+		var line recordLine
+		if line, err = lines.next(); err == nil {
+			d.show(line)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read: %w", cause(err))
+	}
+	d.summary()
+	if err := d.paint.flush(); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	if d.failed {
+		return errReported
+	}
+	return nil
+}
+
+// choosePace divides the time among the deltas of a few replies; many are shown
+// without pauses, and a line each where nobody looks on.
+func (d *demo) choosePace(first []recordLine) {
+	if len(first) > demoFew {
+		d.compact = !isTerminal(d.sh.rawOut)
+		return
+	}
+	deltas := 1
+	for _, line := range first {
+		if line.err == nil {
+			deltas += len(line.pieces())
+		}
+	}
+	d.pause = min(demoPause, demoBudget/time.Duration(deltas))
+}
+
+// show streams one reply.
+func (d *demo) show(line recordLine) {
+	if line.err != nil {
+		d.fail(line, line.err)
+		return
+	}
+	splitter, err := line.grammar.NewSplitter(sotto.Options{Start: line.start, MaxHold: -1})
+	if err != nil {
+		d.fail(line, err)
+		return
+	}
+	if !d.compact {
+		d.paint.title(d.shown+1, line)
+	}
+	d.shown++
+	t := &tally{}
+	for _, delta := range line.pieces() {
+		d.take(t, splitter, splitter.FeedString(delta))
+		if d.pause > 0 && d.spent < demoBudget {
+			d.spent += d.pause
+			d.sleep(d.pause)
+		}
+	}
+	d.take(t, splitter, splitter.Close(line.end))
+	d.paint.endRun()
+	whole, err := line.grammar.Parse(line.text(), line.start, line.end)
+	switch {
+	case err != nil:
+		d.fail(line, err)
+	case t.same(whole):
+		d.alike++
+	default:
+		d.fail(line, errors.New("streamed and read whole, the reply does not read alike"))
+	}
+	d.total.add(t.counts)
+	if d.compact {
+		d.paint.line(line, t, splitter.Diagnostics())
+	} else {
+		d.paint.note(t.counts.String() + remarks(splitter.Diagnostics()))
+	}
+}
+
+func (d *demo) take(t *tally, s *sotto.Splitter, pieces []sotto.Piece) {
+	for _, p := range pieces {
+		t.add(p)
+		if !d.compact {
+			d.paint.piece(p)
+		}
+	}
+	t.visible = append(t.visible, s.Visible()...)
+	if !d.compact {
+		d.paint.flush()
+	}
+}
+
+func (d *demo) fail(line recordLine, err error) {
+	d.paint.endRun()
+	d.paint.flush()
+	d.failed = true
+	d.sh.errorf("line %d: %v", line.number, err)
+}
+
+func (d *demo) summary() {
+	d.paint.plain(fmt.Sprintf("\n%d replies: %s; streamed and read whole alike: %d of %d\n", d.shown, d.total, d.alike, d.shown))
+}
+
+// pieces returns the deltas of a record; a reply that is given whole is cut at
+// places as awkward as tokens are.
+func (r *record) pieces() []string {
+	if len(r.deltas) != 1 {
+		return r.deltas
+	}
+	var cuts []string
+	rest := r.deltas[0]
+	for i := 0; rest != ""; i++ {
+		n := min([...]int{3, 5, 1, 7, 2, 4}[i%6], len(rest))
+		cuts, rest = append(cuts, rest[:n]), rest[n:]
+	}
+	return cuts
+}
+
+// remarks lists diagnostics for people.
+func remarks(found []sotto.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range found {
+		fmt.Fprintf(&b, " · %s at %d", d.Code, d.Offset)
+		if d.Reason != "" {
+			fmt.Fprintf(&b, " (%s)", d.Reason)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A usageError is wrong usage: other words on the command line would mend it.
+type usageError struct {
+	error
+	hint string
+}
+
+func (e usageError) Unwrap() error { return e.error }
+func (e usageError) Hint() string  { return e.hint }
+
+// A hinted error is work that failed, with what may help.
+type hinted struct {
+	error
+	hint string
+}
+
+func (e hinted) Unwrap() error { return e.error }
+func (e hinted) Hint() string  { return e.hint }
+
+var (
+	// errNoVisible is the error of one reply that shows nothing.
+	errNoVisible = errors.New("the reply shows no visible answer")
+	// errReported is the error of a batch whose failures were reported line by line.
+	errReported = errors.New("some lines failed")
+)
+
+// report prints an error and its hint, and returns the exit status.
+func (sh *shell) report(err error) int {
+	if err == nil {
+		return statusDone
+	}
+	sh.flush() // what was certain before the error is still the verdict
+	if !errors.Is(err, errReported) {
+		sh.errorf("%v", err)
+	}
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		sh.hintf("%s", h.Hint())
+	}
+	var usage usageError
+	switch {
+	case errors.As(err, &usage):
+		return statusUsage
+	case errors.Is(err, errNoVisible):
+		return statusNoVisible
+	}
+	return statusFailed
+}
+
+func (sh *shell) errorf(format string, args ...any) {
+	fmt.Fprintf(sh.err, "sotto: error: "+format+"\n", args...)
+}
+
+func (sh *shell) hintf(format string, args ...any) {
+	fmt.Fprintf(sh.err, "sotto: hint: "+format+"\n", args...)
+}

@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// A span is where a value stands in a line.
+type span struct{ start, end int }
+
+// A step is one part of a path.
+type step struct {
+	name    string
+	index   int  // of an array's element, from the end if negative
+	isIndex bool // name is a number
+	every   bool // name is "#": every element of an array
+}
+
+// parsePath reads a path such as messages.-1.content; \. is a dot in a name.
+func parsePath(path string) ([]step, error) {
+	var steps []step
+	var name strings.Builder
+	add := func() error {
+		s := step{name: name.String()}
+		if s.name == "" {
+			return fmt.Errorf("field %q: a part of the path is empty", path)
+		}
+		if n, err := strconv.Atoi(s.name); err == nil {
+			s.index, s.isIndex = n, true
+		}
+		s.every = s.name == "#"
+		steps = append(steps, s)
+		name.Reset()
+		return nil
+	}
+	for i := 0; i < len(path); i++ {
+		switch {
+		case path[i] == '.':
+			if err := add(); err != nil {
+				return nil, err
+			}
+		case path[i] == '\\' && i+1 < len(path):
+			i++
+			fallthrough
+		default:
+			name.WriteByte(path[i])
+		}
+	}
+	return steps, add()
+}
+
+// everywhere reports whether a path names more than one value.
+func everywhere(path []step) bool {
+	for _, s := range path {
+		if s.every {
+			return true
+		}
+	}
+	return false
+}
+
+// A syntaxError is where a line stops being JSON.
+type syntaxError struct {
+	at   int
+	what string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
+
+// errNoObject is the error of a line that is JSON, but no object.
+var errNoObject = errors.New("the line is no JSON object")
+
+// A finder reads a line of JSON once: it checks all of it and notes where the
+// values of the paths stand. Of members with one name the last counts, as it
+// does for those who read the line next.
+type finder struct {
+	data  []byte
+	pos   int
+	found [][]span // per path
+}
+
+// maxDepth bounds how deep a line may nest, and with it the stack.
+const maxDepth = 10000
+
+// find notes in f.found the values of the paths in a line.
+func (f *finder) find(line []byte, paths ...[]step) error {
+	for len(f.found) < len(paths) {
+		f.found = append(f.found, nil)
+	}
+	for i := range f.found {
+		f.found[i] = f.found[i][:0]
+	}
+	f.data, f.pos = line, 0
+	if strings.HasPrefix(string(line[:min(3, len(line))]), "\ufeff") {
+		f.pos = 3
+	}
+	f.white()
+	if f.peek() != '{' {
+		if err := f.value(nil, 0); err != nil {
+			return err
+		}
+		return errNoObject
+	}
+	var trail [8]tail
+	live := trail[:0]
+	for i, path := range paths {
+		live = append(live, tail{path, i})
+	}
+	if err := f.value(live, 0); err != nil {
+		return err
+	}
+	f.white()
+	if f.pos < len(f.data) {
+		return f.fail("something stands after the value")
+	}
+	return nil
+}
+
+// A tail is what is left of a path on the way down.
+type tail struct {
+	path []step
+	id   int
+}
+
+func (f *finder) fail(what string) error { return &syntaxError{f.pos, what} }
+
+// peek returns the next byte, and 0 at the end.
+func (f *finder) peek() byte {
+	if f.pos < len(f.data) {
+		return f.data[f.pos]
+	}
+	return 0
+}
+
+func (f *finder) white() {
+	for f.pos < len(f.data) {
+		switch f.data[f.pos] {
+		case ' ', '\t', '\n', '\r':
+			f.pos++
+		default:
+			return
+		}
+	}
+}
+
+// value reads one value; live are the paths that lead to it or through it.
+func (f *finder) value(live []tail, depth int) error {
+	start := f.pos
+	var err error
+	switch c := f.peek(); {
+	case depth > maxDepth:
+		return f.fail("nested too deep")
+	case c == '{':
+		err = f.object(live, depth+1)
+	case c == '[':
+		err = f.array(live, depth+1)
+	case c == '"':
+		err = f.str()
+	case c == '-' || c >= '0' && c <= '9':
+		err = f.number()
+	default:
+		err = f.literal()
+	}
+	if err != nil {
+		return err
+	}
+	for _, t := range live {
+		if len(t.path) == 0 {
+			f.found[t.id] = append(f.found[t.id], span{start, f.pos})
+		}
+	}
+	return nil
+}
+
+func (f *finder) object(live []tail, depth int) error {
+	f.pos++
+	f.white()
+	if f.peek() == '}' {
+		f.pos++
+		return nil
+	}
+	var room [8]tail
+	from := make([]int, 0, 8) // found before this object, per live path
+	for _, t := range live {
+		from = append(from, len(f.found[t.id]))
+	}
+	for {
+		start := f.pos
+		if f.peek() != '"' {
+			return f.fail("want a name in quotes")
+		}
+		if err := f.str(); err != nil {
+			return err
+		}
+		name := f.data[start:f.pos]
+		f.white()
+		if f.peek() != ':' {
+			return f.fail(`want ":" after the name`)
+		}
+		f.pos++
+		f.white()
+		next := room[:0]
+		for i, t := range live {
+			if len(t.path) > 0 && isName(name, t.path[0].name) {
+				f.found[t.id] = f.found[t.id][:from[i]] // a later member counts
+				next = append(next, tail{t.path[1:], t.id})
+			}
+		}
+		if err := f.value(next, depth); err != nil {
+			return err
+		}
+		if done, err := f.more('}'); done || err != nil {
+			return err
+		}
+	}
+}
+
+// isName reports whether a quoted name is name.
+func isName(quoted []byte, name string) bool {
+	inner := quoted[1 : len(quoted)-1]
+	for _, c := range inner {
+		if c == '\\' {
+			return gjson.ParseBytes(quoted).String() == name
+		}
+	}
+	return string(inner) == name
+}
+
+func (f *finder) array(live []tail, depth int) error {
+	f.pos++
+	f.white()
+	if f.peek() == ']' {
+		f.pos++
+		return nil
+	}
+	var room [8]tail
+	fromEnd := false
+	for _, t := range live {
+		fromEnd = fromEnd || len(t.path) > 0 && t.path[0].isIndex && t.path[0].index < 0
+	}
+	var starts []int
+	for i := 0; ; i++ {
+		if fromEnd {
+			starts = append(starts, f.pos)
+		}
+		next := room[:0]
+		for _, t := range live {
+			if len(t.path) > 0 && (t.path[0].every || t.path[0].isIndex && t.path[0].index == i) {
+				next = append(next, tail{t.path[1:], t.id})
+			}
+		}
+		if err := f.value(next, depth); err != nil {
+			return err
+		}
+		done, err := f.more(']')
+		if err != nil {
+			return err
+		}
+		if done {
+			return f.back(live, starts, depth)
+		}
+	}
+}
+
+// back reads again the elements that are counted from an array's end.
+func (f *finder) back(live []tail, starts []int, depth int) error {
+	after := f.pos
+	for _, t := range live {
+		if len(t.path) == 0 || !t.path[0].isIndex || t.path[0].index >= 0 {
+			continue
+		}
+		if i := len(starts) + t.path[0].index; i >= 0 {
+			f.pos = starts[i]
+			if err := f.value([]tail{{t.path[1:], t.id}}, depth); err != nil {
+				return err
+			}
+		}
+	}
+	f.pos = after
+	return nil
+}
+
+// more reads what parts two members, or the close.
+func (f *finder) more(closer byte) (done bool, err error) {
+	f.white()
+	switch f.peek() {
+	case closer:
+		f.pos++
+		return true, nil
+	case ',':
+		f.pos++
+		f.white()
+		return false, nil
+	}
+	if f.pos == len(f.data) {
+		return false, f.fail("the line ends inside a value")
+	}
+	return false, f.fail(fmt.Sprintf(`want "," or "%c"`, closer))
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func found(t *testing.T, line, path string) ([]string, error) {
+	t.Helper()
+	steps, err := parsePath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := new(finder)
+	if err := f.find([]byte(line), steps); err != nil {
+		return nil, err
+	}
+	var values []string
+	for _, at := range f.found[0] {
+		values = append(values, line[at.start:at.end])
+	}
+	return values, nil
+}
+
+func TestFind(t *testing.T) {
+	for _, tt := range []struct{ line, path, want string }{
+		{`{"raw":"a"}`, "raw", `"a"`},
+		{` { "x" : [ 1 , {"y":"z"} ] , "raw" : "a" } `, "raw", `"a"`},
+		{`{"messages":[{"content":"a"},{"content":"b"}]}`, "messages.-1.content", `"b"`},
+		{`{"messages":[{"content":"a"},{"content":"b"}]}`, "messages.-2.content", `"a"`},
+		{`{"messages":[{"content":"a"},{"content":"b"}]}`, "messages.1.content", `"b"`},
+		{`{"messages":[{"content":"a"}]}`, "messages.-2.content", ""},
+		{`{"messages":[]}`, "messages.-1.content", ""},
+		{`{"messages":[{"content":"a"},{},{"content":null}]}`, "messages.#.content", `"a" null`},
+		{`{"a":{"-1":"x","#":"y"}}`, "a.-1", `"x"`},
+		{`{"a":{"-1":"x","#":"y"}}`, "a.#", `"y"`},
+		{`{"a.b":"x","a":{"b":"y"}}`, `a\.b`, `"x"`},
+		{`{"a.b":"x","a":{"b":"y"}}`, `a.b`, `"y"`},
+		{`{"raw":"first","raw":"last"}`, "raw", `"last"`},
+		{`{"a":{"b":"first"},"a":{}}`, "a.b", ""},
+		{`{"r\u0061w":"a"}`, "raw", `"a"`},
+		{`{"raw":{"raw":1}}`, "raw", `{"raw":1}`},
+		{`{"x":{"raw":1}}`, "raw", ""},
+		{`{"a":[[["x"]]]}`, "a.-1.-1.0", `"x"`},
+		{"\ufeff{\"raw\":1}", "raw", "1"},
+	} {
+		got, err := found(t, tt.line, tt.path)
+		if err != nil || strings.Join(got, " ") != tt.want {
+			t.Errorf("%s in %s: %v, %v; want %s", tt.path, tt.line, got, err, tt.want)
+		}
+	}
+}
+
+func TestFindBroken(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		at   int
+	}{
+		{`{"raw":"a"`, 10}, {`{"raw":"a`, 9}, {`{"raw" "a"}`, 7}, {`{"raw":}`, 7},
+		{`{"raw":"a"}}`, 11}, {`{"raw":01}`, 8}, {`{"raw":1.}`, 9}, {`{"raw":"\x"}`, 8},
+		{"{\"raw\":\"a\x00b\"}", 9}, {"{\"raw\":\"a\tb\"}", 9}, {`{raw:1}`, 1}, {`{"a":1,}`, 7}, {`{"a":[1,]}`, 8},
+		{`nonsense`, 0}, {`{"a":"\u12g4"}`, 6}, {`{"a":` + strings.Repeat("[", 10001), 5 + 10000},
+	} {
+		_, err := found(t, tt.line, "raw")
+		var syntax *syntaxError
+		if !errors.As(err, &syntax) || syntax.at != tt.at {
+			t.Errorf("%.40s: %v, want an error at byte %d", tt.line, err, tt.at)
+		}
+	}
+	for _, line := range []string{`[1]`, `"a"`, `1`, `null`, ` [ ] `} {
+		if _, err := found(t, line, "raw"); !errors.Is(err, errNoObject) {
+			t.Errorf("%s: %v, want %v", line, err, errNoObject)
+		}
+	}
+}
+
+func TestParsePath(t *testing.T) {
+	for _, path := range []string{"", ".", "a.", ".a", "a..b"} {
+		if _, err := parsePath(path); err == nil {
+			t.Errorf("path %q gave no error", path)
+		}
+	}
+}
+
+// FuzzFind holds the finder to encoding/json: it takes the same objects, and
+// the texts that it finds and quotes are the same.
+func FuzzFind(f *testing.F) {
+	for _, line := range []string{
+		`{"raw":"a\u00e9\ud83d\ude00\ud800"}`, `{"a":[1,-0.5e+3,true,false,null,{"b":{}}],"raw":"x\n"}`,
+		`{"raw":"12345678\"90"}`, `{}`, `{"a":01}`, "{\"raw\":\"\xff\"}", `{"raw":"` + strings.Repeat("long text ", 9) + `"}`,
+	} {
+		f.Add([]byte(line))
+	}
+	path, _ := parsePath("raw")
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if strings.Count(string(line), "[")+strings.Count(string(line), "{") > maxDepth || strings.HasPrefix(string(line), "\ufeff") {
+			t.Skip()
+		}
+		var fd finder
+		err := fd.find(line, path)
+		if valid := json.Valid(line); valid != (err == nil || errors.Is(err, errNoObject)) && !errors.Is(err, errNoObject) {
+			t.Fatalf("valid %v, but the finder says %v", valid, err)
+		}
+		if err != nil || len(fd.found[0]) == 0 {
+			return
+		}
+		at := fd.found[0][0]
+		if line[at.start] != '"' {
+			return
+		}
+		var want string
+		if err := json.Unmarshal(line[at.start:at.end], &want); err != nil {
+			t.Fatal(err)
+		}
+		got := unquote(line[at.start:at.end])
+		if strings.ToValidUTF8(got, "\ufffd") != strings.ToValidUTF8(want, "\ufffd") && json.Valid(line) && !strings.Contains(want, "\ufffd") {
+			t.Fatalf("unquoted %q, want %q", got, want)
+		}
+		var back string
+		if err := json.Unmarshal(appendQuoted(nil, got, false), &back); err != nil || back != want && !strings.Contains(want, "\ufffd") {
+			t.Fatalf("quoted again %q, %v; want %q", back, err, want)
+		}
+	})
+}

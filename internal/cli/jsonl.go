@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+)
+
+// A lineFunc appends to dst what becomes of one line, given without its line
+// end. An error is reported with the line's number; what was appended stays.
+type lineFunc func(dst, line, end []byte, number int) ([]byte, error)
+
+// A pipeline reads lines, does them on every core, and writes what becomes of
+// them in their order. It holds at most window batches, so that its memory does
+// not grow with the input, only with the longest line.
+type pipeline struct {
+	line    lineFunc
+	strict  bool // stop at the first line that fails
+	fault   func(number int, err error)
+	advance func(n int) // n bytes of the input are done; may be nil
+	batch   int         // bytes read at once; if zero, batchSize
+	workers int         // if zero, one per core
+}
+
+// batchSize is small enough to stay in a core's cache and large enough that
+// handing it over costs nothing.
+const batchSize = 256 << 10
+
+// A batch is consecutive whole lines, and what became of them.
+type batch struct {
+	first  int // the number of its first line
+	in     []byte
+	out    []byte
+	faults []fault
+	done   chan struct{}
+}
+
+type fault struct {
+	number int
+	err    error
+	at     int // the length of out before the line
+}
+
+// run does every line of r. It returns errReported if a line failed.
+func (p *pipeline) run(r io.Reader, w io.Writer) error {
+	workers := p.workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	window := 2*workers + 2
+	free := make(chan *batch, window)
+	for range window {
+		free <- &batch{done: make(chan struct{}, 1)}
+	}
+	work, order := make(chan *batch, window), make(chan *batch, window)
+	stop := make(chan struct{})
+	defer close(stop)
+	var readErr error
+	go func() {
+		defer close(order) // after readErr is set
+		defer close(work)
+		readErr = p.read(r, free, work, order, stop)
+	}()
+	for range workers {
+		go func() {
+			for b := range work {
+				p.do(b)
+				b.done <- struct{}{}
+			}
+		}()
+	}
+	failed, err := p.write(w, order, free)
+	switch {
+	case err != nil:
+		return err
+	case failed && p.strict:
+		return errReported // the reader may still be waiting for input
+	case readErr != nil:
+		return readErr
+	case failed:
+		return errReported
+	}
+	return nil
+}
+
+// read cuts r into batches at line ends. Lines that are there go on at once,
+// also where the batch is not full: the input may be a slow pipe.
+func (p *pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
+	size := p.batch
+	if size == 0 {
+		size = batchSize
+	}
+	var rest []byte
+	for number := 1; ; {
+		var b *batch
+		select {
+		case b = <-free:
+		case <-stop:
+			return nil
+		}
+		b.reset(number, size, rest)
+		cut, err := b.fill(r)
+		rest = append(rest[:0], b.in[cut:]...)
+		b.in = b.in[:cut]
+		if len(b.in) > 0 {
+			number += bytes.Count(b.in, []byte{'\n'})
+			order <- b
+			work <- b
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read: %w", cause(err))
+		}
+		if len(b.in) == 0 {
+			panic("unreachable: a batch without a line and without an error")
+		}
+	}
+}
+
+func (b *batch) reset(first, size int, rest []byte) {
+	if cap(b.in) > 4*size && len(rest) < size {
+		b.in, b.out = nil, nil // do not keep the room of one long line
+	}
+	if b.in == nil {
+		b.in = make([]byte, 0, size)
+	}
+	b.first, b.faults = first, nil
+	b.in, b.out = append(b.in[:0], rest...), b.out[:0]
+}
+
+// fill reads until a line is whole, and returns where the last whole line ends;
+// at the end of the input what is left is a line.
+func (b *batch) fill(r io.Reader) (cut int, err error) {
+	for {
+		if len(b.in) == cap(b.in) {
+			b.in = append(b.in, 0)[:len(b.in)]
+		}
+		n, err := r.Read(b.in[len(b.in):cap(b.in)])
+		from := len(b.in)
+		b.in = b.in[:from+n]
+		if err != nil {
+			return len(b.in), err
+		}
+		if i := bytes.LastIndexByte(b.in[from:], '\n'); i >= 0 {
+			return from + i + 1, nil
+		}
+	}
+}
+
+// do does the lines of a batch.
+func (p *pipeline) do(b *batch) {
+	rest := b.in
+	for number := b.first; len(rest) > 0; number++ {
+		line, end := rest, rest[len(rest):]
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			line, end, rest = rest[:i], rest[i:i+1], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if n := len(line); n > 0 && line[n-1] == '\r' && len(end) > 0 {
+			line, end = line[:n-1], line[n-1:n+1]
+		}
+		at := len(b.out)
+		var err error
+		if b.out, err = p.line(b.out, line, end, number); err != nil {
+			b.faults = append(b.faults, fault{number, err, at})
+			if p.strict {
+				return
+			}
+		}
+	}
+}
+
+// write writes batches in order, and reports their faults.
+func (p *pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (failed bool, err error) {
+	for b := range order {
+		<-b.done
+		out := b.out
+		if len(b.faults) > 0 {
+			failed = true
+			if p.strict {
+				out = out[:b.faults[0].at]
+			}
+		}
+		if len(out) > 0 {
+			if _, err := w.Write(out); err != nil {
+				return failed, fmt.Errorf("write: %w", cause(err))
+			}
+		}
+		for _, f := range b.faults {
+			p.fault(f.number, f.err)
+		}
+		if failed && p.strict {
+			return true, nil
+		}
+		if p.advance != nil {
+			p.advance(len(b.in))
+		}
+		free <- b
+	}
+	return failed, nil
+}
+
+// isBlank reports whether a line holds nothing but white space.
+func isBlank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }

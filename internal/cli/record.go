@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A record is one reply of a JSON line, and how it is read.
+type record struct {
+	manner
+	id      []byte // as it stands in the line; nil if there is none
+	caption string
+	deltas  []string
+}
+
+// text returns the raw reply.
+func (r *record) text() string {
+	if len(r.deltas) == 1 {
+		return r.deltas[0]
+	}
+	return strings.Join(r.deltas, "")
+}
+
+// A recordReader reads records; it is safe for concurrent use.
+type recordReader struct {
+	field   string
+	paths   [][]step
+	names   *catalogue
+	finders sync.Pool
+}
+
+// The members of a record, in the order of a recordReader's paths.
+const (
+	memberID = iota
+	memberRaw
+	memberDeltas
+	memberEachDelta
+	memberDialect
+	memberStart
+	memberEnd
+	memberCaption
+)
+
+// newRecordReader returns a reader of lines that hold the reply in field; the
+// field is a path that parsePath has read without an error.
+func newRecordReader(field string, names *catalogue) *recordReader {
+	r := &recordReader{field: field, names: names}
+	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
+		steps, _ := parsePath(path)
+		r.paths = append(r.paths, steps)
+	}
+	r.finders.New = func() any { return new(finder) }
+	return r
+}
+
+// read reads a line; what it does not say is as in m.
+func (r *recordReader) read(line []byte, m manner) (*record, error) {
+	f := r.finders.Get().(*finder)
+	defer r.finders.Put(f)
+	if err := f.find(line, r.paths...); err != nil {
+		return nil, err
+	}
+	rec := &record{manner: m}
+	if id := f.last(memberID); id != nil {
+		rec.id = append(rec.id, id...)
+	}
+	if err := r.readDeltas(f, rec); err != nil {
+		return nil, err
+	}
+	return rec, r.readManner(f, rec)
+}
+
+func (r *recordReader) readDeltas(f *finder, rec *record) error {
+	raw, err := f.text(memberRaw, r.field)
+	switch {
+	case err != nil:
+		return err
+	case raw != nil:
+		rec.deltas = []string{*raw}
+		return nil
+	case f.last(memberDeltas) == nil:
+		return fmt.Errorf("field %s %w", r.field, errMissing)
+	case f.last(memberDeltas)[0] != '[':
+		return errors.New("field deltas is no list of strings")
+	}
+	for _, at := range f.found[memberEachDelta] {
+		quoted := f.data[at.start:at.end]
+		if quoted[0] != '"' {
+			return errors.New("field deltas is no list of strings")
+		}
+		rec.deltas = append(rec.deltas, unquote(quoted))
+	}
+	return nil
+}
+
+func (r *recordReader) readManner(f *finder, rec *record) error {
+	text := make([]string, memberCaption+1)
+	for i, name := range []string{memberDialect: "dialect", memberStart: "start", memberEnd: "end", memberCaption: "caption"} {
+		if name == "" {
+			continue
+		}
+		value, err := f.text(i, name)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			text[i] = *value
+		}
+	}
+	rec.caption = text[memberCaption]
+	if text[memberStart] != "" {
+		rec.start = sotto.Start(text[memberStart])
+	}
+	if text[memberDialect] != "" {
+		var err error
+		if rec.grammar, err = r.names.named(text[memberDialect]); err != nil {
+			return err
+		}
+		rec.name = text[memberDialect]
+	}
+	if text[memberEnd] != "" {
+		return rec.end.UnmarshalText([]byte(text[memberEnd]))
+	}
+	return nil
+}
+
+// last returns the value found for path i, as it stands in the line.
+func (f *finder) last(i int) []byte {
+	if n := len(f.found[i]); n > 0 {
+		return f.data[f.found[i][n-1].start:f.found[i][n-1].end]
+	}
+	return nil
+}
+
+// text returns the string found for path i, nil for none and for null.
+func (f *finder) text(i int, name string) (*string, error) {
+	value := f.last(i)
+	if value == nil || value[0] == 'n' {
+		return nil, nil
+	}
+	if value[0] != '"' {
+		return nil, fmt.Errorf("field %s %w", name, errNotString)
+	}
+	s := unquote(value)
+	return &s, nil
+}

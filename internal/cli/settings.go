@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+)
+
+// settings resolves the flags that have a setting tag from the environment.
+func settings(getenv func(string) string) kong.ResolverFunc {
+	return func(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		name := flag.Tag.Get("setting")
+		value := getenv(name)
+		if name == "" || value == "" || outspoken(ctx, flag, getenv) {
+			return nil, nil
+		}
+		if flag.IsSlice() {
+			var list []any
+			for _, item := range filepath.SplitList(value) {
+				list = append(list, item)
+			}
+			return list, nil
+		}
+		return value, nil
+	}
+}
+
+// outspoken reports whether another flag has the say over this one: of --dialect
+// and --model the one on the command line, else the dialect.
+func outspoken(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) bool {
+	for _, other := range []string{"dialect", "model"} {
+		rival := (flag.Name == "dialect" && other == "model") || (flag.Name == "model" && other == "dialect")
+		if rival && (given(ctx, other) || (flag.Name == "model" && getenv("SOTTO_DIALECT") != "")) {
+			return true
+		}
+	}
+	return false
+}
+
+// given reports whether a flag stands on the command line.
+func given(ctx *kong.Context, name string) bool {
+	for _, path := range ctx.Path {
+		if path.Flag != nil && path.Flag.Name == name && !path.Resolved {
+			return true
+		}
+	}
+	return false
+}
+
+// describeFlag adds the environment variable to a flag's help.
+func describeFlag(value *kong.Value) string {
+	if name := value.Tag.Get("setting"); name != "" {
+		return fmt.Sprintf("%s ($%s)", value.Help, name)
+	}
+	return kong.DefaultHelpValueFormatter(value)
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// A shell is what surrounds a command: its streams and its environment. What
+// goes to out and err is safe on a terminal; rawOut and rawErr are for our own
+// control sequences.
+type shell struct {
+	in             io.Reader
+	out, err       io.Writer
+	rawOut, rawErr io.Writer
+	getenv         func(string) string
+}
+
+func newShell(in io.Reader, out, err io.Writer, getenv func(string) string) *shell {
+	return &shell{in: in, out: terminalSafe(out), err: terminalSafe(err), rawOut: out, rawErr: err, getenv: getenv}
+}
+
+// flush writes what a character cut by a chunk has held back.
+func (sh *shell) flush() error {
+	for _, w := range []io.Writer{sh.out, sh.err} {
+		if v, ok := w.(*visibleWriter); ok {
+			if err := v.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// An input is what a command reads.
+type input struct {
+	io.Reader
+	name string
+	file *os.File // nil for standard input
+}
+
+func (in *input) Close() error {
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// size returns the length of a regular file, and 0 of everything else.
+func (in *input) size() int64 {
+	if in.file == nil {
+		return 0
+	}
+	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() {
+		return info.Size()
+	}
+	return 0
+}
+
+// open opens FILE; "-" or nothing is standard input.
+func (sh *shell) open(name string) (*input, error) {
+	if name == "" || name == "-" {
+		if isTerminal(sh.in) {
+			sh.hintf("reading from the terminal; end with ctrl-D")
+		}
+		return &input{Reader: sh.in, name: "standard input"}, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, cause(err))
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("open %s: is a directory", name)
+	}
+	return &input{Reader: file, name: name, file: file}, nil
+}
+
+// readAll reads FILE whole.
+func (sh *shell) readAll(name string) (string, error) {
+	in, err := sh.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", in.name, cause(err))
+	}
+	return string(data), nil
+}
+
+// cause strips the operation and the path that an os error repeats.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

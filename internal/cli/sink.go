@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A blockWriter writes blocks as they stream in, each trimmed, blank ones left
+// out, with a blank line between. The zero writer throws everything away.
+type blockWriter struct {
+	w     io.Writer
+	file  *os.File // to close
+	block int      // the block last written to
+	some  bool     // something was written
+	begun bool     // something of this block was written
+	white []byte   // waits for more of its block
+}
+
+const whiteSpace = " \t\n\v\f\r"
+
+// openSink opens WHERE of --reasoning-to.
+func openSink(sh *shell, where string) (*blockWriter, error) {
+	number, isFD := strings.CutPrefix(where, "fd:")
+	switch {
+	case where == "":
+		return new(blockWriter), nil
+	case where == "stderr", where == "fd:2":
+		return &blockWriter{w: sh.err}, nil
+	case where == "fd:1":
+		return &blockWriter{w: sh.out}, nil
+	case isFD:
+		fd, err := strconv.ParseUint(number, 10, 31)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr"}
+		}
+		file := os.NewFile(uintptr(fd), where)
+		if _, err := file.Stat(); err != nil {
+			return nil, usageError{fmt.Errorf("--reasoning-to %s: %w", where, cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt"}
+		}
+		return &blockWriter{w: terminalSafe(file), file: file}, nil
+	}
+	file, err := os.Create(where)
+	if err != nil {
+		return nil, fmt.Errorf("--reasoning-to %s: %w", where, cause(err))
+	}
+	return &blockWriter{w: terminalSafe(file), file: file}, nil
+}
+
+func (b *blockWriter) write(block int, p []byte) error {
+	if b.w == nil {
+		return nil
+	}
+	if block != b.block {
+		b.block, b.begun, b.white = block, false, b.white[:0]
+	}
+	if !b.begun {
+		p = bytes.TrimLeft(p, whiteSpace)
+	}
+	body := bytes.TrimRight(p, whiteSpace)
+	if len(body) == 0 {
+		b.white = append(b.white, p...)
+		return nil
+	}
+	var out []byte
+	if !b.begun && b.some {
+		out = append(out, "\n\n"...)
+	}
+	out = append(append(out, b.white...), body...)
+	b.white = append(b.white[:0], p[len(body):]...)
+	b.begun, b.some = true, true
+	_, err := b.w.Write(out)
+	return err
+}
+
+// Close ends the last line.
+func (b *blockWriter) Close() error {
+	var errs []error
+	if b.some {
+		_, err := io.WriteString(b.w, "\n")
+		errs = append(errs, err)
+	}
+	if v, ok := b.w.(*visibleWriter); ok {
+		errs = append(errs, v.Flush())
+	}
+	if b.file != nil {
+		errs = append(errs, b.file.Close())
+	}
+	return errors.Join(errs...)
+}

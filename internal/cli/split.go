@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+)
+
+type splitCommand struct {
+	reading
+	JSONL bool   `name:"jsonl" help:"Read a reply per JSON line, print an object per line."`
+	File  string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the lines."`
+}
+
+// Help shows examples.
+func (splitCommand) Help() string {
+	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. Spans and offsets are bytes of the raw reply. Bytes that are no UTF-8 stand as U+FFFD in the strings of the object; the spans still count the raw bytes. A diagnostic of a literal marker says the "reason".
+
+With --jsonl a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end"; the same object comes out with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+
+Examples:
+
+    sotto split reply.txt
+    printf '<think>a</think>b' | sotto split --end stopped
+    sotto split --jsonl --model deepseek-r1 replies.jsonl > read.jsonl`
+}
+
+// Run reads one reply, or one of every line.
+func (s *splitCommand) Run(sh *shell, c *catalogue) error {
+	m, err := s.manner(sh, c, sotto.Auto)
+	if err != nil {
+		return err
+	}
+	if s.JSONL {
+		return sh.lines(s.File, &pipeline{line: splitLine(m, c)})
+	}
+	raw, err := sh.readAll(s.File)
+	if err != nil {
+		return err
+	}
+	reply, err := m.grammar.Parse(raw, m.start, m.end)
+	if err != nil {
+		return fmt.Errorf("split: %w", err)
+	}
+	if _, err := sh.out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	if slices.ContainsFunc(reply.Diagnostics, isNoVisible) {
+		return errNoVisible
+	}
+	return nil
+}
+
+func isNoVisible(d sotto.Diagnostic) bool { return d.Code == sotto.NoVisibleAnswer }
+
+// splitLine returns the work on one line: its reply's reading takes its place.
+func splitLine(m manner, c *catalogue) lineFunc {
+	records := newRecordReader("raw", c)
+	return func(dst, line, _ []byte, number int) ([]byte, error) {
+		if isBlank(line) {
+			return dst, nil
+		}
+		r, err := records.read(line, m)
+		var reply *sotto.Reply
+		if err == nil {
+			reply, err = r.grammar.Parse(r.text(), r.start, r.end)
+		}
+		if err != nil {
+			return appendLineError(dst, number, err), err
+		}
+		id := r.id
+		if id == nil {
+			id = []byte("null")
+		}
+		return append(appendReply(dst, id, reply), '\n'), nil
+	}
+}
+
+// appendLineError appends the object that stands for a line that failed.
+func appendLineError(dst []byte, number int, err error) []byte {
+	dst = append(dst, `{"v":1,"line":`...)
+	dst = strconv.AppendInt(dst, int64(number), 10)
+	dst = append(dst, `,"error":`...)
+	dst = appendQuoted(dst, err.Error(), false)
+	return append(dst, "}\n"...)
+}
+
+// appendReply appends a reading as a JSON object; without an id there is no such key.
+func appendReply(dst, id []byte, r *sotto.Reply) []byte {
+	dst = append(dst, `{"v":1`...)
+	if id != nil {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	dst = append(dst, `,"visible":`...)
+	dst = appendQuoted(dst, r.Visible(), false)
+	dst = appendStrings(append(dst, `,"reasoning":`...), r.Reasoning())
+	dst = appendStrings(append(dst, `,"narration":`...), r.Narration())
+	dst = append(dst, `,"segments":[`...)
+	for i, s := range r.Segments {
+		dst = appendComma(dst, i)
+		dst = append(append(dst, `{"channel":"`...), s.Channel.String()...)
+		dst = strconv.AppendInt(append(dst, `","start":`...), int64(s.Start), 10)
+		dst = strconv.AppendInt(append(dst, `,"end":`...), int64(s.End), 10)
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `],"diagnostics":[`...)
+	for i, d := range r.Diagnostics {
+		dst = appendComma(dst, i)
+		dst = append(append(dst, `{"code":"`...), d.Code...)
+		dst = strconv.AppendInt(append(dst, `","offset":`...), int64(d.Offset), 10)
+		if d.Reason != "" {
+			dst = append(append(append(dst, `,"reason":"`...), d.Reason...), '"')
+		}
+		dst = append(dst, '}')
+	}
+	dst = appendQuoted(append(dst, `],"dialect":`...), r.Dialect, false)
+	dst = appendQuoted(append(dst, `,"start":`...), string(r.Start), false)
+	return append(dst, '}')
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		dst = appendQuoted(appendComma(dst, i), s, false)
+	}
+	return append(dst, ']')
+}
+
+func appendComma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
+	}
+	return dst
+}

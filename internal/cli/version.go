@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+type versionCommand struct{}
+
+// Help shows examples.
+func (versionCommand) Help() string {
+	return "Example:\n\n    sotto version"
+}
+
+// Run prints what the build knows of itself.
+func (versionCommand) Run(sh *shell) error {
+	info, _ := debug.ReadBuildInfo()
+	_, err := fmt.Fprintln(sh.out, versionLine(info))
+	return err
+}
+
+// versionLine says version, revision, compiler and platform in one line.
+func versionLine(info *debug.BuildInfo) string {
+	version, setting := "(devel)", map[string]string{}
+	if info != nil {
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			setting[s.Key] = s.Value
+		}
+	}
+	parts := []string{"sotto " + version}
+	if revision := setting["vcs.revision"]; revision != "" {
+		parts = append(parts, "revision "+revision[:min(12, len(revision))])
+	}
+	if setting["vcs.modified"] == "true" {
+		parts = append(parts, "modified")
+	}
+	if at := setting["vcs.time"]; at != "" {
+		parts = append(parts, at)
+	}
+	parts = append(parts, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return strings.Join(parts, ", ")
+}

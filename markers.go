@@ -1,0 +1,242 @@
+package sotto
+
+// textToken reads token number k, which stands at pos in a text stream.
+func (s *Splitter) textToken(k int) bool {
+	t := s.token(k)
+	ts := s.stream()
+	ts.endRun(s)
+	if ts.fence.open() && ts.lines.atRun() && ts.lines.closes(ts.fence) {
+		ts.endFence()
+	}
+	if t.watch()&s.textHold() == 0 {
+		s.keepLiteral(t, strayNote{before: s.byteBefore(t.start), fenced: ts.fence.open()})
+		return s.literal(t, "")
+	}
+	quoted, ready := s.quoted(t)
+	if !ready {
+		return false
+	}
+	if quoted {
+		return s.literal(t, Quoted)
+	}
+	if s.orphanInAuto(t) {
+		if !ts.fence.open() {
+			if in, ok := s.inlineCode(t); !ok {
+				return s.wait(t.start)
+			} else if in {
+				return s.literal(t, InlineCode)
+			}
+		}
+		return s.orphanClose(t)
+	}
+	if t.kind == kindClose || t.kind == kindEmpty && s.body.block > 0 && t.group == s.g.output {
+		counts, ok := s.strayCounts(t)
+		if !ok {
+			return false
+		}
+		if !counts {
+			s.keepLiteral(t, strayNote{before: s.byteBefore(t.start), fenced: ts.fence.open()})
+			return s.literal(t, "")
+		}
+	}
+	if lit, why, ok := s.inCode(t); !ok {
+		return s.wait(t.start)
+	} else if lit {
+		return s.literal(t, why)
+	}
+	return s.apply(k, t)
+}
+
+// inCode reports whether a marker stands in a fence or in inline code;
+// ok is false where later bytes decide it.
+func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
+	ts := s.stream()
+	if !s.g.code {
+		return false, "", true
+	}
+	if ts.fence.open() {
+		if s.expired == t.start {
+			return true, Fenced, true
+		}
+		switch {
+		case s.fenceCloses(ts.fence, t.end, false):
+			return true, Fenced, true
+		case !s.ended:
+			return false, "", false
+		case s.end.incomplete():
+			return true, Fenced, true
+		}
+		ts.endFence()
+		return false, "", true
+	}
+	in, ok := s.inlineCode(t)
+	return in, InlineCode, ok
+}
+
+// literal gives a marker as text.
+func (s *Splitter) literal(t token, why Reason) bool {
+	ts := s.stream()
+	role := s.g.groups[t.group].role
+	if why != "" {
+		s.diag(LiteralMarker, t.start, why)
+		if role == RoleOutput && t.kind != kindEmpty {
+			s.openLit = t.kind == kindOpen
+		}
+		if ts.fence.open() && t.kind == kindOpen {
+			ts.openers |= t.watch()
+		}
+	}
+	if i := s.pos; firstInk(s.data[i-s.base:t.end-s.base]) >= 0 {
+		s.ink(t.start)
+	}
+	b := s.data[t.start-s.base : t.end-s.base]
+	if s.splice.live {
+		s.spliceText(b, t.start)
+	}
+	if ts.fence.open() {
+		for i := 0; i < len(b) && ts.fence.open(); {
+			i += s.scanFenced(ts, b[i:], t.start+i)
+		}
+	}
+	for i, c := range b {
+		if c == '\n' && !ts.fence.open() {
+			ts.endLine(s)
+			s.beginFence(ts, t.start+i+1)
+		}
+	}
+	ts.blank = false
+	s.put(t.end, s.textSpan())
+	return true
+}
+
+// apply reads a marker that counts.
+func (s *Splitter) apply(k int, t token) bool {
+	n := &s.g.names[t.name]
+	if t.kind != kindClose && s.autoHold {
+		s.settleOutside()
+	}
+	switch n.role {
+	case RoleReasoning:
+		switch t.kind {
+		case kindOpen:
+			return s.applyReasoning(k, t)
+		case kindEmpty:
+			return s.removeMark(t, true)
+		}
+	case RoleNarration:
+		switch t.kind {
+		case kindOpen:
+			s.cutSplice(t.start)
+			s.blocks++
+			s.blockSeen |= 1 << t.group
+			s.mark(t, s.blocks)
+			s.mode = inNarration
+			s.narr = narration{block: s.blocks, opener: t.start}
+			return true
+		case kindEmpty:
+			return s.removeMark(t, true)
+		default:
+			s.narr.lost = false
+		}
+	case RoleOutput:
+		if s.body.block > 0 {
+			s.closeBodyAt(t)
+			return true
+		}
+		switch t.kind {
+		case kindOpen:
+			s.openOutput(t)
+			return true
+		case kindEmpty:
+			return s.removeMark(t, true)
+		}
+	case RoleTool:
+		if t.kind != kindClose {
+			s.cutSplice(t.start)
+			s.openTool(t)
+			return true
+		}
+	case RoleWrapper:
+		s.cutSplice(t.start)
+		s.mark(t, 0)
+		return true
+	case "header":
+		return s.headerToken(t)
+	}
+	s.diag(StrayClose, t.start, "")
+	return s.removeMark(t, false)
+}
+
+// removeMark drops a marker that stands alone: a stray, or an empty block.
+func (s *Splitter) removeMark(t token, empty bool) bool {
+	s.cutSplice(t.start)
+	block := 0
+	if empty {
+		s.blocks++
+		block = s.blocks
+		s.blockSeen |= 1 << t.group
+	}
+	s.mark(t, block)
+	return true
+}
+
+// mark gives a token as markup of a block.
+func (s *Splitter) mark(t token, block int) {
+	s.putMark(t.end, block)
+	s.stream().afterMarker = true
+	n := &s.g.names[t.name]
+	if t.trail > 0 || n.phrase {
+		s.absorb = absorb{int(t.trail), n.phrase, span{ch: Markup, block: block, mark: s.marks}}
+	}
+}
+
+// applyReasoning opens a reasoning block, unless its opener stands in mid-line
+// and the block never closes (G7b).
+func (s *Splitter) applyReasoning(k int, t token) bool {
+	n := &s.g.names[t.name]
+	if n.phrase && s.phrases&n.bit != 0 {
+		return s.literal(t, "")
+	}
+	ts := s.stream()
+	midLine := s.textSpan().ch == Text && !ts.blank
+	if midLine && s.expired != t.start {
+		is, ok := s.closesLater(k, t)
+		switch {
+		case !ok:
+			return s.wait(t.start)
+		case !is && (s.g.deliver || s.end == Stopped):
+			return s.literal(t, Doubted)
+		}
+	} else if midLine && s.g.deliver {
+		return s.literal(t, Doubted)
+	}
+	s.cutSplice(t.start)
+	s.blocks++
+	s.mark(t, s.blocks)
+	s.openReasoning(t.name, t.start, false)
+	s.phrases |= n.bit
+	return true
+}
+
+// strayCounts reports whether a close with nothing to close is markup (G9);
+// ok is false where the white space after it is still coming.
+func (s *Splitter) strayCounts(t token) (counts, ok bool) {
+	ts := s.stream()
+	role := s.g.groups[t.group].role
+	switch {
+	case role == RoleWrapper, role == "header", role == RoleOutput && s.body.block > 0,
+		!s.seenHere(), ts.afterMarker, role == RoleNarration && s.narr.lost:
+		return true, true
+	}
+	known := s.blockSeen>>t.group&1 != 0
+	if known && ts.blank {
+		if alone, ok := s.lineEndsAfter(t.end); !ok || alone {
+			return alone, ok
+		}
+	}
+	if known || role == RoleOutput && !s.openLit {
+		i := s.white.after(s, t.end)
+		return i == s.limit, i < s.limit || s.ended
+	}
+	return false, true
+}

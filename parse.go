@@ -1,0 +1,63 @@
+package sotto
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Parse reads a reply that is whole at hand: the splitter fed once and closed,
+// with no bound on a hold. An unknown Inside name is an error.
+func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
+	s, err := g.NewSplitter(Options{Start: start, MaxHold: -1})
+	if err != nil {
+		return nil, err
+	}
+	if start == "" {
+		start = g.d.Start
+	}
+	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, bodies: g.d.Bodies}
+	r.add(s.FeedString(raw))
+	r.add(s.Close(end))
+	r.Diagnostics = s.diags
+	return r, nil
+}
+
+func (r *Reply) add(pieces []Piece) {
+	for _, p := range pieces {
+		if k := len(r.Segments); k > p.Segment {
+			r.Segments[p.Segment].End = p.Offset + len(p.Bytes)
+			continue
+		}
+		r.Segments = append(r.Segments, Segment{p.Channel, p.Block, p.Output, p.Offset, p.Offset + len(p.Bytes)})
+	}
+}
+
+// Strip returns the visible text alone, for history and memory: it reads again
+// until nothing changes, four times at most, and withholds what is left.
+func (g *Grammar) Strip(raw string, start Start) (string, error) {
+	for range 4 {
+		r, err := g.Parse(raw, start, Unknown)
+		if err != nil {
+			return "", err
+		}
+		text := r.Visible()
+		if text == raw {
+			return text, nil
+		}
+		raw, start = text, Outside
+	}
+	r, err := g.Parse(raw, Outside, Unknown)
+	if err != nil || r.Visible() != raw {
+		return "", err
+	}
+	return raw, nil
+}
+
+var codeOrder = []Code{Truncated, Rescued, Nested, MismatchedClose, OrphanClose, StrayClose, UnclosedOutput,
+	UnclosedNarration, AssumedUnclosed, LiteralMarker, SplicedMarker, HoldExpired, UnknownChannel, NoVisibleAnswer}
+
+func sortDiagnostics(d []Diagnostic) {
+	slices.SortStableFunc(d, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(slices.Index(codeOrder, a.Code), slices.Index(codeOrder, b.Code)))
+	})
+}

@@ -1,0 +1,224 @@
+package sotto
+
+import (
+	"slices"
+	"strings"
+)
+
+// turnTokens are pieces of the special tokens that chat templates put between
+// turns. Where one follows a marker, the marker is of an earlier turn.
+var turnTokens = []string{
+	"<|", "|>", "<｜", "｜>", "[INST]", "[/INST]", "<s>", "</s>",
+	"<start_of_turn>", "<end_of_turn>", "<role>", "</role>", "]~b]", "[e~[",
+}
+
+// tailBytes is how much of a prompt is looked at: more than a reply that a
+// caller begins.
+const tailBytes = 64 << 10
+
+// StartOf returns where a reply begins, as the tail of the rendered prompt shows
+// it: within a block that the prompt opened and did not close, or outside. It is
+// the best evidence there is, where the prompt is at hand: a template opens its
+// reasoning block or not with each request's thinking switch.
+//
+// The nearest marker of the dialect before the prompt's end decides. What stands
+// after it, save white space, must be text that the caller began the reply with:
+// ok is false where the token of another turn comes first, where the prompt ends
+// in a tool call, and where it holds no marker.
+func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
+	d := g.Dialect()
+	prompt = prompt[max(0, len(prompt)-tailBytes):]
+	last := lastMarker(d.Markers, prompt)
+	if d.Header != nil {
+		if at, start, ok := d.Header.startOf(prompt); at > last.end {
+			return start, ok
+		}
+	}
+	if last.end < 0 {
+		return "", false
+	}
+	rest := prompt[last.end:]
+	if hasTurnToken(rest) || last.role == RoleTool {
+		return "", false
+	}
+	if !last.opens || last.role != RoleReasoning {
+		return Outside, true
+	}
+	// A prompt may speak of a tag. One that is followed by text opens a block
+	// only where a template or a prefill puts it: at the start of the turn.
+	if strings.TrimSpace(rest) != "" && !atTurnStart(prompt[:last.start]) {
+		return "", false
+	}
+	return Inside(last.name), true
+}
+
+func hasTurnToken(s string) bool {
+	for _, t := range turnTokens {
+		if strings.Contains(s, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// atTurnStart says whether s ends in a turn's token and at most a role's name.
+func atTurnStart(s string) bool {
+	s = strings.TrimRight(s, " \t\r\n")
+	role := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
+	if len(s)-len(role) > len("<|assistant|>") {
+		return false
+	}
+	for _, t := range turnTokens {
+		if t != "<|" && t != "<｜" && strings.HasSuffix(role, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// A tailMarker is the last marker of a prompt; end is -1 if it has none.
+type tailMarker struct {
+	start, end int
+	role       Role
+	name       string
+	opens      bool
+}
+
+// lastMarker finds the marker that ends last in the prompt, the longest of those.
+func lastMarker(markers []Marker, prompt string) tailMarker {
+	last := tailMarker{end: -1}
+	take := func(start, end int, m Marker, opens bool) {
+		if start >= 0 && (end > last.end || end == last.end && start < last.start) {
+			last = tailMarker{start, end, m.Role, m.name(), opens}
+		}
+	}
+	lower := asciiLower(prompt)
+	for _, m := range markers {
+		if m.Tag != "" {
+			name := asciiLower(m.Tag)
+			for _, s := range []string{"<" + name + ">", "</" + name + ">"} {
+				i := strings.LastIndex(lower, s)
+				take(i, i+len(s), m, s[1] != '/')
+			}
+			continue
+		}
+		for _, s := range m.Open {
+			s = strings.Trim(s, "\n")
+			i := strings.LastIndex(prompt, s)
+			take(i, i+len(s), m, true)
+		}
+		for _, s := range m.Close {
+			s = strings.Trim(s, "\n")
+			i := strings.LastIndex(prompt, s)
+			take(i, i+len(s), m, false)
+		}
+	}
+	return last
+}
+
+// asciiLower leaves every byte where it is, which strings.ToLower does not.
+func asciiLower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + ('a' - 'A')
+		}
+	}
+	return string(b)
+}
+
+// startOf reads the tail by the header grammar; at is where its last token ends,
+// or -1.
+func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
+	begin, beginEnd := lastOf(h.Begin, prompt)
+	ended, endedEnd := lastOf(h.End, prompt)
+	if begin < 0 && ended < 0 {
+		return -1, "", false
+	}
+	if ended > begin {
+		return endedEnd, Outside, !hasTurnToken(prompt[endedEnd:])
+	}
+	header := prompt[begin:]
+	body, bodyEnd := firstOf(h.Body, header[beginEnd-begin:])
+	if body < 0 {
+		// The prompt ends in a header. What it names so far holds for the reply
+		// too, and there is no start that says so; a bare turn is outside.
+		named := containsAny(header, h.Name) || strings.Contains(header, " to=")
+		return len(prompt), Outside, !named && !hasTurnToken(prompt[beginEnd:])
+	}
+	bodyEnd += beginEnd
+	if slices.Contains(h.Close, prompt[begin:beginEnd]) {
+		return bodyEnd, Outside, !hasTurnToken(prompt[bodyEnd:])
+	}
+	// A header may run over several tokens of Begin ("<|start|>assistant<|channel|>final").
+	first := begin
+	if i, _ := lastOf(h.Begin, prompt[:begin]); i >= 0 {
+		if b, _ := firstOf(h.Body, prompt[i:begin]); b < 0 {
+			first = i
+		}
+	}
+	start, ok = h.inside(prompt[first : beginEnd+body])
+	rest := prompt[bodyEnd:]
+	if start == Outside && strings.TrimSpace(rest) != "" {
+		ok = false // the body may be of another author's turn
+	}
+	return bodyEnd, start, ok && !hasTurnToken(rest)
+}
+
+// inside returns the start within the body of a header.
+func (h *Header) inside(header string) (Start, bool) {
+	name := ""
+	if i, end := lastOf(h.Name, header); i >= 0 {
+		name, _, _ = strings.Cut(strings.TrimLeft(header[end:], " "), " ")
+		name = strings.TrimSpace(name)
+		if t, _ := firstOf(h.Tokens, name); t >= 0 {
+			name = name[:t]
+		}
+	}
+	channel, known := h.Channels[name]
+	if _, to, ok := strings.Cut(header, " to="); ok {
+		to, _, _ = strings.Cut(to, " ")
+		if t, _ := firstOf(append(h.Begin[:len(h.Begin):len(h.Begin)], h.Tokens...), to); t >= 0 {
+			to = to[:t]
+		}
+		if channel, known = h.Recipients[to]; channel != Text {
+			_, named := h.Channels[to]
+			name, known = to, known && named
+		}
+	}
+	switch {
+	case !known || channel == Tool:
+		return "", false
+	case name == "":
+		return Outside, channel == Text
+	}
+	return Inside(name), true
+}
+
+// lastOf returns where the last of the tokens begins and ends in s, the longest
+// of those that begin together, or -1.
+func lastOf(tokens []string, s string) (start, end int) {
+	start, end = -1, -1
+	for _, t := range tokens {
+		if i := strings.LastIndex(s, t); i > start || i >= 0 && i == start && i+len(t) > end {
+			start, end = i, i+len(t)
+		}
+	}
+	return start, end
+}
+
+// firstOf is lastOf for the first of the tokens.
+func firstOf(tokens []string, s string) (start, end int) {
+	start, end = -1, -1
+	for _, t := range tokens {
+		if i := strings.Index(s, t); i >= 0 && (start < 0 || i < start || i == start && i+len(t) > end) {
+			start, end = i, i+len(t)
+		}
+	}
+	return start, end
+}
+
+func containsAny(s string, tokens []string) bool {
+	i, _ := firstOf(tokens, s)
+	return i >= 0
+}

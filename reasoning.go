@@ -1,0 +1,363 @@
+package sotto
+
+// reasoning is an open reasoning block.
+type reasoning struct {
+	block   int
+	opener  int // offset
+	group   int8
+	any     bool   // the closes of all reasoning names end it: an undecided start
+	assumed bool   // the prompt opened it
+	own     uint64 // names opened in the block
+	credit  int    // unpaid openers
+	dupOpen bool   // an opener here would be a duplicate
+	blank   bool   // the line is white space so far
+	inNarr  bool   // narration goes on after it
+	hdr     bool   // it is a header's body
+	rejects int    // candidates before this byte do not close the block
+	lookAt  int    // the close that look is for
+	look    int    // number of the token at which the look for an own close goes on
+	lookEnd int
+	isPad   bool // an output block in it may turn out to be the answer
+
+	late      token // an opener inside, read before the byte after it came
+	lateQuote byte  // the quote before it
+}
+
+// openReasoning begins a block at pos.
+func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
+	n := &s.g.names[name]
+	if assumed {
+		s.blocks++
+	}
+	s.r = reasoning{
+		block: s.blocks, opener: opener, group: n.group, assumed: assumed, own: n.bit,
+		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
+		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.visible && s.hdr.block == 0,
+	}
+	s.blockSeen |= 1 << n.group
+	s.mode = inReasoning
+	if s.r.isPad {
+		s.pads.begin()
+	}
+}
+
+func (r *reasoning) span() span { return span{ch: Reasoning, block: r.block} }
+
+// watches returns the kinds of markers that count inside the block.
+func (s *Splitter) watches(r *reasoning) watch {
+	if r.hdr {
+		return watching(s.g.headerGroup, asAny)
+	}
+	kinds := asClose | asEmpty
+	if s.g.nest || r.dupOpen {
+		kinds |= asOpen
+	}
+	if !r.any {
+		return watching(r.group, kinds)
+	}
+	var w watch
+	for i := range s.g.groups {
+		if s.g.reasoningGroups>>i&1 != 0 {
+			w |= watching(int8(i), kinds)
+		}
+	}
+	return w
+}
+
+// stepReasoning reads reasoning up to the next marker, or the marker.
+func (s *Splitter) stepReasoning() bool {
+	r := &s.r
+	if r.late.end > 0 && (s.limit > r.late.end || s.ended) {
+		t := r.late
+		r.late = token{}
+		if t.end == s.limit || s.at(t.end) != r.lateQuote {
+			s.deepen(t)
+		}
+	}
+	family := s.watches(r)
+	w := family | s.g.tools
+	if r.isPad {
+		w |= watching(s.g.output, asOpen|asClose)
+	}
+	s.passTokens()
+	stop := s.limit
+	k := s.nextToken(s.ti, s.pos, w)
+	if k >= 0 {
+		stop = s.token(k).start
+	}
+	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
+		stop, k = f, -1
+	}
+	if stop > s.pos {
+		s.think(stop)
+	}
+	if k < 0 {
+		return false
+	}
+	t := s.token(k)
+	quoted, ready := s.quoted(t)
+	switch {
+	case t.watch()&s.g.tools != 0 && t.watch()&family == 0:
+		ends, ok := s.toolEnds(t, quoted, ready)
+		if !ok {
+			if !ready {
+				return false
+			}
+			return s.wait(t.start)
+		}
+		if !ends {
+			s.think(t.end)
+			return true
+		}
+		s.leaveReasoning()
+		s.openTool(t)
+		s.tool.ended = true
+		return true
+	case t.watch()&family == 0: // an output marker in a pad
+		if !ready {
+			return false
+		}
+		if !quoted {
+			s.pads.outputMarker(s, t)
+		}
+		s.think(t.end)
+		return true
+	case r.hdr:
+		s.leaveReasoning()
+		return s.headerToken(t)
+	case t.kind == kindOpen:
+		if !ready { // reasoning in either case; whether it deepens is seen later
+			r.late, r.lateQuote = t, s.byteBefore(t.start)
+			s.think(t.end)
+			return false
+		}
+		s.nestedOpener(t, quoted)
+		return true
+	}
+	if !ready {
+		return false
+	}
+	return s.closeToken(k, t, quoted)
+}
+
+// think gives the bytes up to stop as reasoning.
+func (s *Splitter) think(stop int) {
+	b := s.data[s.pos-s.base : stop-s.base]
+	r := &s.r
+	if r.dupOpen {
+		if firstInk(b) >= 0 {
+			r.dupOpen = false
+		}
+	}
+	r.blank = lineBlank(b, r.blank)
+	s.put(stop, r.span())
+}
+
+// nestedOpener reads an opener of the block's family inside it (G6).
+func (s *Splitter) nestedOpener(t token, quoted bool) {
+	r := &s.r
+	if r.dupOpen && s.g.dups {
+		r.own |= s.g.names[t.name].bit
+		s.mark(t, r.block)
+		return
+	}
+	if !quoted {
+		s.deepen(t)
+	}
+	s.think(t.end)
+}
+
+func (s *Splitter) deepen(t token) {
+	if s.g.nest {
+		s.r.own |= s.g.names[t.name].bit
+		s.r.credit++
+		s.diag(Nested, t.start, "")
+	}
+}
+
+// closeToken reads a close of the block's family (G5, G6).
+func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
+	r := &s.r
+	own := r.any || r.own&s.g.names[t.name].bit != 0
+	alone := false
+	if !own && !s.g.closeFamily && r.blank {
+		var ok bool
+		if alone, ok = s.lineEndsAfter(t.end); !ok {
+			return false
+		}
+	}
+	sure := s.g.closeFamily || own && !quoted || alone
+	var ends, ok bool
+	switch {
+	case s.expired == t.start:
+		ends, ok = s.g.deliver, true
+	case r.credit > 0:
+		ends, ok = s.endsUnpaid(k, t, sure)
+	case sure:
+		ends, ok = true, true
+	default:
+		ends, ok = s.candidateEnds(k, t)
+	}
+	if !ok {
+		return s.wait(t.start)
+	}
+	if !ends {
+		if r.credit > 0 {
+			r.credit--
+		}
+		s.think(t.end)
+		return true
+	}
+	if !own {
+		s.diag(MismatchedClose, t.start, "")
+	}
+	s.leaveReasoning()
+	s.putMarkOf(t, r.block)
+	return true
+}
+
+func (s *Splitter) putMarkOf(t token, block int) {
+	if s.mode == inNarration {
+		s.putMark(t.end, block)
+		return
+	}
+	s.mark(t, block)
+}
+
+// endsUnpaid decides a close while openers are unpaid: the next marker of the
+// family does.
+func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
+	from := t.end
+	for {
+		var next token
+		if k, next, ok = s.familyAfter(k, from); !ok {
+			return false, false
+		}
+		if k < 0 {
+			return sure || !s.end.incomplete(), true
+		}
+		if next.kind != kindOpen {
+			return false, true
+		}
+		if quoted, _ := s.quoted(next); !quoted {
+			return true, true
+		}
+		from = next.end
+	}
+}
+
+// candidateEnds decides a close that ends the block only if no own close
+// follows before the family's next opener, or the end of an uncut reply.
+func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
+	r := &s.r
+	if t.start < r.rejects {
+		return false, true
+	}
+	if r.lookAt != t.start {
+		r.lookAt, r.look, r.lookEnd = t.start, k, t.end
+	}
+	for {
+		j, next, ok := s.familyAfter(r.look, r.lookEnd)
+		if !ok {
+			return false, false
+		}
+		if j < 0 {
+			return !s.end.incomplete(), true
+		}
+		quoted, _ := s.quoted(next)
+		switch {
+		case quoted:
+		case next.kind == kindOpen:
+			return true, true
+		case r.own&s.g.names[next.name].bit != 0:
+			r.rejects = next.start
+			return false, true
+		}
+		r.look, r.lookEnd = j, next.end
+	}
+}
+
+// familyAfter returns the block's next family marker at byte from or later,
+// searching behind token number k: -1 without one before the reply's end; ok is
+// false where it has not come whole.
+func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
+	w := s.watches(&s.r)
+	j := s.nextToken(k+1, from, w)
+	if f := s.lex.frontier(from, s.n, w); f >= 0 && (j < 0 || f <= s.token(j).start) {
+		return -1, token{}, false
+	}
+	if j < 0 {
+		return -1, token{}, s.ended
+	}
+	t := s.token(j)
+	if _, ready := s.quoted(t); !ready {
+		return -1, token{}, false
+	}
+	return j, t, true
+}
+
+// leaveReasoning goes back to where the block stood.
+func (s *Splitter) leaveReasoning() {
+	r := &s.r
+	if r.isPad {
+		s.pads.close(s)
+	}
+	s.mode = inText
+	if r.inNarr {
+		s.mode = inNarration
+	}
+	if r.hdr {
+		s.hdr.block = 0
+	}
+}
+
+// closesLater reports whether the block that token k would open in mid-line is
+// one for sure (G7b); ok is false where that is undecided.
+func (s *Splitter) closesLater(k int, t token) (is, ok bool) {
+	if s.g.deliver {
+		return s.closesForSure(k, t)
+	}
+	if s.lastClose[t.group] >= t.end {
+		return true, true
+	}
+	if s.toolEndsLater(t.end) {
+		return true, true
+	}
+	return false, s.ended
+}
+
+// closesForSure reads ahead as if the block were open.
+func (s *Splitter) closesForSure(k int, t token) (is, ok bool) {
+	keep := s.r
+	defer func() { s.r = keep }()
+	s.r = reasoning{group: t.group, own: s.g.names[t.name].bit, lookAt: -1, dupOpen: s.g.dups}
+	w := s.watches(&s.r)
+	from := t.end
+	for {
+		j := s.nextToken(k+1, from, w)
+		if j < 0 {
+			return s.toolEndsLater(t.end), s.ended || s.toolEndsLater(t.end)
+		}
+		next := s.token(j)
+		quoted, ready := s.quoted(next)
+		if !ready {
+			return false, false
+		}
+		k, from = j, next.end
+		if next.kind == kindOpen {
+			if !quoted && s.g.nest {
+				s.r.own |= s.g.names[next.name].bit
+			}
+			continue
+		}
+		own := s.r.own&s.g.names[next.name].bit != 0
+		if own && !quoted || s.g.closeFamily {
+			return true, true
+		}
+		if ends, ok := s.candidateEnds(j, next); ok && ends {
+			return true, true
+		} else if !ok {
+			return false, false
+		}
+	}
+}

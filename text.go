@@ -1,0 +1,557 @@
+package sotto
+
+import "bytes"
+
+// A stream is a text stream as its lines go by: the text outside every block,
+// or that of one output body. Removed blocks are no part of it.
+type stream struct {
+	blank       bool // the line is white space so far
+	seen        bool // a byte that is no white space has been read
+	afterMarker bool // only white space since a removed marker
+
+	runs    []codeRun // unpaired runs of back-ticks on the line, of distinct lengths
+	runAt   []int32   // by length: index into runs, plus one
+	run     int       // length of the run under way
+	runFrom int       // where it began
+	tilde   bool      // it is of tildes
+
+	fence     fence    // open
+	candidate fence    // begins with the line's end
+	lines     lineScan // while a fence is open: is this line its end?
+	openers   watch    // reasoning openers that stand in the open fence
+	notes     []strayNote
+}
+
+type codeRun struct{ size, at int }
+
+// A fence is a run of three or more; the zero fence is none.
+type fence struct {
+	ch   byte
+	size int
+}
+
+func (f fence) open() bool { return f.size > 0 }
+
+// A strayNote is a close that is kept as text, until its line says why.
+type strayNote struct {
+	start, end    int
+	before, after byte
+	known         bool // after is
+	fenced        bool
+	orphan        bool
+}
+
+func (ts *stream) reset() {
+	ts.clearRuns()
+	*ts = stream{blank: true, runs: ts.runs[:0], runAt: ts.runAt, notes: ts.notes[:0]}
+}
+
+func (ts *stream) clearRuns() {
+	for _, r := range ts.runs {
+		ts.runAt[r.size] = 0
+	}
+	ts.runs = ts.runs[:0]
+}
+
+// plain reports whether nothing on the line can make a later marker literal.
+func (ts *stream) plain() bool {
+	return len(ts.runs) == 0 && ts.run == 0 && !ts.fence.open() && !ts.candidate.open() && len(ts.notes) == 0
+}
+
+// stream returns the text stream that the reader stands in.
+func (s *Splitter) stream() *stream {
+	if s.body.block > 0 {
+		return &s.body.stream
+	}
+	return &s.outer
+}
+
+// textSpan says what a byte of text is where the reader stands.
+func (s *Splitter) textSpan() span {
+	switch {
+	case s.body.block > 0:
+		return span{ch: Text, output: true, block: s.body.block}
+	case s.hdr.block > 0:
+		return span{ch: s.hdr.ch, block: s.hdr.block}
+	case s.aside || s.anyBody || s.hdr.between && s.g.asideBetween:
+		return span{ch: Aside}
+	}
+	return span{ch: Text}
+}
+
+// textIsQuick reports whether a delta of ordinary bytes changes nothing but the line.
+func (s *Splitter) textIsQuick() bool {
+	ts := s.stream()
+	return ts.seen && !ts.afterMarker && ts.plain() && !s.splice.live &&
+		(s.visible || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
+}
+
+// hopes reports whether outer text may yet turn out to be aside.
+func (s *Splitter) hopes() bool {
+	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noHope && s.hdr.block == 0 && s.outHold < 0
+}
+
+func hasCode(b []byte) bool {
+	return bytes.IndexByte(b, '`') >= 0 || bytes.IndexByte(b, '~') >= 0
+}
+
+// stepText reads text up to the next marker, or the marker.
+func (s *Splitter) stepText() bool {
+	if s.g.leading && s.visible {
+		s.mode = inRest
+		return true
+	}
+	if s.pos == s.limit {
+		return s.textEnds()
+	}
+	s.passTokens()
+	stop := s.limit
+	k := s.nextToken(s.ti, s.pos, watchAll)
+	if k >= 0 {
+		stop = s.token(k).start
+	}
+	if f := s.lex.frontier(s.pos, s.n, watchAll); f >= 0 && f <= stop && f < s.limit {
+		if f == s.pos && s.lex.frontier(s.pos, s.n, s.textHold()) != f {
+			// Text, whatever it becomes.
+			s.pass(f)
+			if next := s.lex.frontier(f+1, s.n, watchAll); next >= 0 {
+				stop = min(stop, next)
+			}
+			if k >= 0 && s.token(k).start == f {
+				return s.textToken(k)
+			}
+			s.scanText(stop)
+			return true
+		}
+		if f == s.pos {
+			return false
+		}
+		stop, k = f, -1
+	}
+	if stop > s.pos {
+		s.scanText(stop)
+		return true
+	}
+	return k >= 0 && s.textToken(k)
+}
+
+// textEnds settles what a text stream leaves open at the reply's end.
+func (s *Splitter) textEnds() bool {
+	if s.ended {
+		s.stream().endRun(s)
+		s.stream().endLine(s)
+	}
+	return false
+}
+
+// textHold returns the kinds of markers that could count where the reader
+// stands; any other is text, whatever it becomes.
+func (s *Splitter) textHold() watch {
+	w := watchAll
+	if o := s.g.output; o >= 0 && !s.outputCounts() {
+		w &^= watching(o, asOpen|asEmpty)
+	}
+	for i := range s.g.groups {
+		if !s.closeCounts(int8(i)) {
+			w &^= watching(int8(i), asClose)
+		}
+	}
+	return w
+}
+
+// outputCounts reports whether an output opener begins a body here (G10).
+func (s *Splitter) outputCounts() bool {
+	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noHope || !s.visible
+}
+
+// closeCounts reports whether a close of the group may be markup here (G9).
+func (s *Splitter) closeCounts(g int8) bool {
+	role := s.g.groups[g].role
+	ts := s.stream()
+	switch {
+	case role == RoleWrapper:
+		return true
+	case role == "header":
+		return s.hdr.block > 0 || s.hdr.between || s.autoHold || s.g.stray
+	case role == RoleOutput && s.body.block > 0:
+		return true
+	case role == RoleReasoning && s.autoHold:
+		return true
+	case !s.g.stray:
+		return false
+	}
+	return !s.seenHere() || ts.afterMarker || s.blockSeen>>g&1 != 0 ||
+		role == RoleOutput && !s.openLit || role == RoleNarration && s.narr.lost
+}
+
+// seenHere reports whether something visible precedes: in a body, in that body.
+func (s *Splitter) seenHere() bool {
+	if s.body.block > 0 {
+		return s.body.stream.seen
+	}
+	return s.visible
+}
+
+// pass remembers a form under way at byte f that is read as text.
+func (s *Splitter) pass(f int) {
+	s.passed = passedForm{start: f, note: strayNote{start: f, before: s.byteBefore(f), fenced: s.stream().fence.open()}}
+}
+
+// foundPassed notes a marker whose first bytes were already given as text.
+func (s *Splitter) foundPassed(t token) {
+	if t.start != s.passed.start || s.mode != inText {
+		return
+	}
+	s.passed.start = -1
+	s.keepLiteral(t, s.passed.note)
+}
+
+// settlePassedNote gives the newest note the byte after its marker.
+func (s *Splitter) settlePassedNote(c byte) {
+	ts := s.stream()
+	if k := len(ts.notes); k > 0 && !ts.notes[k-1].known && ts.notes[k-1].end == s.n {
+		ts.notes[k-1].after, ts.notes[k-1].known = c, true
+	}
+}
+
+// keepLiteral notes that a marker which could not count is text.
+func (s *Splitter) keepLiteral(t token, note strayNote) {
+	role := s.g.groups[t.group].role
+	if role == RoleOutput {
+		switch t.kind {
+		case kindOpen:
+			s.openLit = true
+		case kindClose:
+			s.openLit = false
+		}
+		if t.kind != kindClose {
+			s.diag(LiteralMarker, t.start, LateOutput)
+			return
+		}
+	}
+	if t.kind == kindOpen || role == RoleWrapper {
+		return
+	}
+	ts := s.stream()
+	note.start, note.end = t.start, t.end
+	note.orphan = s.blockSeen>>t.group&1 == 0
+	if t.end < s.n {
+		note.after, note.known = s.data[t.end-s.base], true
+	}
+	ts.notes = append(ts.notes, note)
+}
+
+// resolve says why the note's close is text; enclosed: a pair of runs stands around it.
+func (s *Splitter) resolve(n strayNote, enclosed bool) {
+	q := n.before
+	switch {
+	case s.g.code && n.known && n.after == q && (q == '"' || q == '\'' || q == '`'):
+		s.diag(LiteralMarker, n.start, Quoted)
+	case n.fenced:
+		s.diag(LiteralMarker, n.start, Fenced)
+	case enclosed:
+		s.diag(LiteralMarker, n.start, InlineCode)
+	case n.orphan:
+		s.diag(OrphanClose, n.start, "")
+	}
+}
+
+// scanText gives the bytes up to stop as text and follows the lines.
+func (s *Splitter) scanText(stop int) {
+	ts := s.stream()
+	from := s.pos
+	b := s.data[from-s.base : stop-s.base]
+	s.lex.count += len(b)
+	if s.splice.live {
+		s.spliceText(b, from)
+	}
+	if !ts.seen || ts.afterMarker || s.hopes() || !s.visible {
+		if i := firstInk(skipMark(b, from)); i >= 0 {
+			s.ink(from + i + len(b) - len(skipMark(b, from)))
+		}
+	}
+	lines := skipMark(b, from)
+	if s.g.code {
+		s.scanLines(ts, lines, from+len(b)-len(lines))
+	} else {
+		ts.blank = lineBlank(lines, ts.blank)
+		if len(ts.notes) > 0 && bytes.IndexByte(b, '\n') >= 0 {
+			ts.endLine(s)
+		}
+	}
+	if s.pos < stop { // ink may have given the white space before it
+		s.put(stop, s.textSpan())
+	}
+}
+
+// ink says that byte i is text and no white space.
+func (s *Splitter) ink(i int) {
+	ts := s.stream()
+	switch {
+	case s.body.block > 0:
+		if !ts.seen {
+			s.bodyInk(i)
+		}
+	case s.hopes():
+		s.put(i, s.textSpan())
+		s.outHold = i
+		s.seesVisible()
+	case s.textSpan().ch == Text:
+		s.seesVisible()
+	}
+	ts.seen, ts.afterMarker = true, false
+}
+
+// seesVisible says that something visible has been read.
+func (s *Splitter) seesVisible() {
+	if !s.visible {
+		s.visible = true
+		s.givePadsUp()
+	}
+}
+
+func firstInk(b []byte) int {
+	for i, c := range b {
+		if !isSpace(c) {
+			return i
+		}
+	}
+	return -1
+}
+
+// scanLines follows runs of back-ticks, fences and lines through b.
+func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
+	i := 0
+	for i < len(b) {
+		if ts.fence.open() {
+			i += s.scanFenced(ts, b[i:], from+i)
+			continue
+		}
+		if ts.run > 0 {
+			if k := ts.goOnRun(b[i:]); k > 0 {
+				i += k
+				continue
+			}
+			ts.endRun(s)
+		}
+		j := ts.nextCode(b[i:])
+		ts.blank = lineBlank(b[i:i+j], ts.blank)
+		i += j
+		if i == len(b) {
+			return
+		}
+		switch c := b[i]; c {
+		case '\n':
+			ts.endLine(s)
+			s.beginFence(ts, from+i+1)
+			ts.blank = true
+		default:
+			if c == '`' || ts.blank {
+				ts.run, ts.runFrom, ts.tilde = 1, from+i, c == '~'
+			} else {
+				ts.blank = false
+			}
+		}
+		i++
+	}
+}
+
+// nextCode returns the offset of the next byte of b that matters to runs and
+// fences, or len(b): newlines matter only where something waits for the line's end.
+func (ts *stream) nextCode(b []byte) int {
+	n := len(b)
+	if len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0 {
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			n = i
+		}
+	}
+	if i := bytes.IndexByte(b[:n], '`'); i >= 0 {
+		n = i
+	}
+	// A tilde matters only at a line's start.
+	for at := 0; at < n; {
+		i := bytes.IndexByte(b[at:n], '~')
+		if i < 0 {
+			break
+		}
+		if lineBlank(b[:at+i], ts.blank) {
+			return at + i
+		}
+		at += i + 1
+	}
+	return n
+}
+
+// goOnRun adds the bytes at the head of b that belong to the run under way.
+func (ts *stream) goOnRun(b []byte) int {
+	c := byte('`')
+	if ts.tilde {
+		c = '~'
+	}
+	k := 0
+	for k < len(b) && b[k] == c {
+		k++
+	}
+	ts.run += k
+	return k
+}
+
+// endRun settles the run under way: it may pair, or open a fence at the line's end.
+func (ts *stream) endRun(s *Splitter) {
+	size := ts.run
+	if size == 0 {
+		return
+	}
+	ts.run = 0
+	atStart := ts.blank
+	ts.blank = false
+	if ts.tilde {
+		if size >= 3 {
+			ts.candidate = fence{'~', size}
+		}
+		return
+	}
+	if ts.candidate.ch == '`' {
+		ts.candidate = fence{}
+	}
+	if atStart && size >= 3 {
+		ts.candidate = fence{'`', size}
+	}
+	for len(ts.runAt) <= size {
+		ts.runAt = append(ts.runAt, 0)
+	}
+	k := int(ts.runAt[size]) - 1
+	if k < 0 {
+		ts.runs = append(ts.runs, codeRun{size, ts.runFrom})
+		ts.runAt[size] = int32(len(ts.runs))
+		return
+	}
+	open := ts.runs[k]
+	for _, r := range ts.runs[k:] {
+		ts.runAt[r.size] = 0
+	}
+	ts.runs = ts.runs[:k]
+	for n := len(ts.notes); n > 0 && ts.notes[n-1].start > open.at; n-- {
+		s.resolve(ts.notes[n-1], true)
+		ts.notes = ts.notes[:n-1]
+	}
+}
+
+// endLine settles what waited for the line's end.
+func (ts *stream) endLine(s *Splitter) {
+	for _, n := range ts.notes {
+		s.resolve(n, false)
+	}
+	ts.notes = ts.notes[:0]
+	ts.clearRuns()
+}
+
+// beginFence opens the fence that the line just ended announced.
+func (s *Splitter) beginFence(ts *stream, from int) {
+	f := ts.candidate
+	ts.candidate = fence{}
+	if !f.open() {
+		return
+	}
+	if s.ended && !s.end.incomplete() && !s.fenceCloses(f, from, true) {
+		return
+	}
+	ts.fence, ts.lines, ts.openers = f, lineScan{}, 0
+}
+
+// scanFenced follows the lines of an open fence and returns how far it came:
+// to the end of b, or past the line that closes the fence.
+func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
+	for i := 0; i < len(b); {
+		i += ts.lines.skip(b[i:])
+		if i == len(b) {
+			break
+		}
+		if b[i] == '\n' && len(ts.notes) > 0 {
+			ts.endLine(s)
+		}
+		if ts.lines.feed(b[i]) && ts.lines.closes(ts.fence) {
+			ts.endFence()
+			ts.blank = true
+			return i + 1
+		}
+		i++
+	}
+	ts.blank = lineBlank(b, ts.blank)
+	return len(b)
+}
+
+func (ts *stream) endFence() {
+	ts.fence, ts.openers = fence{}, 0
+	ts.lines = lineScan{}
+}
+
+// lineScan looks for a line that is nothing but a run: what closes a fence.
+type lineScan struct {
+	phase linePhase
+	ch    byte
+	size  int
+}
+
+type linePhase uint8
+
+const (
+	lineIndent linePhase = iota // ^  ```
+	lineRun                     //   ``^`
+	lineTail                    //   ```^  white space
+	lineOther                   //   some^thing else
+)
+
+// skip returns how many bytes at the head of b cannot change the scan.
+func (l *lineScan) skip(b []byte) int {
+	if l.phase != lineOther {
+		return 0
+	}
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+// feed reads a byte and reports whether a line of nothing but a run ends with it.
+func (l *lineScan) feed(c byte) bool {
+	if c == '\n' {
+		full := l.phase == lineRun || l.phase == lineTail
+		if full {
+			l.phase = lineIndent
+			return true
+		}
+		*l = lineScan{}
+		return false
+	}
+	switch l.phase {
+	case lineIndent:
+		switch {
+		case isSpace(c):
+		case c == '`' || c == '~':
+			l.phase, l.ch, l.size = lineRun, c, 1
+		default:
+			l.phase = lineOther
+		}
+	case lineRun:
+		switch {
+		case c == l.ch:
+			l.size++
+		case isSpace(c):
+			l.phase = lineTail
+		default:
+			l.phase = lineOther
+		}
+	case lineTail:
+		if !isSpace(c) {
+			l.phase = lineOther
+		}
+	}
+	return false
+}
+
+// closes reports whether the run just read closes f.
+func (l *lineScan) closes(f fence) bool { return l.ch == f.ch && l.size >= f.size }
+
+// atRun reports whether the line is nothing but a run so far.
+func (l *lineScan) atRun() bool { return l.phase == lineRun || l.phase == lineTail }

@@ -1,0 +1,265 @@
+package sotto
+
+import (
+	"slices"
+	"strings"
+)
+
+// A view makes the visible text from settled spans as they come (G13).
+type view struct {
+	bodies string // join, first, last
+	inline uint8  // channels given in the text, a bit each
+
+	one  []byte // what became visible in this call: one slice of the reply,
+	many []byte // or what several make
+	wide bool   // many holds
+
+	blank   bool   // the visible text is blank so far
+	newline bool   // it ends in a newline
+	drop    bool   // white space is dropped until something else comes
+	wait    []byte // white space whose place is not certain
+
+	block    int  // the output body that is read, 0 for the text outside
+	started  bool // it has shown something
+	shown    int  // bodies that have
+	kept     []byte
+	anything bool // something visible that is no white space
+}
+
+func (v *view) reset(bodies string, inline uint8) {
+	*v = view{bodies: bodies, inline: inline, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
+}
+
+func (v *view) begin() { v.one, v.many, v.wide = nil, v.many[:0], false }
+
+func (v *view) out() []byte {
+	if v.wide {
+		return v.many
+	}
+	return v.one
+}
+
+func (v *view) blankSoFar() bool { return !v.anything }
+
+// add reads the next span, whose bytes are b.
+func (v *view) add(sp span, b []byte) {
+	if sp.ch != Text && v.inline>>sp.ch&1 == 0 {
+		v.removed()
+		return
+	}
+	block := 0
+	if sp.output {
+		block = sp.block
+	}
+	if sp.ch != Text {
+		block = v.block
+	}
+	if block != v.block {
+		v.turn(block)
+	}
+	if v.block == 0 && v.shown > 0 {
+		return // white space outside, once a body holds the answer
+	}
+	if v.block > 0 {
+		v.addBody(b)
+		return
+	}
+	v.addOuter(b, sp.start)
+}
+
+// turn begins another body, or the text outside.
+func (v *view) turn(block int) {
+	if v.block == 0 && !v.blank && !v.newline {
+		// Inline narration may stand before a body.
+		v.newline = false
+	}
+	v.block = block
+	v.wait = v.wait[:0]
+	if block > 0 {
+		v.started, v.drop, v.newline = false, false, false
+	}
+}
+
+// removed says that a block or a stray was taken out here.
+func (v *view) removed() {
+	if v.block > 0 {
+		if !v.started || v.newline {
+			v.drop = true
+		}
+		return
+	}
+	if v.blank {
+		v.wait = v.wait[:0]
+		v.drop = true
+	} else if v.newline {
+		v.drop = true
+	}
+}
+
+func (v *view) addOuter(b []byte, at int) {
+	if v.drop || v.blank {
+		i := firstInk(skipMark(b, at))
+		if i >= 0 {
+			i += len(b) - len(skipMark(b, at))
+		}
+		if i < 0 {
+			if !v.drop {
+				v.wait = append(v.wait, b...)
+			}
+			return
+		}
+		if v.drop {
+			b = b[i:]
+		}
+		v.drop = false
+		if v.blank {
+			v.blank = false
+			v.flushWait()
+		}
+	}
+	v.anything = true
+	v.newline = b[len(b)-1] == '\n'
+	v.show(b)
+}
+
+// addBody reads bytes of an output body, which is trimmed at both ends.
+func (v *view) addBody(b []byte) {
+	if !v.started || v.drop {
+		i := firstInk(b)
+		if i < 0 {
+			return
+		}
+		if !v.started && !v.start() {
+			return
+		}
+		v.drop = false
+		b = b[i:]
+	}
+	if v.bodies == "first" && v.shown > 1 {
+		return
+	}
+	end := len(b)
+	for end > 0 && isSpace(b[end-1]) {
+		end--
+	}
+	v.newline = b[len(b)-1] == '\n'
+	if end > 0 {
+		v.flushWait()
+		v.show(b[:end])
+	}
+	v.wait = append(v.wait, b[end:]...)
+}
+
+// start begins to show a body that is not blank; false where it shows nothing.
+func (v *view) start() bool {
+	v.started = true
+	v.shown++
+	switch {
+	case v.bodies == "first" && v.shown > 1:
+		return false
+	case v.bodies == "last":
+		v.kept = v.kept[:0]
+	case v.anything:
+		v.show([]byte("\n\n"))
+	}
+	v.wait = v.wait[:0]
+	v.anything = true
+	return true
+}
+
+func (v *view) flushWait() {
+	if len(v.wait) > 0 {
+		v.show(v.wait)
+		v.wait = v.wait[:0]
+	}
+}
+
+func (v *view) show(b []byte) {
+	switch {
+	case v.bodies == "last" && v.block > 0:
+		v.kept = append(v.kept, b...)
+	case v.wide:
+		v.many = append(v.many, b...)
+	case v.one == nil && len(v.wait) == 0:
+		v.one = b
+	default:
+		v.many = append(append(v.many[:0], v.one...), b...)
+		v.wide = true
+	}
+}
+
+// end settles what waited for the end.
+func (v *view) end() {
+	if v.block == 0 && v.blank && v.shown == 0 {
+		v.flushWait()
+	}
+	if len(v.kept) > 0 {
+		block := v.block
+		v.block = 0
+		v.show(v.kept)
+		v.block = block
+	}
+	v.wait = v.wait[:0]
+}
+
+// Visible returns the user-facing answer.
+func (r *Reply) Visible() string { return r.VisibleWith() }
+
+// VisibleWith is Visible with the bytes of further channels in their places:
+// narration, or tool markup, where a consumer has nowhere else for them.
+func (r *Reply) VisibleWith(inline ...Channel) string {
+	var v view
+	var mask uint8
+	for _, c := range inline {
+		mask |= 1 << c
+	}
+	v.reset(r.bodies, mask)
+	var b strings.Builder
+	for _, sg := range r.Segments {
+		v.begin()
+		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, []byte(r.Raw[sg.Start:sg.End]))
+		b.Write(v.out())
+	}
+	v.begin()
+	v.end()
+	b.Write(v.out())
+	return b.String()
+}
+
+// Reasoning returns an entry per block of reasoning that is not blank, trimmed.
+func (r *Reply) Reasoning() []string { return r.blocks(Reasoning) }
+
+// Narration returns an entry per block of narration that is not blank, trimmed.
+func (r *Reply) Narration() []string { return r.blocks(Narration) }
+
+func (r *Reply) blocks(c Channel) []string {
+	var texts []string
+	at := map[int]int{}
+	for _, sg := range r.Segments {
+		if sg.Channel != c {
+			continue
+		}
+		i, ok := at[sg.Block]
+		if !ok {
+			i = len(texts)
+			at[sg.Block] = i
+			texts = append(texts, "")
+		}
+		texts[i] += r.Raw[sg.Start:sg.End]
+	}
+	for i := range texts {
+		texts[i] = strings.Trim(texts[i], " \t\n\v\f\r")
+	}
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+}
+
+// RawOf returns the bytes of a channel, joined, nothing trimmed.
+func (r *Reply) RawOf(c Channel) string {
+	var b strings.Builder
+	for _, sg := range r.Segments {
+		if sg.Channel == c {
+			b.WriteString(r.Raw[sg.Start:sg.End])
+		}
+	}
+	return b.String()
+}
