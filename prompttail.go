@@ -31,6 +31,9 @@ func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
 	last := lastMarker(d.Markers, prompt)
 	if d.Header != nil {
 		if at, start, ok := d.Header.startOf(prompt); at > last.end {
+			if !ok {
+				start = ""
+			}
 			return start, ok
 		}
 	}

@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -243,5 +244,104 @@ func TestSlowExamples(t *testing.T) {
 				t.Errorf("%q: diagnostics %q, want %q", c.raw, got, c.codes)
 			}
 		})
+	}
+}
+
+var slowTokens = []string{"<think>", "</think>", "</thinking>", "<thought>", "<think/>", "<p>", "</p>", "<o>", "</o>", "<o/>",
+	"<n>", "</n>", "<t>", "</t>", "{", "<thi", "<", "`", "``", "```", "~~~", `"`, "\n", "\n```", "\n", " ", "a", "B"}
+
+func slowVariant(rng *rand.Rand) sotto.Dialect {
+	d := sotto.Dialect{MaxMarker: 16}
+	d.Markers = append(d.Markers, tagMarker(sotto.RoleReasoning, "think", "think", "thinking", "thought")...)
+	d.Markers = append(d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Tag: "p", Rescue: true})
+	d.Markers = append(d.Markers, tagMarker(sotto.RoleOutput, "", "o")...)
+	d.Markers = append(d.Markers, tagMarker(sotto.RoleNarration, "", "n")...)
+	if rng.Intn(3) == 0 {
+		d.Markers = append(d.Markers, tagMarker(sotto.RoleTool, "", "t")...)
+	}
+	for _, set := range []func(){
+		func() { d.Output = "anywhere" }, func() { d.OnDoubt = "deliver" }, func() { d.Placement = "leading" },
+		func() { d.Close = "family" }, func() { d.AfterTool = "reasoning" }, func() { d.AutoWindow = 30 },
+	} {
+		if rng.Intn(4) == 0 {
+			set()
+		}
+	}
+	return d
+}
+
+// What a hold of h bytes lets a splitter keep back is the last h bytes: before
+// them the reading of a reply and of any longer one are the same (law 4).
+func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
+	const hold = 16
+	rng := rand.New(rand.NewSource(1))
+	word := func(n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(slowTokens[rng.Intn(len(slowTokens))])
+		}
+		return b.String()
+	}
+	for n := range 60000 {
+		d := slowVariant(rng)
+		g, err := slowCompile(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := []sotto.Start{sotto.Outside, sotto.Auto, sotto.InsideFirst, sotto.Inside("p")}[rng.Intn(4)]
+		s := word(4 + rng.Intn(14))
+		long := s + word(1+rng.Intn(8))
+		e1, e2 := sotto.End(rng.Intn(4)), sotto.End(rng.Intn(4))
+		whole, _ := g.read(s, start, e1, 0)
+		far, _ := g.read(s, start, e1, len(s))
+		if fmt.Sprint(whole) != fmt.Sprint(far) {
+			t.Fatalf("%d: %q %+v: a bound that is never reached changes the reading", n, s, d)
+		}
+		a, _ := g.read(s, start, e1, hold)
+		b, _ := g.read(long, start, e2, hold)
+		for _, r := range []struct {
+			raw string
+			slowResult
+		}{{s, whole}, {s, a}, {long, b}} {
+			at := 0
+			for _, seg := range r.segments {
+				if seg.Start != at || seg.End <= at {
+					t.Fatalf("%q: segments %v", r.raw, r.segments)
+				}
+				at = seg.End
+			}
+			if at != len(r.raw) {
+				t.Fatalf("%q: segments %v", r.raw, r.segments)
+			}
+		}
+		settled := len(s) - hold - 1
+		if strings.TrimRight(s, " \n") != s {
+			continue // white space that waits is no doubt
+		}
+		for i := 0; i <= settled; i++ {
+			if ca, cb := slowAt(a, i), slowAt(b, i); ca != cb {
+				t.Fatalf("%d: byte %d is %v or %v, settled\n%q %v %v\n%q %v %v\nstart %q %+v",
+					n, i, ca, cb, s, e1, slowShape(s, a), long, e2, slowShape(long, b), start, d)
+			}
+		}
+	}
+}
+
+func slowAt(r slowResult, i int) sotto.Channel {
+	for _, s := range r.segments {
+		if i < s.End {
+			return s.Channel
+		}
+	}
+	return sotto.Markup
+}
+
+func BenchmarkSlow(b *testing.B) {
+	g, err := slowCompile(slowDefault())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		g.read("a `<think> b</thought> c</think>\n<output>x</output> y", sotto.Auto, sotto.Stopped, 16)
 	}
 }

@@ -228,7 +228,7 @@ func (d *demo) fail(line recordLine, err error) {
 	d.paint.endRun()
 	d.paint.flush()
 	d.failed = true
-	d.sh.errorf("line %d: %v", line.number, err)
+	d.sh.lineError(line.number, err)
 }
 
 func (d *demo) summary() {

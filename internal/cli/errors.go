@@ -57,6 +57,16 @@ func (sh *shell) errorf(format string, args ...any) {
 	fmt.Fprintf(sh.err, "sotto: error: "+format+"\n", args...)
 }
 
+// lineError prints the error of one line of a batch.
+func (sh *shell) lineError(number int, err error) {
+	var syntax *syntaxError
+	if errors.As(err, &syntax) {
+		sh.errorf("line %d, %v", number, err)
+	} else {
+		sh.errorf("line %d: %v", number, err)
+	}
+}
+
 func (sh *shell) hintf(format string, args ...any) {
 	fmt.Fprintf(sh.err, "sotto: hint: "+format+"\n", args...)
 }

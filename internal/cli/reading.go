@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
@@ -22,12 +23,10 @@ type manner struct {
 	end     sotto.End
 }
 
-// manner looks up the flags; without --start the reply begins as given here.
+// manner looks up the flags; without --start the reply begins
+// as the dialect says, or as given here.
 func (r *reading) manner(sh *shell, c *catalogue, start sotto.Start) (manner, error) {
-	m := manner{start: start}
-	if r.Start != "" {
-		m.start = sotto.Start(r.Start)
-	}
+	var m manner
 	if err := m.end.UnmarshalText([]byte(r.End)); err != nil {
 		return m, usageError{fmt.Errorf("--end: %w", err), ""}
 	}
@@ -36,10 +35,19 @@ func (r *reading) manner(sh *shell, c *catalogue, start sotto.Start) (manner, er
 		return m, err
 	}
 	m.name = m.grammar.Dialect().Name
+	m.start = cmp.Or(sotto.Start(r.Start), ownStart(m.grammar), start)
 	if _, err := m.grammar.NewSplitter(sotto.Options{Start: m.start}); err != nil {
 		return m, usageError{fmt.Errorf("--start: %w", err), "want outside, inside, inside:NAME or auto"}
 	}
 	return m, nil
+}
+
+// ownStart returns where the replies of a dialect begin, where its row says so.
+func ownStart(g *sotto.Grammar) sotto.Start {
+	if start := g.Dialect().Start; start != sotto.Outside {
+		return start
+	}
+	return ""
 }
 
 func (r *reading) grammar(sh *shell, c *catalogue) (*sotto.Grammar, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -112,15 +113,16 @@ func (r *recordReader) readManner(f *finder, rec *record) error {
 		}
 	}
 	rec.caption = text[memberCaption]
-	if text[memberStart] != "" {
-		rec.start = sotto.Start(text[memberStart])
-	}
 	if text[memberDialect] != "" {
 		var err error
 		if rec.grammar, err = r.names.named(text[memberDialect]); err != nil {
 			return err
 		}
 		rec.name = text[memberDialect]
+		rec.start = cmp.Or(ownStart(rec.grammar), rec.start)
+	}
+	if text[memberStart] != "" {
+		rec.start = sotto.Start(text[memberStart])
 	}
 	if text[memberEnd] != "" {
 		return rec.end.UnmarshalText([]byte(text[memberEnd]))

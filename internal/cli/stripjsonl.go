@@ -36,12 +36,7 @@ func (sh *shell) lines(name string, p *pipeline) error {
 	p.advance = bar.advance
 	p.fault = func(number int, err error) {
 		bar.clear()
-		var syntax *syntaxError
-		if errors.As(err, &syntax) {
-			sh.errorf("line %d, %v", number, err)
-		} else {
-			sh.errorf("line %d: %v", number, err)
-		}
+		sh.lineError(number, err)
 	}
 	defer bar.clear()
 	return p.run(in, sh.out)
@@ -81,7 +76,11 @@ func stripLine(m manner, field string, path []step) lineFunc {
 				continue // null among the elements: a message without text
 			}
 			text := unquote(line[at.start:at.end])
-			if stripped := m.grammar.Strip(text, m.start); stripped != text {
+			stripped, err := m.grammar.Strip(text, m.start)
+			if err != nil {
+				return append(append(dst, line[from:]...), end...), fmt.Errorf("strip: %w", err)
+			}
+			if stripped != text {
 				dst = append(dst, line[from:at.start]...)
 				dst = appendQuoted(dst, stripped, true)
 				from = at.end

@@ -1,0 +1,11 @@
+package dialecttest
+
+import (
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+func TestDefault(t *testing.T) {
+	Run(t, sotto.Default().Dialect())
+}
