@@ -20,7 +20,7 @@ func (s *Splitter) stepNarration() bool {
 	w := watching(group, asClose|asEmpty)
 	for i := range s.g.groups {
 		if s.g.reasoningGroups>>i&1 != 0 {
-			w |= watching(int8(i), asOpen|asEmpty)
+			w |= watching(int8(i), asOpen)
 		}
 	}
 	if o := s.g.output; o >= 0 {
@@ -49,13 +49,10 @@ func (s *Splitter) stepNarration() bool {
 	}
 	t := s.token(k)
 	switch role := s.g.groups[t.group].role; {
-	case role == RoleReasoning && t.kind == kindOpen:
-		s.blocks++
-		s.putMark(t.end, s.blocks)
-		s.openReasoning(t.name, t.start, false)
 	case role == RoleReasoning:
 		s.blocks++
 		s.putMark(t.end, s.blocks)
+		s.openReasoning(t.name, t.start, false)
 	case role == RoleNarration:
 		s.mode = inText
 		s.mark(t, s.narr.block)

@@ -80,6 +80,9 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 		}
 		return []Dialect{d}, nil
 	}
+	if err := r.version(root); err != nil {
+		return nil, err
+	}
 	list, path := root, ""
 	switch root.kind {
 	case jsonObject:
@@ -121,6 +124,20 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 		dialects = append(dialects, d)
 	}
 	return dialects, nil
+}
+
+// version takes away the "v" that the program's own JSON carries, so that what
+// "sotto dialects NAME" prints can be read again.
+func (r *dialectFile) version(root *jsonNode) error {
+	v := root.member("v")
+	if v == nil {
+		return nil
+	}
+	if v.kind != jsonNumber || fmt.Sprint(v.value) != "1" {
+		return r.faultf(v.offset, "v", "only version 1 is known: write 1, or leave the key out")
+	}
+	root.members = slices.DeleteFunc(root.members, func(m jsonMember) bool { return m.key == "v" })
+	return nil
 }
 
 func (r *dialectFile) dialect(n *jsonNode, path string) (Dialect, error) {

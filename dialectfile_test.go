@@ -17,6 +17,8 @@ func TestReadDialects(t *testing.T) {
 		{one, []string{"x"}},
 		{"\ufeff" + one, []string{"x"}},
 		{"[" + one + "]", []string{"x"}},
+		{`{"v": 1, ` + one[1:], []string{"x"}},
+		{`{"v": 1, "dialects": [` + one + `]}`, []string{"x"}},
 		{`{"dialects": [` + one + `, {"name": "y", "header": {"begin": ["<|c|>"], "body": ["<|m|>"], "channels": {"plan": "reasoning", "": "text"}}}]}`, []string{"x", "y"}},
 	} {
 		got, err := ReadDialects([]byte(tc.file))
@@ -88,6 +90,9 @@ func TestReadDialectsFaults(t *testing.T) {
 		{"key beside dialects", `{"dialects": [], "name": "x"}`, 1, 18, "name", "beside"},
 		{"key twice", "{\"name\": \"x\",\n \"name\": \"y\"}", 2, 2, "name", "twice"},
 		{"deep", strings.Repeat("[", 200) + strings.Repeat("]", 200), 1, 102, strings.Repeat("[0]", 101), "nested"},
+
+		{"later version", `{"v": 2, "name": "x"}`, 1, 7, "v", "version 1"},
+		{"version within", `[{"v": 1, "name": "x"}]`, 1, 3, "[0].v", "unknown key"},
 
 		{"no name", "{\n  \"markers\": [" + think + "]\n}", 1, 1, "name", "missing"},
 		{"empty name", `{"name": "", "markers": [` + think + `]}`, 1, 10, "name", "missing"},

@@ -8,7 +8,9 @@ import (
 // Options are the parameters of a reading that stand beside the dialect.
 type Options struct {
 	Start   Start // if empty, the dialect's
-	MaxHold int   // bytes; if zero, the dialect's; if negative, no bound
+	// MaxHold is in bytes; if zero, the dialect's; if negative, no bound. One
+	// smaller than the dialect's MaxMarker or MaxHeader counts as that.
+	MaxHold int
 	// Inline are channels that Visible gives in the text, for a consumer with
 	// no other place for them: Narration, Tool.
 	Inline []Channel
@@ -145,8 +147,14 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	if s.maxHold == 0 {
 		s.maxHold = g.d.MaxHold
 	}
-	if s.maxHold < 0 {
+	switch {
+	case s.maxHold < 0:
 		s.maxHold = 0
+	default: // a doubt may open behind an unfinished marker
+		s.maxHold = max(s.maxHold, g.d.MaxMarker)
+		if g.header != nil {
+			s.maxHold = max(s.maxHold, g.header.MaxHeader)
+		}
 	}
 	for _, c := range o.Inline {
 		s.inline |= 1 << c
@@ -573,7 +581,9 @@ func (s *Splitter) quoted(t token) (quoted, ready bool) {
 func (s *Splitter) found(t token) {
 	if t.start < s.pos {
 		s.foundPassed(t)
-		return
+		if t.start < s.settled() {
+			return
+		}
 	}
 	if t.kind != kindOpen {
 		s.lastClose[t.group] = max(s.lastClose[t.group], t.start)

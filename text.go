@@ -235,8 +235,8 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
 	note.orphan = s.blockSeen>>t.group&1 == 0
-	if t.end < s.n {
-		note.after, note.known = s.data[t.end-s.base], true
+	if i := t.end - s.base; i < len(s.data) {
+		note.after, note.known = s.data[i], true
 	}
 	ts.notes = append(ts.notes, note)
 }

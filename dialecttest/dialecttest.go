@@ -14,6 +14,7 @@ package dialecttest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,33 +28,82 @@ var Ends = []sotto.End{sotto.Unknown, sotto.Stopped, sotto.Cut, sotto.Aborted}
 // to check, beside those made from the dialect. With -short it tries fewer.
 func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 	t.Helper()
+	t.Run("as_it_is", func(t *testing.T) { newSuite(t, d, 0).laws(t, replies) })
+	// Bounds as small as the markers allow, so that short replies meet them.
+	t.Run("tight", func(t *testing.T) { newSuite(t, tight(d), 1).laws(t, replies) })
+}
+
+// tight returns the dialect with the least MaxMarker and MaxHold, 16 at least.
+func tight(d sotto.Dialect) sotto.Dialect {
+	d.MaxMarker = 16
+	for _, m := range d.Markers {
+		d.MaxMarker = max(d.MaxMarker, len(m.Tag)+3)
+		for _, list := range [][]string{m.Open, m.Close} {
+			for _, s := range list {
+				d.MaxMarker = max(d.MaxMarker, len(s))
+			}
+		}
+	}
+	d.MaxHold = d.MaxMarker
+	if d.Header != nil {
+		h := *d.Header
+		for _, list := range [][]string{h.Begin, h.End} {
+			for _, s := range list {
+				d.MaxMarker = max(d.MaxMarker, len(s))
+			}
+		}
+		h.MaxHeader = max(d.MaxMarker, 48)
+		d.Header, d.MaxHold = &h, h.MaxHeader
+	}
+	return d
+}
+
+func newSuite(t testing.TB, d sotto.Dialect, seed uint64) *suite {
+	t.Helper()
 	g, err := sotto.Compile(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := suite{g: g, d: g.Dialect(), tokens: Tokens(d)}
+	slow, err := slowCompile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &suite{g: g, slow: slow, d: g.Dialect(), tokens: Tokens(d), seed: seed}
+	s.holds = []int{-1}
+	if seed > 0 {
+		s.holds = append(s.holds, s.d.MaxHold)
+	}
+	return s
+}
+
+// laws checks every law as a subtest.
+func (s *suite) laws(t *testing.T, replies []string) {
 	n := 4000
 	if testing.Short() {
 		n = 500
 	}
+	replies = slices.Clone(replies)
 	for i := range n {
 		replies = append(replies, s.random(uint64(i), 14))
 	}
 	t.Run("conservation", func(t *testing.T) { s.each(t, replies, s.conservation) })
 	t.Run("split_invariance", func(t *testing.T) { s.each(t, replies, s.splitInvariance) })
 	t.Run("slow_reader", func(t *testing.T) { s.each(t, replies, s.slowReader) })
-	t.Run("earliest_emission", func(t *testing.T) { s.earliestEmission(t) })
 	t.Run("bounded_hold", func(t *testing.T) { s.each(t, replies, s.boundedHold) })
 	t.Run("idempotence", func(t *testing.T) { s.each(t, replies, s.idempotence) })
 	t.Run("monotony", func(t *testing.T) { s.each(t, replies, s.monotony) })
 	t.Run("ordinary_replies", func(t *testing.T) { s.ordinary(t) })
 	t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<16) })
+	t.Run("earliest_emission", func(t *testing.T) { s.earliestEmission(t) })
 }
 
 type suite struct {
 	g      *sotto.Grammar
+	slow   *slowGrammar
 	d      sotto.Dialect
 	tokens []string
+	holds  []int // MaxHold to try
+	seed   uint64
 }
 
 // A trial is one reply under one set of parameters.
@@ -91,10 +141,7 @@ func (s *suite) each(t *testing.T, replies []string, law func(testing.TB, trial)
 	t.Helper()
 	starts := s.starts()
 	for i, raw := range replies {
-		tr := trial{raw, starts[i%len(starts)], Ends[i/3%len(Ends)], -1}
-		if i%5 == 0 {
-			tr.maxHold = 16
-		}
+		tr := trial{raw, starts[i%len(starts)], Ends[i/3%len(Ends)], s.holds[i/5%len(s.holds)]}
 		law(t, tr)
 		if t.Failed() {
 			return
@@ -146,7 +193,7 @@ func Tokens(d sotto.Dialect) []string {
 
 // random returns the i-th random reply of up to n tokens.
 func (s *suite) random(i uint64, n int) string {
-	rnd := rand.New(rand.NewPCG(i, 7))
+	rnd := rand.New(rand.NewPCG(i, s.seed))
 	var b strings.Builder
 	for range 1 + rnd.IntN(n) {
 		k := len(s.tokens)

@@ -11,7 +11,6 @@ import (
 // A label says what a byte is: its channel, and the segment it belongs to.
 type label struct {
 	ch  sotto.Channel
-	out bool
 	seg int
 }
 
@@ -46,14 +45,14 @@ func (e *emission) read(t testing.TB, raw string) bound {
 	var b bound
 	for i, end := range Ends {
 		e.tried++
-		r, err := slowRead(e.s.d, raw, e.start, end, e.maxHold)
+		r, err := e.s.slow.read(raw, e.start, end, e.maxHold)
 		if err != nil {
 			t.Fatal(err)
 		}
 		labels := make([]label, 0, len(raw))
 		for n, sg := range r.segments {
 			for range sg.End - sg.Start {
-				labels = append(labels, label{sg.Channel, sg.Output, n})
+				labels = append(labels, label{sg.Channel, n})
 			}
 		}
 		if i == 0 {
@@ -105,7 +104,7 @@ func (s *suite) earliestEmission(t *testing.T) {
 	}
 	tried, prefixes := 0, 0
 	for _, start := range s.starts() {
-		for _, maxHold := range []int{-1, 16} {
+		for _, maxHold := range s.holds {
 			e := &emission{s: s, tokens: s.narrow(width), start: start, maxHold: maxHold, ahead: ahead}
 			seen := map[string]bool{}
 			e.walk(t, "", depth, seen)

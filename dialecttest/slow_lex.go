@@ -324,7 +324,7 @@ func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tr
 			part = part || j+k == limit
 			continue
 		}
-		end, self, t := lexRest(s, j+k, limit, d.role == sotto.RoleReasoning)
+		end, self, t := lexRest(s, j+k, limit, d.role == sotto.RoleReasoning && kind == kOpen)
 		if t == maybe {
 			part = true
 		}
@@ -428,3 +428,19 @@ func isWord(c byte) bool {
 }
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// hasMarker reports whether a marker's form stands in a text.
+func (g *slowGrammar) hasMarker(text string) bool {
+	for i := range len(text) {
+		if _, t := g.lex(text, i, len(text), true, &slowWatch{all: true}); t == yes {
+			return true
+		}
+	}
+	return false
+}
+
+// underWay reports whether the bytes from i on are, or may become, a marker.
+func (g *slowGrammar) underWay(text string, i int) bool {
+	_, t := g.lex(text, i, len(text), false, &slowWatch{all: true})
+	return t != no
+}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // A span is where a value stands in a line.
@@ -224,7 +222,7 @@ func isName(quoted []byte, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	for _, c := range inner {
 		if c == '\\' {
-			return gjson.ParseBytes(quoted).String() == name
+			return unquote(quoted) == name
 		}
 	}
 	return string(inner) == name

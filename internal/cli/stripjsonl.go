@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -50,43 +51,79 @@ var (
 // stripLine returns the work on one line: the field's text is stripped, and
 // every other byte stays. A line that fails is passed on as it is.
 func stripLine(m manner, field string, path []step) lineFunc {
-	finders := sync.Pool{New: func() any { return new(finder) }}
-	many := everywhere(path)
+	pool := sync.Pool{New: func() any { return newStripper(m, field, path) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if isBlank(line) {
 			return append(append(dst, line...), end...), nil
 		}
-		f := finders.Get().(*finder)
-		defer finders.Put(f)
-		err := f.find(line, path)
-		if err == nil && len(f.found[0]) == 0 {
-			err = fmt.Errorf("field %s %w", field, errMissing)
-		}
-		for _, at := range f.found[0] {
-			if err == nil && line[at.start] != '"' && !(many && line[at.start] == 'n') {
-				err = fmt.Errorf("field %s %w", field, errNotString)
-			}
-		}
+		s := pool.Get().(*stripper)
+		defer pool.Put(s)
+		from := len(dst)
+		dst, err := s.line(dst, line)
 		if err != nil {
-			return append(append(dst, line...), end...), err
+			dst = append(dst[:from], line...)
 		}
-		from := 0
-		for _, at := range f.found[0] {
-			if line[at.start] != '"' {
+		return append(dst, end...), err
+	}
+}
+
+// A stripper strips one line after another.
+type stripper struct {
+	finder
+	field    string
+	path     []step
+	many     bool // the path names more than one value
+	grammar  *sotto.Grammar
+	start    sotto.Start
+	splitter *sotto.Splitter
+	text     []byte
+}
+
+func newStripper(m manner, field string, path []step) *stripper {
+	splitter, err := m.grammar.NewSplitter(sotto.Options{Start: m.start, MaxHold: -1})
+	if err != nil {
+		panic(err) // the manner was made with this start
+	}
+	return &stripper{field: field, path: path, many: everywhere(path), grammar: m.grammar, start: m.start, splitter: splitter}
+}
+
+// line appends a line with its field stripped.
+func (s *stripper) line(dst, line []byte) ([]byte, error) {
+	if err := s.find(line, s.path); err != nil {
+		return dst, err
+	}
+	if len(s.found[0]) == 0 {
+		return dst, fmt.Errorf("field %s %w", s.field, errMissing)
+	}
+	from := 0
+	for _, at := range s.found[0] {
+		if line[at.start] != '"' {
+			if s.many && line[at.start] == 'n' {
 				continue // null among the elements: a message without text
 			}
-			text := unquote(line[at.start:at.end])
-			stripped, err := m.grammar.Strip(text, m.start)
-			if err != nil {
-				return append(append(dst, line[from:]...), end...), fmt.Errorf("strip: %w", err)
-			}
-			if stripped != text {
-				dst = append(dst, line[from:at.start]...)
-				dst = appendQuoted(dst, stripped, true)
-				from = at.end
-			}
+			return dst, fmt.Errorf("field %s %w", s.field, errNotString)
 		}
-		dst = append(dst, line[from:]...)
-		return append(dst, end...), nil
+		s.text = appendUnquoted(s.text[:0], line[at.start:at.end])
+		if s.unchanged() {
+			continue
+		}
+		stripped, err := s.grammar.Strip(string(s.text), s.start)
+		if err != nil {
+			return dst, fmt.Errorf("strip: %w", err)
+		}
+		dst = append(dst, line[from:at.start]...)
+		dst = appendQuoted(dst, stripped, true)
+		from = at.end
 	}
+	return append(dst, line[from:]...), nil
+}
+
+// unchanged reports whether all of the text is visible, as in most lines: then
+// it is what Strip would give, read once and without a copy.
+func (s *stripper) unchanged() bool {
+	s.splitter.Reset()
+	s.splitter.Feed(s.text)
+	rest, same := bytes.CutPrefix(s.text, s.splitter.Visible())
+	s.splitter.Close(sotto.Unknown)
+	return same && bytes.Equal(rest, s.splitter.Visible())
 }

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
 // str reads a JSON string.
@@ -142,7 +141,55 @@ func unquote(quoted []byte) string {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return gjson.ParseBytes(quoted).String()
+	return string(appendUnquoted(nil, quoted))
+}
+
+// appendUnquoted appends the text of a JSON string that a finder has read. Half
+// a surrogate pair becomes U+FFFD.
+func appendUnquoted(dst, quoted []byte) []byte {
+	for s := quoted[1 : len(quoted)-1]; ; {
+		n := plain(s)
+		dst = append(dst, s[:n]...)
+		if n == len(s) {
+			return dst
+		}
+		s = s[n:]
+		if s[1] != 'u' {
+			dst = append(dst, unescaped[s[1]])
+			s = s[2:]
+			continue
+		}
+		r := unhex(s[2:6])
+		s = s[6:]
+		if utf16.IsSurrogate(r) {
+			pair := utf8.RuneError
+			if len(s) >= 6 && s[0] == '\\' && s[1] == 'u' {
+				pair = utf16.DecodeRune(r, unhex(s[2:6]))
+			}
+			if r = pair; r != utf8.RuneError {
+				s = s[6:]
+			}
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// unhex reads four hexadecimal digits.
+func unhex(s []byte) (r rune) {
+	for _, c := range s {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
 }
 
 // appendQuoted appends text as a JSON string. Nothing is escaped that need not
