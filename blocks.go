@@ -74,6 +74,9 @@ func (s *Splitter) stepNarration() bool {
 			s.closeBodyAt(t)
 		case t.kind == kindOpen:
 			s.openOutput(t)
+		case !s.outputCounts():
+			s.keepLiteral(t, strayNote{})
+			s.literal(t, "")
 		default:
 			s.removeMark(t, true)
 		}
@@ -143,7 +146,7 @@ func (s *Splitter) openOutput(t token) {
 
 // closeBodyAt ends the body at a close, or at the opener of the next.
 func (s *Splitter) closeBodyAt(t token) {
-	s.body.stream.endLine(s)
+	s.body.stream.end(s)
 	if t.kind == kindOpen {
 		s.outer.afterMarker = true
 		s.openOutput(t)

@@ -90,6 +90,7 @@ func (s *Splitter) readInside() {
 	}
 	s.openReasoning(s.g.firstReasoning, 0, true)
 	s.r.any, s.r.isPad = true, false
+	s.blockSeen |= s.g.reasoningGroups
 }
 
 // insideHeader returns the name of the header's reasoning channel.

@@ -6,7 +6,7 @@ func (s *Splitter) textToken(k int) bool {
 	ts := s.stream()
 	ts.endRun(s)
 	if ts.fence.open() && ts.lines.atRun() && ts.lines.closes(ts.fence) {
-		ts.endFence()
+		ts.endFence(s, true)
 	}
 	if t.watch()&s.textHold() == 0 {
 		s.keepLiteral(t, strayNote{before: s.byteBefore(t.start), fenced: ts.fence.open()})
@@ -66,7 +66,7 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 		case s.end.incomplete():
 			return true, Fenced, true
 		}
-		ts.endFence()
+		ts.endFence(s, false)
 		return false, "", true
 	}
 	in, ok := s.inlineCode(t)

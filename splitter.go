@@ -423,8 +423,8 @@ func (s *Splitter) finish() {
 	}
 	s.outHold = -1
 	s.flush()
-	s.body.stream.endLine(s)
-	s.outer.endLine(s)
+	s.body.stream.end(s)
+	s.outer.end(s)
 	s.closeAtEnd()
 	s.view.end()
 	if s.view.blankSoFar() {
@@ -589,12 +589,24 @@ func (s *Splitter) found(t token) {
 		s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
 	}
 	i := len(s.toks)
-	for i > 0 && (s.toks[i-1].start > t.start || s.toks[i-1].start == t.start && s.toks[i-1].end < t.end) {
+	for i > 0 && s.before(t, s.toks[i-1]) {
 		i--
 	}
 	s.toks = append(s.toks, t)
 	copy(s.toks[i+1:], s.toks[i:])
 	s.toks[i] = t
+}
+
+// before reports whether form a goes before b: it starts first, or is longer;
+// of two roles of the same bytes a wrapper's goes before, which is never stray.
+func (s *Splitter) before(a, b token) bool {
+	if a.start != b.start {
+		return a.start < b.start
+	}
+	if a.end != b.end {
+		return a.end > b.end
+	}
+	return s.g.names[a.name].role == RoleWrapper && s.g.names[b.name].role != RoleWrapper
 }
 
 // nextToken returns the number of the first token at byte from or later that w

@@ -138,8 +138,7 @@ func (s *Splitter) stepText() bool {
 // textEnds settles what a text stream leaves open at the reply's end.
 func (s *Splitter) textEnds() bool {
 	if s.ended {
-		s.stream().endRun(s)
-		s.stream().endLine(s)
+		s.stream().end(s)
 	}
 	return false
 }
@@ -439,11 +438,25 @@ func (ts *stream) endRun(s *Splitter) {
 
 // endLine settles what waited for the line's end.
 func (ts *stream) endLine(s *Splitter) {
+	keep := ts.notes[:0]
 	for _, n := range ts.notes {
-		s.resolve(n, false)
+		if n.fenced {
+			keep = append(keep, n)
+		} else {
+			s.resolve(n, false)
+		}
 	}
-	ts.notes = ts.notes[:0]
+	ts.notes = keep
 	ts.clearRuns()
+}
+
+// end settles what waited for the stream's end.
+func (ts *stream) end(s *Splitter) {
+	ts.endRun(s)
+	if ts.fence.open() {
+		ts.endFence(s, s.end.incomplete() || ts.lines.atRun() && ts.lines.closes(ts.fence))
+	}
+	ts.endLine(s)
 }
 
 // beginFence opens the fence that the line just ended announced.
@@ -467,11 +480,8 @@ func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 		if i == len(b) {
 			break
 		}
-		if b[i] == '\n' && len(ts.notes) > 0 {
-			ts.endLine(s)
-		}
 		if ts.lines.feed(b[i]) && ts.lines.closes(ts.fence) {
-			ts.endFence()
+			ts.endFence(s, true)
 			ts.blank = true
 			return i + 1
 		}
@@ -481,7 +491,13 @@ func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 	return len(b)
 }
 
-func (ts *stream) endFence() {
+// endFence closes the open fence; protected says that it was one.
+func (ts *stream) endFence(s *Splitter, protected bool) {
+	for _, n := range ts.notes {
+		n.fenced = protected
+		s.resolve(n, false)
+	}
+	ts.notes = ts.notes[:0]
 	ts.fence, ts.openers = fence{}, 0
 	ts.lines = lineScan{}
 }
