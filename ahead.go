@@ -92,6 +92,9 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 	stop := s.limit
 	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 {
 		stop = min(stop, f)
+		if f < s.limit && s.at(f) == '\n' { // the line ends there in any case
+			stop = f + 1
+		}
 	}
 	a.tok = s.nextToken(a.tok, a.pos, watchAll)
 	for a.pos < stop && !a.ended {
@@ -187,7 +190,7 @@ func (s *Splitter) scanFences(a *fenceAhead) {
 			continue
 		}
 		if a.line.atRun() {
-			if a.pos == f {
+			if a.pos == f && s.at(f) != '\n' {
 				return // the rest of the form decides
 			}
 			for k >= 0 && s.token(k).start < a.pos {

@@ -180,11 +180,16 @@ func (s *Splitter) bodyInk(int) {
 type toolState struct {
 	block, mark int
 	name        int16
-	ended       bool // it ended a reasoning block
-	began       bool
+	from        int16 // 1 + the name of the reasoning block that it ended
+	aside       bool  // it is no tool block but one set aside
 }
 
-func (s *Splitter) toolSpan() span { return span{ch: Tool, block: s.tool.block, mark: s.tool.mark} }
+func (s *Splitter) toolSpan() span {
+	if s.tool.aside {
+		return span{ch: Aside, block: s.tool.block}
+	}
+	return span{ch: Tool, block: s.tool.block, mark: s.tool.mark}
+}
 
 // openTool begins a tool block, its opener included.
 func (s *Splitter) openTool(t token) {
@@ -192,6 +197,10 @@ func (s *Splitter) openTool(t token) {
 	s.marks++
 	s.blockSeen |= 1 << t.group
 	s.tool = toolState{block: s.blocks, mark: s.marks, name: t.name}
+	if s.force == t.start {
+		s.tool.from = s.forceFrom
+	}
+	s.force = -1
 	s.put(t.end, s.toolSpan())
 	s.mode = inTool
 	if t.kind == kindEmpty {
@@ -199,15 +208,22 @@ func (s *Splitter) openTool(t token) {
 	}
 }
 
-// stepTool reads tool markup up to its close, or the next opener where it has none.
+// openAside begins a block that is no answer.
+func (s *Splitter) openAside(t token) {
+	s.cutSplice(t.start)
+	s.blocks++
+	s.blockSeen |= 1 << t.group
+	s.mark(t, s.blocks)
+	s.tool = toolState{block: s.blocks, name: t.name, aside: true}
+	s.mode = inTool
+}
+
+// stepTool reads tool markup up to its close, or the next opener.
 func (s *Splitter) stepTool() bool {
 	n := &s.g.names[s.tool.name]
 	w := watching(n.group, asClose)
-	if !n.closes {
-		w = s.g.tools
-	}
-	if s.hdr.block > 0 || s.hdr.between {
-		w |= watching(s.g.headerGroup, asAny)
+	if !s.tool.aside {
+		w |= s.g.tools
 	}
 	s.passTokens()
 	stop := s.limit
@@ -224,11 +240,12 @@ func (s *Splitter) stepTool() bool {
 	}
 	t := s.token(k)
 	switch {
-	case t.group == s.g.headerGroup:
+	case s.tool.aside:
 		s.mode = inText
-		return s.headerToken(t)
-	case !n.closes:
-		s.openTool(t)
+		s.mark(t, s.tool.block)
+		return true
+	case t.kind == kindOpen:
+		s.mode, s.force, s.forceFrom = inText, t.start, s.tool.from
 		return true
 	}
 	s.put(t.end, s.toolSpan())
@@ -244,22 +261,12 @@ func (s *Splitter) closeTool() {
 		return
 	}
 	name := s.g.firstReasoning
-	if s.tool.ended {
-		name = s.nameOfBlock()
+	if s.tool.from > 0 {
+		name = s.tool.from - 1
 	}
 	s.blocks++
 	s.openReasoning(name, s.pos, false)
-	s.r.dupOpen = false
-}
-
-// nameOfBlock returns the name that opened the last reasoning block.
-func (s *Splitter) nameOfBlock() int16 {
-	for id, n := range s.g.names {
-		if n.role == RoleReasoning && s.r.own&n.bit != 0 {
-			return int16(id)
-		}
-	}
-	return s.g.firstReasoning
+	s.r.resumed = true
 }
 
 // toolEnds reports whether a tool opener ends reasoning (G11); ok is false

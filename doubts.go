@@ -91,6 +91,7 @@ func (s *Splitter) readInside() {
 	s.openReasoning(s.g.firstReasoning, 0, true)
 	s.r.any, s.r.isPad = true, false
 	s.blockSeen |= s.g.reasoningGroups
+	s.phrases = ^uint64(0)
 }
 
 // insideHeader returns the name of the header's reasoning channel.
@@ -291,6 +292,9 @@ func (s *Splitter) rescueClosed(p pad) {
 func (s *Splitter) closeAtEnd() {
 	switch s.mode {
 	case inReasoning:
+		if s.r.resumed && s.r.opener == s.n {
+			break
+		}
 		if s.r.assumed {
 			s.diag(AssumedUnclosed, 0, "")
 		} else {
@@ -311,13 +315,14 @@ func (s *Splitter) closeAtEnd() {
 type splice struct {
 	x     lexer
 	live  bool
-	start int // of the form, in the reply
-	at    int // the next byte, counted as if nothing had been removed
+	drop  bool // white space behind the block does not show
+	start int  // of the form, in the reply
+	at    int  // the next byte, counted as if nothing had been removed
 }
 
 // cutSplice says that a removed block begins at byte at of a text stream.
 func (s *Splitter) cutSplice(at int) {
-	if s.splice.live {
+	if s.splice.live || !s.seenHere() {
 		return
 	}
 	for i := len(s.lex.breaks) - 1; i >= 0; i-- {
@@ -326,6 +331,7 @@ func (s *Splitter) cutSplice(at int) {
 			s.splice.at = at
 			s.splice.start = s.splice.x.frontier(0, at, watchAll)
 			s.splice.live = s.splice.start >= 0
+			s.splice.drop = s.byteBefore(at) == '\n'
 			return
 		} else if b.at < at {
 			return
@@ -337,6 +343,10 @@ func (s *Splitter) cutSplice(at int) {
 func (s *Splitter) spliceText(b []byte, _ int) {
 	p := &s.splice
 	for _, c := range b {
+		if p.drop && isSpace(c) {
+			continue
+		}
+		p.drop = false
 		hit := false
 		p.x.step(c, p.at, func(t token) { hit = hit || t.start == p.start })
 		p.x.breaks = p.x.breaks[:0]

@@ -41,8 +41,7 @@ type Grammar struct {
 // all markers of another role; every tool marker is a group of its own.
 type group struct {
 	role   Role
-	names  int // how many
-	closes bool
+	phrase bool
 }
 
 type nameInfo struct {
@@ -53,7 +52,6 @@ type nameInfo struct {
 	phrase  bool
 	rescue  bool
 	tag     bool
-	closes  bool // the marker has a close
 	bit     uint64
 }
 
@@ -105,9 +103,9 @@ func Compile(d Dialect) (*Grammar, error) {
 		id := int16(len(g.names))
 		g.names = append(g.names, nameInfo{
 			name: m.name(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
-			rescue: m.Rescue, tag: m.Tag != "", closes: m.Tag != "" || len(m.Close) > 0, bit: 1 << (uint(id) & 63),
+			rescue: m.Rescue, tag: m.Tag != "", bit: 1 << (uint(id) & 63),
 		})
-		g.groups[gi].names++
+		g.groups[gi].phrase = g.groups[gi].phrase || m.Phrase
 		if m.Role == RoleReasoning && g.firstReasoning < 0 {
 			g.firstReasoning = id
 		}
@@ -144,6 +142,8 @@ func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
 		if m.Rescue {
 			g.rescuable = true
 		}
+	case RoleWrapper:
+		key += ":" + m.family()
 	case RoleTool:
 		key += fmt.Sprint(":", len(g.names))
 	}
@@ -182,7 +182,7 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 	g.header, g.headerGroup = g.d.Header, gi
 	g.asideBetween = g.header.Between != "text"
 	id := int16(len(g.names))
-	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi, closes: true})
+	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi})
 	for _, s := range g.header.Begin {
 		b.addLiteral(s, id, kindOpen)
 	}

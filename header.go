@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +22,9 @@ func (s *Splitter) headerToken(t token) bool {
 		if stray {
 			s.diag(StrayClose, t.start, "")
 		}
+		block := s.hdr.block
 		s.endBody()
-		s.mark(t, s.hdr.block)
+		s.mark(t, block)
 		s.hdr.between = s.hdr.between || !stray
 		return true
 	}
@@ -30,11 +32,14 @@ func (s *Splitter) headerToken(t token) bool {
 	if !ok {
 		return false
 	}
-	s.endBody()
-	if end < 0 { // no header after all
-		return s.literal(t, "")
+	if end < 0 {
+		return s.noHeader(t)
+	}
+	if s.autoHold {
+		s.settleOutside()
 	}
 	s.cutSplice(t.start)
+	s.endBody()
 	raw := string(s.data[t.start-s.base : end-s.base])
 	name, recipient, closing := s.g.header.parse(raw)
 	switch {
@@ -48,13 +53,61 @@ func (s *Splitter) headerToken(t token) bool {
 	return true
 }
 
+// noHeader gives the token of a header that outgrew its bound as what it stands in.
+func (s *Splitter) noHeader(t token) bool {
+	switch s.mode {
+	case inReasoning:
+		s.think(t.end)
+	case inOpaque:
+		s.put(t.end, span{ch: s.hdr.ch, block: s.hdr.block})
+	default:
+		return s.literal(t, "")
+	}
+	return true
+}
+
 // endBody ends the body that is open.
 func (s *Splitter) endBody() {
-	if s.hdr.block > 0 || s.mode == inOpaque {
-		s.hdr.between = true
-	}
+	s.hdr.between = s.hdr.between || s.hdr.block > 0
 	s.hdr.block = 0
 	s.mode = inText
+	s.outer.end(s)
+	s.outer.reset()
+	s.outer.afterMarker = true
+}
+
+// stepLead reads a header that the prompt began: one of its Lead strings at the
+// very start.
+func (s *Splitter) stepLead() (done, more bool) {
+	longest := 0
+	for _, lead := range s.g.header.Lead {
+		n := min(len(lead), s.limit)
+		if string(s.data[:n]) != lead[:n] {
+			continue
+		}
+		if n < len(lead) {
+			if !s.ended {
+				return true, false
+			}
+			continue
+		}
+		longest = max(longest, n)
+	}
+	if longest == 0 {
+		return false, false
+	}
+	t := token{end: longest, group: s.g.headerGroup}
+	if slices.Contains(s.g.header.Body, string(s.data[:longest])) {
+		if s.autoHold {
+			s.settleOutside()
+		}
+		s.openBody("", "", longest)
+		return true, true
+	}
+	if end, ok := s.headerEnd(t); !ok || end < 0 {
+		return !ok, false
+	}
+	return true, s.headerToken(t)
 }
 
 // headerEnd returns the end of the header that begins with t: behind its body
@@ -67,14 +120,20 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	}
 	bound := t.start + s.g.header.MaxHeader
 	b := s.data[h.scanned-s.base : max(min(s.limit, bound), h.scanned)-s.base]
-	longest, found := 0, -1
+	longest, first, found := 0, -1, -1
 	for _, token := range s.g.header.Body {
 		longest = max(longest, len(token))
-		if i := bytes.Index(b, []byte(token)); i >= 0 && (found < 0 || h.scanned+i+len(token) < found) {
-			found = h.scanned + i + len(token)
+		i := bytes.Index(b, []byte(token))
+		if i < 0 {
+			continue
+		}
+		if at, to := h.scanned+i, h.scanned+i+len(token); found < 0 || at < first || at == first && to > found {
+			first, found = at, to
 		}
 	}
 	switch {
+	case found >= 0 && s.longerBody(first, found):
+		return 0, false
 	case found >= 0:
 		return found, true
 	case s.limit >= bound:
@@ -84,6 +143,20 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	}
 	h.scanned = max(h.scanned, s.limit-longest+1)
 	return 0, false
+}
+
+// longerBody reports whether the body token at bytes first to found may yet
+// turn out to be a longer one.
+func (s *Splitter) longerBody(first, found int) bool {
+	if found < s.limit || s.ended {
+		return false
+	}
+	for _, token := range s.g.header.Body {
+		if len(token) > found-first && strings.HasPrefix(token, string(s.data[first-s.base:found-s.base])) {
+			return true
+		}
+	}
+	return false
 }
 
 // whole reports whether a header ends with a body token.
@@ -174,12 +247,13 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 		s.mode = inText
 	case Reasoning:
 		s.mode = inReasoning
-		s.r = reasoning{block: s.blocks, opener: opener, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
+		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
 	default:
 		s.mode = inOpaque
 	}
-	s.outer.endLine(s)
-	s.outer.blank, s.outer.afterMarker = true, true
+	s.outer.end(s)
+	s.outer.reset()
+	s.outer.afterMarker = true
 }
 
 // stepOpaque reads a body that nothing but a header's token ends.

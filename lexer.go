@@ -102,6 +102,7 @@ type lexTables struct {
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
+	overlaps  bool   // a marker may begin inside a literal
 	attrs     []bool // by name: attributes are allowed
 	groupOf   []int8 // by name
 	maxMarker int
@@ -212,6 +213,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
+		t.overlaps = t.overlaps || t.tags != nil && strings.Contains(l.text[1:], "<")
 		at := int32(0)
 		for i := range len(l.text) {
 			t.literals[at].within |= watching(l.out.group, asOpen<<l.out.kind)
@@ -245,6 +247,7 @@ func (t *lexTables) link() {
 		node := &t.literals[at]
 		fail := &t.literals[node.fail]
 		node.out = append(node.out, fail.out...)
+		t.overlaps = t.overlaps || node.fail != 0
 		for c := range 256 {
 			n := node.next[c]
 			if n == 0 {
@@ -550,6 +553,9 @@ func (x *lexer) frontier(from, next int, w watch) int {
 	}
 	return first
 }
+
+// mayCover reports whether a literal under way could hold another marker inside.
+func (x *lexer) mayCover() bool { return x.t.overlaps && x.literal != 0 }
 
 // end drops every form under way: the reply is over.
 func (x *lexer) end() {

@@ -4,8 +4,11 @@ package sotto
 func (s *Splitter) textToken(k int) bool {
 	t := s.token(k)
 	ts := s.stream()
+	if s.force == t.start && t.kind == kindOpen {
+		return s.apply(t)
+	}
 	ts.endRun(s)
-	if ts.fence.open() && ts.lines.atRun() && ts.lines.closes(ts.fence) {
+	if ts.mayEnd() {
 		ts.endFence(s, true)
 	}
 	if t.watch()&s.textHold() == 0 {
@@ -44,7 +47,7 @@ func (s *Splitter) textToken(k int) bool {
 	} else if lit {
 		return s.literal(t, why)
 	}
-	return s.apply(k, t)
+	return s.apply(t)
 }
 
 // inCode reports whether a marker stands in a fence or in inline code;
@@ -110,16 +113,16 @@ func (s *Splitter) literal(t token, why Reason) bool {
 }
 
 // apply reads a marker that counts.
-func (s *Splitter) apply(k int, t token) bool {
+func (s *Splitter) apply(t token) bool {
 	n := &s.g.names[t.name]
-	if t.kind != kindClose && s.autoHold {
+	if t.kind != kindClose && s.autoHold && n.role != "header" {
 		s.settleOutside()
 	}
 	switch n.role {
 	case RoleReasoning:
 		switch t.kind {
 		case kindOpen:
-			return s.applyReasoning(k, t)
+			return s.applyReasoning(t)
 		case kindEmpty:
 			return s.removeMark(t, true)
 		}
@@ -157,9 +160,23 @@ func (s *Splitter) apply(k int, t token) bool {
 			return true
 		}
 	case RoleWrapper:
-		s.cutSplice(t.start)
-		s.mark(t, 0)
-		return true
+		if t.kind != kindClose || s.wrapped&n.bit != 0 {
+			s.blockSeen |= 1 << t.group
+			switch t.kind {
+			case kindOpen:
+				s.wrapped |= n.bit
+			case kindClose:
+				s.wrapped &^= n.bit
+			}
+			s.cutSplice(t.start)
+			s.mark(t, 0)
+			return true
+		}
+	case RoleAside:
+		if t.kind == kindOpen {
+			s.openAside(t)
+			return true
+		}
 	case "header":
 		return s.headerToken(t)
 	}
@@ -192,7 +209,7 @@ func (s *Splitter) mark(t token, block int) {
 
 // applyReasoning opens a reasoning block, unless its opener stands in mid-line
 // and the block never closes (G7b).
-func (s *Splitter) applyReasoning(k int, t token) bool {
+func (s *Splitter) applyReasoning(t token) bool {
 	n := &s.g.names[t.name]
 	if n.phrase && s.phrases&n.bit != 0 {
 		return s.literal(t, "")
@@ -200,7 +217,7 @@ func (s *Splitter) applyReasoning(k int, t token) bool {
 	ts := s.stream()
 	midLine := s.textSpan().ch == Text && !ts.blank
 	if midLine && s.expired != t.start {
-		is, ok := s.closesLater(k, t)
+		is, ok := s.closesLater(t)
 		switch {
 		case !ok:
 			return s.wait(t.start)
@@ -214,7 +231,6 @@ func (s *Splitter) applyReasoning(k int, t token) bool {
 	s.blocks++
 	s.mark(t, s.blocks)
 	s.openReasoning(t.name, t.start, false)
-	s.phrases |= n.bit
 	return true
 }
 
@@ -224,9 +240,13 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	ts := s.stream()
 	role := s.g.groups[t.group].role
 	switch {
-	case role == RoleWrapper, role == "header", role == RoleOutput && s.body.block > 0,
-		!s.seenHere(), ts.afterMarker, role == RoleNarration && s.narr.lost:
+	case role == RoleWrapper && s.wrapped&s.g.names[t.name].bit != 0, role == "header", role == RoleOutput && s.body.block > 0:
 		return true, true
+	case s.g.stray && (!s.seenHere() || ts.afterMarker || role == RoleNarration && s.narr.lost):
+		return true, true
+	}
+	if !s.g.stray || s.g.names[t.name].phrase {
+		return false, true
 	}
 	known := s.blockSeen>>t.group&1 != 0
 	if known && ts.blank {

@@ -5,6 +5,7 @@ type reasoning struct {
 	block   int
 	opener  int // offset
 	group   int8
+	name    int16
 	any     bool   // the closes of all reasoning names end it: an undecided start
 	assumed bool   // the prompt opened it
 	own     uint64 // names opened in the block
@@ -13,6 +14,7 @@ type reasoning struct {
 	blank   bool   // the line is white space so far
 	inNarr  bool   // narration goes on after it
 	hdr     bool   // it is a header's body
+	resumed bool   // it goes on after a tool call
 	rejects int    // candidates before this byte do not close the block
 	lookAt  int    // the close that look is for
 	look    int    // number of the token at which the look for an own close goes on
@@ -30,11 +32,12 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 		s.blocks++
 	}
 	s.r = reasoning{
-		block: s.blocks, opener: opener, group: n.group, assumed: assumed, own: n.bit,
+		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
 		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
 		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.visible && s.hdr.block == 0,
 	}
 	s.blockSeen |= 1 << n.group
+	s.phrases |= n.bit
 	s.mode = inReasoning
 	if s.r.isPad {
 		s.pads.begin()
@@ -109,9 +112,11 @@ func (s *Splitter) stepReasoning() bool {
 			s.think(t.end)
 			return true
 		}
+		if r.inNarr {
+			s.diag(UnclosedNarration, s.narr.opener, "")
+		}
 		s.leaveReasoning()
-		s.openTool(t)
-		s.tool.ended = true
+		s.mode, s.force, s.forceFrom = inText, t.start, r.name+1
 		return true
 	case t.watch()&family == 0: // an output marker in a pad
 		if !ready {
@@ -123,7 +128,6 @@ func (s *Splitter) stepReasoning() bool {
 		s.think(t.end)
 		return true
 	case r.hdr:
-		s.leaveReasoning()
 		return s.headerToken(t)
 	case t.kind == kindOpen:
 		if !ready { // reasoning in either case; whether it deepens is seen later
@@ -278,22 +282,35 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 }
 
 // familyAfter returns the block's next family marker at byte from or later,
-// searching behind token number k: -1 without one before the reply's end; ok is
-// false where it has not come whole.
+// searching behind token number k, -1 without one before the reply's end; a tool
+// opener that ends the block counts as an opener. ok is false where it has not
+// come whole.
 func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 	w := s.watches(&s.r)
-	j := s.nextToken(k+1, from, w)
-	if f := s.lex.frontier(from, s.n, w); f >= 0 && (j < 0 || f <= s.token(j).start) {
-		return -1, token{}, false
+	for {
+		j := s.nextToken(k+1, from, w|s.g.tools)
+		if f := s.lex.frontier(from, s.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.token(j).start) {
+			return -1, token{}, false
+		}
+		if j < 0 {
+			return -1, token{}, s.ended
+		}
+		t := s.token(j)
+		quoted, ready := s.quoted(t)
+		if !ready {
+			return -1, token{}, false
+		}
+		if t.watch()&w != 0 {
+			return j, t, true
+		}
+		if ends, ok := s.toolEnds(t, quoted, ready); !ok {
+			return -1, token{}, false
+		} else if ends {
+			t.kind = kindOpen
+			return j, t, true
+		}
+		k, from = j, t.end
 	}
-	if j < 0 {
-		return -1, token{}, s.ended
-	}
-	t := s.token(j)
-	if _, ready := s.quoted(t); !ready {
-		return -1, token{}, false
-	}
-	return j, t, true
 }
 
 // leaveReasoning goes back to where the block stood.
@@ -307,16 +324,13 @@ func (s *Splitter) leaveReasoning() {
 		s.mode = inNarration
 	}
 	if r.hdr {
-		s.hdr.block = 0
+		s.hdr.block, s.hdr.between = 0, true
 	}
 }
 
-// closesLater reports whether the block that token k would open in mid-line is
+// closesLater reports whether the block that a token would open in mid-line is
 // one for sure (G7b); ok is false where that is undecided.
-func (s *Splitter) closesLater(k int, t token) (is, ok bool) {
-	if s.g.deliver {
-		return s.closesForSure(k, t)
-	}
+func (s *Splitter) closesLater(t token) (is, ok bool) {
 	if s.lastClose[t.group] >= t.end {
 		return true, true
 	}
@@ -324,40 +338,4 @@ func (s *Splitter) closesLater(k int, t token) (is, ok bool) {
 		return true, true
 	}
 	return false, s.ended
-}
-
-// closesForSure reads ahead as if the block were open.
-func (s *Splitter) closesForSure(k int, t token) (is, ok bool) {
-	keep := s.r
-	defer func() { s.r = keep }()
-	s.r = reasoning{group: t.group, own: s.g.names[t.name].bit, lookAt: -1, dupOpen: s.g.dups}
-	w := s.watches(&s.r)
-	from := t.end
-	for {
-		j := s.nextToken(k+1, from, w)
-		if j < 0 {
-			return s.toolEndsLater(t.end), s.ended || s.toolEndsLater(t.end)
-		}
-		next := s.token(j)
-		quoted, ready := s.quoted(next)
-		if !ready {
-			return false, false
-		}
-		k, from = j, next.end
-		if next.kind == kindOpen {
-			if !quoted && s.g.nest {
-				s.r.own |= s.g.names[next.name].bit
-			}
-			continue
-		}
-		own := s.r.own&s.g.names[next.name].bit != 0
-		if own && !quoted || s.g.closeFamily {
-			return true, true
-		}
-		if ends, ok := s.candidateEnds(j, next); ok && ends {
-			return true, true
-		} else if !ok {
-			return false, false
-		}
-	}
 }

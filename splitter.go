@@ -7,7 +7,7 @@ import (
 
 // Options are the parameters of a reading that stand beside the dialect.
 type Options struct {
-	Start   Start // if empty, the dialect's
+	Start Start // if empty, the dialect's
 	// MaxHold is in bytes; if zero, the dialect's; if negative, no bound. One
 	// smaller than the dialect's MaxMarker or MaxHeader counts as that.
 	MaxHold int
@@ -86,6 +86,9 @@ type Splitter struct {
 	noHope    bool   // a hoped-for output was given up: outer text is text
 	anyBody   bool   // an output body that is not blank has been read
 	blockSeen uint32 // groups of which a block has stood
+	wrapped   uint64 // names of which a wrapper is open
+	forceFrom int16
+	force     int    // the tool opener at this byte counts, whatever stands around it
 	openLit   bool   // an <output> kept as text is unclosed
 	phrases   uint64 // phrases that were used
 	lastClose [maxGroups]int
@@ -170,7 +173,7 @@ func (s *Splitter) Reset() {
 		g: keep.g, start: keep.start, maxHold: keep.maxHold, inline: keep.inline,
 		lex: keep.lex, toks: keep.toks[:0], buf: keep.buf[:0], pend: keep.pend[:0],
 		pieces: keep.pieces[:0], diags: nil, view: keep.view,
-		doubt: -1, expired: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
+		doubt: -1, expired: -1, force: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
 		passed: passedForm{start: -1}, outer: keep.outer, body: keep.body,
 		ahead: keep.ahead, fences: keep.fences,
 	}
@@ -379,6 +382,11 @@ func (s *Splitter) step() bool {
 	}
 	if s.pos == 0 && s.markInDoubt() {
 		return false
+	}
+	if s.pos == 0 && s.mode == inText && s.g.header != nil && s.limit > 0 {
+		if done, more := s.stepLead(); done {
+			return more
+		}
 	}
 	switch s.mode {
 	case inReasoning:

@@ -111,7 +111,7 @@ func (s *Splitter) stepText() bool {
 		stop = s.token(k).start
 	}
 	if f := s.lex.frontier(s.pos, s.n, watchAll); f >= 0 && f <= stop && f < s.limit {
-		if f == s.pos && s.lex.frontier(s.pos, s.n, s.textHold()) != f {
+		if f == s.pos && !s.lex.mayCover() && !s.stream().mayEnd() && s.lex.frontier(s.pos, s.n, s.textHold()) != f {
 			// Text, whatever it becomes.
 			s.pass(f)
 			if next := s.lex.frontier(f+1, s.n, watchAll); next >= 0 {
@@ -168,10 +168,10 @@ func (s *Splitter) closeCounts(g int8) bool {
 	role := s.g.groups[g].role
 	ts := s.stream()
 	switch {
-	case role == RoleWrapper:
+	case s.g.groups[g].phrase:
+		return false
+	case role == RoleWrapper && s.wrapped != 0, role == "header":
 		return true
-	case role == "header":
-		return s.hdr.block > 0 || s.hdr.between || s.autoHold || s.g.stray
 	case role == RoleOutput && s.body.block > 0:
 		return true
 	case role == RoleReasoning && s.autoHold:
@@ -228,7 +228,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 			return
 		}
 	}
-	if t.kind == kindOpen || role == RoleWrapper {
+	if t.kind != kindClose || s.g.names[t.name].phrase {
 		return
 	}
 	ts := s.stream()
@@ -236,6 +236,9 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	note.orphan = s.blockSeen>>t.group&1 == 0
 	if i := t.end - s.base; i < len(s.data) {
 		note.after, note.known = s.data[i], true
+	}
+	if k := len(ts.notes); k > 0 && ts.notes[k-1].start == note.start {
+		ts.notes = ts.notes[:k-1] // a longer form of the same
 	}
 	ts.notes = append(ts.notes, note)
 }
@@ -454,7 +457,7 @@ func (ts *stream) endLine(s *Splitter) {
 func (ts *stream) end(s *Splitter) {
 	ts.endRun(s)
 	if ts.fence.open() {
-		ts.endFence(s, s.end.incomplete() || ts.lines.atRun() && ts.lines.closes(ts.fence))
+		ts.endFence(s, s.end.incomplete() || ts.mayEnd())
 	}
 	ts.endLine(s)
 }
@@ -500,6 +503,11 @@ func (ts *stream) endFence(s *Splitter, protected bool) {
 	ts.notes = ts.notes[:0]
 	ts.fence, ts.openers = fence{}, 0
 	ts.lines = lineScan{}
+}
+
+// mayEnd reports whether a marker here would close the open fence.
+func (ts *stream) mayEnd() bool {
+	return ts.fence.open() && ts.lines.atRun() && ts.lines.closes(ts.fence)
 }
 
 // lineScan looks for a line that is nothing but a run: what closes a fence.

@@ -77,6 +77,7 @@ type slowReader struct {
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
 	headed    bool   // a header was read
 	inBody    bool   // … and its text body is open
+	narrating bool   // the block being read stands in a narration
 
 	rescueDone  bool // G7a is decided for the whole reply
 	rescueAt    int  // the output opener in a pad that is read again as outer text
@@ -108,6 +109,7 @@ const (
 	modeUnset              // Output anywhere, only white space so far
 	modeUndecided          // reading ahead: text or aside
 	modeHoped              // aside: a body is known to follow
+	modeExpired            // aside: a hoped-for body was given up
 	modeAside              // aside for good
 )
 
@@ -209,7 +211,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 		}
 		if r.g.header != nil {
 			r.headed = true
-			r.headerBody(sotto.Reasoning, 0)
+			r.headerBody(sotto.Reasoning, -1)
 			r.outer()
 			return nil
 		}
@@ -225,7 +227,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 		if r.g.header != nil {
 			if ch, ok := r.g.header.Channels[name]; ok {
 				r.headed = true
-				r.headerBody(ch, 0)
+				r.headerBody(ch, -1)
 				r.outer()
 				return nil
 			}
@@ -272,14 +274,26 @@ func (r *slowReader) beginAuto() {
 	switch {
 	case c.autoRes == autoInside:
 		m := c.autoMark
-		id := r.open(m.def)
+		if n, got := r.g.lex(r.s, m.start, r.limit, r.final, &slowWatch{all: true}); got == yes && n.def == m.def {
+			m = n // with the newlines that follow it
+		}
+		id := 1
+		if m.def < 0 {
+			r.block, r.headed = 1, true
+		} else {
+			id = r.open(m.def)
+		}
 		r.bytes(sotto.Reasoning, id, false, 0, m.start)
 		r.diag(sotto.OrphanClose, m.start, "")
 		r.mark(sotto.Markup, id, false, m)
 		r.out.afterMarker = true
 	case c.autoRes == autoOutside || byWindow:
 	case expires:
-		if !r.expire(0) {
+		if !r.expire(0) && !r.hasReasoning() {
+			r.headed = true
+			r.headerBody(sotto.Reasoning, -1)
+		} else if !r.g.deliver {
+			r.phrases = ^uint64(0)
 			b := slowBlock{def: -1, fam: -1, own: ^uint64(0), implicit: true, force: -1}
 			r.block++
 			b.id = r.block
@@ -297,6 +311,15 @@ func (r *slowReader) beginAuto() {
 	r.outer()
 }
 
+func (r *slowReader) hasReasoning() bool {
+	for _, d := range r.g.defs {
+		if d.role == sotto.RoleReasoning {
+			return true
+		}
+	}
+	return false
+}
+
 // decideOutput settles, at the first outer byte p that is no white space, on
 // which channel outer text is (Output anywhere). Reading ahead begins at from.
 func (r *slowReader) decideOutput(p, from int) {
@@ -308,7 +331,7 @@ func (r *slowReader) decideOutput(p, from int) {
 	case c.answered:
 		r.mode = modeHoped
 	case expires:
-		r.mode = modeAside
+		r.mode = modeExpired
 		if r.expire(p) {
 			r.mode, r.delivered = modeText, true
 		}

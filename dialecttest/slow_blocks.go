@@ -24,7 +24,7 @@ type slowBlock struct {
 }
 
 func (b *slowBlock) watch(g *slowGrammar) slowWatch {
-	w := slowWatch{reasoning: true, fam: b.fam, tools: true, own: -1, outputClose: -1, output: b.pad}
+	w := slowWatch{reasoning: true, fam: b.fam, tools: true, own: -1, outputClose: -1, output: b.pad, opens: g.nest}
 	return w
 }
 
@@ -32,7 +32,7 @@ func (r *slowReader) reasoning(m slowMark, t *slowStream, bd *slowBody) {
 	d := &r.g.defs[m.def]
 	b := slowBlock{def: m.def, fam: d.fam, own: 1 << m.def, start: m.start, lastOpen: m.end, phrase: d.phrase, force: -1}
 	b.id = r.open(m.def)
-	b.pad = d.rescue && t == &r.out && bd == nil && !r.visible
+	b.pad = d.rescue && t == &r.out && bd == nil && !r.visible && !r.narrating
 	r.phrases |= 1 << m.def
 	r.mark(sotto.Markup, b.id, false, m)
 	r.reasoningBlock(&b, t)
@@ -51,6 +51,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	}
 	w := b.watch(r.g)
 	for !r.done() {
+		w.opens = r.g.nest || r.g.dups && r.onlyWhite(b.lastOpen, r.pos)
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		if got == maybe {
 			r.settle(maybe)
@@ -89,7 +90,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				b.force = r.rescueClose
 				continue
 			}
-			asBytes(1)
+			asBytes(length)
 		case d.role == sotto.RoleTool:
 			limit, final, expires := r.window(m.start)
 			ends := r.toolEnds(m, limit, final)
@@ -107,12 +108,12 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				return
 			}
 			if !r.halt {
-				asBytes(1)
+				asBytes(length)
 			}
 		case m.kind == kOpen:
 			switch {
 			case quoted || b.phrase:
-				asBytes(1)
+				asBytes(length)
 			case r.g.dups && r.onlyWhite(b.lastOpen, m.start):
 				b.own |= 1 << m.def
 				r.mark(sotto.Markup, b.id, false, m)
@@ -279,11 +280,10 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 	limit, final, expires := r.window(m.start)
 	b := slowBlock{fam: r.g.defs[m.def].fam}
 	w := b.watch(r.g)
-	nest := r.g.nest
 	got := no
 	for i := m.end; i < limit; {
 		n, is := r.g.lex(r.s, i, limit, final, &w)
-		if is == maybe {
+		if is == maybe && (n.end == 0 || n.kind == kOpen) {
 			got = maybe
 			break
 		}
@@ -291,6 +291,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 			i++
 			continue
 		}
+		w.opens = r.g.nest || r.g.dups && r.onlyWhite(m.end, n.start)
 		if r.g.defs[n.def].role == sotto.RoleTool {
 			switch r.toolEnds(n, limit, final) {
 			case yes:
@@ -298,18 +299,13 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 			case maybe:
 				got = maybe
 			}
-			i++
+			i = n.end
 			continue
 		}
 		if n.kind != kOpen {
 			return false
 		}
-		q := r.quoted(n, limit, final)
-		if q == no && (nest || r.g.dups && r.onlyWhite(m.end, n.start)) {
-			i = n.end // its VALUE holds no close
-		} else {
-			i++
-		}
+		i = n.end // its VALUE holds no close
 	}
 	if !final {
 		if !expires {
@@ -353,7 +349,9 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 				if d.phrase {
 					break
 				}
+				r.narrating = true
 				r.reasoning(n, t, bd)
+				r.narrating = false
 				if r.halt {
 					return
 				}
@@ -478,9 +476,69 @@ func (r *slowReader) tool(m slowMark, t *slowStream) {
 	r.reasoningBlock(&b, t)
 }
 
+// lead takes a header that the prompt began, at the very start.
+func (r *slowReader) lead() {
+	if r.pos > 0 || r.g.header == nil || r.headed {
+		return
+	}
+	longest := ""
+	for _, l := range r.g.header.Lead {
+		n := min(len(l), r.limit)
+		if r.s[:n] != l[:n] {
+			continue
+		}
+		if n < len(l) {
+			if !r.final {
+				r.settle(maybe)
+				return
+			}
+			continue
+		}
+		if n > len(longest) {
+			longest = l
+		}
+	}
+	if longest == "" {
+		return
+	}
+	m := slowMark{kHeader, -1, 0, len(longest)}
+	for _, b := range r.g.header.Body {
+		if b == longest {
+			if r.auto {
+				r.autoRes, r.halt = autoOutside, true
+				return
+			}
+			r.block++
+			r.mark(sotto.Markup, r.block, false, m)
+			r.out.afterMarker, r.headed = true, true
+			ch, known := r.g.header.Channels[""]
+			if !known {
+				ch = sotto.Reasoning
+				r.diag(sotto.UnknownChannel, 0, "")
+			}
+			if ch == sotto.Text {
+				r.inBody = true
+			} else {
+				r.headerBody(ch, 0)
+			}
+			return
+		}
+	}
+	if _, _, _, ok := r.header(m); ok && !r.halt {
+		r.headerToken(&r.out, nil, m)
+	}
+}
+
 // headerToken takes a token that begins a header, or ends a body, in text.
 func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 	if m.kind == kEndTok {
+		if r.auto && !r.headed {
+			r.autoRes, r.autoMark, r.halt = autoInside, m, true
+			return
+		}
+		if !r.headed {
+			r.diag(sotto.StrayClose, m.start, "")
+		}
 		r.inBody = false
 		r.mark(sotto.Markup, 0, bd != nil, m)
 		*t = newStream()
@@ -504,13 +562,13 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 	*t = newStream()
 	t.afterMarker = true
 	r.headed, r.inBody = true, false
-	if !known {
-		r.diag(sotto.UnknownChannel, m.start, "")
-	}
 	for _, c := range r.g.header.Close {
 		if r.s[m.start:m.end] == c {
 			return
 		}
+	}
+	if !known {
+		r.diag(sotto.UnknownChannel, m.start, "")
 	}
 	if ch == sotto.Text {
 		r.inBody = true
@@ -529,13 +587,27 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 		r.inBody = true
 		return
 	}
-	w := slowWatch{header: true, own: -1, outputClose: -1}
+	w := slowWatch{header: true, own: -1, outputClose: -1, tools: ch == sotto.Reasoning}
 	for !r.done() {
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		n := 1
 		if got == maybe {
 			r.settle(maybe)
 			return
+		}
+		if got == yes && m.def >= 0 {
+			ends := r.toolEnds(m, r.limit, r.final)
+			if ends == maybe {
+				r.settle(maybe)
+				return
+			}
+			if ends == yes {
+				r.force = m.start
+				return
+			}
+			r.bytes(ch, id, false, r.pos, m.end)
+			r.pos = m.end
+			continue
 		}
 		if got == yes && m.kind == kEndTok {
 			r.mark(sotto.Markup, id, false, m)
@@ -551,7 +623,11 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 		r.pos += n
 	}
 	if r.atEnd() && ch == sotto.Reasoning {
-		r.diag(sotto.Truncated, start, "")
+		if start < 0 {
+			r.diag(sotto.AssumedUnclosed, 0, "")
+		} else {
+			r.diag(sotto.Truncated, start, "")
+		}
 	}
 }
 
@@ -606,7 +682,7 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 		name = word(last)
 	}
 	recipient := ""
-	if k := strings.Index(head, "to="); k >= 0 {
+	if k := strings.LastIndex(head, "to="); k > 0 && isSpace(head[k-1]) {
 		recipient = word(k + 3)
 	}
 	if recipient != "" {

@@ -185,6 +185,7 @@ type slowWatch struct {
 	header bool // the header's tokens
 	tools  bool // openers of tool blocks
 
+	opens         bool // with reasoning: openers too
 	reasoning     bool // the markers of reasoning names: of family fam, or all
 	fam           int  // -1: of all families
 	reasoningOpen bool // the openers of every reasoning name
@@ -212,7 +213,7 @@ func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
 		return w.tools && kind == kOpen
 	case sotto.RoleReasoning:
 		if w.reasoning && (w.fam < 0 || w.fam == d.fam) {
-			return true
+			return kind != kOpen || w.opens
 		}
 		return w.reasoningOpen && kind == kOpen
 	case sotto.RoleOutput:

@@ -80,7 +80,10 @@ type slowBody struct {
 	next    *slowMark // the re-open that ended it
 }
 
-func (r *slowReader) outer() { r.text(&r.out, nil) }
+func (r *slowReader) outer() {
+	r.lead()
+	r.text(&r.out, nil)
+}
 
 func (r *slowReader) text(t *slowStream, bd *slowBody) {
 	all := slowWatch{all: true}
@@ -101,7 +104,7 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 		case yes:
 			r.textMarker(t, bd, m)
 		case no:
-			if r.startsText(r.pos, r.pos) {
+			if bd != nil || r.startsText(r.pos, r.pos) {
 				r.textByte(t, bd, false)
 			}
 		}
@@ -116,12 +119,12 @@ func (r *slowReader) isMarker(m slowMark) bool {
 	d := &r.g.defs[m.def]
 	bit := uint64(1) << m.def
 	switch {
+	case m.kind == kClose && d.phrase:
+		return false
 	case m.kind == kClose && r.auto && d.role == sotto.RoleReasoning:
 		return true
 	case m.kind != kClose && r.auto && r.g.leading && r.visible:
 		return false
-	case m.kind == kClose && (!r.g.stray || d.phrase):
-		return d.role == sotto.RoleOutput || d.role == sotto.RoleWrapper && r.wrappers&bit != 0
 	case m.kind == kOpen && d.phrase:
 		return r.phrases&bit == 0 && !r.shown
 	}
@@ -150,10 +153,11 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 			r.mode = modeAside
 		}
 		r.bytes(ch, bd.id, true, i, i+1)
-	case r.mode == modeUndecided || r.mode == modeHoped:
-		if r.mode == modeHoped {
+	case r.mode == modeUndecided || r.mode == modeHoped || r.mode == modeExpired:
+		if r.mode != modeUndecided {
 			ch = sotto.Aside
 		}
+		counts = counts && r.mode != modeExpired
 		r.shown = r.shown || !white
 		r.bytes(ch, 0, false, i, i+1)
 	case r.mode == modeAside:
@@ -353,6 +357,7 @@ func (r *slowReader) quoted(m slowMark, limit int, final bool) tri {
 	if q != '"' && q != '\'' && q != '`' {
 		return no
 	}
+	m.end = r.core(m)
 	switch {
 	case m.end < limit && r.s[m.end] == q:
 		return yes
@@ -360,6 +365,14 @@ func (r *slowReader) quoted(m slowMark, limit int, final bool) tri {
 		return maybe
 	}
 	return no
+}
+
+// core returns where a marker ends without the newlines that may follow it.
+func (r *slowReader) core(m slowMark) int {
+	for m.end > m.start && r.s[m.end-1] == '\n' {
+		m.end--
+	}
+	return m.end
 }
 
 // byCode reports whether G4 makes the marker literal.
@@ -491,9 +504,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 			return
 		}
 		if !gone {
-			if !r.g.stray {
-				// With Stray off it is no marker at all.
-			} else if reason := r.codeReason(t, m); reason != "" {
+			if reason := r.codeReason(t, m); reason != "" {
 				r.diag(sotto.LiteralMarker, m.start, reason)
 			} else if r.families&(1<<d.fam) == 0 {
 				r.diag(sotto.OrphanClose, m.start, "")
@@ -601,7 +612,7 @@ func (r *slowReader) strayGoes(t *slowStream, bd *slowBody, m slowMark) bool {
 		return true
 	}
 	if r.families&(1<<d.fam) != 0 {
-		if t.blank && r.settle(r.whiteAfter(m.end, true)) || r.halt {
+		if t.blank && r.settle(r.whiteAfter(r.core(m), true)) || r.halt {
 			return true
 		}
 		if r.settle(r.whiteAfter(m.end, false)) || r.halt {

@@ -76,13 +76,11 @@ func takesFile(f *kong.Flag) bool { return f.PlaceHolder == "FILE" || f.Name == 
 
 // argument returns the words of a command's argument, and whether it is a file.
 func (m *completionModel) argument(cmd *kong.Node) (words []string, file bool) {
-	for _, arg := range cmd.Positional {
-		if arg.Name == "file" {
-			return nil, true
-		}
-		return m.words[strings.ToUpper(arg.Name)], false
+	if len(cmd.Positional) == 0 {
+		return nil, false
 	}
-	return nil, false
+	name := cmd.Positional[0].Name
+	return m.words[strings.ToUpper(name)], name == "file"
 }
 
 func (m *completionModel) names() []string {

@@ -36,8 +36,8 @@ Examples:
 }
 
 const (
-	demoBudget = 7 * time.Second       // all pauses together
-	demoPause  = 25 * time.Millisecond // after a delta, at most
+	demoBudget = 7 * time.Second       // from the first delta to the last
+	demoPause  = 50 * time.Millisecond // after a delta, at most
 	demoFew    = 50                    // from more replies than this no delta pauses
 )
 
@@ -104,8 +104,7 @@ type demo struct {
 	paint   *painter
 	compact bool // a line per reply
 	pause   time.Duration
-	sleep   func(time.Duration)
-	spent   time.Duration
+	due     time.Time // of the next delta; zero where nobody looks on
 
 	shown  int
 	alike  int
@@ -114,9 +113,9 @@ type demo struct {
 }
 
 func newDemo(sh *shell) *demo {
-	d := &demo{sh: sh, paint: newPainter(sh), sleep: func(time.Duration) {}}
+	d := &demo{sh: sh, paint: newPainter(sh)}
 	if isTerminal(sh.rawOut) {
-		d.sleep = time.Sleep
+		d.due = time.Now()
 	}
 	return d
 }
@@ -187,10 +186,7 @@ func (d *demo) show(line recordLine) {
 	t := &tally{}
 	for _, delta := range line.pieces() {
 		d.take(t, splitter, splitter.FeedString(delta))
-		if d.pause > 0 && d.spent < demoBudget {
-			d.spent += d.pause
-			d.sleep(d.pause)
-		}
+		d.wait()
 	}
 	d.take(t, splitter, splitter.Close(line.end))
 	d.paint.endRun()
@@ -208,6 +204,15 @@ func (d *demo) show(line recordLine) {
 		d.paint.line(line, t, splitter.Diagnostics())
 	} else {
 		d.paint.note(t.counts.String() + remarks(splitter.Diagnostics()))
+	}
+}
+
+// wait waits until the next delta is due. A late delta shortens the pauses after
+// it, so that the whole ends in time.
+func (d *demo) wait() {
+	if d.pause > 0 && !d.due.IsZero() {
+		d.due = d.due.Add(d.pause)
+		time.Sleep(time.Until(d.due))
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *painter) write(text []byte, end bool) {
 			continue
 		}
 		p.startLine()
-		p.w.Write(line)
+		p.styled(line)
 	}
 }
 
@@ -80,26 +80,29 @@ func (p *painter) startLine() {
 		p.begin()
 	}
 	for ; p.newline > 0; p.newline-- {
-		p.finish()
+		p.w.WriteByte('\n')
 		p.begin()
 	}
 	p.inLine = true
 }
 
 func (p *painter) begin() {
-	look := looks[p.channel]
-	if p.colour {
-		p.w.WriteString(look.style)
-	} else {
-		p.w.WriteString(look.word)
+	if !p.colour {
+		p.w.WriteString(looks[p.channel].word)
 	}
 }
 
-func (p *painter) finish() {
-	if p.colour && looks[p.channel].style != "" {
-		p.w.WriteString(plainStyle)
+// styled writes text in the type of its channel. The type ends with the text:
+// an interrupt must not leave the terminal in it.
+func (p *painter) styled(text []byte) {
+	style := looks[p.channel].style
+	if !p.colour || style == "" {
+		p.w.Write(text)
+		return
 	}
-	p.w.WriteByte('\n')
+	p.w.WriteString(style)
+	p.w.Write(text)
+	p.w.WriteString(plainStyle)
 }
 
 // endRun ends what is printed of a block.
@@ -108,7 +111,7 @@ func (p *painter) endRun() {
 		p.write(nil, true)
 	}
 	if p.inLine {
-		p.finish()
+		p.w.WriteByte('\n')
 	}
 	p.open, p.inLine, p.newline = false, false, 0
 }

@@ -21,7 +21,7 @@ type stripCommand struct {
 func (stripCommand) Help() string {
 	return `Standard input is read as it comes, from outside every block unless --start says otherwise, and text appears as soon as it is certain. A FILE is read whole, with the start found out. Tool-call markup stays in the text.
 
-With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on. Narration is left out there, unless the reply shows nothing else.
+With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on.
 
 Examples:
 
@@ -89,14 +89,19 @@ func (s *stripCommand) strip(sh *shell, m manner, whole bool, read func(*stream)
 }
 
 func (s *stripCommand) options(m manner, whole bool) sotto.Options {
-	o := sotto.Options{Start: m.start, Inline: []sotto.Channel{sotto.Tool}}
-	if s.Narration == "text" {
-		o.Inline = append(o.Inline, sotto.Narration)
-	}
+	o := sotto.Options{Start: m.start, Inline: s.inline()}
 	if whole {
 		o.MaxHold = -1
 	}
 	return o
+}
+
+// inline returns the channels that stay in the text, which has no place beside it.
+func (s *stripCommand) inline() []sotto.Channel {
+	if s.Narration == "drop" {
+		return []sotto.Channel{sotto.Tool}
+	}
+	return []sotto.Channel{sotto.Tool, sotto.Narration}
 }
 
 // verdict turns the remarks on one reply into the command's error.

@@ -20,7 +20,7 @@ func (s *stripCommand) runLines(sh *shell, c *catalogue) error {
 		return err
 	}
 	return sh.lines(s.File, &pipeline{
-		line:   stripLine(m, s.Field, path),
+		line:   stripLine(m, s.Field, path, s.inline()),
 		strict: s.Strict,
 	})
 }
@@ -50,8 +50,8 @@ var (
 
 // stripLine returns the work on one line: the field's text is stripped, and
 // every other byte stays. A line that fails is passed on as it is.
-func stripLine(m manner, field string, path []step) lineFunc {
-	pool := sync.Pool{New: func() any { return newStripper(m, field, path) }}
+func stripLine(m manner, field string, path []step, inline []sotto.Channel) lineFunc {
+	pool := sync.Pool{New: func() any { return newStripper(m, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if isBlank(line) {
 			return append(append(dst, line...), end...), nil
@@ -75,16 +75,20 @@ type stripper struct {
 	many     bool // the path names more than one value
 	grammar  *sotto.Grammar
 	start    sotto.Start
+	inline   []sotto.Channel // stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 }
 
-func newStripper(m manner, field string, path []step) *stripper {
-	splitter, err := m.grammar.NewSplitter(sotto.Options{Start: m.start, MaxHold: -1})
+func newStripper(m manner, field string, path []step, inline []sotto.Channel) *stripper {
+	splitter, err := m.grammar.NewSplitter(sotto.Options{Start: m.start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
 	}
-	return &stripper{field: field, path: path, many: everywhere(path), grammar: m.grammar, start: m.start, splitter: splitter}
+	return &stripper{
+		field: field, path: path, many: everywhere(path),
+		grammar: m.grammar, start: m.start, inline: inline, splitter: splitter,
+	}
 }
 
 // line appends a line with its field stripped.
@@ -107,7 +111,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		if s.unchanged() {
 			continue
 		}
-		stripped, err := s.grammar.Strip(string(s.text), s.start)
+		stripped, err := s.strip(string(s.text))
 		if err != nil {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
@@ -118,12 +122,30 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	return append(dst, line[from:]...), nil
 }
 
-// unchanged reports whether all of the text is visible, as in most lines: then
-// it is what Strip would give, read once and without a copy.
+// unchanged reports whether all of the text stays, as in most lines: then it is
+// read once and not copied.
 func (s *stripper) unchanged() bool {
 	s.splitter.Reset()
 	s.splitter.Feed(s.text)
 	rest, same := bytes.CutPrefix(s.text, s.splitter.Visible())
 	s.splitter.Close(sotto.Unknown)
 	return same && bytes.Equal(rest, s.splitter.Visible())
+}
+
+// strip is Grammar.Strip with the inline channels kept: it reads again until
+// nothing changes, and withholds what never settles.
+func (s *stripper) strip(text string) (string, error) {
+	start := s.start
+	for range 5 {
+		reply, err := s.grammar.Parse(text, start, sotto.Unknown)
+		if err != nil {
+			return "", err
+		}
+		visible := reply.VisibleWith(s.inline...)
+		if visible == text {
+			return text, nil
+		}
+		text, start = visible, sotto.Outside
+	}
+	return "", nil
 }

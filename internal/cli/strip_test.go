@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// TestStripperIsStrip holds the short cuts of strip --jsonl to Grammar.Strip.
+func TestStripperIsStrip(t *testing.T) {
+	lines := &recordLines{
+		r:       bufio.NewReader(bytes.NewReader(demoReplies)),
+		records: newRecordReader("raw", new(catalogue)),
+		m:       manner{grammar: sotto.Default()},
+	}
+	seen := 0
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if line.err != nil {
+			t.Fatal(line.err)
+		}
+		for _, start := range []sotto.Start{line.start, sotto.Outside, sotto.Auto} {
+			m := line.manner
+			m.start = start
+			text := line.text()
+			want, err := m.grammar.Strip(text, start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := append(appendQuoted([]byte(`{"raw":`), text, false), '}')
+			got, err := newStripper(m, "raw", []step{{name: "raw"}}, nil).line(nil, object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := string(appendQuoted([]byte(`{"raw":`), want, false)) + "}"; string(got) != want {
+				t.Errorf("%s from %s: got %s, want %s", line.caption, start, got, want)
+			}
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Error("no replies")
+	}
+}
+
+// TestStripIsPrompt checks that what is certain is written before more is read.
+func TestStripIsPrompt(t *testing.T) {
+	r, w := io.Pipe()
+	out := make(chan string, 16)
+	done := make(chan int)
+	go func() {
+		done <- Run([]string{"strip"}, r, writerFunc(func(b []byte) { out <- string(b) }), io.Discard, noEnv)
+	}()
+	for _, s := range []struct{ in, want string }{
+		{"<think>hm</think>\n\nAll ", "All"}, {"is w", " is w"}, {"ell", "ell"},
+	} {
+		io.WriteString(w, s.in)
+		got := <-out
+		for len(got) < len(s.want) {
+			got += <-out
+		}
+		if strings.TrimRight(got, " ") != s.want {
+			t.Errorf("after %q came %q, want %q", s.in, got, s.want)
+		}
+	}
+	w.Close()
+	if status := <-done; status != statusDone {
+		t.Errorf("status %d", status)
+	}
+}
+
+func BenchmarkStripLines(b *testing.B) {
+	for name, raw := range map[string]string{
+		"plain":  strings.Repeat("A sentence of an answer.\\n", 60),
+		"tagged": "<think>" + strings.Repeat("A sentence of a thought.\\n", 50) + "</think>" + strings.Repeat("So it is. ", 25),
+	} {
+		b.Run(name, func(b *testing.B) {
+			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
+			work := stripLine(manner{grammar: sotto.Default(), start: sotto.Auto}, "raw", []step{{name: "raw"}}, nil)
+			var dst []byte
+			b.SetBytes(int64(len(line)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if dst, err = work(dst[:0], line, nil, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
