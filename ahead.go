@@ -122,7 +122,7 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 		}
 		a.pos++
 	}
-	if a.pos == s.limit && s.ended {
+	if a.pos == s.limit && s.ended || a.pos < s.limit && s.at(a.pos) != '`' {
 		a.endRun()
 	}
 	if a.tok < 0 {

@@ -160,7 +160,8 @@ func (s *Splitter) closeBodyAt(t token) {
 
 // bodyInk says that the open body is not blank.
 func (s *Splitter) bodyInk(int) {
-	s.seesVisible()
+	s.visible = true
+	s.shows()
 	if s.anyBody {
 		return
 	}

@@ -38,7 +38,7 @@ func (s *Splitter) forget() {
 	s.pend, s.diags = s.pend[:0], s.diags[:0]
 	s.blocks, s.marks = 0, 0
 	s.outer.reset()
-	s.visible, s.blockSeen, s.openLit = false, 0, false
+	s.visible, s.shown, s.blockSeen, s.openLit, s.wrapped = false, false, 0, false, 0
 	s.splice.live = false
 	s.narr = narration{}
 	s.body.block = 0
@@ -64,6 +64,7 @@ func (s *Splitter) expire(p int) {
 		s.outHold = -1
 		if s.g.deliver {
 			s.noHope = true
+			s.shows()
 		} else {
 			s.aside = true
 			for i := range s.pend {
@@ -203,12 +204,13 @@ func (s *Splitter) finishPads() {
 		if s.end.incomplete() || t.end == 0 {
 			t = p.cur.opener
 		}
-		if t.end > 0 {
+		// With undecided text before it, a blank body would show less than none.
+		if t.end > 0 && (s.outHold < 0 || firstInk(s.data[t.end-s.base:]) >= 0) {
 			s.rescueOpen(t)
 			return
 		}
 	}
-	if p.last.opener.end > 0 && !s.end.incomplete() && !s.visible {
+	if p.last.opener.end > 0 && !s.end.incomplete() && !s.shown {
 		s.rescueClosed(p.last)
 		return
 	}
@@ -311,52 +313,56 @@ func (s *Splitter) closeAtEnd() {
 	}
 }
 
-// splice follows a marker form whose bytes a removed block parts.
+// splice follows the marker forms whose bytes a removed block parts.
 type splice struct {
-	x     lexer
-	live  bool
-	drop  bool // white space behind the block does not show
-	start int  // of the form, in the reply
-	at    int  // the next byte, counted as if nothing had been removed
+	x    lexer
+	live bool
+	drop bool // white space behind the block does not show
+	from int  // where the text before the block began
+	cut  int  // where the block did
+	at   int  // the next byte, counted as if nothing had been removed
 }
 
 // cutSplice says that a removed block begins at byte at of a text stream.
 func (s *Splitter) cutSplice(at int) {
-	if s.splice.live || !s.seenHere() {
+	p := &s.splice
+	if p.live || !s.seenHere() {
 		return
 	}
-	for i := len(s.lex.breaks) - 1; i >= 0; i-- {
+	for i := len(s.lex.breaks) - 1; i >= 0 && s.lex.breaks[i].at >= at; i-- {
 		if b := &s.lex.breaks[i]; b.at == at {
-			s.splice.x.slots, s.splice.x.literal, s.splice.x.live = b.slots, b.literal, true
-			s.splice.at = at
-			s.splice.start = s.splice.x.frontier(0, at, watchAll)
-			s.splice.live = s.splice.start >= 0
-			s.splice.drop = s.byteBefore(at) == '\n'
-			return
-		} else if b.at < at {
+			p.x.slots, p.x.literal, p.x.live = b.slots, b.literal, true
+			p.from, p.cut, p.at = s.textFrom, at, at
+			p.drop = s.byteBefore(at) == '\n'
+			p.live = p.pending()
 			return
 		}
 	}
 }
 
-// spliceText feeds the text behind a removed block to the form.
-func (s *Splitter) spliceText(b []byte, _ int) {
+// pending reports whether a form that began before the block is under way.
+func (p *splice) pending() bool {
+	f := p.x.frontier(p.from, p.at, watchAll)
+	return f >= 0 && f < p.cut
+}
+
+// spliceText feeds the text behind a removed block to the forms.
+func (s *Splitter) spliceText(b []byte) {
 	p := &s.splice
 	for _, c := range b {
 		if p.drop && isSpace(c) {
 			continue
 		}
 		p.drop = false
-		hit := false
-		p.x.step(c, p.at, func(t token) { hit = hit || t.start == p.start })
+		p.x.step(c, p.at, func(t token) {
+			if t.start >= p.from && t.start < p.cut {
+				s.diag(SplicedMarker, t.start, "")
+			}
+		})
 		p.x.breaks = p.x.breaks[:0]
 		p.x.last = c
 		p.at++
-		if hit {
-			s.diag(SplicedMarker, p.start, "")
-		}
-		if hit || p.x.frontier(0, p.at, watchAll) != p.start {
-			p.live = false
+		if p.live = p.pending(); !p.live {
 			p.x.end()
 			return
 		}

@@ -29,14 +29,14 @@ func (s *Splitter) headerToken(t token) bool {
 		return true
 	}
 	end, ok := s.headerEnd(t)
+	if end >= 0 && s.autoHold && (ok || end > 0) {
+		s.settleOutside()
+	}
 	if !ok {
 		return false
 	}
 	if end < 0 {
 		return s.noHeader(t)
-	}
-	if s.autoHold {
-		s.settleOutside()
 	}
 	s.cutSplice(t.start)
 	s.endBody()
@@ -133,7 +133,7 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	}
 	switch {
 	case found >= 0 && s.longerBody(first, found):
-		return 0, false
+		return found, false // it may yet be longer
 	case found >= 0:
 		return found, true
 	case s.limit >= bound:

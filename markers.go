@@ -1,5 +1,7 @@
 package sotto
 
+import "bytes"
+
 // textToken reads token number k, which stands at pos in a text stream.
 func (s *Splitter) textToken(k int) bool {
 	t := s.token(k)
@@ -12,8 +14,7 @@ func (s *Splitter) textToken(k int) bool {
 		ts.endFence(s, true)
 	}
 	if t.watch()&s.textHold() == 0 {
-		s.keepLiteral(t, strayNote{before: s.byteBefore(t.start), fenced: ts.fence.open()})
-		return s.literal(t, "")
+		return s.keepText(t)
 	}
 	quoted, ready := s.quoted(t)
 	if !ready {
@@ -38,8 +39,7 @@ func (s *Splitter) textToken(k int) bool {
 			return false
 		}
 		if !counts {
-			s.keepLiteral(t, strayNote{before: s.byteBefore(t.start), fenced: ts.fence.open()})
-			return s.literal(t, "")
+			return s.keepText(t)
 		}
 	}
 	if lit, why, ok := s.inCode(t); !ok {
@@ -48,6 +48,14 @@ func (s *Splitter) textToken(k int) bool {
 		return s.literal(t, why)
 	}
 	return s.apply(t)
+}
+
+// keepText gives a marker that could not count as text.
+func (s *Splitter) keepText(t token) bool {
+	note := strayNote{before: s.byteBefore(t.start), fenced: s.stream().fence.open()}
+	s.literal(t, "")
+	s.keepLiteral(t, note)
+	return true
 }
 
 // inCode reports whether a marker stands in a fence or in inline code;
@@ -94,18 +102,20 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	}
 	b := s.data[t.start-s.base : t.end-s.base]
 	if s.splice.live {
-		s.spliceText(b, t.start)
+		s.spliceText(b)
 	}
-	if ts.fence.open() {
-		for i := 0; i < len(b) && ts.fence.open(); {
+	for i := 0; i < len(b); { // its newlines end lines; its back-ticks are no runs
+		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], t.start+i)
+			continue
 		}
-	}
-	for i, c := range b {
-		if c == '\n' && !ts.fence.open() {
-			ts.endLine(s)
-			s.beginFence(ts, t.start+i+1)
+		nl := bytes.IndexByte(b[i:], '\n')
+		if nl < 0 {
+			break
 		}
+		i += nl + 1
+		ts.endLine(s)
+		s.beginFence(ts, t.start+i)
 	}
 	ts.blank = false
 	s.put(t.end, s.textSpan())

@@ -34,7 +34,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	s.r = reasoning{
 		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
 		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
-		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.visible && s.hdr.block == 0,
+		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0,
 	}
 	s.blockSeen |= 1 << n.group
 	s.phrases |= n.bit
@@ -243,7 +243,11 @@ func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
 		if next.kind != kindOpen {
 			return false, true
 		}
-		if quoted, _ := s.quoted(next); !quoted {
+		quoted, ready := s.quoted(next)
+		if !ready {
+			return false, false
+		}
+		if !quoted {
 			return true, true
 		}
 		from = next.end
@@ -268,8 +272,10 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 		if j < 0 {
 			return !s.end.incomplete(), true
 		}
-		quoted, _ := s.quoted(next)
+		quoted, ready := s.quoted(next)
 		switch {
+		case !ready:
+			return false, false
 		case quoted:
 		case next.kind == kindOpen:
 			return true, true
@@ -296,13 +302,10 @@ func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 			return -1, token{}, s.ended
 		}
 		t := s.token(j)
-		quoted, ready := s.quoted(t)
-		if !ready {
-			return -1, token{}, false
-		}
 		if t.watch()&w != 0 {
 			return j, t, true
 		}
+		quoted, ready := s.quoted(t)
 		if ends, ok := s.toolEnds(t, quoted, ready); !ok {
 			return -1, token{}, false
 		} else if ends {

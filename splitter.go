@@ -81,7 +81,8 @@ type Splitter struct {
 	white  whiteAhead
 	tools  toolsAhead
 
-	visible   bool   // a visible byte that is no white space has been read
+	visible   bool   // text that is no white space has been read
+	shown     bool   // … that is visible for certain
 	aside     bool   // outer text is aside
 	noHope    bool   // a hoped-for output was given up: outer text is text
 	anyBody   bool   // an output body that is not blank has been read
@@ -94,6 +95,8 @@ type Splitter struct {
 	lastClose [maxGroups]int
 	passed    passedForm
 	absorb    absorb
+
+	textFrom  int // where the text that is read last began
 
 	pieces   []Piece
 	segment  int
@@ -485,6 +488,9 @@ func (s *Splitter) put(to int, sp span) {
 	}
 	sp.start, sp.end = s.pos, to
 	s.pos = to
+	if sp.ch != Text {
+		s.textFrom = to
+	}
 	if len(s.pend) == 0 && s.barrier() > sp.start {
 		s.release(sp)
 		return

@@ -83,7 +83,7 @@ func (s *Splitter) textSpan() span {
 func (s *Splitter) textIsQuick() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && ts.plain() && !s.splice.live &&
-		(s.visible || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
+		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
 }
 
 // hopes reports whether outer text may yet turn out to be aside.
@@ -201,7 +201,6 @@ func (s *Splitter) foundPassed(t token) {
 	if t.start != s.passed.start || s.mode != inText {
 		return
 	}
-	s.passed.start = -1
 	s.keepLiteral(t, s.passed.note)
 }
 
@@ -265,9 +264,9 @@ func (s *Splitter) scanText(stop int) {
 	b := s.data[from-s.base : stop-s.base]
 	s.lex.count += len(b)
 	if s.splice.live {
-		s.spliceText(b, from)
+		s.spliceText(b)
 	}
-	if !ts.seen || ts.afterMarker || s.hopes() || !s.visible {
+	if !ts.seen || ts.afterMarker || s.hopes() || !s.visible || !s.shown {
 		if i := firstInk(skipMark(b, from)); i >= 0 {
 			s.ink(from + i + len(b) - len(skipMark(b, from)))
 		}
@@ -296,18 +295,20 @@ func (s *Splitter) ink(i int) {
 		}
 	case s.hopes():
 		s.put(i, s.textSpan())
-		s.outHold = i
-		s.seesVisible()
+		s.outHold, s.visible = i, true
 	case s.textSpan().ch == Text:
-		s.seesVisible()
+		s.visible = true
+		if s.outHold < 0 {
+			s.shows()
+		}
 	}
 	ts.seen, ts.afterMarker = true, false
 }
 
-// seesVisible says that something visible has been read.
-func (s *Splitter) seesVisible() {
-	if !s.visible {
-		s.visible = true
+// shows says that the reply shows something for certain.
+func (s *Splitter) shows() {
+	if !s.shown {
+		s.shown = true
 		s.givePadsUp()
 	}
 }

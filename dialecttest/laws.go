@@ -127,9 +127,16 @@ func (s *suite) slowReader(t testing.TB, tr trial) {
 		t.Errorf("%v\n machine: %v %q\n slow:    %v %q", tr, show(tr.raw, got.segments), got.visible, show(tr.raw, want.segments), want.visible)
 		return
 	}
+	if expired(want.diagnostics) {
+		return // what a kept close is called may then depend on bytes beyond the hold
+	}
 	if !slices.Equal(got.diagnostics, want.diagnostics) {
 		t.Errorf("%v\n %v\n machine: %v\n slow:    %v", tr, show(tr.raw, got.segments), got.diagnostics, want.diagnostics)
 	}
+}
+
+func expired(d []sotto.Diagnostic) bool {
+	return slices.ContainsFunc(d, func(d sotto.Diagnostic) bool { return d.Code == sotto.HoldExpired })
 }
 
 func show(raw string, segments []sotto.Segment) string {

@@ -322,12 +322,12 @@ func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tr
 			continue
 		}
 		if k < len(d.tag) {
-			part = part || j+k == limit
+			part = part || j+k == limit && limit-i+len(d.tag)-k+1 <= g.maxMarker
 			continue
 		}
 		end, self, t := lexRest(s, j+k, limit, d.role == sotto.RoleReasoning && kind == kOpen)
 		if t == maybe {
-			part = true
+			part = part || limit-i+lexLeft(s[j+k:limit]) <= g.maxMarker
 		}
 		if t != yes {
 			continue
@@ -340,10 +340,25 @@ func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tr
 			return m, yes
 		}
 	}
-	if part && limit-i < g.maxMarker {
+	if part {
 		return slowMark{}, maybe
 	}
 	return slowMark{}, no
+}
+
+// lexLeft returns the least number of bytes that a tag whose NAME and what
+// follows it read rest still needs.
+func lexLeft(rest string) int {
+	for n := 1; n < 4; n++ {
+		for _, tail := range []string{">", "x>", "\">", "'>", "=x>"} {
+			if len(tail) == n {
+				if end, _, t := lexRest(rest+tail, 0, len(rest)+n, true); t == yes && end == len(rest)+n {
+					return n
+				}
+			}
+		}
+	}
+	return 4
 }
 
 // lexRest reads what may follow a tag's NAME up to its '>'.
@@ -432,6 +447,13 @@ func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // hasMarker reports whether a marker's form stands in a text.
 func (g *slowGrammar) hasMarker(text string) bool {
+	if g.header != nil {
+		for _, lead := range g.header.Lead {
+			if strings.Contains(text, lead) {
+				return true
+			}
+		}
+	}
 	for i := range len(text) {
 		if _, t := g.lex(text, i, len(text), true, &slowWatch{all: true}); t == yes {
 			return true

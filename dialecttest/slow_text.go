@@ -454,7 +454,7 @@ func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
 	}
 	if m.def >= 0 {
 		d := &r.g.defs[m.def]
-		if m.kind != kClose && t.inFence(m.start) {
+		if m.kind == kOpen && t.inFence(m.start) {
 			t.fenceFams |= 1 << d.fam
 		}
 		if d.role == sotto.RoleOutput && m.kind != kEmpty {
@@ -470,6 +470,12 @@ func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
 func (t *slowStream) removed() {
 	t.run, t.runs = 0, nil
 	t.afterMarker = true
+	if t.lead == leadRun { // a marker ends a run
+		t.lead = leadInfo
+		if t.leadLen < 3 {
+			t.lead = leadNone
+		}
+	}
 }
 
 // textMarker takes a marker that stands in text.
