@@ -148,16 +148,13 @@ func (a *fenceAhead) drop() {
 	*a = fenceAhead{from: -1, closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
 }
 
-// fenceCloses reports whether a line at hand closes f, at byte from or later;
-// atLine says that from is a line's start.
-func (s *Splitter) fenceCloses(f fence, from int, atLine bool) bool {
+// fenceCloses reports whether a line at hand closes f, behind byte from.
+func (s *Splitter) fenceCloses(f fence, from int) bool {
 	a := &s.fences
 	if a.from < 0 || from < a.from || from > a.pos {
 		a.drop()
 		a.from, a.pos = from, from
-		if !atLine {
-			a.line.phase = lineOther
-		}
+		a.line.phase = lineOther
 	}
 	s.scanFences(a)
 	c := a.closers[kindOfFence(f.ch)]
@@ -181,7 +178,6 @@ func kindOfFence(ch byte) int {
 
 func (s *Splitter) scanFences(a *fenceAhead) {
 	stop := s.limit
-	f := s.lex.frontier(a.pos, s.n, watchAll)
 	k := s.nextToken(s.ti, a.pos, watchAll)
 	for a.pos < stop {
 		if skip := a.line.skip(s.data[a.pos-s.base : stop-s.base]); skip > 0 {
@@ -190,7 +186,7 @@ func (s *Splitter) scanFences(a *fenceAhead) {
 			continue
 		}
 		if a.line.atRun() {
-			if a.pos == f && s.at(f) != '\n' {
+			if s.at(a.pos) != '\n' && s.lex.frontier(a.pos, s.n, watchAll) == a.pos {
 				return // the rest of the form decides
 			}
 			for k >= 0 && s.token(k).start < a.pos {

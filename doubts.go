@@ -204,8 +204,7 @@ func (s *Splitter) finishPads() {
 		if s.end.incomplete() || t.end == 0 {
 			t = p.cur.opener
 		}
-		// With undecided text before it, a blank body would show less than none.
-		if t.end > 0 && (s.outHold < 0 || firstInk(s.data[t.end-s.base:]) >= 0) {
+		if t.end > 0 {
 			s.rescueOpen(t)
 			return
 		}

@@ -70,7 +70,7 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 			return true, Fenced, true
 		}
 		switch {
-		case s.fenceCloses(ts.fence, t.end, false):
+		case s.fenceCloses(ts.fence, t.end):
 			return true, Fenced, true
 		case !s.ended:
 			return false, "", false
@@ -115,7 +115,7 @@ func (s *Splitter) literal(t token, why Reason) bool {
 		}
 		i += nl + 1
 		ts.endLine(s)
-		s.beginFence(ts, t.start+i)
+		ts.beginFence()
 	}
 	ts.blank = false
 	s.put(t.end, s.textSpan())

@@ -96,7 +96,7 @@ type Splitter struct {
 	passed    passedForm
 	absorb    absorb
 
-	textFrom  int // where the text that is read last began
+	textFrom int // where the text that is read last began
 
 	pieces   []Piece
 	segment  int

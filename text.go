@@ -346,7 +346,7 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 		switch c := b[i]; c {
 		case '\n':
 			ts.endLine(s)
-			s.beginFence(ts, from+i+1)
+			ts.beginFence()
 			ts.blank = true
 		default:
 			if c == '`' || ts.blank {
@@ -464,16 +464,9 @@ func (ts *stream) end(s *Splitter) {
 }
 
 // beginFence opens the fence that the line just ended announced.
-func (s *Splitter) beginFence(ts *stream, from int) {
-	f := ts.candidate
-	ts.candidate = fence{}
-	if !f.open() {
-		return
-	}
-	if s.ended && !s.end.incomplete() && !s.fenceCloses(f, from, true) {
-		return
-	}
-	ts.fence, ts.lines, ts.openers = f, lineScan{}, 0
+func (ts *stream) beginFence() {
+	ts.fence, ts.candidate = ts.candidate, fence{}
+	ts.lines, ts.openers = lineScan{}, 0
 }
 
 // scanFenced follows the lines of an open fence and returns how far it came:
@@ -498,7 +491,7 @@ func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 // endFence closes the open fence; protected says that it was one.
 func (ts *stream) endFence(s *Splitter, protected bool) {
 	for _, n := range ts.notes {
-		n.fenced = protected
+		n.fenced = n.fenced && protected
 		s.resolve(n, false)
 	}
 	ts.notes = ts.notes[:0]

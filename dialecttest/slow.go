@@ -72,7 +72,6 @@ type slowReader struct {
 	wrappers  uint64 // open wrappers
 	narrBlank bool   // a blank line ended the last narration
 	literalOu bool   // an <output> kept as text stands unclosed
-	endKnown  bool   // a doubt was settled by the reply's end: the rest is read knowing it
 	force     int    // the marker here counts, whatever G4 says
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
 	headed    bool   // a header was read
@@ -82,7 +81,6 @@ type slowReader struct {
 	rescueDone  bool // G7a is decided for the whole reply
 	rescueAt    int  // the output opener in a pad that is read again as outer text
 	rescueClose int  // the close of that pad, or -1
-	rescueEnd   bool // decided by the reply's end
 
 	// A reading ahead stops at, or collects:
 	auto         bool // the first marker that settles the start
@@ -305,8 +303,6 @@ func (r *slowReader) beginAuto() {
 			r.reasoningBlock(&b, &r.out)
 			r.out.afterMarker = true
 		}
-	default:
-		r.endKnown = true
 	}
 	r.outer()
 }
@@ -337,10 +333,8 @@ func (r *slowReader) decideOutput(p, from int) {
 		}
 	case !final:
 		r.settle(maybe)
-	case r.collect:
-		r.mode = modeUndecided // a rescue may still make it aside
 	default:
-		r.mode = modeText
+		r.mode = modeUndecided // a rescue may still make it aside
 	}
 }
 
@@ -386,14 +380,14 @@ func (r *slowReader) decideRescue(b slowBlock) {
 			at, ok = p.last(givenUp)
 		}
 		if ok {
-			r.rescueAt, r.rescueEnd = at, true
+			r.rescueAt = at
 			return
 		}
 	}
 	for i := n - 1; i >= 0 && !r.cut; i-- {
 		if p := &all.pads[i]; p.closed {
 			if at, ok := p.whole(givenUp); ok {
-				r.rescueAt, r.rescueClose, r.rescueEnd = at, p.end, true
+				r.rescueAt, r.rescueClose = at, p.end
 				return
 			}
 		}

@@ -79,7 +79,6 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				pad.closes = append(pad.closes, m.start)
 			}
 			if b.pad && !r.collect && m.start == r.rescueAt {
-				r.endKnown = r.endKnown || r.rescueEnd
 				r.rescueAt = -1
 				r.diag(sotto.Rescued, m.start, "")
 				t.removed()
@@ -242,7 +241,6 @@ func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int,
 	if !final {
 		return maybe
 	}
-	r.endKnown = true
 	if r.cut && !(sure && b.unpaid > 0) {
 		return no
 	}
@@ -315,7 +313,6 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 		return r.expire(m.start)
 	}
 	if got == no && (r.stopped || r.g.deliver) {
-		r.endKnown = true
 		return true
 	}
 	return false

@@ -250,9 +250,6 @@ func (r *slowReader) openFence(t *slowStream, newline int) {
 	end, got := r.closeFence(&f, r.limit, r.final)
 	if got != yes {
 		end = -1
-		if got == no && r.endKnown && !r.cut {
-			return
-		}
 	}
 	t.fence, t.fenceCh, t.fenceLen, t.fenceFrom = true, f.fenceCh, f.fenceLen, newline
 	t.fenceEnd, t.fenceFams = end, 0
@@ -398,7 +395,6 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 			r.settle(maybe)
 			return "", false
 		}
-		r.endKnown = true
 		if r.cut {
 			return sotto.Fenced, true
 		}
@@ -409,9 +405,6 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 		return "", false
 	}
 	got := r.pairs(t.runs, m.end, limit, final)
-	if got == no && final && !strings.Contains(r.s[m.end:limit], "\n") {
-		r.endKnown = true
-	}
 	if got == maybe && expires {
 		if r.expire(m.start) {
 			return sotto.InlineCode, true
