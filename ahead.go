@@ -36,8 +36,10 @@ type lineAhead struct {
 	run       int
 	ended     bool        // the line's end was found, at pos
 	last      map[int]int // by length: where the last run began
-	tok       int
-	hit       int // a length that was found
+	scan      tokenScan
+	hit       int  // a length that was found
+	mark      int  // the marker that was last looked up
+	fresh     bool // a run was read since then
 }
 
 func (a *lineAhead) drop() {
@@ -65,12 +67,16 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 	a := &s.ahead
 	if a.from < 0 || t.end < a.from || t.end > a.pos || a.ended && t.end > a.pos {
 		a.drop()
-		a.from, a.pos, a.tok = t.end, t.end, s.ti
+		a.from, a.pos, a.mark = t.end, t.end, -1
 		if a.last == nil {
 			a.last = map[int]int{}
 		}
 	}
 	s.scanAhead(a)
+	if a.mark == t.start && !a.fresh && !a.ended && !s.ended {
+		return false, false
+	}
+	a.mark, a.fresh = t.start, false
 	if a.hit < len(ts.runAt) && ts.runAt[a.hit] > 0 && a.last[a.hit] >= t.end {
 		return true, true
 	}
@@ -96,18 +102,18 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 			stop = f + 1
 		}
 	}
-	a.tok = s.nextToken(a.tok, a.pos, watchAll)
+	k := a.scan.next(s, s.ti, a.pos, watchAll)
 	for a.pos < stop && !a.ended {
 		s.lex.count++
-		if a.tok >= 0 && s.token(a.tok).start == a.pos {
-			t := s.token(a.tok)
+		if k >= 0 && s.token(k).start == a.pos {
+			t := s.token(k)
 			a.endRun()
 			if i := bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n'); i >= 0 {
 				a.ended = true
 				break
 			}
 			a.pos = t.end
-			a.tok = s.nextToken(a.tok, a.pos, watchAll)
+			k = s.nextToken(k, a.pos, watchAll)
 			continue
 		}
 		switch s.at(a.pos) {
@@ -125,15 +131,12 @@ func (s *Splitter) scanAhead(a *lineAhead) {
 	if a.pos == s.limit && s.ended || a.pos < s.limit && s.at(a.pos) != '`' {
 		a.endRun()
 	}
-	if a.tok < 0 {
-		a.tok = s.tok0 + len(s.toks)
-	}
 }
 
 func (a *lineAhead) endRun() {
 	if a.run > 0 {
 		a.last[a.run] = a.pos - a.run
-		a.run = 0
+		a.run, a.fresh = 0, true
 	}
 }
 
@@ -141,6 +144,7 @@ func (a *lineAhead) endRun() {
 type fenceAhead struct {
 	from, pos int
 	line      lineScan
+	scan      tokenScan
 	closers   [2][]codeRun // of back-ticks and tildes: sizes falling with the offset
 }
 
@@ -178,7 +182,7 @@ func kindOfFence(ch byte) int {
 
 func (s *Splitter) scanFences(a *fenceAhead) {
 	stop := s.limit
-	k := s.nextToken(s.ti, a.pos, watchAll)
+	k := a.scan.next(s, s.ti, a.pos, watchAll)
 	for a.pos < stop {
 		if skip := a.line.skip(s.data[a.pos-s.base : stop-s.base]); skip > 0 {
 			a.pos += skip

@@ -231,26 +231,30 @@ func (s *Splitter) putMarkOf(t token, block int) {
 // endsUnpaid decides a close while openers are unpaid: the next marker of the
 // family does.
 func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
-	from := t.end
+	r := &s.r
+	r.lookFrom(k, t)
 	for {
-		var next token
-		if k, next, ok = s.familyAfter(k, from); !ok {
+		j, next, ok := s.familyAfter(r.look, r.lookEnd)
+		switch {
+		case !ok:
 			return false, false
-		}
-		if k < 0 {
+		case j < 0:
 			return sure || !s.end.incomplete(), true
-		}
-		if next.kind != kindOpen {
+		case next.kind != kindOpen:
 			return false, true
 		}
 		quoted, ready := s.quoted(next)
-		if !ready {
-			return false, false
-		}
 		if !quoted {
-			return true, true
+			return true, ready
 		}
-		from = next.end
+		r.look, r.lookEnd = j, next.end
+	}
+}
+
+// lookFrom begins to look behind token number k, or goes on.
+func (r *reasoning) lookFrom(k int, t token) {
+	if r.lookAt != t.start {
+		r.lookAt, r.look, r.lookEnd = t.start, k, t.end
 	}
 }
 
@@ -261,15 +265,16 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 	if t.start < r.rejects {
 		return false, true
 	}
-	if r.lookAt != t.start {
-		r.lookAt, r.look, r.lookEnd = t.start, k, t.end
-	}
+	r.lookFrom(k, t)
 	for {
 		j, next, ok := s.familyAfter(r.look, r.lookEnd)
 		if !ok {
 			return false, false
 		}
 		if j < 0 {
+			if s.end.incomplete() {
+				r.rejects = s.n + 1
+			}
 			return !s.end.incomplete(), true
 		}
 		quoted, ready := s.quoted(next)
@@ -294,7 +299,7 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 	w := s.watches(&s.r)
 	for {
-		j := s.nextToken(k+1, from, w|s.g.tools)
+		j := s.family.next(s, k+1, from, w|s.g.tools)
 		if f := s.lex.frontier(from, s.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.token(j).start) {
 			return -1, token{}, false
 		}

@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"math"
+	"sort"
 	"unsafe"
 )
 
@@ -80,6 +81,7 @@ type Splitter struct {
 	fences fenceAhead
 	white  whiteAhead
 	tools  toolsAhead
+	family tokenScan
 
 	visible   bool   // text that is no white space has been read
 	shown     bool   // … that is visible for certain
@@ -609,6 +611,9 @@ func (s *Splitter) found(t token) {
 	s.toks = append(s.toks, t)
 	copy(s.toks[i+1:], s.toks[i:])
 	s.toks[i] = t
+	for _, scan := range []*int{&s.family.tok, &s.ahead.scan.tok, &s.fences.scan.tok, &s.tools.tok} {
+		*scan = min(*scan, i+s.tok0)
+	}
 }
 
 // before reports whether form a goes before b: it starts first, or is longer;
@@ -627,6 +632,7 @@ func (s *Splitter) before(a, b token) bool {
 // watches, starting the search at token number i; -1 without one at hand.
 func (s *Splitter) nextToken(i, from int, w watch) int {
 	for k := max(i-s.tok0, 0); k < len(s.toks); k++ {
+		s.lex.count++
 		if t := &s.toks[k]; t.start >= from && t.watch()&w != 0 {
 			if t.end > s.limit {
 				return -1
@@ -635,6 +641,27 @@ func (s *Splitter) nextToken(i, from int, w watch) int {
 		}
 	}
 	return -1
+}
+
+// A tokenScan is a search for the next token that goes on where it stopped.
+type tokenScan struct {
+	from int   // no token before this byte will do
+	tok  int   // nor one before this number
+	w    watch // for these kinds
+}
+
+// next returns the number of the first token at byte from or later that w
+// watches, searching from token number i on; -1 without one at hand.
+func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
+	if from < c.from || w != c.w {
+		*c = tokenScan{tok: max(i, s.ti), w: w}
+	}
+	c.from = from
+	k := s.nextToken(c.tok, from, w)
+	if c.tok = k; k < 0 {
+		c.tok = s.tok0 + len(s.toks)
+	}
+	return k
 }
 
 func (s *Splitter) token(i int) token { return s.toks[i-s.tok0] }
@@ -653,18 +680,12 @@ func (s *Splitter) dropTokens() {
 		return
 	}
 	done := s.settled()
-	k := 0
-	for k < len(s.toks) && s.toks[k].start < done {
-		k++
-	}
+	k := sort.Search(len(s.toks), func(i int) bool { return s.toks[i].start >= done })
 	if k == len(s.toks) || k > 32 && k > len(s.toks)/2 {
 		s.toks = append(s.toks[:0], s.toks[k:]...)
 		s.tok0 += k
 	}
-	k = 0
-	for k < len(s.lex.breaks) && s.lex.breaks[k].at < done {
-		k++
-	}
+	k = sort.Search(len(s.lex.breaks), func(i int) bool { return s.lex.breaks[i].at >= done })
 	if k > 0 && (k == len(s.lex.breaks) || k > 32 && k > len(s.lex.breaks)/2) {
 		s.lex.breaks = append(s.lex.breaks[:0], s.lex.breaks[k:]...)
 	}

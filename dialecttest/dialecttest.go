@@ -93,7 +93,7 @@ func (s *suite) laws(t *testing.T, replies []string) {
 	t.Run("idempotence", func(t *testing.T) { s.each(t, replies, s.idempotence) })
 	t.Run("monotony", func(t *testing.T) { s.each(t, replies, s.monotony) })
 	t.Run("ordinary_replies", func(t *testing.T) { s.ordinary(t) })
-	t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<16) })
+	t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<12) })
 	t.Run("earliest_emission", func(t *testing.T) { s.earliestEmission(t) })
 }
 
