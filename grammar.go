@@ -35,6 +35,7 @@ type Grammar struct {
 	firstReasoning          int16 // name id, -1 without
 
 	reasoningGroups uint32 // bit per group
+	orphans         bool   // a close may settle an undecided start
 }
 
 // A group is what closes may stand in for one another: a reasoning family, or
@@ -105,6 +106,7 @@ func Compile(d Dialect) (*Grammar, error) {
 			name: m.name(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
 			rescue: m.Rescue, tag: m.Tag != "", bit: 1 << (uint(id) & 63),
 		})
+		g.orphans = g.orphans || m.Role == RoleReasoning && !m.Phrase
 		g.groups[gi].phrase = g.groups[gi].phrase || m.Phrase
 		if m.Role == RoleReasoning && g.firstReasoning < 0 {
 			g.firstReasoning = id
@@ -179,7 +181,7 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 	if err != nil {
 		return err
 	}
-	g.header, g.headerGroup = g.d.Header, gi
+	g.header, g.headerGroup, g.orphans = g.d.Header, gi, true
 	g.asideBetween = g.header.Between != "text"
 	id := int16(len(g.names))
 	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi})

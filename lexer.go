@@ -102,7 +102,6 @@ type lexTables struct {
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
-	overlaps  bool   // a marker may begin inside a literal
 	attrs     []bool // by name: attributes are allowed
 	groupOf   []int8 // by name
 	maxMarker int
@@ -213,7 +212,6 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
-		t.overlaps = t.overlaps || t.tags != nil && strings.Contains(l.text[1:], "<")
 		at := int32(0)
 		for i := range len(l.text) {
 			t.literals[at].within |= watching(l.out.group, asOpen<<l.out.kind)
@@ -247,7 +245,6 @@ func (t *lexTables) link() {
 		node := &t.literals[at]
 		fail := &t.literals[node.fail]
 		node.out = append(node.out, fail.out...)
-		t.overlaps = t.overlaps || node.fail != 0
 		for c := range 256 {
 			n := node.next[c]
 			if n == 0 {
@@ -554,8 +551,27 @@ func (x *lexer) frontier(from, next int, w watch) int {
 	return first
 }
 
-// mayCover reports whether a literal under way could hold another marker inside.
-func (x *lexer) mayCover() bool { return x.t.overlaps && x.literal != 0 }
+// cover returns the start of the opener of t's group in whose quoted value t
+// would lie, -1 without.
+func (x *lexer) cover(t token) int {
+	for i := 1; i < 3; i++ {
+		s := &x.slots[i]
+		if s.state != tagOff && s.start < t.start && !s.close && x.t.groupOf[x.t.tags[s.node].name] == t.group {
+			return s.start
+		}
+	}
+	return -1
+}
+
+// reads reports whether the tag that begins at byte start is under way.
+func (x *lexer) reads(start int) bool {
+	for i := range x.slots {
+		if x.slots[i].state != tagOff && x.slots[i].start == start {
+			return true
+		}
+	}
+	return false
+}
 
 // end drops every form under way: the reply is over.
 func (x *lexer) end() {

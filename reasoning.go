@@ -80,7 +80,10 @@ func (s *Splitter) stepReasoning() bool {
 	family := s.watches(r)
 	w := family | s.g.tools
 	if r.isPad {
-		w |= watching(s.g.output, asOpen|asClose)
+		w |= watching(s.g.output, asOpen)
+		if s.pads.hold >= 0 {
+			w |= watching(s.g.output, asClose)
+		}
 	}
 	s.passTokens()
 	stop := s.limit
@@ -339,7 +342,7 @@ func (s *Splitter) leaveReasoning() {
 // closesLater reports whether the block that a token would open in mid-line is
 // one for sure (G7b); ok is false where that is undecided.
 func (s *Splitter) closesLater(t token) (is, ok bool) {
-	if s.lastClose[t.group] >= t.end {
+	if s.closeAfter(t.group, t.end) {
 		return true, true
 	}
 	if s.toolEndsLater(t.end) {

@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"unsafe"
 )
@@ -91,11 +92,13 @@ type Splitter struct {
 	blockSeen uint32 // groups of which a block has stood
 	wrapped   uint64 // names of which a wrapper is open
 	forceFrom int16
-	force     int    // the tool opener at this byte counts, whatever stands around it
-	openLit   bool   // an <output> kept as text is unclosed
-	phrases   uint64 // phrases that were used
-	lastClose [maxGroups]int
+	force     int            // the tool opener at this byte counts, whatever stands around it
+	openLit   bool           // an <output> kept as text is unclosed
+	phrases   uint64         // phrases that were used
+	lastClose [maxGroups]int // where each group's last close begins, -1 without
+	hidden    []hiddenClose
 	passed    passedForm
+	covered   int // a form that was passed hides what begins before this byte
 	absorb    absorb
 
 	textFrom int // where the text that is read last began
@@ -143,6 +146,7 @@ type absorb struct {
 type passedForm struct {
 	start int // -1 without
 	note  strayNote
+	tok   token // what it became
 }
 
 // NewSplitter returns a splitter for one reply.
@@ -194,7 +198,7 @@ func (s *Splitter) Reset() {
 	for i := range s.lastClose {
 		s.lastClose[i] = -1
 	}
-	s.autoHold = s.start.auto
+	s.autoHold = s.start.auto && s.g.orphans
 	switch {
 	case s.start.name >= 0:
 		s.openReasoning(s.start.name, 0, true)
@@ -601,9 +605,7 @@ func (s *Splitter) found(t token) {
 			return
 		}
 	}
-	if t.kind != kindOpen {
-		s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
-	}
+	s.noteClose(t)
 	i := len(s.toks)
 	for i > 0 && s.before(t, s.toks[i-1]) {
 		i--
@@ -614,6 +616,38 @@ func (s *Splitter) found(t token) {
 	for _, scan := range []*int{&s.family.tok, &s.ahead.scan.tok, &s.fences.scan.tok, &s.tools.tok} {
 		*scan = min(*scan, i+s.tok0)
 	}
+}
+
+// A hiddenClose is a close that may lie in the quoted value of an opener of its
+// family, and then is none.
+type hiddenClose struct {
+	group     int8
+	at, cover int
+}
+
+// noteClose remembers where the last close of each family begins.
+func (s *Splitter) noteClose(t token) {
+	if t.kind == kindOpen {
+		s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool { return h.group == t.group && h.cover == t.start })
+		return
+	}
+	if cover := s.lex.cover(t); cover >= 0 && s.g.nest {
+		s.hidden = append(s.hidden, hiddenClose{t.group, t.start, cover})
+		return
+	}
+	s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
+}
+
+// closeAfter reports whether a close of the group begins at byte from or later.
+func (s *Splitter) closeAfter(group int8, from int) bool {
+	s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool {
+		if s.lex.reads(h.cover) {
+			return false
+		}
+		s.lastClose[h.group] = max(s.lastClose[h.group], h.at)
+		return true
+	})
+	return s.lastClose[group] >= from
 }
 
 // before reports whether form a goes before b: it starts first, or is longer;

@@ -101,38 +101,51 @@ func (s *Splitter) stepText() bool {
 		s.mode = inRest
 		return true
 	}
+	if t := s.passed.tok; t.end > 0 {
+		if s.passedLives() {
+			return false // a longer form may follow
+		}
+		s.passed.tok = token{}
+		s.keepLiteral(t, s.passed.note)
+	}
 	if s.pos == s.limit {
 		return s.textEnds()
 	}
 	s.passTokens()
+	from := max(s.pos, s.covered)
 	stop := s.limit
-	k := s.nextToken(s.ti, s.pos, watchAll)
+	k := s.nextToken(s.ti, from, watchAll)
 	if k >= 0 {
 		stop = s.token(k).start
 	}
-	if f := s.lex.frontier(s.pos, s.n, watchAll); f >= 0 && f <= stop && f < s.limit {
-		if f == s.pos && !s.lex.mayCover() && !s.stream().mayEnd() && s.lex.frontier(s.pos, s.n, s.textHold()) != f {
-			// Text, whatever it becomes.
+	if f := s.lex.frontier(from, s.n, watchAll); f >= 0 && f <= stop && f < s.limit {
+		switch {
+		case f > s.pos:
+			stop, k = f, -1
+		case s.passedLives(), s.stream().mayEnd(), k >= 0 && s.token(k).start == f,
+			s.lex.frontier(f, s.n, s.textHold()) == f:
+			return false
+		default: // text, whatever it becomes
 			s.pass(f)
 			if next := s.lex.frontier(f+1, s.n, watchAll); next >= 0 {
 				stop = min(stop, next)
 			}
-			if k >= 0 && s.token(k).start == f {
-				return s.textToken(k)
-			}
 			s.scanText(stop)
 			return true
 		}
-		if f == s.pos {
-			return false
-		}
-		stop, k = f, -1
 	}
 	if stop > s.pos {
 		s.scanText(stop)
 		return true
 	}
-	return k >= 0 && s.textToken(k)
+	return k >= 0 && !s.passedLives() && s.textToken(k)
+}
+
+// passedLives reports whether the form that was read as text is still under
+// way: what begins inside it may yet be a part of it.
+func (s *Splitter) passedLives() bool {
+	p := s.passed.start
+	return p >= 0 && s.lex.frontier(p, s.n, watchAll) == p
 }
 
 // textEnds settles what a text stream leaves open at the reply's end.
@@ -201,7 +214,8 @@ func (s *Splitter) foundPassed(t token) {
 	if t.start != s.passed.start || s.mode != inText {
 		return
 	}
-	s.keepLiteral(t, s.passed.note)
+	s.covered = t.end
+	s.passed.tok = t
 }
 
 // settlePassedNote gives the newest note the byte after its marker.
@@ -235,9 +249,6 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	note.orphan = s.blockSeen>>t.group&1 == 0
 	if i := t.end - s.base; i < len(s.data) {
 		note.after, note.known = s.data[i], true
-	}
-	if k := len(ts.notes); k > 0 && ts.notes[k-1].start == note.start {
-		ts.notes = ts.notes[:k-1] // a longer form of the same
 	}
 	ts.notes = append(ts.notes, note)
 }

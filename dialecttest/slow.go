@@ -258,6 +258,14 @@ func (r *slowReader) beginInside(def int) {
 }
 
 func (r *slowReader) beginAuto() {
+	orphans := r.g.header != nil
+	for _, d := range r.g.defs {
+		orphans = orphans || d.role == sotto.RoleReasoning && !d.phrase
+	}
+	if !orphans {
+		r.outer()
+		return
+	}
 	limit, final, expires := r.window(0)
 	byWindow := false
 	if w := r.g.autoWindw; w > 0 && w <= limit {
