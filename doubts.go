@@ -40,6 +40,7 @@ func (s *Splitter) forget() {
 	s.outer.reset()
 	s.visible, s.shown, s.blockSeen, s.openLit, s.wrapped = false, false, 0, false, 0
 	s.splice.live = false
+	s.passed, s.covered = passedForm{start: -1}, 0
 	s.narr = narration{}
 	s.body.block = 0
 }
@@ -243,6 +244,7 @@ func (s *Splitter) rewind(t token) {
 	s.pos = t.start
 	s.ti = s.tok0
 	s.absorb = absorb{}
+	s.passed, s.covered = passedForm{start: -1}, 0
 	s.outer.afterMarker = true
 	s.mode = inText
 	s.pads = pads{hold: -1}

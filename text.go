@@ -216,10 +216,22 @@ func (s *Splitter) foundPassed(t token) {
 	}
 	s.covered = t.end
 	s.passed.tok = t
+	s.passed.note.known = false
+	s.lookBehind(t, &s.passed.note)
+}
+
+// lookBehind notes the byte after a marker, if it is at hand.
+func (s *Splitter) lookBehind(t token, note *strayNote) {
+	if i := t.end - s.base; !note.known && i >= 0 && i < len(s.data) {
+		note.after, note.known = s.data[i], true
+	}
 }
 
 // settlePassedNote gives the newest note the byte after its marker.
 func (s *Splitter) settlePassedNote(c byte) {
+	if s.passed.tok.end == s.n {
+		s.passed.note.after, s.passed.note.known = c, true
+	}
 	ts := s.stream()
 	if k := len(ts.notes); k > 0 && !ts.notes[k-1].known && ts.notes[k-1].end == s.n {
 		ts.notes[k-1].after, ts.notes[k-1].known = c, true
@@ -247,9 +259,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
 	note.orphan = s.blockSeen>>t.group&1 == 0
-	if i := t.end - s.base; i < len(s.data) {
-		note.after, note.known = s.data[i], true
-	}
+	s.lookBehind(t, &note)
 	ts.notes = append(ts.notes, note)
 }
 
