@@ -34,20 +34,21 @@ func (r *Reply) add(pieces []Piece) {
 
 // Strip returns the visible text alone, for history and memory: it reads again
 // until nothing changes, four times at most, and withholds what is left.
-func (g *Grammar) Strip(raw string, start Start) (string, error) {
+// The bytes of the inline channels stay in their places.
+func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, error) {
 	for range 4 {
 		r, err := g.Parse(raw, start, Unknown)
 		if err != nil {
 			return "", err
 		}
-		text := r.Visible()
+		text := r.VisibleWith(inline...)
 		if text == raw {
 			return text, nil
 		}
 		raw, start = text, Outside
 	}
 	r, err := g.Parse(raw, Outside, Unknown)
-	if err != nil || r.Visible() != raw {
+	if err != nil || r.VisibleWith(inline...) != raw {
 		return "", err
 	}
 	return raw, nil

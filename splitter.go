@@ -16,6 +16,9 @@ type Options struct {
 	// Inline are channels that Visible gives in the text, for a consumer with
 	// no other place for them: Narration, Tool.
 	Inline []Channel
+	// End is asked how the reply ended once its last byte was read, where nothing
+	// else says: by Events, Reader and Writer. If nil, Unknown.
+	End func() End
 }
 
 // A Piece is settled bytes: a segment, or a part of one, that will not be taken

@@ -69,10 +69,6 @@ func (v *view) add(sp span, b []byte) {
 
 // turn begins another body, or the text outside.
 func (v *view) turn(block int) {
-	if v.block == 0 && !v.blank && !v.newline {
-		// Inline narration may stand before a body.
-		v.newline = false
-	}
 	v.block = block
 	v.wait = v.wait[:0]
 	if block > 0 {
@@ -248,7 +244,7 @@ func (r *Reply) blocks(c Channel) []string {
 		texts[i] += r.Raw[sg.Start:sg.End]
 	}
 	for i := range texts {
-		texts[i] = strings.Trim(texts[i], " \t\n\v\f\r")
+		texts[i] = trimWhite(texts[i])
 	}
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }

@@ -111,7 +111,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		if s.unchanged() {
 			continue
 		}
-		stripped, err := s.strip(string(s.text))
+		stripped, err := s.grammar.Strip(string(s.text), s.start, s.inline...)
 		if err != nil {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
@@ -130,22 +130,4 @@ func (s *stripper) unchanged() bool {
 	rest, same := bytes.CutPrefix(s.text, s.splitter.Visible())
 	s.splitter.Close(sotto.Unknown)
 	return same && bytes.Equal(rest, s.splitter.Visible())
-}
-
-// strip is Grammar.Strip with the inline channels kept: it reads again until
-// nothing changes, and withholds what never settles.
-func (s *stripper) strip(text string) (string, error) {
-	start := s.start
-	for range 5 {
-		reply, err := s.grammar.Parse(text, start, sotto.Unknown)
-		if err != nil {
-			return "", err
-		}
-		visible := reply.VisibleWith(s.inline...)
-		if visible == text {
-			return text, nil
-		}
-		text, start = visible, sotto.Outside
-	}
-	return "", nil
 }
