@@ -1,0 +1,82 @@
+// Package sotto tells what a language model thinks from what it says, exactly,
+// whole or streaming.
+//
+//	r := sotto.Parse("<think>6 × 7</think>Forty-two.", sotto.Stopped)
+//	fmt.Println(r.Visible())   // Forty-two.
+//	fmt.Println(r.Reasoning()) // [6 × 7]
+//
+// # Vocabulary
+//
+// A reply is the raw text of one model message; any bytes are a valid reply. A
+// marker is an open or close tag that a dialect names; a block is an opener, its
+// body and its close. Every byte of a reply is on one [Channel]: text, reasoning,
+// narration, tool, aside, or markup. A [Segment] is a longest run of bytes on one
+// channel, of one block; each marker is a segment of its own. The visible text is
+// made of the segments by [Reply.Visible]. A [Dialect] is data: which markers, on
+// which channel, where they count, and how a reply of that model begins. A delta
+// is a piece of a reply as it streams in.
+//
+// # Use
+//
+// [Parse] reads a whole reply of any model; [Named] and [ForModel] give the
+// [Grammar] of a model family, which reads with [Grammar.Parse]. For streams
+// there are three faces: a [Filter] takes deltas and returns visible text,
+// [Grammar.NewReader] and [Grammar.NewWriter] wrap a stream of bytes, and
+// [Grammar.Events] is an iterator over typed events. Under all of them lies the
+// [Splitter], which allocates nothing per delta.
+//
+// # Guarantees
+//
+// The laws hold for every dialect, every input and every chunking; package
+// dialecttest holds a dialect of your own to them.
+//
+//  1. Conservation: the segments' bytes, joined, are the reply. No byte is on two channels.
+//  2. Split invariance: where the deltas are cut means nothing, also inside a UTF-8
+//     sequence. Parse is the splitter fed once and closed.
+//  3. Earliest emission: what every continuation and end of the reply would agree on
+//     has been given, and nothing else; what was given is never taken back.
+//  4. Bounded hold: an unfinished marker holds at most MaxMarker bytes, a doubt that
+//     only later text can settle at most MaxHold.
+//  5. Totality and linear time: no input panics, errors or costs more than a few
+//     looks at each byte.
+//  6. Idempotence: reading the visible text again gives it back, unless a literal tag
+//     was kept or a removed block parted one. [Grammar.Strip] reads until nothing changes.
+//  7. Monotony: visible deltas, joined, are Visible of the finished reply.
+//
+// # How a reply began and ended
+//
+// Both are inputs of the reading, not guesses. A prompt template may have opened
+// the block itself: then the reply begins [Inside] it, and only a close appears.
+// [Auto] is for a reply of which nothing is known: the first orphan close makes
+// all before it reasoning. An [End] of Stopped, Cut or Aborted decides what an
+// unclosed block was. [Grammar.StartOf] reads the start off a rendered prompt.
+//
+// # The reader
+//
+// Where the reader stands, and what takes it elsewhere (rules G1 to G14 of
+// docs/design.md):
+//
+//	text       reasoning opener → reasoning   narration opener → narration
+//	           output opener → body           tool opener → tool
+//	           header → the body that it names
+//	body       as text; its close → text      output opener → the next body
+//	reasoning  close of its family → back     tool opener → tool
+//	narration  close, blank line → text       reasoning opener → reasoning
+//	tool       its close → text               tool opener → tool
+//
+// # Ownership and concurrency
+//
+// A Grammar and a Reply are safe for concurrent use; a Splitter, Filter, reader
+// or writer serves one reply at a time, in one goroutine. The bytes of a [Piece]
+// and of [Splitter.Visible] are valid until the next call; they may share the
+// delta's memory. Nothing else is kept of what was handed out.
+//
+// # Security
+//
+// A channel is the model's claim about its own text, not a trust boundary: a
+// model can write its reasoning without any marker, and untagged reasoning cannot
+// be told from prose. Visible text is untrusted text like any model output:
+// escape it where it is shown. Marker strings from files and users are matched
+// byte for byte and never compiled as patterns. Diagnostics name byte offsets,
+// never contents.
+package sotto
