@@ -10,6 +10,10 @@ func (s *Splitter) textToken(k int) bool {
 		return s.apply(t)
 	}
 	ts.endRun(s)
+	begun := s.g.leading && s.visible // nothing more counts but what settles the start
+	if begun && !s.orphanInAuto(t) {
+		return s.literal(t, "")
+	}
 	if ts.mayEnd() {
 		ts.endFence(s, true)
 	}
@@ -21,6 +25,9 @@ func (s *Splitter) textToken(k int) bool {
 		return false
 	}
 	if quoted {
+		if begun {
+			return s.literal(t, "")
+		}
 		return s.literal(t, Quoted)
 	}
 	if s.orphanInAuto(t) {
@@ -28,6 +35,9 @@ func (s *Splitter) textToken(k int) bool {
 			if in, ok := s.inlineCode(t); !ok {
 				return s.wait(t.start)
 			} else if in {
+				if begun {
+					return s.literal(t, "")
+				}
 				return s.literal(t, InlineCode)
 			}
 		}

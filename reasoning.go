@@ -300,7 +300,9 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 // opener that ends the block counts as an opener. ok is false where it has not
 // come whole.
 func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
-	w := s.watches(&s.r)
+	r := s.r
+	r.dupOpen = false
+	w := s.watches(&r)
 	for {
 		j := s.family.next(s, k+1, from, w|s.g.tools)
 		if f := s.lex.frontier(from, s.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.token(j).start) {
@@ -342,6 +344,10 @@ func (s *Splitter) leaveReasoning() {
 // closesLater reports whether the block that a token would open in mid-line is
 // one for sure (G7b); ok is false where that is undecided.
 func (s *Splitter) closesLater(t token) (is, ok bool) {
+	if s.limit < s.n { // a pad is read again: later closes are not its own
+		closes := watching(t.group, asClose|asEmpty)
+		return s.nextToken(s.ti, t.end, closes) >= 0, true
+	}
 	if s.closeAfter(t.group, t.end) {
 		return true, true
 	}

@@ -97,7 +97,7 @@ func hasCode(b []byte) bool {
 
 // stepText reads text up to the next marker, or the marker.
 func (s *Splitter) stepText() bool {
-	if s.g.leading && s.visible {
+	if s.g.leading && s.visible && !s.autoHold {
 		s.mode = inRest
 		return true
 	}
@@ -106,6 +106,9 @@ func (s *Splitter) stepText() bool {
 			return false // a longer form may follow
 		}
 		s.passed.tok = token{}
+		if s.pos < t.end {
+			s.scanText(t.end)
+		}
 		s.keepLiteral(t, s.passed.note)
 	}
 	if s.pos == s.limit {
@@ -214,6 +217,9 @@ func (s *Splitter) foundPassed(t token) {
 	if t.start != s.passed.start || s.mode != inText {
 		return
 	}
+	if s.passed.tok.end > 0 && !s.before(t, s.passed.tok) {
+		return
+	}
 	s.covered = t.end
 	s.passed.tok = t
 	s.passed.note.known = false
@@ -240,6 +246,9 @@ func (s *Splitter) settlePassedNote(c byte) {
 
 // keepLiteral notes that a marker which could not count is text.
 func (s *Splitter) keepLiteral(t token, note strayNote) {
+	if s.g.leading && s.visible {
+		return // the rest is text, whatever stands in it
+	}
 	role := s.g.groups[t.group].role
 	if role == RoleOutput {
 		switch t.kind {

@@ -14,7 +14,9 @@ package dialecttest
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,25 +78,39 @@ func newSuite(t testing.TB, d sotto.Dialect, seed uint64) *suite {
 	return s
 }
 
+// effort is how many times the ordinary number of random replies is tried:
+// SOTTO_EFFORT, 1 unless set.
+func effort() int {
+	if n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT")); err == nil && n > 0 {
+		return n
+	}
+	return 1
+}
+
 // laws checks every law as a subtest.
 func (s *suite) laws(t *testing.T, replies []string) {
-	n := 4000
+	n := 2000 * effort()
 	if testing.Short() {
-		n = 500
+		n = 200
 	}
 	replies = slices.Clone(replies)
 	for i := range n {
 		replies = append(replies, s.random(uint64(i), 14))
 	}
+	s.quick(t, replies)
+	t.Run("ordinary_replies", func(t *testing.T) { s.ordinary(t) })
+	t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<12) })
+	t.Run("earliest_emission", func(t *testing.T) { s.earliestEmission(t) })
+}
+
+// quick checks the laws of single replies.
+func (s *suite) quick(t *testing.T, replies []string) {
 	t.Run("conservation", func(t *testing.T) { s.each(t, replies, s.conservation) })
 	t.Run("split_invariance", func(t *testing.T) { s.each(t, replies, s.splitInvariance) })
 	t.Run("slow_reader", func(t *testing.T) { s.each(t, replies, s.slowReader) })
 	t.Run("bounded_hold", func(t *testing.T) { s.each(t, replies, s.boundedHold) })
 	t.Run("idempotence", func(t *testing.T) { s.each(t, replies, s.idempotence) })
 	t.Run("monotony", func(t *testing.T) { s.each(t, replies, s.monotony) })
-	t.Run("ordinary_replies", func(t *testing.T) { s.ordinary(t) })
-	t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<12) })
-	t.Run("earliest_emission", func(t *testing.T) { s.earliestEmission(t) })
 }
 
 type suite struct {

@@ -113,6 +113,11 @@ func (s *suite) earliestEmission(t *testing.T) {
 	if testing.Short() {
 		depth, alphabets = min(depth, 1), alphabets[:1]
 	}
+	s.emission(t, depth, alphabets)
+}
+
+// emission tries every sequence of up to depth tokens of each alphabet.
+func (s *suite) emission(t *testing.T, depth int, alphabets [][]string) {
 	tried, prefixes := 0, 0
 	for _, tokens := range alphabets {
 		for _, start := range s.starts() {

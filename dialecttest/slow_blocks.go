@@ -82,7 +82,14 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				r.rescueAt = -1
 				r.diag(sotto.Rescued, m.start, "")
 				t.removed()
-				r.body(m)
+				if r.rescueClose < 0 {
+					r.body(m)
+				} else { // read as a reply that ends where the pad closes
+					limit, final, cut, stopped := r.limit, r.final, r.cut, r.stopped
+					r.limit, r.final, r.cut, r.stopped = r.rescueClose, true, false, true
+					r.body(m)
+					r.limit, r.final, r.cut, r.stopped = limit, final, cut, stopped
+				}
 				if r.rescueClose < r.pos || r.halt {
 					return // the rest is outer text
 				}
