@@ -34,7 +34,7 @@ func (s *Splitter) stepNarration() bool {
 	}
 	s.passTokens()
 	stop := s.limit
-	k := s.nextToken(s.ti, s.pos, w)
+	k := s.told.next(s, s.ti, s.pos, w)
 	if k >= 0 {
 		stop = s.token(k).start
 	}
@@ -87,7 +87,7 @@ func (s *Splitter) stepNarration() bool {
 // narrate gives narration up to stop, or up to the blank line that ends it.
 func (s *Splitter) narrate(stop int) bool {
 	b := s.data[s.pos-s.base : stop-s.base]
-	s.lex.count += len(b)
+	defer func(from int) { s.lex.count += s.pos - from }(s.pos)
 	for i := 0; i < len(b); {
 		j := bytes.IndexByte(b[i:], '\n')
 		if j < 0 {
@@ -310,17 +310,22 @@ func (s *Splitter) toolEndsLater(from int) bool {
 		return false
 	}
 	a := &s.tools
-	for k := s.nextToken(a.tok, s.pos, s.g.tools); k >= 0; k = s.nextToken(k+1, s.pos, s.g.tools) {
+	for {
+		k := s.nextToken(a.tok, s.pos, s.g.tools)
+		if k < 0 {
+			a.tok = s.tok0 + len(s.toks)
+			return a.last >= from
+		}
 		t := s.token(k)
 		quoted, ready := s.quoted(t)
 		ends, ok := s.toolEnds(t, quoted, ready)
 		if !ok {
-			break
+			a.tok = k
+			return a.last >= from
 		}
 		if ends {
 			a.last = t.start
 		}
 		a.tok = k + 1
 	}
-	return a.last >= from
 }

@@ -1,5 +1,7 @@
 package sotto
 
+import "slices"
+
 // orphanInAuto reports whether a token settles an undecided start as reasoning,
 // if inline code does not make it literal (G8).
 func (s *Splitter) orphanInAuto(t token) bool {
@@ -62,16 +64,14 @@ func (s *Splitter) expire(p int) {
 	case s.pads.hold == p:
 		s.expirePads()
 	case s.outHold == p:
-		s.outHold = -1
 		if s.g.deliver {
-			s.noHope = true
-			s.shows()
-		} else {
-			s.aside = true
-			for i := range s.pend {
-				if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= p {
-					sp.ch = Aside
-				}
+			s.giveUpHope()
+			break
+		}
+		s.outHold, s.aside = -1, true
+		for i := range s.pend {
+			if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= p {
+				sp.ch = Aside
 			}
 		}
 		s.flush()
@@ -227,27 +227,47 @@ func (s *Splitter) rescueOpen(t token) {
 
 // rewind drops what was read from an output opener on.
 func (s *Splitter) rewind(t token) {
+	s.unread(t.start)
 	s.diag(Rescued, t.start, "")
-	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= t.start {
+	s.outer.afterMarker = true
+	s.flush()
+}
+
+// unread goes back to byte at, which is pending, to read on as text.
+func (s *Splitter) unread(at int) {
+	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= at {
 		s.pend = s.pend[:len(s.pend)-1]
 	}
-	if k := len(s.pend); k > 0 && s.pend[k-1].end > t.start {
-		s.pend[k-1].end = t.start
+	if k := len(s.pend); k > 0 && s.pend[k-1].end > at {
+		s.pend[k-1].end = at
 	}
-	keep := s.diags[:0]
-	for _, d := range s.diags {
-		if d.Offset < t.start || d.Code == Rescued || d.Code == HoldExpired {
-			keep = append(keep, d)
-		}
-	}
-	s.diags = keep
-	s.pos = t.start
-	s.ti = s.tok0
+	s.diags = slices.DeleteFunc(s.diags, func(d Diagnostic) bool {
+		return d.Offset >= at && d.Code != Rescued && d.Code != HoldExpired
+	})
+	s.pos, s.ti, s.mode = at, s.tok0, inText
 	s.absorb = absorb{}
 	s.passed, s.covered = passedForm{start: -1}, 0
-	s.outer.afterMarker = true
-	s.mode = inText
 	s.pads = pads{hold: -1}
+}
+
+// A hope is how the reader stood where the hope for an output began.
+type hope struct {
+	blank, afterMarker, openLit, lost bool
+	blocks, marks                     int
+	blockSeen                         uint32
+	wrapped                           uint64
+}
+
+// giveUpHope reads again from where the hope for an output began, as text.
+func (s *Splitter) giveUpHope() {
+	h := s.hope
+	s.unread(s.outHold)
+	s.outer.reset()
+	s.outer.blank, s.outer.afterMarker = h.blank, h.afterMarker
+	s.openLit, s.narr = h.openLit, narration{lost: h.lost}
+	s.blocks, s.marks, s.blockSeen, s.wrapped = h.blocks, h.marks, h.blockSeen, h.wrapped
+	s.body.block, s.splice.live, s.force = 0, false, -1
+	s.outHold, s.noHope = -1, true
 	s.flush()
 }
 

@@ -193,9 +193,12 @@ func (s *Splitter) apply(t token) bool {
 			return true
 		}
 	case RoleAside:
-		if t.kind == kindOpen {
+		switch t.kind {
+		case kindOpen:
 			s.openAside(t)
 			return true
+		case kindEmpty:
+			return s.removeMark(t, true)
 		}
 	case "header":
 		return s.headerToken(t)

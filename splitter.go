@@ -85,8 +85,10 @@ type Splitter struct {
 	fences fenceAhead
 	white  whiteAhead
 	tools  toolsAhead
-	family tokenScan
+	family tokenScan // in reasoning
+	told   tokenScan // in narration
 
+	hope      hope   // how the reader stood where outHold is
 	visible   bool   // text that is no white space has been read
 	shown     bool   // … that is visible for certain
 	aside     bool   // outer text is aside
@@ -616,7 +618,7 @@ func (s *Splitter) found(t token) {
 	s.toks = append(s.toks, t)
 	copy(s.toks[i+1:], s.toks[i:])
 	s.toks[i] = t
-	for _, scan := range []*int{&s.family.tok, &s.ahead.scan.tok, &s.fences.scan.tok, &s.tools.tok} {
+	for _, scan := range []*int{&s.family.tok, &s.told.tok, &s.ahead.scan.tok, &s.fences.scan.tok, &s.tools.tok} {
 		*scan = min(*scan, i+s.tok0)
 	}
 }

@@ -267,7 +267,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	}
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
-	note.orphan = s.blockSeen>>t.group&1 == 0
+	note.orphan = role == RoleReasoning && s.blockSeen>>t.group&1 == 0
 	s.lookBehind(t, &note)
 	ts.notes = append(ts.notes, note)
 }
@@ -325,6 +325,7 @@ func (s *Splitter) ink(i int) {
 		}
 	case s.hopes():
 		s.put(i, s.textSpan())
+		s.hope = hope{s.outer.blank, s.outer.afterMarker, s.openLit, s.narr.lost, s.blocks, s.marks, s.blockSeen, s.wrapped}
 		s.outHold, s.visible = i, true
 	case s.textSpan().ch == Text:
 		s.visible = true

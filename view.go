@@ -14,10 +14,11 @@ type view struct {
 	many []byte // or what several make
 	wide bool   // many holds
 
-	blank   bool   // the visible text is blank so far
-	newline bool   // it ends in a newline
-	drop    bool   // white space is dropped until something else comes
-	wait    []byte // white space whose place is not certain
+	blank        bool   // the visible text is blank so far
+	newline      bool   // it ends in a newline
+	outerNewline bool   // the text outside ends in one, while a body is read
+	drop         bool   // white space is dropped until something else comes
+	wait         []byte // white space whose place is not certain
 
 	block    int  // the output body that is read, 0 for the text outside
 	started  bool // it has shown something
@@ -69,10 +70,16 @@ func (v *view) add(sp span, b []byte) {
 
 // turn begins another body, or the text outside.
 func (v *view) turn(block int) {
+	if v.block == 0 {
+		v.outerNewline = v.newline
+	}
 	v.block = block
 	v.wait = v.wait[:0]
 	if block > 0 {
 		v.started, v.drop, v.newline = false, false, false
+	} else { // after a body that was blank
+		v.newline = v.outerNewline
+		v.drop = v.blank || v.newline
 	}
 }
 

@@ -438,6 +438,26 @@ func (r *slowReader) body(m slowMark) {
 	}
 }
 
+// aside reads a block that is no answer, up to its own close.
+func (r *slowReader) aside(m slowMark) {
+	id := r.open(m.def)
+	r.mark(sotto.Markup, id, false, m)
+	w := slowWatch{own: m.def, ownNoEmpty: true, outputClose: -1}
+	for !r.done() {
+		n, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
+		switch got {
+		case maybe:
+			r.settle(maybe)
+			return
+		case yes:
+			r.mark(sotto.Markup, id, false, n)
+			return
+		}
+		r.bytes(sotto.Aside, id, false, r.pos, r.pos+1)
+		r.pos++
+	}
+}
+
 // tool reads a tool block, one segment, and what the dialect has after it.
 func (r *slowReader) tool(m slowMark, t *slowStream) {
 	from := r.toolFrom

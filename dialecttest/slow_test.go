@@ -186,14 +186,14 @@ var slowCases = []slowCase{
 
 	// G10
 	{name: "G10 leading", raw: "<think>r</think><output>x</output>y", shape: "m:<think>|r:r|m:</think>|m:<output>|O:x|m:</output>|a:y", visible: "x"},
-	{name: "G10 late", raw: "a<output>x</output>", visible: "a<output>x</output>", codes: "literal_marker@1/late_output orphan_close@10"},
+	{name: "G10 late", raw: "a<output>x</output>", visible: "a<output>x</output>", codes: "literal_marker@1/late_output"},
 	{name: "G10 further", raw: "<output>x</output>y<output>z</output>", visible: "x\n\nz"},
 	{name: "G10 last", raw: "<output>x</output>y<output>z</output>", visible: "z", change: func(d *sotto.Dialect) { d.Bodies = "last" }},
 	{name: "G10 re-open", raw: "<output>x<output>z", shape: "m:<output>|O:x|m:<output>|O:z", visible: "x\n\nz", codes: "unclosed_output@9"},
 	{name: "G10 anywhere", raw: " ab <output>x</output>", shape: "t: |a:ab |m:<output>|O:x|m:</output>", visible: "x", change: anywhere},
 	{name: "G10 anywhere, none", raw: " ab <output> </output>c", visible: " ab c", change: anywhere},
 	{name: "G10 anywhere expires", raw: "abcdefghijklmnopqrst<output>x</output>", hold: 16, visible: "x", codes: "hold_expired@0", change: anywhere},
-	{name: "G10 anywhere expires deliver", raw: "abcdefghijklmnopqrst<output>x</output>", hold: 16, visible: "abcdefghijklmnopqrst<output>x</output>", codes: "hold_expired@0 literal_marker@20/late_output orphan_close@29", change: both},
+	{name: "G10 anywhere expires deliver", raw: "abcdefghijklmnopqrst<output>x</output>", hold: 16, visible: "abcdefghijklmnopqrst<output>x</output>", codes: "hold_expired@0 literal_marker@20/late_output", change: both},
 	{name: "G10 anywhere rescue", raw: "hm " + pad + "p" + out + "q", visible: "q", codes: "rescued@17 unclosed_output@17", change: anywhere},
 
 	// G11

@@ -505,7 +505,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		if !gone {
 			if reason := r.codeReason(t, m); reason != "" {
 				r.diag(sotto.LiteralMarker, m.start, reason)
-			} else if r.families&(1<<d.fam) == 0 {
+			} else if d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0 {
 				r.diag(sotto.OrphanClose, m.start, "")
 			}
 			r.literal(t, bd, m)
@@ -567,6 +567,8 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.mark(sotto.Markup, id, output, m)
 	case d.role == sotto.RoleTool:
 		r.tool(m, t)
+	case d.role == sotto.RoleAside && m.kind == kOpen:
+		r.aside(m)
 	case d.role == sotto.RoleOutput:
 		if bd != nil && m.kind == kOpen {
 			bd.closed, bd.next = true, &m
