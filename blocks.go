@@ -16,31 +16,8 @@ func (s *Splitter) narrSpan() span { return span{ch: Narration, block: s.narr.bl
 
 // stepNarration reads narration up to what ends it, or a reasoning block in it (G12).
 func (s *Splitter) stepNarration() bool {
-	group := s.groupOf(RoleNarration)
-	w := watching(group, asClose|asEmpty)
-	for i := range s.g.groups {
-		if s.g.reasoningGroups>>i&1 != 0 {
-			w |= watching(int8(i), asOpen)
-		}
-	}
-	if o := s.g.output; o >= 0 {
-		w |= watching(o, asEmpty)
-		if s.outputCounts() {
-			w |= watching(o, asOpen)
-		}
-		if s.body.block > 0 {
-			w |= watching(o, asClose)
-		}
-	}
-	s.passTokens()
-	stop := s.limit
-	k := s.told.next(s, s.ti, s.pos, w)
-	if k >= 0 {
-		stop = s.token(k).start
-	}
-	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
-		stop, k = f, -1
-	}
+	w := s.narrationWatch()
+	stop, k := s.nextMarker(w)
 	if stop > s.pos {
 		return s.narrate(stop)
 	}
@@ -82,6 +59,27 @@ func (s *Splitter) stepNarration() bool {
 		}
 	}
 	return true
+}
+
+// narrationWatch returns the kinds of markers that count in narration.
+func (s *Splitter) narrationWatch() watch {
+	group := s.groupOf(RoleNarration)
+	w := watching(group, asClose|asEmpty)
+	for i := range s.g.groups {
+		if s.g.reasoningGroups>>i&1 != 0 {
+			w |= watching(int8(i), asOpen)
+		}
+	}
+	if o := s.g.output; o >= 0 {
+		w |= watching(o, asEmpty)
+		if s.outputCounts() {
+			w |= watching(o, asOpen)
+		}
+		if s.body.block > 0 {
+			w |= watching(o, asClose)
+		}
+	}
+	return w
 }
 
 // narrate gives narration up to stop, or up to the blank line that ends it.
@@ -226,15 +224,7 @@ func (s *Splitter) stepTool() bool {
 	if !s.tool.aside {
 		w |= s.g.tools
 	}
-	s.passTokens()
-	stop := s.limit
-	k := s.nextToken(s.ti, s.pos, w)
-	if k >= 0 {
-		stop = s.token(k).start
-	}
-	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
-		stop, k = f, -1
-	}
+	stop, k := s.nextMarker(w)
 	s.put(stop, s.toolSpan())
 	if k < 0 {
 		return false

@@ -259,15 +259,7 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 // stepOpaque reads a body that nothing but a header's token ends.
 func (s *Splitter) stepOpaque() bool {
 	w := watching(s.g.headerGroup, asAny)
-	s.passTokens()
-	stop := s.limit
-	k := s.nextToken(s.ti, s.pos, w)
-	if k >= 0 {
-		stop = s.token(k).start
-	}
-	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
-		stop, k = f, -1
-	}
+	stop, k := s.nextMarker(w)
 	s.put(stop, span{ch: s.hdr.ch, block: s.hdr.block})
 	return k >= 0 && s.headerToken(s.token(k))
 }

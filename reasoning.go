@@ -85,21 +85,20 @@ func (s *Splitter) stepReasoning() bool {
 			w |= watching(s.g.output, asClose)
 		}
 	}
-	s.passTokens()
-	stop := s.limit
-	k := s.nextToken(s.ti, s.pos, w)
-	if k >= 0 {
-		stop = s.token(k).start
-	}
-	if f := s.lex.frontier(s.pos, s.n, w); f >= 0 && f <= stop && f < s.limit {
-		stop, k = f, -1
-	}
+	stop, k := s.nextMarker(w)
 	if stop > s.pos {
 		s.think(stop)
 	}
 	if k < 0 {
 		return false
 	}
+	return s.reasoningToken(k, family)
+}
+
+// reasoningToken reads token number k, which stands at pos in a reasoning block;
+// family are the kinds that count as the block's own.
+func (s *Splitter) reasoningToken(k int, family watch) bool {
+	r := &s.r
 	t := s.token(k)
 	quoted, ready := s.quoted(t)
 	switch {

@@ -2,8 +2,6 @@ package sotto
 
 import (
 	"math"
-	"slices"
-	"sort"
 	"unsafe"
 )
 
@@ -85,8 +83,8 @@ type Splitter struct {
 	fences fenceAhead
 	white  whiteAhead
 	tools  toolsAhead
-	family tokenScan // in reasoning
-	told   tokenScan // in narration
+	scan   tokenScan // for the next marker
+	family tokenScan // for the next of a block's family
 
 	hope      hope   // how the reader stood where outHold is
 	visible   bool   // text that is no white space has been read
@@ -600,134 +598,6 @@ func (s *Splitter) quoted(t token) (quoted, ready bool) {
 		return s.at(t.end) == q, true
 	}
 	return false, s.ended
-}
-
-// found takes a form from the lexer.
-func (s *Splitter) found(t token) {
-	if t.start < s.pos {
-		s.foundPassed(t)
-		if t.start < s.settled() {
-			return
-		}
-	}
-	s.noteClose(t)
-	i := len(s.toks)
-	for i > 0 && s.before(t, s.toks[i-1]) {
-		i--
-	}
-	s.toks = append(s.toks, t)
-	copy(s.toks[i+1:], s.toks[i:])
-	s.toks[i] = t
-	for _, scan := range []*int{&s.family.tok, &s.told.tok, &s.ahead.scan.tok, &s.fences.scan.tok, &s.tools.tok} {
-		*scan = min(*scan, i+s.tok0)
-	}
-}
-
-// A hiddenClose is a close that may lie in the quoted value of an opener of its
-// family, and then is none.
-type hiddenClose struct {
-	group     int8
-	at, cover int
-}
-
-// noteClose remembers where the last close of each family begins.
-func (s *Splitter) noteClose(t token) {
-	if t.kind == kindOpen {
-		s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool { return h.group == t.group && h.cover == t.start })
-		return
-	}
-	if cover := s.lex.cover(t); cover >= 0 && s.g.nest {
-		s.hidden = append(s.hidden, hiddenClose{t.group, t.start, cover})
-		return
-	}
-	s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
-}
-
-// closeAfter reports whether a close of the group begins at byte from or later.
-func (s *Splitter) closeAfter(group int8, from int) bool {
-	s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool {
-		if s.lex.reads(h.cover) {
-			return false
-		}
-		s.lastClose[h.group] = max(s.lastClose[h.group], h.at)
-		return true
-	})
-	return s.lastClose[group] >= from
-}
-
-// before reports whether form a goes before b: it starts first, or is longer;
-// of two roles of the same bytes a wrapper's goes before, which is never stray.
-func (s *Splitter) before(a, b token) bool {
-	if a.start != b.start {
-		return a.start < b.start
-	}
-	if a.end != b.end {
-		return a.end > b.end
-	}
-	return s.g.names[a.name].role == RoleWrapper && s.g.names[b.name].role != RoleWrapper
-}
-
-// nextToken returns the number of the first token at byte from or later that w
-// watches, starting the search at token number i; -1 without one at hand.
-func (s *Splitter) nextToken(i, from int, w watch) int {
-	for k := max(i-s.tok0, 0); k < len(s.toks); k++ {
-		s.lex.count++
-		if t := &s.toks[k]; t.start >= from && t.watch()&w != 0 {
-			if t.end > s.limit {
-				return -1
-			}
-			return k + s.tok0
-		}
-	}
-	return -1
-}
-
-// A tokenScan is a search for the next token that goes on where it stopped.
-type tokenScan struct {
-	from int   // no token before this byte will do
-	tok  int   // nor one before this number
-	w    watch // for these kinds
-}
-
-// next returns the number of the first token at byte from or later that w
-// watches, searching from token number i on; -1 without one at hand.
-func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
-	if from < c.from || w != c.w {
-		*c = tokenScan{tok: max(i, s.ti), w: w}
-	}
-	c.from = from
-	k := s.nextToken(c.tok, from, w)
-	if c.tok = k; k < 0 {
-		c.tok = s.tok0 + len(s.toks)
-	}
-	return k
-}
-
-func (s *Splitter) token(i int) token { return s.toks[i-s.tok0] }
-
-// passTokens moves the reader's token to the first at pos or later.
-func (s *Splitter) passTokens() {
-	s.ti = max(s.ti, s.tok0)
-	for s.ti-s.tok0 < len(s.toks) && s.toks[s.ti-s.tok0].start < s.pos {
-		s.ti++
-	}
-}
-
-// dropTokens forgets the tokens before what is settled.
-func (s *Splitter) dropTokens() {
-	if len(s.toks) == 0 && len(s.lex.breaks) == 0 {
-		return
-	}
-	done := s.settled()
-	k := sort.Search(len(s.toks), func(i int) bool { return s.toks[i].start >= done })
-	if k == len(s.toks) || k > 32 && k > len(s.toks)/2 {
-		s.toks = append(s.toks[:0], s.toks[k:]...)
-		s.tok0 += k
-	}
-	k = sort.Search(len(s.lex.breaks), func(i int) bool { return s.lex.breaks[i].at >= done })
-	if k > 0 && (k == len(s.lex.breaks) || k > 32 && k > len(s.lex.breaks)/2) {
-		s.lex.breaks = append(s.lex.breaks[:0], s.lex.breaks[k:]...)
-	}
 }
 
 // lineBlank reports whether the line that b ends in is blank so far; before
