@@ -192,6 +192,9 @@ type stage struct {
 // True streams: the reasoning and the answer of real replies, in the markers of
 // every family, read exactly.
 func TestDataFamilies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("64 families take half a minute: run without -short")
+	}
 	replies := readData(t, "misguided_attention_cc0.jsonl")
 	total, exact, left, families := 0, 0, map[string]int{}, 0
 	t.Run("families", func(t *testing.T) {

@@ -98,7 +98,7 @@ type literalOut struct {
 // lexTables are the compiled markers of a dialect.
 type lexTables struct {
 	first     [256]bool    // bytes at which a marker may start
-	quickStop [2][256]bool // by mode: bytes at which a delta is not just more of the same
+	easyStop  [2][256]bool // by mode: bytes at which a delta is not just more of the same
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -158,8 +158,8 @@ func (b *lexBuilder) build() error {
 		return err
 	}
 	for c := range 256 {
-		t.quickStop[inReasoning][c] = t.first[c]
-		t.quickStop[inText][c] = t.first[c] || b.g.code && (c == '`' || c == '~')
+		t.easyStop[inReasoning][c] = t.first[c]
+		t.easyStop[inText][c] = t.first[c] || b.g.code && (c == '`' || c == '~')
 		if t.first[c] {
 			t.firsts = append(t.firsts, byte(c))
 		}

@@ -267,6 +267,9 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 	if t.start < r.rejects {
 		return false, true
 	}
+	if r.lookAt >= 0 && t.start > r.lookAt && t.start < r.lookEnd {
+		r.lookAt = t.start // the last candidate looked beyond this one already
+	}
 	r.lookFrom(k, t)
 	for {
 		j, next, ok := s.familyAfter(r.look, r.lookEnd)

@@ -106,6 +106,7 @@ type Splitter struct {
 
 	textFrom int // where the text that is read last began
 
+	easy     easy
 	pieces   []Piece
 	segment  int
 	lastSpan span
@@ -218,14 +219,14 @@ func (s *Splitter) FeedString(delta string) []Piece {
 // Feed reads a delta and returns what it settled, valid until the next call.
 // The pieces may share the delta's memory; the delta itself is not kept.
 func (s *Splitter) Feed(delta []byte) []Piece {
-	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if len(delta) == 0 || s.ended {
 		return nil
 	}
-	if s.quick(delta) {
+	if s.easy.on && s.feedEasy(delta) {
 		return s.pieces
 	}
+	s.pieces = s.pieces[:0]
 	s.load(delta)
 	for s.n < s.base+len(s.full) {
 		s.take(s.room(s.base + len(s.full) - s.n))
@@ -262,45 +263,68 @@ func (s *Splitter) Diagnostics() []Diagnostic {
 // Held returns the number of bytes read but not yet settled.
 func (s *Splitter) Held() int { return s.n - s.settled() }
 
-// quick reads a delta that only goes on with what is under way, which nearly
-// every delta does: no byte of it could begin anything.
-func (s *Splitter) quick(delta []byte) bool {
+// easy is what a delta costs nearly always: it goes on with the segment under
+// way, and no byte of it could begin anything.
+type easy struct {
+	on    bool
+	text  bool // in text, else in reasoning
+	piece Piece
+	stop  *[256]bool // bytes at which a delta is not just more of the same
+	blank *bool      // of the line
+}
+
+// setEasy looks whether the next delta may be an easy one.
+func (s *Splitter) setEasy() {
+	e := &s.easy
+	e.on = false
 	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
-		return false
+		return
 	}
 	var sp span
 	switch {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
-		sp = span{ch: Reasoning, block: s.r.block}
-	case s.mode == inText && s.textIsQuick():
-		sp = s.textSpan()
+		sp, e.text, e.blank = s.r.span(), false, &s.r.blank
+	case s.mode == inText && s.textIsEasy():
+		sp, e.text, e.blank = s.textSpan(), true, &s.stream().blank
 	default:
-		return false
+		return
 	}
-	t := &s.g.lex
-	if len(delta) < 24 {
-		stop := t.quickStop[s.mode&1]
+	if !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
+		return
+	}
+	e.on, e.stop = true, &s.g.lex.easyStop[s.mode]
+	e.piece = Piece{Channel: sp.ch, Block: sp.block, Segment: s.segment}
+}
+
+// feedEasy reads a delta if it is an easy one.
+func (s *Splitter) feedEasy(delta []byte) bool {
+	e := &s.easy
+	if len(delta) < 32 {
 		for _, c := range delta {
-			if stop[c] {
+			if e.stop[c] {
 				return false
 			}
 		}
-	} else if t.nextFirst(delta) < len(delta) || s.mode == inText && s.g.code && hasCode(delta) {
+	} else if s.g.lex.nextFirst(delta) < len(delta) || e.text && s.g.code && hasCode(delta) {
 		return false
 	}
-	if s.mode == inReasoning {
-		s.r.blank = lineBlank(delta, s.r.blank)
+	last := delta[len(delta)-1]
+	if last > ' ' {
+		*e.blank = false
 	} else {
-		ts := s.stream()
-		ts.blank = lineBlank(delta, ts.blank)
+		*e.blank = lineBlank(delta, *e.blank)
 	}
+	s.pieces = s.pieces[:1]
+	p := &s.pieces[0]
+	*p = e.piece
+	p.Offset, p.Bytes = s.n, delta
+	s.n += len(delta)
+	s.pos, s.base = s.n, s.n
 	s.lex.count += len(delta)
-	s.lex.last = delta[len(delta)-1]
-	s.data, s.base, s.prior = delta, s.n, s.lex.last
-	sp.start, sp.end = s.n, s.n+len(delta)
-	s.n, s.pos = sp.end, sp.end
-	s.release(sp)
-	s.base, s.data = s.n, nil
+	s.lex.last, s.prior = last, last
+	if e.piece.Channel == Text {
+		s.view.showEasy(delta)
+	}
 	return true
 }
 
@@ -339,6 +363,7 @@ func (s *Splitter) keep() {
 	}
 	s.full, s.data = nil, nil
 	s.dropTokens()
+	s.setEasy()
 }
 
 // settled returns the offset up to which the reply is given out.

@@ -79,8 +79,8 @@ func (s *Splitter) textSpan() span {
 	return span{ch: Text}
 }
 
-// textIsQuick reports whether a delta of ordinary bytes changes nothing but the line.
-func (s *Splitter) textIsQuick() bool {
+// textIsEasy reports whether a delta of ordinary bytes changes nothing but the line.
+func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && ts.plain() && !s.splice.live &&
 		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
@@ -355,7 +355,7 @@ func firstInk(b []byte) int {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
-	i := 0
+	i, next := 0, codeScan{-1, -1, -1}
 	for i < len(b) {
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], from+i)
@@ -368,9 +368,9 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 			}
 			ts.endRun(s)
 		}
-		j := ts.nextCode(b[i:])
-		ts.blank = lineBlank(b[i:i+j], ts.blank)
-		i += j
+		j := ts.nextCode(b, i, &next)
+		ts.blank = lineBlank(b[i:j], ts.blank)
+		i = j
 		if i == len(b) {
 			return
 		}
@@ -390,28 +390,35 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 	}
 }
 
+// codeScan remembers where the next back-tick, tilde and newline of a piece of
+// text stand, so that each is sought once.
+type codeScan struct{ tick, tilde, newline int }
+
+// seek returns the offset of the next c in b at offset from or later, or len(b);
+// at is what was found before, -1 for nothing.
+func seek(b []byte, c byte, from int, at *int) int {
+	if *at < from {
+		*at = len(b)
+		if i := bytes.IndexByte(b[from:], c); i >= 0 {
+			*at = from + i
+		}
+	}
+	return *at
+}
+
 // nextCode returns the offset of the next byte of b that matters to runs and
 // fences, or len(b): newlines matter only where something waits for the line's end.
-func (ts *stream) nextCode(b []byte) int {
-	n := len(b)
+func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
+	n := seek(b, '`', from, &c.tick)
 	if len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0 {
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			n = i
-		}
-	}
-	if i := bytes.IndexByte(b[:n], '`'); i >= 0 {
-		n = i
+		n = min(n, seek(b, '\n', from, &c.newline))
 	}
 	// A tilde matters only at a line's start.
-	for at := 0; at < n; {
-		i := bytes.IndexByte(b[at:n], '~')
-		if i < 0 {
-			break
+	for at := from; at < n; at++ {
+		at = seek(b, '~', at, &c.tilde)
+		if at < n && lineBlank(b[from:at], ts.blank) {
+			return at
 		}
-		if lineBlank(b[:at+i], ts.blank) {
-			return at + i
-		}
-		at += i + 1
 	}
 	return n
 }
