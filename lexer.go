@@ -72,6 +72,14 @@ type tagSlot struct {
 	node   int32 // in the trie of names
 }
 
+// byteKind says what a byte could begin.
+type byteKind uint8
+
+const (
+	mayOpen byteKind = 1 << iota // a marker
+	mayCode                      // a run or a fence
+)
+
 type tagNode struct {
 	next   [256]int32 // by lower-cased byte, 0 for none
 	name   int16      // the name that ends here, or -1
@@ -97,8 +105,8 @@ type literalOut struct {
 
 // lexTables are the compiled markers of a dialect.
 type lexTables struct {
-	first     [256]bool    // bytes at which a marker may start
-	easyStop  [2][256]bool // by mode: bytes at which a delta is not just more of the same
+	first     [256]bool // bytes at which a marker may start
+	kinds     [256]byteKind
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -158,9 +166,11 @@ func (b *lexBuilder) build() error {
 		return err
 	}
 	for c := range 256 {
-		t.easyStop[inReasoning][c] = t.first[c]
-		t.easyStop[inText][c] = t.first[c] || b.g.code && (c == '`' || c == '~')
+		if c == '`' || c == '~' {
+			t.kinds[c] |= mayCode
+		}
 		if t.first[c] {
+			t.kinds[c] |= mayOpen
 			t.firsts = append(t.firsts, byte(c))
 		}
 	}

@@ -219,14 +219,15 @@ func (s *Splitter) FeedString(delta string) []Piece {
 // Feed reads a delta and returns what it settled, valid until the next call.
 // The pieces may share the delta's memory; the delta itself is not kept.
 func (s *Splitter) Feed(delta []byte) []Piece {
+	if s.easy.on && len(delta) > 0 && s.feedEasy(delta) {
+		return s.easy.piece[:]
+	}
+	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if len(delta) == 0 || s.ended {
 		return nil
 	}
-	if s.easy.on && s.feedEasy(delta) {
-		return s.pieces
-	}
-	s.pieces = s.pieces[:0]
+	s.leaveEasy()
 	s.load(delta)
 	for s.n < s.base+len(s.full) {
 		s.take(s.room(s.base + len(s.full) - s.n))
@@ -242,6 +243,7 @@ func (s *Splitter) Close(end End) []Piece {
 	if s.ended {
 		return nil
 	}
+	s.leaveEasy()
 	s.load(nil)
 	s.ended, s.end = true, end
 	s.lex.end()
@@ -261,16 +263,23 @@ func (s *Splitter) Diagnostics() []Diagnostic {
 }
 
 // Held returns the number of bytes read but not yet settled.
-func (s *Splitter) Held() int { return s.n - s.settled() }
+func (s *Splitter) Held() int {
+	if s.easy.on {
+		return 0
+	}
+	return s.n - s.settled()
+}
 
-// easy is what a delta costs nearly always: it goes on with the segment under
-// way, and no byte of it could begin anything.
+// easy is the way of nearly every delta: it goes on with the segment under way,
+// and no byte of it could begin a marker. Then pos and base lag behind n.
 type easy struct {
 	on    bool
-	text  bool // in text, else in reasoning
-	piece Piece
-	stop  *[256]bool // bytes at which a delta is not just more of the same
-	blank *bool      // of the line
+	code  bool // runs and fences count
+	plain bool // and none is under way
+	shows bool // the bytes are visible as they come
+	ts    *stream
+	blank *bool // of the line
+	piece [1]Piece
 }
 
 // setEasy looks whether the next delta may be an easy one.
@@ -283,49 +292,65 @@ func (s *Splitter) setEasy() {
 	var sp span
 	switch {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
-		sp, e.text, e.blank = s.r.span(), false, &s.r.blank
+		sp = s.r.span()
+		e.code, e.plain, e.blank = false, true, &s.r.blank
 	case s.mode == inText && s.textIsEasy():
-		sp, e.text, e.blank = s.textSpan(), true, &s.stream().blank
+		sp, e.ts = s.textSpan(), s.stream()
+		e.code, e.plain, e.blank = s.g.code, e.ts.plain(), &e.ts.blank
 	default:
 		return
 	}
-	if !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
+	if !e.plain && !e.code || s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
 		return
 	}
-	e.on, e.stop = true, &s.g.lex.easyStop[s.mode]
-	e.piece = Piece{Channel: sp.ch, Block: sp.block, Segment: s.segment}
+	e.on, e.shows = true, sp.ch == Text
+	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
 }
 
 // feedEasy reads a delta if it is an easy one.
 func (s *Splitter) feedEasy(delta []byte) bool {
 	e := &s.easy
+	kinds := byteKind(0)
 	if len(delta) < 32 {
 		for _, c := range delta {
-			if e.stop[c] {
-				return false
-			}
+			kinds |= s.g.lex.kinds[c]
 		}
-	} else if s.g.lex.nextFirst(delta) < len(delta) || e.text && s.g.code && hasCode(delta) {
-		return false
+	} else if s.g.lex.nextFirst(delta) < len(delta) {
+		kinds = mayOpen
+	} else if e.code && hasCode(delta) {
+		kinds = mayCode
 	}
 	last := delta[len(delta)-1]
-	if last > ' ' {
+	switch {
+	case kinds&mayOpen != 0:
+		return false
+	case e.code && (kinds&mayCode != 0 || !e.plain):
+		s.settlePassedNote(delta[0])
+		s.scanLines(e.ts, delta, s.n)
+		e.plain = e.ts.plain()
+	case last > ' ':
 		*e.blank = false
-	} else {
+	default:
 		*e.blank = lineBlank(delta, *e.blank)
 	}
-	s.pieces = s.pieces[:1]
-	p := &s.pieces[0]
-	*p = e.piece
+	p := &e.piece[0]
 	p.Offset, p.Bytes = s.n, delta
 	s.n += len(delta)
-	s.pos, s.base = s.n, s.n
 	s.lex.count += len(delta)
-	s.lex.last, s.prior = last, last
-	if e.piece.Channel == Text {
-		s.view.showEasy(delta)
+	s.lex.last = last
+	s.view.wide, s.view.one = false, nil
+	if e.shows {
+		s.view.one, s.view.newline = delta, last == '\n'
 	}
 	return true
+}
+
+// leaveEasy catches up with the deltas that went the easy way.
+func (s *Splitter) leaveEasy() {
+	if s.easy.on {
+		s.easy.on = false
+		s.pos, s.base, s.prior = s.n, s.n, s.lex.last
+	}
 }
 
 // load puts a delta behind the bytes that are held.

@@ -79,10 +79,10 @@ func (s *Splitter) textSpan() span {
 	return span{ch: Text}
 }
 
-// textIsEasy reports whether a delta of ordinary bytes changes nothing but the line.
+// textIsEasy reports whether a delta without markers changes nothing but the line.
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
-	return ts.seen && !ts.afterMarker && ts.plain() && !s.splice.live &&
+	return ts.seen && !ts.afterMarker && !s.splice.live &&
 		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
 }
 

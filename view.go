@@ -36,11 +36,6 @@ func (v *view) begin() { v.one, v.many, v.wide = nil, v.many[:0], false }
 // easy reports whether text outside is shown as it comes.
 func (v *view) easy() bool { return v.block == 0 && v.shown == 0 && !v.drop && !v.blank }
 
-func (v *view) showEasy(b []byte) {
-	v.one = b
-	v.newline = b[len(b)-1] == '\n'
-}
-
 func (v *view) out() []byte {
 	if v.wide {
 		return v.many
