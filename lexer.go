@@ -107,6 +107,7 @@ type literalOut struct {
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
 	kinds     [256]byteKind
+	follow    [256]bool // bytes that may go on with one, behind its first and blanks
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -171,6 +172,11 @@ func (b *lexBuilder) build() error {
 		}
 		if t.first[c] {
 			t.kinds[c] |= mayOpen
+		}
+		if t.tags != nil && (t.tags[0].next[c] != 0 || t.tags[0].next[lowerByte(byte(c))] != 0 || c == '/' || c == ' ' || c == '\t') {
+			t.follow[c] = true
+		}
+		if t.first[c] {
 			t.firsts = append(t.firsts, byte(c))
 		}
 	}
@@ -222,6 +228,14 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
+		for i := 1; i < len(l.text) && i < 5; i++ { // behind a first byte, and blanks in the literal
+			t.follow[l.text[i]] = true
+		}
+		if len(l.text) == 1 {
+			for c := range t.follow {
+				t.follow[c] = true
+			}
+		}
 		at := int32(0)
 		for i := range len(l.text) {
 			t.literals[at].within |= watching(l.out.group, asOpen<<l.out.kind)
@@ -304,6 +318,11 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 			if i > 0 {
 				x.last = chunk[i-1]
 			}
+			if k := x.t.stillborn(chunk[i:]); k > 0 {
+				x.count += k
+				i += k
+				continue
+			}
 		}
 		x.step(chunk[i], base+i, found)
 		x.last = chunk[i]
@@ -312,6 +331,19 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	if len(chunk) > 0 {
 		x.last = chunk[len(chunk)-1]
 	}
+}
+
+// stillborn returns how many bytes at the head of b, which may start a marker,
+// can be passed at once because the form fails right behind them: a < b.
+func (t *lexTables) stillborn(b []byte) int {
+	i := 1
+	for i < len(b) && i < 4 && (b[i] == ' ' || b[i] == '\t') && !t.first[b[i]] {
+		i++
+	}
+	if i == len(b) || t.follow[b[i]] || t.first[b[i]] {
+		return 0
+	}
+	return i
 }
 
 // nextFirst returns the offset of the first byte that may start a marker, or len(b).
@@ -450,11 +482,9 @@ func (t *lexTables) nextState(s *tagSlot, c byte) tagState {
 }
 
 func (t *lexTables) inName(s *tagSlot, c byte) tagState {
-	if c >= 'A' && c <= 'Z' {
-		s.upper = true
-		c += 'a' - 'A'
-	}
-	n := t.tags[s.node].next[c]
+	lower := lowerByte(c)
+	s.upper = s.upper || lower != c
+	n := t.tags[s.node].next[lower]
 	if n == 0 {
 		return tagOff
 	}
@@ -587,6 +617,13 @@ func (x *lexer) reads(start int) bool {
 func (x *lexer) end() {
 	x.slots = [3]tagSlot{}
 	x.literal, x.live = 0, false
+}
+
+func lowerByte(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }

@@ -338,9 +338,11 @@ func (s *Splitter) feedEasy(delta []byte) bool {
 	s.n += len(delta)
 	s.lex.count += len(delta)
 	s.lex.last = last
-	s.view.wide, s.view.one = false, nil
+	s.view.wide = false
 	if e.shows {
 		s.view.one, s.view.newline = delta, last == '\n'
+	} else {
+		s.view.one = nil
 	}
 	return true
 }
