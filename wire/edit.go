@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// A Span is a range of bytes, End exclusive.
+type Span struct{ Start, End int }
+
+// Of returns the bytes of b that the span covers.
+func (s Span) Of(b []byte) []byte { return b[s.Start:s.End] }
+
+// An Edit puts With in the place of a span.
+type Edit struct {
+	Span
+	With []byte
+}
+
+// Splice appends b with edits made, which do not overlap. Of edits at the same
+// place the first given comes first.
+func Splice(dst, b []byte, edits []Edit) []byte {
+	if !slices.IsSortedFunc(edits, byStart) {
+		slices.SortStableFunc(edits, byStart)
+	}
+	at := 0
+	for _, e := range edits {
+		dst = append(dst, b[at:e.Start]...)
+		dst = append(dst, e.With...)
+		at = e.End
+	}
+	return append(dst, b[at:]...)
+}
+
+func byStart(a, b Edit) int { return a.Start - b.Start }
+
+// A Member is a member of a JSON object, or an element of an array, in the bytes
+// that it was read from.
+type Member struct {
+	Key string // empty for an element
+	// At is where the member begins: at its key's quote, or at the element.
+	At    int
+	Value gjson.Result
+}
+
+// End is the offset behind the member's value.
+func (m Member) End() int { return m.Value.Index + len(m.Value.Raw) }
+
+// Span covers the member, without a comma.
+func (m Member) Span() Span { return Span{m.At, m.End()} }
+
+// ValueSpan covers its value.
+func (m Member) ValueSpan() Span { return Span{m.Value.Index, m.End()} }
+
+// Members returns the members of an object, or the elements of an array. Their
+// offsets are into the bytes that the whole was parsed from by [Parse].
+func Members(of gjson.Result) []Member {
+	var list []Member
+	of.ForEach(func(key, value gjson.Result) bool {
+		m := Member{Key: key.Str, At: key.Index, Value: value}
+		if key.Type != gjson.String {
+			m.At = value.Index
+		}
+		list = append(list, m)
+		return true
+	})
+	return list
+}
+
+// Parse parses JSON without a copy: the result shares b's memory.
+func Parse(b []byte) gjson.Result { return gjson.Parse(StringOf(b)) }
+
+// Cut appends the edits that remove members from the object or array that they
+// are all members of, with the commas that go with them. drop says which go.
+func Cut(edits []Edit, members []Member, drop func(i int) bool) []Edit {
+	kept := -1 // the last member that stays
+	for i := 0; i < len(members); {
+		if !drop(i) {
+			kept = i
+			i++
+			continue
+		}
+		from := i
+		for i < len(members) && drop(i) {
+			i++
+		}
+		span := Span{members[from].At, members[i-1].End()}
+		switch {
+		case kept >= 0:
+			span.Start = members[kept].End()
+		case i < len(members):
+			span.End = members[i].At
+		}
+		edits = append(edits, Edit{Span: span})
+	}
+	return edits
+}
