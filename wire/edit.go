@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -11,6 +12,9 @@ type Span struct{ Start, End int }
 
 // Of returns the bytes of b that the span covers.
 func (s Span) Of(b []byte) []byte { return b[s.Start:s.End] }
+
+// SpanOf covers a value in the bytes that it was parsed from.
+func SpanOf(v gjson.Result) Span { return Span{v.Index, v.Index + len(v.Raw)} }
 
 // An Edit puts With in the place of a span.
 type Edit struct {
@@ -33,7 +37,8 @@ func Splice(dst, b []byte, edits []Edit) []byte {
 	return append(dst, b[at:]...)
 }
 
-func byStart(a, b Edit) int { return a.Start - b.Start }
+// byStart puts what is inserted before what is replaced at the same place.
+func byStart(a, b Edit) int { return cmp.Or(a.Start-b.Start, a.End-b.End) }
 
 // A Member is a member of a JSON object, or an element of an array, in the bytes
 // that it was read from.
@@ -51,7 +56,7 @@ func (m Member) End() int { return m.Value.Index + len(m.Value.Raw) }
 func (m Member) Span() Span { return Span{m.At, m.End()} }
 
 // ValueSpan covers its value.
-func (m Member) ValueSpan() Span { return Span{m.Value.Index, m.End()} }
+func (m Member) ValueSpan() Span { return SpanOf(m.Value) }
 
 // Members returns the members of an object, or the elements of an array. Their
 // offsets are into the bytes that the whole was parsed from by [Parse].
