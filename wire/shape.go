@@ -2,29 +2,46 @@ package wire
 
 import "bytes"
 
-// A Shape is a frame seen before, but for one text in it. A model's frames are
-// alike: one that differs from an earlier one in the text alone has its members
-// where that had them, and need not be parsed.
+// A Shape is a frame seen before, but for one text in it, and for one string
+// before that: a time. A model's frames are alike: one that differs from an
+// earlier one in these alone has its members where that had them, and need not
+// be parsed.
 type Shape struct {
-	before, after []byte // the frame's JSON up to the text's opening quote, and from its closing quote on
+	lead   []byte // the frame's JSON up to the first string's opening quote, where there is one
+	before []byte // from there, or from the start, up to the text's opening quote
+	after  []byte // from the text's closing quote on
 }
 
-// Learn remembers a frame's JSON, whose text stands inside span.
-func (s *Shape) Learn(data []byte, inside Span) {
-	s.before = append(s.before[:0], data[:inside.Start]...)
-	s.after = append(s.after[:0], data[inside.End:]...)
+// Learn remembers a frame's JSON, whose text stands inside a span, and, if its
+// End is not 0, a string that differs from frame to frame inside another.
+func (s *Shape) Learn(data []byte, text, differs Span) {
+	s.lead = append(s.lead[:0], data[:differs.Start]...)
+	s.before = append(s.before[:0], data[differs.End:text.Start]...)
+	s.after = append(s.after[:0], data[text.End:]...)
 }
 
 // Find returns where the text stands in a frame that is like the one learnt.
-func (s *Shape) Find(data []byte) (inside Span, ok bool) {
-	if len(s.before) == 0 || !bytes.HasPrefix(data, s.before) || !bytes.HasSuffix(data, s.after) {
-		return inside, false
+func (s *Shape) Find(data []byte) (text Span, ok bool) {
+	if len(s.before) == 0 {
+		return text, false
 	}
-	inside = Span{len(s.before), len(data) - len(s.after)}
-	if inside.End < inside.Start || StringEnd(data, inside.Start) != inside.End {
-		return inside, false
+	at := 0
+	if len(s.lead) > 0 {
+		if !bytes.HasPrefix(data, s.lead) {
+			return text, false
+		}
+		if at = StringEnd(data, len(s.lead)); at < 0 {
+			return text, false
+		}
 	}
-	return inside, true
+	if !bytes.HasPrefix(data[at:], s.before) || !bytes.HasSuffix(data, s.after) {
+		return text, false
+	}
+	text = Span{at + len(s.before), len(data) - len(s.after)}
+	if text.End < text.Start || StringEnd(data, text.Start) != text.End {
+		return text, false
+	}
+	return text, true
 }
 
 // StringEnd returns the offset of the quote that ends the JSON string whose

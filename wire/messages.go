@@ -1,0 +1,178 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// ErrNoObject is returned for the body of a request that is JSON and no object.
+var ErrNoObject = errors.New("the body is no JSON object")
+
+// ReadMessages reads a list of messages as chat APIs have them: objects with a
+// role, and content that is a string or a list of typed blocks.
+func ReadMessages(list gjson.Result) []Message {
+	var all []Message
+	list.ForEach(func(_, m gjson.Result) bool {
+		all = append(all, readMessage(m).Message)
+		return true
+	})
+	return all
+}
+
+// A message is a Message with the places of its parts.
+type message struct {
+	Message
+	members []Member
+	blocks  []Member // of its content, where that is a list
+	texts   []Span   // of the JSON strings
+	// thoughts say where each of Thoughts is: a member, or a block.
+	thoughts []thoughtPlace
+}
+
+type thoughtPlace struct {
+	block bool
+	index int
+}
+
+func readMessage(m gjson.Result) *message {
+	out := &message{members: Members(m)}
+	for i, f := range out.members {
+		v := f.Value
+		switch f.Key {
+		case "role":
+			out.Role = v.Str
+			out.Results = out.Results || v.Str == "tool" || v.Str == "function"
+		case "content":
+			out.readContent(v)
+		case "tool_calls":
+			out.Calls = out.Calls || len(v.Array()) > 0
+		case "function_call":
+			out.Calls = out.Calls || v.IsObject()
+		case "reasoning_details":
+			if v.IsArray() && v.Get("0").Exists() {
+				out.thought(Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
+			}
+		default:
+			if v.Type == gjson.String && v.Str != "" && slices.Contains(NativeFields, f.Key) {
+				out.thought(Thought{Name: f.Key, Text: v.Str}, false, i)
+			}
+		}
+	}
+	return out
+}
+
+func (m *message) thought(t Thought, block bool, index int) {
+	m.Thoughts = append(m.Thoughts, t)
+	m.thoughts = append(m.thoughts, thoughtPlace{block, index})
+}
+
+func (m *message) readContent(v gjson.Result) {
+	if v.Type == gjson.String {
+		m.Texts = append(m.Texts, v.Str)
+		m.texts = append(m.texts, SpanOf(v))
+		return
+	}
+	m.blocks = Members(v)
+	for i, b := range m.blocks {
+		e := b.Value
+		switch e.Get("type").Str {
+		case "text", "input_text", "output_text":
+			t := e.Get("text")
+			m.Texts = append(m.Texts, t.Str)
+			m.texts = append(m.texts, SpanOf(t))
+		case "thinking", "reasoning":
+			sig := e.Get("signature")
+			m.thought(Thought{
+				Name: e.Get("type").Str, Text: ThoughtText(e),
+				Sealed: sig.Str != "",
+				Minted: sig.Exists() && sig.Str == "",
+			}, true, i)
+		case "redacted_thinking":
+			m.thought(Thought{Name: "redacted_thinking", Sealed: true}, true, i)
+		case "tool_use", "server_tool_use":
+			m.Calls = true
+		case "tool_result":
+			m.Results = true
+		}
+	}
+}
+
+func detailsText(list gjson.Result) string {
+	var b strings.Builder
+	for _, d := range list.Array() {
+		b.WriteString(d.Get("text").Str)
+		b.WriteString(d.Get("summary").Str)
+	}
+	return b.String()
+}
+
+// sealedDetails reports whether a part of the details is signed or encrypted.
+func sealedDetails(list gjson.Result) bool {
+	for _, d := range list.Array() {
+		if d.Get("signature").Str != "" || d.Get("data").Str != "" || d.Get("type").Str == "reasoning.encrypted" {
+			return true
+		}
+	}
+	return false
+}
+
+// EditMessages appends body with changes made to the messages of list, which was
+// parsed from it.
+func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte, error) {
+	all := list.Array()
+	var edits []Edit
+	for _, c := range changes {
+		if c.Message < 0 || c.Message >= len(all) {
+			return dst, fmt.Errorf("message %d of %d", c.Message, len(all))
+		}
+		more, err := readMessage(all[c.Message]).edits(c)
+		if err != nil {
+			return dst, fmt.Errorf("message %d: %w", c.Message, err)
+		}
+		edits = append(edits, more...)
+	}
+	return Splice(dst, body, edits), nil
+}
+
+func (m *message) edits(c Change) ([]Edit, error) {
+	var edits []Edit
+	for i, text := range c.Texts {
+		if i >= len(m.texts) {
+			return nil, fmt.Errorf("text %d of %d", i, len(m.texts))
+		}
+		edits = append(edits, Edit{m.texts[i], AppendString(nil, BytesOf(text))})
+	}
+	dropped := func(block bool) func(int) bool {
+		return func(i int) bool {
+			return slices.ContainsFunc(c.Drop, func(t int) bool {
+				return t < len(m.thoughts) && m.thoughts[t] == thoughtPlace{block, i}
+			})
+		}
+	}
+	edits = Cut(edits, m.blocks, dropped(true))
+	edits = Cut(edits, m.members, dropped(false))
+	if c.Field != "" && len(m.members) > 0 {
+		with := AppendString(nil, BytesOf(c.Field))
+		with = AppendString(append(with, ':'), BytesOf(c.Add))
+		at := m.members[0].At
+		edits = append(edits, Edit{Span{at, at}, append(with, ',')})
+	}
+	return edits, nil
+}
+
+// PrefillOf returns what the last message begins the reply with: it is the
+// assistant's, and has neither calls nor results.
+func PrefillOf(messages []Message) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	last := messages[len(messages)-1]
+	if last.Role != "assistant" || last.Calls || last.Results || len(last.Texts) == 0 {
+		return ""
+	}
+	return last.Texts[len(last.Texts)-1]
+}

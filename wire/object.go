@@ -1,0 +1,353 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// NativeFields are the members in which servers send reasoning beside the text,
+// in the order in which the first that says something is taken. A server that
+// sends several says the same in each.
+var NativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
+
+// NarrationField is the member that narration is written to.
+const NarrationField = "narration"
+
+// An Object is where one choice speaks in the JSON of a frame or body: a chat's
+// delta or message, a completion's choice.
+type Object struct {
+	Choice  int
+	Text    string   // the key of the member that holds the text
+	Members []Member // all that it has
+	At      int      // offset behind its opening brace
+}
+
+// Says returns the one string member that the object speaks by; ok is false where
+// it has several, or none.
+func (o Object) Says() (says Member, ok bool) {
+	for _, m := range o.Members {
+		if m.Key != o.Text && m.Key != "reasoning_details" && !slices.Contains(NativeFields, m.Key) {
+			continue
+		}
+		if ok || m.Value.Type != gjson.String {
+			return says, false
+		}
+		says, ok = m, true
+	}
+	return says, ok && says.Key != "reasoning_details"
+}
+
+// A Speech is what an object's choice said, read and sorted by place. It is
+// reused from frame to frame.
+type Speech struct {
+	Names []string // the members that reasoning is written to
+	Hide  bool
+
+	content, reasoning, narration []byte
+	scratch                       []byte
+	details                       map[int]string // of each choice, what cumulative details have said
+	text                          *Member        // the member that holds the text
+	array                         []byte         // content that stays an array: its new elements
+	natives                       int
+	same                          bool
+}
+
+// Changed reports whether the object must be written anew.
+func (s *Speech) Changed() bool { return !s.same }
+
+// Silent reports whether nothing of what was read goes to the client now.
+func (s *Speech) Silent() bool {
+	return len(s.content) == 0 && len(s.reasoning) == 0 && len(s.narration) == 0 && len(s.array) == 0
+}
+
+// Read reads what an object says: native reasoning first, then its text.
+func (s *Speech) Read(o Object, r Reader) {
+	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
+	s.same, s.text, s.natives = true, nil, 0
+	s.readNative(o, r)
+	for i := range o.Members {
+		if m := &o.Members[i]; m.Key == o.Text {
+			s.text = m
+			s.readText(o.Choice, m.Value, r)
+		}
+	}
+}
+
+// Close ends the choice; its tail belongs to the object that was read last.
+func (s *Speech) Close(choice int, end sotto.End, r Reader) {
+	if parts := r.Close(choice, end); len(parts) > 0 {
+		s.same = false
+		s.take(parts)
+	}
+}
+
+func (s *Speech) take(parts []Part) {
+	for _, p := range parts {
+		switch p.Place {
+		case Reasoning:
+			s.reasoning = append(s.reasoning, p.Text...)
+		case Narration:
+			s.narration = append(s.narration, p.Text...)
+		default:
+			s.content = append(s.content, p.Text...)
+		}
+	}
+}
+
+// readNative reads the first of the native fields that says something.
+func (s *Speech) readNative(o Object, r Reader) {
+	for _, m := range o.Members {
+		if m.Value.Type == gjson.String && len(m.Value.Raw) > 2 && slices.Contains(NativeFields, m.Key) {
+			s.natives++
+		}
+	}
+	if s.natives == 0 {
+		s.readDetails(o, r)
+		return
+	}
+	for _, name := range NativeFields {
+		i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Key == name })
+		if i < 0 || o.Members[i].Value.Type != gjson.String || len(o.Members[i].Value.Raw) <= 2 {
+			continue
+		}
+		text := s.decode(o.Members[i].Value)
+		parts := r.Native(o.Choice, text)
+		s.same = len(parts) == 1 && parts[0].Place == Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
+		s.take(parts)
+		break
+	}
+}
+
+// named reports whether the object's native fields are just those that
+// reasoning is written to.
+func (s *Speech) named(o Object) bool {
+	if len(s.Names) == 0 {
+		return true
+	}
+	if s.natives != len(s.Names) {
+		return false
+	}
+	for _, name := range s.Names {
+		if !slices.ContainsFunc(o.Members, func(m Member) bool { return m.Key == name }) {
+			return false
+		}
+	}
+	return true
+}
+
+// readDetails reads reasoning_details where no plain field speaks. Some servers
+// send all that was said so far with each frame. The details stay as they are,
+// since the client may have to send them back.
+func (s *Speech) readDetails(o Object, r Reader) {
+	i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Key == "reasoning_details" })
+	if i < 0 {
+		return
+	}
+	said := ""
+	for _, d := range o.Members[i].Value.Array() {
+		said += d.Get("text").Str + d.Get("summary").Str
+	}
+	if said == "" {
+		return
+	}
+	if s.details == nil {
+		s.details = map[int]string{}
+	}
+	last := s.details[o.Choice]
+	if len(last) > 0 && len(said) > len(last) && said[:len(last)] == last {
+		s.details[o.Choice] = said
+		said = said[len(last):]
+	} else if said == last {
+		return
+	} else {
+		s.details[o.Choice] = said
+	}
+	s.same = false
+	s.take(r.Native(o.Choice, []byte(said)))
+}
+
+func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
+	switch {
+	case v.Type == gjson.String:
+		text := s.decode(v)
+		parts := r.Text(choice, text)
+		if !Same(parts, text) {
+			s.same = false
+		}
+		s.take(parts)
+	case v.IsArray():
+		s.readArray(choice, v, r)
+	}
+}
+
+// readArray reads content that is a list of typed parts. It becomes a string
+// where nothing but text and reasoning was in it and reasoning was found.
+func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
+	same, other := true, false
+	var texts, rest []byte
+	v.ForEach(func(_, e gjson.Result) bool {
+		switch e.Get("type").Str {
+		case "thinking", "reasoning", "reasoning_text":
+			same = false
+			s.take(r.Native(choice, []byte(ThoughtText(e))))
+			return true
+		case "text", "output_text":
+			text := []byte(e.Get("text").Str)
+			parts := r.Text(choice, text)
+			at := len(s.content)
+			if !Same(parts, text) {
+				same = false
+			}
+			s.take(parts)
+			texts = appendElement(texts, s.content[at:])
+			return true
+		}
+		other = true
+		if len(texts) > 0 {
+			rest = append(append(rest, ','), texts...)
+			texts = nil
+		}
+		rest = append(append(rest, ','), e.Raw...)
+		return true
+	})
+	if other && !same {
+		if len(texts) > 0 {
+			rest = append(append(rest, ','), texts...)
+		}
+		s.array = append(s.array, rest[1:]...)
+		s.content = s.content[:0]
+	}
+	s.same = s.same && same
+}
+
+func appendElement(dst, text []byte) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	if len(dst) > 0 {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, `{"type":"text","text":`...)
+	return append(AppendString(dst, text), '}')
+}
+
+// ThoughtText returns the text of a content part that is reasoning: its member
+// thinking, text or reasoning, a string or a list of texts.
+func ThoughtText(e gjson.Result) string {
+	for _, key := range []string{"thinking", "text", "reasoning", "summary", "content"} {
+		v := e.Get(key)
+		if v.Type == gjson.String {
+			return v.Str
+		}
+		var all string
+		for _, t := range v.Array() {
+			all += t.Get("text").Str
+		}
+		if all != "" {
+			return all
+		}
+	}
+	return ""
+}
+
+// decode returns the text of a JSON string, valid until the next call.
+func (s *Speech) decode(v gjson.Result) []byte {
+	raw := BytesOf(v.Raw)
+	text, scratch := TextOf(s.scratch, raw[1:len(raw)-1])
+	s.scratch = scratch
+	return text
+}
+
+// parts returns what was read.
+func (s *Speech) parts() [3]Part {
+	return [3]Part{{Reasoning, s.reasoning}, {Narration, s.narration}, {Content, s.content}}
+}
+
+// Edits appends the edits that write what was read into its object.
+func (s *Speech) Edits(edits []Edit, o Object) []Edit {
+	if s.same {
+		return edits
+	}
+	anchor := -1 // the member in whose place the new ones come
+	speaks := func(i int) bool {
+		key := o.Members[i].Key
+		return key == o.Text || slices.Contains(NativeFields, key) || s.Hide && key == "reasoning_details"
+	}
+	for i, m := range o.Members {
+		if speaks(i) && (anchor < 0 || m.Key == o.Text) {
+			anchor = i
+		}
+	}
+	parts := s.parts()
+	with := s.members(nil, o.Text, parts[:])
+	if anchor < 0 {
+		if len(o.Members) > 0 {
+			with = append(with, ',')
+		}
+		return append(edits, Edit{Span{o.At, o.At}, with})
+	}
+	edits = Cut(edits, o.Members, func(i int) bool { return i != anchor && speaks(i) })
+	return append(edits, Edit{o.Members[anchor].Span(), with})
+}
+
+func (s *Speech) members(dst []byte, text string, parts []Part) []byte {
+	if len(s.array) == 0 {
+		return AppendParts(dst, text, s.Names, parts)
+	}
+	dst = AppendParts(dst, "", s.Names, parts)
+	if len(dst) > 0 {
+		dst = append(dst, ',')
+	}
+	dst = append(append(append(dst, '"'), text...), `":[`...)
+	dst = append(dst, s.array...)
+	if len(s.content) > 0 { // the tail
+		dst = append(dst, ',')
+		dst = appendElement(dst, s.content)
+	}
+	return append(dst, ']')
+}
+
+// AppendParts appends parts as members of an object: reasoning under each of
+// the names, narration, and the content under the key text, which comes with ""
+// where nothing else does. An empty key leaves the content out.
+func AppendParts(dst []byte, text string, names []string, parts []Part) []byte {
+	from := len(dst)
+	for _, name := range names {
+		dst = appendMember(dst, from, name, parts, Reasoning)
+	}
+	dst = appendMember(dst, from, NarrationField, parts, Narration)
+	if text == "" {
+		return dst
+	}
+	dst = appendMember(dst, from, text, parts, Content)
+	if len(dst) == from {
+		dst = append(append(append(dst, '"'), text...), `":""`...)
+	}
+	return dst
+}
+
+// appendMember appends the parts of one place as a member, if they hold text.
+func appendMember(dst []byte, from int, key string, parts []Part, place Place) []byte {
+	begun := false
+	for _, p := range parts {
+		if p.Place != place || len(p.Text) == 0 {
+			continue
+		}
+		if !begun {
+			begun = true
+			if len(dst) > from {
+				dst = append(dst, ',')
+			}
+			dst = append(append(append(dst, '"'), key...), `":"`...)
+		}
+		dst = AppendInside(dst, p.Text)
+	}
+	if begun {
+		dst = append(dst, '"')
+	}
+	return dst
+}

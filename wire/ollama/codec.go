@@ -1,0 +1,68 @@
+// Package ollama has the codecs of Ollama's own API: chat and generate.
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Chat is /api/chat, Generate is /api/generate.
+var (
+	Chat     wire.Codec = api{name: "ollama.chat", path: "/api/chat", member: "message", text: "content"}
+	Generate wire.Codec = api{name: "ollama.generate", path: "/api/generate", text: "response"}
+)
+
+// thinking is the member that Ollama's clients read reasoning from.
+const thinking = "thinking"
+
+type api struct {
+	name, path string
+	member     string // of a frame, that holds the text; if empty, the frame does
+	text       string
+}
+
+func (a api) Name() string             { return a.name }
+func (a api) Matches(path string) bool { return strings.HasSuffix(path, a.path) }
+func (a api) Framing() wire.Framing    { return wire.NDJSON }
+
+func (a api) Request(body []byte) (*wire.Request, error) {
+	root := wire.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	stream := root.Get("stream")
+	q := &wire.Request{
+		Model:  root.Get("model").Str,
+		Stream: !stream.Exists() || stream.Bool(),
+	}
+	if root.Get("raw").Bool() { // else the server puts the prompt into the model's template
+		q.Prompt = root.Get("prompt").Str
+	}
+	q.Messages = wire.ReadMessages(root.Get("messages"))
+	q.Prefill = wire.PrefillOf(q.Messages)
+	q.Switch = wire.SwitchOf(root, q.Messages)
+	return q, nil
+}
+
+func (a api) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+}
+
+func (a api) Error(_ int, message string) []byte {
+	body, _ := json.Marshal(map[string]string{"error": message})
+	return body
+}
+
+var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
+
+func (a api) Reply(s wire.Settings) wire.Reply {
+	y := &reply{api: a}
+	if len(s.Fields) > 0 {
+		y.speech.Names = []string{thinking}
+	}
+	y.speech.Hide = s.Hide
+	return y
+}

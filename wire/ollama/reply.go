@@ -1,0 +1,221 @@
+package ollama
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A reply rewrites one reply. It has one choice, 0.
+type reply struct {
+	api    api
+	speech wire.Speech
+
+	like     shape
+	text     []byte // decoded
+	edits    []wire.Edit
+	head     []byte // the members model and created_at of the first frame
+	finished bool
+	failed   bool // the client has seen an error
+}
+
+// A shape is a frame that says one thing: a piece of text or of reasoning.
+type shape struct {
+	wire.Shape
+	native bool
+	member int // how far before the text its member begins
+}
+
+func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if f.Data == nil {
+		return append(dst, f.Raw...)
+	}
+	if inside, ok := y.like.Find(f.Data); ok {
+		return y.alike(dst, f, inside, r)
+	}
+	if !gjson.ValidBytes(f.Data) {
+		return append(dst, f.Raw...)
+	}
+	root := wire.Parse(f.Data)
+	if root.Get("error").Exists() {
+		y.failed = true
+		return append(y.tail(dst, sotto.Aborted, r), f.Raw...)
+	}
+	return y.parsed(dst, f, root, r)
+}
+
+// alike writes a frame that is like an earlier one. One that says nothing yet
+// is left out.
+func (y *reply) alike(dst []byte, f wire.Frame, inside wire.Span, r wire.Reader) []byte {
+	var text []byte
+	text, y.text = wire.TextOf(y.text, inside.Of(f.Data))
+	var parts []wire.Part
+	same := false
+	if y.like.native {
+		parts = r.Native(0, text)
+		same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
+	} else {
+		parts = r.Text(0, text)
+		same = wire.Same(parts, text)
+	}
+	switch {
+	case same:
+		return append(dst, f.Raw...)
+	case len(parts) == 0:
+		return dst
+	}
+	dst = append(dst, f.Raw[:f.At+inside.Start-y.like.member]...)
+	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	return append(dst, f.Raw[f.At+inside.End+1:]...)
+}
+
+func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
+	y.keepHead(root)
+	o, ok := y.object(root)
+	if !ok {
+		return append(dst, f.Raw...)
+	}
+	y.speech.Read(o, r)
+	ends := root.Get("done").Bool()
+	if ends {
+		y.finished = true
+		if y.speech.Silent() {
+			dst = y.tail(dst, endOf(root), r)
+		} else {
+			y.speech.Close(0, endOf(root), r)
+		}
+	}
+	y.learn(f, root, o)
+	y.edits = y.speech.Edits(y.edits[:0], o)
+	switch {
+	case len(y.edits) == 0:
+		return append(dst, f.Raw...)
+	case y.speech.Silent() && !ends && !says(o):
+		return dst
+	}
+	dst = append(dst, f.Raw[:f.At]...)
+	dst = wire.Splice(dst, f.Data, y.edits)
+	return append(dst, f.Raw[f.At+len(f.Data):]...)
+}
+
+// says reports whether a message says more than its text: it calls tools.
+func says(o wire.Object) bool {
+	for _, m := range o.Members {
+		if m.Key == "tool_calls" || m.Key == "images" {
+			return m.Value.Type != gjson.Null
+		}
+	}
+	return false
+}
+
+func (y *reply) object(root gjson.Result) (o wire.Object, ok bool) {
+	if y.api.member != "" {
+		root = root.Get(y.api.member)
+	}
+	return wire.Object{Text: y.api.text, Members: wire.Members(root), At: root.Index + 1}, root.IsObject()
+}
+
+// endOf reads why a reply is done. An older server does not say.
+func endOf(root gjson.Result) sotto.End {
+	switch root.Get("done_reason").Str {
+	case "stop":
+		return sotto.Stopped
+	case "length":
+		return sotto.Cut
+	}
+	return sotto.Unknown
+}
+
+// learn remembers a frame that says one thing in one string.
+func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
+	m, ok := o.Says()
+	if !ok || says(o) || root.Get("done").Bool() {
+		return
+	}
+	native := m.Key != y.api.text
+	if native && len(y.speech.Names) > 0 && m.Key != thinking {
+		return
+	}
+	var differs wire.Span
+	if t := root.Get("created_at"); t.Type == gjson.String && t.Index < m.At {
+		differs = wire.SpanOf(t)
+		differs.Start, differs.End = differs.Start+1, differs.End-1
+	}
+	span := m.ValueSpan()
+	y.like.Learn(f.Data, wire.Span{Start: span.Start + 1, End: span.End - 1}, differs)
+	y.like.native, y.like.member = native, span.Start+1-m.At
+}
+
+// keepHead remembers what a frame of ours begins with.
+func (y *reply) keepHead(root gjson.Result) {
+	if y.head != nil {
+		return
+	}
+	y.head = []byte("{")
+	for _, m := range wire.Members(root) {
+		if m.Key == "model" || m.Key == "created_at" {
+			y.head = append(append(append(y.head, '"'), m.Key...), `":`...)
+			y.head = append(append(y.head, m.Value.Raw...), ',')
+		}
+	}
+}
+
+// frame appends a frame of ours.
+func (y *reply) frame(dst []byte, parts []wire.Part) []byte {
+	dst = append(dst, y.head...)
+	if y.api.member != "" {
+		dst = append(append(append(dst, '"'), y.api.member...), `":{"role":"assistant",`...)
+	}
+	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	if y.api.member != "" {
+		dst = append(dst, '}')
+	}
+	return append(dst, ",\"done\":false}\n"...)
+}
+
+// tail ends the reply and appends what was held as a frame of its own.
+func (y *reply) tail(dst []byte, end sotto.End, r wire.Reader) []byte {
+	parts := r.Close(0, end)
+	if len(parts) == 0 || y.head == nil {
+		return dst
+	}
+	return y.frame(dst, parts)
+}
+
+func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
+	if err == nil && !y.finished && !y.failed {
+		err = errUnfinished
+	}
+	if err == nil {
+		return y.tail(dst, sotto.Unknown, r)
+	}
+	dst = y.tail(dst, sotto.Aborted, r)
+	if y.failed {
+		return dst
+	}
+	y.failed = true
+	return append(append(dst, y.api.Error(502, err.Error())...), '\n')
+}
+
+// KeepAlive is a frame that says nothing: Ollama's clients take an empty line
+// for broken JSON.
+func (y *reply) KeepAlive(dst []byte) []byte {
+	if y.head == nil {
+		return dst
+	}
+	return y.frame(dst, nil)
+}
+
+func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
+	root := wire.Parse(body)
+	o, ok := y.object(root)
+	if !ok {
+		return append(dst, body...)
+	}
+	y.speech.Read(o, r)
+	y.speech.Close(0, endOf(root), r)
+	return wire.Splice(dst, body, y.speech.Edits(nil, o))
+}

@@ -1,0 +1,124 @@
+// Package openai has the codecs of OpenAI's APIs, as many servers speak them:
+// chat completions with its dialects (reasoning fields of several names,
+// OpenRouter's details, typed content parts), completions, and responses.
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Chat is the chat completions API, Completions the older one that takes a
+// rendered prompt.
+var (
+	Chat        wire.Codec = choices{name: "openai.chat", path: "/chat/completions", delta: "delta", message: "message", text: "content"}
+	Completions wire.Codec = choices{name: "openai.completions", path: "/completions", text: "text"}
+)
+
+// choices is an API whose replies are lists of choices.
+type choices struct {
+	name, path string
+	// delta and message are the members of a choice that hold its text in a
+	// frame and in a whole reply; if empty, the choice itself does.
+	delta, message string
+	text           string // the member with the text
+}
+
+func (c choices) Name() string          { return c.name }
+func (c choices) Framing() wire.Framing { return wire.SSE }
+
+// Matches takes any prefix: servers put the API below /v1, /api/v1, /openai/v1.
+func (c choices) Matches(path string) bool {
+	if c.delta == "" && strings.HasSuffix(path, "/chat"+c.path) {
+		return false
+	}
+	return strings.HasSuffix(path, c.path)
+}
+
+func (c choices) Request(body []byte) (*wire.Request, error) {
+	root := wire.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	q := &wire.Request{
+		Model:  root.Get("model").Str,
+		Stream: root.Get("stream").Bool(),
+		Prompt: root.Get("prompt").Str,
+	}
+	q.Messages = wire.ReadMessages(root.Get("messages"))
+	q.Prefill = wire.PrefillOf(q.Messages)
+	q.Switch = wire.SwitchOf(root, q.Messages)
+	return q, nil
+}
+
+func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+}
+
+func (c choices) Error(status int, message string) []byte { return errorBody(status, message) }
+
+// errorBody is OpenAI's error object.
+func errorBody(status int, message string) []byte {
+	kind := "invalid_request_error"
+	switch {
+	case status == http.StatusUnauthorized:
+		kind = "authentication_error"
+	case status == http.StatusForbidden:
+		kind = "permission_error"
+	case status == http.StatusTooManyRequests:
+		kind = "rate_limit_error"
+	case status >= 500:
+		kind = "api_error"
+	}
+	type fault struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    string  `json:"code"`
+	}
+	body, _ := json.Marshal(map[string]fault{"error": {Message: message, Type: kind, Code: codeOf(status)}})
+	return body
+}
+
+// codeOf is an error's code: the status in words.
+func codeOf(status int) string {
+	return strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")
+}
+
+// endOf reads a finish reason; ok is false where the choice goes on.
+func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+	if reason.Type != gjson.String || reason.Str == "" {
+		return sotto.Unknown, false
+	}
+	switch reason.Str {
+	case "length", "max_tokens":
+		return sotto.Cut, true
+	case "content_filter", "error", "abort":
+		return sotto.Aborted, true
+	}
+	return sotto.Stopped, true
+}
+
+// object is where a choice of a frame or body speaks, and so which member of the
+// choice holds it.
+func (c choices) object(choice gjson.Result, member string) (o wire.Object, ok bool) {
+	at := choice
+	if member != "" {
+		at = choice.Get(member)
+		if !at.IsObject() {
+			return o, false
+		}
+	}
+	return wire.Object{
+		Choice:  int(choice.Get("index").Num),
+		Text:    c.text,
+		Members: wire.Members(at),
+		At:      at.Index + 1,
+	}, true
+}

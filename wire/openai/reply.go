@@ -1,0 +1,339 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// errUnfinished is how a stream fails that ended before its choices did.
+var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
+
+func (c choices) Reply(s wire.Settings) wire.Reply {
+	return &reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}
+}
+
+// A reply rewrites one reply of an API of choices.
+type reply struct {
+	api    choices
+	set    wire.Settings
+	speech wire.Speech
+
+	shapes [4]shape // of the frames seen last
+	next   int      // the shape to forget
+	text   []byte   // decoded
+	edits  []wire.Edit
+	// head and foot are a frame's JSON around its list of choices: what a frame
+	// of ours is made with.
+	head, foot []byte
+	roles      map[int]bool // choices whose role the client has
+	finished   bool         // a finish reason or [DONE] came
+	failed     bool         // the client has seen an error
+}
+
+// A shape is a frame that says one thing: a piece of text or of reasoning.
+type shape struct {
+	wire.Shape
+	choice int
+	native bool
+	member int  // where the member begins that holds the text
+	bare   bool // the frame has nothing else that a client needs
+}
+
+var done = []byte("[DONE]")
+
+func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if f.Data == nil {
+		return append(dst, f.Raw...)
+	}
+	for i := range y.shapes {
+		if inside, ok := y.shapes[i].Find(f.Data); ok && f.At >= 0 {
+			return y.alike(dst, f, &y.shapes[i], inside, r)
+		}
+	}
+	if bytes.Equal(f.Data, done) {
+		y.finished = true
+		return append(y.tails(dst, sotto.Unknown, r), f.Raw...)
+	}
+	if !gjson.ValidBytes(f.Data) {
+		return append(dst, f.Raw...)
+	}
+	return y.parsed(dst, f, wire.Parse(f.Data), r)
+}
+
+// alike writes a frame that is like an earlier one.
+func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside wire.Span, r wire.Reader) []byte {
+	var text []byte
+	text, y.text = wire.TextOf(y.text, inside.Of(f.Data))
+	var parts []wire.Part
+	if s.native {
+		parts = r.Native(s.choice, text)
+		if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) {
+			return append(dst, f.Raw...)
+		}
+	} else {
+		parts = r.Text(s.choice, text)
+		if wire.Same(parts, text) {
+			return append(dst, f.Raw...)
+		}
+	}
+	if len(parts) == 0 && s.bare {
+		return dst
+	}
+	dst = append(dst, f.Raw[:f.At+s.member]...)
+	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	return append(dst, f.Raw[f.At+inside.End+1:]...)
+}
+
+// parsed writes a frame by its members.
+func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
+	if root.Get("error").Exists() && !root.Get("choices.0").Exists() {
+		y.failed = true
+		return append(y.tails(dst, sotto.Aborted, r), f.Raw...)
+	}
+	list := root.Get("choices")
+	y.keepEnvelope(f.Data, root, list)
+	y.edits = y.edits[:0]
+	news := !list.Get("0").Exists() || isUsage(root)
+	list.ForEach(func(_, choice gjson.Result) bool {
+		var said bool
+		dst, said = y.choice(dst, choice, r)
+		news = news || said
+		return true
+	})
+	y.usage(root, r)
+	y.learn(f, root, list)
+	switch {
+	case len(y.edits) == 0:
+		return append(dst, f.Raw...)
+	case !news:
+		return dst
+	}
+	return y.write(dst, f)
+}
+
+// choice reads one choice of a frame, and reports whether the frame has news of
+// it for the client. Its tail comes with the text that the frame has, or else in
+// a frame before: some clients stop at a finish reason.
+func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte, news bool) {
+	end, ends := endOf(choice.Get("finish_reason"))
+	y.finished = y.finished || ends
+	o, ok := y.api.object(choice, y.api.delta)
+	if !ok {
+		if ends {
+			dst = y.tail(dst, int(choice.Get("index").Num), end, r)
+		}
+		return dst, true
+	}
+	y.speech.Read(o, r)
+	switch {
+	case ends && y.speech.Silent():
+		dst = y.tail(dst, o.Choice, end, r)
+	case ends:
+		y.speech.Close(o.Choice, end, r)
+	}
+	y.edits = y.speech.Edits(y.edits, o)
+	if y.set.Hide && y.speech.Changed() {
+		y.hideLogprobs(choice)
+	}
+	news = ends || !y.speech.Changed() || !y.speech.Silent() || !y.bare(o, choice)
+	if news {
+		y.role(o)
+	}
+	return dst, news
+}
+
+// write writes a frame with its edits.
+func (y *reply) write(dst []byte, f wire.Frame) []byte {
+	if f.At < 0 {
+		dst = append(dst, "data: "...)
+		dst = wire.Splice(dst, f.Data, y.edits)
+		return append(dst, "\n\n"...)
+	}
+	dst = append(dst, f.Raw[:f.At]...)
+	dst = wire.Splice(dst, f.Data, y.edits)
+	return append(dst, f.Raw[f.At+len(f.Data):]...)
+}
+
+// bare reports whether a choice of a frame says nothing but its text.
+func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
+	for _, m := range o.Members {
+		switch m.Key {
+		case y.api.text, "index":
+		case "role":
+			if !y.roles[o.Choice] {
+				return false
+			}
+		default:
+			if m.Value.Type != gjson.Null && !slices.Contains(wire.NativeFields, m.Key) {
+				return false
+			}
+		}
+	}
+	return y.set.Hide || !hasLogprobs(choice)
+}
+
+func (y *reply) role(o wire.Object) {
+	if y.roles == nil {
+		y.roles = map[int]bool{}
+	}
+	y.roles[o.Choice] = true
+}
+
+func isUsage(root gjson.Result) bool {
+	u := root.Get("usage")
+	return u.Exists() && u.Type != gjson.Null
+}
+
+// learn remembers a frame that says one thing in one string.
+func (y *reply) learn(f wire.Frame, root, list gjson.Result) {
+	if f.At < 0 || isUsage(root) || list.Get("1").Exists() {
+		return
+	}
+	choice := list.Get("0")
+	o, ok := y.api.object(choice, y.api.delta)
+	if _, ends := endOf(choice.Get("finish_reason")); !ok || ends || y.set.Hide && hasLogprobs(choice) {
+		return
+	}
+	m, ok := o.Says()
+	native := m.Key != y.api.text
+	if !ok || native && len(y.speech.Names) > 0 && !slices.Equal(y.speech.Names, []string{m.Key}) {
+		return
+	}
+	span := m.ValueSpan()
+	s := &y.shapes[y.next]
+	y.next = (y.next + 1) % len(y.shapes)
+	s.Learn(f.Data, wire.Span{Start: span.Start + 1, End: span.End - 1}, wire.Span{})
+	s.choice, s.native, s.member, s.bare = o.Choice, native, m.At, y.bare(o, choice)
+}
+
+func hasLogprobs(choice gjson.Result) bool {
+	p := choice.Get("logprobs")
+	return p.Exists() && p.Type != gjson.Null
+}
+
+// keepEnvelope remembers what stands around the first list of choices.
+func (y *reply) keepEnvelope(data []byte, root, list gjson.Result) {
+	if y.head != nil || !list.IsArray() {
+		return
+	}
+	var edits []wire.Edit
+	members := wire.Members(root)
+	edits = wire.Cut(edits, members, func(i int) bool { return members[i].Key == "usage" })
+	const mark = "\x00"
+	edits = append(edits, wire.Edit{Span: wire.SpanOf(list), With: []byte(mark)})
+	frame := wire.Splice(nil, data, edits)
+	at := bytes.IndexByte(frame, mark[0])
+	y.head, y.foot = frame[:at], frame[at+1:]
+}
+
+// tail closes a choice and appends what was held as a frame of its own.
+func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byte {
+	parts := r.Close(choice, end)
+	if len(parts) == 0 || y.head == nil {
+		return dst
+	}
+	dst = append(append(dst, "data: "...), y.head...)
+	dst = append(dst, `[{"index":`...)
+	dst = strconv.AppendInt(dst, int64(choice), 10)
+	dst = append(dst, ',')
+	if y.api.delta != "" {
+		dst = append(append(append(dst, '"'), y.api.delta...), `":{`...)
+	}
+	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	if y.api.delta != "" {
+		dst = append(dst, '}')
+	}
+	dst = append(dst, `,"finish_reason":null}]`...)
+	return append(append(dst, y.foot...), "\n\n"...)
+}
+
+// tails closes all choices that are open.
+func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
+	for _, choice := range r.Open() {
+		dst = y.tail(dst, choice, end, r)
+	}
+	return dst
+}
+
+func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
+	if err == nil && !y.finished && !y.failed {
+		err = errUnfinished
+	}
+	if err == nil {
+		return y.tails(dst, sotto.Unknown, r)
+	}
+	dst = y.tails(dst, sotto.Aborted, r)
+	if y.failed {
+		return dst
+	}
+	y.failed = true
+	dst = append(dst, "data: "...)
+	dst = append(dst, errorBody(502, err.Error())...)
+	return append(dst, "\n\n"...)
+}
+
+func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
+
+func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
+	root := wire.Parse(body)
+	y.edits = y.edits[:0]
+	list := root.Get("choices")
+	list.ForEach(func(_, choice gjson.Result) bool {
+		o, ok := y.api.object(choice, y.api.message)
+		if !ok {
+			return true
+		}
+		end, _ := endOf(choice.Get("finish_reason"))
+		y.speech.Read(o, r)
+		y.speech.Close(o.Choice, end, r)
+		y.edits = y.speech.Edits(y.edits, o)
+		if y.set.Hide && y.speech.Changed() {
+			y.hideLogprobs(choice)
+		}
+		return true
+	})
+	y.usage(root, r)
+	return wire.Splice(dst, body, y.edits)
+}
+
+func (y *reply) hideLogprobs(choice gjson.Result) {
+	if p := choice.Get("logprobs"); hasLogprobs(choice) {
+		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(p), With: []byte("null")})
+	}
+}
+
+// usage says how many tokens of a completion were reasoning, where the upstream
+// does not: by the share of its bytes, and marked as an estimate.
+func (y *reply) usage(root gjson.Result, r wire.Reader) {
+	u := root.Get("usage")
+	total := u.Get("completion_tokens")
+	if !u.IsObject() || total.Type != gjson.Number || u.Get("completion_tokens_details.reasoning_tokens").Exists() {
+		return
+	}
+	reasoning, all := r.Share()
+	if reasoning == 0 || all == 0 {
+		return
+	}
+	n := int64(math.Round(total.Num * float64(reasoning) / float64(all)))
+	said := `"reasoning_tokens":` + strconv.FormatInt(n, 10) + `,"reasoning_tokens_estimated":true`
+	details := u.Get("completion_tokens_details")
+	at := u.Index + 1
+	switch {
+	case details.IsObject() && len(wire.Members(details)) > 0:
+		at, said = details.Index+1, said+","
+	case details.Exists():
+		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(details), With: []byte("{" + said + "}")})
+		return
+	default:
+		said = `"completion_tokens_details":{` + said + "},"
+	}
+	y.edits = append(y.edits, wire.Edit{Span: wire.Span{Start: at, End: at}, With: []byte(said)})
+}

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// switches are the members by which requests turn thinking on or off, as paths.
+var switches = []string{
+	"chat_template_kwargs.enable_thinking", "chat_template_kwargs.thinking", "chat_template_kwargs.reasoning_effort",
+	"enable_thinking", "think", "thinking", "reasoning_effort", "reasoning_split",
+	"reasoning.effort", "reasoning.enabled", "reasoning.max_tokens", "reasoning.exclude",
+	"options.think", "output_config.effort", "include_reasoning",
+}
+
+// maxSwitch is the most bytes of a switch: requests are hostile, and switches
+// are remembered.
+const maxSwitch = 128
+
+// SwitchOf returns how a request turns thinking on or off, in one word that is
+// the same for the same setting.
+func SwitchOf(root gjson.Result, messages []Message) string {
+	var all []string
+	for _, path := range switches {
+		v := root.Get(path)
+		if v.IsObject() { // {"type": "enabled", "budget_tokens": 1024}
+			v = v.Get("type")
+			path += ".type"
+		}
+		switch v.Type {
+		case gjson.String, gjson.True, gjson.False, gjson.Number:
+			all = append(all, path+"="+v.String())
+		}
+	}
+	if flag := thinkFlag(messages); flag != "" {
+		all = append(all, flag)
+	}
+	s := strings.Join(all, ",")
+	return s[:min(len(s), maxSwitch)]
+}
+
+// thinkFlag returns the soft switch that Qwen3 and SmolLM3 read in the last
+// message of the user, or in the system's.
+func thinkFlag(messages []Message) string {
+	flag := ""
+	for _, m := range messages {
+		if m.Role != "user" && m.Role != "system" {
+			continue
+		}
+		for _, t := range m.Texts {
+			on, off := lastWord(t, "/think"), lastWord(t, "/no_think")
+			switch {
+			case on > off:
+				flag = "/think"
+			case off >= 0:
+				flag = "/no_think"
+			}
+		}
+	}
+	return flag
+}
+
+// lastWord returns where a word last stands in s between white space, or -1.
+func lastWord(s, word string) int {
+	for end := len(s); ; {
+		i := strings.LastIndex(s[:end], word)
+		if i < 0 {
+			return -1
+		}
+		after := i + len(word)
+		if (i == 0 || isSpace(s[i-1])) && (after == len(s) || isSpace(s[after])) {
+			return i
+		}
+		end = i
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
