@@ -49,9 +49,15 @@ func readMessage(m gjson.Result) *message {
 		case "content":
 			out.readContent(v)
 		case "tool_calls":
-			out.Calls = out.Calls || len(v.Array()) > 0
+			for _, call := range v.Array() {
+				out.call(call.Get("id"), call.Get("function.name"))
+			}
+		case "tool_call_id":
+			out.CallIDs = append(out.CallIDs, v.Str)
 		case "function_call":
-			out.Calls = out.Calls || v.IsObject()
+			if v.IsObject() {
+				out.call(v.Get("name"))
+			}
 		case "reasoning_details":
 			if v.IsArray() && v.Get("0").Exists() {
 				out.thought(Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
@@ -63,6 +69,17 @@ func readMessage(m gjson.Result) *message {
 		}
 	}
 	return out
+}
+
+// call notes a tool call, by the first of its names that there is.
+func (m *message) call(names ...gjson.Result) {
+	m.Calls = true
+	for _, name := range names {
+		if name.Str != "" {
+			m.CallIDs = append(m.CallIDs, name.Str)
+			return
+		}
+	}
 }
 
 func (m *message) thought(t Thought, block bool, index int) {
@@ -94,9 +111,10 @@ func (m *message) readContent(v gjson.Result) {
 		case "redacted_thinking":
 			m.thought(Thought{Name: "redacted_thinking", Sealed: true}, true, i)
 		case "tool_use", "server_tool_use":
-			m.Calls = true
+			m.call(e.Get("id"))
 		case "tool_result":
 			m.Results = true
+			m.CallIDs = append(m.CallIDs, e.Get("tool_use_id").Str)
 		}
 	}
 }

@@ -151,6 +151,9 @@ type Message struct {
 	Thoughts []Thought
 	// Calls says that it calls tools; Results that it holds a tool's result.
 	Calls, Results bool
+	// CallIDs are the ids of the calls, or of those that it has the results of;
+	// the tools' names where the API has no ids.
+	CallIDs []string
 }
 
 // A Thought is reasoning that a client sends back.

@@ -1,0 +1,273 @@
+package gateway
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+)
+
+// A Config is what a gateway is made from. Its zero value, with an Upstream, is
+// right for one person on one machine.
+type Config struct {
+	// Upstream is the base URL of the model server: fixed here, so that no
+	// request can choose another. Its path is put before the request's.
+	Upstream *url.URL
+	// UpstreamKey, if set, is the API key that the upstream gets in the place of
+	// the client's.
+	UpstreamKey string
+	// Token, if set, is the API key that clients must send. It is compared in
+	// constant time and never sent on.
+	Token string
+
+	// Default is how replies are handled where no route says otherwise; Routes
+	// are looked at in their order, and the first that matches is taken.
+	Default Route
+	Routes  []Route
+
+	// Named and ForModel look up dialects. If nil, those of package sotto.
+	Named    func(name string) (*sotto.Grammar, error)
+	ForModel func(model string) (g *sotto.Grammar, known bool)
+
+	// Public says that the gateway can be reached from other machines: then
+	// only the routes of models pass, unless PassAll, and any Host is taken.
+	Public  bool
+	PassAll bool
+	// AllowOrigins are the origins of web pages that may use the gateway, beside
+	// its own; "*" allows any.
+	AllowOrigins []string
+
+	// HistoryDryRun says what the history policy would do, in the response
+	// header Sotto-History and the log, and does not do it.
+	HistoryDryRun bool
+
+	// Data is the folder in which learned starts are kept. If empty, they are
+	// kept in memory alone.
+	Data string
+
+	Limits Limits
+
+	// KeepAlive is how long a client may hear nothing while reasoning is hidden
+	// or a start is held, if frames come from the upstream. If zero, 10 s.
+	KeepAlive time.Duration
+	// Silence is how long an upstream may send nothing, or a client take
+	// nothing, before the exchange ends as an error. If zero, 10 min.
+	Silence time.Duration
+
+	// Logger gets one line per exchange, without content. If nil, nothing.
+	Logger *slog.Logger
+	// Metrics gets the gateway's metrics. If nil, a registry of its own.
+	Metrics *prometheus.Registry
+	// Transport reaches the upstream. If nil, one of its own.
+	Transport http.RoundTripper
+}
+
+// A Route says how the replies of some models are handled.
+type Route struct {
+	// Models are patterns of model names as clients send them, * for any run of
+	// characters; if empty, any. APIs are names of codecs ("openai.chat",
+	// "ollama.generate" …); if empty, any.
+	Models []string
+	APIs   []string
+
+	Dialect string      // if empty, by the model's name
+	Start   sotto.Start // if empty, by evidence; else how every reply begins
+
+	Display Display // if empty, DisplayField
+	// ReasoningFields are the members that reasoning is written to in chat
+	// completions. If empty, reasoning_content.
+	ReasoningFields []string
+	Narration       Narration      // if empty, NarrationText
+	History         history.Policy // if empty, history.Auto
+}
+
+// A Display says where a reply's reasoning goes.
+type Display string
+
+const (
+	DisplayField Display = "field" // to the API's place for it: a field, block or item
+	DisplayHide  Display = "hide"  // nowhere
+	DisplayKeep  Display = "keep"  // where the upstream put it: replies pass as they are
+	DisplayTags  Display = "tags"  // to <think> tags in the content, for clients that know only these
+)
+
+// A Narration says where a reply's narration goes.
+type Narration string
+
+const (
+	NarrationText  Narration = "text"  // into the content, without its tags
+	NarrationField Narration = "field" // to a field of its own, where the API has room for one
+	NarrationDrop  Narration = "drop"  // nowhere
+)
+
+// Displays, Narrations and Policies list the values, for messages and help.
+var (
+	Displays   = []Display{DisplayField, DisplayHide, DisplayKeep, DisplayTags}
+	Narrations = []Narration{NarrationText, NarrationField, NarrationDrop}
+	Policies   = []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
+)
+
+// Limits bound what a peer can make grow. A zero is the default.
+type Limits struct {
+	Body      int64 // bytes of a request's body, and of a whole reply's; 64 MiB
+	Frame     int   // bytes of one frame of a stream; 4 MiB
+	Header    int   // bytes of a request's header; 64 KiB
+	Exchanges int   // at the same time; 10000
+	Choices   int   // of a reply; 128
+	Hold      int   // bytes of a reply held in doubt; 256 KiB
+	Learned   int   // entries of learned starts; 4096
+	Restored  int   // entries of reasoning to restore; 4096
+	// RestoredBytes bounds their memory, 64 MiB; RestoredFor their age, 6 h.
+	RestoredBytes int64
+	RestoredFor   time.Duration
+	Labels        int // models and other values of metric labels; the rest is "other"; 64
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&l.Frame, 4<<20)
+	set(&l.Header, 64<<10)
+	set(&l.Exchanges, 10000)
+	set(&l.Choices, 128)
+	set(&l.Hold, 256<<10)
+	set(&l.Learned, 4096)
+	set(&l.Restored, 4096)
+	set(&l.Labels, 64)
+	if l.Body == 0 {
+		l.Body = 64 << 20
+	}
+	if l.RestoredBytes == 0 {
+		l.RestoredBytes = 64 << 20
+	}
+	if l.RestoredFor == 0 {
+		l.RestoredFor = 6 * time.Hour
+	}
+	return l
+}
+
+// A ConfigError says which part of a configuration is wrong.
+type ConfigError struct {
+	Route int    // its index in Config.Routes; -1 for Config.Default, or where none is meant
+	Key   string // the part, as a configuration file spells it
+	Err   error
+}
+
+func (e *ConfigError) Error() string {
+	if e.Route >= 0 {
+		return fmt.Sprintf("routes[%d].%s: %v", e.Route, e.Key, e.Err)
+	}
+	return fmt.Sprintf("%s: %v", e.Key, e.Err)
+}
+
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// Check reports everything that is wrong with a configuration, each a
+// [*ConfigError].
+func (c *Config) Check() []error {
+	var all []error
+	fault := func(route int, key string, err error) {
+		if err != nil {
+			all = append(all, &ConfigError{route, key, err})
+		}
+	}
+	fault(-1, "upstream", checkUpstream(c.Upstream))
+	for i, r := range append([]Route{c.Default}, c.Routes...) {
+		i--
+		fault(i, "dialect", c.checkDialect(r.Dialect))
+		fault(i, "start", c.checkStart(r))
+		fault(i, "display", oneOf(r.Display, Displays))
+		fault(i, "narration", oneOf(r.Narration, Narrations))
+		fault(i, "history", oneOf(r.History, Policies))
+		fault(i, "apis", checkAPIs(r.APIs))
+		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
+	}
+	return all
+}
+
+func checkUpstream(u *url.URL) error {
+	switch {
+	case u == nil:
+		return fmt.Errorf("none is given")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%q: want http://HOST or https://HOST", u.Redacted())
+	case u.Host == "":
+		return fmt.Errorf("%q has no host", u.Redacted())
+	case u.User != nil:
+		return fmt.Errorf("%q holds a password: use the upstream key", u.Redacted())
+	}
+	return nil
+}
+
+func (c *Config) checkDialect(name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := c.named(name)
+	return err
+}
+
+// checkStart tries the start with the route's dialect; without one, any of a
+// model's may come.
+func (c *Config) checkStart(r Route) error {
+	if r.Start == "" || r.Start == sotto.Outside || r.Start == sotto.Auto || r.Start == sotto.InsideFirst {
+		return nil
+	}
+	g := sotto.Default()
+	if r.Dialect != "" {
+		named, err := c.named(r.Dialect)
+		if err != nil {
+			return nil // said already
+		}
+		g = named
+	}
+	_, err := g.NewSplitter(sotto.Options{Start: r.Start})
+	return err
+}
+
+func (c *Config) named(name string) (*sotto.Grammar, error) {
+	if c.Named != nil {
+		return c.Named(name)
+	}
+	return sotto.Named(name)
+}
+
+func oneOf[T ~string](v T, all []T) error {
+	if v == "" || slices.Contains(all, v) {
+		return nil
+	}
+	words := make([]string, len(all))
+	for i, a := range all {
+		words[i] = string(a)
+	}
+	return fmt.Errorf("%q: want one of %s", string(v), strings.Join(words, ", "))
+}
+
+func checkAPIs(names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(Codecs, func(c codec) bool { return c.Name() == name }) {
+			return fmt.Errorf("%q: want one of %s", name, strings.Join(codecNames(), ", "))
+		}
+	}
+	return nil
+}
+
+func checkFields(names []string) error {
+	for _, name := range names {
+		if name == "" || strings.ContainsAny(name, "\"\\ \t\n") || name == "content" || name == "role" {
+			return fmt.Errorf("%q is no name for a field of reasoning", name)
+		}
+	}
+	return nil
+}
