@@ -1,0 +1,22 @@
+//go:build unix
+
+package engine
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup lets the server lead a process group, which its engines join.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
+
+// interrupt asks the server to end; it ends its engines first.
+func interrupt(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+
+// killGroup ends what a server left that did not end in time.
+func killGroup(p *os.Process) {
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // no such group is the rule
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+)
+
+// EnvBinary names the variable that holds the path of the ollama binary.
+const EnvBinary = "SOTTO_OLLAMA"
+
+// ErrAbsent is returned by [Find] and [Start] where no binary is named.
+var ErrAbsent = errors.New("no ollama binary: set $" + EnvBinary + " to the path that interop/build-ollama prints")
+
+// Find returns the path of the ollama binary, from $SOTTO_OLLAMA. It returns
+// [ErrAbsent] where that is empty, and another error where nothing to run is
+// there.
+func Find() (string, error) {
+	name := os.Getenv(EnvBinary)
+	if name == "" {
+		return "", ErrAbsent
+	}
+	path, err := resolve(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", EnvBinary, err)
+	}
+	return path, nil
+}
+
+// resolve returns where a program is, for a process in any directory.
+func resolve(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// Config says how a server is started. The zero value is right.
+type Config struct {
+	// Binary is the ollama binary. If empty, [Find] finds it.
+	Binary string
+	// Models are created before Start returns. If nil, they are [Models].
+	Models []Model
+	// Log, if set, gets what the server logs. An error of Start has the end of
+	// it in any case.
+	Log io.Writer
+}
+
+func (c Config) binary() (string, error) {
+	if c.Binary == "" {
+		return Find()
+	}
+	return resolve(c.Binary)
+}
+
+// A Server is a running Ollama. It is safe for concurrent use.
+type Server struct {
+	// URL is the base, such as "http://127.0.0.1:40123".
+	URL string
+
+	dir  string
+	stop context.CancelFunc
+	done chan struct{} // closed when the process has ended
+	log  *log
+}
+
+// startTime and stopTime are how long a server may take to listen and to end.
+const (
+	startTime = 30 * time.Second
+	stopTime  = 10 * time.Second
+)
+
+// Run starts a server for a test and stops it at the test's end. Without models
+// it has [Models]. It skips the test where there is no binary.
+func Run(tb testing.TB, models ...Model) *Server {
+	tb.Helper()
+	s, err := Start(tb.Context(), Config{Models: models})
+	if errors.Is(err, ErrAbsent) {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// Start runs Ollama on a free loopback port, with a home and a model store in a
+// temporary directory, and creates the models. It returns when they can be
+// used. The server runs until Close is called or ctx is done; Close is needed in
+// either case. It returns [ErrAbsent] where there is no binary, and the end of
+// the server's log with any later error.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	binary, err := c.binary()
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "sotto-engine-")
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	s := &Server{dir: dir, done: make(chan struct{}), log: &log{to: c.Log, listening: make(chan string, 1)}}
+	if err := s.start(ctx, binary); err != nil {
+		return nil, errors.Join(fmt.Errorf("engine: start %s: %w", binary, err), os.RemoveAll(dir))
+	}
+	if c.Models == nil {
+		c.Models = Models()
+	}
+	if err := s.ready(ctx, c.Models); err != nil {
+		err = fmt.Errorf("engine: %w\n%s", err, s.log.end())
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// start runs the process.
+func (s *Server) start(ctx context.Context, binary string) error {
+	ctx, s.stop = context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, binary, "serve")
+	cmd.Dir = s.dir
+	cmd.Env = environ(s.dir)
+	cmd.Stdout, cmd.Stderr = s.log, s.log
+	cmd.WaitDelay = stopTime
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return interrupt(cmd.Process) }
+	if err := cmd.Start(); err != nil {
+		s.stop()
+		return err
+	}
+	go func() {
+		defer close(s.done)
+		_ = cmd.Wait() // a server that is told to end may say so in its status
+		killGroup(cmd.Process)
+	}()
+	return nil
+}
+
+// environ has nothing of the caller's but the search path: no proxy, no GPU, no
+// settings of another Ollama.
+func environ(dir string) []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + dir,
+		"TMPDIR=" + dir,
+		"OLLAMA_HOST=127.0.0.1:0",
+		"OLLAMA_MODELS=" + filepath.Join(dir, "models"),
+		"OLLAMA_KEEP_ALIVE=-1",
+		"OLLAMA_MAX_LOADED_MODELS=8",
+		"OLLAMA_NUM_PARALLEL=2",
+		"CUDA_VISIBLE_DEVICES=-1",
+		"ROCR_VISIBLE_DEVICES=-1",
+	}
+}
+
+// ready waits until the server listens and creates the models.
+func (s *Server) ready(ctx context.Context, models []Model) error {
+	select {
+	case addr := <-s.log.listening:
+		s.URL = "http://" + addr
+	case <-s.done:
+		return errors.New("the server ended at once")
+	case <-time.After(startTime):
+		return fmt.Errorf("the server does not listen after %v", startTime)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for _, m := range models {
+		if err := s.Create(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close ends the server and the engines that it started, and removes its
+// directory. It may be called again.
+func (s *Server) Close() error {
+	s.stop()
+	<-s.done
+	return os.RemoveAll(s.dir)
+}
+
+// A log keeps the end of what the server wrote, and finds in it the address
+// that it listens on: the port was left to the system.
+type log struct {
+	to        io.Writer
+	listening chan string // gets the address, once
+
+	mu    sync.Mutex
+	kept  []byte
+	found bool
+}
+
+// keep is how many bytes of a log an error shows.
+const keep = 8 << 10
+
+var listens = regexp.MustCompile(`Listening on (127\.0\.0\.1:\d+) `)
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, p...)
+	if !l.found {
+		if m := listens.FindSubmatch(l.kept); m != nil {
+			l.found = true
+			l.listening <- string(m[1])
+		}
+	}
+	l.kept = l.kept[max(0, len(l.kept)-keep):]
+	if l.to != nil {
+		return l.to.Write(p)
+	}
+	return len(p), nil
+}
+
+func (l *log) end() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.kept)
+}
