@@ -175,3 +175,34 @@ func TestUnknownStart(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestPieceShown tells where each piece stands in what is shown.
+func TestPieceShown(t *testing.T) {
+	g := sotto.Default()
+	const raw = "one<think>two</think>three<think>four</think> five"
+	for cut := 1; cut <= len(raw); cut++ {
+		s, err := g.NewSplitter(sotto.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		gather := func(pieces []sotto.Piece) {
+			from, visible := 0, s.Visible()
+			for _, p := range pieces {
+				got += string(visible[from:p.Shown])
+				from = p.Shown
+				if p.Channel == sotto.Reasoning {
+					got += "(" + string(p.Bytes) + ")"
+				}
+			}
+			got += string(visible[from:])
+		}
+		for at := 0; at < len(raw); at += cut {
+			gather(s.FeedString(raw[at:min(at+cut, len(raw))]))
+		}
+		gather(s.Close(sotto.Stopped))
+		if got = strings.ReplaceAll(got, ")(", ""); got != "one(two)three(four) five" {
+			t.Errorf("cut every %d bytes: %q", cut, got)
+		}
+	}
+}

@@ -29,6 +29,9 @@ type Piece struct {
 	Offset  int  // of the first byte in the raw reply
 	// Bytes are the piece's bytes, valid until the next call on the Splitter.
 	Bytes []byte
+	// Shown is how many bytes of this call's Visible had become certain when the
+	// piece was settled: where it stands among what is shown.
+	Shown int
 }
 
 // A Splitter reads a reply as it streams in. It is not safe for concurrent use.
@@ -340,9 +343,9 @@ func (s *Splitter) feedEasy(delta []byte) bool {
 	s.lex.last = last
 	s.view.wide = false
 	if e.shows {
-		s.view.one, s.view.newline = delta, last == '\n'
+		s.view.one, s.view.newline, p.Shown = delta, last == '\n', len(delta)
 	} else {
-		s.view.one = nil
+		s.view.one, p.Shown = nil, 0
 	}
 	return true
 }
@@ -596,10 +599,11 @@ func (s *Splitter) release(sp span) {
 		p := &s.pieces[k-1]
 		p.Bytes = s.data[p.Offset-s.base : sp.end-s.base]
 		s.view.add(sp, b)
+		p.Shown = len(s.view.out())
 		return
 	}
-	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b})
 	s.view.add(sp, b)
+	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, len(s.view.out())})
 }
 
 func (s *Splitter) diag(c Code, offset int, why Reason) {

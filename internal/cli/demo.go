@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +10,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/scripted"
 )
-
-// demoReplies are written replies with the faults that real ones have.
-//
-//go:embed demo.jsonl
-var demoReplies []byte
 
 type demoCommand struct {
 	reading
@@ -51,7 +46,7 @@ func (d *demoCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil {
 		return err
 	}
-	var source io.Reader = bytes.NewReader(demoReplies)
+	var source io.Reader = strings.NewReader(scripted.Demo())
 	if d.File != "" {
 		in, err := sh.open(d.File)
 		if err != nil {

@@ -2,19 +2,19 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
 // TestStripperIsStrip holds the short cuts of strip --jsonl to Grammar.Strip.
 func TestStripperIsStrip(t *testing.T) {
 	lines := &recordLines{
-		r:       bufio.NewReader(bytes.NewReader(demoReplies)),
+		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
 		records: newRecordReader("raw", new(catalogue)),
 		m:       manner{grammar: sotto.Default()},
 	}

@@ -1,0 +1,196 @@
+package scripted
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+)
+
+//go:embed demo.jsonl
+var demo string
+
+//go:embed models.jsonl
+var further string
+
+// Demo returns the replies that `sotto demo` shows, as JSON Lines. They are the
+// first of the models' replies.
+func Demo() string { return demo }
+
+// A Model is a model that plays written replies.
+type Model struct {
+	Name    string
+	Caption string // one line about what is the matter with its replies
+	Dialect string // the name of the sotto dialect that reads them
+	// Wire is whose way of writing OpenAI's chat completions the model follows:
+	// "" (a plain server's), deepseek, moonshot, openrouter, ollama, google or
+	// litellm (before Anthropic's).
+	Wire string
+	// Switch says that the model obeys a request that turns its thinking off.
+	Switch bool
+	Fault  Fault // how it fails, if it does
+
+	Reply  Reply  // the reply to an ordinary request
+	Call   *Reply // the reply where tools are offered, nil for models that know none
+	Result *Reply // the reply after a tool's result
+	Quiet  *Reply // the reply with thinking off; if nil, Reply without Thought
+}
+
+// A Reply is one written reply, and its right reading.
+type Reply struct {
+	Start  sotto.Start // where the text begins
+	End    sotto.End
+	Deltas []string // the text: the content field
+	// Thought is what the provider gives on a field of its own, nil if it leaves
+	// the thoughts in the text.
+	Thought  []string
+	Redacted bool      // a redacted thought follows Thought
+	ToolCall *ToolCall // the tool call that ends the reply, or nil
+
+	// Visible is what the user is to see.
+	Visible string
+	// Reasoning are the thoughts, wherever they stand: one that stands both on
+	// its field and in the text counts once.
+	Reasoning []string
+}
+
+// A ToolCall is a call of a tool.
+type ToolCall struct {
+	// Name is the tool's, unless the request offers only others: then the first
+	// of those is called.
+	Name      string
+	Arguments string // JSON
+	// InText says that the call stands in the text, as markup.
+	InText bool
+}
+
+// A Fault is a way to fail. A model that fails in mid-reply plays the first half
+// of its deltas; its Reply has them all.
+type Fault string
+
+const (
+	BreaksOff Fault = "breaks_off" // the connection breaks in mid-reply
+	HangsUp   Fault = "hangs_up"   // the stream ends in mid-reply, as if it were whole
+	Fails     Fault = "fails"      // an error in mid-reply
+	Busy      Fault = "busy"       // an error at once: too many requests
+)
+
+// Text returns the reply's text.
+func (r *Reply) Text() string { return strings.Join(r.Deltas, "") }
+
+// Models returns the models, those of the demo first.
+func Models() []Model {
+	models := load()
+	return append([]Model(nil), models...)
+}
+
+// Find returns the model of a name, given as people give it: with a provider
+// before it, or a tag behind it.
+func Find(name string) (*Model, bool) {
+	name = strings.TrimSuffix(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]), ":latest")
+	models := load()
+	for i := range models {
+		if models[i].Name == name {
+			return &models[i], true
+		}
+	}
+	return nil, false
+}
+
+// load reads the models' texts.
+var load = sync.OnceValue(func() []Model {
+	var models []Model
+	index := map[string]int{}
+	for line := range strings.Lines(demo + further) {
+		var l textLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			panic(fmt.Sprintf("scripted: %v in %s", err, line))
+		}
+		i, known := index[l.Model]
+		if !known {
+			i = len(models)
+			index[l.Model] = i
+			models = append(models, Model{Name: l.Model})
+		}
+		l.addTo(&models[i])
+	}
+	return models
+})
+
+// A textLine is a line of the files: one reply of one model.
+type textLine struct {
+	Model   string
+	Turn    string // call, result, quiet, or none
+	Caption string
+	Dialect string
+	Wire    string
+	Switch  bool
+	Fault   Fault
+
+	Start     sotto.Start
+	End       sotto.End
+	Deltas    []string
+	Raw       string // the text, to be cut as awkwardly as tokens are
+	Thought   string
+	Redacted  bool
+	Calls     string // "field" or "text"
+	Visible   string
+	Reasoning []string
+}
+
+func (l *textLine) addTo(m *Model) {
+	r := Reply{
+		Start: l.Start, End: l.End, Deltas: l.Deltas, Thought: cut(l.Thought, 1), Redacted: l.Redacted,
+		Visible: l.Visible, Reasoning: l.Reasoning,
+	}
+	if r.Start == "" {
+		r.Start = sotto.Outside
+	}
+	if r.End == sotto.Unknown {
+		r.End = sotto.Stopped
+	}
+	if r.Deltas == nil {
+		r.Deltas = cut(l.Raw, 0)
+	}
+	if l.Calls != "" {
+		r.ToolCall = &ToolCall{Name: toolName, Arguments: toolArguments, InText: l.Calls == "text"}
+	}
+	switch l.Turn {
+	case "call":
+		m.Call = &r
+	case "result":
+		m.Result = &r
+	case "quiet":
+		m.Quiet = &r
+	default:
+		m.Caption, m.Dialect, m.Wire, m.Switch, m.Fault, m.Reply = l.Caption, l.Dialect, l.Wire, l.Switch, l.Fault, r
+	}
+}
+
+// The call that every model makes.
+const (
+	toolName      = "get_weather"
+	toolArguments = `{"city": "Oslo"}`
+)
+
+// cut cuts text between characters, at places as awkward as tokens are; another
+// shift cuts elsewhere.
+func cut(text string, shift int) []string {
+	var deltas []string
+	for i := shift; text != ""; i++ {
+		n := [...]int{3, 5, 1, 7, 2, 4}[i%6]
+		end := len(text)
+		for at := range text {
+			if n == 0 {
+				end = at
+				break
+			}
+			n--
+		}
+		deltas, text = append(deltas, text[:end]), text[end:]
+	}
+	return deltas
+}

@@ -1,0 +1,84 @@
+package scripted
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// histories check what a request must bring back, by Model.Wire. A check
+// returns nil, or the refusal in the provider's words.
+var histories = map[string]func(m *Model, q *chatRequest) *fault{
+	"deepseek": deepseekHistory,
+	"moonshot": moonshotHistory,
+	"google":   googleHistory,
+}
+
+// deepseekHistory wants every message with tool calls to bring its
+// reasoning_content, as it was.
+func deepseekHistory(m *Model, q *chatRequest) *fault {
+	if q.off() {
+		return nil
+	}
+	for _, message := range q.Messages {
+		if message.Role != "assistant" || len(message.ToolCalls) == 0 {
+			continue
+		}
+		if message.ReasoningContent == nil || *message.ReasoningContent != strings.Join(m.Call.Thought, "") {
+			f := badRequest("The `reasoning_content` in the thinking mode must be passed back to the API.")
+			f.code = "invalid_request_error"
+			return f
+		}
+	}
+	return nil
+}
+
+// moonshotHistory wants every message with tool calls to have a
+// reasoning_content.
+func moonshotHistory(_ *Model, q *chatRequest) *fault {
+	if q.off() {
+		return nil
+	}
+	for i, message := range q.Messages {
+		if message.Role == "assistant" && len(message.ToolCalls) > 0 && message.ReasoningContent == nil {
+			f := badRequest("thinking is enabled but reasoning_content is missing in assistant tool call message at index %d", i)
+			f.body = object{{"error", object{{"message", f.message}, {"type", "invalid_request_error"}}}}
+			return f
+		}
+	}
+	return nil
+}
+
+// googleHistory wants the first call of every message with tool calls to bring
+// its signature.
+func googleHistory(m *Model, q *chatRequest) *fault {
+	for i, message := range q.Messages {
+		if message.Role != "assistant" || len(message.ToolCalls) == 0 {
+			continue
+		}
+		call := message.ToolCalls[0]
+		switch signature := call.Extra.Google.Signature; {
+		case signature == "":
+			return googleFault("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", call.Function.Name, i+1)
+		case signature != sign(m.Name, arguments(call.Function.Arguments)):
+			return googleFault("Corrupted thought signature.")
+		}
+	}
+	return nil
+}
+
+// arguments is the text of a call's arguments, which are JSON in a string.
+func arguments(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return string(raw)
+	}
+	return s
+}
+
+// googleFault is Google's JSON of an error: in an array.
+func googleFault(format string, args ...any) *fault {
+	f := badRequest(format, args...)
+	f.body = array{object{{"error", object{{"code", http.StatusBadRequest}, {"message", f.message}, {"status", "INVALID_ARGUMENT"}}}}}
+	return f
+}

@@ -1,0 +1,182 @@
+package scripted
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A cue is what a request says about the reply it wants.
+type cue struct {
+	tools  []string // the names of the tools offered
+	result bool     // the last message is a tool's result
+	quiet  bool     // thinking is turned off
+	raw    bool     // there is no field for thoughts, and none for tool calls
+	lead   string   // what the reply goes on from: a prompt, or a message begun
+	limit  int      // of the reply, in tokens; if zero, none
+}
+
+// A performance is a reply as it will be played.
+type performance struct {
+	reply *Reply
+	parts []part
+	end   sotto.End
+	call  *ToolCall // nil for none, or where the limit comes first
+	wrote int       // tokens
+}
+
+// A part is a delta of the reply.
+type part struct {
+	kind partKind
+	text string
+}
+
+type partKind uint8
+
+const (
+	textPart partKind = iota
+	thoughtPart
+	redactedPart // the text is what the thought is hidden in
+)
+
+// perform chooses the reply to a request. Each choice of several has the same
+// text, cut at other places.
+func (m *Model) perform(c cue, choice int) performance {
+	reply := m.choose(c)
+	p := performance{reply: reply, end: reply.End, call: reply.ToolCall}
+	deltas, thought := reply.Deltas, reply.Thought
+	if p.call != nil {
+		p.call, deltas = p.call.among(c.tools, deltas)
+	}
+	if opener := opener(deltas); opener != "" && strings.HasSuffix(strings.TrimSpace(c.lead), opener) {
+		deltas = cut(strings.TrimPrefix(strings.Join(deltas, ""), opener), choice)
+	}
+	if choice > 0 {
+		deltas, thought = cut(strings.Join(deltas, ""), choice), cut(strings.Join(thought, ""), choice+1)
+	}
+	if c.raw {
+		p.call = nil
+	} else if !c.quiet || !m.Switch {
+		p.add(thoughtPart, thought)
+		if reply.Redacted {
+			p.add(redactedPart, []string{sign(m.Name, "redacted")})
+		}
+	}
+	p.add(textPart, deltas)
+	p.limit(c.limit)
+	if m.Fault != "" {
+		p.parts, p.call = p.parts[:len(p.parts)/2], nil
+	}
+	return p
+}
+
+// opener is the marker that a text begins with, empty if there is none. A
+// prompt that ends in it has opened the block: the reply does not again.
+func opener(deltas []string) string {
+	text := strings.Join(deltas, "")
+	if text == "" || text[0] != '<' && text[0] != '[' {
+		return ""
+	}
+	return text[:strings.IndexAny(text, ">]")+1]
+}
+
+func (m *Model) choose(c cue) *Reply {
+	switch {
+	case c.result && m.Result != nil:
+		return m.Result
+	case len(c.tools) > 0 && m.Call != nil:
+		return m.Call
+	case c.quiet && m.Quiet != nil:
+		return m.Quiet
+	}
+	return &m.Reply
+}
+
+// among returns the call of a tool that is offered, nil if it stands in the
+// text, and the text.
+func (t *ToolCall) among(tools, deltas []string) (*ToolCall, []string) {
+	call := *t
+	if len(tools) > 0 && !slices.Contains(tools, t.Name) {
+		call.Name = tools[0]
+	}
+	if !call.InText {
+		return &call, deltas
+	}
+	if call.Name != t.Name {
+		deltas = cut(strings.ReplaceAll(strings.Join(deltas, ""), t.Name, call.Name), 0)
+	}
+	return nil, deltas
+}
+
+func (p *performance) add(kind partKind, deltas []string) {
+	for _, d := range deltas {
+		p.parts = append(p.parts, part{kind, d})
+	}
+}
+
+// limit ends the reply after as many tokens as the request allows; a delta is
+// one, and so is a tool call.
+func (p *performance) limit(n int) {
+	p.wrote = len(p.parts)
+	if p.call != nil {
+		p.wrote++
+	}
+	if n <= 0 || p.wrote <= n {
+		return
+	}
+	p.parts, p.call, p.end, p.wrote = p.parts[:min(n, len(p.parts))], nil, sotto.Cut, n
+}
+
+// text joins the parts of a kind.
+func (p *performance) text(kind partKind) string {
+	var b strings.Builder
+	for _, d := range p.parts {
+		if d.kind == kind {
+			b.WriteString(d.text)
+		}
+	}
+	return b.String()
+}
+
+// thoughts is the number of tokens on a field of their own.
+func (p *performance) thoughts() int {
+	n := 0
+	for _, d := range p.parts {
+		if d.kind != textPart {
+			n++
+		}
+	}
+	return n
+}
+
+// A block is what some APIs make of the parts: neighbours of a kind.
+type block struct {
+	kind   partKind
+	deltas []string
+}
+
+func (b block) text() string { return strings.Join(b.deltas, "") }
+
+func (p *performance) blocks() []block {
+	var blocks []block
+	for _, d := range p.parts {
+		if n := len(blocks); n == 0 || blocks[n-1].kind != d.kind {
+			blocks = append(blocks, block{kind: d.kind})
+		}
+		last := &blocks[len(blocks)-1]
+		last.deltas = append(last.deltas, d.text)
+	}
+	return blocks
+}
+
+// finish says in a provider's words how the reply ended.
+func (p *performance) finish(stop, cut, call string) string {
+	switch {
+	case p.end == sotto.Cut:
+		return cut
+	case p.call != nil:
+		return call
+	}
+	return stop
+}

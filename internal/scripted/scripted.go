@@ -1,0 +1,196 @@
+// Package scripted is an upstream that plays written replies over the APIs of
+// OpenAI, Ollama and Anthropic, with the faults that real ones have. The
+// gateway can be tried and tested with it: no model, no network.
+//
+// The model's name chooses the reply; [Models] lists them, with the right
+// reading of each. A request that offers tools has the models that know tools
+// call one, and one whose last message is a tool's result gets the answer after
+// it. The thinking switch of a request is obeyed by the models that have one,
+// and a limit of tokens cuts the reply after as many deltas.
+//
+// Providers that want their reasoning back refuse, in their own words, a
+// history without it: deepseek-v3.2, kimi-k2.6, gemini and claude.
+//
+// Two stores of text make the replies: demo.jsonl, which `sotto demo` shows
+// too, and models.jsonl.
+package scripted
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// MaxBody bounds the body of a request, in bytes.
+const MaxBody = 8 << 20
+
+// Options are what a handler can be told.
+type Options struct {
+	// Pause is the time before each frame of a stream; if zero, none.
+	Pause time.Duration
+	// Now is the clock; if nil, time.Now. Ids depend on the request and the time
+	// alone: with a clock that stands still, equal requests get equal bytes.
+	Now func() time.Time
+}
+
+// New returns the upstream.
+func New(o Options) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.Handle(r.pattern, &handler{r, o})
+	}
+	return mux
+}
+
+// A route is one path of a provider's API.
+type route struct {
+	pattern string
+	refuse  func(x *exchange, f *fault) object // the provider's JSON of an error
+	serve   func(x *exchange) error
+}
+
+var routes = []route{
+	{"POST /v1/chat/completions", openaiError, serveChat},
+	{"POST /v1/completions", openaiError, serveCompletions},
+	{"POST /v1/responses", openaiError, serveResponses},
+	{"GET /v1/models", openaiError, serveModels},
+	{"GET /v1/models/{model...}", openaiError, serveModel},
+	{"/v1/", openaiError, serveNothing},
+	{"POST /v1/messages", anthropicError, serveMessages},
+	{"POST /v1/messages/count_tokens", anthropicError, serveCountTokens},
+	{"POST /api/chat", ollamaError, serveOllamaChat},
+	{"POST /api/generate", ollamaError, serveOllamaGenerate},
+	{"POST /api/show", ollamaError, serveOllamaShow},
+	{"GET /api/tags", ollamaError, serveOllamaTags},
+	{"GET /api/version", ollamaError, serveOllamaVersion},
+	{"GET /{$}", ollamaError, serveOllamaRoot},
+}
+
+type handler struct {
+	route
+	options Options
+}
+
+// ServeHTTP answers a request, an error in the provider's own JSON.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{w: w, r: r, pause: h.options.Pause, now: h.options.Now()}
+	err := x.read()
+	if err == nil {
+		err = h.serve(x)
+	}
+	if f, ok := errors.AsType[*fault](err); ok {
+		if f.retryAfter {
+			w.Header().Set("Retry-After", "1")
+		}
+		if f.body == nil {
+			f.body = h.refuse(x, f)
+		}
+		x.reply(f.status, f.body)
+	}
+	// Any other error is the client's going away.
+}
+
+// A fault is a request refused.
+type fault struct {
+	status     int
+	message    string
+	kind, code string // in the provider's terms; if empty, what the status says
+	retryAfter bool
+	body       any // instead of the route's own JSON
+}
+
+func (f *fault) Error() string { return f.message }
+
+func badRequest(format string, args ...any) *fault {
+	return &fault{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+}
+
+// An exchange is one request and its answer.
+type exchange struct {
+	w     http.ResponseWriter
+	r     *http.Request
+	pause time.Duration
+	now   time.Time
+
+	body  []byte
+	seed  []byte // of ids
+	model *Model
+	name  string // the model's, as the request spells it
+}
+
+// read reads the body, whole.
+func (x *exchange) read() error {
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, MaxBody))
+	x.body, x.seed = body, seed(body, x.now)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &fault{status: http.StatusRequestEntityTooLarge, message: "Request body too large"}
+	}
+	return err
+}
+
+// decode reads the body as JSON into v.
+func (x *exchange) decode(v any) error {
+	if len(x.body) == 0 {
+		return badRequest("missing request body")
+	}
+	if err := json.Unmarshal(x.body, v); err != nil {
+		return badRequest("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// cast finds the model that the request names.
+func (x *exchange) cast(name string) error {
+	if name == "" {
+		return badRequest("model is required")
+	}
+	model, ok := Find(name)
+	if !ok {
+		return &fault{status: http.StatusNotFound, message: name, code: "model_not_found"}
+	}
+	x.model, x.name = model, name
+	if model.Fault == Busy {
+		return &fault{status: http.StatusTooManyRequests, message: "busy", retryAfter: true}
+	}
+	return nil
+}
+
+// promptTokens is the number of tokens that the request is said to have.
+func (x *exchange) promptTokens() int { return len(x.body)/4 + 1 }
+
+// reply answers with one JSON value.
+func (x *exchange) reply(status int, v any) error {
+	return x.replyWith(encoder{}, status, v)
+}
+
+func (x *exchange) replyWith(e encoder, status int, v any) error {
+	x.w.Header().Set("Content-Type", "application/json")
+	x.w.WriteHeader(status)
+	_, err := x.w.Write(e.encode(nil, v))
+	return err
+}
+
+// whole answers with a reply that is not streamed.
+func (x *exchange) whole(e encoder, v object) error {
+	switch x.model.Fault {
+	case Fails:
+		return &fault{status: http.StatusInternalServerError, message: failure}
+	case BreaksOff, HangsUp:
+		x.w.Header().Set("Content-Type", "application/json")
+		b := e.encode(nil, v)
+		x.w.Write(b[:len(b)/2])
+		if x.model.Fault == BreaksOff {
+			http.NewResponseController(x.w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	}
+	return x.replyWith(e, http.StatusOK, v)
+}
