@@ -46,6 +46,8 @@ func (o Object) Says() (says Member, ok bool) {
 type Speech struct {
 	Names []string // the members that reasoning is written to
 	Hide  bool
+	// Native is the member in which the upstream was seen to send reasoning.
+	Native string
 
 	content, reasoning, narration []byte
 	scratch                       []byte
@@ -114,6 +116,7 @@ func (s *Speech) readNative(o Object, r Reader) {
 		if i < 0 || o.Members[i].Value.Type != gjson.String || len(o.Members[i].Value.Raw) <= 2 {
 			continue
 		}
+		s.Native = name
 		text := s.decode(o.Members[i].Value)
 		parts := r.Native(o.Choice, text)
 		s.same = len(parts) == 1 && parts[0].Place == Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
@@ -166,7 +169,7 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	} else {
 		s.details[o.Choice] = said
 	}
-	s.same = false
+	s.same, s.Native = false, "reasoning_details"
 	s.take(r.Native(o.Choice, []byte(said)))
 }
 
@@ -192,7 +195,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 	v.ForEach(func(_, e gjson.Result) bool {
 		switch e.Get("type").Str {
 		case "thinking", "reasoning", "reasoning_text":
-			same = false
+			same, s.Native = false, "content"
 			s.take(r.Native(choice, []byte(ThoughtText(e))))
 			return true
 		case "text", "output_text":

@@ -200,6 +200,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(append(dst, y.api.Error(502, err.Error())...), '\n')
 }
 
+// NativeField is the member in which the upstream sent reasoning itself.
+func (y *reply) NativeField() string { return y.speech.Native }
+
 // KeepAlive is a frame that says nothing: Ollama's clients take an empty line
 // for broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {

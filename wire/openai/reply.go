@@ -280,6 +280,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(dst, "\n\n"...)
 }
 
+// NativeField is the member in which the upstream sent reasoning itself.
+func (y *reply) NativeField() string { return y.speech.Native }
+
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {

@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// decompress undoes the encoding of a response whose reply is to be read. The
+// gateway asks for none; some servers compress all the same. limit bounds what a
+// whole reply may become.
+func decompress(resp *http.Response, limit int64) error {
+	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
+	var open func(io.Reader) (io.Reader, error)
+	switch encoding {
+	case "", "identity":
+		return nil
+	case "gzip", "x-gzip":
+		open = func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+	case "deflate":
+		open = inflate
+	default:
+		return fmt.Errorf("the upstream compressed its reply as %q, which was not asked for and is not known here", encoding)
+	}
+	resp.Body = &inflated{src: resp.Body, open: open}
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	return nil
+}
+
+// inflate reads what servers call deflate: zlib, as the standard says, or bare.
+func inflate(r io.Reader) (io.Reader, error) {
+	head := make([]byte, 2)
+	n, err := io.ReadFull(r, head)
+	if err != nil && n == 0 {
+		return nil, err
+	}
+	all := io.MultiReader(strings.NewReader(string(head[:n])), r)
+	if n == 2 && head[0]&0xF == 8 && (uint(head[0])<<8|uint(head[1]))%31 == 0 {
+		return zlib.NewReader(all)
+	}
+	return flate.NewReader(all), nil
+}
+
+// inflated opens its reader at the first read, which waits for the upstream.
+type inflated struct {
+	src  io.ReadCloser
+	open func(io.Reader) (io.Reader, error)
+	r    io.Reader
+}
+
+func (z *inflated) Read(p []byte) (int, error) {
+	if z.r == nil {
+		r, err := z.open(z.src)
+		if err != nil {
+			return 0, err
+		}
+		z.r = r
+	}
+	return z.r.Read(p)
+}
+
+func (z *inflated) Close() error { return z.src.Close() }

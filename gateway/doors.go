@@ -1,0 +1,186 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Doors decide who may come in, and with which key a request goes on.
+type doors struct {
+	public, passAll bool
+	origins         []string
+	token           [sha256.Size]byte
+	hasToken        bool
+	upstreamKey     string
+}
+
+func newDoors(c Config) doors {
+	return doors{
+		public: c.Public, passAll: c.PassAll, origins: c.AllowOrigins,
+		token: sha256.Sum256([]byte(c.Token)), hasToken: c.Token != "", upstreamKey: c.UpstreamKey,
+	}
+}
+
+// open reports whether a request may come in, and answers it if not.
+func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
+	if !d.public && !loopbackHost(r.Host) {
+		// A name that somebody made resolve to this machine (DNS rebinding).
+		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
+		return false
+	}
+	if !d.origin(w, r) {
+		return false
+	}
+	if d.hasToken && !d.authorised(r) && !isProbe(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
+		refuse(w, codecOf(r.URL.Path), http.StatusUnauthorized, "this gateway needs its token as the API key")
+		return false
+	}
+	return true
+}
+
+func quoteShort(s string) string { return `"` + strings.ToValidUTF8(s[:min(len(s), 64)], "?") + `"` }
+
+// isProbe says that a request only asks whether the gateway lives.
+func isProbe(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz")
+}
+
+// loopbackHost reports whether a Host names this machine.
+func loopbackHost(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// origin keeps out web pages that were not allowed: a page of another site must
+// not spend the key. It answers their preflights.
+func (d *doors) origin(w http.ResponseWriter, r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
+			return false
+		}
+		return true
+	}
+	if sameOrigin(origin, r) {
+		return true
+	}
+	if !slices.Contains(d.origins, origin) && !slices.Contains(d.origins, "*") {
+		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Expose-Headers", "Sotto-Diagnostics, Sotto-History")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return true
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+	if ask := r.Header.Get("Access-Control-Request-Headers"); ask != "" {
+		h.Set("Access-Control-Allow-Headers", ask)
+	}
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return false
+}
+
+// sameOrigin reports whether a page of the gateway's own asks.
+func sameOrigin(origin string, r *http.Request) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// authorised compares the token in constant time, its length hidden too.
+func (d *doors) authorised(r *http.Request) bool {
+	sum := sha256.Sum256([]byte(credential(r)))
+	return subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1
+}
+
+// credential is the API key of a request, by the first of the ways that
+// providers' clients send one.
+func credential(r *http.Request) string {
+	if a := r.Header.Get("Authorization"); a != "" {
+		if kind, key, ok := strings.Cut(a, " "); ok && strings.EqualFold(kind, "Bearer") {
+			return strings.TrimSpace(key)
+		}
+		return a
+	}
+	for _, h := range keyHeaders {
+		if k := r.Header.Get(h); k != "" {
+			return k
+		}
+	}
+	return r.URL.Query().Get("key")
+}
+
+// keyHeaders are the headers beside Authorization that hold API keys.
+var keyHeaders = []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+
+// keys gives the upstream's request its key: the client's own passes through
+// where the gateway has neither a token nor a key of its own.
+func (d *doors) keys(out *http.Request) {
+	h := out.Header
+	h.Del("Origin") // the door for pages is here
+	h.Del("Referer")
+	for name := range h {
+		if strings.HasPrefix(name, "Sec-Fetch-") {
+			h.Del(name)
+		}
+	}
+	if !d.hasToken && d.upstreamKey == "" {
+		return
+	}
+	anthropic := h.Get("X-Api-Key") != ""
+	h.Del("Authorization")
+	h.Del("Cookie")
+	for _, name := range keyHeaders {
+		h.Del(name)
+	}
+	if q := out.URL.Query(); q.Has("key") {
+		q.Del("key")
+		out.URL.RawQuery = q.Encode()
+	}
+	if d.upstreamKey == "" {
+		return
+	}
+	h.Set("Authorization", "Bearer "+d.upstreamKey)
+	if anthropic || strings.HasSuffix(out.URL.Path, "/messages") {
+		h.Del("Authorization")
+		h.Set("X-Api-Key", d.upstreamKey)
+	}
+}
+
+// open paths are what passes in public beside the routes of models: what
+// clients ask before and beside them, and nothing that changes the server.
+var openPaths = map[string][]string{
+	http.MethodGet:  {"/models", "/api/tags", "/api/version", "/api/ps"},
+	http.MethodPost: {"/api/show", "/embeddings", "/api/embed", "/api/embeddings", "/messages/count_tokens", "/rerank", "/tokenize"},
+}
+
+// passes reports whether what is no route of a model may go on.
+func (d *doors) passes(r *http.Request) bool {
+	if !d.public || d.passAll {
+		return true
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return slices.ContainsFunc(openPaths[method], func(p string) bool {
+		return strings.HasSuffix(r.URL.Path, p) || p == "/models" && strings.Contains(r.URL.Path, "/v1/models/")
+	})
+}

@@ -1,0 +1,82 @@
+package gateway
+
+import "bytes"
+
+// sample is how much of a thought is compared to know it again.
+const sample = 4 << 10
+
+// An echo finds the thought that a reply brings twice: in a field of its own, and
+// in tags in its content. What comes first is given; what repeats it is not.
+type echo struct {
+	first    source // whose thought is given as it comes
+	said     []byte // the first bytes of it, at most sample
+	at       int    // how much of said the other has repeated
+	own      bool   // the other has thoughts of its own
+	withheld []byte // what it repeated of its block
+	block    int
+}
+
+type source uint8
+
+const (
+	nobody source = iota
+	fieldSource
+	contentSource
+)
+
+// native reads what comes in a field, and gives what of it is new.
+func (e *echo) native(text []byte, give func([]byte)) { e.read(fieldSource, 0, text, give) }
+
+// inline reads what comes in tags, of a block.
+func (e *echo) inline(block int, text []byte, give func([]byte)) {
+	e.read(contentSource, block, text, give)
+}
+
+func (e *echo) read(from source, block int, text []byte, give func([]byte)) {
+	switch {
+	case e.first == nobody, e.first == from:
+		e.first = from
+		e.keep(text)
+		give(text)
+		return
+	case e.own:
+		give(text)
+		return
+	}
+	if block != e.block {
+		e.block, e.withheld = block, e.withheld[:0]
+	}
+	cut := text
+	if e.at == 0 {
+		cut = bytes.TrimLeft(cut, white)
+	}
+	if e.repeats(e.said[min(e.at, len(e.said)):], cut) {
+		e.at += len(cut)
+		if len(e.withheld) < sample {
+			e.withheld = append(e.withheld, text...)
+		}
+		return
+	}
+	e.own = true
+	give(blankLine)
+	give(e.withheld)
+	give(text)
+}
+
+// repeats says that text goes on as what is known does. What is longer than the
+// sample is taken on trust, and so is the white space that ends a thought.
+func (e *echo) repeats(known, text []byte) bool {
+	if len(e.said) == sample && len(text) > len(known) {
+		text = text[:len(known)]
+	}
+	return bytes.HasPrefix(known, text) || bytes.HasPrefix(known, bytes.TrimRight(text, white))
+}
+
+func (e *echo) keep(text []byte) {
+	if len(e.said) == 0 {
+		text = bytes.TrimLeft(text, white)
+	}
+	if room := sample - len(e.said); room > 0 {
+		e.said = append(e.said, text[:min(len(text), room)]...)
+	}
+}

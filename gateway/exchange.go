@@ -1,0 +1,324 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// An exchange is one request of a model's route and its reply.
+type exchange struct {
+	g       *Handler
+	codec   codec
+	route   Route
+	request *wire.Request
+	body    []byte // as it goes to the upstream
+	caller  string // the credential, for what must not cross callers
+	key     learnedKey
+	plan    history.Plan
+	family  string // the dialect's name
+
+	reading reading
+	reply   wire.Reply
+
+	began    time.Time
+	status   int
+	streamed bool
+	err      error // why the exchange failed, if it did
+	activity atomic.Int64
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	finished bool
+}
+
+// modelName bounds what a client calls a model.
+func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "?") }
+
+// exchange plans one exchange: how its reply is read, and what of its earlier
+// messages goes to the upstream. upstream names the server.
+func (g *Handler) exchange(c codec, body []byte, upstream, caller string) (*exchange, error) {
+	x := &exchange{g: g, codec: c, body: body, caller: caller, began: time.Now(), request: &wire.Request{}}
+	if gjson.ValidBytes(body) { // else the upstream says what is wrong with it
+		q, err := c.Request(body)
+		if err != nil {
+			return nil, &requestError{http.StatusBadRequest, err}
+		}
+		x.request = q
+	}
+	q := x.request
+	q.Model = modelName(q.Model)
+	x.route = g.route(c.Name(), q.Model)
+	grammar, err := g.grammar(x.route, q.Model)
+	if err != nil {
+		return nil, err
+	}
+	x.family = grammar.Dialect().Name
+	x.key = learnedKey{Upstream: upstream, Model: q.Model, Switch: q.Switch}
+	if err := x.editHistory(grammar); err != nil {
+		return nil, err
+	}
+	x.read(grammar)
+	return x, nil
+}
+
+// read sets up how the reply is read.
+func (x *exchange) read(grammar *sotto.Grammar) {
+	start, assumed := x.g.startOf(x.route, grammar, x.request, x.key, !x.request.Stream)
+	r := x.route
+	x.reading = reading{limits: x.g.config.Limits, manner: manner{
+		grammar: grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
+		display: r.Display, narration: r.Narration, closes: closesOf(grammar.Dialect()),
+	}}
+	if !x.request.Stream {
+		x.reading.maxHold = -1
+	}
+	settings := wire.Settings{Fields: r.ReasoningFields, Hide: r.Display == DisplayHide, Request: x.request}
+	if r.Display == DisplayKeep {
+		settings.Fields = nil
+	}
+	x.reply = x.codec.Reply(settings)
+}
+
+// editHistory plans what of earlier reasoning goes back, and edits the body.
+func (x *exchange) editHistory(grammar *sotto.Grammar) error {
+	k := history.Knowledge{
+		Grammar: grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
+		Recall: func(m int) (string, bool, bool) { return "", false, false },
+	}
+	x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
+	if len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {
+		return nil
+	}
+	body, err := x.codec.Edit(nil, x.body, x.plan.Changes)
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	x.body = body
+	return nil
+}
+
+// A requestError is a fault of the client's request.
+type requestError struct {
+	status int
+	err    error
+}
+
+func (e *requestError) Error() string { return e.err.Error() }
+func (e *requestError) Unwrap() error { return e.err }
+
+// modify makes the client's response of the upstream's.
+func (x *exchange) modify(resp *http.Response) error {
+	x.status = resp.StatusCode
+	if x.g.config.HistoryDryRun || len(x.plan.Changes) > 0 {
+		resp.Header.Set("Sotto-History", x.plan.String())
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil
+	}
+	if err := decompress(resp, x.g.config.Limits.Body); err != nil {
+		return err
+	}
+	switch form, err := x.form(resp); {
+	case err != nil:
+		return err
+	case form == streamed:
+		x.streamed = true
+		resp.Body = x.stream(resp.Body)
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length")
+		return nil
+	case form == whole:
+		return x.whole(resp)
+	}
+	return nil
+}
+
+// A form is how a response brings a reply.
+type form uint8
+
+const (
+	none form = iota // it brings none
+	whole
+	streamed
+)
+
+// form tells by the response's type, not by what was asked: a server may answer
+// a request for a stream with a whole reply.
+func (x *exchange) form(resp *http.Response) (form, error) {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
+	case kind == "text/event-stream":
+		if x.codec.Framing() != wire.SSE {
+			return none, fmt.Errorf("the upstream sent %s where %s has none", kind, x.codec.Name())
+		}
+		return streamed, nil
+	case x.request.Stream && x.codec.Framing() == wire.NDJSON, kind == "application/x-ndjson":
+		return streamed, nil
+	case kind == "application/json", strings.HasSuffix(kind, "+json"):
+		return whole, nil
+	case x.request.Stream:
+		return streamed, nil
+	}
+	return whole, nil
+}
+
+// whole reads the body of a reply that is not streamed and writes it anew.
+func (x *exchange) whole(resp *http.Response) error {
+	limit := x.g.config.Limits.Body
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	resp.Body.Close()
+	switch {
+	case err != nil:
+		return fmt.Errorf("the upstream's reply broke off: %w", err)
+	case int64(len(body)) > limit:
+		return fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
+	}
+	if gjson.ValidBytes(body) {
+		body = x.reply.Whole(nil, body, &x.reading)
+	}
+	if found := x.findings(); found != "" {
+		resp.Header.Set("Sotto-Diagnostics", found)
+	}
+	setBody(resp, body)
+	return nil
+}
+
+func setBody(resp *http.Response, body []byte) {
+	resp.Body = io.NopCloser(strings.NewReader(wire.StringOf(body)))
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	resp.TransferEncoding = nil
+	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
+		resp.Header.Del(h) // of other bytes
+	}
+}
+
+// findings are the remarks on the reply, for a header: that reasoning was taken
+// out of the content, and what was doubtful.
+func (x *exchange) findings() string {
+	var words []string
+	if x.reading.reasoning > 0 {
+		words = append(words, "reasoning_in_content")
+	}
+	for _, code := range x.reading.findings() {
+		words = append(words, string(code))
+	}
+	return strings.Join(words, ", ")
+}
+
+// errSilent is why an exchange ends that nothing moves in.
+var errSilent = errors.New("nothing came for too long")
+
+// watch ends the exchange where nothing moves for too long. A client that takes
+// nothing holds it up as much as an upstream that sends nothing.
+func (x *exchange) watch(unblock func()) (stop func()) {
+	silence := x.g.config.Silence
+	x.touch()
+	made := make(chan struct{})
+	var timer *time.Timer
+	timer = time.AfterFunc(silence, func() {
+		<-made
+		idle := time.Since(x.began) - time.Duration(x.activity.Load())
+		if idle < silence {
+			timer.Reset(silence - idle)
+			return
+		}
+		x.cancel(errSilent)
+		unblock()
+	})
+	close(made)
+	return func() { timer.Stop() }
+}
+
+func (x *exchange) touch() { x.activity.Store(int64(time.Since(x.began))) }
+
+// finish ends the exchange on every exit, once: it learns, remembers, counts and
+// logs.
+func (x *exchange) finish() {
+	if x.finished {
+		return
+	}
+	x.finished = true
+	for _, i := range x.reading.Open() {
+		x.reading.Close(i, sotto.Aborted)
+	}
+	x.learn()
+	x.g.metrics.exchange(x)
+	x.log()
+}
+
+func (x *exchange) learn() {
+	if x.status < 200 || x.status > 299 || x.err != nil || x.request.Model == "" {
+		return
+	}
+	native := ""
+	if n, ok := x.reply.(interface{ NativeField() string }); ok {
+		native = n.NativeField()
+	}
+	for _, c := range x.reading.choices {
+		if c == nil {
+			continue
+		}
+		s, ok := c.shows()
+		if !ok {
+			s = 0
+		}
+		if native == "" && !c.native && x.reading.reasoning > 0 {
+			native = "-"
+		}
+		if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
+			x.g.log.Warn("learned starts are not kept", "error", err)
+		}
+		return // one reply teaches once, however many choices it has
+	}
+}
+
+func (x *exchange) log() {
+	level := x.g.log.Info
+	if x.err != nil {
+		level = x.g.log.Warn
+	}
+	q := x.request
+	fields := []any{
+		"api", x.codec.Name(), "model", q.Model, "dialect", x.family, "status", x.status,
+		"stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
+		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
+	}
+	if found := x.findings(); found != "" {
+		fields = append(fields, "found", found)
+	}
+	if x.plan.Removed > 0 || x.plan.Restored > 0 || x.g.config.HistoryDryRun {
+		fields = append(fields, "history", x.plan.String(), "dry_run", x.g.config.HistoryDryRun)
+	}
+	if x.err != nil {
+		fields = append(fields, "error", x.err.Error())
+	}
+	level("exchange", fields...)
+}
+
+// lasted is how long the exchange took.
+func (x *exchange) lasted() time.Duration { return time.Since(x.began) }
+
+// outcome is how the exchange ended, in a word for metrics.
+func (x *exchange) outcome() string {
+	switch {
+	case x.err != nil:
+		return "failed"
+	case x.ctx != nil && x.ctx.Err() != nil:
+		return "canceled"
+	case x.status < 200 || x.status > 299:
+		return "refused"
+	}
+	return "answered"
+}

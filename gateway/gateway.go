@@ -1,0 +1,386 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A Handler is the gateway: an [http.Handler] for one upstream. Make one with
+// [New].
+type Handler struct {
+	config  Config
+	proxy   *httputil.ReverseProxy
+	doors   doors
+	learned *Learned
+	store   *history.Store
+	metrics *metrics
+	log     *slog.Logger
+	open    atomic.Int64 // exchanges under way
+	closing atomic.Bool
+}
+
+// New returns a gateway, or everything that is wrong with its configuration.
+func New(c Config) (*Handler, error) {
+	if faults := c.Check(); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return build(c)
+}
+
+func build(c Config) (*Handler, error) {
+	c = c.withDefaults()
+	learned, err := OpenLearned(c.Data, c.Limits.Learned)
+	if err != nil {
+		return nil, err
+	}
+	g := &Handler{
+		config:  c,
+		doors:   newDoors(c),
+		learned: learned,
+		store:   history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
+		log:     c.Logger,
+	}
+	g.metrics = newMetrics(c.Metrics, c.Limits.Labels, &g.open)
+	g.proxy = &httputil.ReverseProxy{
+		Rewrite:        g.rewrite,
+		ModifyResponse: modify,
+		ErrorHandler:   g.proxyError,
+		ErrorLog:       log.New(logWriter{g.log}, "", 0),
+		Transport:      c.Transport,
+		FlushInterval:  -1,
+		BufferPool:     &buffers{},
+	}
+	return g, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 10 * time.Second
+	}
+	if c.Silence == 0 {
+		c.Silence = 10 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
+	if c.Transport == nil {
+		c.Transport = transport()
+	}
+	c.Default = c.Default.withDefaults()
+	c.Routes = slices.Clone(c.Routes)
+	for i := range c.Routes {
+		c.Routes[i] = c.Routes[i].over(c.Default)
+	}
+	return c
+}
+
+func (r Route) withDefaults() Route {
+	return r.over(Route{
+		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
+		Narration: NarrationText, History: history.Auto,
+	})
+}
+
+// over fills what a route leaves open with what another says.
+func (r Route) over(d Route) Route {
+	if r.Dialect == "" {
+		r.Dialect = d.Dialect
+	}
+	if r.Start == "" {
+		r.Start = d.Start
+	}
+	if r.Display == "" {
+		r.Display = d.Display
+	}
+	if len(r.ReasoningFields) == 0 {
+		r.ReasoningFields = d.ReasoningFields
+	}
+	if r.Narration == "" {
+		r.Narration = d.Narration
+	}
+	if r.History == "" {
+		r.History = d.History
+	}
+	return r
+}
+
+// transport is [http.DefaultTransport] for one upstream that many clients share.
+func transport() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = 512
+	return t
+}
+
+// buffers are what replies are copied with.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 16 << 10
+
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return p[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
+
+// logWriter gives what the proxy says of itself to the log.
+type logWriter struct{ log *slog.Logger }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.log.Warn("proxy", "error", strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// Learned returns what the gateway has learned of how replies begin.
+func (g *Handler) Learned() *Learned { return g.learned }
+
+// Metrics returns the registry that has the gateway's metrics.
+func (g *Handler) Metrics() *prometheus.Registry { return g.config.Metrics }
+
+// Shutdown makes /readyz say that no new exchange should come.
+func (g *Handler) Shutdown() { g.closing.Store(true) }
+
+// Close keeps what was learned and drops the upstream's idle connections.
+func (g *Handler) Close() error {
+	g.Shutdown()
+	if t, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+	return g.learned.flush()
+}
+
+// route returns how replies of a model are handled.
+func (g *Handler) route(api, model string) Route {
+	for _, r := range g.config.Routes {
+		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || matchesAny(r.Models, model)) {
+			return r
+		}
+	}
+	return g.config.Default
+}
+
+func matchesAny(patterns []string, model string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, model) })
+}
+
+// matches reports whether a model's name matches a pattern, in which * stands
+// for any run of characters. Case does not matter.
+func matches(pattern, model string) bool {
+	parts := strings.Split(strings.ToLower(pattern), "*")
+	s := strings.ToLower(model)
+	last := len(parts) - 1
+	if last == 0 {
+		return s == parts[0]
+	}
+	if !strings.HasPrefix(s, parts[0]) || !strings.HasSuffix(s, parts[last]) || len(s) < len(parts[0])+len(parts[last]) {
+		return false
+	}
+	s = s[len(parts[0]) : len(s)-len(parts[last])]
+	for _, p := range parts[1:last] {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return true
+}
+
+// grammar returns the dialect of a reply: the route's, or the model's.
+func (g *Handler) grammar(r Route, model string) (*sotto.Grammar, error) {
+	if r.Dialect != "" {
+		return g.config.named(r.Dialect)
+	}
+	forModel := g.config.ForModel
+	if forModel == nil {
+		forModel = sotto.ForModel
+	}
+	grammar, _ := forModel(model)
+	return grammar, nil
+}
+
+// exchangeKey is the context key of an exchange.
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.doors.open(w, r) || g.operations(w, r) {
+		return
+	}
+	var c codec
+	if r.Method == http.MethodPost {
+		c = codecOf(r.URL.Path)
+	}
+	if n := g.open.Add(1); n > int64(g.config.Limits.Exchanges) {
+		g.open.Add(-1)
+		refuse(w, c, http.StatusServiceUnavailable, "too many exchanges at once")
+		return
+	}
+	defer g.open.Add(-1)
+	if c == nil {
+		g.pass(w, r)
+		return
+	}
+	g.serve(w, r, c)
+}
+
+// pass sends on what is no model's route. Its body may be of any length, and
+// goes on while the response comes.
+func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
+	if !g.doors.passes(r) {
+		refuse(w, nil, http.StatusNotFound, "this gateway passes only the routes of models")
+		return
+	}
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+	g.proxy.ServeHTTP(w, r)
+}
+
+// serve handles one exchange. The request is read whole before anything is sent
+// on: the history needs it, and a server that closes an unread body when the
+// response begins makes the transport drop the upstream's connection.
+func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
+	body, err := readBody(w, r, g.config.Limits.Body)
+	if err != nil {
+		g.refuse(w, c, err)
+		return
+	}
+	x, err := g.exchange(c, body, g.config.Upstream.Host, credential(r))
+	if err != nil {
+		g.refuse(w, c, err)
+		return
+	}
+	defer x.finish()
+	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
+	defer cancel(nil)
+	x.ctx, x.cancel = ctx, cancel
+	control := http.NewResponseController(w)
+	defer x.watch(func() { _ = control.SetWriteDeadline(time.Now()) })()
+	r = r.WithContext(ctx)
+	x.send(r)
+	g.proxy.ServeHTTP(w, r)
+}
+
+// send gives a request the body that goes to the upstream.
+func (x *exchange) send(r *http.Request) {
+	// GetBody lets the transport try again where an idle connection was closed
+	// before a byte was sent.
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
+	r.Body, _ = r.GetBody()
+	r.ContentLength = int64(len(x.body))
+	r.TransferEncoding = nil
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Header.Del("Expect")
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %q is not read: send it plain", e)}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
+	case err != nil:
+		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
+	}
+	return body, nil
+}
+
+// rewrite makes the upstream's request of the client's.
+func (g *Handler) rewrite(p *httputil.ProxyRequest) {
+	p.SetURL(g.config.Upstream)
+	p.Out.Host = g.config.Upstream.Host
+	g.doors.keys(p.Out)
+}
+
+func modify(resp *http.Response) error {
+	if x := exchangeOf(resp.Request.Context()); x != nil {
+		return x.modify(resp)
+	}
+	return nil
+}
+
+// proxyError answers where the upstream does not, or not well.
+func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r.Context())
+	status, c := http.StatusBadGateway, codec(nil)
+	if x != nil {
+		c = x.codec
+		if cause := x.cause(); cause != nil {
+			err = cause
+		}
+		x.err, x.status = err, status
+	}
+	if errors.Is(err, errSilent) {
+		status = http.StatusGatewayTimeout
+	}
+	if r.Context().Err() != nil && !errors.Is(err, errSilent) {
+		return // the client is gone
+	}
+	refuse(w, c, status, "upstream: "+upstreamError(err))
+}
+
+// upstreamError is what a client may know of an error: no address with a key in
+// its query.
+func upstreamError(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return err.Error()
+}
+
+func (g *Handler) refuse(w http.ResponseWriter, c codec, err error) {
+	status := http.StatusInternalServerError
+	var bad *requestError
+	if errors.As(err, &bad) {
+		status = bad.status
+	}
+	g.log.Warn("refused", "api", c.Name(), "status", status, "error", err.Error())
+	refuse(w, c, status, err.Error())
+}
+
+// refuse answers with an error in the provider's own JSON.
+func refuse(w http.ResponseWriter, c codec, status int, message string) {
+	if c == nil {
+		c = Codecs[0]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(c.Error(status, message), '\n'))
+}
+
+var _ wire.Reader = (*reading)(nil)

@@ -1,0 +1,251 @@
+package gateway
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// shown is how a reply began.
+type shown uint8
+
+const (
+	showsOutside shown = 1 + iota
+	showsInside
+)
+
+func (s shown) String() string {
+	if s == showsInside {
+		return "inside"
+	}
+	return "outside"
+}
+
+func (s shown) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+func (s *shown) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "inside":
+		*s = showsInside
+	case "outside":
+		*s = showsOutside
+	default:
+		return fmt.Errorf("%q: want inside or outside", text)
+	}
+	return nil
+}
+
+// A learnedKey is what replies that begin alike have in common. The caller is
+// not of it: the template is the upstream's.
+type learnedKey struct {
+	Upstream string `json:"upstream"`
+	Model    string `json:"model"`
+	Switch   string `json:"switch,omitempty"` // how the request turned thinking on or off
+}
+
+// A LearnedStart is what the last replies of one upstream, model and thinking
+// switch showed about how they begin.
+type LearnedStart struct {
+	learnedKey
+	// Last are the last replies, oldest first, at most two: "inside" or
+	// "outside". Only two alike are acted upon.
+	Last []shown `json:"last"`
+	// Native is the member in which the upstream sends reasoning itself; "-"
+	// where it leaves it in the content; "" where neither was seen.
+	Native string    `json:"native,omitempty"`
+	Seen   time.Time `json:"seen"`
+}
+
+// Start is what is acted upon: "inside", "outside", or "" while the last two
+// differ or one is missing.
+func (l LearnedStart) Start() string {
+	if len(l.Last) == 2 && l.Last[0] == l.Last[1] {
+		return l.Last[0].String()
+	}
+	return ""
+}
+
+// A Learned keeps how replies begin, over restarts where it has a folder. It is
+// safe for concurrent use.
+type Learned struct {
+	file string // empty: in memory alone
+	max  int
+
+	mu      sync.Mutex
+	entries map[learnedKey]*LearnedStart
+	dirty   bool
+}
+
+// learnedFile is the file's name in the data folder.
+const learnedFile = "starts.json"
+
+// OpenLearned reads what was learned from the data folder, or begins anew where
+// there is nothing. An empty folder name keeps it in memory.
+func OpenLearned(dir string, limit int) (*Learned, error) {
+	l := &Learned{max: cmp.Or(limit, Limits{}.withDefaults().Learned), entries: map[learnedKey]*LearnedStart{}}
+	if dir == "" {
+		return l, nil
+	}
+	l.file = filepath.Join(dir, learnedFile)
+	data, err := os.ReadFile(l.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("learned starts: %w", err)
+	}
+	var all struct {
+		V      int
+		Starts []LearnedStart
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("learned starts: %s: %w; remove the file to begin anew", l.file, err)
+	}
+	for _, s := range all.Starts {
+		l.entries[s.learnedKey] = &s
+	}
+	l.bound()
+	return l, nil
+}
+
+// says returns how the last two replies began, if both alike.
+func (l *Learned) says(key learnedKey) (shown, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entries[key]
+	if e == nil || e.Start() == "" {
+		return 0, false
+	}
+	return e.Last[0], true
+}
+
+// native returns the member in which the upstream sends reasoning itself.
+func (l *Learned) native(key learnedKey) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entries[key]; e != nil {
+		return e.Native
+	}
+	return ""
+}
+
+// learn notes what a reply showed; s is 0 where it showed nothing of its start.
+// unlearn forgets first: what was assumed was wrong.
+func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entries[key]
+	if e == nil {
+		if s == 0 && native == "" {
+			return nil
+		}
+		e = &LearnedStart{learnedKey: key}
+		l.entries[key] = e
+		l.bound()
+	}
+	before := *e
+	if unlearn {
+		e.Last = nil
+	}
+	if s != 0 {
+		e.Last = append(slices.Clone(e.Last), s)
+		e.Last = e.Last[max(0, len(e.Last)-2):]
+	}
+	e.Native = cmp.Or(native, e.Native)
+	e.Seen = time.Now().UTC().Truncate(time.Second)
+	if e.Native != before.Native || !slices.Equal(e.Last, before.Last) {
+		l.dirty = true
+		return l.save()
+	}
+	return nil
+}
+
+// bound forgets what was not seen for longest.
+func (l *Learned) bound() {
+	for len(l.entries) > l.max {
+		var oldest *LearnedStart
+		for _, e := range l.entries {
+			if oldest == nil || e.Seen.Before(oldest.Seen) {
+				oldest = e
+			}
+		}
+		delete(l.entries, oldest.learnedKey)
+	}
+}
+
+// Starts lists what was learned, by upstream, model and switch.
+func (l *Learned) Starts() []LearnedStart {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sorted()
+}
+
+func (l *Learned) sorted() []LearnedStart {
+	list := []LearnedStart{}
+	for _, e := range l.entries {
+		list = append(list, *e)
+	}
+	slices.SortFunc(list, func(a, b LearnedStart) int {
+		return cmp.Or(cmp.Compare(a.Upstream, b.Upstream), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Switch, b.Switch))
+	})
+	return list
+}
+
+// Forget forgets what was learned of the models that match a pattern, * for any
+// run of characters, and returns how many entries that were.
+func (l *Learned) Forget(pattern string) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for key := range l.entries {
+		if matches(pattern, key.Model) {
+			delete(l.entries, key)
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	l.dirty = true
+	return n, l.save()
+}
+
+// save writes the file anew, whole or not at all.
+func (l *Learned) save() error {
+	if l.file == "" || !l.dirty {
+		return nil
+	}
+	data, err := json.MarshalIndent(struct {
+		V      int            `json:"v"`
+		Starts []LearnedStart `json:"starts"`
+	}{1, l.sorted()}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
+		return fmt.Errorf("learned starts: %w", err)
+	}
+	temp := l.file + ".new"
+	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("learned starts: %w", err)
+	}
+	if err := os.Rename(temp, l.file); err != nil {
+		return fmt.Errorf("learned starts: %w", err)
+	}
+	l.dirty = false
+	return nil
+}
+
+// flush keeps what is not kept yet.
+func (l *Learned) flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.save()
+}

@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Lessons are what a reply shows about how replies of its kind begin.
+type lessons struct {
+	inside    bool // reasoning stands at its first byte, without an opener
+	opened    bool // reasoning was opened by a marker
+	closed    bool // the reasoning that it began with has ended
+	alone     bool // a close of reasoning is alone on its line
+	unlearned bool // inside was assumed, and wrong
+
+	text     [maxLine]byte // of the line under way
+	n        int
+	dead     bool // the line holds more than a close
+	anything bool
+	block    int
+}
+
+// maxLine is more than a close marker and the white space around it.
+const maxLine = 64
+
+// line reads the raw reply by lines, for a close that is alone on one.
+func (l *lessons) line(text []byte, closes [][]byte) {
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n')
+		piece := text
+		if end >= 0 {
+			piece = text[:end]
+		}
+		if !l.dead {
+			l.take(piece)
+		}
+		if end < 0 {
+			return
+		}
+		l.finish(closes)
+		text = text[end+1:]
+	}
+}
+
+func (l *lessons) take(piece []byte) {
+	if l.n == 0 {
+		piece = bytes.TrimLeft(piece, white)
+	}
+	if len(piece) > 0 && l.n == 0 && isWord(piece[0]) || l.n+len(piece) > maxLine {
+		l.dead = true
+		return
+	}
+	l.n += copy(l.text[l.n:], piece)
+}
+
+// isWord says that no marker begins with c.
+func isWord(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
+
+// finish ends a line.
+func (l *lessons) finish(closes [][]byte) {
+	if !l.dead && l.n > 0 {
+		line := bytes.ToLower(bytes.TrimSpace(l.text[:l.n]))
+		for _, c := range closes {
+			l.alone = l.alone || bytes.Equal(line, c)
+		}
+	}
+	l.n, l.dead = 0, false
+}
+
+// piece reads the settled pieces of the reply.
+func (l *lessons) piece(p sotto.Piece) {
+	if !l.anything && len(bytes.TrimLeft(p.Bytes, white)) > 0 {
+		l.anything = true
+		if p.Channel == sotto.Reasoning {
+			l.inside, l.block = true, p.Block
+		}
+	}
+	switch {
+	case p.Channel == sotto.Reasoning && !l.inside:
+		l.opened = true
+	case l.inside && p.Channel != sotto.Reasoning:
+		l.closed = true
+	}
+}
+
+// shows returns what a reply shows; ok is false where it shows nothing.
+func (c *choice) shows() (s shown, ok bool) {
+	l := &c.lessons
+	switch {
+	case c.native:
+		return showsOutside, true
+	case c.split == nil:
+		return 0, false
+	case l.inside && l.closed, hasOrphan(c.split):
+		return showsInside, l.alone
+	case l.opened, l.unlearned:
+		return showsOutside, true
+	case l.inside:
+		return 0, false
+	}
+	return showsOutside, c.end == sotto.Stopped
+}
+
+func hasOrphan(s *sotto.Splitter) bool {
+	for _, d := range s.Diagnostics() {
+		if d.Code == sotto.OrphanClose {
+			return true
+		}
+	}
+	return false
+}
+
+// closesOf returns the close markers of a dialect's reasoning, in lower case.
+func closesOf(d sotto.Dialect) [][]byte {
+	var all [][]byte
+	for _, m := range d.Markers {
+		if m.Role != sotto.RoleReasoning {
+			continue
+		}
+		if m.Tag != "" {
+			all = append(all, []byte("</"+m.Tag+">"))
+		}
+		for _, c := range m.Close {
+			all = append(all, bytes.ToLower(bytes.TrimSpace([]byte(c))))
+		}
+	}
+	return all
+}

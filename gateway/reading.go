@@ -1,0 +1,327 @@
+package gateway
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A reading tells the choices of one reply apart and sorts what it finds by the
+// display that the client asked for. It is the [wire.Reader] of one exchange.
+type reading struct {
+	manner
+	limits  Limits
+	choices []*choice // by number; nil where nothing was read
+	parts   []wire.Part
+
+	all, reasoning int // bytes of the model's texts; of reasoning found in content
+	held           time.Duration
+}
+
+// A manner is how the replies of an exchange are read and shown.
+type manner struct {
+	grammar   *sotto.Grammar
+	start     sotto.Start
+	assumed   bool // the start is inside because earlier replies were
+	maxHold   int
+	display   Display
+	narration Narration
+	// closes are the close markers of reasoning, in lower case: one that is alone
+	// on its line teaches how replies begin.
+	closes [][]byte
+}
+
+// A choice is one of a reply's texts under way.
+type choice struct {
+	split  *sotto.Splitter
+	closed bool
+	end    sotto.End
+
+	native  bool // the upstream tells reasoning apart itself
+	assumed bool
+	guessed []byte // what was read as reasoning because inside was assumed
+	lessons lessons
+	trim    thoughtTrim
+	echo    echo
+	tagOpen bool // a <think> of ours stands open in the content
+
+	shown, thought int // bytes of visible text and of reasoning given
+	visible        []byte
+	raw            []byte
+	heldSince      time.Time
+}
+
+func (r *reading) choice(i int) *choice {
+	if i < 0 || i >= r.limits.Choices {
+		return nil
+	}
+	for len(r.choices) <= i {
+		r.choices = append(r.choices, nil)
+	}
+	if r.choices[i] == nil {
+		r.choices[i] = &choice{}
+	}
+	return r.choices[i]
+}
+
+// begin makes the splitter at the first text: where the upstream has told
+// reasoning apart, the text begins outside.
+func (r *reading) begin(c *choice) {
+	start := r.start
+	if c.native {
+		start = sotto.Outside
+	}
+	c.assumed = r.assumed && !c.native
+	c.split = r.splitter(start)
+}
+
+func (r *reading) splitter(start sotto.Start) *sotto.Splitter {
+	inline := []sotto.Channel{sotto.Tool}
+	if r.narration == NarrationText {
+		inline = append(inline, sotto.Narration)
+	}
+	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline}
+	s, err := r.grammar.NewSplitter(o)
+	if err != nil { // a start of another dialect, which a route may name
+		o.Start = sotto.Outside
+		s, _ = r.grammar.NewSplitter(o)
+	}
+	return s
+}
+
+// Text reads content of the model.
+func (r *reading) Text(i int, text []byte) []wire.Part {
+	c := r.choice(i)
+	if c == nil || c.closed || len(text) == 0 {
+		return nil
+	}
+	if c.split == nil {
+		r.begin(c)
+	}
+	r.all += len(text)
+	c.lessons.line(text, r.closes)
+	r.parts = r.parts[:0]
+	r.sort(c, c.split.Feed(text))
+	r.timeHold(c)
+	if r.display == DisplayKeep {
+		r.parts = append(r.parts[:0], wire.Part{Place: wire.Content, Text: text})
+	}
+	return r.parts
+}
+
+// timeHold adds up how long bytes wait for what decides their place.
+func (r *reading) timeHold(c *choice) {
+	switch holds := c.split.Held() > 0; {
+	case holds && c.heldSince.IsZero():
+		c.heldSince = time.Now()
+	case !holds && !c.heldSince.IsZero():
+		r.held += time.Since(c.heldSince)
+		c.heldSince = time.Time{}
+	}
+}
+
+// sort sorts settled pieces in their order.
+func (r *reading) sort(c *choice, pieces []sotto.Piece) {
+	visible := c.split.Visible()
+	from := 0
+	for _, p := range pieces {
+		if p.Shown > from {
+			r.content(c, visible[from:p.Shown])
+			from = p.Shown
+		}
+		c.lessons.piece(p)
+		switch p.Channel {
+		case sotto.Reasoning:
+			r.reasoning += len(p.Bytes)
+			r.guess(c, p.Bytes)
+			c.trim.add(p, func(text []byte) {
+				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
+			})
+		case sotto.Narration:
+			if r.narration == NarrationField {
+				r.part(wire.Narration, p.Bytes)
+			}
+		}
+	}
+	r.content(c, visible[from:])
+}
+
+// guess keeps what an assumed start makes reasoning: if no close comes, it was
+// the answer.
+func (r *reading) guess(c *choice, b []byte) {
+	if !c.assumed {
+		return
+	}
+	if c.lessons.closed || len(c.guessed) > r.limits.Frame {
+		c.guessed = nil
+		return
+	}
+	c.guessed = append(c.guessed, b...)
+}
+
+func (r *reading) part(place wire.Place, text []byte) {
+	if len(text) > 0 {
+		r.parts = append(r.parts, wire.Part{Place: place, Text: text})
+	}
+}
+
+var tagOpen, tagClose = []byte("<think>\n"), []byte("\n</think>\n\n")
+
+func (r *reading) content(c *choice, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	c.shown += len(text)
+	if c.visible != nil {
+		c.visible = append(c.visible, text...)
+	}
+	if c.tagOpen {
+		c.tagOpen = false
+		r.part(wire.Content, tagClose)
+	}
+	r.part(wire.Content, text)
+}
+
+// thoughts gives reasoning its place.
+func (r *reading) thoughts(c *choice, text []byte) {
+	c.thought += len(text)
+	switch r.display {
+	case DisplayField, DisplayKeep:
+		r.part(wire.Reasoning, text)
+	case DisplayTags:
+		if !c.tagOpen {
+			c.tagOpen = true
+			r.part(wire.Content, tagOpen)
+		}
+		r.part(wire.Content, text)
+	}
+}
+
+// Native reads reasoning that the upstream has told apart itself.
+func (r *reading) Native(i int, text []byte) []wire.Part {
+	c := r.choice(i)
+	if c == nil || c.closed || len(text) == 0 {
+		return nil
+	}
+	c.native = true
+	r.all += len(text)
+	r.parts = r.parts[:0]
+	if r.display == DisplayKeep {
+		r.part(wire.Reasoning, text)
+		return r.parts
+	}
+	c.echo.native(text, func(text []byte) { r.thoughts(c, text) })
+	return r.parts
+}
+
+// Close ends a choice.
+func (r *reading) Close(i int, end sotto.End) []wire.Part {
+	r.parts = r.parts[:0]
+	if i < 0 || i >= len(r.choices) || r.choices[i] == nil || r.choices[i].closed {
+		return nil
+	}
+	c := r.choices[i]
+	c.closed, c.end = true, end
+	if c.split != nil {
+		r.sort(c, c.split.Close(end))
+		r.timeHold(c)
+		c.lessons.finish(r.closes)
+		r.unlearn(c)
+	}
+	if c.tagOpen {
+		c.tagOpen = false
+		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
+	}
+	if r.display == DisplayKeep {
+		return nil
+	}
+	return r.parts
+}
+
+// unlearn gives the text of a reply as content that was read as reasoning only
+// because inside was assumed, and that never closed.
+func (r *reading) unlearn(c *choice) {
+	if !c.assumed || c.lessons.closed || c.end == sotto.Cut || c.end == sotto.Aborted {
+		return
+	}
+	c.lessons.unlearned = true
+	r.content(c, bytes.TrimSpace(c.guessed))
+}
+
+// Open returns the choices that were read and not closed.
+func (r *reading) Open() []int {
+	var open []int
+	for i, c := range r.choices {
+		if c != nil && !c.closed {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// Share returns how much of the texts was reasoning found in content.
+func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
+
+// findings are the codes of what was found in the choices, each once.
+func (r *reading) findings() []sotto.Code {
+	var codes []sotto.Code
+	for _, c := range r.choices {
+		if c == nil || c.split == nil {
+			continue
+		}
+		for _, d := range c.split.Diagnostics() {
+			if !slices.Contains(codes, d.Code) {
+				codes = append(codes, d.Code)
+			}
+		}
+		if c.lessons.unlearned {
+			codes = append(codes, startUnlearned)
+		}
+	}
+	return codes
+}
+
+// startUnlearned says that an assumed start was wrong, and what was taken for
+// reasoning was the answer.
+const startUnlearned sotto.Code = "start_unlearned"
+
+// A thoughtTrim trims blocks of reasoning as they come and puts a blank line
+// between them: joined it is what Reply.Reasoning has.
+type thoughtTrim struct {
+	block   int
+	started bool // something of the block was given
+	any     bool // something of the reply was
+	wait    []byte
+}
+
+var blankLine = []byte("\n\n")
+
+const white = " \t\n\v\f\r"
+
+func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
+	b := p.Bytes
+	if p.Block != t.block {
+		t.block, t.started, t.wait = p.Block, false, t.wait[:0]
+	}
+	if !t.started {
+		if b = bytes.TrimLeft(b, white); len(b) == 0 {
+			return
+		}
+		if t.any {
+			give(blankLine)
+		}
+		t.started, t.any = true, true
+	}
+	ink := bytes.TrimRight(b, white)
+	if len(ink) > 0 {
+		if len(t.wait) > 0 {
+			give(bytes.Clone(t.wait))
+			t.wait = t.wait[:0]
+		}
+		give(ink)
+	}
+	t.wait = append(t.wait, b[len(ink):]...)
+}

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// A Transport is the gateway inside a Go client: an [http.RoundTripper] that
+// reads the replies of models on their way back, and edits the history on its
+// way out. Requests that are no model's pass as they are.
+type Transport struct{ g *Handler }
+
+// NewTransport returns a transport. The configuration's Transport reaches the
+// servers; its Upstream, keys and doors mean nothing here: requests go where the
+// client sends them, with the client's key.
+func NewTransport(c Config) (*Transport, error) {
+	c.Upstream = &url.URL{Scheme: "http", Host: "client"}
+	g, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Transport{g}, nil
+}
+
+// Close keeps what was learned.
+func (t *Transport) Close() error { return t.g.Close() }
+
+// Learned returns what the transport has learned of how replies begin.
+func (t *Transport) Learned() *Learned { return t.g.learned }
+
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := t.g.config.Transport
+	c := codec(nil)
+	if r.Method == http.MethodPost && r.Body != nil {
+		c = codecOf(r.URL.Path)
+	}
+	if c == nil {
+		return next.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	x, err := t.g.exchange(c, body, r.URL.Host, credential(r))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	x.ctx, x.cancel = ctx, cancel
+	stop := x.watch(func() {})
+	end := sync.OnceFunc(func() {
+		stop()
+		x.finish()
+		cancel(nil)
+	})
+	r = r.Clone(ctx)
+	x.send(r)
+	resp, err := next.RoundTrip(r)
+	if err == nil {
+		err = x.modify(resp)
+		if err != nil {
+			resp.Body.Close()
+		}
+	}
+	if err != nil {
+		x.err = err
+		end()
+		return nil, err
+	}
+	resp.Body = &endingBody{resp.Body, end}
+	return resp, nil
+}
+
+// An endingBody ends its exchange when the client has read all of it, or closes
+// it.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *endingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.end()
+	}
+	return n, err
+}
+
+func (b *endingBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.end()
+	return err
+}
