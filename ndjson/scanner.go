@@ -1,0 +1,61 @@
+package ndjson
+
+import "bytes"
+
+// A Line is a line as it came.
+type Line struct {
+	Raw  []byte // all its bytes, with the LF that ends it
+	Data []byte // without the white space around it; nil where the line is blank
+	At   int    // offset of Data in Raw; -1 where the line is blank
+}
+
+// A Scanner finds the lines in a buffer that grows. Its zero value is ready.
+type Scanner struct {
+	seen int // of the buffer last given, without the line last found, b[:seen] holds no LF
+}
+
+// Next returns the line that b begins with and true, or false where b does not
+// hold its end yet. After a line the caller drops len(line.Raw) bytes; after
+// false it calls again with the same bytes and more behind them.
+func (s *Scanner) Next(b []byte) (line Line, ok bool) {
+	i := bytes.IndexByte(b[s.seen:], '\n')
+	if i < 0 {
+		s.seen = len(b)
+		return Line{}, false
+	}
+	end := s.seen + i
+	s.seen = 0
+	return newLine(b, end, end+1), true
+}
+
+// Last returns the line that b begins with where the stream has ended: as Next
+// does, but the end of b ends a line too. Who writes on behind such a Raw ends
+// its line first.
+//
+// It returns false where no line is left: b is empty, or blank and without an
+// LF. Raw is then b, and the Scanner is ready for another stream.
+func (s *Scanner) Last(b []byte) (line Line, ok bool) {
+	if line, ok = s.Next(b); ok {
+		return line, true
+	}
+	s.seen = 0
+	line = newLine(b, len(b), len(b))
+	return line, line.Data != nil
+}
+
+// newLine returns the line b[:n] whose LF is at end, or would be.
+func newLine(b []byte, end, n int) Line {
+	from := 0
+	for from < end && isSpace(b[from]) {
+		from++
+	}
+	if from == end {
+		return Line{Raw: b[:n:n], At: -1}
+	}
+	for isSpace(b[end-1]) {
+		end--
+	}
+	return Line{Raw: b[:n:n], Data: b[from:end:end], At: from}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
