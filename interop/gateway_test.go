@@ -1,0 +1,141 @@
+package interop_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/interop/engine"
+)
+
+// The official SDKs are the judges: what they make of a reply behind the gateway
+// is right, or the gateway is wrong.
+
+// serve puts a gateway before an upstream and returns its address.
+func serve(t *testing.T, upstream string) string {
+	t.Helper()
+	u, err := url.Parse(upstream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Config{Upstream: u})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(g)
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// serveScripted puts a gateway before the scripted upstream.
+func serveScripted(t *testing.T) string {
+	t.Helper()
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	t.Cleanup(up.Close)
+	return serve(t, up.URL)
+}
+
+// A heard is what a client has of a reply.
+type heard struct{ text, thought string }
+
+func (h heard) String() string { return fmt.Sprintf("text %q, thought %q", h.text, h.thought) }
+
+// A judge is an SDK's way to ask for a reply.
+type judge struct {
+	name string
+	ask  func(t *testing.T, base, model string, stream bool) heard
+	// fields says that the API has a place for reasoning that a server tells
+	// apart itself.
+	fields bool
+}
+
+// TestSDKs asks every scripted model through every SDK.
+func TestSDKs(t *testing.T) {
+	base := serveScripted(t)
+	for _, m := range scripted.Models() {
+		if m.Fault != "" {
+			continue
+		}
+		for _, j := range judges {
+			if m.Reply.Thought != nil && !j.fields {
+				continue
+			}
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/stream=%v", m.Name, j.name, stream), func(t *testing.T) {
+					same(t, j.ask(t, base, m.Name, stream), rightReading(t, m))
+				})
+			}
+		}
+	}
+}
+
+// TestEngineSDKs asks a real model server through every SDK.
+func TestEngineSDKs(t *testing.T) {
+	base := serve(t, engine.Run(t).URL)
+	// Nothing says that this model's prompt opens its block, but the replies do:
+	// two of them teach how the next begins.
+	for range 2 {
+		askChat(t, base, engine.Preopened().Name, false)
+	}
+	for _, m := range engine.Models() {
+		for _, j := range judges {
+			if strings.HasPrefix(j.name, "anthropic") || strings.HasPrefix(j.name, "openai.responses") {
+				continue // this server has no such API
+			}
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/stream=%v", m.Name, j.name, stream), func(t *testing.T) {
+					got := j.ask(t, base, m.Name, stream)
+					same(t, heard{strings.TrimSpace(got.text), got.thought}, heard{m.Answer, m.Thinking})
+				})
+			}
+		}
+	}
+}
+
+func same(t *testing.T, got, want heard) {
+	t.Helper()
+	got.thought, want.thought = strings.TrimSpace(got.thought), strings.TrimSpace(want.thought)
+	if got != want {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}
+
+// rightReading is what a client should have of a model's reply.
+func rightReading(t *testing.T, m scripted.Model) heard {
+	t.Helper()
+	g, err := sotto.Named(m.Dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := g.Parse(strings.Join(m.Reply.Deltas, ""), m.Reply.Start, m.Reply.End)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heard{r.VisibleWith(sotto.Narration, sotto.Tool), strings.Join(m.Reply.Reasoning, "\n\n")}
+}
+
+// TestFaultsAreSeen asks models whose upstream breaks off: every SDK has an
+// error, and no reply that looks whole.
+func TestFaultsAreSeen(t *testing.T) {
+	base := serveScripted(t)
+	for _, m := range scripted.Models() {
+		if m.Fault == "" {
+			continue
+		}
+		for name, ask := range failing {
+			t.Run(m.Name+"/"+name, func(t *testing.T) {
+				if err := ask(base, m.Name); err == nil {
+					t.Error("no error")
+				}
+			})
+		}
+	}
+}
+
+var _ http.Handler = (*gateway.Handler)(nil)
