@@ -79,6 +79,7 @@ func (x *exchange) read(grammar *sotto.Grammar) {
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
 		grammar: grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
 		display: r.Display, narration: r.Narration, closes: closesOf(grammar.Dialect()),
+		remembers: x.remembers(),
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
@@ -90,11 +91,40 @@ func (x *exchange) read(grammar *sotto.Grammar) {
 	x.reply = x.codec.Reply(settings)
 }
 
+// remembers reports whether the reply's reasoning may have to be put back into
+// a later request.
+func (x *exchange) remembers() bool {
+	switch rule := history.RuleFor(x.request.Model, x.codec.Name()); x.route.History {
+	case history.Restore:
+		return true
+	case history.Auto:
+		return rule.Demands || rule.Need == history.NeedAll
+	}
+	return false
+}
+
+// remember keeps the reasoning of the first choice, the one that clients go on
+// with.
+func (x *exchange) remember() {
+	if !x.reading.remembers || len(x.reading.choices) == 0 || x.reading.choices[0] == nil {
+		return
+	}
+	c := x.reading.choices[0]
+	said := history.Said{Visible: string(c.kept.visible), Thought: string(c.kept.native)}
+	if y, ok := x.reply.(interface{ CallIDs() []string }); ok {
+		said.ToolCalls = y.CallIDs()
+	}
+	if !c.native && c.thought > 0 {
+		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
+	}
+	x.g.store.Remember(x.caller, x.request, said)
+}
+
 // editHistory plans what of earlier reasoning goes back, and edits the body.
 func (x *exchange) editHistory(grammar *sotto.Grammar) error {
 	k := history.Knowledge{
 		Grammar: grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
-		Recall: func(m int) (string, bool, bool) { return "", false, false },
+		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.caller, x.request),
 	}
 	x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
 	if len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {
@@ -266,6 +296,7 @@ func (x *exchange) learn() {
 	if n, ok := x.reply.(interface{ NativeField() string }); ok {
 		native = n.NativeField()
 	}
+	x.remember()
 	for _, c := range x.reading.choices {
 		if c == nil {
 			continue
@@ -275,7 +306,7 @@ func (x *exchange) learn() {
 			s = 0
 		}
 		if native == "" && !c.native && x.reading.reasoning > 0 {
-			native = "-"
+			native = history.Inline
 		}
 		if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
 			x.g.log.Warn("learned starts are not kept", "error", err)

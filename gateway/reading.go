@@ -32,6 +32,19 @@ type manner struct {
 	// closes are the close markers of reasoning, in lower case: one that is alone
 	// on its line teaches how replies begin.
 	closes [][]byte
+	// remembers says that the texts are kept: the reasoning may have to be put
+	// back into a later request.
+	remembers bool
+}
+
+// kept are the texts of a choice, where they are remembered.
+type kept struct{ visible, raw, native, inline []byte }
+
+// keep appends a text, within a limit.
+func (r *reading) keep(to *[]byte, text []byte) {
+	if r.remembers && len(*to)+len(text) <= r.limits.Frame {
+		*to = append(*to, text...)
+	}
 }
 
 // A choice is one of a reply's texts under way.
@@ -48,9 +61,8 @@ type choice struct {
 	echo    echo
 	tagOpen bool // a <think> of ours stands open in the content
 
+	kept           kept
 	shown, thought int // bytes of visible text and of reasoning given
-	visible        []byte
-	raw            []byte
 	heldSince      time.Time
 }
 
@@ -102,6 +114,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 		r.begin(c)
 	}
 	r.all += len(text)
+	r.keep(&c.kept.raw, text)
 	c.lessons.line(text, r.closes)
 	r.parts = r.parts[:0]
 	r.sort(c, c.split.Feed(text))
@@ -138,6 +151,7 @@ func (r *reading) sort(c *choice, pieces []sotto.Piece) {
 			r.reasoning += len(p.Bytes)
 			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
+				r.keep(&c.kept.inline, text)
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
 			})
 		case sotto.Narration:
@@ -175,9 +189,7 @@ func (r *reading) content(c *choice, text []byte) {
 		return
 	}
 	c.shown += len(text)
-	if c.visible != nil {
-		c.visible = append(c.visible, text...)
-	}
+	r.keep(&c.kept.visible, text)
 	if c.tagOpen {
 		c.tagOpen = false
 		r.part(wire.Content, tagClose)
@@ -208,6 +220,7 @@ func (r *reading) Native(i int, text []byte) []wire.Part {
 	}
 	c.native = true
 	r.all += len(text)
+	r.keep(&c.kept.native, text)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
 		r.part(wire.Reasoning, text)

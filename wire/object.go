@@ -2,7 +2,9 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -48,6 +50,8 @@ type Speech struct {
 	Hide  bool
 	// Native is the member in which the upstream was seen to send reasoning.
 	Native string
+	// CallIDs are the ids of the tools that were called, or their names.
+	CallIDs []string
 
 	content, reasoning, narration []byte
 	scratch                       []byte
@@ -75,6 +79,21 @@ func (s *Speech) Read(o Object, r Reader) {
 		if m := &o.Members[i]; m.Key == o.Text {
 			s.text = m
 			s.readText(o.Choice, m.Value, r)
+		} else if m.Key == "tool_calls" && o.Choice == 0 {
+			s.readCalls(m.Value)
+		}
+	}
+}
+
+// readCalls notes the calls' ids; the pieces of a call that follow have none.
+func (s *Speech) readCalls(v gjson.Result) {
+	for _, call := range v.Array() {
+		id := call.Get("id").Str
+		if slices.Contains(s.CallIDs, id) {
+			continue
+		}
+		if id = cmp.Or(id, call.Get("function.name").Str); id != "" {
+			s.CallIDs = append(s.CallIDs, strings.Clone(id))
 		}
 	}
 }

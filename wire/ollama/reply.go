@@ -203,6 +203,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 // NativeField is the member in which the upstream sent reasoning itself.
 func (y *reply) NativeField() string { return y.speech.Native }
 
+// CallIDs are the ids of the tools that the first choice called.
+func (y *reply) CallIDs() []string { return y.speech.CallIDs }
+
 // KeepAlive is a frame that says nothing: Ollama's clients take an empty line
 // for broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {

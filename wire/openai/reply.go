@@ -283,6 +283,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 // NativeField is the member in which the upstream sent reasoning itself.
 func (y *reply) NativeField() string { return y.speech.Native }
 
+// CallIDs are the ids of the tools that the first choice called.
+func (y *reply) CallIDs() []string { return y.speech.CallIDs }
+
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {

@@ -1,0 +1,190 @@
+package anthropic
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A kind is what a block holds, or a piece of it.
+type kind uint8
+
+const (
+	other    kind = iota // neither, or no block at all
+	text                 // {"type":"text","text":…}
+	thinking             // {"type":"thinking","thinking":…,"signature":…}
+)
+
+// kindOf is the block that a part belongs to.
+func kindOf(p wire.Part) kind {
+	if p.Place == wire.Reasoning {
+		return thinking
+	}
+	return text
+}
+
+// A sink is where the client's blocks are written: to a stream or a list. One
+// block is open at most.
+type sink interface {
+	// open begins a block: own says that it is the one that the upstream began.
+	open(k kind, own bool)
+	// say appends to the open block. same says that the parts are what the
+	// upstream's block said just now.
+	say(k kind, parts []wire.Part, same bool)
+	// shut ends the open block.
+	shut()
+}
+
+// A flow turns the text and thinking blocks of one message into the client's. A
+// streamed reply and a whole one are the same flow into two sinks.
+type flow struct {
+	to   sink
+	hide bool
+
+	choice  int  // of the text block under way or to come
+	reading bool // that choice has been read and not closed
+	in      struct {
+		kind    kind // of the upstream's block under way
+		used    bool // the client has its opening
+		read    bool // it held text
+		inlined bool // thinking, read as content
+	}
+	out  kind // the client's block that is open
+	made int  // blocks that the client has
+	lost bool // a text block gave nothing
+	same bool // what is being written is what was read
+}
+
+// begin begins a block of the upstream's. An open block of the client's is text
+// that reasoning became, and goes on in a text block.
+func (w *flow) begin(k kind) {
+	w.in.kind, w.in.used, w.in.read, w.in.inlined = k, false, false, false
+}
+
+// read reads text of the block under way, which is text or reasoning by k.
+func (w *flow) read(k kind, b []byte, r wire.Reader) {
+	if len(b) == 0 {
+		return
+	}
+	w.in.read, w.reading = true, true
+	if k == thinking {
+		parts := r.Native(w.choice, b)
+		w.same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, b)
+		w.write(parts)
+	} else {
+		parts := r.Text(w.choice, b)
+		w.same = wire.Same(parts, b)
+		w.write(parts)
+	}
+	w.same = false
+}
+
+// write gives each run of parts of one kind to a block.
+func (w *flow) write(parts []wire.Part) {
+	for i := 0; i < len(parts); {
+		k, from, n := kindOf(parts[i]), i, 0
+		for ; i < len(parts) && kindOf(parts[i]) == k; i++ {
+			n += len(parts[i].Text)
+		}
+		if n == 0 || k == thinking && w.hide {
+			continue
+		}
+		if k == text && w.in.kind == thinking {
+			w.in.inlined = true
+		}
+		w.open(k)
+		w.to.say(k, parts[from:i], w.same)
+	}
+}
+
+// open sees to it that a block of a kind is open.
+func (w *flow) open(k kind) {
+	if w.out == k {
+		return
+	}
+	w.shut()
+	own := w.in.kind == k && !w.in.used
+	w.in.used = w.in.used || own
+	w.out = k
+	w.made++
+	w.to.open(k, own)
+}
+
+func (w *flow) shut() {
+	if w.out != other {
+		w.to.shut()
+		w.out = other
+	}
+}
+
+// sign opens the thinking block under way, since what it holds besides its text
+// goes to the client: its signature. It reports false where the block is dropped.
+func (w *flow) sign(r wire.Reader) bool {
+	if w.out == thinking {
+		return true
+	}
+	if w.in.inlined {
+		return false
+	}
+	w.part(r)
+	w.open(thinking)
+	return true
+}
+
+// part ends text that reasoning became, where no text block follows.
+func (w *flow) part(r wire.Reader) {
+	if w.out == text && w.in.kind != text {
+		w.close(sotto.Stopped, r)
+		w.shut()
+	}
+}
+
+// close ends the choice.
+func (w *flow) close(end sotto.End, r wire.Reader) {
+	if w.reading {
+		w.reading = false
+		w.write(r.Close(w.choice, end))
+	}
+	w.choice++
+}
+
+// end ends the block of the upstream's that is under way.
+func (w *flow) end(end sotto.End, r wire.Reader) {
+	switch w.in.kind {
+	case text:
+		w.close(end, r)
+		if w.out == other && w.in.read {
+			w.lost = true
+		} else if w.out == other {
+			w.open(text)
+		}
+		w.shut()
+	case thinking:
+		if w.out == other && !w.in.read && !w.hide {
+			w.open(thinking)
+		}
+		if w.out == thinking {
+			w.shut()
+		}
+	}
+	w.in.kind = other
+}
+
+// finish ends the message, save for what [flow.fill] may add.
+func (w *flow) finish(end sotto.End, r wire.Reader) {
+	w.end(end, r)
+	if w.reading {
+		w.close(end, r)
+	}
+	w.shut()
+}
+
+// fill gives the client an empty text block where it got no block at all of a
+// message that had text.
+func (w *flow) fill() {
+	if w.made == 0 && w.lost {
+		w.open(text)
+		w.shut()
+	}
+}

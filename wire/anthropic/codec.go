@@ -1,0 +1,113 @@
+package anthropic
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Messages is the Messages API.
+var Messages wire.Codec = messages{}
+
+type messages struct{}
+
+// errNoMessages is what a body fails with that is no request of the API.
+var errNoMessages = errors.New("messages: no list")
+
+func (messages) Name() string          { return "anthropic.messages" }
+func (messages) Framing() wire.Framing { return wire.SSE }
+
+// Matches takes any prefix, and none of the paths below: counting tokens and
+// batches have no reply to read.
+func (messages) Matches(path string) bool { return strings.HasSuffix(path, "/v1/messages") }
+
+func (messages) Request(body []byte) (*wire.Request, error) {
+	root := wire.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	list := root.Get("messages")
+	if !list.IsArray() {
+		return nil, errNoMessages
+	}
+	q := &wire.Request{
+		Model:    root.Get("model").Str,
+		Stream:   root.Get("stream").Bool(),
+		Messages: wire.ReadMessages(list),
+	}
+	q.Prefill = wire.PrefillOf(q.Messages)
+	q.Switch = wire.SwitchOf(root, q.Messages)
+	return q, nil
+}
+
+func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+}
+
+func (messages) Reply(s wire.Settings) wire.Reply {
+	y := &reply{late: -1}
+	y.flow = flow{to: y, hide: s.Hide}
+	return y
+}
+
+func (messages) Error(status int, message string) []byte {
+	return appendError(nil, errorType(status), message)
+}
+
+// errorType is the API's word for a status.
+func errorType(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusPaymentRequired:
+		return "billing_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusServiceUnavailable, 529:
+		return "overloaded_error"
+	case http.StatusGatewayTimeout:
+		return "timeout_error"
+	}
+	if status >= 500 {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+// appendError appends the API's error object.
+func appendError(dst []byte, kind, message string) []byte {
+	dst = append(append(append(dst, `{"type":"error","error":{"type":"`...), kind...), `","message":`...)
+	dst = wire.AppendString(dst, []byte(strings.ToValidUTF8(message, "\ufffd")))
+	return append(dst, "}}"...)
+}
+
+// endOf reads a stop reason. The reply goes on where there is none.
+//
+// A refusal breaks the text off where it stands: sotto.Aborted. A paused turn
+// goes on in the next reply, so that more would have come: sotto.Cut. A reason
+// that is not known says nothing of the text's end.
+func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+	if reason.Type != gjson.String {
+		return sotto.Unknown, false
+	}
+	switch reason.Str {
+	case "end_turn", "stop_sequence", "tool_use":
+		return sotto.Stopped, true
+	case "max_tokens", "model_context_window_exceeded", "pause_turn":
+		return sotto.Cut, true
+	case "refusal":
+		return sotto.Aborted, true
+	}
+	return sotto.Unknown, true
+}

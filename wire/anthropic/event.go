@@ -1,0 +1,104 @@
+package anthropic
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// An event is what a content_block event says of its block. Spans are in the
+// frame's data, and empty where it has no such member.
+type event struct {
+	kind   kind      // of the block that it begins, or of the text that it brings
+	block  int       // the upstream's index
+	index  wire.Span // where that stands
+	inside wire.Span // the text, without its quotes
+	signs  bool      // it brings a signature
+}
+
+// A shape is an event seen before.
+type shape struct {
+	wire.Shape
+	event
+}
+
+// like is the event of a frame that is like the shape's but for the text.
+func (s *shape) like(inside wire.Span) event {
+	e := s.event
+	if e.index.Start > e.inside.Start {
+		by := inside.End - e.inside.End
+		e.index.Start += by
+		e.index.End += by
+	}
+	e.inside = inside
+	return e
+}
+
+// eventOf reads what all content_block events have.
+func eventOf(root gjson.Result) event {
+	index := root.Get("index")
+	return event{block: int(index.Int()), index: spanOf(index)}
+}
+
+// startOf reads a content_block_start.
+func startOf(root gjson.Result) event {
+	e := eventOf(root)
+	block := root.Get("content_block")
+	switch block.Get("type").Str {
+	case "text":
+		e.kind, e.inside = text, insideOf(block.Get("text"))
+	case "thinking":
+		e.kind, e.inside = thinking, insideOf(block.Get("thinking"))
+		e.signs = block.Get("signature").Str != ""
+	}
+	return e
+}
+
+// deltaOf reads a content_block_delta.
+func deltaOf(root gjson.Result) event {
+	e := eventOf(root)
+	delta := root.Get("delta")
+	switch delta.Get("type").Str {
+	case "text_delta":
+		e.kind, e.inside = text, insideOf(delta.Get("text"))
+	case "thinking_delta":
+		e.kind, e.inside = thinking, insideOf(delta.Get("thinking"))
+	case "input_json_delta":
+		e.inside = insideOf(delta.Get("partial_json"))
+	case "signature_delta":
+		e.signs = true
+	}
+	return e
+}
+
+func spanOf(v gjson.Result) wire.Span {
+	return wire.Span{Start: v.Index, End: v.Index + len(v.Raw)}
+}
+
+// insideOf is where the text of a JSON string stands.
+func insideOf(v gjson.Result) wire.Span {
+	if v.Type != gjson.String {
+		return wire.Span{}
+	}
+	return wire.Span{Start: v.Index + 1, End: v.Index + len(v.Raw) - 1}
+}
+
+// A kept frame is one that is written later, or twice.
+type kept struct {
+	wire.Frame
+	event
+}
+
+// keep copies a frame.
+func (k *kept) keep(f wire.Frame, e event) {
+	k.event = e
+	k.At = f.At
+	k.Raw = append(k.Raw[:0], f.Raw...)
+	k.Type = append(k.Type[:0], f.Type...)
+	k.Data = append(k.Data[:0], f.Data...)
+}
+
+// forget leaves a kept frame empty, with its memory.
+func (k *kept) forget() { k.Raw = k.Raw[:0] }
+
+func (k *kept) empty() bool { return len(k.Raw) == 0 }

@@ -1,0 +1,133 @@
+package anthropic
+
+import (
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// The client's own blocks: [reply] as the sink of its flow.
+
+// open writes a block's start: the upstream's where there is one.
+func (y *reply) open(k kind, own bool) {
+	y.index = y.next
+	y.next++
+	if y.flow.in.kind == other { // of no block of the upstream's
+		y.shift++
+	}
+	if own && !y.start.empty() {
+		y.openOwn()
+	} else if k == thinking {
+		y.mint("content_block_start", `,"content_block":{"type":"thinking","thinking":"","signature":""}}`, nil)
+	} else {
+		y.mint("content_block_start", `,"content_block":{"type":"text","text":""}}`, nil)
+	}
+	y.idle = y.idle[:0]
+}
+
+// openOwn writes the upstream's start with the index that the block has now. Its
+// text, if it begins with some, stays only where it was read as it is.
+func (y *reply) openOwn() {
+	s := &y.start
+	y.edits = y.edits[:0]
+	y.reindex(s.event, y.index)
+	if s.inside.End > s.inside.Start {
+		if y.first && y.flow.same {
+			y.fresh = true
+		} else {
+			y.edits = append(y.edits, wire.Edit{Span: s.inside})
+		}
+	}
+	y.write(s.Frame)
+	if len(y.edits) == 0 {
+		y.dst = append(y.dst, y.idle...)
+	}
+}
+
+// say writes a delta: the upstream's, if the one under way is of this kind and
+// still to be written.
+func (y *reply) say(k kind, parts []wire.Part, same bool) {
+	switch {
+	case y.first && y.fresh: // said by the start
+		y.fresh = false
+	case y.fresh && y.event.kind == k:
+		y.fresh = false
+		y.edits = y.edits[:0]
+		y.reindex(y.event, y.index)
+		if !same {
+			y.edits = append(y.edits, wire.Edit{Span: y.event.inside, With: y.inside(parts)})
+		}
+		y.write(y.frame)
+	case k == thinking:
+		y.mint("content_block_delta", `,"delta":{"type":"thinking_delta","thinking":"`, parts)
+	default:
+		y.mint("content_block_delta", `,"delta":{"type":"text_delta","text":"`, parts)
+	}
+}
+
+// inside encodes parts as the inside of a JSON string.
+func (y *reply) inside(parts []wire.Part) []byte {
+	y.text = y.text[:0]
+	for _, p := range parts {
+		y.text = wire.AppendInside(y.text, p.Text)
+	}
+	return y.text
+}
+
+// shut writes a block's end: the upstream's, if that is held.
+func (y *reply) shut() {
+	if y.stop.empty() {
+		y.mint("content_block_stop", "}", nil)
+		return
+	}
+	y.edits = y.edits[:0]
+	y.reindex(y.stop.event, y.index)
+	y.write(y.stop.Frame)
+	y.stop.forget()
+}
+
+// mint writes an event of ours for the open block. Where parts are given, more
+// ends inside a string that they fill.
+func (y *reply) mint(name, more string, parts []wire.Part) {
+	d := append(append(append(y.dst, "event: "...), name...), "\ndata: {\"type\":\""...)
+	d = append(append(append(d, name...), `","index":`...), y.number(y.index)...)
+	d = append(d, more...)
+	for _, p := range parts {
+		d = wire.AppendInside(d, p.Text)
+	}
+	if parts != nil {
+		d = append(d, `"}}`...)
+	}
+	y.dst = append(d, "\n\n"...)
+}
+
+// pass writes the frame under way as it came.
+func (y *reply) pass() { y.dst = append(y.dst, y.frame.Raw...) }
+
+// passAs writes the frame under way with the client's index.
+func (y *reply) passAs(index int) {
+	y.edits = y.edits[:0]
+	y.reindex(y.event, index)
+	y.write(y.frame)
+}
+
+// reindex appends the edit that gives an event another index, if it is another.
+func (y *reply) reindex(e event, index int) {
+	if index != e.block && e.index.End > 0 {
+		y.edits = append(y.edits, wire.Edit{Span: e.index, With: y.number(index)})
+	}
+}
+
+// write writes a frame with the edits that were gathered.
+func (y *reply) write(f wire.Frame) {
+	switch {
+	case len(y.edits) == 0:
+		y.dst = append(y.dst, f.Raw...)
+	case f.At < 0:
+		y.data = wire.Splice(y.data[:0], f.Data, y.edits)
+		y.dst = sse.Append(y.dst, wire.StringOf(f.Type), y.data)
+	default:
+		y.dst = append(y.dst, f.Raw[:f.At]...)
+		y.dst = wire.Splice(y.dst, f.Data, y.edits)
+		y.dst = append(y.dst, f.Raw[f.At+len(f.Data):]...)
+	}
+}

@@ -1,0 +1,300 @@
+package anthropic
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// errUnfinished is what a stream fails with that had no message_stop.
+var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
+
+// maxIdle bounds the empty deltas kept for a block that is not open yet.
+const maxIdle = 4 << 10
+
+// A reply rewrites one reply. It is the sink of its flow for a streamed one.
+type reply struct {
+	flow flow
+	dst  []byte // under way, during a call
+
+	frame wire.Frame // under way, and what it says
+	event event
+	fresh bool // it is a delta whose text is still to be written
+	first bool // it is the start of a block
+
+	start kept   // of the upstream's text or thinking block
+	stop  kept   // … and its end, held back
+	idle  []byte // empty deltas behind the start
+
+	// The client's index is the upstream's plus shift, for blocks that pass.
+	shift  int
+	next   int      // the client's index of the next block made here
+	index  int      // … and of the open one
+	passed []passed // blocks that pass and are open
+	late   int      // a block that was ended before the upstream ended it, or -1
+
+	shapes  [3]shape // by kind
+	decoded []byte
+	text    []byte // encoded
+	data    []byte
+	digits  [20]byte
+	edits   []wire.Edit
+
+	begun bool // message_start has passed
+	over  bool // message_stop or an error has
+}
+
+// passed is a block that passes as it came.
+type passed struct{ up, client int }
+
+func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if f.Data == nil || y.over {
+		return append(dst, f.Raw...)
+	}
+	y.dst, y.frame = dst, f
+	y.take(r)
+	dst, y.dst, y.frame = y.dst, nil, wire.Frame{}
+	y.fresh, y.first = false, false
+	return dst
+}
+
+// take writes the frame under way.
+func (y *reply) take(r wire.Reader) {
+	for i := range y.shapes {
+		if inside, ok := y.shapes[i].Find(y.frame.Data); ok {
+			y.event = y.shapes[i].like(inside)
+			y.delta(r)
+			return
+		}
+	}
+	if !gjson.ValidBytes(y.frame.Data) {
+		y.pass()
+		return
+	}
+	root := wire.Parse(y.frame.Data)
+	name := root.Get("type").Str
+	if name == "" {
+		name = wire.StringOf(y.frame.Type)
+	}
+	switch name {
+	case "content_block_start":
+		y.event = startOf(root)
+		y.startBlock(root, r)
+	case "content_block_delta":
+		y.event = deltaOf(root)
+		y.learn()
+		y.delta(r)
+	case "content_block_stop":
+		y.event = eventOf(root)
+		y.stopBlock(r)
+	default:
+		y.message(name, root, r)
+		y.pass()
+	}
+}
+
+// message takes an event of the message before it passes.
+func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
+	switch name {
+	case "message_start":
+		y.begun = true
+	case "message_delta":
+		if end, ok := endOf(root.Get("delta.stop_reason")); ok {
+			y.finish(end, r)
+			y.flow.fill()
+		}
+	case "message_stop":
+		y.finish(sotto.Unknown, r)
+		y.flow.fill()
+		y.over = true
+	case "error":
+		y.finish(sotto.Aborted, r)
+		y.over = true
+	}
+}
+
+// learn remembers the shape of a delta that brings nothing but text.
+func (y *reply) learn() {
+	if e := y.event; e.inside.End > 0 {
+		s := &y.shapes[e.kind]
+		s.Learn(y.frame.Data, e.inside, wire.Span{})
+		s.event = e
+	}
+}
+
+func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
+	y.endBlock(sotto.Stopped, r)
+	e := y.event
+	if e.kind == other {
+		y.passBlock(r)
+		return
+	}
+	y.start.keep(y.frame, e)
+	y.begin(e.kind)
+	y.first = true
+	y.flow.read(e.kind, y.said(), r)
+	if e.signs {
+		y.flow.sign(r)
+	}
+}
+
+// begin begins an upstream's text or thinking block.
+func (y *reply) begin(k kind) {
+	y.next = y.event.block + y.shift
+	y.start.block = y.event.block
+	y.idle = y.idle[:0]
+	y.flow.begin(k)
+}
+
+// endBlock ends the upstream's text or thinking block.
+func (y *reply) endBlock(end sotto.End, r wire.Reader) {
+	if y.flow.in.kind == other {
+		return
+	}
+	y.late = -1
+	if y.stop.empty() {
+		y.late = y.start.block
+	}
+	y.flow.end(end, r)
+	y.shift = y.next - (y.start.block + 1)
+	y.stop.forget()
+}
+
+// finish ends the message's blocks.
+func (y *reply) finish(end sotto.End, r wire.Reader) {
+	y.endBlock(end, r)
+	y.flow.finish(end, r)
+}
+
+// passBlock begins a block that passes.
+func (y *reply) passBlock(r wire.Reader) {
+	y.flow.part(r)
+	block := y.event.block
+	client := block + y.shift
+	y.forget(block)
+	y.passed = append(y.passed, passed{block, client})
+	y.next = client + 1
+	y.flow.made++
+	y.passAs(client)
+}
+
+func (y *reply) stopBlock(r wire.Reader) {
+	block := y.event.block
+	if y.flow.in.kind != other && block == y.start.block {
+		y.stop.keep(y.frame, y.event)
+		if y.flow.in.kind == thinking {
+			y.endBlock(sotto.Stopped, r)
+		}
+		return
+	}
+	if block == y.late && !y.passes(block) {
+		y.late = -1
+		return
+	}
+	y.passAs(y.clientOf(block))
+	y.forget(block)
+}
+
+// forget ends a block that passes.
+func (y *reply) forget(block int) {
+	y.passed = slices.DeleteFunc(y.passed, func(p passed) bool { return p.up == block })
+}
+
+// clientOf is the client's index of a block that passes.
+func (y *reply) clientOf(block int) int {
+	for _, p := range y.passed {
+		if p.up == block {
+			return p.client
+		}
+	}
+	return block + y.shift
+}
+
+// passes says whether a block is one that passes.
+func (y *reply) passes(block int) bool {
+	return slices.ContainsFunc(y.passed, func(p passed) bool { return p.up == block })
+}
+
+func (y *reply) delta(r wire.Reader) {
+	e := y.event
+	current := y.flow.in.kind != other && e.block == y.start.block
+	switch {
+	case !current && (e.kind == other || y.passes(e.block)):
+		y.passAs(y.clientOf(e.block))
+		return
+	case !current: // a server that sends no start
+		y.endBlock(sotto.Stopped, r)
+		y.start.forget()
+		y.begin(e.kind)
+	case e.kind == other:
+		y.attached(r)
+		return
+	}
+	b := y.said()
+	if len(b) == 0 {
+		y.empty()
+		return
+	}
+	y.fresh = true
+	y.flow.read(e.kind, b, r)
+}
+
+// said is the text of the event under way.
+func (y *reply) said() (b []byte) {
+	b, y.decoded = wire.TextOf(y.decoded, y.event.inside.Of(y.frame.Data))
+	return b
+}
+
+// attached passes a delta that brings no text to a block that is read: a
+// signature, a citation. Where reasoning is hidden no other than a signature
+// passes in a thinking block.
+func (y *reply) attached(r wire.Reader) {
+	if y.flow.in.kind == text {
+		y.flow.open(text)
+	} else if y.flow.hide && !y.event.signs || !y.flow.sign(r) {
+		return
+	}
+	y.passAs(y.index)
+}
+
+// empty passes a delta without text if its block is open, keeps it if that may
+// still begin with it, and drops it else.
+func (y *reply) empty() {
+	switch {
+	case y.flow.out == y.event.kind:
+		y.passAs(y.index)
+	case y.flow.out == other && !y.flow.in.read && len(y.idle) < maxIdle:
+		y.idle = append(y.idle, y.frame.Raw...)
+	}
+}
+
+func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
+	if y.over {
+		return dst
+	}
+	y.over = true
+	y.dst = dst
+	y.finish(sotto.Aborted, r)
+	dst, y.dst = y.dst, nil
+	if err == nil {
+		err = errUnfinished
+	}
+	return sse.Append(dst, "error", appendError(nil, "api_error", err.Error()))
+}
+
+// KeepAlive appends a ping, which a message must have begun for.
+func (y *reply) KeepAlive(dst []byte) []byte {
+	if !y.begun || y.over {
+		return sse.AppendComment(dst, "keep-alive")
+	}
+	return append(dst, "event: ping\ndata: {\"type\": \"ping\"}\n\n"...)
+}
+
+// number writes an index.
+func (y *reply) number(i int) []byte { return strconv.AppendInt(y.digits[:0], int64(i), 10) }

@@ -1,0 +1,134 @@
+package anthropic
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
+	root := wire.Parse(body)
+	content := root.Get("content")
+	if !content.IsArray() {
+		return append(dst, body...)
+	}
+	l := &list{}
+	l.flow = flow{to: l, hide: y.flow.hide}
+	blocks := content.Array()
+	end, _ := endOf(root.Get("stop_reason"))
+	for i, b := range blocks {
+		if i < len(blocks)-1 {
+			l.take(b, sotto.Stopped, r)
+		} else {
+			l.take(b, end, r)
+		}
+	}
+	l.flow.finish(end, r)
+	l.flow.fill()
+	if l.kept == len(blocks) && l.made == len(blocks) {
+		return append(dst, body...)
+	}
+	dst = append(append(dst, body[:content.Index]...), '[')
+	dst = append(append(dst, l.out...), ']')
+	return append(dst, body[content.Index+len(content.Raw):]...)
+}
+
+// A list is the content of a whole message, as the sink of its flow.
+type list struct {
+	flow flow
+	out  []byte // the client's blocks
+	made int
+	kept int // … of which are the upstream's, unchanged
+
+	block gjson.Result // the upstream's block under way
+	own   bool         // the open block is that one
+	kind  kind
+	said  []byte // its text
+}
+
+// take takes one of the upstream's blocks.
+func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
+	l.block = b
+	switch b.Get("type").Str {
+	case "text":
+		l.flow.begin(text)
+		l.flow.read(text, decode(b.Get("text")), r)
+	case "thinking":
+		l.flow.begin(thinking)
+		l.flow.read(thinking, decode(b.Get("thinking")), r)
+		if b.Get("signature").Str != "" {
+			l.flow.sign(r)
+		}
+	default:
+		l.flow.part(r)
+		l.flow.made++
+		l.keep()
+		return
+	}
+	l.flow.end(end, r)
+}
+
+// decode returns the text of a JSON string, and nothing for another value.
+func decode(v gjson.Result) []byte {
+	inside := insideOf(gjson.Result{Type: v.Type, Raw: v.Raw})
+	b, _ := wire.TextOf(nil, inside.Of(wire.BytesOf(v.Raw)))
+	return b
+}
+
+func (l *list) open(k kind, own bool) {
+	l.kind, l.own, l.said = k, own, l.said[:0]
+}
+
+func (l *list) say(_ kind, parts []wire.Part, _ bool) {
+	for _, p := range parts {
+		l.said = append(l.said, p.Text...)
+	}
+}
+
+// shut writes the block: the upstream's own with its text edited, or one of ours.
+func (l *list) shut() {
+	key := "text"
+	if l.kind == thinking {
+		key = "thinking"
+	}
+	if !l.own {
+		l.mint(key)
+		return
+	}
+	v := l.block.Get(key)
+	if string(decode(v)) == string(l.said) {
+		l.keep()
+		return
+	}
+	at := v.Index - l.block.Index
+	l.next()
+	l.out = append(l.out, l.block.Raw[:at]...)
+	l.out = wire.AppendString(l.out, l.said)
+	l.out = append(l.out, l.block.Raw[at+len(v.Raw):]...)
+}
+
+func (l *list) mint(key string) {
+	l.next()
+	l.out = append(append(append(l.out, `{"type":"`...), key...), `","`...)
+	l.out = append(append(l.out, key...), `":`...)
+	l.out = wire.AppendString(l.out, l.said)
+	if l.kind == thinking {
+		l.out = append(l.out, `,"signature":""`...)
+	}
+	l.out = append(l.out, '}')
+}
+
+// keep writes the upstream's block as it came.
+func (l *list) keep() {
+	l.next()
+	l.out = append(l.out, l.block.Raw...)
+	l.kept++
+}
+
+func (l *list) next() {
+	if l.made > 0 {
+		l.out = append(l.out, ',')
+	}
+	l.made++
+}
