@@ -44,6 +44,7 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, io.EOF
 		}
 		b.out, b.at = b.out[:0], 0
+		b.x.moved(true)
 		b.fill(p)
 	}
 	n := copy(p, b.out[b.at:])
@@ -61,13 +62,13 @@ func (b *body) fill(room []byte) {
 	var err error
 	if len(b.in) == 0 {
 		n, err = b.src.Read(room)
-		b.x.touch()
+		b.x.moved(false)
 		rest := b.frames(room[:n])
 		b.in = append(b.in, rest...)
 	} else {
 		b.in = grow(b.in, minRead)
 		n, err = b.src.Read(b.in[len(b.in):cap(b.in)])
-		b.x.touch()
+		b.x.moved(false)
 		b.in = b.in[:len(b.in)+n]
 		rest := b.frames(b.in)
 		b.in = b.in[:copy(b.in, rest)]
@@ -82,6 +83,7 @@ func (b *body) fill(room []byte) {
 	case n > 0:
 		b.keepAlive()
 	}
+	b.x.settle()
 	if cap(b.in) > 64<<10 && len(b.in) == 0 {
 		b.in = nil // a large frame was an exception
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -31,6 +32,10 @@ func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
 	if !d.public && !loopbackHost(r.Host) {
 		// A name that somebody made resolve to this machine (DNS rebinding).
 		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
+		return false
+	}
+	if d.public && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
+		refuse(w, nil, http.StatusBadRequest, "the path is not plain")
 		return false
 	}
 	if !d.origin(w, r) {

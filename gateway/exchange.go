@@ -36,9 +36,11 @@ type exchange struct {
 	status   int
 	streamed bool
 	err      error // why the exchange failed, if it did
-	activity atomic.Int64
+	activity atomic.Int64 // when something moved last, since began
+	waits    atomic.Bool  // for the upstream, not for the client
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	settled  bool // learnt and remembered
 	finished bool
 }
 
@@ -106,7 +108,7 @@ func (x *exchange) remembers() bool {
 // remember keeps the reasoning of the first choice, the one that clients go on
 // with.
 func (x *exchange) remember() {
-	if !x.reading.remembers || len(x.reading.choices) == 0 || x.reading.choices[0] == nil {
+	if !x.reading.remembers {
 		return
 	}
 	c := x.reading.choices[0]
@@ -217,6 +219,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	if gjson.ValidBytes(body) {
 		body = x.reply.Whole(nil, body, &x.reading)
 	}
+	x.settle()
 	if found := x.findings(); found != "" {
 		resp.Header.Set("Sotto-Diagnostics", found)
 	}
@@ -254,7 +257,7 @@ var errSilent = errors.New("nothing came for too long")
 // nothing holds it up as much as an upstream that sends nothing.
 func (x *exchange) watch(unblock func()) (stop func()) {
 	silence := x.g.config.Silence
-	x.touch()
+	x.waits.Store(true)
 	made := make(chan struct{})
 	var timer *time.Timer
 	timer = time.AfterFunc(silence, func() {
@@ -265,13 +268,19 @@ func (x *exchange) watch(unblock func()) (stop func()) {
 			return
 		}
 		x.cancel(errSilent)
-		unblock()
+		if !x.waits.Load() { // a client that can be told is told
+			unblock()
+		}
 	})
 	close(made)
 	return func() { timer.Stop() }
 }
 
-func (x *exchange) touch() { x.activity.Store(int64(time.Since(x.began))) }
+// moved notes that something came or went, and whom the exchange waits for next.
+func (x *exchange) moved(waits bool) {
+	x.activity.Store(int64(time.Since(x.began)))
+	x.waits.Store(waits)
+}
 
 // finish ends the exchange on every exit, once: it learns, remembers, counts and
 // logs.
@@ -283,35 +292,41 @@ func (x *exchange) finish() {
 	for _, i := range x.reading.Open() {
 		x.reading.Close(i, sotto.Aborted)
 	}
-	x.learn()
+	x.settle()
 	x.g.metrics.exchange(x)
 	x.log()
 }
 
-func (x *exchange) learn() {
+// settle learns and remembers what the first choice has shown, once it has
+// ended: before its client knows, who may ask again at once.
+func (x *exchange) settle() {
+	choices := x.reading.choices
+	if x.settled || len(choices) == 0 || choices[0] == nil || !choices[0].closed {
+		return
+	}
+	x.settled = true
 	if x.status < 200 || x.status > 299 || x.err != nil || x.request.Model == "" {
 		return
 	}
+	x.remember()
+	x.learn()
+}
+
+func (x *exchange) learn() {
 	native := ""
 	if n, ok := x.reply.(interface{ NativeField() string }); ok {
 		native = n.NativeField()
 	}
-	x.remember()
-	for _, c := range x.reading.choices {
-		if c == nil {
-			continue
-		}
-		s, ok := c.shows()
-		if !ok {
-			s = 0
-		}
-		if native == "" && !c.native && x.reading.reasoning > 0 {
-			native = history.Inline
-		}
-		if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
-			x.g.log.Warn("learned starts are not kept", "error", err)
-		}
-		return // one reply teaches once, however many choices it has
+	c := x.reading.choices[0] // one reply teaches once, however many choices it has
+	s, ok := c.shows()
+	if !ok {
+		s = 0
+	}
+	if native == "" && !c.native && x.reading.reasoning > 0 {
+		native = history.Inline
+	}
+	if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
+		x.g.log.Warn("learned starts are not kept", "error", err)
 	}
 }
 
