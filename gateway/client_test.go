@@ -256,3 +256,12 @@ func post(t testing.TB, address, body string, header http.Header) (*http.Respons
 	}
 	return resp, got
 }
+
+func readAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(b)
+}

@@ -121,7 +121,7 @@ type Limits struct {
 	Frame     int   // bytes of one frame of a stream; 4 MiB
 	Header    int   // bytes of a request's header; 64 KiB
 	Exchanges int   // at the same time; 10000
-	Choices   int   // of a reply; 128
+	Choices   int   // of a reply: its texts, blocks or items; what comes beyond is left out; 1024
 	Hold      int   // bytes of a reply held in doubt; 256 KiB
 	Learned   int   // entries of learned starts; 4096
 	Restored  int   // entries of reasoning to restore; 4096
@@ -140,7 +140,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Frame, 4<<20)
 	set(&l.Header, 64<<10)
 	set(&l.Exchanges, 10000)
-	set(&l.Choices, 128)
+	set(&l.Choices, 1024)
 	set(&l.Hold, 256<<10)
 	set(&l.Learned, 4096)
 	set(&l.Restored, 4096)

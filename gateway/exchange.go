@@ -35,7 +35,7 @@ type exchange struct {
 	began    time.Time
 	status   int
 	streamed bool
-	err      error // why the exchange failed, if it did
+	err      error        // why the exchange failed, if it did
 	activity atomic.Int64 // when something moved last, since began
 	waits    atomic.Bool  // for the upstream, not for the client
 	ctx      context.Context

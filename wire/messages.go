@@ -174,12 +174,22 @@ func (m *message) edits(c Change) ([]Edit, error) {
 	edits = Cut(edits, m.blocks, dropped(true))
 	edits = Cut(edits, m.members, dropped(false))
 	if c.Field != "" && len(m.members) > 0 {
-		with := AppendString(nil, BytesOf(c.Field))
-		with = AppendString(append(with, ':'), BytesOf(c.Add))
-		at := m.members[0].At
-		edits = append(edits, Edit{Span{at, at}, append(with, ',')})
+		edits = append(edits, m.add(c, dropped(false)))
 	}
 	return edits, nil
+}
+
+// add puts reasoning into its member: some clients send it back empty.
+func (m *message) add(c Change, dropped func(int) bool) Edit {
+	text := AppendString(nil, BytesOf(c.Add))
+	for i, f := range m.members {
+		if f.Key == c.Field && !dropped(i) {
+			return Edit{f.ValueSpan(), text}
+		}
+	}
+	with := append(AppendString(nil, BytesOf(c.Field)), ':')
+	at := m.members[0].At
+	return Edit{Span{at, at}, append(append(with, text...), ',')}
 }
 
 // PrefillOf returns what the last message begins the reply with: it is the

@@ -48,7 +48,8 @@ func (o Object) Says() (says Member, ok bool) {
 type Speech struct {
 	Names []string // the members that reasoning is written to
 	Hide  bool
-	// Native is the member in which the upstream was seen to send reasoning.
+	// Native is the string member in which the upstream was seen to send
+	// reasoning.
 	Native string
 	// CallIDs are the ids of the tools that were called, or their names.
 	CallIDs []string
@@ -188,7 +189,7 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	} else {
 		s.details[o.Choice] = said
 	}
-	s.same, s.Native = false, "reasoning_details"
+	s.same = false
 	s.take(r.Native(o.Choice, []byte(said)))
 }
 
@@ -214,7 +215,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 	v.ForEach(func(_, e gjson.Result) bool {
 		switch e.Get("type").Str {
 		case "thinking", "reasoning", "reasoning_text":
-			same, s.Native = false, "content"
+			same = false
 			s.take(r.Native(choice, []byte(ThoughtText(e))))
 			return true
 		case "text", "output_text":

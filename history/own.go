@@ -1,0 +1,363 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// The codecs whose messages take no members of ours: reasoning is a block or an
+// item there.
+const (
+	messagesAPI  = "anthropic.messages"
+	responsesAPI = "openai.responses"
+)
+
+// takesFields reports whether a message may get a member for its reasoning.
+func (p *planner) takesFields() bool { return p.api != messagesAPI && p.api != responsesAPI }
+
+// named reports whether the upstream's member for reasoning is known.
+func (p *planner) named() bool { return p.k.Native != "" && p.k.Native != Inline && p.takesFields() }
+
+// own reports whether a thought is of Sotto's making.
+func (p *planner) own(t wire.Thought) bool {
+	switch {
+	case t.Sealed, t.Name == "reasoning_details":
+		return false
+	case t.Minted: // some servers send blocks with an empty signature themselves
+		return p.rule.Need == NeedSealed || p.k.Native == Inline || t.Name != p.k.Native && !p.rule.Demands
+	case !p.takesFields(), p.k.Native == "":
+		return false
+	case p.k.Native == Inline:
+		return len(p.k.Fields) == 0 || slices.Contains(p.k.Fields, t.Name)
+	}
+	return t.Name != p.k.Native
+}
+
+// giveBack puts what Sotto made back to where the upstream had it. It reports
+// whether there was any.
+func (p *planner) giveBack(i int) bool {
+	m := &p.q.Messages[i]
+	var own []int
+	thought, native := "", ""
+	for j, t := range m.Thoughts {
+		if !p.own(t) {
+			if t.Name == p.k.Native {
+				native = t.Text
+			}
+			continue
+		}
+		own = append(own, j)
+		if !strings.Contains(thought, t.Text) { // members of several names say the same
+			if thought != "" {
+				thought += "\n\n"
+			}
+			thought += t.Text
+		}
+	}
+	switch {
+	case len(own) == 0:
+		return len(m.Thoughts) == 0 && p.giveBackTags(i)
+	case p.named():
+		p.rename(i, own, thought, native)
+	case p.fold(i, own, thought):
+	case p.rule.Need == NeedSealed, p.api == responsesAPI && p.target(i) < 0:
+		p.dropMinted(i, own)
+	}
+	return true
+}
+
+// rename moves reasoning to the upstream's own member. Where the message has that
+// already, native is what it says: then only what says the same goes.
+func (p *planner) rename(i int, drop []int, thought, native string) {
+	m := &p.q.Messages[i]
+	if native != "" {
+		drop = slices.DeleteFunc(drop, func(j int) bool { return !strings.Contains(native, m.Thoughts[j].Text) })
+		if len(drop) == 0 {
+			return
+		}
+	}
+	c := p.change(i)
+	c.Drop = drop
+	grown := 0
+	for _, j := range drop {
+		grown -= len(m.Thoughts[j].Text)
+	}
+	if native == "" {
+		c.Field, c.Add = p.k.Native, thought
+		grown += len(thought)
+	}
+	p.count(grown)
+}
+
+// dropMinted removes parts that the provider would refuse, where something is
+// left without them.
+func (p *planner) dropMinted(i int, own []int) {
+	m := &p.q.Messages[i]
+	says := m.Calls || p.api == responsesAPI || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
+	for j, t := range m.Thoughts {
+		says = says || t.Sealed && !slices.Contains(own, j)
+	}
+	if !says {
+		return
+	}
+	for _, j := range own {
+		if t := m.Thoughts[j]; t.Minted {
+			c := p.change(i)
+			c.Drop = append(c.Drop, j)
+			p.removed += len(t.Text)
+		}
+	}
+}
+
+// fold puts reasoning back into the content; false where it cannot.
+func (p *planner) fold(i int, drop []int, thought string) bool {
+	m := &p.q.Messages[i]
+	raw := p.raw(i)
+	minted := slices.ContainsFunc(drop, func(j int) bool { return m.Thoughts[j].Minted })
+	if raw == "" && minted && p.rule.Need == NeedSealed {
+		return false
+	}
+	at := p.target(i)
+	if at < 0 {
+		return false
+	}
+	into := &p.q.Messages[at]
+	if len(into.Texts) > 1 || at != i {
+		raw = ""
+	}
+	text, grown := into.Texts[0], 0
+	for _, j := range drop {
+		grown -= len(m.Thoughts[j].Text)
+	}
+	switch inline := reasoningOf(p.k.Grammar, text, sotto.Outside); {
+	case raw != "":
+	case inline != "" && strings.Contains(inline, strings.Trim(thought, white)):
+		raw = text // the client sent both
+	case inline != "":
+		return false
+	default:
+		if c := p.changes[at]; c != nil && at != i {
+			if t, ok := c.Texts[0]; ok {
+				text = t
+			}
+		}
+		var ok bool
+		if raw, ok = p.marked(thought, text); !ok {
+			return false
+		}
+	}
+	c := p.change(i)
+	c.Drop = drop
+	if raw != text {
+		p.setText(p.change(at), 0, raw)
+	}
+	p.count(grown + len(raw) - len(text))
+	return true
+}
+
+// raw returns the remembered content of a message whose reasoning stood in it.
+func (p *planner) raw(i int) string {
+	if p.k.Recall == nil {
+		return ""
+	}
+	_, raw, _ := p.k.Recall(i)
+	return raw
+}
+
+// target returns the message whose first text message i's reasoning stood in
+// front of, or -1. Where items of reply are messages, it may be a later one.
+func (p *planner) target(i int) int {
+	for j := i; j < len(p.q.Messages); j++ {
+		m := &p.q.Messages[j]
+		switch {
+		case m.Role != "assistant":
+			return -1
+		case len(m.Texts) > 0:
+			return j
+		case p.api != responsesAPI || m.Calls:
+			return -1
+		}
+	}
+	return -1
+}
+
+// marked returns a text with reasoning before it, in the first markers of
+// reasoning that the dialect has; false where that would not read as what it was
+// made from.
+func (p *planner) marked(thought, text string) (string, bool) {
+	thought = strings.Trim(thought, white)
+	open, shut := markers(p.k.Grammar.Dialect())
+	if open == "" || thought == "" {
+		return "", false
+	}
+	out := open + "\n" + thought + "\n" + shut + "\n\n" + text
+	r, err := p.k.Grammar.Parse(out, sotto.Outside, sotto.Stopped)
+	if err != nil {
+		return "", false
+	}
+	before, err := p.k.Grammar.Parse(text, sotto.Outside, sotto.Stopped)
+	if err != nil || !sameInk(r.VisibleWith(inline...), before.VisibleWith(inline...)) {
+		return "", false
+	}
+	return out, len(r.Reasoning()) > 0 && sameInk(r.Reasoning()[0], thought)
+}
+
+func sameInk(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
+
+// markers returns the first markers of reasoning of a dialect, without the white
+// space around them.
+func markers(d sotto.Dialect) (open, shut string) {
+	for _, m := range d.Markers {
+		switch {
+		case m.Role != sotto.RoleReasoning:
+		case m.Tag != "":
+			return "<" + m.Tag + ">", "</" + m.Tag + ">"
+		case len(m.Open) > 0 && len(m.Close) > 0:
+			return strings.Trim(m.Open[0], white), strings.Trim(m.Close[0], white)
+		}
+	}
+	return "", ""
+}
+
+// tagOpen is how content begins where Sotto shows reasoning in tags.
+const tagOpen = "<think>\n"
+
+// giveBackTags does as giveBack, of tags in the content.
+func (p *planner) giveBackTags(i int) bool {
+	m := &p.q.Messages[i]
+	if !p.k.Tags || p.k.Native == "" || len(m.Texts) == 0 || !strings.HasPrefix(m.Texts[0], tagOpen) {
+		return false
+	}
+	text := m.Texts[0]
+	bare, ok := strip(sotto.Default(), text, sotto.Outside)
+	thought := reasoningOf(sotto.Default(), text, sotto.Outside)
+	if !ok || thought == "" {
+		return false
+	}
+	var with string
+	switch raw := p.raw(i); {
+	case p.named():
+		if blank(bare) && !m.Calls {
+			return true
+		}
+		c := p.change(i)
+		c.Field, c.Add = p.k.Native, thought
+		p.setText(c, 0, bare)
+		p.count(len(thought) + len(bare) - len(text))
+		return true
+	case p.k.Native != Inline:
+		return false
+	case raw != "" && len(m.Texts) == 1:
+		with = raw
+	case reasoningOf(p.k.Grammar, text, sotto.Outside) != "":
+		return true // the family's own tags
+	default:
+		if with, ok = p.marked(thought, bare); !ok {
+			return true
+		}
+	}
+	if with != text {
+		p.setText(p.change(i), 0, with)
+		p.count(len(with) - len(text))
+	}
+	return true
+}
+
+// restore puts back what the client dropped, where that is wanted and remembered.
+func (p *planner) restore(i int) {
+	m := &p.q.Messages[i]
+	if p.k.Recall == nil || !p.restores(i) || !p.missing(m) {
+		return
+	}
+	thought, raw, ok := p.k.Recall(i)
+	if !ok {
+		return
+	}
+	switch {
+	case p.named():
+		p.add(i, p.k.Native, thought)
+	case raw != "":
+		if len(m.Texts) == 1 && raw != m.Texts[0] {
+			p.setText(p.change(i), 0, raw)
+			p.count(len(raw) - len(m.Texts[0]))
+		}
+	case p.k.Native == "" && p.takesFields():
+		p.add(i, p.field(), thought)
+	}
+}
+
+func (p *planner) add(i int, field, thought string) {
+	if thought == "" {
+		return
+	}
+	c := p.change(i)
+	c.Field, c.Add = field, thought
+	p.count(len(thought))
+}
+
+// field is the member for reasoning where the upstream has not shown one.
+func (p *planner) field() string {
+	switch {
+	case strings.HasPrefix(p.api, "ollama."):
+		return "thinking"
+	case p.rule.Field != "":
+		return p.rule.Field
+	}
+	return "reasoning_content"
+}
+
+// restores reports whether a message's reasoning is wanted where it is missing:
+// where the provider refuses its turn otherwise, and where the family keeps in
+// its content what Sotto took out of it.
+func (p *planner) restores(i int) bool {
+	switch p.policy {
+	case Restore:
+		return true
+	case Auto:
+		return p.rule.Demands && p.tools[i] || p.rule.Need == NeedAll && p.k.Native == Inline
+	}
+	return false
+}
+
+func (p *planner) missing(m *wire.Message) bool {
+	if len(m.Thoughts) > 0 {
+		return false
+	}
+	start := sotto.Outside
+	if p.mayPreOpen() {
+		start = sotto.Auto
+	}
+	return !slices.ContainsFunc(m.Texts, func(t string) bool { return reasoningOf(p.k.Grammar, t, start) != "" })
+}
+
+// inline are the channels that stay in the texts of history.
+var inline = []sotto.Channel{sotto.Narration, sotto.Tool}
+
+// strip returns a text without its reasoning; ok is false where it has none, or
+// where what is left would not read the same again.
+func strip(g *sotto.Grammar, text string, start sotto.Start) (bare string, ok bool) {
+	r, err := g.Parse(text, start, sotto.Unknown)
+	if err != nil || !slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel == sotto.Reasoning }) {
+		return text, false
+	}
+	if bare, err = g.Strip(text, start, inline...); err != nil {
+		return text, false
+	}
+	again, err := g.Parse(bare, start, sotto.Unknown)
+	if err != nil || again.VisibleWith(inline...) != bare {
+		return text, false
+	}
+	return bare, true
+}
+
+// reasoningOf returns the reasoning that stands in a text.
+func reasoningOf(g *sotto.Grammar, text string, start sotto.Start) string {
+	r, err := g.Parse(text, start, sotto.Unknown)
+	if err != nil {
+		return ""
+	}
+	return strings.Join(r.Reasoning(), "\n\n")
+}

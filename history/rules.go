@@ -1,0 +1,252 @@
+package history
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Need is what becomes of the reasoning of earlier turns under [Auto].
+type Need string
+
+const (
+	// NeedNone is of models that want no reasoning of earlier turns.
+	NeedNone Need = "strip"
+	// NeedCalls is of models that must get the reasoning of every turn that
+	// calls tools, as long as the turn is sent. That of other turns goes.
+	NeedCalls Need = "echo"
+	// NeedAll is of models that are better with all of it.
+	NeedAll Need = "keep"
+	// NeedSealed is of providers that sign or encrypt reasoning, and refuse what
+	// they have not made.
+	NeedSealed Need = "sealed"
+	// NeedUnknown is of models of which nothing is known: what the client sends
+	// stays.
+	NeedUnknown Need = "preserve"
+)
+
+// A Rule is a row of the table: what a family of models needs back.
+type Rule struct {
+	Name string
+	// Models are patterns of model names, as a dialect's: lower case, without a
+	// registry path, * for any run of bytes. APIs are names of codecs; if empty,
+	// any.
+	Models []string
+	APIs   []string
+	Need   Need
+	// Demands says that the provider refuses a turn with tool calls whose
+	// reasoning is missing: it is put back, and no policy removes it.
+	Demands bool
+	// Field is the member that the provider's own API has for reasoning, where
+	// the upstream has not shown one.
+	Field string
+	// Why says what is lost otherwise, Source where that was read.
+	Why, Source string
+}
+
+const unknownRule = "preserve"
+
+// table has the families. Where several patterns fit a name, the one with the
+// most bytes beside its stars wins, so that the order means nothing.
+var table = []Rule{
+	{
+		Name:    "deepseek-echo",
+		Models:  []string{"*deepseek*v3.2*", "*deepseek*v3p2*", "*deepseek*v3-2*", "*deepseek*v4*", "deepseek-reasoner", "deepseek-chat", "deepseek-flash*", "deepseek-pro*"},
+		Need:    NeedCalls,
+		Demands: true,
+		Field:   "reasoning_content",
+		Why:     "400 where a turn between two user messages calls tools and its reasoning_content is missing, in all later requests; ignored of other turns",
+		Source:  "api-docs.deepseek.com/guides/thinking_mode",
+	},
+	{
+		Name:   "deepseek-strip",
+		Models: []string{"*deepseek*r1*", "r1-1776*", "*r1-distill*", "mai-ds-r1*", "*deepseek*v3*"},
+		Need:   NeedNone,
+		Why:    "the templates drop it, the API of that time refused it; else the context fills and quality drops",
+		Source: "aider issue 3008, lmstudio-js issue 269",
+	},
+	{
+		Name:   "qwen3-strip",
+		Models: []string{"*qwen3*", "*qwq*"},
+		Need:   NeedNone,
+		Why:    "the templates drop what stands before the user's last message; else the context fills and quality drops",
+		Source: "Hugging Face blog, The 4 Things Qwen-3's Chat Template Teaches Us; lmstudio-js issue 269",
+	},
+	{
+		Name:   "qwen3.6-keep",
+		Models: []string{"*qwen3.6*", "*qwen3p6*", "*qwen3_6*", "*qwen3.7*", "*qwen3p7*", "*qwen3.8*", "*qwen3p8*"},
+		Need:   NeedAll,
+		Why:    "the template decides (preserve_thinking); a client's own cut moves the prefix that is cached",
+		Source: "Qwen3.8 issues 112 and 131, omlx issue 3525",
+	},
+	{
+		Name:    "kimi-keep",
+		Models:  []string{"*kimi*k2*", "*kimi*k3*", "kimi-for-coding*"},
+		Need:    NeedAll,
+		Demands: true,
+		Field:   "reasoning_content",
+		Why:     "400 where a message with tool calls comes without reasoning_content while thinking is on; thinking.keep is all",
+		Source:  "new-api issue 3121, opencode issue 16318, minpeter.v2 issue 78 (secondary)",
+	},
+	{
+		Name:   "minimax-keep",
+		Models: []string{"*minimax*m2*", "*minimax*m3*"},
+		Need:   NeedAll,
+		Why:    "worse answers without its <think> in the content, or its reasoning_details",
+		Source: "vellum-assistant issue 34556, novita.ai docs",
+	},
+	{
+		Name:   "glm-keep",
+		Models: []string{"*glm-4.7*", "*glm4.7*", "*glm-4p7*", "*glm-4-7*", "*glm-5*", "*glm5*"},
+		Need:   NeedAll,
+		Field:  "reasoning_content",
+		Why:    "preserved thinking (clear_thinking: false) wants it complete and unmodified; else quality and the cache suffer",
+		Source: "docs.z.ai/guides/capabilities/thinking-mode",
+	},
+	{
+		Name:   "glm-strip",
+		Models: []string{"*glm-4.5*", "*glm4.5*", "*glm-4p5*", "*glm-4-5*", "*glm-4.6*", "*glm4.6*", "*glm-4p6*", "*glm-4-6*"},
+		Need:   NeedNone,
+		Why:    "the template makes every block before the user's last message empty",
+		Source: "GLM-4.5 chat template",
+	},
+	{
+		Name:   "mimo-keep",
+		Models: []string{"*mimo-*"},
+		Need:   NeedAll,
+		Field:  "reasoning_content",
+		Why:    "all of it must be kept over calls of tools; else it loops",
+		Source: "MiMo-V2-Flash README (secondary)",
+	},
+	{
+		Name:   "gemma4-strip",
+		Models: []string{"*gemma-4*", "*gemma4*"},
+		Need:   NeedNone,
+		Why:    "earlier output must hold the final response alone, but for the calls of one turn",
+		Source: "ai.google.dev/gemma/docs/core/prompt-formatting-gemma4",
+	},
+	{
+		Name:   "harmony-keep",
+		Models: []string{"*gpt-oss*", "*gptoss*", "*gpt_oss*", "*llm-jp-4*"},
+		Need:   NeedAll,
+		Why:    "the template drops what is past its use, and needs the rest between calls",
+		Source: "OpenAI harmony response format (secondary)",
+	},
+	{
+		Name:   "magistral-strip",
+		Models: []string{"*magistral*"},
+		Need:   NeedNone,
+		Why:    "as of most local templates: the context fills",
+		Source: "lmstudio-js issue 269 (secondary)",
+	},
+	{
+		Name:   "nemotron-strip",
+		Models: []string{"*nemotron*"},
+		Need:   NeedNone,
+		Why:    "the template drops it (truncate_history_thinking is true unless set)",
+		Source: "NVIDIA Nemotron 3 chat template (secondary)",
+	},
+	{
+		Name:   "lfm2-strip",
+		Models: []string{"*lfm2*", "*lfm-2*"},
+		Need:   NeedNone,
+		Why:    "the template drops it (keep_past_thinking is false unless set)",
+		Source: "LFM2.5 Thinking chat template (read once)",
+	},
+	{
+		Name:   "claude-sealed",
+		Models: []string{"*claude*"},
+		Need:   NeedSealed,
+		Why:    "400 where thinking or redacted_thinking of the tool loop is missing or changed, or a signature is not the provider's",
+		Source: "platform.claude.com/docs, thinking in tool workflows",
+	},
+	{
+		Name:   "gemini-sealed",
+		Models: []string{"*gemini-3*", "*gemini-2.5*"},
+		Need:   NeedSealed,
+		Why:    "400 where a functionCall comes without its thought_signature",
+		Source: "ai.google.dev/gemini-api/docs/thought-signatures",
+	},
+	{
+		Name:   "openai-sealed",
+		Models: []string{"gpt-5*", "o1*", "o3*", "o4*", "codex*"},
+		Need:   NeedSealed,
+		Why:    "encrypted items are replayed; foreign ones are refused",
+		Source: "llmtrim issue 207",
+	},
+	{
+		Name:   "grok-sealed",
+		Models: []string{"*grok*"},
+		Need:   NeedSealed,
+		Why:    "encrypted items are replayed, else the cache misses; foreign ones are refused",
+		Source: "llmtrim issue 207",
+	},
+}
+
+// preserveRule is for what no row is known of.
+var preserveRule = Rule{
+	Name:   unknownRule,
+	Need:   NeedUnknown,
+	Why:    "nothing is known of the family: what the client sends is its own affair",
+	Source: "design, section 7",
+}
+
+// Rules returns the table, the rule for unknown families last.
+func Rules() []Rule {
+	list := append(slices.Clone(table), preserveRule)
+	for i := range list {
+		list[i].Models, list[i].APIs = slices.Clone(list[i].Models), slices.Clone(list[i].APIs)
+	}
+	return list
+}
+
+// RuleFor returns the rule for a model, by its name as a provider or registry
+// spells it, and an API, by its codec's name. A name that no row has gets the
+// rule of Need [NeedUnknown].
+func RuleFor(model, api string) Rule {
+	name := modelName(model)
+	best, most := preserveRule, 0
+	for _, r := range table {
+		if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
+			continue
+		}
+		for _, p := range r.Models {
+			if n := len(p) - strings.Count(p, "*"); n > most && matches(p, name) {
+				best, most = r, n
+			}
+		}
+	}
+	return best
+}
+
+// modelName brings a model's name to the form that patterns match, as dialects
+// do: lower case, no registry path, a tag joined on with a hyphen.
+func modelName(model string) string {
+	name := strings.TrimRight(strings.ToLower(strings.TrimSpace(model)), "/")
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
+		name = name[i+2:]
+	}
+	return strings.NewReplacer(":", "-", "@", "-", " ", "-").Replace(name)
+}
+
+// matches reports whether a pattern, in which * stands for any run of bytes, is
+// the whole of a name.
+func matches(pattern, name string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == name
+	}
+	first, last := parts[0], parts[len(parts)-1]
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(name, part)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(part):]
+	}
+	return strings.HasSuffix(name, last)
+}

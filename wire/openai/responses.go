@@ -1,0 +1,189 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Responses is the responses API. A reply is a list of output items: reasoning
+// that stands in the text of a message becomes an item of its own.
+var Responses wire.Codec = responses{}
+
+type responses struct{}
+
+func (responses) Name() string          { return "openai.responses" }
+func (responses) Framing() wire.Framing { return wire.SSE }
+
+// Matches leaves out what stands below the path: stored responses, which are
+// not made by the request.
+func (responses) Matches(path string) bool { return strings.HasSuffix(path, "/v1/responses") }
+
+func (responses) Error(status int, message string) []byte { return errorBody(status, message) }
+
+func (responses) Reply(s wire.Settings) wire.Reply { return &responsesReply{set: s} }
+
+// Request has a message for each item of the input.
+func (responses) Request(body []byte) (*wire.Request, error) {
+	root := wire.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	items, err := responsesInputs(root)
+	if err != nil {
+		return nil, err
+	}
+	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
+	for _, it := range items {
+		q.Messages = append(q.Messages, it.Message)
+	}
+	q.Switch = wire.SwitchOf(root, q.Messages)
+	if n := len(items); n > 0 && items[n-1].unfinished {
+		q.Prefill = wire.PrefillOf(q.Messages)
+	}
+	return q, nil
+}
+
+// A responsesInput is an item of the input as a message, with the places of its
+// texts.
+type responsesInput struct {
+	wire.Message
+	texts []wire.Span
+	// unfinished says that the reply is to go on where the item ends.
+	unfinished bool
+}
+
+func responsesInputs(root gjson.Result) ([]responsesInput, error) {
+	input := root.Get("input")
+	switch {
+	case input.Type == gjson.String:
+		one := responsesInput{Message: wire.Message{Role: "user"}}
+		one.text(input)
+		return []responsesInput{one}, nil
+	case input.Type == gjson.Null: // a stored prompt, or a conversation's next turn
+		return nil, nil
+	case !input.IsArray():
+		return nil, errors.New("input is neither a string nor a list")
+	}
+	var all []responsesInput
+	for _, item := range input.Array() {
+		all = append(all, responsesInputOf(item))
+	}
+	return all, nil
+}
+
+func responsesInputOf(item gjson.Result) (in responsesInput) {
+	switch kind := item.Get("type").Str; {
+	case kind == "message", kind == "" && item.Get("role").Exists():
+		in.message(item)
+	case kind == "reasoning":
+		in.Role = "assistant"
+		in.Thoughts = []wire.Thought{responsesThoughtOf(item)}
+	case strings.HasSuffix(kind, "_output"):
+		in.Role, in.Results = "tool", true
+	case strings.HasSuffix(kind, "_call"):
+		in.Role, in.Calls = "assistant", true
+	default: // item_reference, and what is to come
+		in.Role = item.Get("role").Str
+	}
+	return in
+}
+
+func (in *responsesInput) message(item gjson.Result) {
+	in.Role = item.Get("role").Str
+	if in.Role == "developer" {
+		in.Role = "system"
+	}
+	status := item.Get("status").Str
+	in.unfinished = status == "in_progress" || status == "incomplete"
+	content := item.Get("content")
+	if content.Type == gjson.String {
+		in.text(content)
+		return
+	}
+	for _, part := range content.Array() {
+		switch part.Get("type").Str {
+		case "input_text", "output_text", "text":
+			if t := part.Get("text"); t.Type == gjson.String {
+				in.text(t)
+			}
+		}
+	}
+}
+
+func (in *responsesInput) text(v gjson.Result) {
+	in.Texts = append(in.Texts, v.Str)
+	in.texts = append(in.texts, wire.SpanOf(v))
+}
+
+// responsesThoughtOf reads a reasoning item. One with an id that is not ours may
+// be kept by the provider, and is opaque too.
+func responsesThoughtOf(item gjson.Result) wire.Thought {
+	id := item.Get("id").Str
+	ours := strings.HasPrefix(id, responsesThoughtID)
+	t := wire.Thought{Name: "item", Minted: ours}
+	t.Sealed = item.Get("encrypted_content").Str != "" || id != "" && !ours
+	var texts []string
+	for _, list := range []string{"content", "summary"} {
+		for _, part := range item.Get(list).Array() {
+			texts = append(texts, part.Get("text").Str)
+		}
+		if len(texts) > 0 {
+			break
+		}
+	}
+	t.Text = strings.Join(texts, "\n\n")
+	return t
+}
+
+// Edit removes an item of reasoning whole. Reasoning cannot be added: an item of
+// it is made by the provider only.
+func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+	root := wire.Parse(body)
+	items, err := responsesInputs(root)
+	if err != nil {
+		return dst, err
+	}
+	var edits []wire.Edit
+	var drop []int
+	for _, c := range changes {
+		if c.Message < 0 || c.Message >= len(items) {
+			return dst, fmt.Errorf("item %d of %d", c.Message, len(items))
+		}
+		it := &items[c.Message]
+		if edits, err = it.edits(edits, c); err != nil {
+			return dst, fmt.Errorf("item %d: %w", c.Message, err)
+		}
+		if len(c.Drop) > 0 {
+			drop = append(drop, c.Message)
+		}
+	}
+	if len(drop) > 0 {
+		list := wire.Members(root.Get("input"))
+		edits = wire.Cut(edits, list, func(i int) bool { return slices.Contains(drop, i) })
+	}
+	return wire.Splice(dst, body, edits), nil
+}
+
+func (in *responsesInput) edits(edits []wire.Edit, c wire.Change) ([]wire.Edit, error) {
+	if c.Field != "" {
+		return edits, errors.New("reasoning cannot be added to an item")
+	}
+	for _, t := range c.Drop {
+		if t < 0 || t >= len(in.Thoughts) {
+			return edits, fmt.Errorf("thought %d of %d", t, len(in.Thoughts))
+		}
+	}
+	for i, text := range c.Texts {
+		if i < 0 || i >= len(in.texts) {
+			return edits, fmt.Errorf("text %d of %d", i, len(in.texts))
+		}
+		edits = append(edits, wire.Edit{Span: in.texts[i], With: wire.AppendString(nil, wire.BytesOf(text))})
+	}
+	return edits, nil
+}

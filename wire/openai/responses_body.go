@@ -1,0 +1,212 @@
+package openai
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Whole reads the items as a stream of them would be read.
+func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
+	root := wire.Parse(body)
+	output := root.Get("output")
+	if !output.IsArray() {
+		return append(dst, body...)
+	}
+	y.r, y.mute, y.ended = r, true, true
+	y.id = strings.Clone(root.Get("id").Str)
+	end := responsesEnd(root, "")
+	items := output.Array()
+	for i, item := range items {
+		y.wholeItem(item, i, responsesEndOf(i, len(items), end))
+	}
+	y.finish(end)
+	y.body(root, end)
+	y.r = nil
+	return wire.Splice(dst, body, y.edits)
+}
+
+// responsesEndOf is the end of the i-th of n: all but the last went on.
+func responsesEndOf(i, n int, end sotto.End) sotto.End {
+	if i < n-1 {
+		return sotto.Stopped
+	}
+	return end
+}
+
+// wholeItem reads an item that came in one piece, as the i-th of the output.
+func (y *responsesReply) wholeItem(item gjson.Result, i int, end sotto.End) *responsesItem {
+	it := &responsesItem{kind: responsesItemKindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
+	y.items = append(y.items, it)
+	switch {
+	case it.kind == responsesMessage:
+		y.wholeMessage(item, it, end)
+		it.done = true
+	case it.kind == responsesThought && y.set.Hide:
+		y.shift--
+		y.readThought(item, it)
+		if responsesEncrypted(item) {
+			y.unhide(it)
+		}
+		return it
+	case it.kind == responsesThought:
+		y.appear(it)
+		y.readThought(item, it)
+	}
+	y.appear(it)
+	return it
+}
+
+func (y *responsesReply) wholeMessage(item gjson.Result, it *responsesItem, end sotto.End) {
+	content := item.Get("content").Array()
+	for i, c := range content {
+		if c.Get("type").Str != "output_text" {
+			y.appear(it)
+			continue
+		}
+		p := y.part(it, i)
+		y.late(it, p, y.decode(c.Get("text")))
+		y.endPart(it, p, responsesEndOf(i, len(content), end))
+		y.appear(it)
+	}
+}
+
+// body makes the edits of a whole response: in one that ends a stream the items
+// that the client has seen, by their order among those of their kind, for ids and
+// indices differ with some servers.
+func (y *responsesReply) body(response gjson.Result, end sotto.End) {
+	list := wire.Members(response.Get("output"))
+	if !response.Get("output").IsArray() {
+		list = nil
+	}
+	items := y.match(list, end)
+	text, changed := y.output(list, items)
+	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
+		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: wire.AppendString(nil, text)})
+	}
+	y.usage(response)
+}
+
+// match finds the items of a final output. What a stream did not show is read
+// now.
+func (y *responsesReply) match(list []wire.Member, end sotto.End) []*responsesItem {
+	var of [3][]*responsesItem
+	for _, it := range y.items {
+		of[it.kind] = append(of[it.kind], it)
+	}
+	y.mute = true
+	items := make([]*responsesItem, len(list))
+	for i, m := range list {
+		kind := responsesItemKindOf(m.Value)
+		if len(of[kind]) > 0 {
+			items[i], of[kind] = of[kind][0], of[kind][1:]
+			continue
+		}
+		items[i] = y.wholeItem(m.Value, i, responsesEndOf(i, len(list), end))
+	}
+	y.closeInline(end)
+	return items
+}
+
+// output makes the edits of an output: the texts of its items, and our items
+// between them in the order of the client's indices. It returns the text of its
+// messages, and whether anything changed.
+func (y *responsesReply) output(list []wire.Member, items []*responsesItem) (text []byte, changed bool) {
+	if len(list) == 0 {
+		return nil, false
+	}
+	from := len(y.edits)
+	mints := slices.SortedFunc(slices.Values(y.mints), func(a, b *responsesMint) int { return a.index - b.index })
+	hidden := func(i int) bool { return items[i].client < 0 }
+	last := -1 // the item of the upstream that stays
+	for i, m := range list {
+		if hidden(i) {
+			continue
+		}
+		last = i
+		for len(mints) > 0 && mints[0].index < items[i].client {
+			text = y.insert(m.At, mints[0], "", ",", text)
+			mints = mints[1:]
+		}
+		text = y.editItem(m.Value, items[i], text)
+	}
+	for i, m := range mints {
+		switch {
+		case last >= 0:
+			text = y.insert(list[last].End(), m, ",", "", text)
+		case i == 0:
+			text = y.insert(list[0].At, m, "", "", text)
+		default:
+			text = y.insert(list[0].At, m, ",", "", text)
+		}
+	}
+	y.edits = wire.Cut(y.edits, list, hidden)
+	return text, len(y.edits) > from
+}
+
+func (y *responsesReply) insert(at int, m *responsesMint, before, behind string, text []byte) []byte {
+	with := append(m.appendTo([]byte(before)), behind...)
+	y.edits = append(y.edits, wire.Edit{Span: wire.Span{Start: at, End: at}, With: with})
+	if m.message {
+		text = append(text, m.text...)
+	}
+	return text
+}
+
+// editItem edits an item of a final output, and appends its text to text.
+func (y *responsesReply) editItem(item gjson.Result, it *responsesItem, text []byte) []byte {
+	switch it.kind {
+	case responsesThought:
+		y.editThought(item, it)
+	case responsesMessage:
+		y.editMessage(item, it)
+		n := 0
+		for _, part := range item.Get("content").Array() {
+			if part.Get("type").Str != "output_text" {
+				continue
+			}
+			if n < len(it.parts) && it.parts[n].changed {
+				text = append(text, it.parts[n].text...)
+			} else {
+				text = append(text, y.decode(part.Get("text"))...)
+			}
+			n++
+		}
+	}
+	return text
+}
+
+// usage says how many tokens of a response were reasoning, where the upstream
+// does not: by the share of its bytes, and marked as an estimate.
+func (y *responsesReply) usage(response gjson.Result) {
+	u := response.Get("usage")
+	total := u.Get("output_tokens")
+	details := u.Get("output_tokens_details")
+	if !u.IsObject() || total.Type != gjson.Number || details.Get("reasoning_tokens").Exists() {
+		return
+	}
+	reasoning, all := y.r.Share()
+	if reasoning <= 0 || all <= 0 {
+		return
+	}
+	n := int64(math.Round(total.Num * float64(reasoning) / float64(all)))
+	said := `"reasoning_tokens":` + strconv.FormatInt(n, 10) + `,"reasoning_tokens_estimated":true`
+	span := wire.Span{Start: u.Index + 1, End: u.Index + 1}
+	switch {
+	case details.IsObject() && len(wire.Members(details)) > 0:
+		span = wire.Span{Start: details.Index + 1, End: details.Index + 1}
+		said += ","
+	case details.Exists():
+		span, said = wire.SpanOf(details), "{"+said+"}"
+	default:
+		said = `"output_tokens_details":{` + said + "},"
+	}
+	y.edits = append(y.edits, wire.Edit{Span: span, With: []byte(said)})
+}

@@ -1,0 +1,215 @@
+package openai
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A responsesKind is what an event means for the reply.
+type responsesKind uint8
+
+const (
+	responsesOther  responsesKind = iota
+	responsesState                // the response, before its end
+	responsesEnded                // the response at its end
+	responsesFailed               // an error in the place of the end
+
+	responsesItemAdded
+	responsesItemDone
+	responsesPartAdded // of a message or of reasoning
+	responsesPartDone
+
+	responsesTextDelta // of a message
+	responsesTextDone
+	responsesThinkDelta // of reasoning, or of its summary
+	responsesThinkDone
+)
+
+// responsesKindOf knows the events of OpenAI's API, and vLLM's reasoning_part,
+// which has the form of a content_part.
+func responsesKindOf(name []byte) responsesKind {
+	switch string(name) {
+	case "response.output_text.delta":
+		return responsesTextDelta
+	case "response.output_text.done":
+		return responsesTextDone
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
+		"response.reasoning.delta", "response.reasoning_summary.delta":
+		return responsesThinkDelta
+	case "response.reasoning_text.done", "response.reasoning_summary_text.done",
+		"response.reasoning.done", "response.reasoning_summary.done":
+		return responsesThinkDone
+	case "response.output_item.added":
+		return responsesItemAdded
+	case "response.output_item.done":
+		return responsesItemDone
+	case "response.content_part.added", "response.reasoning_part.added", "response.reasoning_summary_part.added":
+		return responsesPartAdded
+	case "response.content_part.done", "response.reasoning_part.done", "response.reasoning_summary_part.done":
+		return responsesPartDone
+	case "response.created", "response.in_progress", "response.queued":
+		return responsesState
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		return responsesEnded
+	case "error":
+		return responsesFailed
+	}
+	return responsesOther
+}
+
+// A responsesEvent is a frame with the places of what matters in its data.
+type responsesEvent struct {
+	wire.Frame
+	kind responsesKind
+	name []byte
+
+	seq, output, content, summary int // -1 where the event does not say
+
+	seqAt, outputAt wire.Span
+	text            wire.Span // the inside of the delta or text
+	logprobs        wire.Span
+	itemID          wire.Span // with its quotes
+}
+
+// scan reads a frame. It looks at the members of the data's object only: a delta
+// costs no parse and no memory. ok is false for data that is no event.
+func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
+	*e = responsesEvent{Frame: f, seq: -1, output: -1, content: -1, summary: -1}
+	i := responsesSpace(f.Data, 0)
+	if i == len(f.Data) || f.Data[i] != '{' {
+		return false
+	}
+	for i++; ; i++ {
+		i = responsesSpace(f.Data, i)
+		key, next := responsesValue(f.Data, i)
+		if next < 0 || f.Data[i] != '"' {
+			break
+		}
+		i = responsesSpace(f.Data, next)
+		if i == len(f.Data) || f.Data[i] != ':' {
+			return false
+		}
+		var value wire.Span
+		if value, next = responsesValue(f.Data, responsesSpace(f.Data, i+1)); next < 0 {
+			return false
+		}
+		e.member(f.Data[key.Start+1:key.End-1], value)
+		i = responsesSpace(f.Data, next)
+		if i == len(f.Data) || f.Data[i] != ',' {
+			break
+		}
+	}
+	if e.name == nil {
+		e.name = f.Type
+	}
+	e.kind = responsesKindOf(e.name)
+	return i < len(f.Data) && f.Data[i] == '}' && len(e.name) > 0
+}
+
+func (e *responsesEvent) member(key []byte, v wire.Span) {
+	isString := e.Data[v.Start] == '"'
+	switch string(key) {
+	case "type":
+		if isString {
+			e.name = e.Data[v.Start+1 : v.End-1]
+		}
+	case "sequence_number":
+		e.seq, e.seqAt = responsesNumber(v.Of(e.Data)), v
+	case "output_index":
+		e.output, e.outputAt = responsesNumber(v.Of(e.Data)), v
+	case "content_index":
+		e.content = responsesNumber(v.Of(e.Data))
+	case "summary_index":
+		e.summary = responsesNumber(v.Of(e.Data))
+	case "item_id":
+		if isString {
+			e.itemID = v
+		}
+	case "delta", "text":
+		if isString {
+			e.text = wire.Span{Start: v.Start + 1, End: v.End - 1}
+		}
+	case "logprobs":
+		e.logprobs = v
+	}
+}
+
+// copy returns the event in memory of its own.
+func (e *responsesEvent) copy() responsesEvent {
+	c := *e
+	c.Raw, c.Type = bytes.Clone(e.Raw), bytes.Clone(e.Type)
+	if e.At >= 0 {
+		c.Data = c.Raw[e.At : e.At+len(e.Data)]
+	} else {
+		c.Data = bytes.Clone(e.Data)
+	}
+	c.name = bytes.Clone(e.name)
+	return c
+}
+
+// responsesNumber reads a number that counts; it is -1 for any other.
+func responsesNumber(b []byte) int {
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+func responsesSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// responsesValue returns the JSON value that begins at i, and the offset behind
+// it, which is -1 where there is none.
+func responsesValue(b []byte, i int) (v wire.Span, next int) {
+	next = -1
+	if i < len(b) {
+		next = responsesValueEnd(b, i)
+	}
+	return wire.Span{Start: i, End: next}, next
+}
+
+func responsesValueEnd(b []byte, from int) int {
+	depth := 0
+	for i := from; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			if i = wire.StringEnd(b, i+1); i < 0 {
+				return -1
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+			if depth < 0 {
+				return responsesAtom(from, i)
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return responsesAtom(from, i)
+			}
+		}
+	}
+	return -1
+}
+
+// responsesAtom is the end of a number or word, which has a byte at least.
+func responsesAtom(from, end int) int {
+	if from == end {
+		return -1
+	}
+	return end
+}

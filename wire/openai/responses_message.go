@@ -1,0 +1,335 @@
+package openai
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// messageEvent reads an event of a message.
+func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
+	switch e.kind {
+	case responsesPartAdded:
+		y.messagePart(e, it)
+	case responsesTextDelta:
+		if len(it.ending) > 0 {
+			y.conclude(it, sotto.Stopped)
+		}
+		y.messageDelta(e, it)
+	case responsesTextDone, responsesPartDone, responsesItemDone:
+		y.messageDone(e, it)
+	default: // annotations, refusals
+		switch {
+		case len(it.ending) > 0:
+			it.ending = append(it.ending, e.copy())
+		case it.client < 0 && it.open():
+			it.opening = append(it.opening, e.copy())
+		default:
+			y.appear(it)
+			y.send(e, it)
+		}
+	}
+}
+
+// messagePart begins a part, and so ends the one before.
+func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
+	part := wire.Parse(e.Data).Get("part")
+	y.conclude(it, sotto.Stopped)
+	if part.Get("type").Str != "output_text" {
+		y.appear(it)
+		y.send(e, it)
+		return
+	}
+	p := y.part(it, e.content)
+	text := y.decode(part.Get("text"))
+	parts, same := y.hear(p, text)
+	switch {
+	case it.client < 0:
+		it.opening = append(it.opening, e.copy())
+		if same && len(text) > 0 {
+			y.appear(it)
+		}
+	default:
+		if !same {
+			y.empty(part.Get("text"), `""`)
+		}
+		y.send(e, it)
+	}
+	if !same {
+		y.tell(it, p, nil, parts)
+	}
+}
+
+// part returns the text of an item at an index, which begins with its first event.
+func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
+	index = max(index, 0)
+	for i := len(it.parts) - 1; i >= 0; i-- {
+		if it.parts[i].index == index {
+			return it.parts[i]
+		}
+	}
+	y.closeInline(sotto.Stopped)
+	p := &responsesPart{choice: y.choices, index: index}
+	y.choices++
+	it.parts = append(it.parts, p)
+	return p
+}
+
+// hear reads text of a message. same says that the client may have it as it is:
+// then there is nothing to tell.
+func (y *responsesReply) hear(p *responsesPart, text []byte) (parts []wire.Part, same bool) {
+	if p.closed && len(text) > 0 { // the upstream goes on with what it had ended
+		p.choice, p.closed = y.choices, false
+		y.choices++
+	}
+	p.read = p.read || len(text) > 0
+	parts = y.r.Text(p.choice, text)
+	if wire.Same(parts, text) {
+		if len(text) > 0 {
+			y.endRun(p, "completed")
+		}
+		p.text = append(p.text, text...)
+		return nil, true
+	}
+	p.changed = true
+	return parts, false
+}
+
+func (y *responsesReply) messageDelta(e *responsesEvent, it *responsesItem) {
+	p := y.part(it, e.content)
+	var text []byte
+	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+	switch parts, same := y.hear(p, text); {
+	case !same:
+		y.tell(it, p, e, parts)
+	case len(text) == 0 && it.client < 0:
+		it.opening = append(it.opening, e.copy())
+	default:
+		y.appear(it)
+		y.send(e, it)
+	}
+}
+
+// tell sends the parts of a text that was changed, the first that the message
+// keeps in the event that brought it.
+func (y *responsesReply) tell(it *responsesItem, p *responsesPart, e *responsesEvent, parts []wire.Part) {
+	for i := 0; i < len(parts); {
+		thought := parts[i].Place == wire.Reasoning
+		y.said = y.said[:0]
+		for ; i < len(parts) && (parts[i].Place == wire.Reasoning) == thought; i++ {
+			y.said = append(y.said, parts[i].Text...)
+		}
+		switch {
+		case len(y.said) == 0:
+		case thought:
+			y.think(it, p, y.said)
+		default:
+			y.say(it, p, e, y.said)
+			e = nil
+		}
+	}
+}
+
+// think sends reasoning that stood in a message.
+func (y *responsesReply) think(it *responsesItem, p *responsesPart, text []byte) {
+	if y.set.Hide {
+		return
+	}
+	if p.run == nil {
+		index := y.top
+		if it.client < 0 {
+			index = it.output + y.shift
+		}
+		p.run = y.mint(false, index)
+	}
+	y.add(p.run, text)
+}
+
+func (y *responsesReply) endRun(p *responsesPart, status string) {
+	if p.run != nil {
+		y.finishMint(p.run, status)
+		p.run = nil
+	}
+}
+
+// say sends text of a message, in an event of the upstream if there is one.
+func (y *responsesReply) say(it *responsesItem, p *responsesPart, e *responsesEvent, text []byte) {
+	y.endRun(p, "completed")
+	p.text = append(p.text, text...)
+	y.appear(it)
+	switch {
+	case p.silent || y.mute:
+		return
+	case e == nil:
+		const name = "response.output_text.delta"
+		y.open(name)
+		y.place(it.client, it.quotedID(), p.index)
+		y.data = wire.AppendString(append(y.data, `,"delta":`...), text)
+		y.data = append(y.data, `,"logprobs":[]`...)
+		y.close(name)
+		return
+	}
+	y.edits = append(y.edits, wire.Edit{Span: e.text, With: wire.AppendInside(nil, text)})
+	if y.set.Hide && e.logprobs.End > e.logprobs.Start+len("[]") {
+		y.edits = append(y.edits, wire.Edit{Span: e.logprobs, With: []byte("[]")})
+	}
+	y.send(e, it)
+}
+
+func (it *responsesItem) quotedID() []byte {
+	if it.id == nil {
+		return []byte(`""`)
+	}
+	return it.id
+}
+
+// messageDone reads an event that ends a text, a part or the message, and lets
+// it wait while a text is open.
+func (y *responsesReply) messageDone(e *responsesEvent, it *responsesItem) {
+	switch e.kind {
+	case responsesTextDone:
+		p := y.part(it, e.content)
+		var text []byte
+		text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+		y.late(it, p, text)
+	case responsesPartDone:
+		if part := wire.Parse(e.Data).Get("part"); part.Get("type").Str == "output_text" {
+			y.late(it, y.part(it, e.content), y.decode(part.Get("text")))
+		}
+	case responsesItemDone:
+		y.lateItem(it, wire.Parse(e.Data).Get("item"))
+	}
+	if len(it.ending) > 0 || it.open() {
+		it.ending = append(it.ending, e.copy())
+		return
+	}
+	y.appear(it)
+	y.sendDone(e, it)
+}
+
+// late reads a text that came in one piece, without deltas.
+func (y *responsesReply) late(it *responsesItem, p *responsesPart, text []byte) {
+	if p.read || len(text) == 0 {
+		return
+	}
+	parts, same := y.hear(p, text)
+	if same {
+		y.appear(it)
+		return
+	}
+	y.tell(it, p, nil, parts)
+}
+
+// lateItem reads the texts of a message that came without events of their own.
+func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
+	n := 0
+	for _, part := range item.Get("content").Array() {
+		if part.Get("type").Str != "output_text" {
+			continue
+		}
+		if n == len(it.parts) {
+			for _, p := range it.parts {
+				y.endPart(it, p, sotto.Stopped)
+			}
+			y.part(it, y.freeIndex(it)).silent = true
+		}
+		y.late(it, it.parts[n], y.decode(part.Get("text")))
+		n++
+	}
+}
+
+// freeIndex is an index that no text of the item has.
+func (y *responsesReply) freeIndex(it *responsesItem) int {
+	n := 0
+	for _, p := range it.parts {
+		n = max(n, p.index+1)
+	}
+	return n
+}
+
+// conclude ends the texts of a message, and sends the events that waited for it.
+func (y *responsesReply) conclude(it *responsesItem, end sotto.End) {
+	for i, p := range it.parts {
+		if i < len(it.parts)-1 {
+			y.endPart(it, p, sotto.Stopped)
+		} else {
+			y.endPart(it, p, end)
+		}
+	}
+	if len(it.parts) == 0 && len(it.ending) == 0 {
+		return
+	}
+	y.appear(it)
+	ending := it.ending
+	it.ending = nil
+	for i := range ending {
+		y.sendDone(&ending[i], it)
+	}
+}
+
+func (y *responsesReply) endPart(it *responsesItem, p *responsesPart, end sotto.End) {
+	if p.closed {
+		return
+	}
+	p.closed = true
+	if parts := y.r.Close(p.choice, end); len(parts) > 0 {
+		p.changed = true
+		y.tell(it, p, nil, parts)
+	}
+	y.endRun(p, responsesStatus(end))
+}
+
+// sendDone sends an event that ends a text, a part or the message with the text
+// that the client has.
+func (y *responsesReply) sendDone(e *responsesEvent, it *responsesItem) {
+	switch e.kind {
+	case responsesTextDone:
+		root := wire.Parse(e.Data)
+		y.editText(root, root.Get("text"), y.part(it, e.content))
+	case responsesPartDone:
+		part := wire.Parse(e.Data).Get("part")
+		if part.Get("type").Str == "output_text" {
+			y.editText(part, part.Get("text"), y.part(it, e.content))
+		}
+	case responsesItemDone:
+		y.editMessage(wire.Parse(e.Data).Get("item"), it)
+		it.done = true
+	}
+	y.send(e, it)
+}
+
+// editText puts the text that the client has in the place of the upstream's.
+func (y *responsesReply) editText(holder, v gjson.Result, p *responsesPart) {
+	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
+		return
+	}
+	y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: wire.AppendString(nil, p.text)})
+	if y.set.Hide {
+		if probs := holder.Get("logprobs"); probs.IsArray() {
+			y.empty(probs, "[]")
+		}
+	}
+}
+
+// editMessage puts the texts that the client has into a message.
+func (y *responsesReply) editMessage(item gjson.Result, it *responsesItem) {
+	n := 0
+	for _, part := range item.Get("content").Array() {
+		if part.Get("type").Str == "output_text" && n < len(it.parts) {
+			y.editText(part, part.Get("text"), it.parts[n])
+			n++
+		}
+	}
+}
+
+// decode returns the text of a string, valid until the next is decoded.
+func (y *responsesReply) decode(v gjson.Result) (text []byte) {
+	if v.Type != gjson.String {
+		return nil
+	}
+	text, y.text = wire.TextOf(y.text, wire.BytesOf(v.Raw[1:len(v.Raw)-1]))
+	return text
+}

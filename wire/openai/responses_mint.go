@@ -1,0 +1,146 @@
+package openai
+
+import (
+	"hash/fnv"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// What the ids of our items begin with.
+const (
+	responsesThoughtID = "rs_sotto_"
+	responsesMessageID = "msg_sotto_"
+)
+
+// A responsesMint is an item of ours: a thought of one text, as the API documents
+// reasoning in the open, or a message of one text.
+type responsesMint struct {
+	message bool
+	index   int
+	id      string
+	text    []byte
+	status  string
+}
+
+// mint begins an item of ours. Its id is made of the response's, or else of an
+// item's, so that the ids of a conversation differ.
+func (y *responsesReply) mint(message bool, index int) *responsesMint {
+	h := fnv.New64a()
+	if y.id == "" && len(y.items) > 0 {
+		y.id = string(y.items[len(y.items)-1].id)
+	}
+	_, _ = h.Write([]byte(y.id))
+	id := strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
+	m := &responsesMint{message: message, index: index, id: responsesThoughtID + id, status: "in_progress"}
+	if message {
+		m.id = responsesMessageID + id
+	}
+	y.mints = append(y.mints, m)
+	y.shift++
+	y.top = max(y.top, index+1)
+	if y.mute {
+		return m
+	}
+	y.mintItem(m, "response.output_item.added")
+	y.mintPart(m, "response.content_part.added")
+	return m
+}
+
+// add gives an item of ours more text.
+func (y *responsesReply) add(m *responsesMint, text []byte) {
+	m.text = append(m.text, text...)
+	if !y.mute {
+		y.mintText(m, ".delta", `,"delta":`, text)
+	}
+}
+
+// finishMint ends an item of ours.
+func (y *responsesReply) finishMint(m *responsesMint, status string) {
+	m.status = status
+	if y.mute {
+		return
+	}
+	y.mintText(m, ".done", `,"text":`, m.text)
+	y.mintPart(m, "response.content_part.done")
+	y.mintItem(m, "response.output_item.done")
+}
+
+// responsesStatus is that of an item which went on until the reply ended.
+func responsesStatus(end sotto.End) string {
+	if end == sotto.Cut || end == sotto.Aborted {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+func (y *responsesReply) mintItem(m *responsesMint, name string) {
+	y.open(name)
+	y.at(m.index)
+	y.data = append(y.data, `,"item":`...)
+	y.data = m.appendTo(y.data)
+	y.close(name)
+}
+
+func (y *responsesReply) mintPart(m *responsesMint, name string) {
+	y.open(name)
+	y.place(m.index, m.quotedID(), 0)
+	y.data = append(y.data, `,"part":`...)
+	y.data = m.appendPart(y.data)
+	y.close(name)
+}
+
+func (y *responsesReply) mintText(m *responsesMint, event, member string, text []byte) {
+	name := "response.reasoning_text" + event
+	if m.message {
+		name = "response.output_text" + event
+	}
+	y.open(name)
+	y.place(m.index, m.quotedID(), 0)
+	y.data = wire.AppendString(append(y.data, member...), text)
+	if m.message {
+		y.data = append(y.data, `,"logprobs":[]`...)
+	}
+	y.close(name)
+}
+
+// place appends where an event of a part belongs.
+func (y *responsesReply) place(output int, id []byte, content int) {
+	y.data = append(append(y.data, `,"item_id":`...), id...)
+	y.at(output)
+	y.data = append(y.data, `,"content_index":`...)
+	y.data = strconv.AppendInt(y.data, int64(content), 10)
+}
+
+func (m *responsesMint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
+
+// appendTo appends the item as JSON: without content while it is in progress.
+func (m *responsesMint) appendTo(dst []byte) []byte {
+	if m.message {
+		dst = append(dst, `{"type":"message","id":"`...)
+		dst = append(append(dst, m.id...), `","role":"assistant"`...)
+	} else {
+		dst = append(dst, `{"type":"reasoning","id":"`...)
+		dst = append(append(dst, m.id...), `","summary":[]`...)
+	}
+	dst = append(dst, `,"content":[`...)
+	if m.status != "in_progress" {
+		dst = m.appendPart(dst)
+	}
+	dst = append(append(dst, `],"status":"`...), m.status...)
+	return append(dst, `"}`...)
+}
+
+func (m *responsesMint) appendPart(dst []byte) []byte {
+	text := m.text
+	if m.status == "in_progress" {
+		text = nil
+	}
+	if !m.message {
+		dst = wire.AppendString(append(dst, `{"type":"reasoning_text","text":`...), text)
+		return append(dst, '}')
+	}
+	dst = wire.AppendString(append(dst, `{"type":"output_text","text":`...), text)
+	return append(dst, `,"annotations":[],"logprobs":[]}`...)
+}

@@ -1,0 +1,427 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A responsesReply rewrites one reply of the responses API.
+//
+// Reasoning found in the text of a message becomes items of the output. What
+// comes before the message's first text stands in front of the message, whose
+// own first events wait until that is known. What comes later becomes an item
+// with the next output_index, sent while the message is open: clients keep items
+// by their index or id, and none needs an item to end before the next begins. It
+// ends where the text goes on.
+//
+// A message is ended by its last events, but whether a limit cut it says only
+// what follows. So they wait for the next item, or for the end of the response.
+//
+//	event      upstream 0 message  1 call        client 0 thought  1 message  2 call
+//	item 0     added, part         waits
+//	delta      <think>a            →             added, part, delta a
+//	delta      </think>b           →             done          added, part, delta b
+//	done       text, part, item    waits
+//	item 1     added               →                           done           added
+//
+// The client's output_index is the upstream's and the number of items that stand
+// before and that the upstream does not know. Its sequence_number counts what is
+// sent. Where both are as they came, and the text too, so is the event.
+type responsesReply struct {
+	set wire.Settings
+
+	// of the call under way
+	r   wire.Reader
+	out []byte
+
+	id string // of the response
+
+	// next numbers the event that is sent next; last is the upstream's number
+	// of the event read last, if numbered.
+	next, last int
+	numbered   bool
+
+	// An item that the upstream begins at n is the client's n + shift. The items
+	// that the client has are below top.
+	shift, top int
+
+	items   []*responsesItem
+	live    []*responsesItem // messages that did not end
+	mints   []*responsesMint // in the order in which they began
+	inline  *responsesMint   // open: the message that takes reasoning of the upstream's own
+	choices int              // begun
+	ended   bool             // the client has seen the end, or an error
+	mute    bool             // the reply is whole: there are no events
+
+	event responsesEvent
+	text  []byte // decoded
+	said  []byte // what a run of parts says
+	data  []byte
+	nums  []byte
+	edits []wire.Edit
+}
+
+// A responsesItem is an item of the upstream's output.
+type responsesItem struct {
+	kind   responsesItemKind
+	output int    // the upstream's index
+	client int    // the client's; -1 while it has not seen the item
+	id     []byte // with its quotes
+	parts  []*responsesPart
+	// opening waits until the item's place is known, ending until its end is.
+	opening, ending []responsesEvent
+	done            bool
+}
+
+type responsesItemKind uint8
+
+const (
+	responsesSealed  responsesItemKind = iota // not ours to read: function calls
+	responsesMessage                          // its parts are of type output_text
+	responsesThought                          // native reasoning
+)
+
+func responsesItemKindOf(item gjson.Result) responsesItemKind {
+	switch item.Get("type").Str {
+	case "message":
+		return responsesMessage
+	case "reasoning":
+		return responsesThought
+	}
+	return responsesSealed
+}
+
+// A responsesPart is a text of an item.
+type responsesPart struct {
+	choice  int
+	index   int    // among the item's content or summary, as events say
+	summary bool   // of a thought
+	text    []byte // what the client has
+	read    bool   // it had text
+	changed bool   // the client has not what came
+	closed  bool
+	silent  bool           // no event began it
+	run     *responsesMint // the reasoning that it is in
+}
+
+func (y *responsesReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	if f.Data == nil || !y.event.scan(f) {
+		return append(dst, f.Raw...)
+	}
+	y.out, y.r = dst, r
+	y.number(&y.event)
+	y.read(&y.event)
+	return y.release()
+}
+
+func (y *responsesReply) release() []byte {
+	out := y.out
+	y.out, y.r = nil, nil
+	return out
+}
+
+// number follows the upstream's numbers, gaps included.
+func (y *responsesReply) number(e *responsesEvent) {
+	switch {
+	case e.seq < 0:
+		return
+	case !y.numbered:
+		y.numbered = true
+		y.next += e.seq
+	default:
+		y.next += e.seq - y.last - 1
+	}
+	y.last = e.seq
+}
+
+func (y *responsesReply) read(e *responsesEvent) {
+	switch e.kind {
+	case responsesState:
+		if y.id == "" {
+			y.id = strings.Clone(wire.Parse(e.Data).Get("response.id").Str)
+		}
+		y.send(e, nil)
+	case responsesItemAdded:
+		y.itemAdded(e)
+	case responsesFailed:
+		y.finish(sotto.Aborted)
+		y.ended = true
+		y.send(e, nil)
+	case responsesEnded:
+		y.end(e)
+	default:
+		y.itemEvent(e)
+	}
+}
+
+// itemEvent reads an event of an item, whose begin some servers do not send.
+func (y *responsesReply) itemEvent(e *responsesEvent) {
+	it := y.item(e)
+	if it == nil {
+		switch e.kind {
+		case responsesTextDelta, responsesTextDone:
+			it = y.begin(e, responsesMessage)
+		case responsesThinkDelta, responsesThinkDone:
+			it = y.begin(e, responsesThought)
+			y.appear(it)
+		case responsesItemDone:
+			it = y.begin(e, responsesItemKindOf(wire.Parse(e.Data).Get("item")))
+			y.appear(it)
+		default:
+			y.send(e, nil)
+			return
+		}
+	}
+	switch it.kind {
+	case responsesMessage:
+		y.messageEvent(e, it)
+	case responsesThought:
+		y.thoughtEvent(e, it)
+	default:
+		y.send(e, it)
+	}
+}
+
+// item returns the item of an event: of those with its index the latest, for
+// some servers use one twice.
+func (y *responsesReply) item(e *responsesEvent) *responsesItem {
+	if e.output < 0 && e.itemID.End == 0 {
+		return nil
+	}
+	for i := len(y.items) - 1; i >= 0; i-- {
+		it := y.items[i]
+		if e.output == it.output || e.output < 0 && bytes.Equal(e.itemID.Of(e.Data), it.id) {
+			return it
+		}
+	}
+	return nil
+}
+
+func (y *responsesReply) begin(e *responsesEvent, kind responsesItemKind) *responsesItem {
+	it := &responsesItem{kind: kind, output: e.output, client: -1}
+	if e.output < 0 {
+		it.output = y.top - y.shift
+	}
+	if e.itemID.End > 0 {
+		it.id = bytes.Clone(e.itemID.Of(e.Data))
+	}
+	y.items = append(y.items, it)
+	if kind == responsesMessage {
+		y.live = append(y.live, it)
+	}
+	return it
+}
+
+func (y *responsesReply) itemAdded(e *responsesEvent) {
+	for _, it := range y.live {
+		if it.output == e.output { // it has given its index away
+			y.conclude(it, sotto.Stopped)
+			it.done = true
+		}
+	}
+	y.settle(sotto.Stopped, false)
+	item := wire.Parse(e.Data).Get("item")
+	it := y.begin(e, responsesItemKindOf(item))
+	if it.id == nil {
+		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
+	}
+	switch {
+	case it.kind == responsesMessage:
+		it.opening = append(it.opening, e.copy())
+	case it.kind == responsesThought && y.set.Hide:
+		it.opening = append(it.opening, e.copy())
+		y.shift--
+	default:
+		y.appear(it)
+		y.send(e, it)
+	}
+}
+
+// appear gives an item its place, and sends what waited for that.
+func (y *responsesReply) appear(it *responsesItem) {
+	if it.client >= 0 {
+		return
+	}
+	it.client = it.output + y.shift
+	y.top = max(y.top, it.client+1)
+	for i := range it.opening {
+		e := &it.opening[i]
+		y.editOpening(e, it)
+		y.send(e, it)
+	}
+	it.opening = nil
+}
+
+// editOpening empties the texts that came with an item's or a part's begin: they
+// were read, and are sent as deltas.
+func (y *responsesReply) editOpening(e *responsesEvent, it *responsesItem) {
+	if it.kind == responsesMessage && !it.changed() {
+		return
+	}
+	root := wire.Parse(e.Data)
+	y.empty(root.Get("item.summary"), "[]")
+	y.empty(root.Get("item.content"), "[]")
+	if e.kind == responsesPartAdded {
+		y.empty(root.Get("part.text"), `""`)
+	}
+}
+
+func (y *responsesReply) empty(v gjson.Result, as string) {
+	if len(v.Raw) > len(as) {
+		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: []byte(as)})
+	}
+}
+
+func (it *responsesItem) changed() bool {
+	for _, p := range it.parts {
+		if p.changed {
+			return true
+		}
+	}
+	return false
+}
+
+// open says whether a text of the item goes on.
+func (it *responsesItem) open() bool {
+	for _, p := range it.parts {
+		if !p.closed {
+			return true
+		}
+	}
+	return false
+}
+
+// settle ends the messages that wait for their end, or all that are open, and
+// gives all a place before another item gets one.
+func (y *responsesReply) settle(end sotto.End, all bool) {
+	kept := y.live[:0]
+	for _, it := range y.live {
+		if all || len(it.ending) > 0 {
+			y.conclude(it, end)
+		}
+		y.appear(it)
+		if !it.done {
+			kept = append(kept, it)
+		}
+	}
+	y.live = kept
+}
+
+// finish ends the reply but for its last event.
+func (y *responsesReply) finish(end sotto.End) {
+	y.settle(end, true)
+	for _, choice := range y.r.Open() {
+		y.homeless(y.r.Close(choice, end), end)
+	}
+	y.closeInline(end)
+}
+
+// end reads the event that ends the response.
+func (y *responsesReply) end(e *responsesEvent) {
+	response := wire.Parse(e.Data).Get("response")
+	end := responsesEnd(response, string(e.name))
+	y.finish(end)
+	y.body(response, end)
+	y.ended = true
+	y.send(e, nil)
+}
+
+// responsesEnd is how a response ended, by its status or else by the event.
+func responsesEnd(response gjson.Result, event string) sotto.End {
+	switch cmp.Or(response.Get("status").Str, event) {
+	case "completed", "response.completed":
+		return sotto.Stopped
+	case "incomplete", "response.incomplete":
+		if response.Get("incomplete_details.reason").Str == "content_filter" {
+			return sotto.Aborted
+		}
+		return sotto.Cut
+	case "failed", "cancelled", "response.failed", "response.cancelled":
+		return sotto.Aborted
+	}
+	return sotto.Unknown
+}
+
+func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
+	if y.ended {
+		return dst
+	}
+	y.out, y.r = dst, r
+	y.finish(sotto.Aborted)
+	y.ended = true
+	if err == nil {
+		err = errUnfinished
+	}
+	y.open("error")
+	y.data = append(y.data, `,"code":"upstream_error","message":`...)
+	y.data = wire.AppendString(y.data, []byte(err.Error()))
+	y.data = append(y.data, `,"param":null`...)
+	y.close("error")
+	return y.release()
+}
+
+func (y *responsesReply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
+
+// send sends an event of the upstream with y.edits, its number and its index.
+func (y *responsesReply) send(e *responsesEvent, it *responsesItem) {
+	y.nums = y.nums[:0]
+	if e.seq >= 0 {
+		if e.seq != y.next {
+			y.editNumber(e.seqAt, y.next)
+		}
+		y.next++
+	}
+	switch {
+	case e.output < 0:
+	case it != nil && it.client >= 0:
+		if it.client != e.output {
+			y.editNumber(e.outputAt, it.client)
+		}
+	case it == nil && y.shift != 0:
+		y.editNumber(e.outputAt, max(e.output+y.shift, 0))
+	}
+	switch {
+	case len(y.edits) == 0:
+		y.out = append(y.out, e.Raw...)
+	case e.At >= 0:
+		y.out = append(y.out, e.Raw[:e.At]...)
+		y.out = wire.Splice(y.out, e.Data, y.edits)
+		y.out = append(y.out, e.Raw[e.At+len(e.Data):]...)
+	default:
+		y.data = wire.Splice(y.data[:0], e.Data, y.edits)
+		y.out = sse.Append(y.out, string(e.Type), y.data)
+	}
+	y.edits = y.edits[:0]
+}
+
+func (y *responsesReply) editNumber(at wire.Span, n int) {
+	from := len(y.nums)
+	y.nums = strconv.AppendInt(y.nums, int64(n), 10)
+	y.edits = append(y.edits, wire.Edit{Span: at, With: y.nums[from:]})
+}
+
+// open begins the data of an event of our own, close sends it.
+func (y *responsesReply) open(name string) {
+	y.data = append(append(append(y.data[:0], `{"type":"`...), name...), `","sequence_number":`...)
+	y.data = strconv.AppendInt(y.data, int64(y.next), 10)
+	y.next++
+}
+
+func (y *responsesReply) close(name string) {
+	y.data = append(y.data, '}')
+	y.out = sse.Append(y.out, name, y.data)
+}
+
+// at appends where an event of our own belongs.
+func (y *responsesReply) at(output int) {
+	y.data = append(y.data, `,"output_index":`...)
+	y.data = strconv.AppendInt(y.data, int64(output), 10)
+}

@@ -1,0 +1,219 @@
+package openai
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Reasoning that the upstream tells apart is an item that stays as it is, and so
+// do its id and what is encrypted in it. Only its texts may go elsewhere: nowhere
+// where reasoning is hidden, or into a message of ours, behind the item, where a
+// client wants it inline.
+
+// thoughtEvent reads an event of a reasoning item.
+func (y *responsesReply) thoughtEvent(e *responsesEvent, it *responsesItem) {
+	var p *responsesPart
+	root := gjson.Result{}
+	switch e.kind {
+	case responsesThinkDelta:
+		y.thoughtDelta(e, it)
+		return
+	case responsesThinkDone:
+		p, root = y.thoughtPart(e, it), wire.Parse(e.Data)
+	case responsesPartDone:
+		p, root = y.thoughtPart(e, it), wire.Parse(e.Data).Get("part")
+	case responsesItemDone:
+		y.thoughtDone(e, it)
+		return
+	}
+	if p != nil {
+		y.lateThought(p, root.Get("text"))
+	}
+	if y.set.Hide {
+		return
+	}
+	if p != nil {
+		y.editText(root, root.Get("text"), p)
+	}
+	y.send(e, it)
+}
+
+func (y *responsesReply) thoughtPart(e *responsesEvent, it *responsesItem) *responsesPart {
+	summary := e.summary >= 0 || bytes.Contains(e.name, []byte("summary"))
+	return it.thoughtPart(summary, max(e.summary, e.content, 0))
+}
+
+func (it *responsesItem) thoughtPart(summary bool, index int) *responsesPart {
+	for _, p := range it.parts {
+		if p.summary == summary && p.index == index {
+			return p
+		}
+	}
+	p := &responsesPart{summary: summary, index: index}
+	it.parts = append(it.parts, p)
+	return p
+}
+
+func (y *responsesReply) thoughtDelta(e *responsesEvent, it *responsesItem) {
+	p := y.thoughtPart(e, it)
+	var text []byte
+	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+	said, same := y.hearThought(p, text)
+	switch {
+	case y.set.Hide, !same && len(said) == 0:
+		return
+	case !same:
+		y.edits = append(y.edits, wire.Edit{Span: e.text, With: wire.AppendInside(nil, said)})
+	}
+	y.send(e, it)
+}
+
+// hearThought reads reasoning of the upstream's own, for the choice that comes
+// next, and returns what stays reasoning.
+func (y *responsesReply) hearThought(p *responsesPart, text []byte) (said []byte, same bool) {
+	p.read = p.read || len(text) > 0
+	parts := y.r.Native(y.choices, text)
+	if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) ||
+		len(parts) == 0 && len(text) == 0 {
+		p.text = append(p.text, text...)
+		return text, true
+	}
+	p.changed = true
+	said = y.sort(parts)
+	p.text = append(p.text, said...)
+	return said, false
+}
+
+// sort sends what belongs into a message, and returns the reasoning.
+func (y *responsesReply) sort(parts []wire.Part) (thought []byte) {
+	y.said = y.said[:0]
+	for _, part := range parts {
+		switch {
+		case len(part.Text) == 0:
+		case part.Place == wire.Reasoning:
+			y.said = append(y.said, part.Text...)
+		default:
+			if y.inline == nil {
+				y.inline = y.mint(true, y.top)
+			}
+			y.add(y.inline, part.Text)
+		}
+	}
+	return y.said
+}
+
+func (y *responsesReply) closeInline(end sotto.End) {
+	if y.inline != nil {
+		y.finishMint(y.inline, responsesStatus(end))
+		y.inline = nil
+	}
+}
+
+// homeless sends what the end gives of a choice that never had a message.
+func (y *responsesReply) homeless(parts []wire.Part, end sotto.End) {
+	if thought := y.sort(parts); len(thought) > 0 && !y.set.Hide {
+		m := y.mint(false, y.top)
+		y.add(m, thought)
+		y.finishMint(m, responsesStatus(end))
+	}
+}
+
+// lateThought reads a text that came without deltas.
+func (y *responsesReply) lateThought(p *responsesPart, v gjson.Result) {
+	if text := y.decode(v); !p.read && len(text) > 0 {
+		y.hearThought(p, text)
+	}
+}
+
+// thoughtDone ends a reasoning item. A hidden one appears now, emptied, if the
+// client will need it for what is encrypted in it.
+func (y *responsesReply) thoughtDone(e *responsesEvent, it *responsesItem) {
+	item := wire.Parse(e.Data).Get("item")
+	y.readThought(item, it)
+	if y.set.Hide {
+		if !responsesEncrypted(item) {
+			return
+		}
+		y.unhide(it)
+	}
+	y.editThought(item, it)
+	y.send(e, it)
+}
+
+// readThought reads the texts of a whole reasoning item that were not read yet.
+func (y *responsesReply) readThought(item gjson.Result, it *responsesItem) {
+	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
+		y.lateThought(it.thoughtPart(summary, y.thoughtIndex(it, summary, i)), text)
+	})
+}
+
+// thoughtIndex is the index that events gave to the text which is the i-th of
+// its list: some servers do not begin at 0.
+func (y *responsesReply) thoughtIndex(it *responsesItem, summary bool, i int) int {
+	n, last := 0, -1
+	for _, p := range it.parts {
+		if p.summary != summary {
+			continue
+		}
+		if n == i {
+			return p.index
+		}
+		n++
+		last = max(last, p.index)
+	}
+	return last + 1
+}
+
+// unhide gives a hidden item a place after all.
+func (y *responsesReply) unhide(it *responsesItem) {
+	if it.client >= 0 {
+		return
+	}
+	y.shift++
+	it.client = y.top
+	y.top++
+	for i := range it.opening {
+		y.editOpening(&it.opening[i], it)
+		y.send(&it.opening[i], it)
+	}
+	it.opening = nil
+}
+
+// editThought puts the texts that the client has into a whole reasoning item.
+func (y *responsesReply) editThought(item gjson.Result, it *responsesItem) {
+	if y.set.Hide {
+		y.empty(item.Get("summary"), "[]")
+		y.empty(item.Get("content"), "[]")
+		return
+	}
+	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
+		y.editText(gjson.Result{}, text, it.thoughtPart(summary, y.thoughtIndex(it, summary, i)))
+	})
+}
+
+func responsesEachThought(item gjson.Result, do func(summary bool, i int, text gjson.Result)) {
+	for _, list := range []string{"summary", "content"} {
+		for i, part := range item.Get(list).Array() {
+			do(list == "summary", i, part.Get("text"))
+		}
+	}
+}
+
+// responsesEncrypted says whether an item holds what only the provider can read.
+// Ollama puts the reasoning itself into encrypted_content.
+func responsesEncrypted(item gjson.Result) bool {
+	sealed := item.Get("encrypted_content").Str
+	if sealed == "" {
+		return false
+	}
+	plain := false
+	responsesEachThought(item, func(_ bool, _ int, text gjson.Result) {
+		plain = plain || strings.TrimSpace(text.Str) != "" && strings.Contains(sealed, text.Str)
+	})
+	return !plain
+}
