@@ -72,13 +72,38 @@ type tagSlot struct {
 	node   int32 // in the trie of names
 }
 
-// byteKind says what a byte could begin.
+// byteKind says what a byte could do to the reading.
 type byteKind uint8
 
 const (
-	mayOpen byteKind = 1 << iota // a marker
-	mayCode                      // a run or a fence
+	mayOpen    byteKind = 1 << iota // begin a marker
+	mayTick                         // begin a run or a fence
+	mayTilde                        // begin a fence
+	mayNewline                      // end a line
+	mayInk                          // be no white space
+	anyByte
+	anyKind = ^byteKind(0)
 )
+
+// kindsOf returns what byte c could do; first says that a marker may begin with it.
+func kindsOf(c byte, first bool) byteKind {
+	k := anyByte
+	if first {
+		k |= mayOpen
+	}
+	if !isSpace(c) {
+		k |= mayInk
+	}
+	switch c {
+	case '`':
+		k |= mayTick
+	case '~':
+		k |= mayTilde
+	case '\n':
+		k |= mayNewline
+	}
+	return k
+}
 
 type tagNode struct {
 	next   [256]int32 // by lower-cased byte, 0 for none
@@ -167,13 +192,8 @@ func (b *lexBuilder) build() error {
 		return err
 	}
 	for c := range 256 {
-		if c == '`' || c == '~' {
-			t.kinds[c] |= mayCode
-		}
-		if t.first[c] {
-			t.kinds[c] |= mayOpen
-		}
-		if t.tags != nil && (t.tags[0].next[c] != 0 || t.tags[0].next[lowerByte(byte(c))] != 0 || c == '/' || c == ' ' || c == '\t') {
+		t.kinds[c] = kindsOf(byte(c), t.first[c])
+		if t.tags != nil && t.tags[0].next[lowerByte(byte(c))] != 0 || mayLead(byte(c)) {
 			t.follow[c] = true
 		}
 		if t.first[c] {
@@ -228,13 +248,12 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
-		for i := 1; i < len(l.text) && i < 5; i++ { // behind a first byte, and blanks in the literal
-			t.follow[l.text[i]] = true
+		lead := 1
+		for lead < len(l.text) && mayLead(l.text[lead]) {
+			lead++
 		}
-		if len(l.text) == 1 {
-			for c := range t.follow {
-				t.follow[c] = true
-			}
+		for c := range t.follow { // what may follow a first byte and its leads
+			t.follow[c] = t.follow[c] || lead == len(l.text) || strings.IndexByte(l.text[1:min(len(l.text), maxLead+1)], byte(c)) >= 0
 		}
 		at := int32(0)
 		for i := range len(l.text) {
@@ -333,17 +352,38 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	}
 }
 
+// maxLead is how many bytes stillborn looks beyond.
+const maxLead = 4
+
+// mayLead reports whether c may stand between a tag's first byte and its name.
+func mayLead(c byte) bool { return c == '/' || c == ' ' || c == '\t' }
+
 // stillborn returns how many bytes at the head of b, which may start a marker,
-// can be passed at once because the form fails right behind them: a < b.
+// can be passed at once because the form fails right behind them: a < b, </ul>.
 func (t *lexTables) stillborn(b []byte) int {
 	i := 1
-	for i < len(b) && i < 4 && (b[i] == ' ' || b[i] == '\t') && !t.first[b[i]] {
+	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
 		i++
 	}
 	if i == len(b) || t.follow[b[i]] || t.first[b[i]] {
 		return 0
 	}
 	return i
+}
+
+// opensNothing reports whether every form that begins in b fails at once.
+func (t *lexTables) opensNothing(b []byte) bool {
+	for {
+		b = b[t.nextFirst(b):]
+		if len(b) == 0 {
+			return true
+		}
+		k := t.stillborn(b)
+		if k == 0 {
+			return false
+		}
+		b = b[k:]
+	}
 }
 
 // nextFirst returns the offset of the first byte that may start a marker, or len(b).

@@ -219,15 +219,40 @@ func (s *Splitter) FeedString(delta string) []Piece {
 // Feed reads a delta and returns what it settled, valid until the next call.
 // The pieces may share the delta's memory; the delta itself is not kept.
 func (s *Splitter) Feed(delta []byte) []Piece {
-	if s.easy.on && len(delta) > 0 && s.feedEasy(delta) {
-		return s.easy.piece[:]
+	e := &s.easy
+	if !e.on || len(delta) == 0 {
+		return s.feedLong(delta)
 	}
+	kinds := byteKind(0)
+	if len(delta) < 32 {
+		for _, c := range delta {
+			kinds |= e.kinds[c]
+		}
+	} else {
+		kinds = anyKind
+	}
+	if kinds&e.stops != 0 {
+		if !s.feedStops(delta, kinds) {
+			return s.feedLong(delta)
+		}
+	} else if kinds&mayInk != 0 {
+		*e.blank = false
+	}
+	p := &e.piece[0]
+	p.Offset, p.Bytes = s.n, delta
+	s.n += len(delta)
+	e.fed, e.last = true, delta[len(delta)-1]
+	return e.piece[:]
+}
+
+// feedLong is Feed of a delta that may change where the reader stands.
+func (s *Splitter) feedLong(delta []byte) []Piece {
+	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if len(delta) == 0 || s.ended {
 		return nil
 	}
-	s.leaveEasy()
 	s.load(delta)
 	for s.n < s.base+len(s.full) {
 		s.take(s.room(s.base + len(s.full) - s.n))
@@ -238,12 +263,12 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 
 // Close ends the reply and returns the rest of its pieces.
 func (s *Splitter) Close(end End) []Piece {
+	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if s.ended {
 		return nil
 	}
-	s.leaveEasy()
 	s.load(nil)
 	s.ended, s.end = true, end
 	s.lex.end()
@@ -254,7 +279,15 @@ func (s *Splitter) Close(end End) []Piece {
 
 // Visible returns the bytes of the visible text that became certain in the last
 // call of Feed or Close; joined they are Reply.Visible. Valid until the next call.
-func (s *Splitter) Visible() []byte { return s.view.out() }
+func (s *Splitter) Visible() []byte {
+	if !s.easy.fed {
+		return s.view.out()
+	}
+	if s.easy.shows {
+		return s.easy.piece[0].Bytes
+	}
+	return nil
+}
 
 // Diagnostics returns what was found so far, in the order of the offsets.
 func (s *Splitter) Diagnostics() []Diagnostic {
@@ -271,21 +304,25 @@ func (s *Splitter) Held() int {
 }
 
 // easy is the way of nearly every delta: it goes on with the segment under way,
-// and no byte of it could begin a marker. Then pos and base lag behind n.
+// and no marker begins in it. Then pos, base and what else a byte moves lag
+// behind n, until leaveEasy.
 type easy struct {
 	on    bool
-	code  bool // runs and fences count
-	plain bool // and none is under way
-	shows bool // the bytes are visible as they come
-	ts    *stream
-	blank *bool // of the line
+	fed   bool           // the last delta went this way
+	shows bool           // the bytes are visible as they come
+	code  bool           // runs and fences count
+	last  byte           // the delta's last
+	stops byteKind       // the kinds of bytes that matter where the reader stands
+	kinds *[256]byteKind // the grammar's
+	ts    *stream        // where text is read
+	blank *bool          // of the line
+	from  int            // where the way began
 	piece [1]Piece
 }
 
 // setEasy looks whether the next delta may be an easy one.
 func (s *Splitter) setEasy() {
 	e := &s.easy
-	e.on = false
 	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
 		return
 	}
@@ -293,66 +330,56 @@ func (s *Splitter) setEasy() {
 	switch {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
 		sp = s.r.span()
-		e.code, e.plain, e.blank = false, true, &s.r.blank
-	case s.mode == inText && s.textIsEasy():
+		e.code, e.blank = false, &s.r.blank
+	case s.mode == inText && s.textIsEasy() && s.stream().settled(s.g.code):
 		sp, e.ts = s.textSpan(), s.stream()
-		e.code, e.plain, e.blank = s.g.code, e.ts.plain(), &e.ts.blank
+		e.code, e.blank = s.g.code, &e.ts.blank
 	default:
 		return
 	}
-	if !e.plain && !e.code || s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
+	if s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
 		return
 	}
-	e.on, e.shows = true, sp.ch == Text
+	e.on, e.shows, e.kinds, e.from = true, sp.ch == Text, &s.g.lex.kinds, s.n
 	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
+	e.setStops()
 }
 
-// feedEasy reads a delta if it is an easy one.
-func (s *Splitter) feedEasy(delta []byte) bool {
-	e := &s.easy
-	kinds := byteKind(0)
-	if len(delta) < 32 {
-		for _, c := range delta {
-			kinds |= s.g.lex.kinds[c]
-		}
-	} else if s.g.lex.nextFirst(delta) < len(delta) {
-		kinds = mayOpen
-	} else if e.code && hasCode(delta) {
-		kinds = mayCode
+// setStops says which bytes take more than a look where the reader stands.
+func (e *easy) setStops() {
+	e.stops = mayOpen | mayNewline
+	if e.code {
+		e.stops |= e.ts.stops()
 	}
-	last := delta[len(delta)-1]
+}
+
+// feedStops follows an easy delta with bytes that matter; false if it is none.
+func (s *Splitter) feedStops(delta []byte, kinds byteKind) bool {
+	e := &s.easy
 	switch {
-	case kinds&mayOpen != 0:
+	case kinds&mayOpen != 0 && !s.g.lex.opensNothing(delta):
 		return false
-	case e.code && (kinds&mayCode != 0 || !e.plain):
-		s.settlePassedNote(delta[0])
+	case e.code:
 		s.scanLines(e.ts, delta, s.n)
-		e.plain = e.ts.plain()
-	case last > ' ':
-		*e.blank = false
+		e.setStops()
 	default:
 		*e.blank = lineBlank(delta, *e.blank)
-	}
-	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n, delta
-	s.n += len(delta)
-	s.lex.count += len(delta)
-	s.lex.last = last
-	s.view.wide = false
-	if e.shows {
-		s.view.one, s.view.newline = delta, last == '\n'
-	} else {
-		s.view.one = nil
 	}
 	return true
 }
 
 // leaveEasy catches up with the deltas that went the easy way.
 func (s *Splitter) leaveEasy() {
-	if s.easy.on {
-		s.easy.on = false
-		s.pos, s.base, s.prior = s.n, s.n, s.lex.last
+	e := &s.easy
+	if e.fed {
+		s.pos, s.base = s.n, s.n
+		s.prior, s.lex.last = e.last, e.last
+		s.lex.count += s.n - e.from
+		if e.shows {
+			s.view.newline = e.last == '\n'
+		}
 	}
+	e.on, e.fed = false, false
 }
 
 // load puts a delta behind the bytes that are held.

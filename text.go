@@ -53,9 +53,30 @@ func (ts *stream) clearRuns() {
 	ts.runs = ts.runs[:0]
 }
 
-// plain reports whether nothing on the line can make a later marker literal.
-func (ts *stream) plain() bool {
-	return len(ts.runs) == 0 && ts.run == 0 && !ts.fence.open() && !ts.candidate.open() && len(ts.notes) == 0
+// settled reports whether no stray note waits for the byte after its marker, or,
+// without code, for the line's end.
+func (ts *stream) settled(code bool) bool {
+	k := len(ts.notes)
+	return k == 0 || code && ts.notes[k-1].known
+}
+
+// lineMatters reports whether something waits for the line's end.
+func (ts *stream) lineMatters() bool {
+	return len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0
+}
+
+// stops returns the kinds of bytes that matter to runs and fences where the
+// stream stands.
+func (ts *stream) stops() byteKind {
+	switch {
+	case ts.run > 0, ts.fence.open() && ts.lines.phase != lineOther:
+		return anyByte
+	case ts.fence.open():
+		return mayNewline
+	case ts.blank:
+		return mayTick | mayTilde | mayNewline
+	}
+	return mayTick | mayNewline
 }
 
 // stream returns the text stream that the reader stands in.
@@ -89,10 +110,6 @@ func (s *Splitter) textIsEasy() bool {
 // hopes reports whether outer text may yet turn out to be aside.
 func (s *Splitter) hopes() bool {
 	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noHope && s.hdr.block == 0 && s.outHold < 0
-}
-
-func hasCode(b []byte) bool {
-	return bytes.IndexByte(b, '`') >= 0 || bytes.IndexByte(b, '~') >= 0
 }
 
 // stepText reads text up to the next marker, or the marker.
@@ -410,7 +427,7 @@ func seek(b []byte, c byte, from int, at *int) int {
 // fences, or len(b): newlines matter only where something waits for the line's end.
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 	n := seek(b, '`', from, &c.tick)
-	if len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0 {
+	if ts.lineMatters() {
 		n = min(n, seek(b, '\n', from, &c.newline))
 	}
 	// A tilde matters only at a line's start.
