@@ -133,6 +133,7 @@ type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
 	kinds     [256]byteKind
 	follow    [256]bool // bytes that may go on with one, behind its first and blanks
+	leads     bool      // a marker is nothing but these
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -252,8 +253,9 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 		for lead < len(l.text) && mayLead(l.text[lead]) {
 			lead++
 		}
+		t.leads = t.leads || lead == len(l.text)
 		for c := range t.follow { // what may follow a first byte and its leads
-			t.follow[c] = t.follow[c] || lead == len(l.text) || strings.IndexByte(l.text[1:min(len(l.text), maxLead+1)], byte(c)) >= 0
+			t.follow[c] = t.follow[c] || t.leads || strings.IndexByte(l.text[1:min(len(l.text), maxLead+1)], byte(c)) >= 0
 		}
 		at := int32(0)
 		for i := range len(l.text) {
@@ -337,7 +339,7 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 			if i > 0 {
 				x.last = chunk[i-1]
 			}
-			if k := x.t.stillborn(chunk[i:]); k > 0 {
+			if k, _ := x.t.stillborn(chunk[i:]); k > 0 {
 				x.count += k
 				i += k
 				continue
@@ -359,31 +361,34 @@ const maxLead = 4
 func mayLead(c byte) bool { return c == '/' || c == ' ' || c == '\t' }
 
 // stillborn returns how many bytes at the head of b, which may start a marker,
-// can be passed at once because the form fails right behind them: a < b, </ul>.
-func (t *lexTables) stillborn(b []byte) int {
+// can be passed at once because the form fails right behind them: a < b, </ul>;
+// 0 if it may live. cut says that b ended before that was seen.
+func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	i := 1
 	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
 		i++
 	}
-	if i == len(b) || t.follow[b[i]] || t.first[b[i]] {
-		return 0
+	if i == len(b) {
+		return 0, !t.leads
 	}
-	return i
+	if t.follow[b[i]] || t.first[b[i]] {
+		return 0, false
+	}
+	return i, false
 }
 
-// opensNothing reports whether every form that begins in b fails at once.
-func (t *lexTables) opensNothing(b []byte) bool {
-	for {
-		b = b[t.nextFirst(b):]
-		if len(b) == 0 {
-			return true
-		}
-		k := t.stillborn(b)
+// firstBorn returns the offset of the first form in b that does not fail at
+// once, or len(b); cut says that b ended before more could be said of it.
+func (t *lexTables) firstBorn(b []byte) (at int, cut bool) {
+	for at = t.nextFirst(b); at < len(b); {
+		k, cut := t.stillborn(b[at:])
 		if k == 0 {
-			return false
+			return at, cut
 		}
-		b = b[k:]
+		at += k
+		at += t.nextFirst(b[at:])
 	}
+	return at, false
 }
 
 // nextFirst returns the offset of the first byte that may start a marker, or len(b).

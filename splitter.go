@@ -232,10 +232,9 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 		kinds = anyKind
 	}
 	if kinds&e.stops != 0 {
-		if !s.feedStops(delta, kinds) {
-			return s.feedLong(delta)
-		}
-	} else if kinds&mayInk != 0 {
+		return s.feedStops(delta, kinds)
+	}
+	if kinds&mayInk != 0 {
 		*e.blank = false
 	}
 	p := &e.piece[0]
@@ -298,7 +297,7 @@ func (s *Splitter) Diagnostics() []Diagnostic {
 // Held returns the number of bytes read but not yet settled.
 func (s *Splitter) Held() int {
 	if s.easy.on {
-		return 0
+		return len(s.buf)
 	}
 	return s.n - s.settled()
 }
@@ -311,7 +310,7 @@ type easy struct {
 	fed   bool           // the last delta went this way
 	shows bool           // the bytes are visible as they come
 	code  bool           // runs and fences count
-	last  byte           // the delta's last
+	last  byte           // that was given
 	stops byteKind       // the kinds of bytes that matter where the reader stands
 	kinds *[256]byteKind // the grammar's
 	ts    *stream        // where text is read
@@ -341,40 +340,91 @@ func (s *Splitter) setEasy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == Text, &s.g.lex.kinds, s.n
+	e.last = s.prior
 	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
-	e.setStops()
+	s.setStops()
 }
 
 // setStops says which bytes take more than a look where the reader stands.
-func (e *easy) setStops() {
+func (s *Splitter) setStops() {
+	e := &s.easy
 	e.stops = mayOpen | mayNewline
 	if e.code {
 		e.stops |= e.ts.stops()
 	}
+	if len(s.buf) > 0 {
+		e.stops = anyKind
+	}
 }
 
-// feedStops follows an easy delta with bytes that matter; false if it is none.
-func (s *Splitter) feedStops(delta []byte, kinds byteKind) bool {
+// feedStops is Feed of a delta with bytes that matter, or behind a form whose
+// first bytes are held; it is easy if every form in it fails, or is held in turn.
+func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	e := &s.easy
-	switch {
-	case kinds&mayOpen != 0 && !s.g.lex.opensNothing(delta):
-		return false
-	case e.code:
-		s.scanLines(e.ts, delta, s.n)
-		e.setStops()
-	default:
-		*e.blank = lineBlank(delta, *e.blank)
+	b, held := delta, len(s.buf)
+	if held > 0 {
+		s.buf = append(s.buf, delta...)
+		b = s.buf
 	}
-	return true
+	stop, cut := len(b), false
+	if kinds&mayOpen != 0 || held > 0 {
+		stop, cut = s.g.lex.firstBorn(b)
+	}
+	if stop < len(b) && (held > 0 || !cut || !s.holdEasy(b, stop)) {
+		s.buf = s.buf[:held]
+		return s.feedLong(delta)
+	}
+	if held > 0 {
+		s.lex.end()
+	}
+	s.buf = append(s.buf[:0], b[stop:]...)
+	p := &e.piece[0]
+	p.Offset, p.Bytes = s.n-held, b[:stop]
+	s.n += len(delta)
+	e.fed = true
+	if e.code {
+		s.scanLines(e.ts, p.Bytes, p.Offset)
+	} else {
+		*e.blank = lineBlank(p.Bytes, *e.blank)
+	}
+	s.setStops()
+	if stop == 0 {
+		return nil
+	}
+	e.last = b[stop-1]
+	return e.piece[:]
+}
+
+// holdEasy lets the lexer go on with the first bytes of a form, which b ends in;
+// false if they need not be held, since it could not count here.
+func (s *Splitter) holdEasy(b []byte, from int) bool {
+	x := &s.lex
+	x.last = s.easy.last
+	if from > 0 {
+		x.last = b[from-1]
+	}
+	x.run(b[from:], s.n+from, s.found)
+	w := s.reasoningWatch()
+	if s.mode == inText {
+		w = s.textHold()
+	}
+	if x.frontier(0, s.n+len(b), w) >= 0 {
+		return true
+	}
+	x.end()
+	return false
 }
 
 // leaveEasy catches up with the deltas that went the easy way.
 func (s *Splitter) leaveEasy() {
 	e := &s.easy
 	if e.fed {
-		s.pos, s.base = s.n, s.n
-		s.prior, s.lex.last = e.last, e.last
+		s.pos = s.n - len(s.buf)
+		s.base, s.prior = s.pos, e.last
 		s.lex.count += s.n - e.from
+		if len(s.buf) == 0 {
+			s.lex.last = e.last
+		}
 		if e.shows {
 			s.view.newline = e.last == '\n'
 		}

@@ -426,6 +426,9 @@ func seek(b []byte, c byte, from int, at *int) int {
 // nextCode returns the offset of the next byte of b that matters to runs and
 // fences, or len(b): newlines matter only where something waits for the line's end.
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
+	if len(b) < 32 {
+		return ts.nextNear(b, from)
+	}
 	n := seek(b, '`', from, &c.tick)
 	if ts.lineMatters() {
 		n = min(n, seek(b, '\n', from, &c.newline))
@@ -438,6 +441,22 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 		}
 	}
 	return n
+}
+
+// nextNear is nextCode of a few bytes, where a search costs more than a look.
+func (ts *stream) nextNear(b []byte, i int) int {
+	blank, line := ts.blank, ts.lineMatters()
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '`', c == '~' && blank, c == '\n' && line:
+			return i
+		case c == '\n':
+			blank = true
+		case !isSpace(c):
+			blank = false
+		}
+	}
+	return i
 }
 
 // goOnRun adds the bytes at the head of b that belong to the run under way.
