@@ -132,8 +132,8 @@ type literalOut struct {
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
 	kinds     [256]byteKind
-	follow    [256]bool // bytes that may go on with one, behind its first and blanks
-	leads     bool      // a marker is nothing but these
+	follow    [256]nextBytes // by the byte behind a marker's first and its leads
+	leads     bool           // a marker is nothing but these
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -194,8 +194,13 @@ func (b *lexBuilder) build() error {
 	}
 	for c := range 256 {
 		t.kinds[c] = kindsOf(byte(c), t.first[c])
-		if t.tags != nil && t.tags[0].next[lowerByte(byte(c))] != 0 || mayLead(byte(c)) {
-			t.follow[c] = true
+		if mayLead(byte(c)) {
+			t.follow[c] = anyNext
+		}
+		if t.tags != nil {
+			if n := t.tags[0].next[lowerByte(byte(c))]; n != 0 {
+				t.follow[c] |= t.tags[n].nexts()
+			}
 		}
 		if t.first[c] {
 			t.firsts = append(t.firsts, byte(c))
@@ -249,14 +254,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
-		lead := 1
-		for lead < len(l.text) && mayLead(l.text[lead]) {
-			lead++
-		}
-		t.leads = t.leads || lead == len(l.text)
-		for c := range t.follow { // what may follow a first byte and its leads
-			t.follow[c] = t.follow[c] || t.leads || strings.IndexByte(l.text[1:min(len(l.text), maxLead+1)], byte(c)) >= 0
-		}
+		t.addFollow(l.text)
 		at := int32(0)
 		for i := range len(l.text) {
 			t.literals[at].within |= watching(l.out.group, asOpen<<l.out.kind)
@@ -274,6 +272,25 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 	t.literals[0].within = 0
 	t.link()
 	return nil
+}
+
+// addFollow says how a literal may go on behind its first byte and leads.
+func (t *lexTables) addFollow(text string) {
+	i := 1
+	for i < len(text) && mayLead(text[i]) {
+		i++
+	}
+	switch len(text) - i {
+	case 0:
+		t.leads = true
+		for c := range t.follow {
+			t.follow[c] = anyNext
+		}
+	case 1:
+		t.follow[text[i]] = anyNext
+	default:
+		t.follow[text[i]] |= 1 << (text[i+1] & 31)
+	}
 }
 
 // link sets the failure links, breadth first, and completes the transitions.
@@ -360,9 +377,29 @@ const maxLead = 4
 // mayLead reports whether c may stand between a tag's first byte and its name.
 func mayLead(c byte) bool { return c == '/' || c == ' ' || c == '\t' }
 
+// nextBytes are the bytes that may follow one, in 32 classes: letters of either
+// case fall in one.
+type nextBytes uint32
+
+const anyNext = ^nextBytes(0)
+
+// nexts returns the bytes that may follow the first of a name, whose node n is.
+func (n *tagNode) nexts() nextBytes {
+	if n.name >= 0 {
+		return anyNext
+	}
+	var k nextBytes
+	for c, to := range n.next {
+		if to != 0 {
+			k |= 1 << (c & 31)
+		}
+	}
+	return k
+}
+
 // stillborn returns how many bytes at the head of b, which may start a marker,
-// can be passed at once because the form fails right behind them: a < b, </ul>;
-// 0 if it may live. cut says that b ended before that was seen.
+// can be passed at once because the form fails right behind them: a < b, </ul>,
+// <td>; 0 if it may live. cut says that b ended before that was seen.
 func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	i := 1
 	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
@@ -371,10 +408,18 @@ func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	if i == len(b) {
 		return 0, !t.leads
 	}
-	if t.follow[b[i]] || t.first[b[i]] {
+	next := t.follow[b[i]]
+	switch {
+	case t.first[b[i]]:
+		return 0, false
+	case next == 0:
+		return i, false
+	case i+1 == len(b):
+		return 0, next != anyNext
+	case next>>(b[i+1]&31)&1 != 0 || t.first[b[i+1]]:
 		return 0, false
 	}
-	return i, false
+	return i + 1, false
 }
 
 // firstBorn returns the offset of the first form in b that does not fail at

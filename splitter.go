@@ -234,7 +234,9 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	if kinds&e.stops != 0 {
 		return s.feedStops(delta, kinds)
 	}
-	if kinds&mayInk != 0 {
+	if kinds&mayNewline != 0 {
+		*e.blank = lineBlank(delta, *e.blank)
+	} else if kinds&mayInk != 0 {
 		*e.blank = false
 	}
 	p := &e.piece[0]
@@ -348,7 +350,7 @@ func (s *Splitter) setEasy() {
 // setStops says which bytes take more than a look where the reader stands.
 func (s *Splitter) setStops() {
 	e := &s.easy
-	e.stops = mayOpen | mayNewline
+	e.stops = mayOpen
 	if e.code {
 		e.stops |= e.ts.stops()
 	}

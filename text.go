@@ -73,10 +73,10 @@ func (ts *stream) stops() byteKind {
 		return anyByte
 	case ts.fence.open():
 		return mayNewline
-	case ts.blank:
+	case ts.lineMatters():
 		return mayTick | mayTilde | mayNewline
 	}
-	return mayTick | mayNewline
+	return mayTick | mayTilde
 }
 
 // stream returns the text stream that the reader stands in.
