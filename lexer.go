@@ -85,6 +85,20 @@ const (
 	anyKind = ^byteKind(0)
 )
 
+// fewBytes is how many a search costs more than a look at each.
+const fewBytes = 32
+
+type byteKinds [256]byteKind
+
+// of returns the kinds of the bytes of b.
+func (t *byteKinds) of(b []byte) byteKind {
+	k := byteKind(0)
+	for _, c := range b {
+		k |= t[c]
+	}
+	return k
+}
+
 // kindsOf returns what byte c could do; first says that a marker may begin with it.
 func kindsOf(c byte, first bool) byteKind {
 	k := anyByte
@@ -131,7 +145,7 @@ type literalOut struct {
 // lexTables are the compiled markers of a dialect.
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
-	kinds     [256]byteKind
+	kinds     byteKinds
 	follow    [256]nextBytes // by the byte behind a marker's first and its leads
 	leads     bool           // a marker is nothing but these
 	firsts    []byte

@@ -188,7 +188,7 @@ func (s *Splitter) Reset() {
 		pieces: keep.pieces[:0], diags: nil, view: keep.view,
 		doubt: -1, expired: -1, force: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
 		passed: passedForm{start: -1}, outer: keep.outer, body: keep.body,
-		ahead: keep.ahead, fences: keep.fences,
+		ahead: keep.ahead, fences: keep.fences, easy: easy{out: keep.easy.out},
 	}
 	s.lex.reset(&s.g.lex)
 	s.outer.reset()
@@ -223,13 +223,9 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	if !e.on || len(delta) == 0 {
 		return s.feedLong(delta)
 	}
-	kinds := byteKind(0)
-	if len(delta) < 32 {
-		for _, c := range delta {
-			kinds |= e.kinds[c]
-		}
-	} else {
-		kinds = anyKind
+	kinds := anyKind
+	if len(delta) < fewBytes {
+		kinds = e.kinds.of(delta)
 	}
 	if kinds&e.stops != 0 {
 		return s.feedStops(delta, kinds)
@@ -309,15 +305,16 @@ func (s *Splitter) Held() int {
 // behind n, until leaveEasy.
 type easy struct {
 	on    bool
-	fed   bool           // the last delta went this way
-	shows bool           // the bytes are visible as they come
-	code  bool           // runs and fences count
-	last  byte           // that was given
-	stops byteKind       // the kinds of bytes that matter where the reader stands
-	kinds *[256]byteKind // the grammar's
-	ts    *stream        // where text is read
-	blank *bool          // of the line
-	from  int            // where the way began
+	fed   bool       // the last delta went this way
+	shows bool       // the bytes are visible as they come
+	code  bool       // runs and fences count
+	last  byte       // that was given
+	stops byteKind   // the kinds of bytes that matter where the reader stands
+	kinds *byteKinds // the grammar's
+	ts    *stream    // where text is read
+	blank *bool      // of the line
+	from  int        // where the way began
+	out   []byte     // backs the piece where bytes were held before it
 	piece [1]Piece
 }
 
@@ -365,18 +362,17 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	e := &s.easy
 	b, held := delta, len(s.buf)
 	if held > 0 {
-		s.buf = append(s.buf, delta...)
-		b = s.buf
+		e.out = append(append(e.out[:0], s.buf...), delta...)
+		b = e.out
 	}
 	stop, cut := len(b), false
 	if kinds&mayOpen != 0 || held > 0 {
 		stop, cut = s.g.lex.firstBorn(b)
 	}
-	if stop < len(b) && (held > 0 || !cut || !s.holdEasy(b, stop)) {
-		s.buf = s.buf[:held]
+	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
 		return s.feedLong(delta)
 	}
-	if held > 0 {
+	if stop == len(b) && held > 0 {
 		s.lex.end()
 	}
 	s.buf = append(s.buf[:0], b[stop:]...)
@@ -397,24 +393,26 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	return e.piece[:]
 }
 
-// holdEasy lets the lexer go on with the first bytes of a form, which b ends in;
+// holdEasy lets the lexer go on with the first bytes of a form, in which b ends;
 // false if they need not be held, since it could not count here.
 func (s *Splitter) holdEasy(b []byte, from int) bool {
-	x := &s.lex
+	x, was := &s.lex, s.lex
+	x.end()
 	x.last = s.easy.last
 	if from > 0 {
 		x.last = b[from-1]
 	}
-	x.run(b[from:], s.n+from, s.found)
+	at := s.n - len(s.buf)
+	x.run(b[from:], at+from, s.found)
 	w := s.reasoningWatch()
 	if s.mode == inText {
 		w = s.textHold()
 	}
-	if x.frontier(0, s.n+len(b), w) >= 0 {
-		return true
+	if x.frontier(0, at+len(b), w) < 0 {
+		*x = was
+		return false
 	}
-	x.end()
-	return false
+	return true
 }
 
 // leaveEasy catches up with the deltas that went the easy way.

@@ -426,7 +426,7 @@ func seek(b []byte, c byte, from int, at *int) int {
 // nextCode returns the offset of the next byte of b that matters to runs and
 // fences, or len(b): newlines matter only where something waits for the line's end.
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
-	if len(b) < 32 {
+	if len(b) < fewBytes {
 		return ts.nextNear(b, from)
 	}
 	n := seek(b, '`', from, &c.tick)
