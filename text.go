@@ -372,7 +372,7 @@ func firstInk(b []byte) int {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
-	i, next := 0, codeScan{-1, -1, -1}
+	i, next := 0, codeScan{-1, -1, -1, -1, -1}
 	for i < len(b) {
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], from+i)
@@ -384,6 +384,9 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 				continue
 			}
 			ts.endRun(s)
+		}
+		if !ts.lineMatters() {
+			i = ts.skipLines(b, i, &next)
 		}
 		j := ts.nextCode(b, i, &next)
 		ts.blank = lineBlank(b[i:j], ts.blank)
@@ -407,38 +410,64 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 	}
 }
 
-// codeScan remembers where the next back-tick, tilde and newline of a piece of
-// text stand, so that each is sought once.
-type codeScan struct{ tick, tilde, newline int }
+// codeScan remembers where the next of each stands in a piece of text, so that
+// each is sought once.
+type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
 
-// seek returns the offset of the next c in b at offset from or later, or len(b);
-// at is what was found before, -1 for nothing.
-func seek(b []byte, c byte, from int, at *int) int {
+// The shortest runs of a fence, and a line's end.
+var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
+
+// seek returns the offset of the next what in b at offset from or later, or
+// len(b); at is what was found before, -1 for nothing.
+func seek(b, what []byte, from int, at *int) int {
 	if *at < from {
 		*at = len(b)
-		if i := bytes.IndexByte(b[from:], c); i >= 0 {
+		if i := bytes.Index(b[from:], what); i >= 0 {
 			*at = from + i
 		}
 	}
 	return *at
 }
 
+// skipLines passes the lines that end in b and can open no fence: their runs are
+// forgotten with them. It returns the offset of what may be one, or of b's last line.
+func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
+	if len(b)-from < fewBytes {
+		return from
+	}
+	if c.lastLine < 0 {
+		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
+	}
+	for from < c.lastLine {
+		to := min(seek(b, ticks, from, &c.ticks), seek(b, tildes, from, &c.tildes), c.lastLine)
+		ts.blank = lineBlank(b[from:to], ts.blank)
+		from = to
+		if ts.blank {
+			break
+		}
+		from += len(ticks)
+	}
+	return from
+}
+
 // nextCode returns the offset of the next byte of b that matters to runs and
-// fences, or len(b): newlines matter only where something waits for the line's end.
+// fences on its line, or len(b).
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
-	if len(b) < fewBytes {
+	if len(b)-from < fewBytes {
 		return ts.nextNear(b, from)
 	}
-	n := seek(b, '`', from, &c.tick)
-	if ts.lineMatters() {
-		n = min(n, seek(b, '\n', from, &c.newline))
-	}
-	// A tilde matters only at a line's start.
-	for at := from; at < n; at++ {
-		at = seek(b, '~', at, &c.tilde)
-		if at < n && lineBlank(b[from:at], ts.blank) {
-			return at
+	if ts.blank { // a tilde matters only at a line's start
+		i := from
+		for i < len(b) && b[i] != '\n' && isSpace(b[i]) {
+			i++
 		}
+		if i < len(b) && b[i] == '~' {
+			return i
+		}
+	}
+	n := seek(b, ticks[:1], from, &c.tick)
+	if ts.lineMatters() {
+		n = min(n, seek(b, newline, from, &c.newline))
 	}
 	return n
 }
@@ -546,20 +575,40 @@ func (ts *stream) beginFence() {
 // scanFenced follows the lines of an open fence and returns how far it came:
 // to the end of b, or past the line that closes the fence.
 func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
-	for i := 0; i < len(b); {
-		i += ts.lines.skip(b[i:])
-		if i == len(b) {
-			break
+	for i := 0; i < len(b); i++ {
+		if ts.lines.phase == lineOther && len(b)-i >= fewBytes {
+			if i = ts.fence.skip(b, i); i == len(b) {
+				break
+			}
 		}
 		if ts.lines.feed(b[i]) && ts.lines.closes(ts.fence) {
 			ts.endFence(s, true)
 			ts.blank = true
 			return i + 1
 		}
-		i++
 	}
 	ts.blank = lineBlank(b, ts.blank)
 	return len(b)
+}
+
+// skip returns the offset of the newline before the next line of b that may close
+// the fence, or before its last line, or len(b); byte from is in mid-line.
+func (f fence) skip(b []byte, from int) int {
+	run := ticks
+	if f.ch == '~' {
+		run = tildes
+	}
+	for from < len(b) {
+		to := len(b)
+		if i := bytes.Index(b[from:], run); i >= 0 {
+			to = from + i
+		}
+		if i := bytes.LastIndexByte(b[from:to], '\n'); i >= 0 {
+			return from + i
+		}
+		from = min(to+len(run), len(b))
+	}
+	return from
 }
 
 // endFence closes the open fence; protected says that it was one.
