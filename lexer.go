@@ -361,7 +361,7 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	i := 0
 	for i < len(chunk) {
 		if !x.live {
-			skip := x.t.nextFirst(chunk[i:])
+			skip, _ := x.t.firstBorn(chunk[i:])
 			x.count += skip
 			i += skip
 			if i == len(chunk) {
@@ -369,11 +369,6 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 			}
 			if i > 0 {
 				x.last = chunk[i-1]
-			}
-			if k, _ := x.t.stillborn(chunk[i:]); k > 0 {
-				x.count += k
-				i += k
-				continue
 			}
 		}
 		x.step(chunk[i], base+i, found)

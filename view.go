@@ -188,10 +188,18 @@ func (v *view) show(b []byte) {
 		v.many = append(v.many, b...)
 	case v.one == nil && len(v.wait) == 0:
 		v.one = b
+	case follows(v.one, b):
+		v.one = v.one[:len(v.one)+len(b)]
 	default:
 		v.many = append(append(v.many[:0], v.one...), b...)
 		v.wide = true
 	}
+}
+
+// follows reports whether b stands behind a in the same memory.
+func follows(a, b []byte) bool {
+	k := len(a)
+	return cap(a) >= k+len(b) && len(b) > 0 && &a[:k+1][k] == &b[0]
 }
 
 // end settles what waited for the end.
