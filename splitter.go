@@ -213,8 +213,11 @@ func (s *Splitter) Reset() {
 
 // FeedString is Feed of a string.
 func (s *Splitter) FeedString(delta string) []Piece {
-	return s.Feed(unsafe.Slice(unsafe.StringData(delta), len(delta)))
+	return s.Feed(bytesOf(delta))
 }
+
+// bytesOf returns the bytes of s, which nobody may change, without a copy.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // Feed reads a delta and returns what it settled, valid until the next call.
 // The pieces may share the delta's memory; the delta itself is not kept.

@@ -229,9 +229,10 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 	}
 	v.reset(r.bodies, mask)
 	var b strings.Builder
+	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		v.begin()
-		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, []byte(r.Raw[sg.Start:sg.End]))
+		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, raw[sg.Start:sg.End])
 		b.Write(v.out())
 	}
 	v.begin()
