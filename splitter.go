@@ -316,6 +316,7 @@ type easy struct {
 	kinds *byteKinds // the grammar's
 	ts    *stream    // where text is read
 	blank *bool      // of the line
+	watch watch      // what could count here, 0 where nobody has asked
 	from  int        // where the way began
 	out   []byte     // backs the piece where bytes were held before it
 	piece [1]Piece
@@ -342,7 +343,7 @@ func (s *Splitter) setEasy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == Text, &s.g.lex.kinds, s.n
-	e.last = s.prior
+	e.last, e.watch = s.prior, 0
 	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
 	s.setStops()
 }
@@ -375,15 +376,17 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
 		return s.feedLong(delta)
 	}
-	if stop == len(b) && held > 0 {
+	if stop < len(b) {
+		s.buf = append(s.buf[:0], b[stop:]...)
+	} else if held > 0 {
+		s.buf = s.buf[:0]
 		s.lex.end()
 	}
-	s.buf = append(s.buf[:0], b[stop:]...)
 	p := &e.piece[0]
 	p.Offset, p.Bytes = s.n-held, b[:stop]
 	s.n += len(delta)
 	e.fed = true
-	if e.code {
+	if e.code && kinds&e.ts.stops() != 0 {
 		s.scanLines(e.ts, p.Bytes, p.Offset)
 	} else {
 		*e.blank = lineBlank(p.Bytes, *e.blank)
@@ -407,15 +410,23 @@ func (s *Splitter) holdEasy(b []byte, from int) bool {
 	}
 	at := s.n - len(s.buf)
 	x.run(b[from:], at+from, s.found)
-	w := s.reasoningWatch()
-	if s.mode == inText {
-		w = s.textHold()
+	if s.easy.watch == 0 {
+		s.easy.watch = s.watched()
 	}
-	if x.frontier(0, at+len(b), w) < 0 {
+	if x.frontier(0, at+len(b), s.easy.watch) < 0 {
 		*x = was
 		return false
 	}
 	return true
+}
+
+// watched returns the kinds of markers that could count in the text or the
+// reasoning that is read.
+func (s *Splitter) watched() watch {
+	if s.mode == inText {
+		return s.textHold()
+	}
+	return s.reasoningWatch()
 }
 
 // leaveEasy catches up with the deltas that went the easy way.

@@ -388,10 +388,7 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 		if !ts.lineMatters() {
 			i = ts.skipLines(b, i, &next)
 		}
-		j := ts.nextCode(b, i, &next)
-		ts.blank = lineBlank(b[i:j], ts.blank)
-		i = j
-		if i == len(b) {
+		if i = ts.nextCode(b, i, &next); i == len(b) {
 			return
 		}
 		switch c := b[i]; c {
@@ -450,8 +447,8 @@ func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 	return from
 }
 
-// nextCode returns the offset of the next byte of b that matters to runs and
-// fences on its line, or len(b).
+// nextCode passes the bytes of b, from byte from on, up to the next that matters
+// to runs and fences on its line, and returns that one's offset, or len(b).
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 	if len(b)-from < fewBytes {
 		return ts.nextNear(b, from)
@@ -469,20 +466,21 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 	if ts.lineMatters() {
 		n = min(n, seek(b, newline, from, &c.newline))
 	}
+	ts.blank = lineBlank(b[from:n], ts.blank)
 	return n
 }
 
 // nextNear is nextCode of a few bytes, where a search costs more than a look.
 func (ts *stream) nextNear(b []byte, i int) int {
-	blank, line := ts.blank, ts.lineMatters()
+	line := ts.lineMatters()
 	for ; i < len(b); i++ {
 		switch c := b[i]; {
-		case c == '`', c == '~' && blank, c == '\n' && line:
+		case c == '`', c == '~' && ts.blank, c == '\n' && line:
 			return i
 		case c == '\n':
-			blank = true
+			ts.blank = true
 		case !isSpace(c):
-			blank = false
+			ts.blank = false
 		}
 	}
 	return i
