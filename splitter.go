@@ -310,9 +310,9 @@ type easy struct {
 	on    bool
 	fed   bool       // the last delta went this way
 	shows bool       // the bytes are visible as they come
-	code  bool       // runs and fences count
 	last  byte       // that was given
 	stops byteKind   // the kinds of bytes that matter where the reader stands
+	code  byteKind   // those of them that matter to runs and fences
 	kinds *byteKinds // the grammar's
 	ts    *stream    // where text is read
 	blank *bool      // of the line
@@ -332,10 +332,13 @@ func (s *Splitter) setEasy() {
 	switch {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
 		sp = s.r.span()
-		e.code, e.blank = false, &s.r.blank
+		e.code, e.blank = 0, &s.r.blank
 	case s.mode == inText && s.textIsEasy() && s.stream().settled(s.g.code):
 		sp, e.ts = s.textSpan(), s.stream()
-		e.code, e.blank = s.g.code, &e.ts.blank
+		e.code, e.blank = 0, &e.ts.blank
+		if s.g.code {
+			e.code = e.ts.stops()
+		}
 	default:
 		return
 	}
@@ -351,10 +354,7 @@ func (s *Splitter) setEasy() {
 // setStops says which bytes take more than a look where the reader stands.
 func (s *Splitter) setStops() {
 	e := &s.easy
-	e.stops = mayOpen
-	if e.code {
-		e.stops |= e.ts.stops()
-	}
+	e.stops = mayOpen | e.code
 	if len(s.buf) > 0 {
 		e.stops = anyKind
 	}
@@ -386,8 +386,9 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	p.Offset, p.Bytes = s.n-held, b[:stop]
 	s.n += len(delta)
 	e.fed = true
-	if e.code && kinds&e.ts.stops() != 0 {
+	if kinds&e.code != 0 {
 		s.scanLines(e.ts, p.Bytes, p.Offset)
+		e.code = e.ts.stops()
 	} else {
 		*e.blank = lineBlank(p.Bytes, *e.blank)
 	}
@@ -402,22 +403,27 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 // holdEasy lets the lexer go on with the first bytes of a form, in which b ends;
 // false if they need not be held, since it could not count here.
 func (s *Splitter) holdEasy(b []byte, from int) bool {
-	x, was := &s.lex, s.lex
-	x.end()
-	x.last = s.easy.last
+	e, at := &s.easy, s.n-len(s.buf)
+	before := e.last
 	if from > 0 {
-		x.last = b[from-1]
+		before = b[from-1]
 	}
-	at := s.n - len(s.buf)
-	x.run(b[from:], at+from, s.found)
-	if s.easy.watch == 0 {
-		s.easy.watch = s.watched()
+	s.relex(b[from:], at+from, before)
+	if e.watch == 0 {
+		e.watch = s.watched()
 	}
-	if x.frontier(0, at+len(b), s.easy.watch) < 0 {
-		*x = was
+	if s.lex.frontier(0, at+len(b), e.watch) < 0 {
+		s.relex(s.buf, at, e.last)
 		return false
 	}
 	return true
+}
+
+// relex begins the lexer at the first bytes of a form; before is the byte before.
+func (s *Splitter) relex(b []byte, at int, before byte) {
+	s.lex.end()
+	s.lex.last = before
+	s.lex.run(b, at, s.found)
 }
 
 // watched returns the kinds of markers that could count in the text or the
