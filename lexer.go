@@ -497,7 +497,9 @@ func (x *lexer) step(c byte, at int, found func(token)) {
 			s.state = tagOff
 		}
 	}
-	x.sortSlots()
+	if st := x.slots[0].state; x.slots[1].state|x.slots[2].state != tagOff || st == tagDouble || st == tagSingle {
+		x.sortSlots()
+	}
 	if c == '<' && x.slots[0].state == tagOff {
 		x.slots[0] = tagSlot{start: at, state: tagStart}
 		if at > 0 {

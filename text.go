@@ -372,7 +372,7 @@ func firstInk(b []byte) int {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
-	i, next := 0, codeScan{-1, -1, -1, -1, -1}
+	i, next := 0, nothingSought
 	for i < len(b) {
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], from+i)
@@ -410,6 +410,8 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 // codeScan remembers where the next of each stands in a piece of text, so that
 // each is sought once.
 type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
+
+var nothingSought = codeScan{-1, -1, -1, -1, -1}
 
 // The shortest runs of a fence, and a line's end.
 var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
