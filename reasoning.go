@@ -36,7 +36,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
 		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0,
 	}
-	s.blockSeen |= 1 << n.group
+	s.blockSeen |= watching(n.group, asClose)
 	s.phrases |= n.bit
 	s.mode = inReasoning
 	if s.r.isPad {

@@ -92,7 +92,7 @@ type Splitter struct {
 	aside     bool   // outer text is aside
 	noHope    bool   // a hoped-for output was given up: outer text is text
 	anyBody   bool   // an output body that is not blank has been read
-	blockSeen uint32 // groups of which a block has stood
+	blockSeen watch  // the closes of groups of which a block has stood
 	wrapped   uint64 // names of which a wrapper is open
 	forceFrom int16
 	force     int            // the tool opener at this byte counts, whatever stands around it

@@ -179,14 +179,10 @@ func (s *Splitter) textEnds() bool {
 // textHold returns the kinds of markers that could count where the reader
 // stands; any other is text, whatever it becomes.
 func (s *Splitter) textHold() watch {
-	w := watchAll
+	c := &s.g.closes
+	w := ^c.all | s.closesHere()&^c.phrase
 	if o := s.g.output; o >= 0 && !s.outputCounts() {
 		w &^= watching(o, asOpen|asEmpty)
-	}
-	for i := range s.g.groups {
-		if !s.closeCounts(int8(i)) {
-			w &^= watching(int8(i), asClose)
-		}
 	}
 	return w
 }
@@ -196,24 +192,32 @@ func (s *Splitter) outputCounts() bool {
 	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noHope || !s.visible
 }
 
-// closeCounts reports whether a close of the group may be markup here (G9).
-func (s *Splitter) closeCounts(g int8) bool {
-	role := s.g.groups[g].role
-	ts := s.stream()
-	switch {
-	case s.g.groups[g].phrase:
-		return false
-	case role == RoleWrapper && s.wrapped != 0, role == "header":
-		return true
-	case role == RoleOutput && s.body.block > 0:
-		return true
-	case role == RoleReasoning && s.autoHold:
-		return true
-	case !s.g.stray:
-		return false
+// closesHere returns the closes that may be markup where the reader stands (G9).
+func (s *Splitter) closesHere() watch {
+	c := &s.g.closes
+	w := c.header
+	if s.wrapped != 0 {
+		w |= c.wrapper
 	}
-	return !s.seenHere() || ts.afterMarker || s.blockSeen>>g&1 != 0 ||
-		role == RoleOutput && !s.openLit || role == RoleNarration && s.narr.lost
+	if s.body.block > 0 {
+		w |= c.output
+	}
+	if s.autoHold {
+		w |= c.reasoning
+	}
+	if !s.g.stray {
+		return w
+	}
+	if !s.seenHere() || s.stream().afterMarker {
+		return c.all
+	}
+	if !s.openLit {
+		w |= c.output
+	}
+	if s.narr.lost {
+		w |= c.narration
+	}
+	return w | s.blockSeen
 }
 
 // seenHere reports whether something visible precedes: in a body, in that body.
@@ -284,7 +288,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	}
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
-	note.orphan = role == RoleReasoning && s.blockSeen>>t.group&1 == 0
+	note.orphan = role == RoleReasoning && s.blockSeen&watching(t.group, asClose) == 0
 	s.lookBehind(t, &note)
 	ts.notes = append(ts.notes, note)
 }
