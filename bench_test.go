@@ -43,6 +43,7 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 		{"back-ticks in reasoning", "<think>\nSo ", "`a`, ``b ` c`` and\n```go\nx < y\n```\nso `unpaired\n"},
 		{"angles in text", "So ", "if a < b then <b>bold</b>, <!-- or --> x <<= 2\n"},
 		{"back-ticks in text", "So ", "`a`, ``b ` c`` and `List<T>`\n```go\nx < y\n```\n~~~\n<ul>\n~~~\nso `unpaired\n"},
+		{"tags in text", "So ", "<ul>\n<li><a href=\"/\">List<String></a></li>\n</ul>, < / , <strong>so</strong> it is <"},
 		{"text after a block", "<think>a</think>\nSo ", "`a` < `b`, and so on.\n\n"},
 		{"a prefix of a marker", "So ", "<thin <think-tank> </thinks> <tool_cal "},
 		{"a prefix of a close", "<think>So ", "</thin </think-tank> </thinks> <tool_cal "},

@@ -135,7 +135,7 @@ func (s *Splitter) openOutput(t token) {
 	s.cutSplice(t.start)
 	s.splice.live = false
 	s.blocks++
-	s.blockSeen |= 1 << t.group
+	s.blockSeen |= watching(t.group, asClose)
 	s.mark(t, s.blocks)
 	s.body.block, s.body.opener = s.blocks, t.start
 	s.body.stream.reset()
@@ -194,7 +194,7 @@ func (s *Splitter) toolSpan() span {
 func (s *Splitter) openTool(t token) {
 	s.blocks++
 	s.marks++
-	s.blockSeen |= 1 << t.group
+	s.blockSeen |= watching(t.group, asClose)
 	s.tool = toolState{block: s.blocks, mark: s.marks, name: t.name}
 	if s.force == t.start {
 		s.tool.from = s.forceFrom
@@ -211,7 +211,7 @@ func (s *Splitter) openTool(t token) {
 func (s *Splitter) openAside(t token) {
 	s.cutSplice(t.start)
 	s.blocks++
-	s.blockSeen |= 1 << t.group
+	s.blockSeen |= watching(t.group, asClose)
 	s.mark(t, s.blocks)
 	s.tool = toolState{block: s.blocks, name: t.name, aside: true}
 	s.mode = inTool

@@ -23,7 +23,7 @@ func (s *Splitter) orphanClose(t token) bool {
 	s.forget()
 	s.blocks = 1
 	s.pos = 0
-	s.blockSeen |= 1 << t.group
+	s.blockSeen |= watching(t.group, asClose)
 	s.put(t.start, span{ch: Reasoning, block: 1})
 	s.mark(t, 1)
 	s.diag(OrphanClose, t.start, "")
@@ -92,7 +92,7 @@ func (s *Splitter) readInside() {
 	}
 	s.openReasoning(s.g.firstReasoning, 0, true)
 	s.r.any, s.r.isPad = true, false
-	s.blockSeen |= s.g.reasoningGroups
+	s.blockSeen |= s.g.closes.reasoning
 	s.phrases = ^uint64(0)
 }
 
@@ -254,7 +254,7 @@ func (s *Splitter) unread(at int) {
 type hope struct {
 	blank, afterMarker, openLit, lost bool
 	blocks, marks                     int
-	blockSeen                         uint32
+	blockSeen                         watch
 	wrapped                           uint64
 }
 

@@ -26,6 +26,7 @@ type Grammar struct {
 	header      *Header
 	headerGroup int8 // its tokens' group, -1 without a header
 	output      int8 // group of the output markers, -1 without
+	closes      closes
 	tools       watch
 	rescuable   bool
 
@@ -45,6 +46,28 @@ type Grammar struct {
 type group struct {
 	role   Role
 	phrase bool
+}
+
+// closes are the kinds of closes by role.
+type closes struct{ all, phrase, reasoning, narration, output, wrapper, header watch }
+
+// setCloses gathers the closes of the groups.
+func (g *Grammar) setCloses() {
+	c := &g.closes
+	of := map[Role]*watch{
+		RoleReasoning: &c.reasoning, RoleNarration: &c.narration, RoleOutput: &c.output,
+		RoleWrapper: &c.wrapper, "header": &c.header,
+	}
+	for i, gr := range g.groups {
+		w := watching(int8(i), asClose)
+		c.all |= w
+		if gr.phrase {
+			c.phrase |= w
+		}
+		if to := of[gr.role]; to != nil {
+			*to |= w
+		}
+	}
 }
 
 type nameInfo struct {
@@ -132,6 +155,7 @@ func Compile(d Dialect) (*Grammar, error) {
 			return nil, fmt.Errorf("dialect %q: header: %w", d.Name, err)
 		}
 	}
+	g.setCloses()
 	if err := b.build(); err != nil {
 		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
 	}

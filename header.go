@@ -241,7 +241,7 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 		s.putMark(end, s.blocks)
 	}
 	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
-	s.blockSeen |= 1 << s.g.headerGroup
+	s.blockSeen |= watching(s.g.headerGroup, asClose)
 	switch ch {
 	case Text:
 		s.mode = inText

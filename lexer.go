@@ -72,13 +72,52 @@ type tagSlot struct {
 	node   int32 // in the trie of names
 }
 
-// byteKind says what a byte could begin.
+// byteKind says what a byte could do to the reading.
 type byteKind uint8
 
 const (
-	mayOpen byteKind = 1 << iota // a marker
-	mayCode                      // a run or a fence
+	mayOpen    byteKind = 1 << iota // begin a marker
+	mayTick                         // begin a run or a fence
+	mayTilde                        // begin a fence
+	mayNewline                      // end a line
+	mayInk                          // be no white space
+	anyByte
+	anyKind = ^byteKind(0)
 )
+
+// fewBytes is how many a search costs more than a look at each.
+const fewBytes = 32
+
+type byteKinds [256]byteKind
+
+// of returns the kinds of the bytes of b.
+func (t *byteKinds) of(b []byte) byteKind {
+	k := byteKind(0)
+	for _, c := range b {
+		k |= t[c]
+	}
+	return k
+}
+
+// kindsOf returns what byte c could do; first says that a marker may begin with it.
+func kindsOf(c byte, first bool) byteKind {
+	k := anyByte
+	if first {
+		k |= mayOpen
+	}
+	if !isSpace(c) {
+		k |= mayInk
+	}
+	switch c {
+	case '`':
+		k |= mayTick
+	case '~':
+		k |= mayTilde
+	case '\n':
+		k |= mayNewline
+	}
+	return k
+}
 
 type tagNode struct {
 	next   [256]int32 // by lower-cased byte, 0 for none
@@ -106,8 +145,9 @@ type literalOut struct {
 // lexTables are the compiled markers of a dialect.
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
-	kinds     [256]byteKind
-	follow    [256]bool // bytes that may go on with one, behind its first and blanks
+	kinds     byteKinds
+	follow    [256]nextBytes // by the byte behind a marker's first and its leads
+	leads     bool           // a marker is nothing but these
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -167,14 +207,14 @@ func (b *lexBuilder) build() error {
 		return err
 	}
 	for c := range 256 {
-		if c == '`' || c == '~' {
-			t.kinds[c] |= mayCode
+		t.kinds[c] = kindsOf(byte(c), t.first[c])
+		if mayLead(byte(c)) {
+			t.follow[c] = anyNext
 		}
-		if t.first[c] {
-			t.kinds[c] |= mayOpen
-		}
-		if t.tags != nil && (t.tags[0].next[c] != 0 || t.tags[0].next[lowerByte(byte(c))] != 0 || c == '/' || c == ' ' || c == '\t') {
-			t.follow[c] = true
+		if t.tags != nil {
+			if n := t.tags[0].next[lowerByte(byte(c))]; n != 0 {
+				t.follow[c] |= t.tags[n].nexts()
+			}
 		}
 		if t.first[c] {
 			t.firsts = append(t.firsts, byte(c))
@@ -228,14 +268,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
 		}
 		t.first[l.text[0]] = true
-		for i := 1; i < len(l.text) && i < 5; i++ { // behind a first byte, and blanks in the literal
-			t.follow[l.text[i]] = true
-		}
-		if len(l.text) == 1 {
-			for c := range t.follow {
-				t.follow[c] = true
-			}
-		}
+		t.addFollow(l.text)
 		at := int32(0)
 		for i := range len(l.text) {
 			t.literals[at].within |= watching(l.out.group, asOpen<<l.out.kind)
@@ -253,6 +286,25 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 	t.literals[0].within = 0
 	t.link()
 	return nil
+}
+
+// addFollow says how a literal may go on behind its first byte and leads.
+func (t *lexTables) addFollow(text string) {
+	i := 1
+	for i < len(text) && mayLead(text[i]) {
+		i++
+	}
+	switch len(text) - i {
+	case 0:
+		t.leads = true
+		for c := range t.follow {
+			t.follow[c] = anyNext
+		}
+	case 1:
+		t.follow[text[i]] = anyNext
+	default:
+		t.follow[text[i]] |= 1 << (text[i+1] & 31)
+	}
 }
 
 // link sets the failure links, breadth first, and completes the transitions.
@@ -309,7 +361,7 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	i := 0
 	for i < len(chunk) {
 		if !x.live {
-			skip := x.t.nextFirst(chunk[i:])
+			skip, _ := x.t.firstBorn(chunk[i:])
 			x.count += skip
 			i += skip
 			if i == len(chunk) {
@@ -317,11 +369,6 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 			}
 			if i > 0 {
 				x.last = chunk[i-1]
-			}
-			if k := x.t.stillborn(chunk[i:]); k > 0 {
-				x.count += k
-				i += k
-				continue
 			}
 		}
 		x.step(chunk[i], base+i, found)
@@ -333,17 +380,69 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	}
 }
 
+// maxLead is how many bytes stillborn looks beyond.
+const maxLead = 4
+
+// mayLead reports whether c may stand between a tag's first byte and its name.
+func mayLead(c byte) bool { return c == '/' || c == ' ' || c == '\t' }
+
+// nextBytes are the bytes that may follow one, in 32 classes: letters of either
+// case fall in one.
+type nextBytes uint32
+
+const anyNext = ^nextBytes(0)
+
+// nexts returns the bytes that may follow the first of a name, whose node n is.
+func (n *tagNode) nexts() nextBytes {
+	if n.name >= 0 {
+		return anyNext
+	}
+	var k nextBytes
+	for c, to := range n.next {
+		if to != 0 {
+			k |= 1 << (c & 31)
+		}
+	}
+	return k
+}
+
 // stillborn returns how many bytes at the head of b, which may start a marker,
-// can be passed at once because the form fails right behind them: a < b.
-func (t *lexTables) stillborn(b []byte) int {
+// can be passed at once because the form fails right behind them: a < b, </ul>,
+// <td>; 0 if it may live. cut says that b ended before that was seen.
+func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	i := 1
-	for i < len(b) && i < 4 && (b[i] == ' ' || b[i] == '\t') && !t.first[b[i]] {
+	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
 		i++
 	}
-	if i == len(b) || t.follow[b[i]] || t.first[b[i]] {
-		return 0
+	if i == len(b) {
+		return 0, !t.leads
 	}
-	return i
+	next := t.follow[b[i]]
+	switch {
+	case t.first[b[i]]:
+		return 0, false
+	case next == 0:
+		return i, false
+	case i+1 == len(b):
+		return 0, next != anyNext
+	case next>>(b[i+1]&31)&1 != 0 || t.first[b[i+1]]:
+		return 0, false
+	}
+	return i + 1, false
+}
+
+// firstBorn returns the offset of the first form in b that does not fail at
+// once, or len(b); cut says that b ended before more could be said of it.
+func (t *lexTables) firstBorn(b []byte) (at int, cut bool) {
+	for at = t.nextFirst(b); at < len(b); {
+		k, cut := t.stillborn(b[at:])
+		if k == 0 {
+			return at, cut
+		}
+		at += k
+		at += t.nextFirst(b[at:])
+	}
+	return at, false
 }
 
 // nextFirst returns the offset of the first byte that may start a marker, or len(b).
@@ -398,7 +497,9 @@ func (x *lexer) step(c byte, at int, found func(token)) {
 			s.state = tagOff
 		}
 	}
-	x.sortSlots()
+	if st := x.slots[0].state; x.slots[1].state|x.slots[2].state != tagOff || st == tagDouble || st == tagSingle {
+		x.sortSlots()
+	}
 	if c == '<' && x.slots[0].state == tagOff {
 		x.slots[0] = tagSlot{start: at, state: tagStart}
 		if at > 0 {

@@ -151,7 +151,7 @@ func (s *Splitter) apply(t token) bool {
 		case kindOpen:
 			s.cutSplice(t.start)
 			s.blocks++
-			s.blockSeen |= 1 << t.group
+			s.blockSeen |= watching(t.group, asClose)
 			s.mark(t, s.blocks)
 			s.mode = inNarration
 			s.narr = narration{block: s.blocks, opener: t.start}
@@ -181,7 +181,7 @@ func (s *Splitter) apply(t token) bool {
 		}
 	case RoleWrapper:
 		if t.kind != kindClose || s.wrapped&n.bit != 0 {
-			s.blockSeen |= 1 << t.group
+			s.blockSeen |= watching(t.group, asClose)
 			switch t.kind {
 			case kindOpen:
 				s.wrapped |= n.bit
@@ -214,7 +214,7 @@ func (s *Splitter) removeMark(t token, empty bool) bool {
 	if empty {
 		s.blocks++
 		block = s.blocks
-		s.blockSeen |= 1 << t.group
+		s.blockSeen |= watching(t.group, asClose)
 	}
 	s.mark(t, block)
 	return true
@@ -271,7 +271,7 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	if !s.g.stray || s.g.names[t.name].phrase {
 		return false, true
 	}
-	known := s.blockSeen>>t.group&1 != 0
+	known := s.blockSeen&watching(t.group, asClose) != 0
 	if known && ts.blank {
 		if alone, ok := s.lineEndsAfter(t.end); !ok || alone {
 			return alone, ok

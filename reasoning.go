@@ -36,7 +36,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
 		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0,
 	}
-	s.blockSeen |= 1 << n.group
+	s.blockSeen |= watching(n.group, asClose)
 	s.phrases |= n.bit
 	s.mode = inReasoning
 	if s.r.isPad {
@@ -77,22 +77,27 @@ func (s *Splitter) stepReasoning() bool {
 			s.deepen(t)
 		}
 	}
-	family := s.watches(r)
-	w := family | s.g.tools
-	if r.isPad {
-		w |= watching(s.g.output, asOpen)
-		if s.pads.hold >= 0 {
-			w |= watching(s.g.output, asClose)
-		}
-	}
-	stop, k := s.nextMarker(w)
+	stop, k := s.nextMarker(s.reasoningWatch())
 	if stop > s.pos {
 		s.think(stop)
 	}
 	if k < 0 {
 		return false
 	}
-	return s.reasoningToken(k, family)
+	return s.reasoningToken(k, s.watches(r))
+}
+
+// reasoningWatch returns the kinds of markers that are looked for in the open
+// block: those that count, and output markers, which may turn out to.
+func (s *Splitter) reasoningWatch() watch {
+	w := s.watches(&s.r) | s.g.tools
+	if s.r.isPad {
+		w |= watching(s.g.output, asOpen)
+		if s.pads.hold >= 0 {
+			w |= watching(s.g.output, asClose)
+		}
+	}
+	return w
 }
 
 // reasoningToken reads token number k, which stands at pos in a reasoning block;

@@ -95,7 +95,7 @@ type Splitter struct {
 	aside     bool   // outer text is aside
 	noHope    bool   // a hoped-for output was given up: outer text is text
 	anyBody   bool   // an output body that is not blank has been read
-	blockSeen uint32 // groups of which a block has stood
+	blockSeen watch  // the closes of groups of which a block has stood
 	wrapped   uint64 // names of which a wrapper is open
 	forceFrom int16
 	force     int            // the tool opener at this byte counts, whatever stands around it
@@ -191,7 +191,7 @@ func (s *Splitter) Reset() {
 		pieces: keep.pieces[:0], diags: nil, view: keep.view,
 		doubt: -1, expired: -1, force: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
 		passed: passedForm{start: -1}, outer: keep.outer, body: keep.body,
-		ahead: keep.ahead, fences: keep.fences,
+		ahead: keep.ahead, fences: keep.fences, easy: easy{out: keep.easy.out},
 	}
 	s.lex.reset(&s.g.lex)
 	s.outer.reset()
@@ -216,21 +216,49 @@ func (s *Splitter) Reset() {
 
 // FeedString is Feed of a string.
 func (s *Splitter) FeedString(delta string) []Piece {
-	return s.Feed(unsafe.Slice(unsafe.StringData(delta), len(delta)))
+	return s.Feed(bytesOf(delta))
 }
+
+// bytesOf returns the bytes of s, which nobody may change, without a copy.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // Feed reads a delta and returns what it settled, valid until the next call.
 // The pieces may share the delta's memory; the delta itself is not kept.
 func (s *Splitter) Feed(delta []byte) []Piece {
-	if s.easy.on && len(delta) > 0 && s.feedEasy(delta) {
-		return s.easy.piece[:]
+	e := &s.easy
+	if !e.on || len(delta) == 0 {
+		return s.feedLong(delta)
 	}
+	kinds := anyKind
+	if len(delta) < fewBytes {
+		kinds = e.kinds.of(delta)
+	}
+	if kinds&e.stops != 0 {
+		return s.feedStops(delta, kinds)
+	}
+	if kinds&mayNewline != 0 {
+		*e.blank = lineBlank(delta, *e.blank)
+	} else if kinds&mayInk != 0 {
+		*e.blank = false
+	}
+	p := &e.piece[0]
+	p.Offset, p.Bytes = s.n, delta
+	if e.shows {
+		p.Shown = len(delta)
+	}
+	s.n += len(delta)
+	e.fed, e.last = true, delta[len(delta)-1]
+	return e.piece[:]
+}
+
+// feedLong is Feed of a delta that may change where the reader stands.
+func (s *Splitter) feedLong(delta []byte) []Piece {
+	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if len(delta) == 0 || s.ended {
 		return nil
 	}
-	s.leaveEasy()
 	s.load(delta)
 	for s.n < s.base+len(s.full) {
 		s.take(s.room(s.base + len(s.full) - s.n))
@@ -241,12 +269,12 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 
 // Close ends the reply and returns the rest of its pieces.
 func (s *Splitter) Close(end End) []Piece {
+	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
 	if s.ended {
 		return nil
 	}
-	s.leaveEasy()
 	s.load(nil)
 	s.ended, s.end = true, end
 	s.lex.end()
@@ -257,7 +285,15 @@ func (s *Splitter) Close(end End) []Piece {
 
 // Visible returns the bytes of the visible text that became certain in the last
 // call of Feed or Close; joined they are Reply.Visible. Valid until the next call.
-func (s *Splitter) Visible() []byte { return s.view.out() }
+func (s *Splitter) Visible() []byte {
+	if !s.easy.fed {
+		return s.view.out()
+	}
+	if s.easy.shows {
+		return s.easy.piece[0].Bytes
+	}
+	return nil
+}
 
 // Diagnostics returns what was found so far, in the order of the offsets.
 func (s *Splitter) Diagnostics() []Diagnostic {
@@ -268,27 +304,33 @@ func (s *Splitter) Diagnostics() []Diagnostic {
 // Held returns the number of bytes read but not yet settled.
 func (s *Splitter) Held() int {
 	if s.easy.on {
-		return 0
+		return len(s.buf)
 	}
 	return s.n - s.settled()
 }
 
 // easy is the way of nearly every delta: it goes on with the segment under way,
-// and no byte of it could begin a marker. Then pos and base lag behind n.
+// and no marker begins in it. Then pos, base and what else a byte moves lag
+// behind n, until leaveEasy.
 type easy struct {
 	on    bool
-	code  bool // runs and fences count
-	plain bool // and none is under way
-	shows bool // the bytes are visible as they come
-	ts    *stream
-	blank *bool // of the line
+	fed   bool       // the last delta went this way
+	shows bool       // the bytes are visible as they come
+	last  byte       // that was given
+	stops byteKind   // the kinds of bytes that matter where the reader stands
+	code  byteKind   // those of them that matter to runs and fences
+	kinds *byteKinds // the grammar's
+	ts    *stream    // where text is read
+	blank *bool      // of the line
+	watch watch      // what could count here, 0 where nobody has asked
+	from  int        // where the way began
+	out   []byte     // backs the piece where bytes were held before it
 	piece [1]Piece
 }
 
 // setEasy looks whether the next delta may be an easy one.
 func (s *Splitter) setEasy() {
 	e := &s.easy
-	e.on = false
 	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
 		return
 	}
@@ -296,66 +338,127 @@ func (s *Splitter) setEasy() {
 	switch {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
 		sp = s.r.span()
-		e.code, e.plain, e.blank = false, true, &s.r.blank
-	case s.mode == inText && s.textIsEasy():
+		e.code, e.blank = 0, &s.r.blank
+	case s.mode == inText && s.textIsEasy() && s.stream().settled(s.g.code):
 		sp, e.ts = s.textSpan(), s.stream()
-		e.code, e.plain, e.blank = s.g.code, e.ts.plain(), &e.ts.blank
+		e.code, e.blank = 0, &e.ts.blank
+		if s.g.code {
+			e.code = e.ts.stops()
+		}
 	default:
 		return
 	}
-	if !e.plain && !e.code || s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
+	if s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
 		return
 	}
-	e.on, e.shows = true, sp.ch == Text
+	e.on, e.shows, e.kinds, e.from = true, sp.ch == Text, &s.g.lex.kinds, s.n
+	e.last, e.watch = s.prior, 0
 	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
+	s.setStops()
 }
 
-// feedEasy reads a delta if it is an easy one.
-func (s *Splitter) feedEasy(delta []byte) bool {
+// setStops says which bytes take more than a look where the reader stands.
+func (s *Splitter) setStops() {
 	e := &s.easy
-	kinds := byteKind(0)
-	if len(delta) < 32 {
-		for _, c := range delta {
-			kinds |= s.g.lex.kinds[c]
-		}
-	} else if s.g.lex.nextFirst(delta) < len(delta) {
-		kinds = mayOpen
-	} else if e.code && hasCode(delta) {
-		kinds = mayCode
+	e.stops = mayOpen | e.code
+	if len(s.buf) > 0 {
+		e.stops = anyKind
 	}
-	last := delta[len(delta)-1]
-	switch {
-	case kinds&mayOpen != 0:
-		return false
-	case e.code && (kinds&mayCode != 0 || !e.plain):
-		s.settlePassedNote(delta[0])
-		s.scanLines(e.ts, delta, s.n)
-		e.plain = e.ts.plain()
-	case last > ' ':
-		*e.blank = false
-	default:
-		*e.blank = lineBlank(delta, *e.blank)
+}
+
+// feedStops is Feed of a delta with bytes that matter, or behind a form whose
+// first bytes are held; it is easy if every form in it fails, or is held in turn.
+func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
+	e := &s.easy
+	b, held := delta, len(s.buf)
+	if held > 0 {
+		e.out = append(append(e.out[:0], s.buf...), delta...)
+		b = e.out
+	}
+	stop, cut := len(b), false
+	if kinds&mayOpen != 0 || held > 0 {
+		stop, cut = s.g.lex.firstBorn(b)
+	}
+	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
+		return s.feedLong(delta)
+	}
+	if stop < len(b) {
+		s.buf = append(s.buf[:0], b[stop:]...)
+	} else if held > 0 {
+		s.buf = s.buf[:0]
+		s.lex.end()
 	}
 	p := &e.piece[0]
-	p.Offset, p.Bytes = s.n, delta
-	s.n += len(delta)
-	s.lex.count += len(delta)
-	s.lex.last = last
-	s.view.wide = false
+	p.Offset, p.Bytes = s.n-held, b[:stop]
 	if e.shows {
-		s.view.one, s.view.newline, p.Shown = delta, last == '\n', len(delta)
+		p.Shown = stop
+	}
+	s.n += len(delta)
+	e.fed = true
+	if kinds&e.code != 0 {
+		s.scanLines(e.ts, p.Bytes, p.Offset)
+		e.code = e.ts.stops()
 	} else {
-		s.view.one, p.Shown = nil, 0
+		*e.blank = lineBlank(p.Bytes, *e.blank)
+	}
+	s.setStops()
+	if stop == 0 {
+		return nil
+	}
+	e.last = b[stop-1]
+	return e.piece[:]
+}
+
+// holdEasy lets the lexer go on with the first bytes of a form, in which b ends;
+// false if they need not be held, since it could not count here.
+func (s *Splitter) holdEasy(b []byte, from int) bool {
+	e, at := &s.easy, s.n-len(s.buf)
+	before := e.last
+	if from > 0 {
+		before = b[from-1]
+	}
+	s.relex(b[from:], at+from, before)
+	if e.watch == 0 {
+		e.watch = s.watched()
+	}
+	if s.lex.frontier(0, at+len(b), e.watch) < 0 {
+		s.relex(s.buf, at, e.last)
+		return false
 	}
 	return true
 }
 
+// relex begins the lexer at the first bytes of a form; before is the byte before.
+func (s *Splitter) relex(b []byte, at int, before byte) {
+	s.lex.end()
+	s.lex.last = before
+	s.lex.run(b, at, s.found)
+}
+
+// watched returns the kinds of markers that could count in the text or the
+// reasoning that is read.
+func (s *Splitter) watched() watch {
+	if s.mode == inText {
+		return s.textHold()
+	}
+	return s.reasoningWatch()
+}
+
 // leaveEasy catches up with the deltas that went the easy way.
 func (s *Splitter) leaveEasy() {
-	if s.easy.on {
-		s.easy.on = false
-		s.pos, s.base, s.prior = s.n, s.n, s.lex.last
+	e := &s.easy
+	if e.fed {
+		s.pos = s.n - len(s.buf)
+		s.base, s.prior = s.pos, e.last
+		s.lex.count += s.n - e.from
+		if len(s.buf) == 0 {
+			s.lex.last = e.last
+		}
+		if e.shows {
+			s.view.newline = e.last == '\n'
+		}
 	}
+	e.on, e.fed = false, false
 }
 
 // load puts a delta behind the bytes that are held.

@@ -53,9 +53,30 @@ func (ts *stream) clearRuns() {
 	ts.runs = ts.runs[:0]
 }
 
-// plain reports whether nothing on the line can make a later marker literal.
-func (ts *stream) plain() bool {
-	return len(ts.runs) == 0 && ts.run == 0 && !ts.fence.open() && !ts.candidate.open() && len(ts.notes) == 0
+// settled reports whether no stray note waits for the byte after its marker, or,
+// without code, for the line's end.
+func (ts *stream) settled(code bool) bool {
+	k := len(ts.notes)
+	return k == 0 || code && ts.notes[k-1].known
+}
+
+// lineMatters reports whether something waits for the line's end.
+func (ts *stream) lineMatters() bool {
+	return len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0
+}
+
+// stops returns the kinds of bytes that matter to runs and fences where the
+// stream stands.
+func (ts *stream) stops() byteKind {
+	switch {
+	case ts.run > 0, ts.fence.open() && ts.lines.phase != lineOther:
+		return anyByte
+	case ts.fence.open():
+		return mayNewline
+	case ts.lineMatters():
+		return mayTick | mayTilde | mayNewline
+	}
+	return mayTick | mayTilde
 }
 
 // stream returns the text stream that the reader stands in.
@@ -89,10 +110,6 @@ func (s *Splitter) textIsEasy() bool {
 // hopes reports whether outer text may yet turn out to be aside.
 func (s *Splitter) hopes() bool {
 	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noHope && s.hdr.block == 0 && s.outHold < 0
-}
-
-func hasCode(b []byte) bool {
-	return bytes.IndexByte(b, '`') >= 0 || bytes.IndexByte(b, '~') >= 0
 }
 
 // stepText reads text up to the next marker, or the marker.
@@ -162,14 +179,10 @@ func (s *Splitter) textEnds() bool {
 // textHold returns the kinds of markers that could count where the reader
 // stands; any other is text, whatever it becomes.
 func (s *Splitter) textHold() watch {
-	w := watchAll
+	c := &s.g.closes
+	w := ^c.all | s.closesHere()&^c.phrase
 	if o := s.g.output; o >= 0 && !s.outputCounts() {
 		w &^= watching(o, asOpen|asEmpty)
-	}
-	for i := range s.g.groups {
-		if !s.closeCounts(int8(i)) {
-			w &^= watching(int8(i), asClose)
-		}
 	}
 	return w
 }
@@ -179,24 +192,32 @@ func (s *Splitter) outputCounts() bool {
 	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noHope || !s.visible
 }
 
-// closeCounts reports whether a close of the group may be markup here (G9).
-func (s *Splitter) closeCounts(g int8) bool {
-	role := s.g.groups[g].role
-	ts := s.stream()
-	switch {
-	case s.g.groups[g].phrase:
-		return false
-	case role == RoleWrapper && s.wrapped != 0, role == "header":
-		return true
-	case role == RoleOutput && s.body.block > 0:
-		return true
-	case role == RoleReasoning && s.autoHold:
-		return true
-	case !s.g.stray:
-		return false
+// closesHere returns the closes that may be markup where the reader stands (G9).
+func (s *Splitter) closesHere() watch {
+	c := &s.g.closes
+	w := c.header
+	if s.wrapped != 0 {
+		w |= c.wrapper
 	}
-	return !s.seenHere() || ts.afterMarker || s.blockSeen>>g&1 != 0 ||
-		role == RoleOutput && !s.openLit || role == RoleNarration && s.narr.lost
+	if s.body.block > 0 {
+		w |= c.output
+	}
+	if s.autoHold {
+		w |= c.reasoning
+	}
+	if !s.g.stray {
+		return w
+	}
+	if !s.seenHere() || s.stream().afterMarker {
+		return c.all
+	}
+	if !s.openLit {
+		w |= c.output
+	}
+	if s.narr.lost {
+		w |= c.narration
+	}
+	return w | s.blockSeen
 }
 
 // seenHere reports whether something visible precedes: in a body, in that body.
@@ -267,7 +288,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	}
 	ts := s.stream()
 	note.start, note.end = t.start, t.end
-	note.orphan = role == RoleReasoning && s.blockSeen>>t.group&1 == 0
+	note.orphan = role == RoleReasoning && s.blockSeen&watching(t.group, asClose) == 0
 	s.lookBehind(t, &note)
 	ts.notes = append(ts.notes, note)
 }
@@ -355,7 +376,7 @@ func firstInk(b []byte) int {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
-	i, next := 0, codeScan{-1, -1, -1}
+	i, next := 0, nothingSought
 	for i < len(b) {
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], from+i)
@@ -368,10 +389,10 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 			}
 			ts.endRun(s)
 		}
-		j := ts.nextCode(b, i, &next)
-		ts.blank = lineBlank(b[i:j], ts.blank)
-		i = j
-		if i == len(b) {
+		if !ts.lineMatters() {
+			i = ts.skipLines(b, i, &next)
+		}
+		if i = ts.nextCode(b, i, &next); i == len(b) {
 			return
 		}
 		switch c := b[i]; c {
@@ -390,37 +411,85 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 	}
 }
 
-// codeScan remembers where the next back-tick, tilde and newline of a piece of
-// text stand, so that each is sought once.
-type codeScan struct{ tick, tilde, newline int }
+// codeScan remembers where the next of each stands in a piece of text, so that
+// each is sought once.
+type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
 
-// seek returns the offset of the next c in b at offset from or later, or len(b);
-// at is what was found before, -1 for nothing.
-func seek(b []byte, c byte, from int, at *int) int {
+var nothingSought = codeScan{-1, -1, -1, -1, -1}
+
+// The shortest runs of a fence, and a line's end.
+var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
+
+// seek returns the offset of the next what in b at offset from or later, or
+// len(b); at is what was found before, -1 for nothing.
+func seek(b, what []byte, from int, at *int) int {
 	if *at < from {
 		*at = len(b)
-		if i := bytes.IndexByte(b[from:], c); i >= 0 {
+		if i := bytes.Index(b[from:], what); i >= 0 {
 			*at = from + i
 		}
 	}
 	return *at
 }
 
-// nextCode returns the offset of the next byte of b that matters to runs and
-// fences, or len(b): newlines matter only where something waits for the line's end.
-func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
-	n := seek(b, '`', from, &c.tick)
-	if len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0 {
-		n = min(n, seek(b, '\n', from, &c.newline))
+// skipLines passes the lines that end in b and can open no fence: their runs are
+// forgotten with them. It returns the offset of what may be one, or of b's last line.
+func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
+	if len(b)-from < fewBytes {
+		return from
 	}
-	// A tilde matters only at a line's start.
-	for at := from; at < n; at++ {
-		at = seek(b, '~', at, &c.tilde)
-		if at < n && lineBlank(b[from:at], ts.blank) {
-			return at
+	if c.lastLine < 0 {
+		c.lastLine = bytes.LastIndexByte(b, '\n') + 1
+	}
+	for from < c.lastLine {
+		to := min(seek(b, ticks, from, &c.ticks), seek(b, tildes, from, &c.tildes), c.lastLine)
+		ts.blank = lineBlank(b[from:to], ts.blank)
+		from = to
+		if ts.blank {
+			break
+		}
+		from += len(ticks)
+	}
+	return from
+}
+
+// nextCode passes the bytes of b, from byte from on, up to the next that matters
+// to runs and fences on its line, and returns that one's offset, or len(b).
+func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
+	if len(b)-from < fewBytes {
+		return ts.nextNear(b, from)
+	}
+	if ts.blank { // a tilde matters only at a line's start
+		i := from
+		for i < len(b) && b[i] != '\n' && isSpace(b[i]) {
+			i++
+		}
+		if i < len(b) && b[i] == '~' {
+			return i
 		}
 	}
+	n := seek(b, ticks[:1], from, &c.tick)
+	if ts.lineMatters() {
+		n = min(n, seek(b, newline, from, &c.newline))
+	}
+	ts.blank = lineBlank(b[from:n], ts.blank)
 	return n
+}
+
+// nextNear is nextCode of a few bytes, where a search costs more than a look.
+func (ts *stream) nextNear(b []byte, i int) int {
+	line := ts.lineMatters()
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '`', c == '~' && ts.blank, c == '\n' && line:
+			return i
+		case c == '\n':
+			ts.blank = true
+		case !isSpace(c):
+			ts.blank = false
+		}
+	}
+	return i
 }
 
 // goOnRun adds the bytes at the head of b that belong to the run under way.
@@ -510,20 +579,40 @@ func (ts *stream) beginFence() {
 // scanFenced follows the lines of an open fence and returns how far it came:
 // to the end of b, or past the line that closes the fence.
 func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
-	for i := 0; i < len(b); {
-		i += ts.lines.skip(b[i:])
-		if i == len(b) {
-			break
+	for i := 0; i < len(b); i++ {
+		if ts.lines.phase == lineOther && len(b)-i >= fewBytes {
+			if i = ts.fence.skip(b, i); i == len(b) {
+				break
+			}
 		}
 		if ts.lines.feed(b[i]) && ts.lines.closes(ts.fence) {
 			ts.endFence(s, true)
 			ts.blank = true
 			return i + 1
 		}
-		i++
 	}
 	ts.blank = lineBlank(b, ts.blank)
 	return len(b)
+}
+
+// skip returns the offset of the newline before the next line of b that may close
+// the fence, or before its last line, or len(b); byte from is in mid-line.
+func (f fence) skip(b []byte, from int) int {
+	run := ticks
+	if f.ch == '~' {
+		run = tildes
+	}
+	for from < len(b) {
+		to := len(b)
+		if i := bytes.Index(b[from:], run); i >= 0 {
+			to = from + i
+		}
+		if i := bytes.LastIndexByte(b[from:to], '\n'); i >= 0 {
+			return from + i
+		}
+		from = min(to+len(run), len(b))
+	}
+	return from
 }
 
 // endFence closes the open fence; protected says that it was one.

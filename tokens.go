@@ -136,13 +136,21 @@ func (s *Splitter) dropTokens() {
 		return
 	}
 	done := s.settled()
-	k := sort.Search(len(s.toks), func(i int) bool { return s.toks[i].start >= done })
+	k := countBefore(len(s.toks), done, func(i int) int { return s.toks[i].start })
 	if k == len(s.toks) || k > 32 && k > len(s.toks)/2 {
 		s.toks = append(s.toks[:0], s.toks[k:]...)
 		s.tok0 += k
 	}
-	k = sort.Search(len(s.lex.breaks), func(i int) bool { return s.lex.breaks[i].at >= done })
+	k = countBefore(len(s.lex.breaks), done, func(i int) int { return s.lex.breaks[i].at })
 	if k > 0 && (k == len(s.lex.breaks) || k > 32 && k > len(s.lex.breaks)/2) {
 		s.lex.breaks = append(s.lex.breaks[:0], s.lex.breaks[k:]...)
 	}
+}
+
+// countBefore returns how many of n offsets, which rise, lie before byte at.
+func countBefore(n, at int, offset func(int) int) int {
+	if n == 0 || offset(0) >= at {
+		return 0
+	}
+	return sort.Search(n, func(i int) bool { return offset(i) >= at })
 }

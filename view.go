@@ -188,10 +188,18 @@ func (v *view) show(b []byte) {
 		v.many = append(v.many, b...)
 	case v.one == nil && len(v.wait) == 0:
 		v.one = b
+	case follows(v.one, b):
+		v.one = v.one[:len(v.one)+len(b)]
 	default:
 		v.many = append(append(v.many[:0], v.one...), b...)
 		v.wide = true
 	}
+}
+
+// follows reports whether b stands behind a in the same memory.
+func follows(a, b []byte) bool {
+	k := len(a)
+	return cap(a) >= k+len(b) && len(b) > 0 && &a[:k+1][k] == &b[0]
 }
 
 // end settles what waited for the end.
@@ -221,9 +229,10 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 	}
 	v.reset(r.bodies, mask)
 	var b strings.Builder
+	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		v.begin()
-		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, []byte(r.Raw[sg.Start:sg.End]))
+		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, raw[sg.Start:sg.End])
 		b.Write(v.out())
 	}
 	v.begin()

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -47,6 +48,11 @@ func TestFields(t *testing.T) {
 		"last":        func(d *sotto.Dialect) { d.Bodies = "last" },
 		"anywhere":    func(d *sotto.Dialect) { d.Output = "anywhere" },
 		"auto_window": func(d *sotto.Dialect) { d.AutoWindow = 24 },
+		"short_literals": func(d *sotto.Dialect) {
+			d.Markers = append(slices.Clone(d.Markers),
+				sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
+				sotto.Marker{Role: sotto.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
+		},
 	} {
 		d := base
 		d.Name = name
