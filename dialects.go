@@ -126,16 +126,26 @@ func ForModel(model string) (g *Grammar, known bool) {
 // matchModel returns the index of the dialect whose pattern fits a model's name
 // best, or -1.
 func matchModel(list []Dialect, model string) int {
-	name := modelName(model)
 	best, most := -1, 0
 	for i, d := range list {
-		for _, p := range d.Models {
-			if n := len(p) - strings.Count(p, "*"); n > most && matchPattern(p, name) {
-				best, most = i, n
-			}
+		if n := MatchModel(d.Models, model); n > most {
+			best, most = i, n
 		}
 	}
 	return best
+}
+
+// MatchModel says how well patterns of model names, as [Dialect.Models] has
+// them, fit a model's name as a provider or a registry spells it: the number of
+// bytes beside its stars of the longest that fits, or -1.
+func MatchModel(patterns []string, model string) int {
+	name, most := modelName(model), -1
+	for _, p := range patterns {
+		if n := len(p) - strings.Count(p, "*"); n > most && matchPattern(p, name) {
+			most = n
+		}
+	}
+	return most
 }
 
 // modelName brings a model's name to the form that patterns match: lower case,

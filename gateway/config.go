@@ -72,8 +72,9 @@ type Config struct {
 
 // A Route says how the replies of some models are handled.
 type Route struct {
-	// Models are patterns of model names as clients send them, * for any run of
-	// characters; if empty, any. APIs are names of codecs ("openai.chat",
+	// Models are patterns of model names, as dialects have them: lower case, no
+	// registry path, a hyphen for : and @, * for any run of characters. If
+	// empty, any. APIs are names of codecs ("openai.chat",
 	// "ollama.generate" …); if empty, any.
 	Models []string
 	APIs   []string
@@ -190,6 +191,7 @@ func (c *Config) Check() []error {
 		fault(i, "display", oneOf(r.Display, Displays))
 		fault(i, "narration", oneOf(r.Narration, Narrations))
 		fault(i, "history", oneOf(r.History, Policies))
+		fault(i, "models", checkModels(r.Models))
 		fault(i, "apis", checkAPIs(r.APIs))
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
 	}
@@ -252,6 +254,15 @@ func oneOf[T ~string](v T, all []T) error {
 		words[i] = string(a)
 	}
 	return fmt.Errorf("%q: want one of %s", string(v), strings.Join(words, ", "))
+}
+
+func checkModels(patterns []string) error {
+	for _, p := range patterns {
+		if p == "" || p != strings.ToLower(p) || strings.ContainsAny(p, "/:@ \t") {
+			return fmt.Errorf("%q: write names in lower case, without the registry path, and with a hyphen for : and @", p)
+		}
+	}
+	return nil
 }
 
 func checkAPIs(names []string) error {

@@ -179,38 +179,11 @@ func (g *Handler) Close() error {
 // route returns how replies of a model are handled.
 func (g *Handler) route(api, model string) Route {
 	for _, r := range g.config.Routes {
-		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || matchesAny(r.Models, model)) {
+		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || sotto.MatchModel(r.Models, model) >= 0) {
 			return r
 		}
 	}
 	return g.config.Default
-}
-
-func matchesAny(patterns []string, model string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, model) })
-}
-
-// matches reports whether a model's name matches a pattern, in which * stands
-// for any run of characters. Case does not matter.
-func matches(pattern, model string) bool {
-	parts := strings.Split(strings.ToLower(pattern), "*")
-	s := strings.ToLower(model)
-	last := len(parts) - 1
-	if last == 0 {
-		return s == parts[0]
-	}
-	if !strings.HasPrefix(s, parts[0]) || !strings.HasSuffix(s, parts[last]) || len(s) < len(parts[0])+len(parts[last]) {
-		return false
-	}
-	s = s[len(parts[0]) : len(s)-len(parts[last])]
-	for _, p := range parts[1:last] {
-		i := strings.Index(s, p)
-		if i < 0 {
-			return false
-		}
-		s = s[i+len(p):]
-	}
-	return true
 }
 
 // grammar returns the dialect of a reply: the route's, or the model's.

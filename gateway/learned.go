@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/sotto-llm/sotto"
 )
 
 // shown is how a reply began.
@@ -111,7 +114,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 	for _, s := range all.Starts {
 		l.entries[s.learnedKey] = &s
 	}
-	l.bound()
+	l.bound(l.max)
 	return l, nil
 }
 
@@ -146,9 +149,9 @@ func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) er
 		if s == 0 && native == "" {
 			return nil
 		}
+		l.bound(l.max - 1)
 		e = &LearnedStart{learnedKey: key}
 		l.entries[key] = e
-		l.bound()
 	}
 	before := *e
 	if unlearn {
@@ -167,9 +170,9 @@ func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) er
 	return nil
 }
 
-// bound forgets what was not seen for longest.
-func (l *Learned) bound() {
-	for len(l.entries) > l.max {
+// bound forgets what was not seen for longest, until limit entries are left.
+func (l *Learned) bound(limit int) {
+	for len(l.entries) > limit {
 		var oldest *LearnedStart
 		for _, e := range l.entries {
 			if oldest == nil || e.Seen.Before(oldest.Seen) {
@@ -198,14 +201,14 @@ func (l *Learned) sorted() []LearnedStart {
 	return list
 }
 
-// Forget forgets what was learned of the models that match a pattern, * for any
-// run of characters, and returns how many entries that were.
+// Forget forgets what was learned of the models that match a pattern as dialects
+// have them ("*" is all), and returns how many entries that were.
 func (l *Learned) Forget(pattern string) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
 	for key := range l.entries {
-		if matches(pattern, key.Model) {
+		if sotto.MatchModel([]string{strings.ToLower(pattern)}, key.Model) >= 0 {
 			delete(l.entries, key)
 			n++
 		}

@@ -2,7 +2,8 @@ package history
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/sotto-llm/sotto"
 )
 
 // A Need is what becomes of the reasoning of earlier turns under [Auto].
@@ -203,50 +204,14 @@ func Rules() []Rule {
 // spells it, and an API, by its codec's name. A name that no row has gets the
 // rule of Need [NeedUnknown].
 func RuleFor(model, api string) Rule {
-	name := modelName(model)
 	best, most := preserveRule, 0
 	for _, r := range table {
 		if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
 			continue
 		}
-		for _, p := range r.Models {
-			if n := len(p) - strings.Count(p, "*"); n > most && matches(p, name) {
-				best, most = r, n
-			}
+		if n := sotto.MatchModel(r.Models, model); n > most {
+			best, most = r, n
 		}
 	}
 	return best
-}
-
-// modelName brings a model's name to the form that patterns match, as dialects
-// do: lower case, no registry path, a tag joined on with a hyphen.
-func modelName(model string) string {
-	name := strings.TrimRight(strings.ToLower(strings.TrimSpace(model)), "/")
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
-		name = name[i+2:]
-	}
-	return strings.NewReplacer(":", "-", "@", "-", " ", "-").Replace(name)
-}
-
-// matches reports whether a pattern, in which * stands for any run of bytes, is
-// the whole of a name.
-func matches(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(name, first) {
-		return false
-	}
-	name = name[len(first):]
-	for _, part := range parts[1 : len(parts)-1] {
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
-	return strings.HasSuffix(name, last)
 }

@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -60,7 +58,7 @@ func (c *catalogue) named(name string) (*sotto.Grammar, error) {
 // built-in one.
 func (c *catalogue) forModel(model string) (*sotto.Grammar, bool) {
 	for _, a := range slices.Backward(c.added) {
-		if matches(a.row, model) {
+		if sotto.MatchModel(a.row.Models, model) >= 0 {
 			return a.grammar, true
 		}
 	}
@@ -75,18 +73,6 @@ func (c *catalogue) dialects() []sotto.Dialect {
 		rows = append(rows, a.row)
 	}
 	return rows
-}
-
-// matches reports whether a pattern of a row is the whole of a model's name,
-// written as patterns are: without its registry path, in lower case, its tag
-// joined on with a hyphen.
-func matches(row sotto.Dialect, model string) bool {
-	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	name = strings.NewReplacer(":", "-", "@", "-").Replace(name)
-	return slices.ContainsFunc(row.Models, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	})
 }
 
 // unknownDialect makes a usage error of a name that no dialect has.
