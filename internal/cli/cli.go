@@ -26,6 +26,7 @@ type commandLine struct {
 	Demo       demoCommand       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
 	Strip      stripCommand      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
 	Split      splitCommand      `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
+	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	Dialects   dialectsCommand   `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`

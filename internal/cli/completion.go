@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
 )
 
 type completionCommand struct {
@@ -26,21 +28,26 @@ func (completionCommand) Help() string {
 
 // Run prints the script.
 func (c completionCommand) Run(sh *shell, names *catalogue, app *kong.Application) error {
-	words := map[string][]string{
+	sets := map[string][]string{
 		"start":     {"outside", "inside", "auto"},
 		"end":       {"stopped", "cut", "aborted", "unknown"},
 		"narration": {"text", "drop"},
+
+		"serve narration": words(gateway.Narrations),
+		"display":         words(gateway.Displays),
+		"history":         words(gateway.Policies),
+		"log-format":      {"text", "json"},
 	}
 	// A shell reads the words once more: names that it would expand stay out.
 	rows := slices.DeleteFunc(names.dialects(), func(d sotto.Dialect) bool { return !plainName.MatchString(d.Name) })
 	for _, d := range rows {
-		words["dialect"] = append(words["dialect"], d.Name)
+		sets["dialect"] = append(sets["dialect"], d.Name)
 	}
-	words["prompt"] = withPrompt(rows)
-	words["NAME"] = words["dialect"] // of sotto dialects
-	words["SHELL"] = []string{"bash", "zsh", "fish"}
+	sets["prompt"] = withPrompt(rows)
+	sets["NAME"] = sets["dialect"] // of sotto dialects
+	sets["SHELL"] = []string{"bash", "zsh", "fish"}
 	var b strings.Builder
-	m := &completionModel{commands: app.Leaves(true), words: words}
+	m := &completionModel{commands: app.Leaves(true), words: sets}
 	switch c.Shell {
 	case "bash":
 		m.bash(&b)
@@ -59,7 +66,15 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // kong's model, and the words that a flag or argument takes.
 type completionModel struct {
 	commands []*kong.Node
-	words    map[string][]string
+	words    map[string][]string // by "COMMAND FLAG" or "FLAG"
+}
+
+// of returns the words that a flag of a command takes.
+func (m *completionModel) of(cmd *kong.Node, f *kong.Flag) []string {
+	if own, ok := m.words[cmd.Name+" "+f.Name]; ok {
+		return own
+	}
+	return m.words[f.Name]
 }
 
 // flags returns the flags of a command, those of the whole line included.
@@ -102,7 +117,7 @@ func (m *completionModel) bash(b *strings.Builder) {
 			if f.IsBool() {
 				continue
 			}
-			source := fmt.Sprintf("-W %q", strings.Join(m.words[f.Name], " "))
+			source := fmt.Sprintf("-W %q", strings.Join(m.of(cmd, f), " "))
 			if takesFile(f) {
 				source = "-f"
 			}
@@ -149,7 +164,7 @@ func (m *completionModel) zsh(b *strings.Builder) {
 			if f.IsBool() {
 				spec += help
 			} else {
-				spec += "=" + help + ":" + f.Name + ":" + zshAction(m.words[f.Name], takesFile(f))
+				spec += "=" + help + ":" + f.Name + ":" + zshAction(m.of(cmd, f), takesFile(f))
 			}
 			b.WriteString(" \\\n        " + single(spec))
 		}
@@ -186,7 +201,7 @@ func (m *completionModel) fish(b *strings.Builder) {
 			case takesFile(f):
 				b.WriteString(" -r -F")
 			case !f.IsBool():
-				fmt.Fprintf(b, " -x -a %s", single(strings.Join(m.words[f.Name], " ")))
+				fmt.Fprintf(b, " -x -a %s", single(strings.Join(m.of(cmd, f), " ")))
 			}
 			b.WriteByte('\n')
 		}

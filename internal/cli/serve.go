@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// serveCommand holds the flags. Most are keys of the configuration file too,
+// and read as the text that would stand there.
+type serveCommand struct {
+	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"Where clients come in (127.0.0.1:8383)."`
+	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server; without one, written replies are served."`
+	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML)."`
+	Check    bool   `help:"Check the settings, print them, and exit."`
+
+	Display        string  `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's place for it), hide, keep (as it came), tags (in the text)."`
+	ReasoningField string  `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
+	Narration      string  `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
+	History        string  `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, restore."`
+	HistoryDryRun  *bool   `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Say what the history policy would do, and do not do it."`
+	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect, not in that of its model."`
+	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto; without it, by evidence."`
+	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for what was learned (the XDG state folder)."`
+	Learned        bool    `xor:"action" help:"List the learned starts and exit."`
+	JSON           bool    `name:"json" help:"With --learned: print JSON."`
+	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of the models that match, * for any characters, or of all; and exit."`
+
+	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The token that clients send as their API key; or the token itself in $$SOTTO_TOKEN."`
+	InsecurePublic  *bool    `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Let other machines in without a token."`
+	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The API key for the upstream; or the key itself in $$SOTTO_UPSTREAM_KEY."`
+	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Let web pages of this origin in, such as https://chat.example; repeatable. In the environment, with commas ($$SOTTO_ALLOW_ORIGIN)."`
+	PassAll         *bool    `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
+
+	ShutdownWait   string        `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after the first interrupt (30s)."`
+	LogFormat      string        `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
+	Verbose        bool          `short:"v" setting:"SOTTO_VERBOSE" help:"Log more."`
+	ScriptedListen string        `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"Where written replies are served if there is no upstream (${default})."`
+	ScriptedPause  time.Duration `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
+}
+
+// Help shows examples.
+func (serveCommand) Help() string {
+	return `The gateway stands before a model server; a client changes its base URL and nothing else. It knows the APIs of OpenAI, Ollama and Anthropic, and passes on what else it gets. With no upstream it serves written replies with the faults of real ones: no model, no network. /healthz, /readyz and /metrics are its own.
+
+A setting is the flag, then the environment, then the file of --config, then the default. --check reports every fault as FILE:LINE:COLUMN, and exits 1. The guide is docs/gateway.md.
+
+Examples:
+
+    sotto serve
+    sotto serve --upstream http://localhost:11434
+    sotto serve --config sotto.yaml --check
+    SOTTO_TOKEN=… sotto serve --listen :8383 --upstream http://localhost:8000
+    sotto serve --learned
+    sotto serve --forget 'qwen3*'`
+}
+
+// Validate refuses flags that do not go together.
+func (s *serveCommand) Validate() error {
+	if s.JSON && !s.Learned {
+		return fmt.Errorf("--json goes with --learned only")
+	}
+	if !isLoopback(s.ScriptedListen) {
+		return fmt.Errorf("--scripted-listen %s: written replies are for this machine only", s.ScriptedListen)
+	}
+	if s.Check && (s.Learned || s.Forget.given) {
+		return fmt.Errorf("--check does not go with --learned or --forget")
+	}
+	return nil
+}
+
+// Run checks the settings, lists or forgets learned starts, or serves.
+func (s *serveCommand) Run(sh *shell, c *catalogue, ctx *kong.Context) error {
+	set, err := s.settings(sh, c, ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Check:
+		return set.printChecked(sh)
+	case len(set.faults) > 0:
+		return set.refuse(sh)
+	case s.Learned:
+		return s.printLearned(sh, set.gateway.Data)
+	case s.Forget.given:
+		return s.forget(sh, set.gateway.Data)
+	}
+	signals, stop := interrupts()
+	defer stop()
+	return s.serve(sh, set, signals)
+}
+
+// A pattern is the value of a flag that may stand without one: then it is *.
+type pattern struct {
+	given bool
+	text  string
+}
+
+// Decode takes the word after the flag, if it is no flag itself.
+func (p *pattern) Decode(ctx *kong.DecodeContext) error {
+	p.given, p.text = true, "*"
+	if ctx.Scan.Peek().IsValue() {
+		p.text = ctx.Scan.Pop().String()
+	}
+	return nil
+}
+
+// stateFolder returns the folder of the XDG base directories for what outlives
+// a run, or "" where there is no home.
+func stateFolder(getenv func(string) string) string {
+	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "sotto")
+	}
+	home := getenv("HOME")
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "sotto")
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readText reads a configuration and returns what is wrong, a line each.
+func readText(text string) (*serveSettings, string) {
+	s := new(serveSettings)
+	s.defaults(func(string) string { return "" })
+	r := &configReader{file: "f", settings: s, places: map[string]place{}}
+	r.read([]byte(text))
+	var faults []string
+	for _, f := range r.faults {
+		faults = append(faults, f.Error())
+	}
+	return s, strings.Join(faults, "\n")
+}
+
+// TestConfigFaults: every fault is reported, with the line, the column and the
+// path of its key.
+func TestConfigFaults(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"", ""},
+		{"# nothing\n", ""},
+		{"v: 1\r\nlisten: 127.0.0.1:80\r\n", ""},
+		{"\ufefflisten: 127.0.0.1:80\n", ""},
+		{"---\nlisten: 127.0.0.1:80\n", ""},
+
+		{"- a\n", "f:1:1: want keys with values, not a list"},
+		{"listen\n", "f:1:1: want keys with values, not text"},
+		{"listen: [a\n", "f:1:9: no YAML: sequence end token ']' not found"},
+		{"a: b: c\n", "f:1:4: no YAML: mapping value is not allowed in this context"},
+		{"display: hide\n---\ndisplay: keep\n", "f:3:1: a second document begins here: want one"},
+		{"v: 2\n", "f:1:4: v: want 1, the only version there is"},
+		{"v: '1'\n", "f:1:4: v: want 1, the only version there is"},
+
+		{"displai: hide\n", `f:1:1: displai: unknown key: did you mean "display"?`},
+		{"token_file: x\n", `f:1:1: token_file: unknown key: did you mean "token-file"?`},
+		{"reasoning: x\n", `f:1:1: reasoning: unknown key: did you mean "reasoning-field"?`},
+		{"allow-origin: []\n", `f:1:1: allow-origin: unknown key: did you mean "allow-origins"?`},
+		{"limits: {nonsense: 1}\n", "f:1:10: limits.nonsense: unknown key: want one of body, frame, header, exchanges, choices, hold, learned, restored, restored-bytes, restored-for, labels"},
+		{"limits:\n  frames: 1\n", `f:2:3: limits.frames: unknown key: did you mean "frame"?`},
+		{"token: s3cret\n", "f:1:1: token: a secret does not stand in this file: use token-file, or SOTTO_TOKEN"},
+		{"upstream_key: s3cret\n", "f:1:1: upstream_key: a secret does not stand in this file: use upstream-key-file, or SOTTO_UPSTREAM_KEY"},
+
+		{"display: hide\ndisplay: keep\n", "f:2:1: display: stands twice, before in line 1"},
+		{"limits: {body: 1, body: 2}\n", "f:1:19: limits.body: stands twice, before in line 1"},
+		{"display:\n", "f:1:1: display: has no value: give one, or leave the key out"},
+		{"display: ~\n", "f:1:1: display: has no value: give one, or leave the key out"},
+		{"limits:\nroutes:\n", "f:1:1: limits: has no value: give one, or leave the key out\nf:2:1: routes: has no value: give one, or leave the key out"},
+		{"display: ''\n", "f:1:10: display: is empty"},
+		{"display: &a hide\nhistory: *a\n", "f:1:10: display: want field, hide, keep or tags, not an anchor, which is not read here\nf:2:10: history: want auto, preserve, strip or restore, not an alias, which is not read here"},
+		{"display: !!str hide\n", "f:1:10: display: want field, hide, keep or tags, not a tag, which is not read here"},
+		{"? display\n: hide\n", ""},
+
+		{"listen: 8383\n", "f:1:9: listen: want an address such as 127.0.0.1:8383, not a number"},
+		{"listen: localhost\n", `f:1:9: listen: "localhost": want HOST:PORT, such as 127.0.0.1:8383`},
+		{"listen: localhost:99999\n", `f:1:9: listen: "localhost:99999": want HOST:PORT, such as 127.0.0.1:8383`},
+		{"upstream: localhost:11434\n", `f:1:11: upstream: "localhost:11434": want a URL such as http://localhost:11434`},
+		{"upstream: http://\n", `f:1:11: upstream: "http://": want a URL such as http://localhost:11434`},
+		{"upstream: http://a/?key=s3cret\n", "f:1:11: upstream: a base URL has no query and no fragment"},
+		{"upstream: http://u:s3c/ret@a/\n", "f:1:11: upstream: the URL holds a name or a password: give the key by upstream-key-file or SOTTO_UPSTREAM_KEY"},
+		{"insecure-public: yes\n", "f:1:18: insecure-public: want true or false, not text"},
+		{"pass-all: 1\n", "f:1:11: pass-all: want true or false, not a number"},
+		{"display: true\n", "f:1:10: display: want field, hide, keep or tags, not true"},
+		{"display: [hide]\n", "f:1:10: display: want field, hide, keep or tags, not a list"},
+		{"display: {hide: 1}\n", "f:1:10: display: want field, hide, keep or tags, not keys with values"},
+		{"allow-origins: https://a\n", "f:1:16: allow-origins: want a list of origins such as https://chat.example, not text"},
+		{"allow-origins:\n  - https://a\n  - https://a/b\n  - 7\n", "f:3:5: allow-origins[1]: \"https://a/b\": want an origin such as https://chat.example, without a path, or *\nf:4:5: allow-origins[2]: want text, not a number"},
+		{"keep-alive: 10\n", "f:1:13: keep-alive: want a duration such as 30s, 10m or 6h, not a number"},
+		{"keep-alive: 10 s\n", `f:1:13: keep-alive: "10 s": want a duration such as 30s, 10m or 6h`},
+		{"keep-alive: 0s\n", `f:1:13: keep-alive: "0s": want more than nothing`},
+		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
+		{"limits: 7\n", "f:1:9: limits: want keys with values, not a number"},
+		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not a number that is not whole\nf:6:12: limits.choices: want a whole number, not text"},
+		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not text"},
+		{"routes: {}\n", "f:1:9: routes: want a list, not keys with values"},
+		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want keys with values, not a number\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not text\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
+	} {
+		if _, got := readText(tt.text); got != tt.want {
+			t.Errorf("%q:\n%s\nwant:\n%s", tt.text, got, tt.want)
+		}
+		if _, got := readText(tt.text); strings.Contains(got, "s3c") {
+			t.Errorf("%q: the secret is repeated: %s", tt.text, got)
+		}
+	}
+}
+
+const wholeConfig = `v: 1
+listen: 0.0.0.0:8383
+upstream: https://models.example/base
+upstream-key-file: /run/secrets/key
+token-file: /run/secrets/token
+insecure-public: true
+pass-all: true
+allow-origins:
+  - https://chat.example
+  - "*"
+data: /var/lib/sotto
+dialect: qwen3
+start: inside:think
+display: hide
+reasoning-field:
+  - reasoning
+  - reasoning_content
+narration: drop
+history: strip
+history-dry-run: true
+dialect-files:
+  - /etc/sotto/mine.json
+keep-alive: 5s
+silence: 1h30m
+shutdown-wait: 1m
+log-format: json
+limits:
+  body: 1GiB
+  frame: 1MiB
+  header: 1000
+  exchanges: 1
+  choices: 2
+  hold: 1KiB
+  learned: 3
+  restored: 4
+  restored-bytes: 5MiB
+  restored-for: 1h
+  labels: 6
+routes:
+  - models:
+      - "*qwen3*"
+      - "true"
+    apis:
+      - ollama.chat
+    dialect: default
+    start: auto
+    display: keep
+    reasoning-field:
+      - "null"
+    narration: text
+    history: auto
+`
+
+// TestConfigWhole: the settings that --check prints are a configuration file
+// that says the same.
+func TestConfigWhole(t *testing.T) {
+	s, faults := readText(wholeConfig)
+	if faults != "" {
+		t.Fatal(faults)
+	}
+	again, faults := readText(string(s.yaml()))
+	if faults != "" {
+		t.Fatalf("what is printed has faults: %s\n%s", faults, s.yaml())
+	}
+	if want := string(s.yaml()); string(again.yaml()) != want {
+		t.Errorf("printed, read and printed:\n%s\nwant:\n%s", again.yaml(), want)
+	}
+	plain := strings.NewReplacer(`"`, "", "'", "")
+	if got, want := plain.Replace(string(s.yaml())), plain.Replace(wholeConfig); got != want {
+		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
+	}
+	if got := s.gateway.Limits.Body; got != 1<<30 {
+		t.Errorf("limits.body: %d", got)
+	}
+	short, faults := readText("reasoning-field: reasoning, thinking\nlimits: {body: 0x10, frame: 2_000, hold: 3 kB}\nroutes: [{}]\n")
+	if faults != "" || !slices.Equal(short.gateway.Default.ReasoningFields, []string{"reasoning", "thinking"}) {
+		t.Errorf("fields %q, faults %s", short.gateway.Default.ReasoningFields, faults)
+	}
+	if l := short.gateway.Limits; l.Body != 16 || l.Frame != 2000 || l.Hold != 3000 {
+		t.Errorf("limits: %+v", l)
+	}
+}
+
+// TestConfigPaths: paths are relative to the folder of the file.
+func TestConfigPaths(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "sotto.yaml")
+	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := new(serveSettings)
+	if _, err := s.readConfig(name); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{s.token.file, s.gateway.Data, s.dialectFiles[0]}
+	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json")}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestGuide: every key and every flag stands in the guide, with its default.
+func TestGuide(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(serveSettings)
+	check := func(prefix string, keys []key) {
+		for _, k := range keys {
+			row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| (.*?) \\|", regexp.QuoteMeta(prefix+k.name))).FindSubmatch(guide)
+			switch {
+			case row == nil:
+				t.Errorf("the guide has no row for %s%s", prefix, k.name)
+			case k.def != "" && string(row[1]) != "`"+k.def+"`":
+				t.Errorf("the guide says that %s%s is %s, but it is %s", prefix, k.name, row[1], k.def)
+			}
+		}
+	}
+	check("", s.keys())
+	check("limits.", limitKeys(&s.gateway.Limits))
+	check("routes[].", routeKeys(&s.gateway.Default)[:2])
+}
+
+func TestShortDuration(t *testing.T) {
+	for _, text := range []string{"10s", "10m", "6h", "1h30m", "1h0m5s", "1m30s", "1.5s", "100ms"} {
+		s := new(serveSettings)
+		k, _ := find(s.keys(), "silence")
+		if err := k.set(text); err != nil || k.get() != text {
+			t.Errorf("%s: %v, %v", text, k.get(), err)
+		}
+	}
+}
+
+// FuzzConfig: no text breaks the reader, and what it takes it can print and
+// take again.
+func FuzzConfig(f *testing.F) {
+	f.Add(wholeConfig)
+	f.Add("routes: [{models: [a]}]\nlimits: {body: 1}\n? x\n: &a *a\n<<: !!str |\n  x\n")
+	f.Add("a: 'é'\n\t\"\\u00e9\": >-\n  # x\n- {a, b: [c, d: e]}\n--- %TAG\n...")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, faults := readText(text)
+		if faults != "" {
+			return
+		}
+		again, faults := readText(string(s.yaml()))
+		if faults != "" || string(again.yaml()) != string(s.yaml()) {
+			t.Fatalf("printed and read: %s\n%s\n%s", faults, s.yaml(), again.yaml())
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
+)
+
+const (
+	headerWait = 10 * time.Second // for a request's header
+	idleWait   = 2 * time.Minute  // for the next request of a connection
+	endWait    = time.Second      // for streams that were ended to say so
+)
+
+// interrupts delivers what asks the process to end.
+func interrupts() (<-chan os.Signal, func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return signals, func() { signal.Stop(signals) }
+}
+
+// serve runs the gateway, and the scripted upstream if there is no other, until
+// a signal comes.
+func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal) error {
+	log := s.logger(sh, c.Verbose)
+	for _, w := range s.warnings {
+		log.Warn(w)
+	}
+	front, err := listen("--listen", s.listen)
+	if err != nil {
+		return err
+	}
+	defer front.Close()
+	if err := s.checkOpen(front); err != nil {
+		return err
+	}
+	s.gateway.Logger = log
+	at := addresses{gateway: reach(front), upstream: s.upstream}
+	if s.upstream == nil {
+		stop, err := c.script(&at, log)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		s.gateway.Upstream = at.upstream
+	}
+	handler, err := gateway.New(s.gateway)
+	if err != nil {
+		return err
+	}
+	s.announce(sh, log, at)
+	return errors.Join(newServer(handler, s, log).run(front, signals), handler.Close())
+}
+
+// logger writes to standard error.
+func (s *serveSettings) logger(sh *shell, verbose bool) *slog.Logger {
+	o := &slog.HandlerOptions{}
+	if verbose {
+		o.Level = slog.LevelDebug
+	}
+	if s.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(sh.err, o))
+	}
+	return slog.New(slog.NewTextHandler(sh.err, o))
+}
+
+// listen opens an address; flag is the one that says another.
+func listen(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	number, _ := errors.AsType[syscall.Errno](err)
+	why := err
+	if number != 0 {
+		why = number
+	}
+	err = fmt.Errorf("listen on %s: %w", address, why)
+	switch number {
+	case syscall.EADDRINUSE:
+		return nil, hinted{err, "another program is there, maybe another sotto: choose another port with " + flag}
+	case syscall.EACCES:
+		return nil, hinted{err, "ports below 1024 are the administrator's: choose another with " + flag}
+	case syscall.EADDRNOTAVAIL:
+		return nil, hinted{err, "this machine does not have that address: choose another with " + flag}
+	}
+	return nil, err
+}
+
+// checkOpen looks at the address that was opened: a name such as localhost may
+// stand for any.
+func (s *serveSetup) checkOpen(l net.Listener) error {
+	if s.gateway.Public || isLoopback(l.Addr().String()) {
+		return nil
+	}
+	s.gateway.Public = true
+	if s.gateway.Token == "" && !s.insecurePublic {
+		return usageError{fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), doorsHint}
+	}
+	return nil
+}
+
+// reach returns the URL by which this machine reaches a listener.
+func reach(l net.Listener) *url.URL {
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+}
+
+// script serves the written replies on a listener of their own.
+func (c *serveCommand) script(at *addresses, log *slog.Logger) (stop func(), err error) {
+	l, err := listen("--scripted-listen", c.ScriptedListen)
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{
+		Handler:           scripted.New(scripted.Options{Pause: c.ScriptedPause}),
+		ReadHeaderTimeout: headerWait,
+		IdleTimeout:       idleWait,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	at.upstream, at.scripted = reach(l), true
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the scripted upstream has ended", "error", err)
+		}
+	}()
+	return func() { server.Close(); <-done }, nil
+}
+
+// A server is the gateway on its listener.
+type server struct {
+	http  *http.Server
+	drain func() // makes /readyz say that no more should come
+	wait  time.Duration
+	end   context.CancelCauseFunc // ends every exchange
+	log   *slog.Logger
+}
+
+// errEnded is the cause of exchanges that a shutdown ended.
+var errEnded = errors.New("the gateway was shut down")
+
+func newServer(h *gateway.Handler, s *serveSetup, log *slog.Logger) *server {
+	base, end := context.WithCancelCause(context.Background())
+	return &server{
+		http: &http.Server{
+			Handler:           h,
+			ReadHeaderTimeout: headerWait,
+			IdleTimeout:       idleWait,
+			MaxHeaderBytes:    s.gateway.Limits.Header,
+			BaseContext:       func(net.Listener) context.Context { return base },
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
+		drain: h.Shutdown, wait: s.shutdownWait, end: end, log: log,
+	}
+}
+
+// run serves until a signal comes, and then until the streams have finished.
+func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
+	defer v.end(errEnded)
+	failed := make(chan error, 1)
+	go func() { failed <- v.http.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case s := <-signals:
+		v.log.Info("shutting down", "signal", s.String(), "wait", v.wait.String())
+	}
+	return v.shutdown(signals)
+}
+
+// shutdown lets running exchanges finish, for a time, or until another signal.
+func (v *server) shutdown(signals <-chan os.Signal) error {
+	v.drain()
+	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- v.http.Shutdown(ctx) }()
+	select {
+	case err := <-done:
+		if err == nil {
+			return nil
+		}
+		v.log.Warn("streams are ended: they went on for longer than the wait", "wait", v.wait.String())
+		return v.cutOff()
+	case <-signals:
+		return cmp.Or(v.cutOff(), errors.New("streams were ended by a second signal"))
+	}
+}
+
+// cutOff ends what runs: the exchanges first, so that they can tell their
+// clients, then the connections.
+func (v *server) cutOff() error {
+	v.end(errEnded)
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	if v.http.Shutdown(ctx) == nil {
+		return nil
+	}
+	return v.http.Close()
+}

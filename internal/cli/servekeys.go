@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// serveSettings are everything that sotto serve can be told, from wherever.
+type serveSettings struct {
+	listen         string
+	upstream       *url.URL // nil: the scripted upstream
+	upstreamKey    secret
+	token          secret
+	insecurePublic bool
+	dialectFiles   []string
+	shutdownWait   time.Duration
+	logFormat      string
+
+	gateway gateway.Config // the rest goes straight where it is used
+}
+
+// A secret is read from a file, or stands in the environment.
+type secret struct {
+	file string
+	text string
+}
+
+// A key is one key of the configuration file.
+type key struct {
+	name string
+	def  string // the default, as text; "" where there is none
+	value
+}
+
+// keys are the keys at the top of the file, but for the version, limits and
+// routes.
+func (s *serveSettings) keys() []key {
+	g := &s.gateway
+	return slices.Concat([]key{
+		{"listen", "127.0.0.1:8383", textValue(&s.listen, "an address such as 127.0.0.1:8383", checkAddress)},
+		{"upstream", "", baseURL(&s.upstream)},
+		{"upstream-key-file", "", textValue(&s.upstreamKey.file, "the name of a file", nil)},
+		{"token-file", "", textValue(&s.token.file, "the name of a file", nil)},
+		{"insecure-public", "false", yesNo(&s.insecurePublic)},
+		{"pass-all", "false", yesNo(&g.PassAll)},
+		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
+		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
+	}, replyKeys(&g.Default), []key{
+		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
+		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
+		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
+		{"silence", "10m", durationValue(&g.Silence)},
+		{"shutdown-wait", "30s", durationValue(&s.shutdownWait)},
+		{"log-format", "text", textValue(&s.logFormat, "text or json", checkLogFormat)},
+	})
+}
+
+// replyKeys are the keys that say how replies are handled, at the top and in
+// every route. Their values are looked at by the gateway.
+func replyKeys(r *gateway.Route) []key {
+	return []key{
+		{"dialect", "", textValue(&r.Dialect, "the name of a dialect", nil)},
+		{"start", "", textValue(&r.Start, "outside, inside, inside:NAME or auto", nil)},
+		{"display", "field", textValue(&r.Display, anyOf(gateway.Displays), nil)},
+		{"reasoning-field", "reasoning_content", nameList(&r.ReasoningFields)},
+		{"narration", "text", textValue(&r.Narration, anyOf(gateway.Narrations), nil)},
+		{"history", "auto", textValue(&r.History, anyOf(gateway.Policies), nil)},
+	}
+}
+
+// routeKeys are the keys of one route.
+func routeKeys(r *gateway.Route) []key {
+	return append([]key{
+		{"models", "", listValue(&r.Models, "a list of models' names, * for any run of characters", checkText)},
+		{"apis", "", listValue(&r.APIs, "a list of APIs such as openai.chat", checkText)},
+	}, replyKeys(r)...)
+}
+
+// limitKeys are the keys under limits.
+func limitKeys(l *gateway.Limits) []key {
+	return []key{
+		{"body", "64MiB", sizeValue(&l.Body)},
+		{"frame", "4MiB", sizeValue(&l.Frame)},
+		{"header", "64KiB", sizeValue(&l.Header)},
+		{"exchanges", "10000", countValue(&l.Exchanges)},
+		{"choices", "128", countValue(&l.Choices)},
+		{"hold", "256KiB", sizeValue(&l.Hold)},
+		{"learned", "4096", countValue(&l.Learned)},
+		{"restored", "4096", countValue(&l.Restored)},
+		{"restored-bytes", "64MiB", sizeValue(&l.RestoredBytes)},
+		{"restored-for", "6h", durationValue(&l.RestoredFor)},
+		{"labels", "64", countValue(&l.Labels)},
+	}
+}
+
+// topNames are the keys at the top of the file, in the order of the guide.
+func (s *serveSettings) topNames() []string {
+	names := []string{"v"}
+	for _, k := range s.keys() {
+		names = append(names, k.name)
+	}
+	return append(names, "limits", "routes")
+}
+
+// find returns the key of a name.
+func find(keys []key, name string) (key, bool) {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
+	if i < 0 {
+		return key{}, false
+	}
+	return keys[i], true
+}
+
+// names returns the keys' names.
+func names(keys []key) []string {
+	var list []string
+	for _, k := range keys {
+		list = append(list, k.name)
+	}
+	return list
+}
+
+// words are the values of a setting that has a few.
+func words[T ~string](all []T) []string {
+	list := make([]string, len(all))
+	for i, w := range all {
+		list[i] = string(w)
+	}
+	return list
+}
+
+// anyOf says them: "a, b or c".
+func anyOf[T ~string](all []T) string {
+	list := words(all)
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// printLearned lists the learned starts of a data folder.
+func (c *serveCommand) printLearned(sh *shell, folder string) error {
+	learned, err := openLearned(folder)
+	if err != nil {
+		return err
+	}
+	starts := learned.Starts()
+	if c.JSON {
+		return printJSON(sh.out, struct {
+			V      int                    `json:"v"`
+			Starts []gateway.LearnedStart `json:"starts"`
+		}{1, starts})
+	}
+	if len(starts) == 0 {
+		sh.hintf("nothing is learned yet, in %s", folder)
+		return nil
+	}
+	rows := [][]string{{"MODEL", "UPSTREAM", "SWITCH", "START", "LAST", "FIELD", "SEEN"}}
+	for _, l := range starts {
+		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
+	}
+	return printTable(sh.out, rows, 0)
+}
+
+// forget forgets the learned starts of the models that match.
+func (c *serveCommand) forget(sh *shell, folder string) error {
+	learned, err := openLearned(folder)
+	if err != nil {
+		return err
+	}
+	n, err := learned.Forget(modelPattern(c.Forget.text))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(sh.out, "forgotten: %d\n", n)
+	if err == nil && n == 0 && !strings.Contains(c.Forget.text, "*") && len(learned.Starts()) > 0 {
+		sh.hintf("a pattern is the whole name of a model, * any characters: sotto serve --learned lists them")
+	}
+	return err
+}
+
+// modelPattern writes a name as patterns of models are: it may have been copied
+// from the list.
+func modelPattern(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	return strings.NewReplacer(":", "-", "@", "-").Replace(strings.ToLower(name))
+}
+
+func openLearned(folder string) (*gateway.Learned, error) {
+	if folder == "" {
+		return nil, usageError{errors.New("there is no folder for what is learned"), "name one with --data DIR"}
+	}
+	return gateway.OpenLearned(folder, 0)
+}
+
+// lastStarts says how the last replies began.
+func lastStarts(l gateway.LearnedStart) string {
+	var list []string
+	for _, s := range l.Last {
+		list = append(list, s.String())
+	}
+	return cmp.Or(strings.Join(list, ", "), "?")
+}

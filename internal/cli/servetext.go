@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/scripted"
+)
+
+// addresses are where the gateway and its upstream are.
+type addresses struct {
+	gateway, upstream *url.URL
+	scripted          bool
+}
+
+// announce says where the gateway is: in the log, and for people who try it in
+// words.
+func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
+	if !at.scripted || s.logFormat == "json" {
+		log.Info("the gateway is up", "at", at.gateway.String(), "upstream", at.upstream.String())
+		return
+	}
+	key := ""
+	if s.gateway.Token != "" {
+		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
+	}
+	fmt.Fprintf(sh.err, `The gateway:           %s
+The scripted upstream: %s (written replies: no model, no network)
+
+Ask the upstream, and the thought is in the text:
+
+    %s
+
+Ask the same through Sotto:
+
+    %s
+
+Models to try:
+%s
+Your own model server: sotto serve --upstream URL. To end: ctrl-C.
+
+`, at.gateway, at.upstream, try(at.upstream, ""), try(at.gateway, key), modelList(76))
+}
+
+// try is a command to paste.
+func try(at *url.URL, header string) string {
+	return fmt.Sprintf(`curl -s%s %s/v1/chat/completions -d '{"model":"minimax-m2","messages":[{"role":"user","content":"What is the capital of Canada?"}]}'`, header, at)
+}
+
+// modelList lists the scripted models in lines of a width.
+func modelList(width int) string {
+	var b strings.Builder
+	line := "   "
+	for _, m := range scripted.Models() {
+		if len(line)+1+len(m.Name) > width {
+			b.WriteString(line + "\n")
+			line = "   "
+		}
+		line += " " + m.Name
+	}
+	b.WriteString(line + "\n")
+	return b.String()
+}

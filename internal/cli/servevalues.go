@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// A value is a place in the settings, and how it is written as text: in the
+// file, in the environment, and on the command line.
+type value struct {
+	want  string // for messages: "a duration such as 30s"
+	nodes []ast.NodeType
+	list  bool
+	orOne bool                    // of a list: one string will do
+	set   func(text string) error // of a list: adds one item
+	clear func()                  // of a list: before the first item
+	get   func() any              // for the file that --check prints; nil where nothing is set
+}
+
+func textValue[T ~string](p *T, want string, check func(string) error) value {
+	return value{
+		want:  want,
+		nodes: []ast.NodeType{ast.StringType},
+		set: func(text string) error {
+			err := checkText(text)
+			if err == nil && check != nil {
+				err = check(text)
+			}
+			if err != nil {
+				return err
+			}
+			*p = T(text)
+			return nil
+		},
+		get: func() any {
+			if *p == "" {
+				return nil
+			}
+			return string(*p)
+		},
+	}
+}
+
+func listValue(p *[]string, want string, check func(string) error) value {
+	return value{
+		want:  want,
+		nodes: []ast.NodeType{ast.StringType},
+		list:  true,
+		clear: func() { *p = nil },
+		set: func(text string) error {
+			if err := check(text); err != nil {
+				return err
+			}
+			*p = append(*p, text)
+			return nil
+		},
+		get: func() any {
+			if len(*p) == 0 {
+				return nil
+			}
+			return *p
+		},
+	}
+}
+
+// nameList is a list that may also be written as one string, with commas.
+func nameList(p *[]string) value {
+	v := listValue(p, "a field's name, or a list of them", func(string) error { return nil })
+	v.orOne = true
+	add := v.set
+	v.set = func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			if err := add(strings.TrimSpace(name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return v
+}
+
+func yesNo(p *bool) value {
+	return value{
+		want:  "true or false",
+		nodes: []ast.NodeType{ast.BoolType},
+		set: func(text string) error {
+			on, err := strconv.ParseBool(text)
+			if err != nil {
+				return fmt.Errorf("%q: want true or false", text)
+			}
+			*p = on
+			return nil
+		},
+		get: func() any { return *p },
+	}
+}
+
+func durationValue(p *time.Duration) value {
+	const want = "a duration such as 30s, 10m or 6h"
+	return value{
+		want:  want,
+		nodes: []ast.NodeType{ast.StringType},
+		set: func(text string) error {
+			d, err := time.ParseDuration(text)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%q: want %s", text, want)
+			case d <= 0:
+				return fmt.Errorf("%q: want more than nothing", text)
+			}
+			*p = d
+			return nil
+		},
+		get: func() any { return shortDuration(*p) },
+	}
+}
+
+// shortDuration writes a duration without the parts that are nothing.
+func shortDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func countValue(p *int) value {
+	const want = "a whole number"
+	return value{
+		want:  want,
+		nodes: []ast.NodeType{ast.IntegerType},
+		set: func(text string) error {
+			n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%q: want %s", text, want)
+			case n < 1:
+				return fmt.Errorf("%s: want 1 or more", text)
+			}
+			*p = int(n)
+			return nil
+		},
+		get: func() any { return *p },
+	}
+}
+
+func sizeValue[T int | int64](p *T) value {
+	return value{
+		want:  wantSize,
+		nodes: []ast.NodeType{ast.IntegerType, ast.StringType},
+		set: func(text string) error {
+			n, err := parseSize(text)
+			if err == nil && int64(T(n)) != n {
+				err = fmt.Errorf("%q is too large", text)
+			}
+			if err != nil {
+				return err
+			}
+			*p = T(n)
+			return nil
+		},
+		get: func() any { return showSize(int64(*p)) },
+	}
+}
+
+const wantSize = "bytes, or a size such as 64MiB"
+
+// sizeUnits are the units of a size, the longer names first.
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1},
+}
+
+// parseSize reads a number of bytes, with or without a unit.
+func parseSize(text string) (int64, error) {
+	for _, unit := range sizeUnits {
+		digits, ok := strings.CutSuffix(text, unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 0, 64)
+		switch {
+		case errors.Is(err, strconv.ErrRange) || err == nil && n > (1<<62)/unit.bytes:
+			return 0, fmt.Errorf("%q is too large", text)
+		case err != nil:
+			return 0, fmt.Errorf("%q: want %s", text, wantSize)
+		case n < 1:
+			return 0, fmt.Errorf("%q: want 1 or more", text)
+		}
+		return n * unit.bytes, nil
+	}
+	panic("unreachable: every text ends in nothing")
+}
+
+// showSize writes a size in the largest unit that divides it.
+func showSize(n int64) any {
+	for _, unit := range []int{2, 1, 0} {
+		if u := sizeUnits[unit]; n%u.bytes == 0 && n > 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return n
+}
+
+// baseURL is the URL of an upstream. What may be a password is never repeated.
+func baseURL(p **url.URL) value {
+	const want = "a URL such as http://localhost:11434"
+	return value{
+		want:  want,
+		nodes: []ast.NodeType{ast.StringType},
+		set: func(text string) error {
+			u, err := url.Parse(text)
+			switch {
+			case strings.Contains(text, "@"):
+				return errors.New("the URL holds a name or a password: give the key by upstream-key-file or SOTTO_UPSTREAM_KEY")
+			case strings.ContainsAny(text, "?#"):
+				return errors.New("a base URL has no query and no fragment")
+			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+				return fmt.Errorf("%q: want %s", text, want)
+			}
+			*p = u
+			return nil
+		},
+		get: func() any {
+			if *p == nil {
+				return nil
+			}
+			return (*p).String()
+		},
+	}
+}
+
+func checkText(text string) error {
+	if text == "" {
+		return errors.New("is empty")
+	}
+	return nil
+}
+
+func checkAddress(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: want HOST:PORT, such as 127.0.0.1:8383", text)
+	}
+	return nil
+}
+
+func checkOrigin(text string) error {
+	if text == "*" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != text {
+		return fmt.Errorf("%q: want an origin such as https://chat.example, without a path, or *", text)
+	}
+	return nil
+}
+
+func checkLogFormat(text string) error {
+	if text != "text" && text != "json" {
+		return fmt.Errorf("%q: want text or json", text)
+	}
+	return nil
+}
