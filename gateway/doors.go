@@ -34,7 +34,7 @@ func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
 		return false
 	}
-	if d.public && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
+	if d.public && !d.passAll && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
 		refuse(w, nil, http.StatusBadRequest, "the path is not plain")
 		return false
 	}
@@ -163,7 +163,7 @@ func (d *doors) keys(out *http.Request) {
 		return
 	}
 	h.Set("Authorization", "Bearer "+d.upstreamKey)
-	if anthropic || strings.HasSuffix(out.URL.Path, "/messages") {
+	if anthropic || strings.Contains(out.URL.Path+"/", "/messages/") {
 		h.Del("Authorization")
 		h.Set("X-Api-Key", d.upstreamKey)
 	}

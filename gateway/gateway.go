@@ -253,10 +253,10 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 		g.refuse(w, c, err)
 		return
 	}
-	defer x.finish()
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer cancel(nil)
 	x.ctx, x.cancel = ctx, cancel
+	defer x.finish() // before its context ends: that would look like a client gone
 	control := http.NewResponseController(w)
 	defer x.watch(func() { _ = control.SetWriteDeadline(time.Now()) })()
 	r = r.WithContext(ctx)
@@ -299,6 +299,11 @@ func (g *Handler) rewrite(p *httputil.ProxyRequest) {
 }
 
 func modify(resp *http.Response) error {
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			delete(resp.Header, name) // the door for pages is here
+		}
+	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
 		return x.modify(resp)
 	}
