@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -25,7 +27,8 @@ type body struct {
 	in    []byte // bytes of a frame that is not whole
 	out   []byte // written and not yet read, from at
 	at    int
-	ended bool // nothing more comes
+	lent  *[]byte // what out goes back with
+	ended bool    // nothing more comes
 	wrote time.Time
 }
 
@@ -40,10 +43,10 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	for b.at == len(b.out) {
+		b.giveBack()
 		if b.ended {
 			return 0, io.EOF
 		}
-		b.out, b.at = b.out[:0], 0
 		b.x.moved(true)
 		b.fill(p)
 	}
@@ -52,28 +55,44 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// minRead is the room that a read has behind a frame that is not whole.
-const minRead = 4 << 10
+// outs are buffers for what bodies give. A stream that waits for its upstream
+// has none.
+var outs = sync.Pool{New: func() any { return new([]byte) }}
+
+func (b *body) borrow() {
+	b.lent = outs.Get().(*[]byte)
+	b.out = *b.lent
+}
+
+func (b *body) giveBack() {
+	if b.lent != nil && cap(b.out) <= largeBuffer {
+		*b.lent = b.out[:0]
+		outs.Put(b.lent)
+	}
+	b.out, b.at, b.lent = nil, 0, nil
+}
+
+// largeBuffer is more than is kept for the frames to come.
+const largeBuffer = 64 << 10
 
 // fill reads from the upstream once and writes what became whole. Nearly always
-// nothing is left of an earlier read, and the caller's buffer is room enough.
+// nothing is left of an earlier read, or little, and the caller's buffer is room
+// enough.
 func (b *body) fill(room []byte) {
-	var n int
-	var err error
-	if len(b.in) == 0 {
-		n, err = b.src.Read(room)
-		b.x.moved(false)
-		rest := b.frames(room[:n])
-		b.in = append(b.in, rest...)
+	held := len(b.in)
+	if held > len(room)/2 {
+		b.in = slices.Grow(b.in, held)
+		room = b.in[:cap(b.in)]
 	} else {
-		b.in = grow(b.in, minRead)
-		n, err = b.src.Read(b.in[len(b.in):cap(b.in)])
-		b.x.moved(false)
-		b.in = b.in[:len(b.in)+n]
-		rest := b.frames(b.in)
-		b.in = b.in[:copy(b.in, rest)]
+		copy(room, b.in)
 	}
+	n, err := b.src.Read(room[held:])
+	b.x.moved(false)
+	b.borrow()
+	b.in = append(b.in[:0], b.frames(room[:held+n])...)
 	switch {
+	case b.x.reading.crowded:
+		b.end(b.x.crowded())
 	case err != nil:
 		b.end(err)
 	case len(b.in) > b.x.g.config.Limits.Frame:
@@ -84,16 +103,9 @@ func (b *body) fill(room []byte) {
 		b.keepAlive()
 	}
 	b.x.settle()
-	if cap(b.in) > 64<<10 && len(b.in) == 0 {
+	if cap(b.in) > largeBuffer && len(b.in) == 0 {
 		b.in = nil // a large frame was an exception
 	}
-}
-
-func grow(b []byte, room int) []byte {
-	if cap(b)-len(b) >= room {
-		return b
-	}
-	return append(make([]byte, 0, 2*len(b)+room), b...)
 }
 
 // frames writes the frames that are whole and returns what is left.
@@ -152,7 +164,7 @@ func (b *body) reason(err error) error {
 	if cause := b.x.cause(); cause != nil {
 		return cause
 	}
-	return fmt.Errorf("the upstream broke off: %w", err)
+	return fmt.Errorf("the upstream broke off: %w", quiet(err))
 }
 
 // last reads a frame without its end, as some servers leave their last one. One
@@ -161,30 +173,19 @@ func (b *body) last() error {
 	if len(b.in) == 0 {
 		return nil
 	}
-	var f wire.Frame
 	if b.x.codec.Framing() == wire.SSE {
-		last, ok := b.sse.Last(b.in)
-		if f = wire.Frame(last); !ok {
-			return nil
-		}
+		b.in = append(b.in, "\n\n"...)
 	} else {
-		l, ok := b.nd.Last(b.in)
-		if f = (wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}); !ok {
-			return nil
-		}
+		b.in = append(b.in, '\n')
 	}
-	if f.Data == nil {
+	f, ok := b.next(b.in)
+	if !ok || f.Data == nil {
 		return nil
 	}
 	if !gjson.ValidBytes(f.Data) && string(f.Data) != "[DONE]" {
 		return errors.New("the upstream broke off within a frame")
 	}
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
-	if b.x.codec.Framing() == wire.SSE {
-		b.out = append(b.out, "\n\n"...)
-	} else {
-		b.out = append(b.out, '\n')
-	}
 	return nil
 }
 

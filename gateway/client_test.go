@@ -25,6 +25,14 @@ func start(t testing.TB, upstream http.Handler, c gateway.Config) string {
 
 func before(t testing.TB, upstream string, c gateway.Config) string {
 	t.Helper()
+	srv := httptest.NewServer(inFront(t, upstream, c))
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// inFront is the gateway before an upstream.
+func inFront(t testing.TB, upstream string, c gateway.Config) *gateway.Handler {
+	t.Helper()
 	u, err := url.Parse(upstream)
 	if err != nil {
 		t.Fatal(err)
@@ -34,14 +42,12 @@ func before(t testing.TB, upstream string, c gateway.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(g)
 	t.Cleanup(func() {
-		srv.Close()
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return srv.URL
+	return g
 }
 
 // Said is what a client makes of a reply.

@@ -122,7 +122,7 @@ type Limits struct {
 	Frame     int   // bytes of one frame of a stream; 4 MiB
 	Header    int   // bytes of a request's header; 64 KiB
 	Exchanges int   // at the same time; 10000
-	Choices   int   // of a reply: its texts, blocks or items; what comes beyond is left out; 1024
+	Choices   int   // of a reply: its texts, blocks or items; one beyond is an error; 1024
 	Hold      int   // bytes of a reply held in doubt; 256 KiB
 	Learned   int   // entries of learned starts; 4096
 	Restored  int   // entries of reasoning to restore; 4096

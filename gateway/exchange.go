@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -208,23 +209,49 @@ func (x *exchange) form(resp *http.Response) (form, error) {
 // whole reads the body of a reply that is not streamed and writes it anew.
 func (x *exchange) whole(resp *http.Response) error {
 	limit := x.g.config.Limits.Body
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, x, true}, limit+1))
 	resp.Body.Close()
 	switch {
 	case err != nil:
-		return fmt.Errorf("the upstream's reply broke off: %w", err)
+		return fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
 	case int64(len(body)) > limit:
 		return fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
 	}
+	if x.request.Stream { // and yet it is at hand
+		x.reading.start, x.reading.assumed = x.g.startOf(x.route, x.reading.grammar, x.request, x.key, true)
+		x.reading.maxHold = -1
+	}
 	if gjson.ValidBytes(body) {
 		body = x.reply.Whole(nil, body, &x.reading)
+	}
+	if x.reading.crowded {
+		return x.crowded()
 	}
 	x.settle()
 	if found := x.findings(); found != "" {
 		resp.Header.Set("Sotto-Diagnostics", found)
 	}
 	setBody(resp, body)
+	resp.Body = &moving{resp.Body, x, false}
 	return nil
+}
+
+// crowded is the error of a reply with too many choices.
+func (x *exchange) crowded() error {
+	return fmt.Errorf("the upstream sent a choice beyond the limit of %d", x.g.config.Limits.Choices)
+}
+
+// A moving body notes when it is read, and whom the exchange waits for then.
+type moving struct {
+	io.ReadCloser
+	x     *exchange
+	waits bool
+}
+
+func (m *moving) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.x.moved(m.waits)
+	return n, err
 }
 
 func setBody(resp *http.Response, body []byte) {
@@ -258,22 +285,35 @@ var errSilent = errors.New("nothing came for too long")
 func (x *exchange) watch(unblock func()) (stop func()) {
 	silence := x.g.config.Silence
 	x.waits.Store(true)
-	made := make(chan struct{})
-	var timer *time.Timer
+	var mu sync.Mutex
+	var timer *time.Timer // nil once the exchange has ended
+	mu.Lock()
+	defer mu.Unlock()
 	timer = time.AfterFunc(silence, func() {
-		<-made
+		mu.Lock()
+		defer mu.Unlock()
+		if timer == nil {
+			return
+		}
 		idle := time.Since(x.began) - time.Duration(x.activity.Load())
 		if idle < silence {
 			timer.Reset(silence - idle)
 			return
 		}
+		waits := x.waits.Load() // whom the cancel wakes changes it
 		x.cancel(errSilent)
-		if !x.waits.Load() { // a client that can be told is told
+		if !waits { // a client that can be told is told
 			unblock()
 		}
 	})
-	close(made)
-	return func() { timer.Stop() }
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Stop()
+			timer = nil
+		}
+	}
 }
 
 // moved notes that something came or went, and whom the exchange waits for next.

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httputil"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -65,7 +64,7 @@ func build(c Config) (*Handler, error) {
 		ModifyResponse: modify,
 		ErrorHandler:   g.proxyError,
 		ErrorLog:       log.New(logWriter{g.log}, "", 0),
-		Transport:      c.Transport,
+		Transport:      quietly{c.Transport},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 	}
@@ -154,7 +153,7 @@ func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
 type logWriter struct{ log *slog.Logger }
 
 func (w logWriter) Write(p []byte) (int, error) {
-	w.log.Warn("proxy", "error", strings.TrimSpace(string(p)))
+	w.log.Warn("proxy", "error", strings.TrimSpace(unquoted(string(p))))
 	return len(p), nil
 }
 
@@ -327,17 +326,7 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	if r.Context().Err() != nil && !errors.Is(err, errSilent) {
 		return // the client is gone
 	}
-	refuse(w, c, status, "upstream: "+upstreamError(err))
-}
-
-// upstreamError is what a client may know of an error: no address with a key in
-// its query.
-func upstreamError(err error) string {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return err.Error()
+	refuse(w, c, status, "upstream: "+err.Error())
 }
 
 func (g *Handler) refuse(w http.ResponseWriter, c codec, err error) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -17,8 +18,8 @@ type lessons struct {
 	text     [maxLine]byte // of the line under way
 	n        int
 	dead     bool // the line holds more than a close
+	fenced   bool // the line stands in a block of code
 	anything bool
-	block    int
 }
 
 // maxLine is more than a close marker and the white space around it.
@@ -45,41 +46,58 @@ func (l *lessons) line(text []byte, closes [][]byte) {
 
 func (l *lessons) take(piece []byte) {
 	if l.n == 0 {
-		piece = bytes.TrimLeft(piece, white)
+		piece = trimLeft(piece)
 	}
-	if len(piece) > 0 && l.n == 0 && isWord(piece[0]) || l.n+len(piece) > maxLine {
+	if len(piece) > 0 && l.n == 0 && isWord(piece[0]) {
 		l.dead = true
 		return
 	}
-	l.n += copy(l.text[l.n:], piece)
+	n := copy(l.text[l.n:], piece)
+	l.n += n
+	l.dead = n < len(piece)
 }
 
 // isWord says that no marker begins with c.
 func isWord(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
-// finish ends a line.
+// finish ends a line. A close in a block of code is one that the reply talks of.
 func (l *lessons) finish(closes [][]byte) {
-	if !l.dead && l.n > 0 {
-		line := bytes.ToLower(bytes.TrimSpace(l.text[:l.n]))
-		for _, c := range closes {
-			l.alone = l.alone || bytes.Equal(line, c)
+	if l.n > 0 {
+		line := l.text[:l.n]
+		if bytes.HasPrefix(line, fenceTicks) || bytes.HasPrefix(line, fenceTildes) {
+			l.fenced = !l.fenced
 		}
+		l.alone = l.alone || !l.dead && !l.fenced && isClose(line, closes)
 	}
 	l.n, l.dead = 0, false
 }
 
-// piece reads the settled pieces of the reply.
-func (l *lessons) piece(p sotto.Piece) {
-	if !l.anything && len(bytes.TrimLeft(p.Bytes, white)) > 0 {
+var fenceTicks, fenceTildes = []byte("```"), []byte("~~~")
+
+// isClose reports whether b is a close of reasoning and white space.
+func isClose(b []byte, closes [][]byte) bool {
+	b = bytes.ToLower(bytes.TrimSpace(b))
+	return slices.ContainsFunc(closes, func(c []byte) bool { return bytes.Equal(b, c) })
+}
+
+// piece reads the settled pieces of the reply. White space shows nothing.
+func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
+	if len(trimLeft(p.Bytes)) == 0 {
+		return
+	}
+	if !l.anything {
 		l.anything = true
-		if p.Channel == sotto.Reasoning {
-			l.inside, l.block = true, p.Block
+		switch p.Channel {
+		case sotto.Reasoning:
+			l.inside = true
+		case sotto.Markup: // a close at once ends an empty thought
+			l.inside = isClose(p.Bytes, closes)
 		}
 	}
 	switch {
-	case p.Channel == sotto.Reasoning && !l.inside:
-		l.opened = true
-	case l.inside && p.Channel != sotto.Reasoning:
+	case p.Channel == sotto.Reasoning:
+		l.opened = l.opened || !l.inside
+	case p.Channel != sotto.Markup, l.inside, l.opened:
 		l.closed = true
 	}
 }

@@ -15,6 +15,7 @@ type reading struct {
 	manner
 	limits  Limits
 	choices []*choice // by number; nil where nothing was read
+	crowded bool      // there was one beyond the limit
 	parts   []wire.Part
 
 	all, reasoning int // bytes of the model's texts; of reasoning found in content
@@ -56,6 +57,7 @@ type choice struct {
 	native  bool // the upstream tells reasoning apart itself
 	assumed bool
 	guessed []byte // what was read as reasoning because inside was assumed
+	long    bool   // … is too long to keep
 	lessons lessons
 	trim    thoughtTrim
 	echo    echo
@@ -68,6 +70,7 @@ type choice struct {
 
 func (r *reading) choice(i int) *choice {
 	if i < 0 || i >= r.limits.Choices {
+		r.crowded = true
 		return nil
 	}
 	for len(r.choices) <= i {
@@ -145,7 +148,7 @@ func (r *reading) sort(c *choice, pieces []sotto.Piece) {
 			r.content(c, visible[from:p.Shown])
 			from = p.Shown
 		}
-		c.lessons.piece(p)
+		c.lessons.piece(p, r.closes)
 		switch p.Channel {
 		case sotto.Reasoning:
 			r.reasoning += len(p.Bytes)
@@ -169,7 +172,8 @@ func (r *reading) guess(c *choice, b []byte) {
 	if !c.assumed {
 		return
 	}
-	if c.lessons.closed || len(c.guessed) > r.limits.Frame {
+	c.long = c.long || len(c.guessed)+len(b) > r.limits.Frame
+	if c.lessons.closed || c.long {
 		c.guessed = nil
 		return
 	}
@@ -205,6 +209,9 @@ func (r *reading) thoughts(c *choice, text []byte) {
 		r.part(wire.Reasoning, text)
 	case DisplayTags:
 		if !c.tagOpen {
+			if len(trimLeft(text)) == 0 {
+				return // between blocks, whose tags part them
+			}
 			c.tagOpen = true
 			r.part(wire.Content, tagOpen)
 		}
@@ -260,8 +267,9 @@ func (r *reading) unlearn(c *choice) {
 	if !c.assumed || c.lessons.closed || c.end == sotto.Cut || c.end == sotto.Aborted {
 		return
 	}
-	c.lessons.unlearned = true
-	r.content(c, bytes.TrimSpace(c.guessed))
+	text := bytes.TrimSpace(c.guessed)
+	c.lessons.unlearned = len(text) > 0 || c.long
+	r.content(c, text)
 }
 
 // Open returns the choices that were read and not closed.
@@ -314,13 +322,30 @@ var blankLine = []byte("\n\n")
 
 const white = " \t\n\v\f\r"
 
+func isWhite(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// trimLeft and trimRight are those of package bytes, for white alone.
+func trimLeft(b []byte) []byte {
+	for len(b) > 0 && isWhite(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
+
+func trimRight(b []byte) []byte {
+	for len(b) > 0 && isWhite(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
 func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
 	b := p.Bytes
 	if p.Block != t.block {
 		t.block, t.started, t.wait = p.Block, false, t.wait[:0]
 	}
 	if !t.started {
-		if b = bytes.TrimLeft(b, white); len(b) == 0 {
+		if b = trimLeft(b); len(b) == 0 {
 			return
 		}
 		if t.any {
@@ -328,7 +353,7 @@ func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
 		}
 		t.started, t.any = true, true
 	}
-	ink := bytes.TrimRight(b, white)
+	ink := trimRight(b)
 	if len(ink) > 0 {
 		if len(t.wait) > 0 {
 			give(bytes.Clone(t.wait))

@@ -67,7 +67,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if err != nil {
-		x.err = err
+		x.err = quiet(err)
 		end()
 		return nil, err
 	}

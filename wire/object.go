@@ -56,9 +56,9 @@ type Speech struct {
 
 	content, reasoning, narration []byte
 	scratch                       []byte
-	details                       map[int]string // of each choice, what cumulative details have said
-	text                          *Member        // the member that holds the text
-	array                         []byte         // content that stays an array: its new elements
+	details                       map[int]details // of each choice
+	text                          *Member         // the member that holds the text
+	array                         []byte          // content that stays an array: its new elements
 	natives                       int
 	same                          bool
 }
@@ -104,7 +104,15 @@ func (s *Speech) Close(choice int, end sotto.End, r Reader) {
 	if parts := r.Close(choice, end); len(parts) > 0 {
 		s.same = false
 		s.take(parts)
+		s.same = s.unmoved()
 	}
+}
+
+// unmoved reports whether all that was said is the text as it stands: it was
+// only held.
+func (s *Speech) unmoved() bool {
+	return s.text != nil && s.text.Value.Type == gjson.String && s.natives == 0 &&
+		len(s.reasoning) == 0 && len(s.narration) == 0 && bytes.Equal(s.content, s.decode(s.text.Value))
 }
 
 func (s *Speech) take(parts []Part) {
@@ -170,28 +178,46 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	if i < 0 {
 		return
 	}
-	said := ""
-	for _, d := range o.Members[i].Value.Array() {
-		said += d.Get("text").Str + d.Get("summary").Str
+	if s.Hide && o.Members[i].Value.Type != gjson.Null {
+		s.natives++ // whatever they hold
+		s.same = false
 	}
+	d := s.details[o.Choice]
+	said := d.news(detailsText(o.Members[i].Value))
 	if said == "" {
 		return
 	}
 	if s.details == nil {
-		s.details = map[int]string{}
+		s.details = map[int]details{}
 	}
-	last := s.details[o.Choice]
-	if len(last) > 0 && len(said) > len(last) && said[:len(last)] == last {
-		s.details[o.Choice] = said
-		said = said[len(last):]
-	} else if said == last {
-		return
-	} else {
-		s.details[o.Choice] = said
-	}
-	s.same = false
+	s.details[o.Choice] = d
+	s.same = s.stays()
 	s.take(r.Native(o.Choice, []byte(said)))
 }
+
+// Details are what reasoning_details have said, while each repeats it.
+type details struct {
+	said   string
+	deltas bool // they do not
+}
+
+// news returns what of a text is new.
+func (d *details) news(text string) string {
+	switch {
+	case d.deltas:
+		return text
+	case strings.HasPrefix(text, d.said):
+		news := text[len(d.said):]
+		d.said = text
+		return news
+	case text != "":
+		d.said, d.deltas = "", true
+	}
+	return text
+}
+
+// stays reports whether native reasoning stays in the members that it came in.
+func (s *Speech) stays() bool { return len(s.Names) == 0 && !s.Hide }
 
 func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
 	switch {
@@ -215,8 +241,12 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 	v.ForEach(func(_, e gjson.Result) bool {
 		switch e.Get("type").Str {
 		case "thinking", "reasoning", "reasoning_text":
+			parts := r.Native(choice, []byte(ThoughtText(e)))
+			if s.stays() {
+				break
+			}
 			same = false
-			s.take(r.Native(choice, []byte(ThoughtText(e))))
+			s.take(parts)
 			return true
 		case "text", "output_text":
 			text := []byte(e.Get("text").Str)
@@ -237,7 +267,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 		rest = append(append(rest, ','), e.Raw...)
 		return true
 	})
-	if other && !same {
+	if other {
 		if len(texts) > 0 {
 			rest = append(append(rest, ','), texts...)
 		}

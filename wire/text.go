@@ -94,7 +94,7 @@ func AppendInside(dst, text []byte) []byte {
 		if c >= ' ' && c != '"' && c != '\\' && c != 0xED {
 			continue
 		}
-		if c == 0xED && !(i+2 < len(text) && text[i+1] >= 0xA0) {
+		if c == 0xED && !isSurrogate(text[i:]) {
 			continue
 		}
 		dst = append(dst, text[from:i]...)
@@ -117,6 +117,12 @@ func AppendInside(dst, text []byte) []byte {
 		from = i + 1
 	}
 	return append(dst, text[from:]...)
+}
+
+// isSurrogate reports whether b begins with the three bytes that half of a
+// surrogate pair would have in UTF-8.
+func isSurrogate(b []byte) bool {
+	return len(b) > 2 && b[0] == 0xED && b[1]&0xE0 == 0xA0 && b[2]&0xC0 == 0x80
 }
 
 // StringOf gives the bytes as a string without a copy. They must not change

@@ -40,7 +40,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		return append(dst, f.Raw...)
 	}
 	root := wire.Parse(f.Data)
-	if root.Get("error").Exists() {
+	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		y.failed = true
 		return append(y.tail(dst, sotto.Aborted, r), f.Raw...)
 	}
@@ -75,11 +75,15 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside wire.Span, r wire.Reader)
 func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
 	y.keepHead(root)
 	o, ok := y.object(root)
+	ends := root.Get("done").Bool()
 	if !ok {
+		if ends {
+			y.finished = true
+			dst = y.tail(dst, endOf(root), r)
+		}
 		return append(dst, f.Raw...)
 	}
 	y.speech.Read(o, r)
-	ends := root.Get("done").Bool()
 	if ends {
 		y.finished = true
 		if y.speech.Silent() {

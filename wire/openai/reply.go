@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -27,15 +28,24 @@ type reply struct {
 	speech wire.Speech
 
 	shapes [4]shape // of the frames seen last
+	like   int      // the shape of the last frame that had one
 	next   int      // the shape to forget
 	text   []byte   // decoded
 	edits  []wire.Edit
-	// head and foot are a frame's JSON around its list of choices: what a frame
-	// of ours is made with.
+	first  []byte // the JSON of the first frame with choices: what a frame of ours is made with
+	// head and foot are it around its list of choices, once they are needed.
 	head, foot []byte
+	one        object       // the choice read last
 	roles      map[int]bool // choices whose role the client has
 	finished   bool         // a finish reason or [DONE] came
 	failed     bool         // the client has seen an error
+}
+
+// An object is where a choice of a frame speaks.
+type object struct {
+	wire.Object
+	choice gjson.Result
+	on     bool // it speaks, and goes on
 }
 
 // A shape is a frame that says one thing: a piece of text or of reasoning.
@@ -54,7 +64,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		return append(dst, f.Raw...)
 	}
 	for i := range y.shapes {
+		i = (y.like + i) % len(y.shapes)
 		if inside, ok := y.shapes[i].Find(f.Data); ok && f.At >= 0 {
+			y.like = i
 			return y.alike(dst, f, &y.shapes[i], inside, r)
 		}
 	}
@@ -94,30 +106,49 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside wire.Span, r wi
 
 // parsed writes a frame by its members.
 func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
-	if root.Get("error").Exists() && !root.Get("choices.0").Exists() {
+	var list, usage, fault gjson.Result
+	root.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "choices":
+			list = value
+		case "usage":
+			usage = value
+		case "error": // some servers send it with each frame, as null
+			fault = value
+		}
+		return true
+	})
+	if says(fault) && !list.Get("0").Exists() {
 		y.failed = true
 		return append(y.tails(dst, sotto.Aborted, r), f.Raw...)
 	}
-	list := root.Get("choices")
-	y.keepEnvelope(f.Data, root, list)
+	if y.first == nil && list.IsArray() {
+		y.first = bytes.Clone(f.Data)
+	}
 	y.edits = y.edits[:0]
-	news := !list.Get("0").Exists() || isUsage(root)
+	n, news := 0, says(usage)
 	list.ForEach(func(_, choice gjson.Result) bool {
 		var said bool
 		dst, said = y.choice(dst, choice, r)
 		news = news || said
+		n++
 		return true
 	})
-	y.usage(root, r)
-	y.learn(f, root, list)
+	y.usage(usage, r)
+	if n == 1 && !says(usage) {
+		y.learn(f)
+	}
 	switch {
 	case len(y.edits) == 0:
 		return append(dst, f.Raw...)
-	case !news:
+	case !news && n > 0:
 		return dst
 	}
 	return y.write(dst, f)
 }
+
+// says reports whether a member is there, and not null.
+func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
 // choice reads one choice of a frame, and reports whether the frame has news of
 // it for the client. Its tail comes with the text that the frame has, or else in
@@ -126,6 +157,7 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 	end, ends := endOf(choice.Get("finish_reason"))
 	y.finished = y.finished || ends
 	o, ok := y.api.object(choice, y.api.delta)
+	y.one = object{o, choice, ok && !ends}
 	if !ok {
 		if ends {
 			dst = y.tail(dst, int(choice.Get("index").Num), end, r)
@@ -152,10 +184,8 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 
 // write writes a frame with its edits.
 func (y *reply) write(dst []byte, f wire.Frame) []byte {
-	if f.At < 0 {
-		dst = append(dst, "data: "...)
-		dst = wire.Splice(dst, f.Data, y.edits)
-		return append(dst, "\n\n"...)
+	if f.At < 0 { // several data fields
+		return sse.Append(dst, string(f.Type), wire.Splice(nil, f.Data, y.edits))
 	}
 	dst = append(dst, f.Raw[:f.At]...)
 	dst = wire.Splice(dst, f.Data, y.edits)
@@ -187,19 +217,10 @@ func (y *reply) role(o wire.Object) {
 	y.roles[o.Choice] = true
 }
 
-func isUsage(root gjson.Result) bool {
-	u := root.Get("usage")
-	return u.Exists() && u.Type != gjson.Null
-}
-
-// learn remembers a frame that says one thing in one string.
-func (y *reply) learn(f wire.Frame, root, list gjson.Result) {
-	if f.At < 0 || isUsage(root) || list.Get("1").Exists() {
-		return
-	}
-	choice := list.Get("0")
-	o, ok := y.api.object(choice, y.api.delta)
-	if _, ends := endOf(choice.Get("finish_reason")); !ok || ends || y.set.Hide && hasLogprobs(choice) {
+// learn remembers a frame of one choice that says one thing in one string.
+func (y *reply) learn(f wire.Frame) {
+	o := &y.one
+	if f.At < 0 || !o.on || y.set.Hide && hasLogprobs(o.choice) {
 		return
 	}
 	m, ok := o.Says()
@@ -211,25 +232,24 @@ func (y *reply) learn(f wire.Frame, root, list gjson.Result) {
 	s := &y.shapes[y.next]
 	y.next = (y.next + 1) % len(y.shapes)
 	s.Learn(f.Data, wire.Span{Start: span.Start + 1, End: span.End - 1}, wire.Span{})
-	s.choice, s.native, s.member, s.bare = o.Choice, native, m.At, y.bare(o, choice)
+	s.choice, s.native, s.member, s.bare = o.Choice, native, m.At, y.bare(o.Object, o.choice)
 }
 
 func hasLogprobs(choice gjson.Result) bool {
-	p := choice.Get("logprobs")
-	return p.Exists() && p.Type != gjson.Null
+	return says(choice.Get("logprobs"))
 }
 
-// keepEnvelope remembers what stands around the first list of choices.
-func (y *reply) keepEnvelope(data []byte, root, list gjson.Result) {
-	if y.head != nil || !list.IsArray() {
+// envelope cuts what stands around the first list of choices out of its frame.
+func (y *reply) envelope() {
+	if y.head != nil {
 		return
 	}
-	var edits []wire.Edit
+	root := wire.Parse(y.first)
 	members := wire.Members(root)
-	edits = wire.Cut(edits, members, func(i int) bool { return members[i].Key == "usage" })
+	edits := wire.Cut(nil, members, func(i int) bool { return members[i].Key == "usage" })
 	const mark = "\x00"
-	edits = append(edits, wire.Edit{Span: wire.SpanOf(list), With: []byte(mark)})
-	frame := wire.Splice(nil, data, edits)
+	edits = append(edits, wire.Edit{Span: wire.SpanOf(root.Get("choices")), With: []byte(mark)})
+	frame := wire.Splice(nil, y.first, edits)
 	at := bytes.IndexByte(frame, mark[0])
 	y.head, y.foot = frame[:at], frame[at+1:]
 }
@@ -237,9 +257,10 @@ func (y *reply) keepEnvelope(data []byte, root, list gjson.Result) {
 // tail closes a choice and appends what was held as a frame of its own.
 func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byte {
 	parts := r.Close(choice, end)
-	if len(parts) == 0 || y.head == nil {
+	if len(parts) == 0 || y.first == nil {
 		return dst
 	}
+	y.envelope()
 	dst = append(append(dst, "data: "...), y.head...)
 	dst = append(dst, `[{"index":`...)
 	dst = strconv.AppendInt(dst, int64(choice), 10)
@@ -264,7 +285,7 @@ func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
 }
 
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
-	if err == nil && !y.finished && !y.failed {
+	if err == nil && !y.failed && (!y.finished || len(r.Open()) > 0) {
 		err = errUnfinished
 	}
 	if err == nil {
@@ -292,11 +313,14 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := wire.Parse(body)
 	y.edits = y.edits[:0]
 	list := root.Get("choices")
+	at := -1 // some servers number no choices
 	list.ForEach(func(_, choice gjson.Result) bool {
+		at++
 		o, ok := y.api.object(choice, y.api.message)
 		if !ok {
 			return true
 		}
+		o.Choice = at
 		end, _ := endOf(choice.Get("finish_reason"))
 		y.speech.Read(o, r)
 		y.speech.Close(o.Choice, end, r)
@@ -306,7 +330,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		}
 		return true
 	})
-	y.usage(root, r)
+	y.usage(root.Get("usage"), r)
 	return wire.Splice(dst, body, y.edits)
 }
 
@@ -318,8 +342,7 @@ func (y *reply) hideLogprobs(choice gjson.Result) {
 
 // usage says how many tokens of a completion were reasoning, where the upstream
 // does not: by the share of its bytes, and marked as an estimate.
-func (y *reply) usage(root gjson.Result, r wire.Reader) {
-	u := root.Get("usage")
+func (y *reply) usage(u gjson.Result, r wire.Reader) {
 	total := u.Get("completion_tokens")
 	if !u.IsObject() || total.Type != gjson.Number || u.Get("completion_tokens_details.reasoning_tokens").Exists() {
 		return

@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A Manner is how a reply is read without a gateway around it.
+type Manner struct {
+	Grammar   *sotto.Grammar
+	Start     sotto.Start
+	Assumed   bool
+	MaxHold   int
+	Display   Display
+	Narration Narration
+}
+
+// NewReading returns the reader of one reply.
+func NewReading(m Manner) wire.Reader {
+	if m.Display == "" {
+		m.Display = DisplayField
+	}
+	if m.Narration == "" {
+		m.Narration = NarrationText
+	}
+	return &reading{limits: Limits{}.withDefaults(), manner: manner{
+		grammar: m.Grammar, start: m.Start, assumed: m.Assumed, maxHold: m.MaxHold,
+		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()),
+	}}
+}

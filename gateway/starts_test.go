@@ -1,0 +1,284 @@
+package gateway_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// preOpened is a reply whose opener stood in the prompt.
+const preOpened = "I add.\n</think>\n\nIt is 4."
+
+// taught returns a conversation whose upstream has shown twice that its replies
+// begin inside.
+func taught(t *testing.T, s speaker, c gateway.Config) *conversation {
+	t.Helper()
+	v := converse(t, s, c)
+	for range 2 {
+		v.hear(t, preOpened, true, "")
+	}
+	v.isStart(t, "inside")
+	return v
+}
+
+func (v *conversation) isStart(t *testing.T, want string) {
+	t.Helper()
+	got := ""
+	for _, l := range v.Learned().Starts() {
+		if l.Model == "m" && l.Switch == "" {
+			got = l.Start()
+		}
+	}
+	if got != want {
+		t.Errorf("learned %q, want %q: %v", got, want, v.Learned().Starts())
+	}
+}
+
+// TestTwoAlikeTeach: one reply that began inside teaches nothing, two do.
+func TestTwoAlikeTeach(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := converse(t, s, gateway.Config{})
+		for range 2 {
+			v.isStart(t, "")
+			v.hear(t, preOpened, true, "").wants(t, preOpened, "")
+		}
+		v.isStart(t, "inside")
+		v.hear(t, preOpened, true, "").wants(t, "It is 4.", "I add.")
+		v.hear(t, preOpened, false, "").wants(t, "It is 4.", "I add.")
+	})
+}
+
+// TestTwoUnlikeTeachNothing: a reply that begins outside between the two.
+func TestTwoUnlikeTeachNothing(t *testing.T) {
+	v := converse(t, speakers[0], gateway.Config{})
+	for range 3 {
+		v.hear(t, preOpened, true, "")
+		v.hear(t, "<think>I add.</think>It is 4.", true, "").wants(t, "It is 4.", "I add.")
+		v.isStart(t, "")
+	}
+}
+
+// TestWholeRepliesTeach: what is whole is read auto, and teaches too.
+func TestWholeRepliesTeach(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := converse(t, s, gateway.Config{})
+		for range 2 {
+			v.hear(t, preOpened, false, "").wants(t, "It is 4.", "I add.")
+		}
+		v.isStart(t, "inside")
+	})
+}
+
+// TestProseTeachesNothing: whoever asks about the tag must not change how other
+// callers' replies are read.
+func TestProseTeachesNothing(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := converse(t, s, gateway.Config{})
+		for _, stream := range []bool{true, false} {
+			for range 3 {
+				v.hear(t, "The tag </think> ends a thought.", stream, "")
+			}
+			v.hear(t, "Write:\n```\n</think>\n```\nand go on.", stream, "")
+			v.hear(t, "Write:\n```\n</think>\n```\nand go on.", stream, "")
+		}
+		for _, l := range v.Learned().Starts() {
+			if l.Start() == "inside" {
+				t.Errorf("learned %v", l)
+			}
+		}
+		v.hear(t, "Hello there.", true, "").wants(t, "Hello there.", "")
+	})
+}
+
+// TestModelStopsThinking: what was learned is wrong for a reply without a close,
+// whose text is the answer. It is given, and the lesson forgotten.
+func TestModelStopsThinking(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, stream := range []bool{true, false} {
+			v := taught(t, s, gateway.Config{})
+			if h := v.hear(t, "Hello there.", stream, ""); string(h.text) != "Hello there." || h.failed != "" {
+				t.Errorf("text %q, failed %q", h.text, h.failed)
+			}
+			v.isStart(t, "")
+			v.hear(t, "Hello there.", stream, "").wants(t, "Hello there.", "")
+		}
+	})
+}
+
+// TestSwitchIsLearnedApart: what replies with thinking showed says nothing of
+// those without.
+func TestSwitchIsLearnedApart(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := taught(t, s, gateway.Config{})
+		for _, more := range []string{`,"think":false`, `,"chat_template_kwargs":{"enable_thinking":false}`, `,"reasoning_effort":"none"`, `,"thinking":{"type":"disabled"}`} {
+			v.hear(t, "Hello there.", true, more).wants(t, "Hello there.", "")
+		}
+		v.isStart(t, "inside")
+		v.hear(t, preOpened, true, "").wants(t, "It is 4.", "I add.")
+	})
+}
+
+// TestAssumedInsideAndAnOpener: a model that writes its own opener after all has
+// its reasoning told apart, and not given as the answer.
+func TestAssumedInsideAndAnOpener(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, stream := range []bool{true, false} {
+			v := taught(t, s, gateway.Config{})
+			v.hear(t, "<think>I add.</think>\n\nIt is 4.", stream, "").wants(t, "It is 4.", "I add.")
+			v.hear(t, "<think>\nI add.\n</think>\n\nIt is 4.", stream, "").wants(t, "It is 4.", "I add.")
+		}
+	})
+}
+
+// TestAssumedInsideAndAnEmptyThought: a close at once is a close: the lesson
+// stands.
+func TestAssumedInsideAndAnEmptyThought(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, raw := range []string{"\n\n</think>\n\nIt is 4.", "</think>It is 4.", "</think>\nIt is 4."} {
+			v := taught(t, s, gateway.Config{})
+			v.hear(t, raw, true, "").wants(t, "It is 4.", "")
+			v.hear(t, preOpened, true, "").wants(t, "It is 4.", "I add.")
+		}
+	})
+}
+
+// TestCutReplyUnlearnsNothing: reasoning that a limit cut off is no answer.
+func TestCutReplyUnlearnsNothing(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := taught(t, s, gateway.Config{})
+		v.end = sotto.Cut
+		v.hear(t, "I add two and", true, "").wants(t, "", "I add two and")
+		v.isStart(t, "inside")
+	})
+}
+
+// TestUnlearnedTooLong: an answer that was too long to keep is not given in part.
+func TestUnlearnedTooLong(t *testing.T) {
+	v := taught(t, speakers[0], gateway.Config{Limits: gateway.Limits{Frame: 4096}})
+	long := strings.Repeat("word ", 2000)
+	h := v.hear(t, long, true, "")
+	if n := len(h.text); n != 0 && n != len(strings.TrimSpace(long)) {
+		t.Errorf("%d bytes of %d as the answer", n, len(long))
+	}
+	if len(h.thought) != len(strings.TrimSpace(long)) {
+		t.Errorf("%d bytes of %d as reasoning", len(h.thought), len(long))
+	}
+}
+
+// TestLearnedSurvives a restart, is listed and forgotten.
+func TestLearnedSurvives(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	taught(t, speakers[0], gateway.Config{Data: dir})
+	info, err := os.Stat(filepath.Join(dir, "starts.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+
+	v := converse(t, speakers[0], gateway.Config{Data: dir})
+	v.isStart(t, "inside")
+	v.hear(t, preOpened, true, "").wants(t, "It is 4.", "I add.")
+	list := v.Learned().Starts()
+	if len(list) != 1 || list[0].Model != "m" || list[0].Upstream != "upstream" || list[0].Seen.IsZero() {
+		t.Errorf("listed %+v", list)
+	}
+	if n, err := v.Learned().Forget("other*"); n != 0 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if n, err := v.Learned().Forget("*"); n != 1 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	v.hear(t, preOpened, true, "").wants(t, preOpened, "")
+
+	if err := os.WriteFile(filepath.Join(dir, "starts.json"), []byte("{torn"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gateway.OpenLearned(dir, 0); err == nil || !strings.Contains(err.Error(), "starts.json") {
+		t.Errorf("a broken file: %v", err)
+	}
+}
+
+// TestLearnedIsBounded: new lessons push out those not seen for longest, and are
+// not refused.
+func TestLearnedIsBounded(t *testing.T) {
+	v := converse(t, speakers[0], gateway.Config{Limits: gateway.Limits{Learned: 3}})
+	v.raw, v.cut = preOpened, byteByByte(preOpened)
+	for i := range 10 {
+		for range 2 {
+			ask(v, v.s.path, v.request(fmt.Sprintf("m%d", i), true, ""))
+		}
+	}
+	list := v.Learned().Starts()
+	if len(list) != 3 {
+		t.Errorf("%d entries", len(list))
+	}
+	newest := false
+	for _, l := range list {
+		newest = newest || l.Model == "m9" && l.Start() == "inside"
+	}
+	if !newest {
+		t.Errorf("the last lesson is not among %+v", list)
+	}
+}
+
+// TestNativeTeachesOutside: an upstream that tells reasoning apart has content
+// that begins outside, whatever was learned.
+func TestNativeTeachesOutside(t *testing.T) {
+	v := taught(t, speakers[0], gateway.Config{})
+	v.raw = ""
+	v.cut = nil
+	native := chatFrame(`{"reasoning_content":"I add."}`, "null") + chatFrame(`{"content":"It is 4."}`, "null")
+	s := v.s
+	s.open = native
+	w := converse(t, s, gateway.Config{Data: t.TempDir()})
+	for range 3 {
+		w.hear(t, "", true, "").wants(t, "It is 4.", "I add.")
+	}
+	w.isStart(t, "outside")
+	if l := w.Learned().Starts(); len(l) != 1 || l[0].Native != "reasoning_content" {
+		t.Errorf("learned %+v", l)
+	}
+}
+
+// TestPromptTail: an opener at the end of a rendered prompt, or of a prefill,
+// says how the reply begins.
+func TestPromptTail(t *testing.T) {
+	v := converse(t, speakerOf(t, "openai.completions"), gateway.Config{})
+	v.raw, v.cut = preOpened, byteByByte(preOpened)
+	w := ask(v, v.s.path, `{"model":"m","stream":true,"prompt":"<|im_start|>assistant\n<think>\n"}`)
+	v.s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", "I add.")
+
+	c := converse(t, speakerOf(t, "openai.chat"), gateway.Config{})
+	c.raw, c.cut = preOpened, byteByByte(preOpened)
+	w = ask(c, c.s.path, `{"model":"m","stream":true,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"<think>\n"}]}`)
+	c.s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", "I add.")
+}
+
+// TestRouteStart: what the configuration says goes before what was learned.
+func TestRouteStart(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := converse(t, s, gateway.Config{Routes: []gateway.Route{{Models: []string{"m*"}, Start: "inside:think"}}})
+		for _, stream := range []bool{true, false} {
+			v.hear(t, preOpened, stream, "").wants(t, "It is 4.", "I add.")
+		}
+	})
+}
+
+// TestPreOpeningFamilyIsHeld: of a family whose templates may open the block, the
+// reply is held until it is known how it began.
+func TestPreOpeningFamilyIsHeld(t *testing.T) {
+	for raw, want := range map[string][2]string{
+		preOpened:                           {"It is 4.", "I add."},
+		"It is 4.":                          {"It is 4.", ""},
+		"<think>\nI add.</think>\nIt is 4.": {"It is 4.", "I add."},
+	} {
+		v := converse(t, speakers[0], gateway.Config{})
+		v.raw, v.cut = raw, byteByByte(raw)
+		w := ask(v, v.s.path, v.request("deepseek-r1", true, ""))
+		v.s.listen(t, w.Body.Bytes()).wants(t, want[0], want[1])
+	}
+}

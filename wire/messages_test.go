@@ -1,0 +1,101 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+const talk = `{"model":"m","n":1.0,"messages":[
+ {"role":"system","content":"Be brief."},
+ {"role":"user","content":[{"type":"text","text":"What \u003c\n"},{"type":"image_url","image_url":{"url":"x"}}]},
+ {"role":"assistant","content":"<think>r</think>a","reasoning_content":"rr","tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},
+ {"role":"tool","tool_call_id":"c1","content":"7"},
+ {"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":""},{"type":"thinking","thinking":"u","signature":"sig"},{"type":"redacted_thinking","data":"x"},{"type":"text","text":"b"},{"type":"tool_use","id":"c2","name":"f","input":{}}]},
+ {"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"8"}]},
+ {"role":"assistant","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}],"content":null}
+]}`
+
+// TestReadMessages reads what each API's messages hold.
+func TestReadMessages(t *testing.T) {
+	got := wire.ReadMessages(wire.Parse([]byte(talk)).Get("messages"))
+	want := []wire.Message{
+		{Role: "system", Texts: []string{"Be brief."}},
+		{Role: "user", Texts: []string{"What <\n"}},
+		{Role: "assistant", Texts: []string{"<think>r</think>a"}, Thoughts: []wire.Thought{{Name: "reasoning_content", Text: "rr"}}, Calls: true, CallIDs: []string{"c1"}},
+		{Role: "tool", Texts: []string{"7"}, Results: true, CallIDs: []string{"c1"}},
+		{Role: "assistant", Texts: []string{"b"}, Calls: true, CallIDs: []string{"c2"}, Thoughts: []wire.Thought{
+			{Name: "thinking", Text: "t", Minted: true}, {Name: "thinking", Text: "u", Sealed: true}, {Name: "redacted_thinking", Sealed: true},
+		}},
+		{Role: "user", Results: true, CallIDs: []string{"c2"}},
+		{Role: "assistant", Thoughts: []wire.Thought{{Name: "reasoning_details", Sealed: true}}},
+	}
+	for i := range want {
+		if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("message %d: %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+}
+
+// TestEditMessages changes what it is told to, and no other byte.
+func TestEditMessages(t *testing.T) {
+	for name, test := range map[string]struct {
+		change   wire.Change
+		from, to string
+	}{
+		"a text":        {wire.Change{Message: 2, Texts: map[int]string{0: "a\n\"<"}}, `"<think>r</think>a"`, `"a\n\"<"`},
+		"an empty text": {wire.Change{Message: 2, Texts: map[int]string{0: ""}}, `"<think>r</think>a"`, `""`},
+		"a part's text": {wire.Change{Message: 1, Texts: map[int]string{0: "Why"}}, `"What \u003c\n"`, `"Why"`},
+		"a member":      {wire.Change{Message: 2, Drop: []int{0}}, `,"reasoning_content":"rr"`, ``},
+		"a first block": {wire.Change{Message: 4, Drop: []int{0}}, `{"type":"thinking","thinking":"t","signature":""},`, ``},
+		"two blocks":    {wire.Change{Message: 4, Drop: []int{0, 2}}, `{"type":"thinking","thinking":"t","signature":""},{"type":"thinking","thinking":"u","signature":"sig"},{"type":"redacted_thinking","data":"x"},`, `{"type":"thinking","thinking":"u","signature":"sig"},`},
+		"a field added": {wire.Change{Message: 2, Field: "reasoning", Add: "é\""}, `{"role":"assistant","content":"<think>`, `{"reasoning":"é\"","role":"assistant","content":"<think>`},
+		"first member":  {wire.Change{Message: 6, Drop: []int{0}}, `,"reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]`, ``},
+		"text and drop": {wire.Change{Message: 2, Drop: []int{0}, Texts: map[int]string{0: "a"}}, `"<think>r</think>a","reasoning_content":"rr"`, `"a"`},
+	} {
+		body := []byte(talk)
+		got, err := wire.EditMessages(nil, body, wire.Parse(body).Get("messages"), []wire.Change{test.change})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		i := len(talk)
+		for at := range len(talk) {
+			if at+len(test.from) <= len(talk) && talk[at:at+len(test.from)] == test.from {
+				i = at
+				break
+			}
+		}
+		if i == len(talk) {
+			t.Fatalf("%s: %q is not in the request", name, test.from)
+		}
+		if want := talk[:i] + test.to + talk[i+len(test.from):]; string(got) != want || !json.Valid(got) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		}
+	}
+	for _, c := range []wire.Change{{Message: 9}, {Message: -1}, {Message: 0, Texts: map[int]string{4: "x"}}} {
+		if _, err := wire.EditMessages(nil, []byte(talk), wire.Parse([]byte(talk)).Get("messages"), []wire.Change{c}); err == nil {
+			t.Errorf("%+v: no error", c)
+		}
+	}
+}
+
+func TestPrefillOf(t *testing.T) {
+	for _, test := range []struct {
+		last wire.Message
+		want string
+	}{
+		{wire.Message{Role: "assistant", Texts: []string{"a", "<think>\n"}}, "<think>\n"},
+		{wire.Message{Role: "user", Texts: []string{"x"}}, ""},
+		{wire.Message{Role: "assistant", Texts: []string{"x"}, Calls: true}, ""},
+		{wire.Message{Role: "assistant"}, ""},
+	} {
+		if got := wire.PrefillOf([]wire.Message{{Role: "user"}, test.last}); got != test.want {
+			t.Errorf("%+v: %q", test.last, got)
+		}
+	}
+	if wire.PrefillOf(nil) != "" {
+		t.Error("of nothing")
+	}
+}
