@@ -223,7 +223,7 @@ func TestHiddenLogprobs(t *testing.T) {
 	frame := func(text string) string {
 		return `data: {"choices":[{"index":0,"delta":{"content":` + quoted(text) + `},"logprobs":{"content":[{"token":` + quoted(text) + `}]},"finish_reason":null}]}` + "\n\n"
 	}
-	body := frame("<think>") + frame("canary") + frame("canary2") + frame("</think>") + frame("It is") + frame(" 4.") + chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
+	body := frame("<think>") + frame("canary") + frame("canary2") + frame("canary3</think>So ") + frame("it is") + frame(" 4.") + chatFrame("{}", `"stop"`) + "data: [DONE]\n\n"
 	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}}, answering(func(*http.Request) *http.Response {
 		return response("text/event-stream", strings.NewReader(body))
 	}))

@@ -302,9 +302,11 @@ func (x *exchange) watch(unblock func()) (stop func()) {
 		}
 		waits := x.waits.Load() // whom the cancel wakes changes it
 		x.cancel(errSilent)
-		if !waits { // a client that can be told is told
+		if !waits {
 			unblock()
+			return
 		}
+		timer.Reset(silence) // for a client that can be told, and may not take it
 	})
 	return func() {
 		mu.Lock()

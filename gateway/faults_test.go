@@ -712,9 +712,10 @@ func TestSilenceOnAConnection(t *testing.T) {
 func TestClientTakesNothing(t *testing.T) {
 	s := speakers[0]
 	big := strings.Repeat("word ", 1<<20)
-	for _, stream := range []bool{true, false} {
-		t.Run(fmt.Sprint(stream), func(t *testing.T) {
+	for _, name := range []string{"stream", "whole", "held"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			stream := name != "whole"
 			stopped := make(chan struct{})
 			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				defer close(stopped)
@@ -724,7 +725,12 @@ func TestClientTakesNothing(t *testing.T) {
 					io.WriteString(w, s.whole(strings.Repeat(big, 4), sotto.Stopped))
 					return
 				}
-				for r.Context().Err() == nil {
+				for i := 0; r.Context().Err() == nil; i++ {
+					if name == "held" && i == 160 { // then it says no more
+						http.NewResponseController(w).Flush()
+						<-r.Context().Done()
+						return
+					}
 					if _, err := io.WriteString(w, s.say(big[:100<<10])); err != nil {
 						return
 					}
@@ -738,13 +744,17 @@ func TestClientTakesNothing(t *testing.T) {
 				g.ServeHTTP(w, r)
 			}))
 			t.Cleanup(base.Close)
-			g = inFront(t, up.URL, gateway.Config{Silence: 300 * time.Millisecond})
+			g = inFront(t, up.URL, gateway.Config{Silence: 300 * time.Millisecond, Limits: gateway.Limits{Hold: 64 << 20, Frame: 64 << 20}})
 			c, err := net.Dial("tcp", base.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			body := fmt.Sprintf(`{"model":"m","stream":%v}`, stream)
+			model := "m"
+			if name == "held" {
+				model = "deepseek-r1" // which may begin inside
+			}
+			body := fmt.Sprintf(`{"model":%q,"stream":%v}`, model, stream)
 			fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", s.path, len(body), body)
 			for name, ch := range map[string]chan struct{}{"upstream": stopped, "gateway": ended} {
 				select {
