@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -130,5 +131,59 @@ func (h *heard) wants(t testing.TB, text, thought string) {
 func each(t *testing.T, f func(t *testing.T, s speaker)) {
 	for _, s := range speakers {
 		t.Run(s.name(), func(t *testing.T) { f(t, s) })
+	}
+}
+
+// TestUnusualServers asks servers that do what none should: nothing leaks, and
+// no answer is lost.
+func TestUnusualServers(t *testing.T) {
+	const chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{%s},\"finish_reason\":%s}]}\n\n"
+	tests := []struct {
+		name, api, kind, body string
+		route                 gateway.Route
+		want                  said
+	}{
+		{
+			name: "text behind the finish reason", api: "openai.chat", kind: "text/event-stream",
+			body: fmt.Sprintf(chunk, `"content":"<think>a</think>b"`, `"stop"`) + fmt.Sprintf(chunk, `"content":" c<think>d</think>"`, "null") + "data: [DONE]\n\n",
+			want: said{text: "b c", thought: "a\n\nd", finish: "stop"},
+		},
+		{
+			name: "a native field where the start is configured", api: "openai.chat", kind: "text/event-stream",
+			route: gateway.Route{Start: "inside"},
+			body:  fmt.Sprintf(chunk, `"reasoning":"n","content":null`, "null") + fmt.Sprintf(chunk, `"content":"a</think>b"`, `"stop"`) + "data: [DONE]\n\n",
+			want:  said{text: "b", thought: "n\n\na", finish: "stop"},
+		},
+		{
+			name: "a whole reply on many lines where a stream was asked for", api: "ollama.chat", kind: "application/json",
+			body: "{\n \"message\": {\"role\": \"assistant\",\n \"content\": \"<think>a</think>b\"},\n \"done\": true, \"done_reason\": \"stop\"\n}\n",
+			want: said{text: "b", thought: "a", finish: "stop"},
+		},
+		{
+			name: "frames under the type of a whole reply", api: "ollama.chat", kind: "application/json",
+			body: "{\"message\":{\"content\":\"<think>a</thi\"},\"done\":false}\n{\"message\":{\"content\":\"nk>b\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+			want: said{text: "b", thought: "a", finish: "stop"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", test.kind)
+				fmt.Fprint(w, test.body)
+			})
+			base := start(t, upstream, gateway.Config{Default: test.route})
+			for _, a := range apis {
+				if a.name != test.api {
+					continue
+				}
+				resp, body := post(t, base+a.path, a.body("m", true), nil)
+				if strings.Contains(test.name, "type of a whole") {
+					resp.Header.Set("Content-Type", "application/x-ndjson") // as its clients read it
+				}
+				if got := a.understand(t, resp, body); got != test.want {
+					t.Errorf("%+v\nwant %+v", got, test.want)
+				}
+			}
+		})
 	}
 }

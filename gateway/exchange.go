@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func (x *exchange) read(grammar *sotto.Grammar) {
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
 		grammar: grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
 		display: r.Display, narration: r.Narration, closes: closesOf(grammar.Dialect()),
-		remembers: x.remembers(),
+		remembers: x.remembers(), fixed: r.Start != "",
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
@@ -196,7 +197,10 @@ func (x *exchange) form(resp *http.Response) (form, error) {
 			return none, fmt.Errorf("the upstream sent %s where %s has none", kind, x.codec.Name())
 		}
 		return streamed, nil
-	case x.request.Stream && x.codec.Framing() == wire.NDJSON, kind == "application/x-ndjson":
+	case kind == "application/x-ndjson", kind == "application/ndjson", kind == "application/jsonl":
+		if x.codec.Framing() != wire.NDJSON {
+			return none, fmt.Errorf("the upstream sent %s where %s has none", kind, x.codec.Name())
+		}
 		return streamed, nil
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return whole, nil
@@ -221,8 +225,15 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.start, x.reading.assumed = x.g.startOf(x.route, x.reading.grammar, x.request, x.key, true)
 		x.reading.maxHold = -1
 	}
-	if gjson.ValidBytes(body) {
+	switch {
+	case gjson.ValidBytes(body):
 		body = x.reply.Whole(nil, body, &x.reading)
+	case x.codec.Framing() == wire.NDJSON: // frames under the type of a whole reply
+		x.streamed = true
+		resp.Body = x.stream(io.NopCloser(bytes.NewReader(body)))
+		resp.ContentLength = -1
+		resp.Header.Del("Content-Length")
+		return nil
 	}
 	if x.reading.crowded {
 		return x.crowded()

@@ -149,6 +149,10 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
 
+// QuietLog returns a writer for package log that gives its lines to a logger
+// without what they quote: net/http quotes what an upstream sent out of turn.
+func QuietLog(to *slog.Logger) io.Writer { return logWriter{to} }
+
 // logWriter gives what the proxy says of itself to the log.
 type logWriter struct{ log *slog.Logger }
 

@@ -27,6 +27,7 @@ type manner struct {
 	grammar   *sotto.Grammar
 	start     sotto.Start
 	assumed   bool // the start is inside because earlier replies were
+	fixed     bool // … is configured
 	maxHold   int
 	display   Display
 	narration Narration
@@ -86,7 +87,7 @@ func (r *reading) choice(i int) *choice {
 // reasoning apart, the text begins outside.
 func (r *reading) begin(c *choice) {
 	start := r.start
-	if c.native {
+	if c.native && !r.fixed {
 		start = sotto.Outside
 	}
 	c.assumed = r.assumed && !c.native
@@ -110,10 +111,14 @@ func (r *reading) splitter(start sotto.Start) *sotto.Splitter {
 // Text reads content of the model.
 func (r *reading) Text(i int, text []byte) []wire.Part {
 	c := r.choice(i)
-	if c == nil || c.closed || len(text) == 0 {
+	if c == nil || len(text) == 0 {
 		return nil
 	}
-	if c.split == nil {
+	switch {
+	case c.closed: // a server that goes on behind the finish reason
+		c.closed, c.assumed = false, false
+		c.split, c.trim.block = r.splitter(sotto.Outside), 0
+	case c.split == nil:
 		r.begin(c)
 	}
 	r.all += len(text)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,6 +32,18 @@ func interrupts() (<-chan os.Signal, func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
+// quietStandardLog has package log, to which net/http writes, write to the log
+// without what it quotes of an upstream; undo is the other way.
+func quietStandardLog(to *slog.Logger) (undo func()) {
+	out, flags := log.Writer(), log.Flags()
+	log.SetOutput(gateway.QuietLog(to))
+	log.SetFlags(0)
+	return func() {
+		log.SetOutput(out)
+		log.SetFlags(flags)
+	}
+}
+
 // serve runs the gateway, and the scripted upstream if there is no other, until
 // a signal comes.
 func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal) error {
@@ -47,6 +60,7 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 		return err
 	}
 	s.gateway.Logger = log
+	defer quietStandardLog(log)()
 	at := addresses{gateway: reach(front), upstream: s.upstream}
 	if s.upstream == nil {
 		stop, err := c.script(&at, log)
