@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -139,3 +142,23 @@ func TestFaultsAreSeen(t *testing.T) {
 }
 
 var _ http.Handler = (*gateway.Handler)(nil)
+
+// TestTransport has an SDK speak to the upstream itself, with the gateway inside
+// its client.
+func TestTransport(t *testing.T) {
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	inside, err := gateway.NewTransport(gateway.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inside.Close()
+	m, ok := scripted.Find("deepseek-r1")
+	if !ok {
+		t.Fatal("no such model")
+	}
+	for _, stream := range []bool{false, true} {
+		c := openai.NewClient(option.WithBaseURL(up.URL+"/v1"), option.WithAPIKey("key"), option.WithHTTPClient(&http.Client{Transport: inside}))
+		same(t, hearChat(t, c, m.Name, stream), rightReading(t, m))
+	}
+}

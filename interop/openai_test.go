@@ -66,7 +66,11 @@ func field(extra map[string]respjson.Field, name string) string {
 
 func askChat(t *testing.T, base, model string, stream bool) heard {
 	t.Helper()
-	c := newOpenAI(base)
+	return hearChat(t, newOpenAI(base), model, stream)
+}
+
+func hearChat(t *testing.T, c openai.Client, model string, stream bool) heard {
+	t.Helper()
 	if !stream {
 		r, err := c.Chat.Completions.New(t.Context(), chatParams(model))
 		if err != nil {
