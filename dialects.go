@@ -126,9 +126,9 @@ func ForModel(model string) (g *Grammar, known bool) {
 // matchModel returns the index of the dialect whose pattern fits a model's name
 // best, or -1.
 func matchModel(list []Dialect, model string) int {
-	best, most := -1, 0
-	for i, d := range list {
-		if n := MatchModel(d.Models, model); n > most {
+	name, best, most := ModelName(model), -1, 0
+	for i := range list {
+		if n := matchName(list[i].Models, name); n > most {
 			best, most = i, n
 		}
 	}
@@ -139,7 +139,12 @@ func matchModel(list []Dialect, model string) int {
 // them, fit a model's name as a provider or a registry spells it: the number of
 // bytes beside its stars of the longest that fits, or -1.
 func MatchModel(patterns []string, model string) int {
-	name, most := modelName(model), -1
+	return matchName(patterns, ModelName(model))
+}
+
+// matchName is MatchModel of a name in the form that patterns match.
+func matchName(patterns []string, name string) int {
+	most := -1
 	for _, p := range patterns {
 		if n := len(p) - strings.Count(p, "*"); n > most && matchPattern(p, name) {
 			most = n
@@ -148,39 +153,41 @@ func MatchModel(patterns []string, model string) int {
 	return most
 }
 
-// modelName brings a model's name to the form that patterns match: lower case,
+// ModelName brings a model's name to the form that patterns match: lower case,
 // without its registry path. A tag is joined on with a hyphen, since it may tell
 // one model from another (qwen3:30b-thinking).
-func modelName(model string) string {
+func ModelName(model string) string {
 	name := strings.ToLower(strings.TrimSpace(model))
 	name = strings.TrimRight(name, "/")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
 		name = name[i+2:] // a folder of the Hugging Face cache
 	}
-	return strings.NewReplacer(":", "-", "@", "-", " ", "-").Replace(name)
+	return hyphens.Replace(name)
 }
+
+var hyphens = strings.NewReplacer(":", "-", "@", "-", " ", "-")
 
 // matchPattern says whether a pattern, in which * stands for any run of bytes,
 // is the whole of a name.
 func matchPattern(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
-		return pattern == name
+	part, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return part == name
 	}
-	first, last := parts[0], parts[len(parts)-1]
-	if !strings.HasPrefix(name, first) {
+	if !strings.HasPrefix(name, part) {
 		return false
 	}
-	name = name[len(first):]
-	for _, part := range parts[1 : len(parts)-1] {
+	for name = name[len(part):]; ; {
+		if part, rest, star = strings.Cut(rest, "*"); !star {
+			return strings.HasSuffix(name, part)
+		}
 		i := strings.Index(name, part)
 		if i < 0 {
 			return false
 		}
 		name = name[i+len(part):]
 	}
-	return strings.HasSuffix(name, last)
 }
 
 func checkModelPattern(p string) error {

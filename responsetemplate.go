@@ -199,7 +199,7 @@ func templateName(root *jsonNode) string {
 				return r
 			}
 			return -1
-		}, modelName(n.value.(string)))
+		}, ModelName(n.value.(string)))
 		if name != "" {
 			return name
 		}

@@ -184,15 +184,18 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 
 // Reset makes the splitter ready for the next reply, read with the same options.
 func (s *Splitter) Reset() {
-	keep := *s
-	*s = Splitter{
-		g: keep.g, start: keep.start, maxHold: keep.maxHold, inline: keep.inline,
-		lex: keep.lex, toks: keep.toks[:0], buf: keep.buf[:0], pend: keep.pend[:0],
-		pieces: keep.pieces[:0], diags: nil, view: keep.view,
-		doubt: -1, expired: -1, force: -1, outHold: -1, segment: -1, lastSpan: span{mark: -1},
-		passed: passedForm{start: -1}, outer: keep.outer, body: keep.body,
-		ahead: keep.ahead, fences: keep.fences, easy: easy{out: keep.easy.out},
-	}
+	// A literal with what stays would be built on the stack, and be most of it.
+	g, start, maxHold, inline := s.g, s.start, s.maxHold, s.inline
+	lex, view, outer, body := s.lex, s.view, s.outer, s.body
+	toks, buf, pend, pieces, out := s.toks[:0], s.buf[:0], s.pend[:0], s.pieces[:0], s.easy.out
+	ahead, fences := s.ahead, s.fences
+	*s = Splitter{}
+	s.g, s.start, s.maxHold, s.inline = g, start, maxHold, inline
+	s.lex, s.view, s.outer, s.body = lex, view, outer, body
+	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
+	s.ahead, s.fences = ahead, fences
+	s.doubt, s.expired, s.force, s.outHold, s.segment = -1, -1, -1, -1, -1
+	s.lastSpan.mark, s.passed.start = -1, -1
 	s.lex.reset(&s.g.lex)
 	s.outer.reset()
 	s.body.stream.reset()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,7 @@ type exchange struct {
 	caller  string // the credential, for what must not cross callers
 	key     learnedKey
 	plan    history.Plan
-	family  string // the dialect's name
+	family  *family
 
 	reading reading
 	reply   wire.Reply
@@ -63,26 +64,25 @@ func (g *Handler) exchange(c codec, body []byte, upstream, caller string) (*exch
 	q := x.request
 	q.Model = modelName(q.Model)
 	x.route = g.route(c.Name(), q.Model)
-	grammar, err := g.grammar(x.route, q.Model)
-	if err != nil {
+	var err error
+	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
-	x.family = grammar.Dialect().Name
 	x.key = learnedKey{Upstream: upstream, Model: q.Model, Switch: q.Switch}
-	if err := x.editHistory(grammar); err != nil {
+	if err := x.editHistory(); err != nil {
 		return nil, err
 	}
-	x.read(grammar)
+	x.read()
 	return x, nil
 }
 
 // read sets up how the reply is read.
-func (x *exchange) read(grammar *sotto.Grammar) {
-	start, assumed := x.g.startOf(x.route, grammar, x.request, x.key, !x.request.Stream)
+func (x *exchange) read() {
+	start, assumed := x.startOf(!x.request.Stream)
 	r := x.route
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
-		grammar: grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
-		display: r.Display, narration: r.Narration, closes: closesOf(grammar.Dialect()),
+		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
+		display: r.Display, narration: r.Narration, closes: x.family.closes,
 		remembers: x.remembers(), fixed: r.Start != "",
 	}}
 	if !x.request.Stream {
@@ -98,7 +98,7 @@ func (x *exchange) read(grammar *sotto.Grammar) {
 // remembers reports whether the reply's reasoning may have to be put back into
 // a later request.
 func (x *exchange) remembers() bool {
-	switch rule := history.RuleFor(x.request.Model, x.codec.Name()); x.route.History {
+	switch rule := x.family.rule; x.route.History {
 	case history.Restore:
 		return true
 	case history.Auto:
@@ -125,9 +125,12 @@ func (x *exchange) remember() {
 }
 
 // editHistory plans what of earlier reasoning goes back, and edits the body.
-func (x *exchange) editHistory(grammar *sotto.Grammar) error {
+func (x *exchange) editHistory() error {
+	if !x.g.config.HistoryDryRun && !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }) {
+		return nil
+	}
 	k := history.Knowledge{
-		Grammar: grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
+		Grammar: x.family.grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
 		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.caller, x.request),
 	}
 	x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
@@ -222,7 +225,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		return fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
 	}
 	if x.request.Stream { // and yet it is at hand
-		x.reading.start, x.reading.assumed = x.g.startOf(x.route, x.reading.grammar, x.request, x.key, true)
+		x.reading.start, x.reading.assumed = x.startOf(true)
 		x.reading.maxHold = -1
 	}
 	switch {
@@ -390,7 +393,7 @@ func (x *exchange) log() {
 	}
 	q := x.request
 	fields := []any{
-		"api", x.codec.Name(), "model", q.Model, "dialect", x.family, "status", x.status,
+		"api", x.codec.Name(), "model", q.Model, "dialect", x.family.dialect, "status", x.status,
 		"stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
 	}

@@ -26,15 +26,16 @@ import (
 // A Handler is the gateway: an [http.Handler] for one upstream. Make one with
 // [New].
 type Handler struct {
-	config  Config
-	proxy   *httputil.ReverseProxy
-	doors   doors
-	learned *Learned
-	store   *history.Store
-	metrics *metrics
-	log     *slog.Logger
-	open    atomic.Int64 // exchanges under way
-	closing atomic.Bool
+	config   Config
+	proxy    *httputil.ReverseProxy
+	doors    doors
+	learned  *Learned
+	store    *history.Store
+	families families
+	metrics  *metrics
+	log      *slog.Logger
+	open     atomic.Int64 // exchanges under way
+	closing  atomic.Bool
 }
 
 // New returns a gateway, or everything that is wrong with its configuration.
@@ -52,11 +53,12 @@ func build(c Config) (*Handler, error) {
 		return nil, err
 	}
 	g := &Handler{
-		config:  c,
-		doors:   newDoors(c),
-		learned: learned,
-		store:   history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
-		log:     c.Logger,
+		config:   c,
+		doors:    newDoors(c),
+		families: families{max: c.Limits.Learned},
+		learned:  learned,
+		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
+		log:      c.Logger,
 	}
 	g.metrics = newMetrics(c.Metrics, c.Limits.Labels, &g.open)
 	g.proxy = &httputil.ReverseProxy{

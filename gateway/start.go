@@ -11,14 +11,14 @@ import (
 // configuration, the prompt's tail or a prefill, what the last two replies of
 // this kind showed, and the model's family. A native field of reasoning, which
 // only the reply itself can show, goes before all but the first.
-func (g *Handler) startOf(r Route, grammar *sotto.Grammar, q *wire.Request, key learnedKey, whole bool) (start sotto.Start, assumed bool) {
-	if r.Start != "" {
-		return r.Start, false
+func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
+	if x.route.Start != "" {
+		return x.route.Start, false
 	}
-	if s, ok := promptStart(grammar, q); ok {
+	if s, ok := promptStart(x.family.grammar, x.request); ok {
 		return s, false
 	}
-	switch s, ok := g.learned.says(key); {
+	switch s, ok := x.g.learned.says(x.key); {
 	case ok && s == showsInside:
 		return sotto.InsideFirst, true
 	case whole:
@@ -26,11 +26,10 @@ func (g *Handler) startOf(r Route, grammar *sotto.Grammar, q *wire.Request, key 
 	case ok:
 		return sotto.Outside, false
 	}
-	d := grammar.Dialect()
-	if d.PreOpens == "yes" || d.PreOpens == "prompt" {
+	if x.family.mayPreOpen {
 		return sotto.Auto, false
 	}
-	return d.Start, false
+	return x.family.start, false
 }
 
 // promptStart reads the start off the prompt's tail, or off what an assistant

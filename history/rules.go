@@ -205,6 +205,7 @@ func Rules() []Rule {
 // rule of Need [NeedUnknown].
 func RuleFor(model, api string) Rule {
 	best, most := preserveRule, 0
+	model = sotto.ModelName(model)
 	for _, r := range table {
 		if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
 			continue

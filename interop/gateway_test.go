@@ -159,6 +159,6 @@ func TestTransport(t *testing.T) {
 	}
 	for _, stream := range []bool{false, true} {
 		c := openai.NewClient(option.WithBaseURL(up.URL+"/v1"), option.WithAPIKey("key"), option.WithHTTPClient(&http.Client{Transport: inside}))
-		same(t, hearChat(t, c, m.Name, stream), rightReading(t, m))
+		same(t, hearChat(t, c, m.Name, stream), rightReading(t, *m))
 	}
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// A client asks one server over one connection, and checks every answer.
+type client struct {
+	addr  string
+	want  *judge
+	ask   []byte
+	conn  net.Conn
+	buf   []byte
+	body  []byte
+	reads int // of the body
+	// sees, if set, gets the body so far after each read.
+	sees func(body []byte)
+}
+
+func newClient(addr string, j *judge, headers string) *client {
+	body := `{"model":"` + model + `","stream":true,"messages":[{"role":"user","content":"How does it work?"}]}`
+	return &client{addr: addr, want: j, buf: make([]byte, 16<<10), ask: fmt.Appendf(nil,
+		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer key\r\n%sContent-Length: %d\r\n\r\n%s",
+		addr, headers, len(body), body)}
+}
+
+func (c *client) dial() error {
+	if c.conn != nil {
+		return nil
+	}
+	conn, err := net.Dial("tcp", c.addr)
+	c.conn = conn
+	return err
+}
+
+func (c *client) close() {
+	if c.conn != nil {
+		c.conn.Close()
+		c.conn = nil
+	}
+}
+
+// exchange asks once, reads the whole answer and checks it.
+func (c *client) exchange() error {
+	if err := c.dial(); err != nil {
+		return err
+	}
+	if err := c.fetch(); err != nil {
+		c.close()
+		return fmt.Errorf("after %d bytes of the body: %w", len(c.body), err)
+	}
+	return c.want.check(c.body)
+}
+
+func (c *client) fetch() error {
+	if _, err := c.conn.Write(c.ask); err != nil {
+		return err
+	}
+	rest, err := c.head()
+	if err != nil {
+		return err
+	}
+	c.body = c.body[:0]
+	var d chunks
+	for {
+		var done bool
+		if c.body, done, err = d.read(c.body, rest); err != nil {
+			return err
+		}
+		if c.sees != nil {
+			c.sees(c.body)
+		}
+		if done {
+			return nil
+		}
+		n, err := c.conn.Read(c.buf)
+		if err != nil {
+			return err
+		}
+		c.reads++
+		rest = c.buf[:n]
+	}
+}
+
+// head reads a response's head and returns what was read behind it.
+func (c *client) head() ([]byte, error) {
+	n := 0
+	for {
+		m, err := c.conn.Read(c.buf[n:])
+		if err != nil {
+			return nil, err
+		}
+		n += m
+		end := bytes.Index(c.buf[:n], []byte("\r\n\r\n"))
+		if end < 0 {
+			if n == len(c.buf) {
+				return nil, errors.New("a head without end")
+			}
+			continue
+		}
+		head := c.buf[:end]
+		if !bytes.HasPrefix(head, []byte("HTTP/1.1 200 ")) || !bytes.Contains(head, []byte("Transfer-Encoding: chunked")) {
+			return nil, fmt.Errorf("the answer is %q", c.buf[:n])
+		}
+		return c.buf[end+4 : n], nil
+	}
+}
+
+// chunks reads HTTP's chunked encoding, however it is cut.
+type chunks struct {
+	line []byte // of a size, or of what ends a chunk
+	left int    // of the chunk under way
+	last bool   // its last one has begun
+	ends bool   // the line under way ends a chunk
+}
+
+func (d *chunks) read(dst, b []byte) (_ []byte, done bool, err error) {
+	for len(b) > 0 {
+		if d.left > 0 {
+			n := min(d.left, len(b))
+			dst, b, d.left = append(dst, b[:n]...), b[n:], d.left-n
+			d.ends = d.left == 0
+			continue
+		}
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			d.line = append(d.line, b...)
+			return dst, false, nil
+		}
+		d.line = append(d.line, b[:end]...)
+		b = b[end+1:]
+		line := bytes.TrimSuffix(d.line, []byte("\r"))
+		d.line = d.line[:0]
+		switch {
+		case d.last && len(line) == 0:
+			if len(b) > 0 {
+				return dst, false, fmt.Errorf("%q behind the answer", b)
+			}
+			return dst, true, nil
+		case d.ends && len(line) == 0:
+			d.ends = false
+		default:
+			n, err := strconv.ParseUint(string(line), 16, 31)
+			if err != nil {
+				return dst, false, err
+			}
+			d.left, d.last = int(n), n == 0
+		}
+	}
+	return dst, false, nil
+}
+
+// A judge knows what a client should make of an answer. An answer that is byte
+// by byte one that was found right is right.
+type judge struct {
+	want    said
+	stamped bool
+	known   atomic.Pointer[[]byte]
+}
+
+func (j *judge) check(body []byte) error {
+	if j.stamped {
+		readStamps(nil, body, time.Time{})
+	}
+	if k := j.known.Load(); k != nil && bytes.Equal(*k, body) {
+		return nil
+	}
+	got, err := understand(string(body))
+	if err != nil {
+		return err
+	}
+	if got != j.want {
+		return fmt.Errorf("got %.200q, want %.200q; or thought %.200q, want %.200q", got.content, j.want.content, got.reasoning, j.want.reasoning)
+	}
+	right := bytes.Clone(body)
+	j.known.Store(&right)
+	return nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"runtime/pprof"
+	"time"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// serve plays a role until the input ends.
+func serve(role string) error {
+	if err := manyFiles(); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go func() { log.Fatal(play(role, l)) }()
+	fmt.Println(l.Addr())
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	_, err = io.Copy(io.Discard, os.Stdin)
+	if *heap != "" {
+		f, err := os.Create(*heap)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return pprof.Lookup("heap").WriteTo(f, 0)
+	}
+	return err
+}
+
+func play(role string, l net.Listener) error {
+	if role == "upstream" {
+		s, err := newScript(*variant, *events, *stamped)
+		if err != nil {
+			return err
+		}
+		return newUpstream(s, *interval, *batch).serve(l)
+	}
+	u, err := url.Parse(*to)
+	if err != nil {
+		return err
+	}
+	var h http.Handler
+	switch role {
+	case "plain":
+		h = plainProxy(u)
+	case "gateway":
+		if h, err = gateway.New(gateway.Config{Upstream: u}); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%q is no role", role)
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	return s.Serve(l)
+}
+
+// plainProxy is Go's own reverse proxy as the gateway uses it, and nothing else:
+// it reads the request whole, so that no answer is cut, and flushes every write.
+func plainProxy(u *url.URL) http.Handler {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = 512
+	p := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(u) },
+		Transport:     t,
+		FlushInterval: -1,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		p.ServeHTTP(w, r)
+	})
+}

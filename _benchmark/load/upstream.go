@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An upstream sends one reply to whoever asks, over HTTP/1.1. It is not made of
+// net/http, so that it costs little beside what is measured.
+type upstream struct {
+	frames   [][]byte // each in a chunk of its own
+	pieces   [][]byte // the reply as it is written at full speed
+	interval time.Duration
+	stamped  bool
+}
+
+const replyHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+// newUpstream makes an upstream that waits before each frame, or, if interval is
+// zero, writes some frames at once; all if batch is zero.
+func newUpstream(s *script, interval time.Duration, batch int) *upstream {
+	u := &upstream{interval: interval, stamped: s.stamped}
+	for _, f := range s.frames {
+		u.frames = append(u.frames, fmt.Appendf(nil, "%x\r\n%s\r\n", len(f), f))
+	}
+	if batch == 0 {
+		batch = len(u.frames)
+	}
+	for some := range slices.Chunk(u.frames, batch) {
+		u.pieces = append(u.pieces, bytes.Join(some, nil))
+	}
+	u.pieces[0] = append([]byte(replyHead), u.pieces[0]...)
+	last := len(u.pieces) - 1
+	u.pieces[last] = append(u.pieces[last], lastChunk...)
+	return u
+}
+
+const lastChunk = "0\r\n\r\n"
+
+func (u *upstream) serve(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer c.Close()
+			r := bufio.NewReaderSize(c, 1<<10)
+			for u.answer(c, r) == nil {
+			}
+		}()
+	}
+}
+
+// answer reads a request and sends the reply.
+func (u *upstream) answer(c net.Conn, r *bufio.Reader) error {
+	length, hurry, err := readHead(r)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, r, length); err != nil {
+		return err
+	}
+	if u.interval == 0 || hurry {
+		for _, p := range u.pieces {
+			if _, err := c.Write(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if _, err := io.WriteString(c, replyHead); err != nil {
+		return err
+	}
+	time.Sleep(rand.N(u.interval)) // streams do not march in step
+	own := []byte(nil)
+	for _, f := range u.frames {
+		time.Sleep(u.interval)
+		if u.stamped {
+			own = append(own[:0], f...)
+			f = setStamp(own)
+		}
+		if _, err := c.Write(f); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(c, lastChunk)
+	return err
+}
+
+// setStamp writes the time into a frame's stamp, if it has one.
+func setStamp(frame []byte) []byte {
+	if at := bytes.IndexByte(frame, stamp[0]); at >= 0 {
+		copy(frame[at+1:], fmt.Sprintf("%019d", time.Now().UnixNano()))
+	}
+	return frame
+}
+
+// hurryHeader asks for the reply at full speed.
+const hurryHeader = "X-Load-Hurry"
+
+// readHead reads a request's head and returns its body's length, and whether the
+// reply is wanted at full speed.
+func readHead(r *bufio.Reader) (length int64, hurry bool, err error) {
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return 0, false, err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" {
+			return length, hurry, nil
+		}
+		name, value, _ := strings.Cut(line, ":")
+		switch strings.ToLower(name) {
+		case "content-length":
+			if length, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
+				return 0, false, err
+			}
+		case strings.ToLower(hurryHeader):
+			hurry = true
+		case "transfer-encoding":
+			return 0, false, errors.New("a request in chunks")
+		}
+	}
+}
