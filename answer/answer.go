@@ -14,8 +14,10 @@ type Task interface {
 	// Normalise makes of a candidate, as the reply spells it, what Validate and
 	// a validator of one's own get. It never looks at the value wanted.
 	Normalise(candidate string) string
-	// Precheck reports whether a line of text could be an answer by its form
-	// alone. It decides the bottom scan, and nothing else.
+	// Precheck reports whether a line of text (a block of lines, where the
+	// task's Extent is not FirstLine) could be an answer by its form alone, the
+	// numbers given included and the value wanted left out. It decides the
+	// bottom scan, and nothing else.
 	Precheck(line string, p Problem) bool
 	// Validate judges a normalised candidate.
 	Validate(candidate string, p Problem) Verdict
@@ -41,20 +43,22 @@ type Form struct {
 	Rules string
 	// Markers are the words before an answer, such as "Answer" and "Final
 	// answer": a line begins with one and a colon, or, of those that end in
-	// white space, with it alone ("#### ", "The answer is ").
+	// white space or a bracket, with it alone ("#### ", "The answer is ",
+	// "【答案】"). Case of ASCII letters and Markdown around it do not matter.
 	Markers []string
 	// Extent says how much of a block or behind a marker is the answer.
 	Extent Extent
 	// Boxed says that \boxed{} counts.
 	Boxed bool
 	// Find, if set, is a tier of the task's own, after the answer block: it
-	// returns the spans in text of what it finds, in order, with its method.
+	// returns the spans in text of what it finds, in order. It must be linear.
 	Find   func(text string, p Problem) []Span
 	Method string // of Find: "fence", "json", "finish"
 	// Scan says that there is a bottom scan, by Precheck.
 	Scan bool
 	// Stops are lines at which the model goes on inventing problems: the text
-	// ends before the first line that begins with one, after something was said.
+	// ends before the first line that begins with one as it is written here
+	// ("Question:"), after something was said.
 	Stops []string
 }
 
@@ -63,7 +67,7 @@ type Extent uint8
 
 const (
 	FirstLine Extent = iota // its first line that is not blank
-	Block                   // all of it, to a blank line or the end
+	Block                   // all of it, to a blank line or the end; of a fence, its contents
 	All                     // all of it
 )
 
@@ -86,7 +90,7 @@ type Extraction struct {
 	Candidate string    `json:"candidate"`
 	Written   string    `json:"written,omitempty"`
 	Method    string    `json:"method"` // answer_block, boxed, marker:answer, fallback_bottom_scan, empty …
-	Span      *Span     `json:"span"`   // of Written in the raw reply; nil where there is none
+	Span      *Span     `json:"span"`   // of Written in the raw reply; nil where there is none, or a removed block parts it
 	Status    Status    `json:"status"`
 	Rules     string    `json:"rules"`
 	Attempts  []Attempt `json:"attempts"`
@@ -112,24 +116,26 @@ type Verdict struct {
 type Reason string
 
 const (
-	ReasonOK       Reason = "ok"
-	Empty          Reason = "empty"          // there is no candidate
-	IllegalTokens  Reason = "illegal_tokens" // of arithmetic
-	FormatError    Reason = "format_error"
-	WrongNumbers   Reason = "wrong_numbers" // not exactly the input's
-	MathError      Reason = "math_error"    // another value, or a division by zero
-	DivisionByZero Reason = "division_by_zero"
-	Different      Reason = "different" // from the gold
-	BadGold        Reason = "bad_gold"  // the gold cannot be read
-	NotJSON        Reason = "not_json"
-	NotSchema      Reason = "not_schema"
-	TooLarge       Reason = "too_large" // beyond the limits of numbers, depth or length
+	ReasonOK      Reason = "ok"
+	Empty         Reason = "empty"          // there is no candidate
+	IllegalTokens Reason = "illegal_tokens" // of arithmetic
+	FormatError   Reason = "format_error"
+	WrongNumbers  Reason = "wrong_numbers" // not exactly the input's
+	MathError     Reason = "math_error"    // another value, which is Detail, or DivisionByZero
+	Different     Reason = "different"     // from the gold
+	BadGold       Reason = "bad_gold"      // the gold cannot be read
+	NotJSON       Reason = "not_json"
+	NotSchema     Reason = "not_schema"
+	TooLarge      Reason = "too_large" // beyond the limits of numbers, depth or length
 )
+
+// DivisionByZero is the Detail of a [MathError] that is no value at all.
+const DivisionByZero = "division_by_zero"
 
 // Options are how a reply is read before an answer is looked for.
 type Options struct {
 	Grammar *sotto.Grammar // if nil, the default dialect's
-	Start   sotto.Start    // if empty, auto
+	Start   sotto.Start    // if empty, or unknown to the grammar, auto
 	End     sotto.End
 	// FromReasoning lets explicit markers in reasoning count where the text has
 	// no answer; the method then ends in "_in_reasoning".

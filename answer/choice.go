@@ -1,0 +1,242 @@
+package answer
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Choice is the task of multiple choice: "choice".
+//
+// A candidate is normalised to its letter where it is written as one, "(b)",
+// "B. Paris", "option B", "B because…", and otherwise stays text, which is looked
+// up among the options. A letter followed by a word is no letter: "A dog", "Let's".
+// Several letters are one answer if they are listed ("A, C") and the gold lists
+// several; "A or C" is ambiguous and never right.
+var Choice Task = choiceTask{}
+
+type choiceTask struct{}
+
+const (
+	maxChoice    = 4 << 10 // bytes of a candidate
+	choiceWindow = 1 << 20 // bytes at the end of a reply that phrases are looked for in
+)
+
+func (choiceTask) Name() string { return "choice" }
+
+func (choiceTask) Form() Form {
+	return Form{
+		Rules:   "choice/1",
+		Markers: append([]string{"Final Answer", "Correct Answer", "Answer", "Ans", "【答案】"}, sayings...),
+		Extent:  FirstLine,
+		Boxed:   true,
+		Find:    findChoice,
+		Method:  "phrase",
+		Scan:    true,
+		Stops:   questionStops,
+	}
+}
+
+// Letters of a choice, one or several, and what may stand around them. A letter
+// ends at a mark, the end, or a word that goes on with the sentence.
+const (
+	oneLetter  = `[\[(]?(?:[A-Z]|[a-z][)\]])[\])]?`
+	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | (?i:because|since|as|is|which|for|due|based|given|being|with|would)\b)`
+	letterList = oneLetter + `(?:(?: ?, ?(?:and |or )?| and | or | ?[&/+] ?)` + oneLetter + `)*`
+)
+
+var (
+	choicePrefix = regexp.MustCompile(`^(?i:(?:so|thus|hence|therefore),? )?(?i:the )?(?i:correct |best |right |final |most likely )*` +
+		`(?i:answer|option|choice)(?:(?: (?i:is|would be|must be|should be))(?: ?[:：] ?| |$|[(\[*])| ?[:：] ?)`)
+	optionWord  = regexp.MustCompile(`^(?i:answer|option|choice) ?`)
+	choiceWhole = regexp.MustCompile(`^[\[({*_]*[A-Za-z][\])}*_]*[.:,;!]?[\])}*_]*$`)
+	choiceStart = regexp.MustCompile(`^(` + letterList + `)` + letterTail)
+	choiceAfter = regexp.MustCompile(`^(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])\))`)
+	initials    = regexp.MustCompile(`^[A-Z]\. ?[A-Z]\.`)
+	letterExpr  = regexp.MustCompile(`[A-Za-z]+`)
+)
+
+func (choiceTask) Normalise(candidate string) string { return settle(candidate, choiceLetter) }
+
+// choiceLetter writes the letters that a candidate begins with.
+func choiceLetter(s string) string {
+	if len(s) > maxChoice {
+		return s
+	}
+	s = cleanChoice(s)
+	if rest := s[len(optionWord.FindString(s)):]; choiceWhole.MatchString(rest) || choiceStart.MatchString(rest) {
+		s = rest // "Option B", and not "Option pricing"
+	}
+	switch {
+	case s == "", initials.MatchString(s):
+		return s
+	case choiceWhole.MatchString(s):
+		return strings.ToUpper(letterExpr.FindString(s))
+	}
+	m := choiceStart.FindStringSubmatch(s)
+	if m == nil {
+		if after := choiceAfter.FindStringSubmatch(s); after != nil { // "(B)Paris"
+			return strings.ToUpper(after[1] + after[2] + after[3])
+		}
+		return s
+	}
+	return joinLetters(m[1])
+}
+
+// joinLetters writes "A", "A, C" or "A or C".
+func joinLetters(s string) string {
+	var letters []string
+	either := strings.Contains(s, "/")
+	for _, w := range letterExpr.FindAllString(s, -1) {
+		switch {
+		case w == "or":
+			either = true
+		case len(w) == 1:
+			letters = append(letters, strings.ToUpper(w))
+		}
+	}
+	slices.Sort(letters)
+	letters = slices.Compact(letters)
+	if either {
+		return strings.Join(letters, " or ")
+	}
+	return strings.Join(letters, ", ")
+}
+
+// cleanChoice takes off marks around a candidate, and the words before a letter.
+func cleanChoice(s string) string {
+	s = peelMath(foldWidth(s))
+	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`, `\mathbf{`} {
+		s = unwrapInside(s, command)
+	}
+	s = oneLine(strings.NewReplacer("**", "", "`", "", `\(`, "", `\)`, "").Replace(s))
+	for {
+		s = strings.TrimLeft(s, ": ")
+		n := len(choicePrefix.FindString(s))
+		if n == 0 {
+			return strings.TrimSpace(s)
+		}
+		if strings.ContainsRune("([*", rune(s[n-1])) {
+			n--
+		}
+		s = s[n:]
+	}
+}
+
+// choicePhrases are how a letter is said within a sentence; the first group is
+// the letters.
+var choicePhrases = regexp.MustCompile(
+	`(?i:\b(?:answer|choice|option)(?: is| would be| must be| should be|\s?[:：])[:：]?)\s?[*_$]{0,4}(?:\\\(|\\boxed\{|\\text\{){0,3}(` + letterList + `)[*_]{0,4}(?:\}|\\\)|\$|` + letterTail + `)` +
+		`|(?:^|[\s*])(` + oneLetter + `) is (?:therefore |indeed )?(?:the )?(?:correct|right|best)\b` +
+		`|\\boxed\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(` + letterList + `)\}`)
+
+// findChoice finds the letters that are said to be the answer, anywhere in a
+// sentence. Lines that begin with a marker are among them, so that the last of
+// all wins.
+func findChoice(text string, _ Problem) []Span {
+	from := max(0, len(text)-choiceWindow)
+	var found []Span
+	for at := from; at < len(text); {
+		end := endOfLine(text, at)
+		for _, m := range choicePhrases.FindAllStringSubmatchIndex(text[at:end], -1) {
+			for g := 2; g < len(m); g += 2 {
+				if m[g] >= 0 && !initials.MatchString(text[at+m[g]:end]) {
+					found = append(found, Span{at + m[g], at + m[g+1]})
+				}
+			}
+		}
+		at = end + 1
+	}
+	return found
+}
+
+// Precheck passes a line that is a letter of the choice and nothing else, with
+// its marks. A line with text behind the letter repeats the options.
+func (choiceTask) Precheck(line string, p Problem) bool {
+	if len(line) > 40 {
+		return false
+	}
+	s := cleanChoice(line)
+	s = strings.Trim(s[len(optionWord.FindString(s)):], "*_ ")
+	if !choiceWhole.MatchString(s) || s == strings.ToLower(s) && len(s) == 1 {
+		return false
+	}
+	letter := strings.ToUpper(letterExpr.FindString(s))
+	return len(p.Options) == 0 || int(letter[0]-'A') < len(p.Options)
+}
+
+func (t choiceTask) Validate(candidate string, p Problem) Verdict {
+	gold := t.Normalise(p.Gold)
+	switch {
+	case candidate == "":
+		return Verdict{Reason: Empty}
+	case gold == "" || len(gold) > maxChoice:
+		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+	case len(candidate) > maxChoice:
+		return Verdict{Reason: TooLarge}
+	}
+	want, got := optionOf(gold, p.Options), optionOf(candidate, p.Options)
+	switch {
+	case got == want:
+		return Verdict{OK: true, Reason: ReasonOK, By: byString}
+	case strings.Contains(got, " or ") && lettersOnly(got):
+		return Verdict{Reason: FormatError, Detail: "ambiguous: " + clip(got)}
+	case lettersOnly(got) && len(got) > 1 && len(want) == 1:
+		return Verdict{Reason: FormatError, Detail: "ambiguous: " + clip(got)}
+	case lettersOnly(want) && !lettersOnly(got):
+		return Verdict{Reason: FormatError, Detail: "neither a letter nor an option: " + clip(got)}
+	case len(p.Options) > 0 && lettersOnly(got) && !within(got, p.Options):
+		return Verdict{Reason: FormatError, Detail: "no such option: " + clip(got)}
+	}
+	return Verdict{Reason: Different, Detail: clip(got), By: byNone}
+}
+
+// within reports whether every letter names an option.
+func within(letters string, options []string) bool {
+	for _, w := range letterExpr.FindAllString(letters, -1) {
+		if len(w) == 1 && int(w[0]-'A') >= len(options) {
+			return false
+		}
+	}
+	return true
+}
+
+var onlyLetters = regexp.MustCompile(`^[A-Z](?:(?:, | or )[A-Z])*$`)
+
+func lettersOnly(s string) bool { return onlyLetters.MatchString(s) }
+
+// optionOf returns the letter of a text that is one of the options, or the text
+// as it is compared.
+func optionOf(s string, options []string) string {
+	if lettersOnly(s) {
+		return s
+	}
+	for _, key := range []func(string) string{optionKey, withoutArticle} {
+		for i, option := range options {
+			if i < 26 && len(option) <= maxChoice && key(option) == key(s) {
+				return string(rune('A' + i))
+			}
+		}
+	}
+	return optionKey(s)
+}
+
+func optionKey(s string) string {
+	return strings.ToLower(oneLine(strings.Trim(peelMath(foldWidth(s)), `"'“”‘’`)))
+}
+
+func withoutArticle(s string) string {
+	s = optionKey(s)
+	for _, article := range []string{"a ", "an ", "the "} {
+		s = strings.TrimPrefix(s, article)
+	}
+	return s
+}
+
+func (choiceTask) Distil(p Problem, _ string) (query, trace string) {
+	parts := []string{oneLine(p.Input)}
+	for i, option := range p.Options {
+		parts = append(parts, "("+string(rune('A'+i))+") "+oneLine(option))
+	}
+	return strings.TrimSpace(strings.Join(parts, " ")), ""
+}

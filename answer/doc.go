@@ -1,0 +1,80 @@
+// Package answer finds the one answer in a model's reply that a validator can
+// judge, and judges it.
+//
+//	package main
+//
+//	import (
+//		"fmt"
+//
+//		"github.com/sotto-llm/sotto/answer"
+//	)
+//
+//	func main() {
+//		raw := "<think>8-5 is 3, 11-2 is 9.</think>\n<answer>\n(8-5)*(11-2) = 24\n</answer>"
+//		p := answer.Problem{Input: "2 5 8 11"}
+//		x := answer.Extract(answer.Game24, raw, p, answer.Options{})
+//		v := answer.Game24.Validate(x.Candidate, p)
+//		fmt.Println(x.Candidate, x.Method, v.Reason, v.Detail)
+//		// (8-5)*(11-2) answer_block math_error 27
+//	}
+//
+// # Vocabulary
+//
+// A candidate is the machine-checkable answer for one [Task], drawn from the
+// visible text of a reply. A tier is one way to find it; a find is one place that
+// a tier found. A method names the tier that won. A verdict is what a validator
+// says of a candidate.
+//
+// # The tiers
+//
+// The reply is read by package sotto, its visible text is cut before the first
+// stop line (a model that goes on inventing problems), and then the highest tier
+// that finds anything wins outright:
+//
+//  1. answer_block: the last closed <answer> block with a body, else the last
+//     that was opened and has one.
+//  2. A tier of the task's own, where it has one: the code fence of task code.
+//  3. boxed: the last balanced \boxed{}, by its opener.
+//  4. marker: the last line that begins with one of the task's markers and a
+//     colon, Markdown around them ignored, or a heading or bold line that is the
+//     marker alone. With nothing after it, the lines that follow are taken. The
+//     method keeps the label: "marker:final_answer".
+//  5. fallback_bottom_scan: the lowest line that is an answer by its form. It never
+//     looks at the value wanted, and is refused for a reply that was cut.
+//  6. empty.
+//
+// What wins goes to the validator even if it is wrong, because a lower tier could
+// only find what the model itself passed over. Within a tier the last find wins;
+// if it is empty the next tier is tried. An answer in fenced code, or quoted whole,
+// is an example: it counts only where its tier finds none outside. An answer tag
+// that is quoted itself is prose. Of several finds that differ the last is taken,
+// and the status is ambiguous.
+//
+// # Guarantees
+//
+//  1. The validator sees the candidate, never the reply. The same reply, task,
+//     problem and options give the same candidate.
+//  2. Reasoning never gives an answer, and never changes one, unless
+//     [Options.FromReasoning] lets its explicit answers count where the text has
+//     none; the method then ends in "_in_reasoning".
+//  3. Written is the reply's own bytes: raw[Span.Start:Span.End]. Where a removed
+//     block parts them there is no Span, and Written is the visible text.
+//     Candidate is Written, normalised.
+//  4. What a reply claims of its answer (= 24) carries no information.
+//  5. Values are compared as exact rationals, texts as texts; nothing is right
+//     because it contains the answer. [Verdict.By] says what was compared.
+//  6. Any reply costs time linear in its length, and any candidate a bounded time:
+//     beyond the limits it is too_large.
+//
+// # Tasks
+//
+// [Tasks] lists them, [TaskNamed] finds one, [ReadTask] makes one of a file of
+// JSON or YAML, and any type with the methods of [Task] is one. A Task holds no
+// state: tasks, and all functions here, are safe for concurrent use.
+//
+// # Security
+//
+// Replies are hostile input: nothing of them is evaluated, compiled as a pattern
+// or run. A model that can write its answer can write any answer: the package says
+// what a reply answers, not that the model meant it.
+package answer

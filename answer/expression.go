@@ -1,0 +1,183 @@
+package answer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// signs are what a model writes between an expression and the value that it
+// claims; "=>" begins with one. The last is → read in the wrong encoding.
+var signs = []string{"=", "->", "→", "⇒", "＝", "â†’"}
+
+// cleanExpression makes a bare expression of a candidate: it is cut at the first
+// sign, what wraps it is taken off, and signs of other alphabets are spelled in
+// ASCII. A number before a sign, with an expression behind it, is the value said
+// first ("24 = 3 * 8"): then what follows is taken, up to the next sign.
+func cleanExpression(s string) string {
+	s = strings.Trim(s, white)
+	left, right, cut := cutSign(s)
+	expr := unwrapped(left)
+	if !cut {
+		return spelled(unended(expr))
+	}
+	if isDigits(expr) && expr != "" {
+		next, _, more := cutSign(right)
+		next = unwrapped(next)
+		if !more {
+			next = unended(next)
+		}
+		if next = spelled(next); !isDigits(next) && legalExpression(next) < 0 {
+			return next
+		}
+	}
+	return spelled(expr)
+}
+
+// foreign are the bytes of an expression that need another spelling.
+var foreign = func() (t [256]bool) {
+	for _, c := range []byte(`[]{}\$`) {
+		t[c] = true
+	}
+	for c := utf8.RuneSelf; c < 256; c++ {
+		t[c] = true
+	}
+	return t
+}()
+
+// cutSign cuts s at the first of the signs.
+func cutSign(s string) (left, right string, found bool) {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c != '=' && c != '-' && c < utf8.RuneSelf {
+			continue
+		}
+		for _, sign := range signs {
+			if c == sign[0] && strings.HasPrefix(s[i:], sign) {
+				right = s[i+len(sign):]
+				if sign == "=" {
+					right = strings.TrimLeft(right, "=>")
+				}
+				return s[:i], right, true
+			}
+		}
+	}
+	return s, "", false
+}
+
+// isDigits reports whether s is one number, or nothing.
+func isDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i]-'0' >= 10 {
+			return false
+		}
+	}
+	return true
+}
+
+// unended takes off the end of a sentence, where s is no sentence itself.
+func unended(s string) string {
+	for i := 0; i < len(s); i++ {
+		if lower(s[i])-'a' < 26 {
+			return s
+		}
+	}
+	for _, end := range []string{".", ",", ";", "!", "。", "，"} {
+		if rest, ok := strings.CutSuffix(s, end); ok {
+			return unwrapped(rest)
+		}
+	}
+	return s
+}
+
+// unwrapped takes off what wraps an expression and never is a part of one: code
+// marks, dollar signs, bold. A single * or _ goes only where one stands at each
+// end.
+func unwrapped(s string) string {
+	for {
+		was := len(s)
+		s = strings.Trim(s, white+"`$~")
+		for _, run := range []string{"**", "__"} {
+			s = strings.TrimSuffix(strings.TrimPrefix(s, run), run)
+		}
+		if n := len(s); n > 1 && s[0] == s[n-1] && (s[0] == '*' || s[0] == '_') {
+			s = s[1 : n-1]
+		}
+		for _, end := range [][2]string{{`\(`, `\)`}, {`\[`, `\]`}} {
+			if strings.HasPrefix(s, end[0]) && strings.HasSuffix(s, end[1]) && len(s) >= len(end[0])+len(end[1]) {
+				s = s[len(end[0]) : len(s)-len(end[1])]
+			}
+		}
+		if len(s) == was {
+			return s
+		}
+	}
+}
+
+// words are the commands of LaTeX that spell an expression.
+var words = []struct{ latex, ascii string }{
+	{`\times`, "*"}, {`\cdot`, "*"}, {`\div`, "/"}, {`\left`, ""}, {`\right`, ""}, {`\,`, " "}, {`\ `, " "},
+}
+
+// letters are the signs of other alphabets, each of which has one meaning in an
+// expression.
+var letters = map[rune]byte{
+	'×': '*', '✕': '*', '✖': '*', '·': '*', '⋅': '*', '∙': '*', '•': '*', '∗': '*', '＊': '*',
+	'÷': '/', '∕': '/', '⁄': '/', '／': '/', '➗': '/',
+	'−': '-', '–': '-', '—': '-', '‐': '-', '‑': '-', '－': '-', '﹣': '-', '➖': '-',
+	'＋': '+', '﹢': '+', '➕': '+',
+	'（': '(', '［': '(', '｛': '(', '）': ')', '］': ')', '｝': ')',
+	'\u00a0': ' ', '\u2002': ' ', '\u2003': ' ', '\u2009': ' ', '\u200a': ' ', '\u202f': ' ', '\u3000': ' ',
+	'０': '0', '１': '1', '２': '2', '３': '3', '４': '4', '５': '5', '６': '6', '７': '7', '８': '8', '９': '9',
+}
+
+// spelled spells an expression in ASCII; what it does not know it leaves.
+func spelled(s string) string {
+	for i := 0; i < len(s); i++ {
+		if foreign[s[i]] {
+			return strings.Trim(respelled(s), white)
+		}
+	}
+	return s
+}
+
+func respelled(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		c := s[i]
+		n := 1
+		switch {
+		case c == '[' || c == '{':
+			b.WriteByte('(')
+		case c == ']' || c == '}':
+			b.WriteByte(')')
+		case c == '\\':
+			n = spellWord(&b, s[i:])
+		case c < utf8.RuneSelf:
+			b.WriteByte(c)
+		default:
+			var r rune
+			r, n = utf8.DecodeRuneInString(s[i:])
+			switch a := letters[r]; {
+			case r == '\u200b' || r == '\ufe0f': // they show nothing
+			case a != 0:
+				b.WriteByte(a)
+			default:
+				b.WriteString(s[i : i+n])
+			}
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func spellWord(b *strings.Builder, s string) int {
+	for _, w := range words {
+		if strings.HasPrefix(s, w.latex) {
+			b.WriteString(w.ascii)
+			return len(w.latex)
+		}
+	}
+	b.WriteByte('\\')
+	return 1
+}

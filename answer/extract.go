@@ -1,0 +1,220 @@
+package answer
+
+import "strings"
+
+// Names of the tiers.
+const (
+	methodBlock  = "answer_block"
+	methodBoxed  = "boxed"
+	methodMarker = "marker"
+	methodScan   = "fallback_bottom_scan"
+	methodEmpty  = "empty"
+)
+
+// inReasoning ends the methods of what was found in reasoning.
+const inReasoning = "_in_reasoning"
+
+// Extract finds the candidate of a reply. The same reply, task, problem and
+// options give the same candidate; what the reply reasons never changes it,
+// unless o.FromReasoning says so.
+func Extract(t Task, raw string, p Problem, o Options) Extraction {
+	rd := read(raw, o)
+	s := search{task: t, form: t.Form(), problem: p, reading: &rd, room: new(room)}
+	s.text = rd.text[:runOn(rd.text, s.form.Stops)]
+	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
+	if !s.explicit(&out, true) && !s.scan(&out, rd.cut && !o.ScanCut) && o.FromReasoning {
+		s.fromReasoning(&out)
+	}
+	if out.Method == methodEmpty && rd.cut {
+		out.Status = Truncated
+	}
+	out.Attempts = s.room.attempts[:s.room.tried]
+	return out
+}
+
+// A search looks for the candidate in one text.
+type search struct {
+	task    Task
+	form    Form
+	problem Problem
+	reading *reading
+	text    string // what of the reading's text is searched
+	suffix  string // of methods
+	fenced  []Span
+	found   []find
+	*room
+}
+
+// A room holds what an extraction points to, so that it is allocated once.
+type room struct {
+	attempts [9]Attempt
+	spans    [10]Span
+	finds    [4]find
+	tried    int
+	used     int
+}
+
+// A find is one place that a tier found.
+type find struct {
+	value Span   // where the answer is looked for
+	label string // of a marker
+	emph  string // emphasis that the marker left open
+	weak  bool   // in code, or quoted: it counts where nothing else does
+}
+
+func (r *room) span(sp Span) *Span {
+	r.spans[r.used] = sp
+	r.used++
+	return &r.spans[r.used-1]
+}
+
+// explicit tries the tiers of explicit answers, in order; own says whether the
+// task's own is one of them.
+func (s *search) explicit(out *Extraction, own bool) bool {
+	s.fenced = fences(s.text, s.reading.cut)
+	s.found = s.finds[:0]
+	s.answerBlocks()
+	if s.settle(out, methodBlock) {
+		return true
+	}
+	if own && s.form.Find != nil {
+		s.found = s.found[:0]
+		for _, sp := range s.form.Find(s.text, s.problem) {
+			s.found = append(s.found, find{value: sp})
+		}
+		if s.settle(out, s.form.Method) {
+			return true
+		}
+	}
+	if s.form.Boxed {
+		s.found = s.found[:0]
+		s.boxes()
+		if s.settle(out, methodBoxed) {
+			return true
+		}
+	}
+	s.found = s.found[:0]
+	s.markers()
+	return s.settle(out, methodMarker)
+}
+
+func (s *search) fromReasoning(out *Extraction) {
+	rd := s.reading.reasoningText()
+	s.reading, s.text, s.suffix = &rd, rd.text, inReasoning
+	s.explicit(out, false)
+}
+
+// settle takes the last of what a tier found, of that which stands in no code
+// if there is such. It reports false where there is nothing, or the last is
+// empty.
+func (s *search) settle(out *Extraction, method string) bool {
+	n, last := s.choose()
+	if n == 0 {
+		s.attempt(method+s.suffix, 0, nil, "")
+		return false
+	}
+	if method == methodMarker {
+		method = labelOf(last.label)
+	}
+	method += s.suffix
+	sp := s.valueOf(last, method)
+	candidate := ""
+	if sp.Start < sp.End {
+		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
+	}
+	if candidate == "" {
+		s.attempt(method, n, nil, "empty")
+		return false
+	}
+	out.Candidate, out.Method, out.Status = candidate, method, OK
+	if n > 1 && s.differ(candidate, last.weak, method) {
+		out.Status = Ambiguous
+	}
+	s.take(out, sp)
+	s.attempt(method, n, out.Span, "")
+	return true
+}
+
+// choose returns the last find that counts, and how many do.
+func (s *search) choose() (n int, last find) {
+	strong := 0
+	for _, f := range s.found {
+		if !f.weak {
+			strong++
+			last = f
+		}
+	}
+	if k := len(s.found); strong == 0 && k > 0 {
+		return k, s.found[k-1]
+	}
+	return strong, last
+}
+
+// take writes down where the candidate stands.
+func (s *search) take(out *Extraction, sp Span) {
+	out.Written = s.text[sp.Start:sp.End]
+	if raw, ok := s.reading.rawSpan(sp); ok {
+		out.Span = s.room.span(raw)
+		out.Written = s.reading.raw[raw.Start:raw.End]
+	}
+}
+
+func (s *search) attempt(method string, found int, sp *Span, why string) {
+	s.room.attempts[s.tried] = Attempt{Method: method, Found: found, Span: sp, Why: why}
+	s.tried++
+}
+
+// differ reports whether an earlier find that counts gives another candidate.
+// It reads no more than a few times the text: finds may lie in one another.
+func (s *search) differ(candidate string, weak bool, method string) bool {
+	budget := 2*len(s.text) + 1024
+	for i := len(s.found) - 2; i >= 0; i-- {
+		f := s.found[i]
+		if f.weak != weak {
+			continue
+		}
+		if next := s.found[i+1].value; f.value.Start < next.Start {
+			f.value.End = min(f.value.End, next.Start)
+		}
+		sp := s.valueOf(f, method)
+		if budget -= sp.End - f.value.Start; budget < 0 {
+			return false
+		}
+		if sp.Start == sp.End {
+			continue
+		}
+		if other := s.task.Normalise(s.text[sp.Start:sp.End]); other != "" && other != candidate {
+			return true
+		}
+	}
+	return false
+}
+
+// runOn returns where the text ends for the task: before the first line that
+// begins with a stop, after something was said.
+func runOn(text string, stops []string) int {
+	if len(stops) == 0 {
+		return len(text)
+	}
+	for at := skipWhite(text, 0, len(text)); ; {
+		k := strings.IndexByte(text[at:], '\n')
+		if k < 0 {
+			return len(text)
+		}
+		at += k + 1
+		line := skipBlanks(text, at)
+		for _, stop := range stops {
+			if strings.HasPrefix(text[line:], stop) {
+				return at
+			}
+		}
+	}
+}
+
+// skipBlanks returns the first place from i that is no space or tab.
+func skipBlanks(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,288 @@
+package answer_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// What a reply of the Game of 24 gives, with 2 5 8 11 unless the case says other
+// numbers.
+var replies = []struct {
+	about, raw, numbers string
+	candidate, method   string
+	reason              answer.Reason
+}{
+	{"a block", "<answer>\n(8-5)*(11-2)\n</answer>", "", "(8-5)*(11-2)", "answer_block", answer.MathError},
+	{"a fraction on the way", "<answer>8/(3-8/3)</answer>", "3 3 8 8", "8/(3-8/3)", "answer_block", answer.ReasonOK},
+	{"the last of two blocks counts, though the first was right", "<answer>8/(3-8/3)</answer> or <answer>8*3</answer>", "3 3 8 8", "8*3", "answer_block", answer.WrongNumbers},
+	{"an empty block after a full one", "<answer>8*3</answer>\n<answer> </answer>", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a block wins over a later marker", "<ANSWER>8*3</Answer>\nAnswer: 1", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a block that was not closed", "so\n<answer>\n8*3\n", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a block closed by an opener", "<answer>8*3<answer>", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a closed block wins over a later open one", "<answer>8*3</answer> <answer>1", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a block in reasoning is none", "<think><answer>8*3</answer></think>Answer: 2*3", "", "2*3", "marker:answer", answer.WrongNumbers},
+	{"a block whose fence is no answer", "<answer>\n```python\n8*3\n```\n</answer>", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"a marker in a block", "<answer>Output: 8*3</answer>", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"prose about the tags", "I use `<answer>` and `</answer>` tags.\nAnswer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"an example in code after the answer", "<answer>8*3</answer>\nas in `<answer>1+2</answer>`.", "", "8*3", "answer_block", answer.WrongNumbers},
+	{"an example in a fence", "Answer: 8*3\n```\nAnswer: 1+2\n```\n", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"a fence that holds all there is", "```\nAnswer: 8*3\n```\n", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"bold around the word", "**Answer:** 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"bold around the word, colon outside", "**Answer**: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"bold around the line", "**Final Answer: 8*3**", "", "8*3", "marker:final_answer", answer.WrongNumbers},
+	{"bold around the value", "Answer: **8*3** = 24", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"a heading", "### Answer\n\n8*3\n", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"bold alone on a line", "**Final Answer**\n\n$$\n8*3\n$$\n", "", "8*3", "marker:final_answer", answer.WrongNumbers},
+	{"a quotation", "> Answer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"a list", "1. Answer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"a word of prose", "Answer the question.\n", "", "", "empty", answer.Empty},
+	{"a longer word", "Answers: 8*3", "", "", "empty", answer.Empty},
+	{"a full-width colon", "答案：（8−5）×［11−2］＝24", "", "(8-5)*(11-2)", "marker:答案", answer.MathError},
+	{"a bracketed marker", "【答案】8*3", "", "8*3", "marker:【答案】", answer.WrongNumbers},
+	{"a phrase", "The answer is 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"a phrase with a colon", "The answer is: 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"the value is on the next line", "Answer:\n\n(8-5)*(11-2)\n\nDone.", "", "(8-5)*(11-2)", "marker:answer", answer.MathError},
+	{"the value is in the fence that follows", "Answer:\n```python\n(8-5)*(11-2)\n```\n", "", "(8-5)*(11-2)", "marker:answer", answer.MathError},
+	{"a marker with nothing after it falls to the scan", "11+5+8*2-2\n2+5+8+11\nAnswer:\n", "", "2+5+8+11", "fallback_bottom_scan", answer.MathError},
+	{"the last marker wins, whatever it holds", "Answer: 8/(3-8/3)\nAnswer: none", "3 3 8 8", "none", "marker:answer", answer.IllegalTokens},
+	{"CRLF", "Steps:\r\nAnswer: 8*3 = 24\r\n", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"run-on text", "Answer: 8*3\n\nInput: 1 1 1 1\nAnswer: 1+1", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"a reply that begins with its question", "Question: 24?\nAnswer: 8*3\nQuestion: 10?\nAnswer: 1", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"the scan takes the lowest line that passes, right or not", "8/(3-8/3)\n3+3+8+8\n8+8\n", "3 3 8 8", "3+3+8+8", "fallback_bottom_scan", answer.MathError},
+	{"the scan passes over a list's mark", "- 3+3+8+8 = 22", "3 3 8 8", "3+3+8+8", "fallback_bottom_scan", answer.MathError},
+	{"the value is said first", "<answer>24 = 8/(3-8/3)</answer>", "3 3 8 8", "8/(3-8/3)", "answer_block", answer.ReasonOK},
+	{"an arrow", "Answer: 8/(3-8/3) -> 24", "3 3 8 8", "8/(3-8/3)", "marker:answer", answer.ReasonOK},
+	{"a mis-decoded arrow", "Answer: 8/(3-8/3) â†’ 24", "3 3 8 8", "8/(3-8/3)", "marker:answer", answer.ReasonOK},
+	{"brackets", "Answer: [8 / {3 - 8 ÷ 3}]", "3 3 8 8", "(8 / (3 - 8 / 3))", "marker:answer", answer.ReasonOK},
+	{"code marks", "Answer: `8/(3-8/3)`", "3 3 8 8", "8/(3-8/3)", "marker:answer", answer.ReasonOK},
+	{"LaTeX", `Answer: $8 \div \left(3 - 8 \div 3\right)$`, "3 3 8 8", "8 / (3 - 8 / 3)", "marker:answer", answer.ReasonOK},
+	{"unary minus", "Answer: -(3-8)*(11-2)+8-5", "3 8 11 2 8 5", "-(3-8)*(11-2)+8-5", "marker:answer", answer.MathError},
+	{"not equal is no sign", "Answer: 8*3 != 24", "", "8*3 !", "marker:answer", answer.IllegalTokens},
+	{"a division by zero", "Answer: 5/(8-8)", "5 8 8", "5/(8-8)", "marker:answer", answer.MathError},
+	{"a power", "Answer: 2**5", "2 5", "2**5", "marker:answer", answer.FormatError},
+	{"a floor division", "Answer: 11//5", "11 5", "11//5", "marker:answer", answer.FormatError},
+	{"an implicit product", "Answer: 2(5+8)", "2 5 8", "2(5+8)", "marker:answer", answer.FormatError},
+	{"no numbers run together", "Answer: 2 5", "2 5", "2 5", "marker:answer", answer.FormatError},
+	{"a decimal", "Answer: 2.5*8", "2 5 8", "2.5*8", "marker:answer", answer.IllegalTokens},
+	{"a reply without an answer", "I cannot do it.", "", "", "empty", answer.Empty},
+	{"nothing", "", "", "", "empty", answer.Empty},
+	{"orphan close", "Answer: 1\n</think>\nAnswer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"two answers parted by reasoning", "Answer: 8*<think>9</think>3", "", "8*3", "marker:answer", answer.WrongNumbers},
+}
+
+func TestExtract(t *testing.T) {
+	for _, c := range replies {
+		p := answer.Problem{Input: "2 5 8 11"}
+		if c.numbers != "" {
+			p.Input = c.numbers
+		}
+		x := answer.Extract(answer.Game24, c.raw, p, answer.Options{End: sotto.Stopped})
+		v := answer.Game24.Validate(x.Candidate, p)
+		if x.Candidate != c.candidate || x.Method != c.method || v.Reason != c.reason {
+			t.Errorf("%s: %q: %q by %s, %s %s; want %q by %s, %s", c.about, c.raw, x.Candidate, x.Method, v.Reason, v.Detail, c.candidate, c.method, c.reason)
+		}
+		checkExtraction(t, answer.Game24, c.raw, p, answer.Options{End: sotto.Stopped})
+	}
+}
+
+// The worked example: extracted, and wrong by its value alone.
+func TestWorkedExample(t *testing.T) {
+	raw := "<think>11-2 is 9, 8-5 is 3.</think>\nSo:\n\n<answer>\n(8-5)*(11-2) = 24\n</answer>\n"
+	p := answer.Problem{Input: "2 5 8 11"}
+	x := answer.Extract(answer.Game24, raw, p, answer.Options{})
+	if x.Candidate != "(8-5)*(11-2)" || x.Written != "(8-5)*(11-2) = 24" || x.Status != answer.OK {
+		t.Errorf("%+v", x)
+	}
+	if raw[x.Span.Start:x.Span.End] != x.Written {
+		t.Errorf("span %v", *x.Span)
+	}
+	want := answer.Verdict{Reason: answer.MathError, Detail: "27"}
+	if v := answer.Game24.Validate(x.Candidate, p); v != want {
+		t.Errorf("%+v, want %+v", v, want)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	p := answer.Problem{Input: "3 3 8 8"}
+	cut, scanCut := answer.Options{End: sotto.Cut}, answer.Options{End: sotto.Cut, ScanCut: true}
+	for _, c := range []struct {
+		raw    string
+		o      answer.Options
+		method string
+		status answer.Status
+	}{
+		{"8/(3-8/3)", answer.Options{}, "fallback_bottom_scan", answer.OK},
+		{"8/(3-8/3)", cut, "empty", answer.Truncated},
+		{"8/(3-8/3)", scanCut, "fallback_bottom_scan", answer.OK},
+		{"8/(3-8/3)\n<think>and", answer.Options{}, "empty", answer.Truncated},
+		{"Answer: 8/(3-8/3)", cut, "marker:answer", answer.OK},
+		{"nothing", answer.Options{}, "empty", answer.NoAnswer},
+		{"Answer: 1\nAnswer: 2", answer.Options{}, "marker:answer", answer.Ambiguous},
+		{"Answer: 2 = 2\nAnswer: **2**", answer.Options{}, "marker:answer", answer.OK},
+		{"<answer>1</answer><answer>2</answer>", answer.Options{}, "answer_block", answer.Ambiguous},
+		{"Answer: 1\n<answer>2</answer>", answer.Options{}, "answer_block", answer.OK},
+	} {
+		x := answer.Extract(answer.Game24, c.raw, p, c.o)
+		if x.Method != c.method || x.Status != c.status {
+			t.Errorf("%q: %s %s, want %s %s", c.raw, x.Method, x.Status, c.method, c.status)
+		}
+	}
+}
+
+func TestFromReasoning(t *testing.T) {
+	p := answer.Problem{Input: "3 3 8 8"}
+	for _, c := range []struct{ raw, method string }{
+		{"<think><answer>8*3</answer></think>I am done.", "answer_block_in_reasoning"},
+		{"<think>\nAnswer: 8*3\n</think>", "marker:answer_in_reasoning"},
+		{"<think>\n8/(3-8/3)\n</think>", "empty"},
+		{"<think>Answer: 1</think>Answer: 2", "marker:answer"},
+	} {
+		if x := answer.Extract(answer.Game24, c.raw, p, answer.Options{}); strings.HasSuffix(x.Method, "reasoning") {
+			t.Errorf("%q: %s without leave", c.raw, x.Method)
+		}
+		o := answer.Options{FromReasoning: true}
+		if x := answer.Extract(answer.Game24, c.raw, p, o); x.Method != c.method {
+			t.Errorf("%q: %s, want %s", c.raw, x.Method, c.method)
+		}
+		checkExtraction(t, answer.Game24, c.raw, p, o)
+	}
+	x := answer.Extract(answer.Math, `<think>It is \boxed{7}.</think>Done.`, answer.Problem{}, answer.Options{FromReasoning: true})
+	if x.Candidate != "7" || x.Method != "boxed_in_reasoning" {
+		t.Errorf("%+v", x)
+	}
+}
+
+// The tags of an answer block that a dialect takes for markup are still a block.
+func TestWrapperDialect(t *testing.T) {
+	g, err := sotto.Named("hunyuan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := "<think>\nlong\n</think>\n<answer>\n8*3\n</answer>"
+	x := answer.Extract(answer.Game24, raw, answer.Problem{Input: "8 3"}, answer.Options{Grammar: g})
+	if x.Candidate != "8*3" || x.Method != "answer_block" || raw[x.Span.Start:x.Span.End] != "8*3" {
+		t.Errorf("%+v", x)
+	}
+}
+
+// A block of lines is found behind a marker, in a fence, or alone.
+func TestCrosswordBlocks(t *testing.T) {
+	grid := "P I P I T\nI R A D E\nS I L L A\nH A L E R\nU N A R Y"
+	gold := answer.Problem{Gold: "PIPITIRADESILLAHALERUNARY"}
+	for raw, method := range map[string]string{
+		"Thoughts:\nOutput:\n" + grid:                              "marker:output",
+		"Output:\n\n```\n" + grid + "\n```\nThat is it.":           "marker:output",
+		"<answer>\n" + strings.ToLower(grid) + "\n</answer>":       "answer_block",
+		"Here is the grid:\n" + grid + "\n\nI hope this is right.": "fallback_bottom_scan",
+		"```\n" + strings.ReplaceAll(grid, " ", "") + "\n```":      "fallback_bottom_scan",
+	} {
+		x := answer.Extract(answer.Crossword, raw, gold, answer.Options{})
+		if v := answer.Crossword.Validate(x.Candidate, gold); !v.OK || x.Method != method {
+			t.Errorf("%q: %+v: %+v", raw, x, v)
+		}
+		checkExtraction(t, answer.Crossword, raw, gold, answer.Options{})
+	}
+}
+
+// checkExtraction holds an extraction to the properties that all have.
+func checkExtraction(t *testing.T, task answer.Task, raw string, p answer.Problem, o answer.Options) {
+	t.Helper()
+	x := answer.Extract(task, raw, p, o)
+	if y := answer.Extract(task, raw, p, o); x.Candidate != y.Candidate || x.Method != y.Method {
+		t.Errorf("%q: %q by %s, and again %q by %s", raw, x.Candidate, x.Method, y.Candidate, y.Method)
+	}
+	if (x.Method == "empty") != (x.Candidate == "") || (x.Method == "empty") != (x.Written == "") {
+		t.Errorf("%q: %+v", raw, x)
+	}
+	if x.Span != nil && raw[x.Span.Start:x.Span.End] != x.Written {
+		t.Errorf("%q: span %v is %q, not %q", raw, *x.Span, raw[x.Span.Start:x.Span.End], x.Written)
+	}
+	if n := task.Normalise(x.Written); n != x.Candidate {
+		t.Errorf("%q: %q normalised is %q, not %q", raw, x.Written, n, x.Candidate)
+	}
+	last := x.Attempts[len(x.Attempts)-1]
+	if x.Method != "empty" && (last.Method != x.Method || last.Why != "" || last.Found == 0) {
+		t.Errorf("%q: %s, but last tried %+v", raw, x.Method, last)
+	}
+}
+
+// What surrounds an answer changes nothing: reasoning, white space.
+func TestSurroundings(t *testing.T) {
+	p := answer.Problem{Input: "2 5 8 11"}
+	for _, c := range replies {
+		if strings.Contains(c.raw, "think") {
+			continue
+		}
+		want := answer.Extract(answer.Game24, c.raw, p, answer.Options{})
+		for _, raw := range []string{
+			"\n\n " + c.raw, c.raw + " \n\n",
+			"<think>Answer: 2+5+8+11\n<answer>1</answer></think>\n\n" + c.raw,
+			"<think>\nx\n</think>" + c.raw,
+		} {
+			x := answer.Extract(answer.Game24, raw, p, answer.Options{})
+			if x.Candidate != want.Candidate || x.Method != want.Method {
+				t.Errorf("%q: %q by %s, want %q by %s", raw, x.Candidate, x.Method, want.Candidate, want.Method)
+			}
+		}
+	}
+}
+
+// Replies made to cost time cost none.
+func TestHostileReplies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long replies")
+	}
+	n := 100_000
+	p := answer.Problem{Input: "2 5 8 11", Gold: "1"}
+	for name, raw := range map[string]string{
+		"one line":       strings.Repeat("1+", 25<<20) + "1",
+		"parentheses":    strings.Repeat("(", n) + "1" + strings.Repeat(")", n),
+		"signs":          strings.Repeat("-", n) + "1",
+		"blocks":         strings.Repeat("<answer>1</answer>", n),
+		"open blocks":    strings.Repeat("<answer>", n),
+		"open in prose":  strings.Repeat("<answer>x\n", n),
+		"boxes":          strings.Repeat(`\boxed{`, n) + strings.Repeat("}", n),
+		"open boxes":     strings.Repeat(`\boxed{`, n),
+		"markers":        strings.Repeat("Answer: 1\n", n),
+		"empty markers":  strings.Repeat("Answer:\n", n),
+		"fences":         strings.Repeat("```\n", n),
+		"fenced markers": strings.Repeat("```\nAnswer: 1\n```\n", n),
+		"stars":          "Answer: " + strings.Repeat("*", n) + "1",
+		"equals":         strings.Repeat("1=", n),
+		"angles":         strings.Repeat("<", n),
+		"thoughts":       strings.Repeat("<think>a</think>b", n),
+	} {
+		for _, task := range []answer.Task{answer.Game24, answer.Countdown, answer.Crossword, answer.Exact, answer.Regex} {
+			begun := time.Now()
+			x := answer.Extract(task, raw, p, answer.Options{FromReasoning: true})
+			task.Validate(x.Candidate, p)
+			if d := time.Since(begun); d > 5*time.Second {
+				t.Errorf("%s: %s: %s for %d bytes", name, task.Name(), d, len(raw))
+			} else if d > 500*time.Millisecond {
+				t.Logf("%s: %s: %s for %d bytes", name, task.Name(), d, len(raw))
+			}
+		}
+	}
+}
+
+func BenchmarkGame24(b *testing.B) {
+	p := answer.Problem{Input: "4 5 6 10"}
+	for name, raw := range map[string]string{
+		"steps":     "Steps:\n4 * 5 = 20 (left: 6 10 20)\n10 - 6 = 4 (left: 4 20)\n4 + 20 = 24 (left: 24)\nAnswer: (4 * 5) + (10 - 6) = 24",
+		"scan":      "4 * 5 = 20 (left: 6 10 20)\n20 - 6 = 14 (left: 10 14)\n14 - 10 = 4 (left: 4)\nNo solution found.",
+		"reasoning": "<think>\nFour times five is twenty, and four more is twenty-four.\n</think>\n\n<answer>\n(4 * 5) + (10 - 6)\n</answer>",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				x := answer.Extract(answer.Game24, raw, p, answer.Options{End: sotto.Stopped})
+				answer.Game24.Validate(x.Candidate, p)
+			}
+		})
+	}
+}

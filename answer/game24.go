@@ -1,0 +1,248 @@
+package answer
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A game asks for an expression of exactly the numbers given that has a value:
+// 24 in the Game of 24, the problem's own in Countdown.
+type game struct {
+	name, title string
+	form        Form
+	target      string // "" if the problem says it
+}
+
+var gameMarkers = []string{"Answer", "Final answer", "The answer is ", "The final answer is ", "Output", "Solution", "答案", "最终答案", "【答案】"}
+
+var gameStops = []string{"Input:", "Question:"}
+
+// Game24 is the Game of 24: the problem's Input holds the numbers ("2 5 8 11"),
+// or its Gold does where there is no Input.
+var Game24 Task = &game{
+	name: "game24", title: "Game24", target: "24",
+	form: Form{Rules: "game24/1", Markers: gameMarkers, Scan: true, Stops: gameStops},
+}
+
+func (g *game) Name() string { return g.name }
+func (g *game) Form() Form   { return g.form }
+
+// Normalise gives the bare expression: "(8-5)*(11-2)" of "**(8−5)×[11−2] = 24**".
+func (g *game) Normalise(candidate string) string { return cleanExpression(candidate) }
+
+// Precheck reports whether a line is an expression of exactly the numbers given.
+// Where none are given, it asks for an operator.
+func (g *game) Precheck(line string, p Problem) bool {
+	c := cleanExpression(line)
+	if c == "" || legalExpression(c) >= 0 || isDigits(c) {
+		return false
+	}
+	e := exprParser{s: c}
+	if e.form() != "" {
+		return false
+	}
+	var room [8]string
+	numbers, _ := g.problem(p, room[:0])
+	return len(numbers) == 0 && len(e.literals) > 1 || sameNumbers(e.literals, numbers)
+}
+
+// Validate judges a bare expression: its tokens, its form, whether it has a value
+// at all, its numbers, its value.
+func (g *game) Validate(candidate string, p Problem) Verdict {
+	if blank(candidate) {
+		return Verdict{Reason: Empty}
+	}
+	if i := legalExpression(candidate); i >= 0 {
+		return Verdict{Reason: IllegalTokens, Detail: tokenAt(candidate, i)}
+	}
+	e := exprParser{s: candidate}
+	switch e.form() {
+	case FormatError:
+		return Verdict{Reason: FormatError, Detail: "at byte " + strconv.Itoa(e.at)}
+	case TooLarge:
+		return Verdict{Reason: TooLarge}
+	}
+	var room [8]string
+	numbers, target := g.problem(p, room[:0])
+	if len(numbers) == 0 || target == "" {
+		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}
+	}
+	v, ok := e.value()
+	switch {
+	case !ok:
+		return Verdict{Reason: MathError, Detail: DivisionByZero}
+	case !sameNumbers(e.literals, numbers):
+		return Verdict{Reason: WrongNumbers, Detail: strings.Join(e.literals, " ")}
+	case !v.equal(signedFraction(target)):
+		return Verdict{Reason: MathError, Detail: v.String()}
+	}
+	return Verdict{OK: true, Reason: ReasonOK, By: "rational"}
+}
+
+// tokenAt returns what stands at a place that no expression has: a word, or a
+// character.
+func tokenAt(s string, i int) string {
+	k := i
+	for k < len(s) && k < i+20 && lower(s[k])-'a' < 26 {
+		k++
+	}
+	if k > i {
+		return s[i:k]
+	}
+	for _, r := range s[i:] {
+		return string(r)
+	}
+	return ""
+}
+
+func signedFraction(s string) fraction {
+	if digits, ok := strings.CutPrefix(s, "-"); ok {
+		return fractionOf(digits).neg()
+	}
+	return fractionOf(s)
+}
+
+// sameNumbers reports whether a has each number of b exactly once, and no other.
+func sameNumbers(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if slices.Equal(a, b) {
+		return true
+	}
+	var room [8]bool
+	used := room[:]
+	if len(b) > len(room) {
+		used = make([]bool, len(b))
+	}
+next:
+	for _, x := range a {
+		for i, y := range b {
+			if x == y && !used[i] {
+				used[i] = true
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// problem returns the numbers of a problem, and the value wanted.
+func (g *game) problem(p Problem, room []string) (numbers []string, target string) {
+	in := p.Input
+	if blank(in) {
+		in = p.Gold
+	}
+	if strings.Contains(in, "{") || strings.Contains(p.Gold, "{") {
+		numbers, target = jsonProblem(in, p.Gold)
+	}
+	var other string
+	if len(numbers) == 0 {
+		numbers, other = longestRun(in, room)
+	}
+	switch {
+	case g.target != "":
+		return numbers, g.target
+	case target != "":
+		return numbers, target
+	case isTarget(p.Gold) && !blank(p.Input):
+		return numbers, unpaddedTarget(p.Gold)
+	}
+	return numbers, other
+}
+
+// jsonProblem reads {"numbers": […], "target": …} from either of two texts.
+func jsonProblem(texts ...string) (numbers []string, target string) {
+	var at struct {
+		Numbers []json.Number `json:"numbers"`
+		Target  json.Number   `json:"target"`
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "{") && json.Unmarshal([]byte(text), &at) == nil {
+			break
+		}
+	}
+	for _, n := range at.Numbers {
+		if !isDigits(string(n)) || len(n) > maxExprDigits || len(numbers) == maxLiterals {
+			return nil, ""
+		}
+		numbers = append(numbers, unpadded(string(n)))
+	}
+	if isTarget(string(at.Target)) {
+		target = unpaddedTarget(string(at.Target))
+	}
+	return numbers, target
+}
+
+func isTarget(s string) bool {
+	s = strings.TrimPrefix(strings.Trim(s, white), "-")
+	return s != "" && isDigits(s) && len(s) <= maxExprDigits
+}
+
+func unpaddedTarget(s string) string {
+	s = strings.Trim(s, white)
+	if digits, ok := strings.CutPrefix(s, "-"); ok {
+		return "-" + unpadded(digits)
+	}
+	return unpadded(s)
+}
+
+// longestRun returns the first longest run of whole numbers in a text that only
+// white space, commas, semicolons, quotes or "and" part; other is the last
+// number outside it.
+func longestRun(s string, room []string) (run []string, other string) {
+	best, bestFrom := 0, 0
+	forNumbers(s, func(i int, _ string, first bool, n int) {
+		if n > best {
+			best, bestFrom = n, i-n+1
+		}
+	})
+	forNumbers(s, func(i int, digits string, _ bool, _ int) {
+		switch {
+		case i < bestFrom || i >= bestFrom+best:
+			other = digits
+		case len(digits) <= maxExprDigits && len(room) < maxLiterals:
+			room = append(room, digits)
+		}
+	})
+	return room, other
+}
+
+// forNumbers calls visit for every whole number in s, in order: its index, and
+// its place in its run, from 1.
+func forNumbers(s string, visit func(i int, digits string, first bool, n int)) {
+	n, last := 0, 0
+	for i, at := 0, 0; at < len(s); {
+		if s[at]-'0' >= 10 {
+			at++
+			continue
+		}
+		end := at
+		for end < len(s) && s[end]-'0' < 10 {
+			end++
+		}
+		if n == 0 || !isSeparator(s[last:at]) {
+			n = 0
+		}
+		n++
+		visit(i, unpadded(s[at:end]), n == 1, n)
+		i++
+		at, last = end, end
+	}
+}
+
+func isSeparator(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if strings.HasPrefix(s[i:], "and") {
+			i += len("and") - 1
+			continue
+		}
+		if !isWhite(s[i]) && strings.IndexByte(",;'\"", s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,387 @@
+package answer
+
+import (
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+// JSON is the task of answers that are a JSON value: "json". The last value of
+// the text counts: an object, a list that has its line, or what a fence holds. It
+// is judged against the problem's schema and gold, each where there is one; with
+// neither, it only has to be JSON.
+//
+// JSONAnswer is the task of answers that stand in JSON under "answer":
+// "json_answer". The last such key counts, wherever it stands, and the JSON around
+// it need not be right. The value is taken as it is written: LaTeX whose backslash
+// nobody doubled ("\frac{1}{2}", to JSON a form feed and "rac") stays LaTeX. It is
+// compared as [Math] compares.
+var (
+	JSON       Task = jsonTask{}
+	JSONAnswer Task = jsonAnswerTask{}
+)
+
+const maxJSON = 16 << 20 // bytes of a candidate
+
+type jsonTask struct{}
+
+func (jsonTask) Name() string { return "json" }
+
+func (jsonTask) Form() Form {
+	return Form{
+		Rules:   "json/1",
+		Markers: []string{"Final Answer", "Answer", "Output", "【答案】"},
+		Extent:  All,
+		Find:    findJSON,
+		Method:  "json",
+	}
+}
+
+// Normalise takes a fence off and nothing else: the value stays as written.
+func (jsonTask) Normalise(candidate string) string { return settle(candidate, withoutFence) }
+
+func (jsonTask) Precheck(string, Problem) bool { return false }
+
+func (jsonTask) Validate(candidate string, p Problem) Verdict {
+	if candidate == "" {
+		return Verdict{Reason: Empty}
+	}
+	if len(candidate) > maxJSON {
+		return Verdict{Reason: TooLarge}
+	}
+	if bad := checkJSON(candidate); bad != nil {
+		return bad.verdict()
+	}
+	if len(p.Schema) > 0 {
+		if v := checkSchema(candidate, p.Schema); v.Reason != ReasonOK {
+			return v
+		}
+	}
+	if p.Gold == "" {
+		return Verdict{OK: true, Reason: ReasonOK}
+	}
+	return compareJSON(candidate, p.Gold)
+}
+
+func (jsonTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+
+// compareJSON compares two values: as text, or member by member, where numbers
+// are equal in value and objects have no order.
+func compareJSON(candidate, gold string) Verdict {
+	gold = JSON.Normalise(gold)
+	if len(gold) > maxJSON || checkJSON(gold) != nil {
+		return Verdict{Reason: BadGold, Detail: clip(gold)}
+	}
+	if candidate == gold {
+		return Verdict{OK: true, Reason: ReasonOK, By: byString}
+	}
+	a, err1 := decodeJSON(candidate)
+	b, err2 := decodeJSON(gold)
+	if err1 == nil && err2 == nil && equalJSON(a, b) {
+		return Verdict{OK: true, Reason: ReasonOK, By: byElement}
+	}
+	return Verdict{Reason: Different, By: byNone}
+}
+
+func decodeJSON(s string) (v any, err error) {
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	err = d.Decode(&v)
+	return v, err
+}
+
+func equalJSON(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for key, v := range a {
+			if w, ok := b[key]; !ok || !equalJSON(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equalJSON(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case json.Number:
+		b, ok := b.(json.Number)
+		if !ok {
+			return false
+		}
+		x, ok1 := new(big.Rat).SetString(a.String())
+		y, ok2 := new(big.Rat).SetString(b.String())
+		return ok1 && ok2 && x.Cmp(y) == 0
+	}
+	return a == b
+}
+
+// withoutFence takes off a fence that is all there is.
+func withoutFence(s string) string {
+	s = strings.Trim(s, white+byteOrderMark)
+	first, body, ok := strings.Cut(s, "\n")
+	open, info := fenceOf(first)
+	i := strings.LastIndexByte(body, '\n')
+	if !ok || open.size == 0 || strings.ContainsAny(strings.TrimSpace(info), " \t") || !open.closes(body[i+1:]) {
+		return s
+	}
+	body = body[:max(i, 0)]
+	for line := range strings.Lines(body) {
+		if open.closes(strings.TrimRight(line, white)) {
+			return s // two blocks
+		}
+	}
+	return strings.Trim(body, white)
+}
+
+// findJSON finds JSON values in a text, and what was meant to be one: what begins
+// like an object and goes wrong, so that a candidate of bad JSON can be told from
+// none. Values within a broken value are not looked at.
+func findJSON(text string, _ Problem) []Span {
+	var found []Span
+	at := 0
+	for _, b := range codeBlocks(text) {
+		found = proseJSON(found, text[:b.Start], at)
+		if sp := trimmed(text, b.Span); sp.Start < sp.End && jsonFence(text[sp.Start], b.lang) {
+			found = append(found, sp)
+		}
+		at = b.End
+	}
+	found = proseJSON(found, text, at)
+	if all := trimmed(text, Span{0, len(text)}); len(found) == 0 && all.Start < all.End && checkJSON(text[all.Start:all.End]) == nil {
+		return []Span{all} // a string, a number, true
+	}
+	return found
+}
+
+// proseJSON appends the values that stand outside fences.
+func proseJSON(found []Span, text string, at int) []Span {
+	for at < len(text) {
+		i := strings.IndexAny(text[at:], "{[")
+		if i < 0 {
+			break
+		}
+		at += i
+		if !beginsJSON(text, at) {
+			at++
+			continue
+		}
+		s := jsonScanner{src: text, at: at}
+		bad := s.value()
+		switch {
+		case bad == nil && (text[at] == '{' || endsLine(text, s.at)):
+			found = append(found, Span{at, s.at})
+		case bad != nil && s.keys > 0:
+			s.at = brokenEnd(text, at, s.at)
+			found = append(found, trimmed(text, Span{at, s.at}))
+		}
+		at = max(s.at, at+1)
+	}
+	return found
+}
+
+// trimmed is a span without the white space at its ends.
+func trimmed(s string, sp Span) Span {
+	body := strings.TrimLeft(s[sp.Start:sp.End], white)
+	sp.Start = sp.End - len(body)
+	sp.End = sp.Start + len(strings.TrimRight(body, white))
+	return sp
+}
+
+// jsonFence reports whether a fence holds JSON, by its label, or without one by
+// how it begins.
+func jsonFence(first byte, lang string) bool {
+	switch lang {
+	case "json", "json5", "jsonl":
+		return true
+	case "":
+		return first == '{' || first == '['
+	}
+	return false
+}
+
+// beginsJSON reports whether a value may begin at a bracket: an object after
+// white space or a mark, not the braces of \text{}; a list at the start of a line
+// or behind a colon, not the [1] of a reference.
+func beginsJSON(text string, at int) bool {
+	if at == 0 {
+		return true
+	}
+	if text[at] == '{' {
+		return strings.IndexByte(" \t\r\n:=(>`*\"'", text[at-1]) >= 0
+	}
+	before := strings.TrimRight(text[max(0, at-64):at], " \t*`")
+	return before == "" || strings.IndexByte("\n:=>", before[len(before)-1]) >= 0
+}
+
+// endsLine reports whether nothing follows on the line but marks.
+func endsLine(text string, at int) bool {
+	rest, _, _ := strings.Cut(text[at:min(len(text), at+16)], "\n")
+	return strings.Trim(rest, white+"*`.,;)") == ""
+}
+
+// brokenEnd is where a broken value ends: at the bracket that would close it, if
+// brackets are counted outside strings as far as they can be told, or the end.
+func brokenEnd(text string, from, wrong int) int {
+	depth, quoted := 0, false
+	for i := from; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case c == '\n' && quoted && i > wrong:
+			quoted = false
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+type jsonAnswerTask struct{}
+
+func (jsonAnswerTask) Name() string { return "json_answer" }
+
+func (jsonAnswerTask) Form() Form {
+	return Form{Rules: "json_answer/1", Extent: All, Find: findJSONAnswer, Method: "json"}
+}
+
+var answerKey = regexp.MustCompile(`"answer"\s*:\s*`)
+
+// findJSONAnswer finds the values of the key "answer", the marks of a string
+// included.
+func findJSONAnswer(text string, _ Problem) []Span {
+	var found []Span
+	for at := 0; at < len(text); {
+		m := answerKey.FindStringIndex(text[at:])
+		if m == nil {
+			break
+		}
+		key, from := at+m[0], at+m[1]
+		at = from
+		if key > 0 && text[key-1] == '\\' { // JSON within a string
+			continue
+		}
+		if end := writtenEnd(text, from); end > from {
+			found = append(found, Span{from, end})
+			at = end
+		}
+	}
+	return found
+}
+
+// writtenEnd is where the value ends that is written at i, of JSON that may be
+// wrong around it.
+func writtenEnd(text string, i int) int {
+	if i == len(text) {
+		return i
+	}
+	switch text[i] {
+	case '"':
+		for j := i + 1; j < len(text) && text[j] != '\n'; j++ {
+			switch text[j] {
+			case '\\':
+				j++
+			case '"':
+				return j + 1
+			}
+		}
+		return endOfLine(text, i)
+	case '{', '[':
+		s := jsonScanner{src: text, at: i}
+		if s.value() == nil {
+			return s.at
+		}
+		return i
+	}
+	n := strings.IndexAny(text[i:endOfLine(text, i)], ",}] \t\r")
+	if n < 0 {
+		return endOfLine(text, i)
+	}
+	return i + n
+}
+
+// Normalise takes the value out of its quotes, or finds it in an object.
+func (t jsonAnswerTask) Normalise(candidate string) string {
+	return settle(candidate, func(s string) string {
+		if len(s) > maxJSON {
+			return s
+		}
+		s = withoutFence(s)
+		if found := findJSONAnswer(s, Problem{}); strings.HasPrefix(s, "{") && len(found) > 0 {
+			last := found[len(found)-1]
+			s = s[last.Start:last.End]
+		}
+		if len(s) > 1 && s[0] == '"' {
+			s = written(strings.TrimSuffix(s[1:], `"`))
+		}
+		return strings.TrimSpace(s)
+	})
+}
+
+// latexEscapes are commands whose first letter is also an escape of JSON.
+var latexEscapes = regexp.MustCompile(`^\\(?:frac|forall|fbox|beta|bar|begin|boxed|binom|bmod|big|bigl|bigr|bullet|because|` +
+	`text|textbf|textit|textrm|times|theta|tan|tau|tfrac|to|triangle|tilde|top|nu|neq|ne|nabla|not|neg|ni|notin|` +
+	`rho|right|rightarrow|rangle|rm|rfloor|rceil)(?:[^a-zA-Z]|$)`)
+
+var jsonEscapes = map[byte]string{'"': `"`, '\\': `\`, '/': "/", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
+
+// written reads the inside of a JSON string, and leaves backslashes that begin
+// LaTeX, or nothing that JSON knows, as they are written.
+func written(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		char, known := jsonEscapes[s[i+1]]
+		switch {
+		case s[i+1] == 'u':
+			var r string
+			if n := min(6, len(s)-i); json.Unmarshal([]byte(`"`+s[i:i+n]+`"`), &r) == nil && n == 6 {
+				b.WriteString(r)
+				i += 5
+				continue
+			}
+			b.WriteByte('\\')
+		case !known, latexEscapes.MatchString(s[i:min(len(s), i+16)]):
+			b.WriteByte('\\')
+		default:
+			b.WriteString(char)
+			i++
+		}
+	}
+	return b.String()
+}
+
+func (jsonAnswerTask) Precheck(string, Problem) bool { return false }
+
+func (t jsonAnswerTask) Validate(candidate string, p Problem) Verdict {
+	switch {
+	case candidate == "":
+		return Verdict{Reason: Empty}
+	case candidate == t.Normalise(p.Gold):
+		return Verdict{OK: true, Reason: ReasonOK, By: byString}
+	}
+	return Math.Validate(Math.Normalise(candidate), Problem{Gold: t.Normalise(p.Gold)})
+}
+
+func (jsonAnswerTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }

@@ -1,0 +1,114 @@
+package answer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+const schemaURL = "schema:///answer"
+
+// noLoader refuses references out of a schema: neither files nor the network are
+// read for one.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("a reference to %s: a schema must hold all that it refers to", url)
+}
+
+// A schemaCache keeps the schema compiled last, as the replies of a problem come
+// one after another.
+type schemaCache struct {
+	mu     sync.Mutex
+	source string
+	schema *jsonschema.Schema
+	err    error
+}
+
+var schemas schemaCache
+
+func (c *schemaCache) compile(source []byte) (*jsonschema.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.source != string(source) || c.schema == nil && c.err == nil {
+		c.source = string(source)
+		c.schema, c.err = compileSchema(c.source)
+	}
+	return c.schema, c.err
+}
+
+func compileSchema(source string) (*jsonschema.Schema, error) {
+	if len(source) > maxJSON {
+		return nil, errors.New("it is too long")
+	}
+	if bad := checkJSON(source); bad != nil {
+		return nil, fmt.Errorf("at byte %d: %s", bad.at, bad.what)
+	}
+	doc, err := decodeJSON(source)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(schemaURL)
+}
+
+// CheckSchema says what is wrong with a JSON Schema, or returns nil. Schemas are
+// of draft 2020-12, unless they name another with $schema.
+func CheckSchema(schema []byte) error {
+	_, err := compileSchema(string(schema))
+	return err
+}
+
+// checkSchema judges a JSON text, known to be one, against a schema.
+func checkSchema(text string, source []byte) Verdict {
+	schema, err := schemas.compile(source)
+	if err != nil {
+		return Verdict{Reason: BadGold, Detail: "the schema: " + clip(oneLine(err.Error()))}
+	}
+	doc, err := decodeJSON(text)
+	if err != nil {
+		return Verdict{Reason: NotJSON, Detail: clip(err.Error())}
+	}
+	var bad *jsonschema.ValidationError
+	switch err := schema.Validate(doc); {
+	case err == nil:
+		return Verdict{OK: true, Reason: ReasonOK}
+	case errors.As(err, &bad):
+		return Verdict{Reason: NotSchema, Detail: schemaFault(bad)}
+	default:
+		return Verdict{Reason: NotSchema, Detail: clip(err.Error())}
+	}
+}
+
+// schemaFault says where a value leaves its schema: "at /items/0/price: …". Of
+// several faults it takes the first that lies deepest. Behind prefixItems the
+// library counts the members that items is for from 0.
+func schemaFault(e *jsonschema.ValidationError) string {
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	what := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
+	return fmt.Sprintf("at %s: %s", clip(pointer(e.InstanceLocation)), clip(what))
+}
+
+// pointer is a JSON Pointer.
+func pointer(path []string) string {
+	if len(path) == 0 {
+		return "the root"
+	}
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return b.String()
+}

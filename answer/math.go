@@ -1,0 +1,64 @@
+package answer
+
+import "strings"
+
+// Math is the task of mathematical answers, in LaTeX or plain: "math".
+//
+// A candidate is normalised to one spelling. It equals the gold as text, or in
+// exact value (integers, fractions, decimals, mixed numbers, roots and π, sums of
+// terms in any order), or member by member: tuples and intervals in order, with
+// the same brackets; sets, unions and bare lists in any. A name before the value
+// ("x = 5") and a unit behind it count only where both answers have one.
+var Math Task = mathTask{}
+
+type mathTask struct{}
+
+func (mathTask) Name() string { return "math" }
+
+func (mathTask) Form() Form {
+	return Form{
+		Rules:   "math/1",
+		Markers: append([]string{"Final Answer", "Answer", "Ans", "#### ", "【答案】"}, sayings...),
+		Extent:  FirstLine,
+		Boxed:   true,
+		Scan:    true,
+		Stops:   questionStops,
+	}
+}
+
+// sayings are how a line begins that says the answer.
+var sayings = []string{
+	"The answer is ", "The final answer is ", "The correct answer is ", "So the answer is ", "So, the answer is ",
+	"Thus, the answer is ", "Therefore, the answer is ", "Therefore the answer is ", "Hence, the answer is ",
+}
+
+// questionStops are lines at which a base model goes on to the next question.
+var questionStops = []string{"Question:", "Q:", "Problem:"}
+
+func (mathTask) Normalise(candidate string) string { return settle(candidate, canonMath) }
+
+// Precheck passes a line that is a number and nothing else. A formula on a line
+// of its own is most often a step of the work.
+func (mathTask) Precheck(line string, _ Problem) bool { return bareNumber(line) }
+
+func (t mathTask) Validate(candidate string, p Problem) Verdict {
+	gold := t.Normalise(p.Gold)
+	switch {
+	case candidate == "":
+		return Verdict{Reason: Empty}
+	case len(candidate) > maxMath:
+		return Verdict{Reason: TooLarge}
+	case gold == "" || len(gold) > maxMath:
+		return Verdict{Reason: BadGold}
+	}
+	by := equalMath(candidate, gold)
+	if by == byNone {
+		return Verdict{Reason: Different, By: by}
+	}
+	return Verdict{OK: true, Reason: ReasonOK, By: by}
+}
+
+func (mathTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
+
+// oneLine writes a question with single spaces.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,306 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+)
+
+// By what two answers are equal.
+const (
+	byString   = "string"   // as text, after normalisation
+	byRational = "rational" // in value, exactly
+	byElement  = "element"  // member by member
+	byNone     = "none"
+)
+
+// maxElements bounds lists and sets: those that have no order are compared pair
+// by pair.
+const maxElements = 200
+
+// equalMath says by what two formulas that canonMath wrote are equal. Neither
+// containment nor a factor of 100 makes two answers one, and neither does a
+// number that stands somewhere in the text.
+func equalMath(a, b string) string { return mathEqual(a, b, 0) }
+
+func mathEqual(a, b string, depth int) string {
+	if textKey(a) == textKey(b) {
+		return byString
+	}
+	if depth > 8 {
+		return byNone
+	}
+	a, b, ok := withoutNames(a, b)
+	if !ok {
+		return byNone
+	}
+	if a, b = withoutParens(a), withoutParens(b); textKey(a) == textKey(b) {
+		return byString
+	}
+	x, y := splitMath(a), splitMath(b)
+	if x.kind == "" && y.kind == "" {
+		return equalScalars(a, b)
+	}
+	return x.equal(y, depth)
+}
+
+// textKey is what formulas are compared by as text: no marks of text, no case of
+// words, no sign that changes nothing.
+func textKey(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case strings.HasPrefix(s[i:], `\text{`):
+			i += len(`\text{`) - 1
+			end := strings.IndexByte(s[i:], '}')
+			b.WriteString(strings.ReplaceAll(s[i+1:i+end], " ", ""))
+			i += end
+		case s[i] == ' ' && !(i > 0 && isDigit(s[i-1]) && i+1 < len(s) && isDigit(s[i+1])):
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	key := strings.TrimPrefix(b.String(), "+")
+	if len(key) > 2 && lettersLen(key) == len(key) {
+		return strings.ToLower(key)
+	}
+	return key
+}
+
+// withoutNames takes "x=" off both formulas. One may name the value and the
+// other not; if both do they must agree: x = 5 is 5, and is not y = 5.
+func withoutNames(a, b string) (string, string, bool) {
+	n, x := cutName(a)
+	m, y := cutName(b)
+	return x, y, n == "" || m == "" || n == m
+}
+
+// cutName parts "x=5", "f(x)=5", "x_1=5", "\theta=5", "Area=5" and "x\in…".
+func cutName(s string) (name, value string) {
+	n := nameLen(s)
+	if n == 0 {
+		return "", s
+	}
+	for _, mark := range []string{"=", `\in `, `\in`} {
+		if rest, ok := strings.CutPrefix(s[n:], mark); ok && !(mark == `\in` && lettersLen(rest) > 0) && !strings.Contains(firstElement(rest), "=") && rest != "" {
+			return s[:n], rest
+		}
+	}
+	return "", s
+}
+
+// withoutParens takes parentheses off that stand around one thing.
+func withoutParens(s string) string {
+	for range maxMathDepth {
+		open, inner, shut := cutBrackets(s)
+		if open != "(" || shut != ")" || inner == "" || len(splitTop(inner, ", ")) > 1 {
+			break
+		}
+		s = inner
+	}
+	return s
+}
+
+// firstElement is s to the first comma.
+func firstElement(s string) string {
+	before, _, _ := strings.Cut(s, ", ")
+	return before
+}
+
+func nameLen(s string) int {
+	n := lettersLen(s)
+	if strings.HasPrefix(s, `\`) {
+		if n = 1 + lettersLen(s[1:]); !valueAtoms[s[:n]] || s[:n] == `\pi` {
+			return 0
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	if strings.HasPrefix(s[n:], "_{") {
+		end := strings.IndexByte(s[n:], '}')
+		if end < 0 {
+			return 0
+		}
+		return n + end + 1
+	}
+	if len(s) > n+1 && s[n] == '_' {
+		return n + 2
+	}
+	if len(s) > n+2 && s[n] == '(' && s[n+2] == ')' { // f(x)
+		return n + 3
+	}
+	return n
+}
+
+// equalScalars compares two formulas that are no lists: their units, then their
+// values.
+func equalScalars(a, b string) string {
+	x, u := cutUnit(a)
+	y, v := cutUnit(b)
+	if u != "" && v != "" && u != v {
+		return byNone
+	}
+	if textKey(x) == textKey(y) && x != "" {
+		return byString
+	}
+	f, ok := mathValue(x)
+	if !ok {
+		return byNone
+	}
+	if g, ok := mathValue(y); ok && f.String() == g.String() {
+		return byRational
+	}
+	return byNone
+}
+
+// A mathGroup is a formula that has members.
+type mathGroup struct {
+	kind    string // "" of none; "list", "union", "matrix", or the brackets: "()", "[)"
+	members []string
+}
+
+// unordered kinds are equal in any order of their members.
+var unordered = setOf(`list union \{\}`)
+
+// splitMath finds the members of a formula.
+func splitMath(s string) mathGroup {
+	if rows, ok := matrix(s); ok {
+		return mathGroup{"matrix", rows}
+	}
+	if parts := splitTop(s, `\cup`); len(parts) > 1 {
+		return mathGroup{"union", parts}
+	}
+	if parts := splitTop(s, ", "); len(parts) > 1 {
+		return mathGroup{"list", plusMinus(parts)}
+	}
+	if both := plusMinus([]string{s}); len(both) > 1 {
+		return mathGroup{"list", both}
+	}
+	open, inner, shut := cutBrackets(s)
+	if open == "" {
+		return mathGroup{}
+	}
+	parts := splitTop(inner, ", ")
+	return mathGroup{open + shut, parts}
+}
+
+func (g mathGroup) equal(h mathGroup, depth int) string {
+	if g.kind != h.kind || len(g.members) != len(h.members) || len(g.members) > maxElements {
+		return byNone
+	}
+	rest := slices.Clone(h.members)
+	for _, m := range g.members {
+		i := 0
+		if unordered[g.kind] {
+			i = slices.IndexFunc(rest, func(n string) bool { return mathEqual(m, n, depth+1) != byNone })
+		} else if mathEqual(m, rest[0], depth+1) == byNone {
+			i = -1
+		}
+		if i < 0 {
+			return byNone
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return byElement
+}
+
+// plusMinus makes two members of one with a single ±.
+func plusMinus(parts []string) []string {
+	var out []string
+	for _, s := range parts {
+		before, after, ok := strings.Cut(s, `\pm`)
+		if !ok || strings.Contains(after, `\pm`) || strings.Contains(s, `\mp`) || len(parts) > maxElements {
+			out = append(out, s)
+			continue
+		}
+		after = strings.TrimPrefix(after, " ")
+		plus := "+"
+		if before == "" || strings.HasSuffix(before, "=") {
+			plus = ""
+		}
+		out = append(out, before+plus+after, before+"-"+after)
+	}
+	return out
+}
+
+// bracketWidth is how many bytes of s open (1) or close (-1) a bracket.
+func bracketWidth(s string) (width, turn int) {
+	switch s[0] {
+	case '(', '[', '{':
+		return 1, 1
+	case ')', ']', '}':
+		return 1, -1
+	case '\\':
+		switch {
+		case strings.HasPrefix(s, `\{`):
+			return 2, 1
+		case strings.HasPrefix(s, `\}`):
+			return 2, -1
+		case len(s) > 1:
+			return 2, 0
+		}
+	}
+	return 1, 0
+}
+
+// splitTop splits at a mark that stands outside all brackets.
+func splitTop(s, mark string) []string {
+	var parts []string
+	depth, from := 0, 0
+	for i := 0; i < len(s); {
+		if depth == 0 && strings.HasPrefix(s[i:], mark) {
+			parts = append(parts, strings.TrimSpace(s[from:i]))
+			i += len(mark)
+			from = i
+			continue
+		}
+		width, turn := bracketWidth(s[i:])
+		depth += turn
+		i += width
+	}
+	return append(parts, strings.TrimSpace(s[from:]))
+}
+
+// cutBrackets parts a formula that stands in one pair of brackets.
+func cutBrackets(s string) (open, inner, shut string) {
+	depth := 0
+	for i := 0; i < len(s); {
+		width, turn := bracketWidth(s[i:])
+		if i == 0 {
+			if turn != 1 || s[0] == '{' {
+				return "", "", ""
+			}
+			open = s[:width]
+		}
+		if depth += turn; depth == 0 {
+			if i+width < len(s) {
+				return "", "", ""
+			}
+			return open, s[len(open):i], s[i:]
+		}
+		i += width
+	}
+	return "", "", ""
+}
+
+// matrix reads the entries of a matrix as text, each row ended. How its brackets
+// look does not matter; those of a determinant are another thing.
+func matrix(s string) ([]string, bool) {
+	rest, ok := strings.CutPrefix(s, `\begin{`)
+	if !ok {
+		return nil, false
+	}
+	name, rest, _ := strings.Cut(rest, "}")
+	rest, ok = strings.CutSuffix(rest, `\end{`+name+`}`)
+	if !ok || !matrices[name] || strings.Contains(rest, `\begin`) {
+		return nil, false
+	}
+	var entries []string
+	for _, row := range strings.Split(strings.TrimSuffix(rest, `\\`), `\\`) {
+		entries = append(entries, strings.Split(row, "&")...)
+		entries = append(entries, `\\`)
+	}
+	return entries, true
+}
+
+var matrices = setOf("matrix pmatrix bmatrix Bmatrix smallmatrix")

@@ -1,0 +1,404 @@
+package answer
+
+import (
+	"strings"
+)
+
+// canonMath writes a formula in the one way that formulas are compared in: no
+// white space but between words, fractions and roots with braces, ", " between
+// elements and nothing between thousands.
+func canonMath(s string) string {
+	if len(s) > maxMath {
+		return s
+	}
+	out, ok := printLatex(lexLatex(peelMath(s)), 0, 0)
+	if !ok {
+		return s
+	}
+	return strings.TrimSpace(out)
+}
+
+// A latexPrinter writes tokens.
+type latexPrinter struct {
+	toks     []latexToken
+	at       int
+	out      strings.Builder
+	last     latexKind // of what was written last
+	size     int       // letters in it
+	brackets int       // open ( [ \{
+	depth    int
+	spaced   bool // white space stands before the next token
+	value    bool // a number or formula has been written
+	failed   bool
+}
+
+func printLatex(toks []latexToken, brackets, depth int) (string, bool) {
+	if depth > maxMathDepth {
+		return "", false
+	}
+	p := latexPrinter{toks: toks, brackets: brackets, depth: depth, last: latexSpace}
+	for p.at < len(p.toks) && !p.failed {
+		p.step()
+	}
+	return p.out.String(), !p.failed
+}
+
+func (p *latexPrinter) peek(ahead int) latexToken {
+	if p.at+ahead < len(p.toks) {
+		return p.toks[p.at+ahead]
+	}
+	return latexToken{kind: latexSpace}
+}
+
+// after is the next token that is not white space.
+func (p *latexPrinter) after() latexToken {
+	for i := p.at; i < len(p.toks); i++ {
+		if k := p.toks[i].kind; k != latexSpace && k != latexThin {
+			return p.toks[i]
+		}
+	}
+	return latexToken{kind: latexSpace}
+}
+
+func (p *latexPrinter) write(k latexKind, s string) {
+	p.out.WriteString(s)
+	p.last, p.size, p.spaced = k, len(s), false
+}
+
+func (p *latexPrinter) step() {
+	t := p.peek(0)
+	p.at++
+	switch t.kind {
+	case latexSpace, latexThin:
+		p.spaced = true
+	case latexNum:
+		p.number(t.text)
+	case latexLetters:
+		p.letters(t.text)
+	case latexText:
+		p.text(t.text)
+	case latexCommand:
+		p.command(t.text)
+	case latexOpen:
+		if p.peek(0).text == "," && p.peek(1).kind == latexClose {
+			p.at += 2
+			p.write(latexSym, "{,}") // of a number that has ended: not a list
+		}
+	case latexSym:
+		p.symbol(t.text)
+	}
+}
+
+// number writes a number without what parts its thousands.
+func (p *latexPrinter) number(digits string) {
+	more := digits
+	for len(whole(digits)) <= 3 && digits[0] != '0' || len(more) == 3 && more != digits {
+		if strings.Contains(digits, ".") {
+			break
+		}
+		if more = p.thousand(); more == "" {
+			break
+		}
+		digits += more
+	}
+	if p.spaced && p.last == latexNum {
+		p.out.WriteByte(' ')
+	}
+	p.write(latexNum, digits)
+	p.value = true
+}
+
+// thousand takes one more group of three digits, with what parts it: "{,}",
+// ",\!", a thin space, a space; a bare comma only where no tuple is open, and
+// with nothing after it, because a list is written with a space.
+func (p *latexPrinter) thousand() string {
+	n := p.partsThousands()
+	if n == 0 {
+		return ""
+	}
+	next := p.peek(n)
+	if next.kind != latexNum || len(whole(next.text)) != 3 {
+		return ""
+	}
+	p.at += n + 1
+	return next.text
+}
+
+// partsThousands is how many tokens part two groups of digits.
+func (p *latexPrinter) partsThousands() int {
+	a, b, c := p.peek(0), p.peek(1), p.peek(2)
+	switch {
+	case a.kind == latexOpen && b.text == "," && c.kind == latexClose:
+		return 3
+	case a.text == "," && b.kind == latexThin:
+		return 2
+	case a.text == "," && p.brackets == 0:
+		return 1
+	case a.kind == latexThin, a.kind == latexSpace && b.kind == latexNum && c.text != "/":
+		return 1
+	}
+	return 0
+}
+
+// whole is the part of a number before its point.
+func whole(number string) string {
+	before, _, _ := strings.Cut(number, ".")
+	return before
+}
+
+// letters writes variables, or words.
+func (p *latexPrinter) letters(run string) {
+	switch {
+	case run == "pi" || run == "Pi":
+		p.command(`\pi`)
+	case run == "infinity" || run == "inf":
+		p.command(`\infty`)
+	case run == "sqrt" && p.after().text == "(":
+		p.plainRoot()
+	case (run == "and" || run == "or") && p.spaced && p.out.Len() > 0 && p.after().kind != latexSpace:
+		p.comma()
+	case p.value && p.spaced && (len(run) > 2 || units[run] != "") && !functions[run]:
+		p.text(p.phrase(run))
+	default:
+		if p.spaced && p.last == latexLetters && p.size > 1 && len(run) > 1 {
+			p.out.WriteByte(' ')
+		}
+		p.atom(run)
+	}
+}
+
+// functions are words that belong to a formula.
+var functions = setOf("sin cos tan cot sec csc arcsin arccos arctan log exp min max gcd lcm mod det lim sqrt")
+
+// atom writes letters, apart from a command before them.
+func (p *latexPrinter) atom(run string) {
+	if p.last == latexCommand {
+		p.out.WriteByte(' ')
+	}
+	p.write(latexLetters, run)
+}
+
+// phrase takes the words after a first one: "square feet".
+func (p *latexPrinter) phrase(first string) string {
+	words := []string{first}
+	for p.peek(0).kind == latexSpace && p.peek(1).kind == latexLetters && len(p.peek(1).text) > 1 {
+		if w := p.peek(1).text; w == "and" || w == "or" {
+			break
+		}
+		words = append(words, p.peek(1).text)
+		p.at += 2
+	}
+	return strings.Join(words, " ")
+}
+
+// text writes words: after a value as \text{}, because they are its unit, and
+// else as they are.
+func (p *latexPrinter) text(words string) {
+	switch {
+	case (words == "and" || words == "or") && p.out.Len() > 0:
+		p.comma()
+	case p.value:
+		p.write(latexText, `\text{`+words+`}`)
+	default:
+		if p.last == latexLetters {
+			p.out.WriteByte(' ')
+		}
+		p.atom(words)
+		p.size = max(p.size, 2)
+	}
+}
+
+// comma parts two elements; "1, 2, and 3" has one before the last.
+func (p *latexPrinter) comma() {
+	s := strings.TrimSuffix(p.out.String(), ", ")
+	p.out.Reset()
+	p.out.WriteString(s)
+	p.write(latexSym, ", ")
+}
+
+func (p *latexPrinter) command(name string) {
+	switch name {
+	case `\frac`, `\binom`:
+		over, under := p.argument(), p.argument()
+		p.write(latexSym, name+"{"+over+"}{"+under+"}")
+	case `\sqrt`:
+		p.root()
+	case `\begin`, `\end`, `\mathbb`, `\mathcal`, `\overline`, `\vec`, `\hat`, `\bar`, `\overrightarrow`:
+		p.write(latexSym, name+"{"+p.argument()+"}")
+	case `\{`:
+		p.brackets++
+		p.write(latexSym, name)
+	case `\}`:
+		p.brackets--
+		p.write(latexSym, name)
+	default:
+		k := latexSym
+		if isLetter(name[len(name)-1]) {
+			k = latexCommand
+		}
+		p.write(k, name)
+	}
+	p.value = p.value || name != `\{`
+}
+
+// root writes \sqrt{2} and \sqrt[3]{2}.
+func (p *latexPrinter) root() {
+	index := ""
+	if p.peek(0).text == "[" {
+		for i := p.at; i < len(p.toks); i++ {
+			if p.toks[i].text == "]" {
+				index = "[" + p.sub(p.toks[p.at+1:i]) + "]"
+				p.at = i + 1
+				break
+			}
+		}
+	}
+	if p.after().text == "(" && index == "" {
+		p.plainRoot()
+		return
+	}
+	p.write(latexSym, `\sqrt`+index+"{"+p.argument()+"}")
+}
+
+// plainRoot writes sqrt(2) as the rest of the world does.
+func (p *latexPrinter) plainRoot() {
+	for p.peek(0).text != "(" {
+		p.at++
+	}
+	p.value = true
+	end := closingParen(p.toks[p.at:])
+	if end < 0 {
+		p.write(latexCommand, `\sqrt`)
+		return
+	}
+	inner := p.sub(p.toks[p.at+1 : p.at+end])
+	p.at += end + 1
+	p.write(latexSym, `\sqrt{`+inner+`}`)
+}
+
+func (p *latexPrinter) sub(toks []latexToken) string {
+	out, ok := printLatex(toks, p.brackets, p.depth+1)
+	p.failed = p.failed || !ok
+	return strings.TrimSpace(out)
+}
+
+// argument takes what a command applies to: a group, or one character.
+func (p *latexPrinter) argument() string {
+	for p.peek(0).kind == latexSpace && p.at < len(p.toks) || p.peek(0).kind == latexThin {
+		p.at++
+	}
+	if p.at == len(p.toks) {
+		return ""
+	}
+	t := p.toks[p.at]
+	p.at++
+	switch {
+	case t.kind == latexOpen:
+		return p.group()
+	case t.kind == latexNum && len(t.text) > 1, t.kind == latexLetters && len(t.text) > 1:
+		p.at--
+		p.toks[p.at].text = t.text[1:]
+		return t.text[:1]
+	case t.text == `\frac` || t.text == `\sqrt`:
+		q := latexPrinter{toks: p.toks, at: p.at, depth: p.depth + 1, last: latexSpace}
+		if q.depth > maxMathDepth {
+			p.failed = true
+			return ""
+		}
+		q.command(t.text)
+		p.at, p.failed = q.at, p.failed || q.failed
+		return q.out.String()
+	}
+	return p.sub([]latexToken{t})
+}
+
+// group takes what stands before the brace that closes an open one.
+func (p *latexPrinter) group() string {
+	from, depth := p.at, 1
+	for ; p.at < len(p.toks); p.at++ {
+		switch p.toks[p.at].kind {
+		case latexOpen:
+			depth++
+		case latexClose:
+			depth--
+		}
+		if depth == 0 {
+			p.at++
+			return p.sub(p.toks[from : p.at-1])
+		}
+	}
+	return p.sub(p.toks[from:])
+}
+
+func (p *latexPrinter) symbol(s string) {
+	switch s {
+	case "(", "[":
+		p.brackets++
+	case ")", "]":
+		p.brackets--
+	case ",":
+		p.write(latexSym, ", ")
+		p.value = p.value && p.brackets > 0
+		return
+	case "^", "_":
+		p.script(s)
+		return
+	case "*":
+		if next := p.after(); next.kind == latexLetters || next.text == "(" || next.kind == latexCommand && next.text != `\frac` {
+			return
+		}
+	}
+	p.write(latexSym, s)
+}
+
+// script writes a power or an index, with braces only where they are needed.
+func (p *latexPrinter) script(mark string) {
+	arg := p.scripted()
+	switch {
+	case arg == `\circ` || arg == "°":
+		p.write(latexSym, "°")
+	case len(arg) == 1:
+		p.write(latexSym, mark+arg)
+	default:
+		p.write(latexSym, mark+"{"+arg+"}")
+	}
+}
+
+// scripted takes the argument of a power. Outside braces it is all of a number,
+// with its sign, or what stands in parentheses: 2^10 is how one who does not
+// write LaTeX writes 1024, and one who does writes 2^{10}.
+func (p *latexPrinter) scripted() string {
+	from := p.at
+	switch a, b := p.peek(0), p.peek(1); {
+	case a.kind == latexNum:
+		p.at++
+	case a.text == "-" && (b.kind == latexNum || b.kind == latexLetters && len(b.text) == 1):
+		p.at += 2
+	case a.text == "(":
+		if end := closingParen(p.toks[p.at:]); end > 0 {
+			p.at += end + 1
+			return p.sub(p.toks[from+1 : p.at-1])
+		}
+		return p.argument()
+	default:
+		return p.argument()
+	}
+	return p.sub(p.toks[from:p.at])
+}
+
+// closingParen is where the parenthesis ends that toks begins with, or -1.
+func closingParen(toks []latexToken) int {
+	depth := 0
+	for i, t := range toks {
+		switch t.text {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,340 @@
+package answer
+
+import (
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Number and GSM8K are the tasks of answers that are one number: "number" and
+// "gsm8k", which differ in name only.
+//
+// A candidate is normalised to plain digits: 1234.5, -3, 14/3. Its currency,
+// percent sign and unit go, and a percent is not a factor of 100; so does all that
+// comes after the clause the number stands in. A number that merely occurs in a
+// sentence is no answer, and two numbers are none either. Numbers are compared as
+// exact rationals.
+var (
+	Number Task = numberTask{"number"}
+	GSM8K  Task = numberTask{"gsm8k"}
+)
+
+type numberTask struct{ name string }
+
+const (
+	maxNumber   = 4 << 10 // bytes of a candidate
+	maxExponent = 1000
+)
+
+func (t numberTask) Name() string { return t.name }
+
+func (t numberTask) Form() Form {
+	return Form{
+		Rules:   t.name + "/1",
+		Markers: append([]string{"Final Answer", "Answer", "Ans", "A", "#### ", "【答案】"}, sayings...),
+		Extent:  FirstLine,
+		Boxed:   true,
+		Scan:    true,
+		Stops:   questionStops,
+	}
+}
+
+func (numberTask) Normalise(candidate string) string { return settle(candidate, plainNumber) }
+
+func (numberTask) Precheck(line string, _ Problem) bool { return bareNumber(line) }
+
+func (t numberTask) Validate(candidate string, p Problem) Verdict {
+	gold, ok := exactNumber(t.Normalise(p.Gold))
+	switch {
+	case candidate == "":
+		return Verdict{Reason: Empty}
+	case !ok:
+		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+	case len(candidate) > maxNumber:
+		return Verdict{Reason: TooLarge}
+	}
+	got, ok := exactNumber(candidate)
+	switch {
+	case !ok && zeroUnder.MatchString(candidate):
+		return Verdict{Reason: DivisionByZero, Detail: clip(candidate)}
+	case !ok && numberShape.MatchString(candidate):
+		return Verdict{Reason: TooLarge, Detail: clip(candidate)}
+	case !ok:
+		return Verdict{Reason: FormatError, Detail: clip(candidate)}
+	case got.Cmp(gold) != 0:
+		return Verdict{Reason: Different, Detail: clip(candidate), By: byNone}
+	case candidate == t.Normalise(p.Gold):
+		return Verdict{OK: true, Reason: ReasonOK, By: byString}
+	}
+	return Verdict{OK: true, Reason: ReasonOK, By: byRational}
+}
+
+// Distil traces a solution by its calculator marks: "16-3=13; 13*2=26".
+func (numberTask) Distil(p Problem, solution string) (query, trace string) {
+	var steps []string
+	for {
+		_, rest, ok := strings.Cut(solution, "<<")
+		step, after, closed := strings.Cut(rest, ">>")
+		if !ok || !closed {
+			return oneLine(p.Input), strings.Join(steps, "; ")
+		}
+		steps, solution = append(steps, oneLine(step)), after
+	}
+}
+
+// clip keeps a detail short.
+func clip(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:80], "") + "…"
+}
+
+// numberShape is what a normalised number looks like.
+var numberShape = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+|/\d+)?$`)
+
+var zeroUnder = regexp.MustCompile(`^-?\d+/0+$`)
+
+// exactNumber reads a normalised number, within the limits.
+func exactNumber(s string) (*big.Rat, bool) {
+	if len(s) > maxDigits || !numberShape.MatchString(s) {
+		return nil, false
+	}
+	if _, e, ok := strings.Cut(s, "e"); ok {
+		if n, err := strconv.Atoi(e); err != nil || n > maxExponent || n < -maxExponent {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(s) // of 1/0 it says no
+}
+
+// Where a number begins, and how it is written. The first group of digits of
+// thousands has no leading zero, every other has three digits, or two as in
+// India before the last three.
+const (
+	digitsExpr = `(?:[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
+		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|[1-9]\d{0,2}(?:\.\d{3})+,\d{1,2}|\d+(?:\.\d+)?|\.\d+)`
+	currencyExpr = `(?:US\$|USD ?|EUR ?|[$€£¥₹₩])`
+)
+
+var numberExpr = regexp.MustCompile(`^(?:(?:about|approximately|exactly|only|approx\.?|just|[≈~]) ?)?` +
+	`([-+]?) ?(` + currencyExpr + `?) ?([-+]?) ?(` + digitsExpr + `)` +
+	`(?:(e[+-]?\d+)| ?[x*] ?10\^\{?([+-]?\d+)\}?|( ?/ ?[1-9]\d*| [1-9]\d*/[1-9]\d*))?`)
+
+// scales are words and letters behind a number that multiply it.
+var scales = map[string]int{"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+
+// moneyScales are letters that do so behind an amount of money: $5k.
+var moneyScales = map[string]int{"k": 3, "K": 3, "M": 6, "m": 6, "B": 9, "b": 9, "bn": 9, "T": 12}
+
+// plainNumber writes a number plainly, or returns the candidate, a little
+// cleaner, if it is none.
+func plainNumber(s string) string {
+	if len(s) > maxNumber {
+		return s
+	}
+	clean := cleanNumber(s)
+	if n, ok := readNumber(clean); ok {
+		return n
+	}
+	return clean
+}
+
+// cleanNumber takes off marks: calculator notes, mathematics, bold, full width.
+func cleanNumber(s string) string {
+	s = foldWidth(s)
+	for {
+		before, rest, ok := strings.Cut(s, "<<")
+		_, after, closed := strings.Cut(rest, ">>")
+		if !ok || !closed {
+			break
+		}
+		s = before + after
+	}
+	s = plainMath(s)
+	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*").Replace(s)
+	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
+}
+
+// plainMath writes LaTeX as one writes numbers without it.
+func plainMath(s string) string {
+	if peeled := peelMath(s); peeled != strings.TrimSpace(s) {
+		s = peeled
+	}
+	if !strings.Contains(s, `\`) && !strings.Contains(s, "{,}") {
+		return s
+	}
+	for _, box := range []string{`\boxed{`, `\fbox{`, `\text{`, `\mathrm{`, `\textbf{`, `\mathbf{`} {
+		s = unwrapInside(s, box)
+	}
+	s = fracExpr.ReplaceAllString(s, " $1/$2")
+	s = latexPlain.Replace(s)
+	return oneLine(s)
+}
+
+var fracExpr = regexp.MustCompile(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)
+
+var latexPlain = strings.NewReplacer(`{,}`, "", `,\!`, "", `\,`, " ", `\!`, "", `\ `, " ", `\;`, " ", `\$`, "$", `\%`, "%",
+	`\times`, "*", `\cdot`, "*", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\left`, "", `\right`, "", `^\circ`, "°", `^{\circ}`, "°",
+	`\approx`, "≈", `~`, " ")
+
+// unwrapInside takes commands of one kind off their arguments, within a text.
+func unwrapInside(s, command string) string {
+	for range 8 {
+		i := strings.Index(s, command)
+		if i < 0 {
+			return s
+		}
+		open := i + len(command) - 1
+		end := closingBrace(s[open:])
+		if end < 0 {
+			return s
+		}
+		s = s[:i] + " " + s[open+1:open+end] + " " + s[open+end+1:]
+	}
+	return s
+}
+
+// foldWidth writes full-width characters as the narrow ones.
+func foldWidth(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 0xff01 <= r && r <= 0xff5e:
+			return r - 0xfee0
+		case r == 0x3000:
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// readNumber reads a clean candidate.
+func readNumber(s string) (string, bool) {
+	if side, ok := rightSide(s); ok {
+		s = side
+	}
+	m := numberExpr.FindStringSubmatch(s)
+	if m == nil || m[1] != "" && m[3] != "" {
+		return "", false
+	}
+	rest, n := s[len(m[0]):], 0
+	if words := strings.Fields(rest); len(words) > 0 {
+		word := strings.Trim(words[0], ".,;")
+		if n = scales[strings.ToLower(word)]; n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
+			n = moneyScales[word]
+		}
+	}
+	if !endsNumber(rest) {
+		return "", false
+	}
+	return writeNumber(m, n)
+}
+
+// rightSide is what stands behind the last equals sign of an equation: the value
+// that its writer states. Nothing is an equation that has a comma or "and".
+func rightSide(s string) (string, bool) {
+	i := strings.LastIndexByte(s, '=')
+	if i < 0 || strings.Contains(s[:i], ", ") || strings.Contains(s[:i], " and ") || strings.Contains(s[:i], " or ") {
+		return "", false
+	}
+	return strings.TrimSpace(s[i+1:]), true
+}
+
+// writeNumber writes what numberExpr found, times 10^scale.
+func writeNumber(m []string, scale int) (string, bool) {
+	sign := strings.TrimPrefix(m[1]+m[3], "+")
+	digits := plainDigits(m[4])
+	exponent := strings.ReplaceAll(strings.TrimPrefix(m[5], "e")+m[6], "+", "")
+	part := m[7]
+	switch {
+	case exponent != "" && scale == 0:
+		return sign + digits + "e" + exponent, true
+	case scale > 0 && exponent == "" && part == "":
+		return sign + shift(digits, scale), true
+	case exponent != "" || scale > 0:
+		return "", false
+	case part == "":
+		return sign + digits, true
+	case strings.HasPrefix(strings.TrimSpace(part), "/"):
+		return sign + digits + strings.ReplaceAll(part, " ", ""), !strings.Contains(digits, ".")
+	}
+	return mixedNumber(sign, digits, part)
+}
+
+// mixedNumber writes 2 1/2 as 5/2.
+func mixedNumber(sign, digits, part string) (string, bool) {
+	n, ok1 := decimal(digits)
+	r, ok2 := exactNumber(strings.TrimSpace(part))
+	if !ok1 || !ok2 || !n.IsInt() || r.Cmp(big.NewRat(1, 1)) >= 0 {
+		return "", false
+	}
+	return sign + n.Add(n, r).RatString(), true
+}
+
+// plainDigits takes thousands separators out. Where dots part the thousands, a
+// comma is the point.
+func plainDigits(s string) string {
+	if dot := strings.IndexByte(s, '.'); dot >= 0 && (strings.Count(s, ".") > 1 || strings.IndexByte(s, ',') > dot) {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, ".", ""), ",", ".")
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '.' || '0' <= r && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// shift multiplies digits by a power of ten.
+func shift(digits string, by int) string {
+	before, after, _ := strings.Cut(digits, ".")
+	for len(after) < by {
+		after += "0"
+	}
+	before, after = before+after[:by], strings.TrimRight(after[by:], "0")
+	if before = strings.TrimLeft(before, "0"); before == "" {
+		before = "0"
+	}
+	if after == "" {
+		return before
+	}
+	return before + "." + after
+}
+
+// wordsExpr is a clause that may follow a number: units and words, with no other
+// number and no arithmetic in it. 5 km/h and 3 m^2 are units.
+var (
+	clauseEnd = regexp.MustCompile(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
+	wordsExpr = regexp.MustCompile(`^(?:[%°€$£²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
+)
+
+// endsNumber reports whether what follows a number leaves it alone.
+func endsNumber(rest string) bool {
+	if at := clauseEnd.FindStringIndex(rest); at != nil {
+		if strings.HasPrefix(rest[at[0]:], " and") && strings.ContainsAny(firstClause(rest[at[0]+1:]), "0123456789") {
+			return false // 26 apples and 3 pears are two answers
+		}
+		rest = rest[:at[0]]
+	}
+	return wordsExpr.MatchString(strings.TrimRight(rest, " "))
+}
+
+func firstClause(s string) string {
+	if i := strings.IndexAny(s, ".;\n"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// bareNumber reports whether a line is a number and at most a sign or currency.
+// "3." is no such line: it numbers a step.
+func bareNumber(line string) bool {
+	line = strings.TrimSpace(line)
+	if line == "" || len(line) > 200 || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ")") && !strings.HasSuffix(line, `\)`) {
+		return false
+	}
+	clean := cleanNumber(line)
+	m := numberExpr.FindString(clean)
+	return m != "" && strings.Trim(clean[len(m):], "% °") == ""
+}

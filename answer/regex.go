@@ -1,0 +1,63 @@
+package answer
+
+import (
+	"regexp"
+	"sync/atomic"
+)
+
+// Regex is the task whose Gold is a pattern (of Go's regexp, which is linear)
+// that the whole answer matches: "regex".
+var Regex Task = regexTask{}
+
+type regexTask struct{ exactTask }
+
+func (regexTask) Name() string { return "regex" }
+
+func (regexTask) Form() Form {
+	return Form{Rules: "regex/1", Markers: plainMarkers, Stops: plainStops}
+}
+
+// maxMatched is how much of an answer a pattern is tried on.
+const maxMatched = 1 << 20
+
+func (regexTask) Validate(candidate string, p Problem) Verdict {
+	if candidate == "" {
+		return Verdict{Reason: Empty}
+	}
+	if p.Gold == "" {
+		return Verdict{Reason: BadGold, Detail: "there is no pattern"}
+	}
+	re, err := wholePattern(p.Gold)
+	switch {
+	case err != nil:
+		return Verdict{Reason: BadGold, Detail: err.Error()}
+	case len(candidate) > maxMatched:
+		return Verdict{Reason: TooLarge}
+	case !re.MatchString(candidate):
+		return Verdict{Reason: Different, By: "none"}
+	}
+	return Verdict{OK: true, Reason: ReasonOK, By: "string"}
+}
+
+// A compiled pattern, and the last one: batches ask for the same one again.
+type compiled struct {
+	pattern string
+	re      *regexp.Regexp
+}
+
+var lastPattern atomic.Pointer[compiled]
+
+func wholePattern(pattern string) (*regexp.Regexp, error) {
+	if c := lastPattern.Load(); c != nil && c.pattern == pattern {
+		return c.re, nil
+	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return nil, err // as it was written, so that ")(" is refused
+	}
+	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+	if err != nil {
+		return nil, err
+	}
+	lastPattern.Store(&compiled{pattern, re})
+	return re, nil
+}

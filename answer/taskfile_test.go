@@ -1,0 +1,153 @@
+package answer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+const dateTask = `# dates as the task wants them
+name: iso-date
+markers: [Date, "The date is "]
+extent: first_line
+boxed: true
+stops: ["Question:"]
+scan: '^\d{4}-\d\d-\d\d$'
+normalise:
+  - marks
+  - {replace: '/', with: '-'}
+validator: regex
+pattern: '\d{4}-\d\d-\d\d'
+`
+
+func TestReadTask(t *testing.T) {
+	task, err := answer.ReadTask([]byte(dateTask))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw, want := range map[string][2]string{
+		"**Date:** 2026/11/21":                    {"2026-11-21", "marker:date"},
+		"The date is `2026-11-21`":                {"2026-11-21", "marker:the_date_is"},
+		"It was:\n2026-11-21\nQuestion:\nDate: 1": {"2026-11-21", "fallback_bottom_scan"},
+		`\boxed{2026-11-21}`:                      {"2026-11-21", "boxed"},
+		"<answer>2026-11-21</answer>":             {"2026-11-21", "answer_block"},
+	} {
+		x := answer.Extract(task, raw, answer.Problem{}, answer.Options{})
+		if v := task.Validate(x.Candidate, answer.Problem{}); x.Candidate != want[0] || x.Method != want[1] || !v.OK {
+			t.Errorf("%q: %+v: %+v", raw, x, v)
+		}
+		checkExtraction(t, task, raw, answer.Problem{}, answer.Options{})
+	}
+	if rules := task.Form().Rules; !strings.HasPrefix(rules, "iso-date/") || len(rules) != len("iso-date/")+12 {
+		t.Errorf("rules %q", rules)
+	}
+	if v := task.Validate("soon", answer.Problem{}); v.OK || v.Reason != answer.Different {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestReadTaskJSON(t *testing.T) {
+	task, err := answer.ReadTask([]byte("{\n\t\"name\": \"city\",\n\t\"normalise\": [\"lower\", \"punctuation\", {\"replace\": \"^the \", \"with\": \"\"}],\n\t\"validator\": \"exact\"\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := answer.Problem{Gold: "The Hague"}
+	x := answer.Extract(task, "Answer: the HAGUE.", p, answer.Options{})
+	if v := task.Validate(x.Candidate, p); !v.OK {
+		t.Errorf("%+v: %+v", x, v)
+	}
+}
+
+func TestReadTaskFaults(t *testing.T) {
+	for file, want := range map[string]string{
+		"":                                      "want one task: a mapping with name and validator",
+		"- a":                                   "line 1: want a mapping with name and validator",
+		"name: x":                               "validator: is missing: the name of a task, such as exact or number",
+		"validator: exact":                      "name: is missing",
+		"name: x\nvalidator: exct":              `line 2: validator: unknown task "exct": did you mean "exact"?`,
+		"name: x\nmarker: [a]":                  `line 2: marker: unknown key: did you mean "markers"?`,
+		"name: X Y\nvalidator: exact":           `line 1: name: "X Y": want lower-case letters, digits, - and _`,
+		"name: x\nmarkers: a":                   "line 2: markers: want a list of strings",
+		"name: x\nmarkers:\n  - a\n  - 3":       "line 4: markers[1]: want a string",
+		"name: x\nmarkers: [' ']":               "line 2: markers[0]: is empty",
+		"name: x\nboxed: maybe":                 "line 2: boxed: want true or false",
+		"name: x\nextent: line":                 "line 2: extent: want first_line, block or all",
+		"name: x\nscan: '('":                    "line 2: scan: error parsing regexp: missing closing ): `(`",
+		"name: x\nnormalise: [trimm]":           "line 2: normalise[0]: unknown step",
+		"name: x\nnormalise:\n- {with: a}":      "line 3: normalise[0]: has no replace",
+		"name: x\nnormalise:\n- {replaced: a}":  "line 3: normalise[0]: unknown key replaced",
+		"name: x\nvalidator: exact\npattern: a": "pattern: is of validator regex only",
+		"name: math\nvalidator: exact":          `name: "math" is a task that comes with Sotto`,
+		"name: x\nname: y":                      "line 2:",
+		"name: [x":                              "line 1:",
+		"name: &a x\nvalidator: *a":             "line 1: name: want a string",
+		strings.Repeat("#", 70<<10):             "larger than 64 KiB",
+	} {
+		_, err := answer.ReadTask([]byte(file))
+		var at *answer.TaskFileError
+		if !errors.As(err, &at) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %s", file, err, want)
+		}
+	}
+}
+
+func TestTaskNamed(t *testing.T) {
+	for _, task := range answer.Tasks() {
+		if got, err := answer.TaskNamed(task.Name()); err != nil || got != task {
+			t.Errorf("%s: %v, %v", task.Name(), got, err)
+		}
+		if f := task.Form(); !strings.HasPrefix(f.Rules, task.Name()+"/") {
+			t.Errorf("%s: rules %q", task.Name(), f.Rules)
+		}
+	}
+	for name, want := range map[string]string{"game-24": "game24", "Math": "math", "gsm8": "gsm8k", "crossword": "crossword5x5", "poetry": ""} {
+		_, err := answer.TaskNamed(name)
+		var unknown *answer.UnknownTaskError
+		if !errors.As(err, &unknown) || unknown.Nearest != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestExact(t *testing.T) {
+	for _, c := range []struct {
+		raw, gold string
+		reason    answer.Reason
+	}{
+		{"Answer: **Paris**", "Paris", answer.ReasonOK},
+		{"Answer: `a_b`", "a_b", answer.ReasonOK},
+		{"Answer: _a_ and _b_", "_a_ and _b_", answer.ReasonOK},
+		{"Answer: Paris, France", "Paris", answer.Different},
+		{"Answer: paris", "Paris", answer.Different},
+		{"Paris", "Paris", answer.Empty},
+		{"Answer: Paris", "", answer.BadGold},
+	} {
+		p := answer.Problem{Gold: c.gold}
+		x := answer.Extract(answer.Exact, c.raw, p, answer.Options{})
+		if v := answer.Exact.Validate(x.Candidate, p); v.Reason != c.reason || v.OK != (c.reason == answer.ReasonOK) {
+			t.Errorf("%q: %+v: %+v", c.raw, x, v)
+		}
+	}
+}
+
+func TestRegex(t *testing.T) {
+	for _, c := range []struct {
+		candidate, pattern string
+		reason             answer.Reason
+	}{
+		{"2026-11-21", `\d{4}-\d\d-\d\d`, answer.ReasonOK},
+		{"on 2026-11-21", `\d{4}-\d\d-\d\d`, answer.Different},
+		{"b", `a|b`, answer.ReasonOK},
+		{"ab", `a|b`, answer.Different},
+		{"a", `a)|(b`, answer.BadGold},
+		{"a", "", answer.BadGold},
+		{"", "a", answer.Empty},
+		{strings.Repeat("a", 2<<20), "(a|a)*", answer.TooLarge},
+	} {
+		if v := answer.Regex.Validate(c.candidate, answer.Problem{Gold: c.pattern}); v.Reason != c.reason {
+			t.Errorf("%.20q of %q: %+v", c.candidate, c.pattern, v)
+		}
+	}
+}

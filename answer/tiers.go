@@ -1,0 +1,262 @@
+package answer
+
+import "strings"
+
+// answerBlocks finds the closed answer blocks that have a body: each reaches
+// from an opener to the close that comes next after it, with no other opener
+// between. Where there is none, it finds the last opener that something follows,
+// up to the next one or the end. A tag that is quoted is no tag; a block in code,
+// or quoted whole, counts where no other does.
+func (s *search) answerBlocks() {
+	var open, unclosed find
+	opened, tag := false, 0
+	left := func(end int) {
+		if opened && !blank(s.text[open.value.Start:end]) {
+			unclosed = open
+			unclosed.value.End = end
+		}
+	}
+	for at := 0; ; {
+		k := strings.IndexByte(s.text[at:], '<')
+		if k < 0 {
+			break
+		}
+		at += k
+		closing, n := answerTagAt(s.text[at:])
+		if n == 0 {
+			at++
+			continue
+		}
+		switch {
+		case quoted(s.text, at, at+n):
+		case !closing:
+			left(at)
+			open, opened = find{value: Span{Start: at + n}, weak: s.inFence(at)}, true
+			tag = at
+		case opened:
+			opened = false
+			f := open
+			f.value.End = at
+			f.weak = f.weak || quoted(s.text, tag, at+n)
+			if !blank(s.text[f.value.Start:at]) {
+				s.found = append(s.found, f)
+			}
+		}
+		at += n
+	}
+	left(len(s.text))
+	if len(s.found) == 0 && unclosed.value.End > 0 {
+		s.found = append(s.found, unclosed)
+	}
+}
+
+// answerTagAt reads a tag of an answer block at the start of s; n is its length,
+// or 0.
+func answerTagAt(s string) (closing bool, n int) {
+	const name = "answer"
+	if len(s) < len(name)+2 || s[0] != '<' {
+		return false, 0
+	}
+	i := skipTagBlanks(s, 1)
+	if i < len(s) && s[i] == '/' {
+		closing = true
+		i = skipTagBlanks(s, i+1)
+	}
+	if len(s)-i <= len(name) || !strings.EqualFold(s[i:i+len(name)], name) {
+		return false, 0
+	}
+	i = skipTagBlanks(s, i+len(name))
+	if i == len(s) || s[i] != '>' {
+		return false, 0
+	}
+	return closing, i + 1
+}
+
+// skipTagBlanks skips at most a few spaces and tabs.
+func skipTagBlanks(s string, i int) int {
+	for end := min(len(s), i+8); i < end && (s[i] == ' ' || s[i] == '\t'); {
+		i++
+	}
+	return i
+}
+
+// quoted reports whether the same quote stands directly before and after a span.
+func quoted(s string, start, end int) bool {
+	if start == 0 || end >= len(s) || s[start-1] != s[end] {
+		return false
+	}
+	return s[end] == '"' || s[end] == '\'' || s[end] == '`'
+}
+
+func blank(s string) bool { return skipWhite(s, 0, len(s)) == len(s) }
+
+// boxes finds the balanced \boxed{} by the order of their openers' ends: of two
+// that lie in one another the inner one is the last.
+func (s *search) boxes() {
+	const opener = `\boxed`
+	first := strings.Index(s.text, opener)
+	if first < 0 {
+		return
+	}
+	last := Span{-1, -1}
+	for _, b := range balanced(s.text, first, opener) {
+		if b.Start > last.Start {
+			last = b
+		}
+		s.found = append(s.found, find{value: b, weak: s.inFence(b.Start)})
+	}
+	// The last by its opener goes last, whatever closed after it.
+	for i, f := range s.found {
+		if f.value == last {
+			copy(s.found[i:], s.found[i+1:])
+			s.found[len(s.found)-1] = f
+			break
+		}
+	}
+}
+
+// balanced returns the contents of the opener's braces from i on, in the order
+// in which they close.
+func balanced(text string, i int, opener string) []Span {
+	type box struct{ depth, from int }
+	var open []box
+	var list []Span
+	depth := 0
+	for ; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if !strings.HasPrefix(text[i:], opener) {
+				i++ // an escaped brace
+				continue
+			}
+			k := skipBlanks(text, i+len(opener))
+			if k < len(text) && text[k] == '{' {
+				open = append(open, box{depth, k + 1})
+				depth++
+			}
+			i = min(k, len(text)-1)
+			if text[i] != '{' {
+				i--
+			}
+		case '{':
+			depth++
+		case '}':
+			depth = max(0, depth-1)
+			if k := len(open) - 1; k >= 0 && open[k].depth == depth {
+				list = append(list, Span{open[k].from, i})
+				open = open[:k]
+			}
+		}
+	}
+	return list
+}
+
+// scan takes the lowest line, or block, that could be an answer by its form. It
+// never looks at the value wanted.
+func (s *search) scan(out *Extraction, refused bool) bool {
+	if !s.form.Scan {
+		return false
+	}
+	if refused {
+		s.attempt(methodScan, 0, nil, "refused")
+		return false
+	}
+	for end := len(s.text); ; {
+		var sp Span
+		if sp, end = s.upward(end); sp.End == 0 {
+			break
+		}
+		line := s.text[sp.Start:sp.End]
+		if sp.Start == sp.End || !s.task.Precheck(line, s.problem) {
+			continue
+		}
+		if c := s.task.Normalise(line); c != "" {
+			out.Candidate, out.Method, out.Status = c, methodScan, OK
+			s.take(out, sp)
+			s.attempt(methodScan, 1, out.Span, "")
+			return true
+		}
+	}
+	s.attempt(methodScan, 0, nil, "")
+	return false
+}
+
+// upward returns what stands lowest before end, trimmed: a line without the
+// mark of a list, or a block of lines. What is left ends at rest; a span that
+// ends at 0 is none.
+func (s *search) upward(end int) (sp Span, rest int) {
+	for end > 0 && isWhite(s.text[end-1]) {
+		end--
+	}
+	if end == 0 {
+		return Span{}, 0
+	}
+	if s.form.Extent == FirstLine {
+		start := strings.LastIndexByte(s.text[:end], '\n') + 1
+		return Span{start + listMark(s.text[start:end]), end}, start
+	}
+	start := end
+	for start > 0 {
+		line := strings.LastIndexByte(s.text[:start-1], '\n') + 1
+		if l := s.text[line:start]; blank(l) || isFence(l) {
+			if start == end { // a fence alone is passed over
+				return Span{end, end}, line
+			}
+			break
+		}
+		start = line
+	}
+	return trim(s.text, Span{start, end}), start
+}
+
+func isFence(line string) bool {
+	f, _ := fenceOf(line)
+	return f.size > 0
+}
+
+// listMark returns how many bytes of a line are white space, quotation marks of
+// Markdown and the mark of a list, a number or a bullet with a space after it.
+func listMark(line string) int {
+	i := 0
+	for i < len(line) && (isWhite(line[i]) || line[i] == '>') {
+		i++
+	}
+	k := i
+	switch rest := line[i:]; {
+	case strings.HasPrefix(rest, "•"):
+		k += len("•")
+	case rest != "" && strings.IndexByte("-*+", rest[0]) >= 0:
+		k++
+	default:
+		for k < len(line) && line[k]-'0' < 10 && k < i+3 {
+			k++
+		}
+		if k == i || k == len(line) || line[k] != '.' && line[k] != ')' {
+			return i
+		}
+		k++
+	}
+	if n := skipBlanks(line, k); n > k && n < len(line) {
+		return n
+	}
+	return i
+}
+
+// inFence reports whether a place of the text is in fenced code.
+func (s *search) inFence(at int) bool { return s.fenceAround(at).End > 0 }
+
+// fenceAround returns the contents of the fenced code around a place.
+func (s *search) fenceAround(at int) Span {
+	lo, hi := 0, len(s.fenced)
+	for lo < hi {
+		if mid := (lo + hi) / 2; s.fenced[mid].End <= at {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(s.fenced) && s.fenced[lo].Start <= at {
+		return s.fenced[lo]
+	}
+	return Span{}
+}

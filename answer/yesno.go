@@ -1,0 +1,111 @@
+package answer
+
+import (
+	"regexp"
+	"strings"
+)
+
+// YesNo is the task of questions that are answered by yes or no: "yesno". True
+// and false, correct and incorrect are the same answers. A candidate is
+// normalised to "yes" or "no" where it begins by saying so; "no evidence" and
+// "yes and no" do not.
+var YesNo Task = yesNoTask{}
+
+type yesNoTask struct{}
+
+func (yesNoTask) Name() string { return "yesno" }
+
+func (yesNoTask) Form() Form {
+	return Form{
+		Rules:   "yesno/1",
+		Markers: append([]string{"Final Answer", "Answer", "Ans", "A", "【答案】"}, sayings...),
+		Extent:  FirstLine,
+		Boxed:   true,
+		Scan:    true,
+		Stops:   questionStops,
+	}
+}
+
+// yesNoWords are the words of each answer.
+var yesNoWords = map[string]string{
+	"yes": "yes", "true": "yes", "correct": "yes", "right": "yes", "y": "yes", "t": "yes", "yeah": "yes", "yep": "yes",
+	"no": "no", "false": "no", "incorrect": "no", "wrong": "no", "n": "no", "f": "no", "nope": "no",
+}
+
+// yesNoExpr is an answer, and what may follow it: the end, a stop, or a word that
+// begins a sentence about it.
+var yesNoExpr = regexp.MustCompile(`^(?i:(?:so|thus|hence|therefore),? )?` +
+	`(?i:(?:(?:it|it's|this|that|the (?:statement|claim|answer|sentence|assertion)) ?)(?:is |: )?)?(?i:(not|definitely|certainly|likely|clearly) )?` +
+	`["'(]?(?i:(yes|no|true|false|correct|incorrect|right|wrong|yeah|yep|nope|y|n|t|f))["')]?` +
+	`(?:\s*$|[.,:;!(—–](?:\D|$)| [-—–(]| (?i:because|since|as|it|it's|he|she|they|this|that|these|those|there|we|you|i|the|is|based|given|due)\b)`)
+
+var bothExpr = regexp.MustCompile(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
+
+func (yesNoTask) Normalise(candidate string) string { return settle(candidate, yesOrNo) }
+
+func yesOrNo(s string) string {
+	if len(s) > maxChoice {
+		return s
+	}
+	s = cleanWords(s)
+	if bothExpr.MatchString(s) {
+		return s
+	}
+	m := yesNoExpr.FindStringSubmatch(s)
+	if m == nil {
+		return s
+	}
+	word := yesNoWords[strings.ToLower(m[2])]
+	if strings.EqualFold(m[1], "not") {
+		switch strings.ToLower(m[2]) {
+		case "true", "correct", "right":
+			return "no"
+		case "false", "incorrect", "wrong":
+			return "yes"
+		}
+		return s
+	}
+	return word
+}
+
+// cleanWords takes marks off words.
+func cleanWords(s string) string {
+	s = peelMath(foldWidth(s))
+	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`} {
+		s = unwrapInside(s, command)
+	}
+	return strings.TrimSpace(strings.TrimLeft(oneLine(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s)), ": "))
+}
+
+// Precheck passes a line that is an answer alone, or that begins with yes or no
+// and a stop.
+func (yesNoTask) Precheck(line string, _ Problem) bool {
+	if len(line) > maxChoice {
+		return false
+	}
+	s := strings.ToLower(strings.Trim(cleanWords(line), `.!"' `))
+	if yesNoWords[s] != "" && len(s) > 1 {
+		return true
+	}
+	return (strings.HasPrefix(s, "yes,") || strings.HasPrefix(s, "no,") || strings.HasPrefix(s, "yes.") || strings.HasPrefix(s, "no.")) &&
+		yesNoWords[yesOrNo(line)] != ""
+}
+
+func (t yesNoTask) Validate(candidate string, p Problem) Verdict {
+	gold := t.Normalise(p.Gold)
+	switch {
+	case candidate == "":
+		return Verdict{Reason: Empty}
+	case gold != "yes" && gold != "no":
+		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+	case len(candidate) > maxChoice:
+		return Verdict{Reason: TooLarge}
+	case candidate != "yes" && candidate != "no":
+		return Verdict{Reason: FormatError, Detail: clip(candidate)}
+	case candidate != gold:
+		return Verdict{Reason: Different, Detail: candidate, By: byNone}
+	}
+	return Verdict{OK: true, Reason: ReasonOK, By: byString}
+}
+
+func (yesNoTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
