@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -91,8 +89,8 @@ func (b *body) fill(room []byte) {
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
 	switch {
-	case b.x.reading.crowded:
-		b.end(b.x.crowded())
+	case b.failed():
+		b.end(b.x.reading.failure)
 	case err != nil:
 		b.end(err)
 	case len(b.in) > b.x.g.config.Limits.Frame:
@@ -108,6 +106,13 @@ func (b *body) fill(room []byte) {
 	}
 }
 
+// failed reports whether the stream must end here. One that the upstream ended
+// with an error may still say more of it.
+func (b *body) failed() bool {
+	err := b.x.reading.failure
+	return err != nil && !errors.Is(err, wire.ErrUpstream)
+}
+
 // frames writes the frames that are whole and returns what is left.
 func (b *body) frames(in []byte) []byte {
 	for len(in) > 0 {
@@ -117,6 +122,9 @@ func (b *body) frames(in []byte) []byte {
 		}
 		b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
 		in = in[len(f.Raw):]
+		if b.failed() {
+			return nil
+		}
 	}
 	return in
 }
@@ -149,14 +157,18 @@ func (b *body) keepAlive() {
 // did not come to its end.
 func (b *body) end(err error) {
 	b.ended = true
-	if errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF):
 		err = b.last()
-	} else {
+	case err != b.x.reading.failure:
 		err = b.reason(err)
 	}
 	b.in = nil
 	b.out = b.x.reply.End(b.out, err, &b.x.reading)
-	b.x.err = errors.Join(b.x.err, err)
+	if b.x.err = err; err == nil {
+		b.x.err = b.x.reading.failure
+	}
+	b.x.complete = b.x.err == nil
 }
 
 // reason says why the upstream broke off.
@@ -182,7 +194,7 @@ func (b *body) last() error {
 	if !ok || f.Data == nil {
 		return nil
 	}
-	if !gjson.ValidBytes(f.Data) && string(f.Data) != "[DONE]" {
+	if _, ok := wire.Readable(f); !ok && string(f.Data) != "[DONE]" {
 		return errors.New("the upstream broke off within a frame")
 	}
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -44,6 +45,7 @@ type exchange struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	settled  bool // learnt and remembered
+	complete bool // all of the reply was read and written
 	finished bool
 }
 
@@ -88,8 +90,11 @@ func (x *exchange) read() {
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}
-	settings := wire.Settings{Fields: r.ReasoningFields, Hide: r.Display == DisplayHide, Request: x.request}
-	if r.Display == DisplayKeep {
+	settings := wire.Settings{
+		Fields: r.ReasoningFields, Request: x.request,
+		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
+	}
+	if settings.Keep {
 		settings.Fields = nil
 	}
 	x.reply = x.codec.Reply(settings)
@@ -170,15 +175,20 @@ func (x *exchange) modify(resp *http.Response) error {
 	case err != nil:
 		return err
 	case form == streamed:
-		x.streamed = true
-		resp.Body = x.stream(resp.Body)
-		resp.ContentLength = -1
-		resp.Header.Del("Content-Length")
+		x.framed(resp, resp.Body)
 		return nil
 	case form == whole:
 		return x.whole(resp)
 	}
 	return nil
+}
+
+// framed makes the response one of frames, which are read as they come.
+func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) {
+	x.streamed = true
+	resp.Body = x.stream(frames)
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Length")
 }
 
 // A form is how a response brings a reply.
@@ -207,10 +217,42 @@ func (x *exchange) form(resp *http.Response) (form, error) {
 		return streamed, nil
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return whole, nil
-	case x.request.Stream:
+	case x.request.Stream && !beginsJSON(resp):
 		return streamed, nil
 	}
 	return whole, nil
+}
+
+// beginsJSON waits for the first byte of a response whose type says nothing.
+func beginsJSON(resp *http.Response) bool {
+	r := bufio.NewReader(resp.Body)
+	resp.Body = &peeked{r, resp.Body}
+	for n := 1; ; n++ {
+		b, err := r.Peek(n)
+		if err != nil {
+			return false
+		}
+		if c := b[n-1]; !isWhite(c) || n == 512 {
+			return c == '{'
+		}
+	}
+}
+
+// A peeked body has been looked into.
+type peeked struct {
+	io.Reader
+	io.Closer
+}
+
+// looksLikeSSE reports whether a body begins as server-sent events do.
+func looksLikeSSE(body []byte) bool {
+	body = bytes.TrimLeft(body, "\xEF\xBB\xBF\r\n")
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(body, []byte(field)) {
+			return true
+		}
+	}
+	return false
 }
 
 // whole reads the body of a reply that is not streamed and writes it anew.
@@ -228,31 +270,27 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.start, x.reading.assumed = x.startOf(true)
 		x.reading.maxHold = -1
 	}
+	mended := wire.Mend(body)
 	switch {
-	case gjson.ValidBytes(body):
-		body = x.reply.Whole(nil, body, &x.reading)
-	case x.codec.Framing() == wire.NDJSON: // frames under the type of a whole reply
-		x.streamed = true
-		resp.Body = x.stream(io.NopCloser(bytes.NewReader(body)))
-		resp.ContentLength = -1
-		resp.Header.Del("Content-Length")
+	case gjson.ValidBytes(mended) && wire.Parse(mended).IsObject():
+		body = x.reply.Whole(nil, mended, &x.reading)
+	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // frames under the type of a whole reply
+		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 		return nil
+	case x.route.Display != DisplayKeep:
+		return wire.ErrUnreadable
 	}
-	if x.reading.crowded {
-		return x.crowded()
+	if x.reading.failure != nil {
+		return x.reading.failure
 	}
 	x.settle()
 	if found := x.findings(); found != "" {
 		resp.Header.Set("Sotto-Diagnostics", found)
 	}
 	setBody(resp, body)
+	x.complete = true
 	resp.Body = &moving{resp.Body, x, false}
 	return nil
-}
-
-// crowded is the error of a reply with too many choices.
-func (x *exchange) crowded() error {
-	return fmt.Errorf("the upstream sent a choice beyond the limit of %d", x.g.config.Limits.Choices)
 }
 
 // A moving body notes when it is read, and whom the exchange waits for then.
@@ -388,13 +426,13 @@ func (x *exchange) learn() {
 
 func (x *exchange) log() {
 	level := x.g.log.Info
-	if x.err != nil {
+	if x.outcome() == "failed" {
 		level = x.g.log.Warn
 	}
 	q := x.request
 	fields := []any{
 		"api", x.codec.Name(), "model", q.Model, "dialect", x.family.dialect, "status", x.status,
-		"stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
+		"outcome", x.outcome(), "stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
 	}
 	if found := x.findings(); found != "" {
@@ -415,12 +453,17 @@ func (x *exchange) lasted() time.Duration { return time.Since(x.began) }
 // outcome is how the exchange ended, in a word for metrics.
 func (x *exchange) outcome() string {
 	switch {
-	case x.err != nil:
-		return "failed"
-	case x.ctx != nil && x.ctx.Err() != nil:
-		return "canceled"
-	case x.status < 200 || x.status > 299:
+	case x.complete:
+		return "answered"
+	case x.err == nil && (x.status < 200 || x.status > 299):
 		return "refused"
+	case x.gone():
+		return "canceled"
 	}
-	return "answered"
+	return "failed"
+}
+
+// gone reports whether the client has left before the end.
+func (x *exchange) gone() bool {
+	return x.ctx != nil && x.ctx.Err() != nil && !errors.Is(context.Cause(x.ctx), errSilent)
 }

@@ -233,16 +233,29 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r, c)
 }
 
-// pass sends on what is no model's route. Its body may be of any length, and
-// goes on while the response comes.
+// pass sends on what is no model's route. A body of usual length is read whole
+// first, as with models; a large one goes on while it comes.
 func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
 	if !g.doors.passes(r) {
 		refuse(w, nil, http.StatusNotFound, "this gateway passes only the routes of models")
 		return
 	}
-	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is
+	if n := r.ContentLength; n > 0 && n <= usualBody {
+		body, err := io.ReadAll(io.LimitReader(r.Body, n))
+		if err != nil {
+			refuse(w, nil, http.StatusBadRequest, "the request broke off")
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	g.proxy.ServeHTTP(w, r)
 }
+
+// usualBody is more than requests have that bring no files.
+const usualBody = 1 << 20
+
+// Open returns how many exchanges are under way.
+func (g *Handler) Open() int { return int(g.open.Load()) }
 
 // serve handles one exchange. The request is read whole before anything is sent
 // on: the history needs it, and a server that closes an unread body when the

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +16,7 @@ type reading struct {
 	manner
 	limits  Limits
 	choices []*choice // by number; nil where nothing was read
-	crowded bool      // there was one beyond the limit
+	failure error     // why the reply is no whole one
 	parts   []wire.Part
 
 	all, reasoning int // bytes of the model's texts; of reasoning found in content
@@ -71,7 +72,7 @@ type choice struct {
 
 func (r *reading) choice(i int) *choice {
 	if i < 0 || i >= r.limits.Choices {
-		r.crowded = true
+		r.Fail(fmt.Errorf("the upstream sent a choice beyond the limit of %d", r.limits.Choices))
 		return nil
 	}
 	for len(r.choices) <= i {
@@ -286,6 +287,13 @@ func (r *reading) Open() []int {
 		}
 	}
 	return open
+}
+
+// Fail notes why the reply is no whole one, the first time.
+func (r *reading) Fail(err error) {
+	if r.failure == nil {
+		r.failure = err
+	}
 }
 
 // Share returns how much of the texts was reasoning found in content.

@@ -79,6 +79,8 @@ type Settings struct {
 	// Hide says that no reasoning may reach the client by any way, such as the
 	// log probabilities of its tokens.
 	Hide bool
+	// Keep says that the reply passes as it is, and is only looked at.
+	Keep bool
 	// Request is what the codec found in the request.
 	Request *Request
 }
@@ -110,6 +112,9 @@ type Reader interface {
 	Close(choice int, end sotto.End) []Part
 	// Open returns the choices that were read and not closed, in order.
 	Open() []int
+	// Fail notes why the reply is no whole one: an error of the upstream's, or one
+	// that the codec found.
+	Fail(err error)
 	// Share returns how many bytes of the model's texts there were so far, and
 	// how many of them were reasoning found in content.
 	Share() (reasoning, all int)

@@ -50,7 +50,7 @@ func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 }
 
 func (messages) Reply(s wire.Settings) wire.Reply {
-	y := &reply{late: -1}
+	y := &reply{late: -1, set: s}
 	y.flow = flow{to: y, hide: s.Hide}
 	return y
 }

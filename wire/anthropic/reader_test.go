@@ -123,5 +123,7 @@ func (d *reader) Close(i int, end sotto.End) []wire.Part {
 	return d.take()
 }
 
+func (d *reader) Fail(error) {}
+
 func (d *reader) Open() []int                 { return d.opened }
 func (d *reader) Share() (reasoning, all int) { return 0, 0 }

@@ -291,7 +291,7 @@ func TestUnruly(t *testing.T) {
 	for name, stream := range map[string]string{
 		"text in the start":    fill(start, `a\u00e9`) + fill(delta, "b") + stop + tail,
 		"a type only":          strings.ReplaceAll(head+fill(start, "")+fill(delta, "b")+stop+tail, `"type":"content_block_start",`, ""),
-		"no JSON":              "data: {\n\n" + head + "data: <think>\n\n" + tail,
+		"no JSON":              "data: [DONE]\n\n" + head + "data: <think>\n\n" + tail,
 		"parallel tools":       strings.ReplaceAll(fill(start, ""), `"text"`, `"tool_use"`) + strings.ReplaceAll(strings.ReplaceAll(fill(start, ""), `"text"`, `"tool_use"`), ":0", ":1") + stop + strings.ReplaceAll(stop, ":0", ":1") + tail,
 		"indices from another": strings.ReplaceAll(fill(start, "")+fill(delta, "b")+stop, ":0", ":7") + tail,
 		"an unknown block":     strings.ReplaceAll(fill(start, "")+fill(delta, "<think>b"), `"type":"text"`, `"type":"new"`) + stop + tail,

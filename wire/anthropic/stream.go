@@ -20,6 +20,8 @@ const maxIdle = 4 << 10
 
 // A reply rewrites one reply. It is the sink of its flow for a streamed one.
 type reply struct {
+	set wire.Settings
+
 	flow flow
 	dst  []byte // under way, during a call
 
@@ -73,8 +75,9 @@ func (y *reply) take(r wire.Reader) {
 			return
 		}
 	}
-	if !gjson.ValidBytes(y.frame.Data) {
-		y.pass()
+	f, ok := wire.Readable(y.frame)
+	if y.frame = f; !ok {
+		y.dst = wire.Unread(y.dst, f, y.set, r)
 		return
 	}
 	root := wire.Parse(y.frame.Data)
@@ -114,6 +117,7 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 		y.flow.fill()
 		y.over = true
 	case "error":
+		r.Fail(wire.ErrUpstream)
 		y.finish(sotto.Aborted, r)
 		y.over = true
 	}
@@ -284,6 +288,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	dst, y.dst = y.dst, nil
 	if err == nil {
 		err = errUnfinished
+		r.Fail(err)
 	}
 	return sse.Append(dst, "error", appendError(nil, "api_error", err.Error()))
 }

@@ -59,7 +59,7 @@ func (a api) Error(_ int, message string) []byte {
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (a api) Reply(s wire.Settings) wire.Reply {
-	y := &reply{api: a}
+	y := &reply{api: a, set: s}
 	if len(s.Fields) > 0 {
 		y.speech.Names = []string{thinking}
 	}

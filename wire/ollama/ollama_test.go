@@ -45,6 +45,8 @@ func (l *loud) Close(int, sotto.End) []wire.Part {
 	return []wire.Part{{Place: wire.Content, Text: held}}
 }
 
+func (l *loud) Fail(error) {}
+
 func (l *loud) Open() []int {
 	if l.open {
 		return []int{0}

@@ -12,6 +12,7 @@ import (
 // A reply rewrites one reply. It has one choice, 0.
 type reply struct {
 	api    api
+	set    wire.Settings
 	speech wire.Speech
 
 	like     shape
@@ -36,12 +37,14 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if inside, ok := y.like.Find(f.Data); ok {
 		return y.alike(dst, f, inside, r)
 	}
-	if !gjson.ValidBytes(f.Data) {
-		return append(dst, f.Raw...)
+	f, ok := wire.Readable(f)
+	if !ok {
+		return wire.Unread(dst, f, y.set, r)
 	}
 	root := wire.Parse(f.Data)
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		y.failed = true
+		r.Fail(wire.ErrUpstream)
 		return append(y.tail(dst, sotto.Aborted, r), f.Raw...)
 	}
 	return y.parsed(dst, f, root, r)
@@ -192,6 +195,7 @@ func (y *reply) tail(dst []byte, end sotto.End, r wire.Reader) []byte {
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	if err == nil && !y.finished && !y.failed {
 		err = errUnfinished
+		r.Fail(err)
 	}
 	if err == nil {
 		return y.tail(dst, sotto.Unknown, r)

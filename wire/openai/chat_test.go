@@ -59,6 +59,8 @@ func (l *loud) Close(choice int, _ sotto.End) []wire.Part {
 	return []wire.Part{{Place: wire.Content, Text: held}}
 }
 
+func (l *loud) Fail(error) {}
+
 func (l *loud) Open() (open []int) {
 	for _, c := range l.order {
 		if !l.shut[c] {
@@ -118,7 +120,9 @@ func TestChatFrames(t *testing.T) {
 		"no choices":           {data(`{"choices":[],"prompt_filter_results":[1]}`, stop), data(`{"choices":[],"prompt_filter_results":[1]}`, stop)},
 		"a logprob kept":       {data(delta(`"content":"A"`, `,"logprobs":{"content":[]}`), stop), data(delta(`"reasoning_content":"A"`, `,"logprobs":{"content":[]}`), stop)},
 		"comments":             {": hi\n\n" + data(delta(`"content":"a"`, ""), stop) + ":\n\n", ": hi\n\n" + data(delta(`"content":"a"`, ""), stop) + ":\n\n"},
-		"no JSON":              {data("{torn", stop), data("{torn", stop)},
+		"torn":                 {data("{torn", stop), data(stop)},
+		"no JSON":              {data("ok", "", stop), data("ok", "", stop)},
+		"NaN":                  {data(delta(`"content":"A"`, `,"p":NaN`), delta(`"content":"a"`, `,"p":NaN`), stop), data(delta(`"reasoning_content":"A"`, `,"p":null`), delta(`"content":"a"`, `,"p":NaN`), stop)},
 	} {
 		got := rewrite(t, wire.Settings{Fields: []string{"reasoning_content"}}, test.in, nil)
 		if got != test.out {

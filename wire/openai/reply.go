@@ -74,8 +74,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		y.finished = true
 		return append(y.tails(dst, sotto.Unknown, r), f.Raw...)
 	}
-	if !gjson.ValidBytes(f.Data) {
-		return append(dst, f.Raw...)
+	f, ok := wire.Readable(f)
+	if !ok {
+		return wire.Unread(dst, f, y.set, r)
 	}
 	return y.parsed(dst, f, wire.Parse(f.Data), r)
 }
@@ -120,6 +121,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	})
 	if says(fault) && !list.Get("0").Exists() {
 		y.failed = true
+		r.Fail(wire.ErrUpstream)
 		return append(y.tails(dst, sotto.Aborted, r), f.Raw...)
 	}
 	if y.first == nil && list.IsArray() {
@@ -287,6 +289,7 @@ func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	if err == nil && !y.failed && (!y.finished || len(r.Open()) > 0) {
 		err = errUnfinished
+		r.Fail(err)
 	}
 	if err == nil {
 		return y.tails(dst, sotto.Unknown, r)

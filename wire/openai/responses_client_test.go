@@ -102,6 +102,8 @@ func (r *responsesReader) Close(choice int, end sotto.End) []wire.Part {
 	return r.sort(s.Close(end))
 }
 
+func (r *responsesReader) Fail(error) {}
+
 func (r *responsesReader) Open() (open []int) {
 	for c := range r.open {
 		open = append(open, c)

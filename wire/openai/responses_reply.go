@@ -113,8 +113,17 @@ type responsesPart struct {
 }
 
 func (y *responsesReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
-	if f.Data == nil || !y.event.scan(f) {
+	if f.Data == nil {
 		return append(dst, f.Raw...)
+	}
+	if !y.event.scan(f) {
+		mended, ok := wire.Readable(f)
+		if !ok {
+			return wire.Unread(dst, f, y.set, r)
+		}
+		if f = mended; !y.event.scan(f) {
+			return append(dst, f.Raw...)
+		}
 	}
 	y.out, y.r = dst, r
 	y.number(&y.event)
@@ -152,6 +161,7 @@ func (y *responsesReply) read(e *responsesEvent) {
 	case responsesItemAdded:
 		y.itemAdded(e)
 	case responsesFailed:
+		y.r.Fail(wire.ErrUpstream)
 		y.finish(sotto.Aborted)
 		y.ended = true
 		y.send(e, nil)
@@ -359,6 +369,7 @@ func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
 	y.ended = true
 	if err == nil {
 		err = errUnfinished
+		r.Fail(err)
 	}
 	y.open("error")
 	y.data = append(y.data, `,"code":"upstream_error","message":`...)

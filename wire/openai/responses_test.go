@@ -367,7 +367,7 @@ func TestResponsesOdd(t *testing.T) {
 			`{"type":"response.failed","response":{"output":[]}}`,
 		}},
 		{"no JSON", []string{`[DONE]`, `{"type":`, `{"type":"x"`, `{`, ``, `{"a" 1}`, `{"output_index":-1,"type":"x"}`},
-			[]string{`[DONE]`, `{"type":`, `{"type":"x"`, `{`, ``, `{"a" 1}`, `{"output_index":-1,"type":"x"}`, `{"type":"error","sequence_number":0,"code":"upstream_error","message":"e","param":null}`}},
+			[]string{`[DONE]`, ``, `{"output_index":-1,"type":"x"}`, `{"type":"error","sequence_number":0,"code":"upstream_error","message":"e","param":null}`}},
 	} {
 		in := "data: " + strings.Join(c.in, "\n\ndata: ") + "\n\n"
 		out := streamResponses(wire.Settings{}, newResponsesReader(""), in, errors.New("e"))
