@@ -266,9 +266,11 @@ func (jsonAnswerTask) Form() Form {
 var answerKey = regexp.MustCompile(`"answer"\s*:\s*`)
 
 // findJSONAnswer finds the values of the key "answer", the marks of a string
-// included.
+// included. Of a value that is broken it looks at what is in it, but reads no more
+// than a few times the text for that.
 func findJSONAnswer(text string, _ Problem) []Span {
 	var found []Span
+	budget := 4 * len(text)
 	for at := 0; at < len(text); {
 		m := answerKey.FindStringIndex(text[at:])
 		if m == nil {
@@ -279,8 +281,11 @@ func findJSONAnswer(text string, _ Problem) []Span {
 		if key > 0 && text[key-1] == '\\' { // JSON within a string
 			continue
 		}
-		if end := writtenEnd(text, from); end > from {
+		end, sound := writtenEnd(text, from)
+		if sound && end > from {
 			found = append(found, Span{from, end})
+		}
+		if budget -= end - from; sound || budget < 0 {
 			at = end
 		}
 	}
@@ -288,34 +293,33 @@ func findJSONAnswer(text string, _ Problem) []Span {
 }
 
 // writtenEnd is where the value ends that is written at i, of JSON that may be
-// wrong around it.
-func writtenEnd(text string, i int) int {
+// wrong around it; where an object or list itself is wrong it is not sound.
+func writtenEnd(text string, i int) (end int, sound bool) {
 	if i == len(text) {
-		return i
+		return i, true
 	}
 	switch text[i] {
 	case '"':
-		for j := i + 1; j < len(text) && text[j] != '\n'; j++ {
+		for j := i + 1; j < len(text); j++ {
 			switch text[j] {
 			case '\\':
 				j++
 			case '"':
-				return j + 1
+				return j + 1, true
+			case '\n':
+				return j, true
 			}
 		}
-		return endOfLine(text, i)
+		return len(text), true
 	case '{', '[':
 		s := jsonScanner{src: text, at: i}
-		if s.value() == nil {
-			return s.at
-		}
-		return i
+		bad := s.value()
+		return s.at, bad == nil
 	}
-	n := strings.IndexAny(text[i:endOfLine(text, i)], ",}] \t\r")
-	if n < 0 {
-		return endOfLine(text, i)
+	if n := strings.IndexAny(text[i:], ",}] \t\r\n"); n >= 0 {
+		return i + n, true
 	}
-	return i + n
+	return len(text), true
 }
 
 // Normalise takes the value out of its quotes, or finds it in an object.
@@ -325,9 +329,11 @@ func (t jsonAnswerTask) Normalise(candidate string) string {
 			return s
 		}
 		s = withoutFence(s)
-		if found := findJSONAnswer(s, Problem{}); strings.HasPrefix(s, "{") && len(found) > 0 {
-			last := found[len(found)-1]
-			s = s[last.Start:last.End]
+		if strings.HasPrefix(s, "{") {
+			if found := findJSONAnswer(s, Problem{}); len(found) > 0 {
+				last := found[len(found)-1]
+				s = s[last.Start:last.End]
+			}
 		}
 		if len(s) > 1 && s[0] == '"' {
 			s = written(strings.TrimSuffix(s[1:], `"`))

@@ -23,10 +23,14 @@ const (
 type commandLine struct {
 	DialectFile []string `name:"dialect-file" sep:"none" placeholder:"FILE" setting:"SOTTO_DIALECT_FILE" help:"Add the dialects of FILE (JSON); repeatable."`
 
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
+
 	Demo       demoCommand       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
 	Strip      stripCommand      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
 	Split      splitCommand      `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
 	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Extract    extractCommand    `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
+	Score      scoreCommand      `cmd:"" help:"Judge the answers of replies, and sum them up."`
 	Dialects   dialectsCommand   `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
@@ -38,7 +42,7 @@ FILE is a file; "-" or nothing is standard input. Results go to standard output,
 
 Examples:
 
-    ollama run deepseek-r1 | sotto strip
+    ollama run deepseek-r1 "why is the sky blue?" | sotto strip --dialect ollama_cli
     sotto split reply.txt
     sotto demo`
 

@@ -232,7 +232,7 @@ func (d *demo) fail(line recordLine, err error) {
 }
 
 func (d *demo) summary() {
-	d.paint.plain(fmt.Sprintf("\n%d replies: %s; streamed and read whole alike: %d of %d\n", d.shown, d.total, d.alike, d.shown))
+	d.paint.plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
 }
 
 // pieces returns the deltas of a record; a reply that is given whole is cut at

@@ -18,7 +18,9 @@ type dialectsCommand struct {
 
 // Help shows examples.
 func (dialectsCommand) Help() string {
-	return `Examples:
+	return `On a terminal the table is cut to its width; NAME, --json and a pipe have all of it.
+
+Examples:
 
     sotto dialects
     sotto dialects harmony

@@ -37,9 +37,14 @@ func (r *reading) manner(sh *shell, c *catalogue, start sotto.Start) (manner, er
 	m.name = m.grammar.Dialect().Name
 	m.start = cmp.Or(sotto.Start(r.Start), ownStart(m.grammar), start)
 	if _, err := m.grammar.NewSplitter(sotto.Options{Start: m.start}); err != nil {
-		return m, usageError{fmt.Errorf("--start: %w", err), "want outside, inside, inside:NAME or auto"}
+		return m, startError(err, "want outside, inside, inside:NAME or auto")
 	}
 	return m, nil
+}
+
+// startError says that a start is wrong; the error begins with "start".
+func startError(err error, hint string) error {
+	return usageError{fmt.Errorf("--start: %s", withoutName("start", err)), hint}
 }
 
 // ownStart returns where the replies of a dialect begin, where its row says so.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -21,32 +21,33 @@ type serveCommand struct {
 	ReasoningField string  `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
 	Narration      string  `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
 	History        string  `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, restore."`
-	HistoryDryRun  *bool   `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Say what the history policy would do, and do not do it."`
+	HistoryDryRun  toggle  `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Say what the history policy would do, and do not do it."`
 	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect, not in that of its model."`
 	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto; without it, by evidence."`
 	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for what was learned (the XDG state folder)."`
 	Learned        bool    `xor:"action" help:"List the learned starts and exit."`
 	JSON           bool    `name:"json" help:"With --learned: print JSON."`
-	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of the models that match, * for any characters, or of all; and exit."`
+	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of the models that match, * for any characters, or of all; and exit. Stop the gateway first: a running one writes its own list again."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The token that clients send as their API key; or the token itself in $$SOTTO_TOKEN."`
-	InsecurePublic  *bool    `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Let other machines in without a token."`
+	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Let other machines in without a token."`
 	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The API key for the upstream; or the key itself in $$SOTTO_UPSTREAM_KEY."`
 	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Let web pages of this origin in, such as https://chat.example; repeatable. In the environment, with commas ($$SOTTO_ALLOW_ORIGIN)."`
-	PassAll         *bool    `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
+	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
 
-	ShutdownWait   string        `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after the first interrupt (30s)."`
-	LogFormat      string        `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
-	Verbose        bool          `short:"v" setting:"SOTTO_VERBOSE" help:"Log more."`
-	ScriptedListen string        `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"Where written replies are served if there is no upstream (${default})."`
-	ScriptedPause  time.Duration `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
+	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long clients may still come in after the first interrupt, while /readyz says 503 (0s)."`
+	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after that (30s)."`
+	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
+	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"Log more."`
+	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"Where written replies are served if there is no upstream (${default})."`
+	ScriptedPause  string `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
 }
 
 // Help shows examples.
 func (serveCommand) Help() string {
 	return `The gateway stands before a model server; a client changes its base URL and nothing else. It knows the APIs of OpenAI, Ollama and Anthropic, and passes on what else it gets. With no upstream it serves written replies with the faults of real ones: no model, no network. /healthz, /readyz and /metrics are its own.
 
-A setting is the flag, then the environment, then the file of --config, then the default. --check reports every fault as FILE:LINE:COLUMN, and exits 1. The guide is docs/gateway.md.
+A setting is the flag, then the environment, then the file of --config, then the default. --check reports every fault, those of a file as FILE:LINE:COLUMN, and exits 1. The guide is docs/gateway.md.
 
 Examples:
 
@@ -62,9 +63,6 @@ Examples:
 func (s *serveCommand) Validate() error {
 	if s.JSON && !s.Learned {
 		return fmt.Errorf("--json goes with --learned only")
-	}
-	if !isLoopback(s.ScriptedListen) {
-		return fmt.Errorf("--scripted-listen %s: written replies are for this machine only", s.ScriptedListen)
 	}
 	if s.Check && (s.Learned || s.Forget.given) {
 		return fmt.Errorf("--check does not go with --learned or --forget")
@@ -92,6 +90,28 @@ func (s *serveCommand) Run(sh *shell, c *catalogue, ctx *kong.Context) error {
 	defer stop()
 	return s.serve(sh, set, signals)
 }
+
+// A toggle is a flag that is on, off, or not said: then it is "". Whatever else
+// it was given is reported with the other settings.
+type toggle string
+
+// Decode takes the value of --flag=VALUE or of the environment, if there is one.
+func (t *toggle) Decode(ctx *kong.DecodeContext) error {
+	*t = "true"
+	if next := ctx.Scan.Peek(); next.Type == kong.FlagValueToken {
+		*t = toggle(fmt.Sprint(ctx.Scan.Pop().Value))
+	}
+	switch strings.ToLower(string(*t)) {
+	case "yes":
+		*t = "true"
+	case "no":
+		*t = "false"
+	}
+	return nil
+}
+
+// IsBool says that the flag stands without a value.
+func (toggle) IsBool() bool { return true }
 
 // A pattern is the value of a flag that may stand without one: then it is *.
 type pattern struct {

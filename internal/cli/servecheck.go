@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -23,14 +24,16 @@ func (s *serveSetup) printChecked(sh *shell) error {
 			sh.hintf("%s", u.hint)
 		}
 	}
-	return countFaults(len(s.faults))
+	return s.count()
+}
+
+// count is the error of settings with faults.
+func (s *serveSetup) count() error {
+	return hinted{countFaults(len(s.faults)), strings.Join(s.hints, "; ")}
 }
 
 func countFaults(n int) error {
-	if n == 1 {
-		return errors.New("1 fault in the configuration")
-	}
-	return fmt.Errorf("%d faults in the configuration", n)
+	return errors.New(plural(n, "1 fault in the configuration", "%d faults in the configuration"))
 }
 
 // refuse is the error of a run whose settings are wrong. Other words on the
@@ -53,7 +56,7 @@ func (s *serveSetup) refuse(sh *shell) error {
 	for _, f := range s.faults {
 		fmt.Fprintln(sh.err, f)
 	}
-	return countFaults(len(s.faults))
+	return s.count()
 }
 
 // yaml writes the settings as a configuration file. A secret of the environment

@@ -33,9 +33,10 @@ type misstep struct {
 
 func (f *misstep) Error() string {
 	var where string
+	err := withoutName(f.key, f.err)
 	switch {
 	case f.name != "":
-		return fmt.Sprintf("%s: %v", f.name, f.err)
+		return f.name + ": " + err
 	case f.file != "" && f.line == 0:
 		where = f.file + ": "
 	case f.file != "":
@@ -44,7 +45,18 @@ func (f *misstep) Error() string {
 	if f.key != "" {
 		where += f.key + ": "
 	}
-	return where + f.err.Error()
+	return where + err
+}
+
+// withoutName says an error without the name that it begins with, where the key
+// has just said it: start: start "x".
+func withoutName(key string, err error) string {
+	text := err.Error()
+	name := key[strings.LastIndexByte(key, '.')+1:] + " "
+	if strings.HasPrefix(text, name+`"`) {
+		return text[len(name):]
+	}
+	return text
 }
 
 func (f *misstep) Unwrap() error { return f.err }
@@ -58,6 +70,9 @@ type configReader struct {
 	// places are where the values stand, by their paths ("limits.body",
 	// "routes[0].display").
 	places map[string]place
+	// unknown are the keys that there are, by the section in which one is
+	// written that is like none of them.
+	unknown map[string][]string
 }
 
 // readConfig reads a configuration file. It fails where the file cannot be
@@ -67,10 +82,14 @@ func (s *serveSettings) readConfig(name string) (*configReader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, cause(err))
 	}
-	r := &configReader{file: name, settings: s, places: map[string]place{}}
+	r := newConfigReader(name, s)
 	r.read(data)
 	s.resolvePaths(filepath.Dir(name))
 	return r, nil
+}
+
+func newConfigReader(file string, s *serveSettings) *configReader {
+	return &configReader{file: file, settings: s, places: map[string]place{}, unknown: map[string][]string{}}
 }
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
@@ -213,7 +232,7 @@ func (r *configReader) mapping(n ast.Node, path string, known []string, each fun
 		at := join(path, name)
 		switch line, twice := lines[name]; {
 		case !slices.Contains(known, name):
-			r.fault(k, at, unknownKey(name, known))
+			r.fault(k, at, r.unknownKey(path, name, known))
 		case twice:
 			r.fault(k, at, fmt.Errorf("stands twice, before in line %d", line))
 		case v == nil || v.Type() == ast.NullType:
@@ -299,7 +318,7 @@ var secretKeys = map[string]string{
 	"upstream-key": "upstream-key-file, or SOTTO_UPSTREAM_KEY",
 }
 
-func unknownKey(name string, known []string) error {
+func (r *configReader) unknownKey(path, name string, known []string) error {
 	instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]
 	if isSecret {
 		return fmt.Errorf("a secret does not stand in this file: use %s", instead)
@@ -307,7 +326,20 @@ func unknownKey(name string, known []string) error {
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("unknown key: did you mean %q?", near)
 	}
-	return fmt.Errorf("unknown key: want one of %s", strings.Join(known, ", "))
+	section, _, _ := strings.Cut(path, "[") // routes[0]
+	r.unknown[section] = known
+	return errors.New("unknown key")
+}
+
+// keyHints list the keys of the sections that hold unknown ones.
+func (r *configReader) keyHints() []string {
+	var list []string
+	for _, section := range []struct{ path, name string }{{"", "the keys"}, {"limits", "the keys of limits"}, {"routes", "the keys of a route"}} {
+		if known, ok := r.unknown[section.path]; ok {
+			list = append(list, section.name+" are "+strings.Join(known, ", "))
+		}
+	}
+	return list
 }
 
 // join adds a name to a path.

@@ -14,7 +14,7 @@ import (
 func readText(text string) (*serveSettings, string) {
 	s := new(serveSettings)
 	s.defaults(func(string) string { return "" })
-	r := &configReader{file: "f", settings: s, places: map[string]place{}}
+	r := newConfigReader("f", s)
 	r.read([]byte(text))
 	var faults []string
 	for _, f := range r.faults {
@@ -45,7 +45,7 @@ func TestConfigFaults(t *testing.T) {
 		{"token_file: x\n", `f:1:1: token_file: unknown key: did you mean "token-file"?`},
 		{"reasoning: x\n", `f:1:1: reasoning: unknown key: did you mean "reasoning-field"?`},
 		{"allow-origin: []\n", `f:1:1: allow-origin: unknown key: did you mean "allow-origins"?`},
-		{"limits: {nonsense: 1}\n", "f:1:10: limits.nonsense: unknown key: want one of body, frame, header, exchanges, choices, hold, learned, restored, restored-bytes, restored-for, labels"},
+		{"limits: {nonsense: 1}\n", "f:1:10: limits.nonsense: unknown key"},
 		{"limits:\n  frames: 1\n", `f:2:3: limits.frames: unknown key: did you mean "frame"?`},
 		{"token: s3cret\n", "f:1:1: token: a secret does not stand in this file: use token-file, or SOTTO_TOKEN"},
 		{"upstream_key: s3cret\n", "f:1:1: upstream_key: a secret does not stand in this file: use upstream-key-file, or SOTTO_UPSTREAM_KEY"},
@@ -77,6 +77,8 @@ func TestConfigFaults(t *testing.T) {
 		{"keep-alive: 10\n", "f:1:13: keep-alive: want a duration such as 30s, 10m or 6h, not a number"},
 		{"keep-alive: 10 s\n", `f:1:13: keep-alive: "10 s": want a duration such as 30s, 10m or 6h`},
 		{"keep-alive: 0s\n", `f:1:13: keep-alive: "0s": want more than nothing`},
+		{"shutdown-delay: 0s\n", ""},
+		{"shutdown-delay: -1s\n", `f:1:17: shutdown-delay: "-1s": want nothing, or more`},
 		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
 		{"limits: 7\n", "f:1:9: limits: want keys with values, not a number"},
 		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not a number that is not whole\nf:6:12: limits.choices: want a whole number, not text"},
@@ -117,6 +119,7 @@ dialect-files:
   - /etc/sotto/mine.json
 keep-alive: 5s
 silence: 1h30m
+shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
 limits:

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +46,7 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 // serve runs the gateway, and the scripted upstream if there is no other, until
 // a signal comes.
 func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal) error {
-	log := s.logger(sh, c.Verbose)
+	log := s.logger(sh)
 	for _, w := range s.warnings {
 		log.Warn(w)
 	}
@@ -61,9 +60,15 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 	}
 	s.gateway.Logger = log
 	defer quietStandardLog(log)()
+	if err := checkFolder(s.gateway.Data); err != nil {
+		log.Warn("what is learned of how replies begin does not outlive this run", "data", s.gateway.Data, "error", err.Error())
+	}
 	at := addresses{gateway: reach(front), upstream: s.upstream}
+	if s.gateway.Public {
+		at.open = front.Addr().String()
+	}
 	if s.upstream == nil {
-		stop, err := c.script(&at, log)
+		stop, err := s.script(&at, log)
 		if err != nil {
 			return err
 		}
@@ -79,9 +84,9 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 }
 
 // logger writes to standard error.
-func (s *serveSettings) logger(sh *shell, verbose bool) *slog.Logger {
+func (s *serveSettings) logger(sh *shell) *slog.Logger {
 	o := &slog.HandlerOptions{}
-	if verbose {
+	if s.verbose {
 		o.Level = slog.LevelDebug
 	}
 	if s.logFormat == "json" {
@@ -126,6 +131,21 @@ func (s *serveSetup) checkOpen(l net.Listener) error {
 	return nil
 }
 
+// checkFolder makes the data folder, and tries to write in it.
+func checkFolder(name string) error {
+	if name == "" {
+		return errors.New("there is no folder: name one with --data")
+	}
+	if err := os.MkdirAll(name, 0o700); err != nil {
+		return cause(err)
+	}
+	file, err := os.CreateTemp(name, "try-")
+	if err != nil {
+		return cause(err)
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
 // reach returns the URL by which this machine reaches a listener.
 func reach(l net.Listener) *url.URL {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
@@ -136,13 +156,13 @@ func reach(l net.Listener) *url.URL {
 }
 
 // script serves the written replies on a listener of their own.
-func (c *serveCommand) script(at *addresses, log *slog.Logger) (stop func(), err error) {
-	l, err := listen("--scripted-listen", c.ScriptedListen)
+func (s *serveSettings) script(at *addresses, log *slog.Logger) (stop func(), err error) {
+	l, err := listen("--scripted-listen", s.scriptedListen)
 	if err != nil {
 		return nil, err
 	}
 	server := &http.Server{
-		Handler:           scripted.New(scripted.Options{Pause: c.ScriptedPause}),
+		Handler:           scripted.New(scripted.Options{Pause: s.scriptedPause}),
 		ReadHeaderTimeout: headerWait,
 		IdleTimeout:       idleWait,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -160,11 +180,12 @@ func (c *serveCommand) script(at *addresses, log *slog.Logger) (stop func(), err
 
 // A server is the gateway on its listener.
 type server struct {
-	http  *http.Server
-	drain func() // makes /readyz say that no more should come
-	wait  time.Duration
-	end   context.CancelCauseFunc // ends every exchange
-	log   *slog.Logger
+	http    *http.Server
+	gateway *gateway.Handler
+	delay   time.Duration           // before the listener is closed
+	wait    time.Duration           // for the exchanges after that
+	end     context.CancelCauseFunc // ends every exchange
+	log     *slog.Logger
 }
 
 // errEnded is the cause of exchanges that a shutdown ended.
@@ -181,7 +202,7 @@ func newServer(h *gateway.Handler, s *serveSetup, log *slog.Logger) *server {
 			BaseContext:       func(net.Listener) context.Context { return base },
 			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
-		drain: h.Shutdown, wait: s.shutdownWait, end: end, log: log,
+		gateway: h, delay: s.shutdownDelay, wait: s.shutdownWait, end: end, log: log,
 	}
 }
 
@@ -194,14 +215,24 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case s := <-signals:
-		v.log.Info("shutting down", "signal", s.String(), "wait", v.wait.String())
+		v.log.Info("shutting down", "signal", s.String(), "delay", v.delay.String(), "wait", v.wait.String())
 	}
 	return v.shutdown(signals)
 }
 
 // shutdown lets running exchanges finish, for a time, or until another signal.
+// Before that clients may still come in for the delay, in which whoever sends
+// them here can see that this one is about to go.
 func (v *server) shutdown(signals <-chan os.Signal) error {
-	v.drain()
+	v.gateway.Shutdown()
+	if n := v.gateway.Open(); n > 0 {
+		v.log.Info(plural(n, "1 exchange goes on; ctrl-C again ends it", "%d exchanges go on; ctrl-C again ends them"))
+	}
+	select {
+	case <-time.After(v.delay):
+	case <-signals:
+		return v.cutByHand()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), v.wait)
 	defer cancel()
 	done := make(chan error, 1)
@@ -211,11 +242,31 @@ func (v *server) shutdown(signals <-chan os.Signal) error {
 		if err == nil {
 			return nil
 		}
-		v.log.Warn("streams are ended: they went on for longer than the wait", "wait", v.wait.String())
+		if n := v.gateway.Open(); n > 0 {
+			v.log.Warn("streams are ended: they went on for longer than the wait", "exchanges", n, "wait", v.wait.String())
+		}
 		return v.cutOff()
 	case <-signals:
-		return cmp.Or(v.cutOff(), errors.New("streams were ended by a second signal"))
+		return v.cutByHand()
 	}
+}
+
+// cutByHand ends what runs on a second signal. It fails where something did.
+func (v *server) cutByHand() error {
+	n := v.gateway.Open()
+	err := v.cutOff()
+	if err == nil && n > 0 {
+		err = errors.New(plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
+	}
+	return err
+}
+
+// plural says one of two texts by a number, %d in it.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
 }
 
 // cutOff ends what runs: the exchanges first, so that they can tell their

@@ -17,8 +17,12 @@ type serveSettings struct {
 	token          secret
 	insecurePublic bool
 	dialectFiles   []string
+	shutdownDelay  time.Duration
 	shutdownWait   time.Duration
 	logFormat      string
+	verbose        bool
+	scriptedListen string
+	scriptedPause  time.Duration
 
 	gateway gateway.Config // the rest goes straight where it is used
 }
@@ -54,9 +58,19 @@ func (s *serveSettings) keys() []key {
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
 		{"silence", "10m", durationValue(&g.Silence)},
+		{"shutdown-delay", "0s", durationOrNone(&s.shutdownDelay)},
 		{"shutdown-wait", "30s", durationValue(&s.shutdownWait)},
 		{"log-format", "text", textValue(&s.logFormat, "text or json", checkLogFormat)},
 	})
+}
+
+// flagKeys are the settings that no configuration file has.
+func (s *serveSettings) flagKeys() []key {
+	return []key{
+		{"verbose", "false", yesNo(&s.verbose)},
+		{"scripted-listen", "127.0.0.1:8384", textValue(&s.scriptedListen, "an address such as 127.0.0.1:8384", checkScripted)},
+		{"scripted-pause", "20ms", durationOrNone(&s.scriptedPause)},
+	}
 }
 
 // replyKeys are the keys that say how replies are handled, at the top and in

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,9 @@ func (c *serveCommand) printLearned(sh *shell, folder string) error {
 		return err
 	}
 	starts := learned.Starts()
+	for i := range starts {
+		starts[i].Last = slices.Grow(starts[i].Last, 1) // [] in JSON, not null
+	}
 	if c.JSON {
 		return printJSON(sh.out, struct {
 			V      int                    `json:"v"`
@@ -31,7 +35,13 @@ func (c *serveCommand) printLearned(sh *shell, folder string) error {
 	for _, l := range starts {
 		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
 	}
-	return printTable(sh.out, rows, 0)
+	if err := printTable(sh.out, rows, 0); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {
+		sh.hintf("LAST none: no reply has shown how it begins; a close teaches it only if it is alone on its line. Say it with start: in a route")
+	}
+	return nil
 }
 
 // forget forgets the learned starts of the models that match.
@@ -71,5 +81,5 @@ func lastStarts(l gateway.LearnedStart) string {
 	for _, s := range l.Last {
 		list = append(list, s.String())
 	}
-	return cmp.Or(strings.Join(list, ", "), "?")
+	return cmp.Or(strings.Join(list, ", "), "none")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 )
 
@@ -21,6 +22,7 @@ import (
 type serveSetup struct {
 	serveSettings
 	faults   []*misstep
+	hints    []string         // what helps with several faults, said once
 	places   map[string]place // where the settings were made, by their keys' paths
 	warnings []string
 }
@@ -35,15 +37,17 @@ func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) 
 		if err != nil {
 			return nil, err
 		}
-		s.faults, s.places = r.faults, r.places
+		s.faults, s.places, s.hints = r.faults, r.places, r.keyHints()
 	}
-	s.override(c.overrides(ctx, sh.getenv))
+	s.override(slices.Concat(s.keys(), s.flagKeys()), c.overrides(ctx, sh.getenv))
 	s.inherit()
 	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", sh.getenv, ctx)
 	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", sh.getenv, ctx)
 	s.fillGateway(names)
-	s.checkGateway(c.ScriptedListen)
+	s.checkGateway()
 	s.checkDoors()
+	s.checkUpstream()
+	s.checkRoutes()
 	slices.SortStableFunc(s.faults, func(a, b *misstep) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
@@ -51,7 +55,7 @@ func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) 
 }
 
 func (s *serveSettings) defaults(getenv func(string) string) {
-	for _, k := range slices.Concat(s.keys(), limitKeys(&s.gateway.Limits)) {
+	for _, k := range slices.Concat(s.keys(), s.flagKeys(), limitKeys(&s.gateway.Limits)) {
 		if k.def == "" {
 			continue
 		}
@@ -80,8 +84,8 @@ func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) 
 	add("upstream", c.Upstream)
 	add("upstream-key-file", c.UpstreamKeyFile)
 	add("token-file", c.TokenFile)
-	add("insecure-public", onOff(c.InsecurePublic))
-	add("pass-all", onOff(c.PassAll))
+	add("insecure-public", string(c.InsecurePublic))
+	add("pass-all", string(c.PassAll))
 	add("allow-origins", c.origins(getenv)...)
 	add("data", c.Data)
 	add("dialect", c.Dialect)
@@ -90,9 +94,13 @@ func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) 
 	add("reasoning-field", c.ReasoningField)
 	add("narration", c.Narration)
 	add("history", c.History)
-	add("history-dry-run", onOff(c.HistoryDryRun))
+	add("history-dry-run", string(c.HistoryDryRun))
+	add("shutdown-delay", c.ShutdownDelay)
 	add("shutdown-wait", c.ShutdownWait)
 	add("log-format", c.LogFormat)
+	add("verbose", string(c.Verbose))
+	add("scripted-listen", c.ScriptedListen)
+	add("scripted-pause", c.ScriptedPause)
 	return list
 }
 
@@ -117,15 +125,7 @@ func (c *serveCommand) origins(getenv func(string) string) []string {
 	return c.AllowOrigin
 }
 
-func onOff(on *bool) string {
-	if on == nil {
-		return ""
-	}
-	return fmt.Sprint(*on)
-}
-
-func (s *serveSetup) override(list []override) {
-	keys := s.keys()
+func (s *serveSetup) override(keys []key, list []override) {
 	for _, o := range list {
 		k, _ := find(keys, o.key)
 		if k.clear != nil {
@@ -190,6 +190,9 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(st
 		s.warnOpenFile(to.file)
 	}
 	if err := checkSecret(to.text); err != nil {
+		if to.file != "" {
+			err = fmt.Errorf("%s: %w", to.file, err)
+		}
 		s.fault(key, err)
 	}
 }
@@ -231,18 +234,13 @@ func (s *serveSetup) fillGateway(names *catalogue) {
 }
 
 // checkGateway asks the gateway for what is wrong, and finds where it was set.
-func (s *serveSetup) checkGateway(scripted string) {
+func (s *serveSetup) checkGateway() {
 	g := s.gateway
 	if g.Upstream == nil {
-		g.Upstream = &url.URL{Scheme: "http", Host: scripted}
+		g.Upstream = &url.URL{Scheme: "http", Host: s.scriptedListen}
 	}
 	atTop := map[string]bool{}
-	for _, err := range g.Check() {
-		wrong, ok := errors.AsType[*gateway.ConfigError](err)
-		if !ok {
-			s.fault("", err)
-			continue
-		}
+	for _, wrong := range gatewayFaults(g) {
 		path := wrong.Key
 		if wrong.Route >= 0 {
 			path = fmt.Sprintf("routes[%d].%s", wrong.Route, wrong.Key)
@@ -259,6 +257,32 @@ func (s *serveSetup) checkGateway(scripted string) {
 	}
 }
 
+// gatewayFaults are those that the gateway finds. With a dialect that nobody
+// knows it does not look at the start, of which most is wrong in any.
+func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
+	var all []*gateway.ConfigError
+	has := func(route int, key string) bool {
+		return slices.ContainsFunc(all, func(f *gateway.ConfigError) bool { return f.Route == route && f.Key == key })
+	}
+	for _, err := range g.Check() {
+		if wrong, ok := errors.AsType[*gateway.ConfigError](err); ok {
+			all = append(all, wrong)
+		} else {
+			all = append(all, &gateway.ConfigError{Route: -1, Err: err})
+		}
+	}
+	for i, r := range append([]gateway.Route{g.Default}, g.Routes...) {
+		i--
+		if r.Start == "" || !has(i, "dialect") || has(i, "start") || strings.HasPrefix(string(r.Start), "inside:") {
+			continue
+		}
+		if _, err := sotto.Default().NewSplitter(sotto.Options{Start: r.Start}); err != nil {
+			all = append(all, &gateway.ConfigError{Route: i, Key: "start", Err: err})
+		}
+	}
+	return all
+}
+
 const doorsHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
 
 // checkDoors refuses to let other machines in without a token, unless told.
@@ -267,11 +291,70 @@ func (s *serveSetup) checkDoors() {
 	if g.Public && g.Token == "" && !s.insecurePublic && !slices.ContainsFunc(s.faults, aboutToken) {
 		s.fault("listen", usageError{fmt.Errorf("%s lets other machines in, and there is no token", s.listen), doorsHint})
 	}
+	if g.Public && g.Token == "" && s.insecurePublic {
+		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)
+	}
+	if n := len(g.Token); n > 0 && n < shortToken {
+		s.warn("the token is shorter than %d characters, and may be guessed", shortToken)
+	}
 	if slices.Contains(g.AllowOrigins, "*") && g.Token == "" {
 		s.warn("any web page may use the gateway: * is an allowed origin, and there is no token")
 	}
 	if u := g.Upstream; u != nil && u.Scheme == "http" && g.UpstreamKey != "" && !isLoopback(u.Host) {
 		s.warn("the upstream's key goes to %s unencrypted: its URL is http", u.Host)
+	}
+}
+
+// shortToken is fewer characters than a token should have.
+const shortToken = 16
+
+// checkUpstream refuses an upstream that is the gateway itself: every request
+// would come back to it.
+func (s *serveSetup) checkUpstream() {
+	if u := s.upstream; u != nil && isOwn(u, s.listen) {
+		s.fault("upstream", fmt.Errorf("%s is the gateway's own address", u))
+	}
+}
+
+// isOwn reports whether a URL leads to an address that is listened on.
+func isOwn(u *url.URL, listen string) bool {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" || port != cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
+		return false
+	}
+	to, at := u.Hostname(), net.ParseIP(host)
+	switch ip := net.ParseIP(to); {
+	case strings.EqualFold(to, host):
+		return true
+	case host == "" || at != nil && at.IsUnspecified(): // every address of this machine
+		return isLoopback(to) || ip != nil && (ip.IsUnspecified() || isInterface(ip))
+	case strings.EqualFold(to, "localhost") || ip != nil && ip.IsUnspecified():
+		return isLoopback(host)
+	case strings.EqualFold(host, "localhost"):
+		return ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)
+	default:
+		return ip != nil && ip.Equal(at)
+	}
+}
+
+// isInterface reports whether an address is one of this machine's.
+func isInterface(ip net.IP) bool {
+	all, _ := net.InterfaceAddrs()
+	return slices.ContainsFunc(all, func(a net.Addr) bool {
+		own, ok := a.(*net.IPNet)
+		return ok && own.IP.Equal(ip)
+	})
+}
+
+// checkRoutes warns of a route that hides those after it.
+func (s *serveSetup) checkRoutes() {
+	all := s.gateway.Routes
+	for i, r := range all[:max(0, len(all)-1)] {
+		if len(r.APIs) == 0 && (len(r.Models) == 0 || slices.Contains(r.Models, "*")) {
+			path := fmt.Sprintf("routes[%d]", i)
+			s.warn("%v", &misstep{s.places[path], path, errors.New("fits every model, and hides the routes after it")})
+			return
+		}
 	}
 }
 

@@ -13,20 +13,29 @@ import (
 type addresses struct {
 	gateway, upstream *url.URL
 	scripted          bool
+	open              string // the address that other machines reach; "" where none does
 }
 
 // announce says where the gateway is: in the log, and for people who try it in
 // words.
 func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
 	if !at.scripted || s.logFormat == "json" {
-		log.Info("the gateway is up", "at", at.gateway.String(), "upstream", at.upstream.String())
+		fields := []any{"at", at.gateway.String(), "upstream", at.upstream.String()}
+		if at.open != "" {
+			fields = append(fields, "open_to_the_network", at.open)
+		}
+		log.Info("the gateway is up", fields...)
 		return
+	}
+	open := ""
+	if at.open != "" {
+		open = " (open to the network: " + at.open + ")"
 	}
 	key := ""
 	if s.gateway.Token != "" {
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
-	fmt.Fprintf(sh.err, `The gateway:           %s
+	fmt.Fprintf(sh.err, `The gateway:           %s%s
 The scripted upstream: %s (written replies: no model, no network)
 
 Ask the upstream, and the thought is in the text:
@@ -41,7 +50,7 @@ Models to try:
 %s
 Your own model server: sotto serve --upstream URL. To end: ctrl-C.
 
-`, at.gateway, at.upstream, try(at.upstream, ""), try(at.gateway, key), modelList(76))
+`, at.gateway, open, at.upstream, try(at.upstream, ""), try(at.gateway, key), modelList(76))
 }
 
 // try is a command to paste.
@@ -49,11 +58,15 @@ func try(at *url.URL, header string) string {
 	return fmt.Sprintf(`curl -s%s %s/v1/chat/completions -d '{"model":"minimax-m2","messages":[{"role":"user","content":"What is the capital of Canada?"}]}'`, header, at)
 }
 
-// modelList lists the scripted models in lines of a width.
+// modelList lists the scripted models in lines of a width, but for those whose
+// replies have nothing that the gateway could change.
 func modelList(width int) string {
 	var b strings.Builder
 	line := "   "
 	for _, m := range scripted.Models() {
+		if len(m.Reply.Reasoning) == 0 && !strings.Contains(m.Reply.Text(), "</") {
+			continue
+		}
 		if len(line)+1+len(m.Name) > width {
 			b.WriteString(line + "\n")
 			line = "   "

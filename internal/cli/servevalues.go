@@ -102,18 +102,28 @@ func yesNo(p *bool) value {
 	}
 }
 
+const wantDuration = "a duration such as 30s, 10m or 6h"
+
 func durationValue(p *time.Duration) value {
-	const want = "a duration such as 30s, 10m or 6h"
+	return durationFrom(p, 1, "want more than nothing")
+}
+
+// durationOrNone is a duration that may be nothing.
+func durationOrNone(p *time.Duration) value {
+	return durationFrom(p, 0, "want nothing, or more")
+}
+
+func durationFrom(p *time.Duration, least time.Duration, tooLittle string) value {
 	return value{
-		want:  want,
+		want:  wantDuration,
 		nodes: []ast.NodeType{ast.StringType},
 		set: func(text string) error {
 			d, err := time.ParseDuration(text)
 			switch {
 			case err != nil:
-				return fmt.Errorf("%q: want %s", text, want)
-			case d <= 0:
-				return fmt.Errorf("%q: want more than nothing", text)
+				return fmt.Errorf("%q: want %s", text, wantDuration)
+			case d < least:
+				return fmt.Errorf("%q: %s", text, tooLittle)
 			}
 			*p = d
 			return nil
@@ -259,6 +269,14 @@ func checkAddress(text string) error {
 		return fmt.Errorf("%q: want HOST:PORT, such as 127.0.0.1:8383", text)
 	}
 	return nil
+}
+
+func checkScripted(text string) error {
+	err := checkAddress(text)
+	if err == nil && !isLoopback(text) {
+		err = fmt.Errorf("%q: written replies are for this machine only", text)
+	}
+	return err
 }
 
 func checkOrigin(text string) error {

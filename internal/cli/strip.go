@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -19,13 +21,13 @@ type stripCommand struct {
 
 // Help shows examples.
 func (stripCommand) Help() string {
-	return `Standard input is read as it comes, from outside every block unless --start says otherwise, and text appears as soon as it is certain. A FILE is read whole, with the start found out. Tool-call markup stays in the text.
+	return `Standard input is read as it comes, from outside every block unless --start says otherwise, and text appears as soon as it is certain. A FILE is read whole, with the start found out. Tool-call markup stays in the text. What ollama run prints of a thinking model has lines of its own around the thoughts: --dialect ollama_cli reads them.
 
 With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on.
 
 Examples:
 
-    ollama run deepseek-r1 "why is the sky blue?" | sotto strip
+    ollama run deepseek-r1 "why is the sky blue?" | sotto strip --dialect ollama_cli
     sotto strip --start inside --reasoning-to thoughts.txt < reply.txt
     sotto strip --jsonl --field messages.-1.content chats.jsonl > clean.jsonl`
 }
@@ -75,17 +77,80 @@ func (s *stripCommand) Run(sh *shell, c *catalogue) error {
 func (s *stripCommand) strip(sh *shell, m manner, whole bool, read func(*stream) error) error {
 	splitter, err := m.grammar.NewSplitter(s.options(m, whole))
 	if err != nil {
-		return usageError{fmt.Errorf("--start: %w", err), ""}
+		return startError(err, "")
 	}
 	sink, err := openSink(sh, s.ReasoningTo)
 	if err != nil {
 		return err
 	}
-	err = read(&stream{splitter: splitter, out: sh.out, reasoning: sink})
+	shown := &ollamaLines{w: sh.out}
+	err = read(&stream{splitter: splitter, out: shown, reasoning: sink})
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
-	return verdict(splitter.Diagnostics(), m.start)
+	if err := verdict(splitter.Diagnostics(), m.start); err != nil {
+		return err
+	}
+	if shown.leaked() && m.name != ollamaDialect {
+		return hinted{
+			fmt.Errorf("the text has the lines %q and %q that ollama run prints around a thought: reasoning stands in the text", ollamaOpen, ollamaClose),
+			"read what ollama run prints with --dialect " + ollamaDialect,
+		}
+	}
+	return nil
+}
+
+// What ollama run prints around a thought, and the dialect that reads it.
+const (
+	ollamaDialect = "ollama_cli"
+	ollamaOpen    = "Thinking..."
+	ollamaClose   = "...done thinking."
+)
+
+// ollamaLines passes text on and looks whether it begins with the line that
+// ollama run prints before a thought, and has the one that it prints after it.
+type ollamaLines struct {
+	w      io.Writer
+	line   []byte // the one under way, as far as it can be one of the two
+	long   bool   // it cannot
+	opened bool   // the first line was the one before a thought
+	closed bool
+	over   bool // nothing more is looked for
+}
+
+func (o *ollamaLines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0 && !o.over; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		o.line = append(o.line, line[:min(len(line), len(ollamaClose)+2-len(o.line))]...)
+		o.long = o.long || len(o.line) > len(ollamaClose)+1
+		if ended {
+			o.end()
+		}
+		rest = after
+	}
+	return o.w.Write(p)
+}
+
+// end looks at a line that has ended.
+func (o *ollamaLines) end() {
+	line := string(bytes.TrimRight(o.line, " \r"))
+	switch {
+	case o.opened:
+		o.closed = !o.long && line == ollamaClose
+		o.over = o.closed
+	case o.long || line != "":
+		o.opened = line == ollamaOpen
+		o.over = !o.opened
+	}
+	o.line, o.long = o.line[:0], false
+}
+
+// leaked reports whether both lines were there.
+func (o *ollamaLines) leaked() bool {
+	if !o.over {
+		o.end()
+	}
+	return o.closed
 }
 
 func (s *stripCommand) options(m manner, whole bool) sotto.Options {

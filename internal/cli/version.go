@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
 
 type versionCommand struct{}
@@ -19,6 +21,21 @@ func (versionCommand) Run(sh *shell) error {
 	info, _ := debug.ReadBuildInfo()
 	_, err := fmt.Fprintln(sh.out, versionLine(info))
 	return err
+}
+
+// A versionFlag prints the version in the place of any command.
+type versionFlag bool
+
+// BeforeReset prints it before the line is looked at any further.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	info, _ := debug.ReadBuildInfo()
+	status := statusDone
+	if _, err := fmt.Fprintln(app.Stdout, versionLine(info)); err != nil {
+		fmt.Fprintf(app.Stderr, "sotto: error: %v\n", err)
+		status = statusFailed
+	}
+	app.Exit(status)
+	return nil
 }
 
 // versionLine says version, revision, compiler and platform in one line.

@@ -1,0 +1,199 @@
+// Command score compares sotto score with Python's json, re and fractions doing
+// the same check, and with jq -c . over the same lines. It prints the median of
+// rounds run in turn: A B C A B C …
+//
+//	cd _benchmark && go run ./score [-rounds 5] [-lines 200000] [-field input] [FILE]
+//
+// FILE holds replies to the game of 24 as JSON Lines, the numbers in field; without
+// it lines are made. What is not installed is left out.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed check.py
+var check string
+
+func main() {
+	log.SetFlags(0)
+	rounds := flag.Int("rounds", 5, "how often each is run")
+	lines := flag.Int("lines", 200_000, "how many lines are made")
+	field := flag.String("field", "input", "the field of the numbers")
+	flag.Parse()
+	if err := run(flag.Arg(0), *field, *lines, *rounds); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A rival is a command that reads the same lines.
+type rival struct {
+	name  string
+	args  []string
+	env   []string
+	times []took
+	said  string
+}
+
+type took struct{ wall, cpu time.Duration }
+
+func run(file, field string, lines, rounds int) error {
+	dir, err := os.MkdirTemp("", "score")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if file == "" {
+		file = filepath.Join(dir, "lines.jsonl")
+		if err := os.WriteFile(file, made(lines), 0o600); err != nil {
+			return err
+		}
+	}
+	rivals, err := build(dir, file, field)
+	if err != nil {
+		return err
+	}
+	var pairs rival
+	for range rounds {
+		for _, r := range rivals {
+			if err := r.run(); err != nil {
+				return err
+			}
+		}
+		if err := pairs.runTwice(rivals[0]); err != nil {
+			return err
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	report(rivals, len(text), bytes.Count(text, []byte{'\n'}))
+	fmt.Printf("two processes of one core do as many lines in %v: two cores of one are %.2f times as fast\n",
+		pairs.wall().Round(time.Millisecond), float64(pairs.wall())/float64(rivals[1].wall()))
+	return nil
+}
+
+func build(dir, file, field string) ([]*rival, error) {
+	sotto, script := filepath.Join(dir, "sotto"), filepath.Join(dir, "check.py")
+	compile := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
+	compile.Dir = ".." // in the module of the command, whose requirements it has
+	if out, err := compile.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build: %w: %s", err, out)
+	}
+	if err := os.WriteFile(script, []byte(check), 0o600); err != nil {
+		return nil, err
+	}
+	score := []string{sotto, "score", "--task", "game24", "--jsonl", "--json", "--input-field", field, file}
+	rivals := []*rival{
+		{name: "sotto score, one core", args: score, env: []string{"GOMAXPROCS=1"}},
+		{name: "sotto score, two cores", args: score, env: []string{"GOMAXPROCS=2"}},
+	}
+	if _, err := exec.LookPath("python3"); err == nil {
+		rivals = append(rivals, &rival{name: "python3", args: []string{"python3", script, file, field}})
+	}
+	if _, err := exec.LookPath("jq"); err == nil {
+		rivals = append(rivals, &rival{name: "jq -c .", args: []string{"jq", "-c", ".", file}})
+	}
+	return rivals, nil
+}
+
+func (r *rival) run() error {
+	cmd := exec.Command(r.args[0], r.args[1:]...)
+	cmd.Env = append(os.Environ(), r.env...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if r.name == "python3" {
+		cmd.Stdout = &said
+	}
+	from := time.Now()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", r.name, err, said.String())
+	}
+	r.times = append(r.times, took{time.Since(from), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()})
+	r.said = said.String()
+	return nil
+}
+
+// runTwice runs a command two times at once, and notes half the time: what two
+// cores could do at best, whatever else the machine does.
+func (r *rival) runTwice(twin *rival) error {
+	from, other := time.Now(), rival{name: twin.name, args: twin.args, env: twin.env}
+	done := make(chan error, 1)
+	go func() { done <- other.run() }()
+	own := rival{name: twin.name, args: twin.args, env: twin.env}
+	err := own.run()
+	err = errors.Join(err, <-done)
+	r.times = append(r.times, took{wall: time.Since(from) / 2})
+	return err
+}
+
+// median returns the median of a time over the rounds.
+func (r *rival) median(of func(took) time.Duration) time.Duration {
+	var all []time.Duration
+	for _, t := range r.times {
+		all = append(all, of(t))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// best returns the shortest round, for a machine that others use too.
+func (r *rival) best() time.Duration {
+	return slices.MinFunc(r.times, func(a, b took) int { return cmp.Compare(a.wall, b.wall) }).wall
+}
+
+func (r *rival) wall() time.Duration { return r.median(func(t took) time.Duration { return t.wall }) }
+func (r *rival) cpu() time.Duration  { return r.median(func(t took) time.Duration { return t.cpu }) }
+
+func report(rivals []*rival, size, lines int) {
+	one := rivals[0]
+	fmt.Printf("%d lines, %.1f MB\n", lines, float64(size)/1e6)
+	fmt.Printf("%-24s %10s %10s %12s %8s   %s\n", "", "wall", "CPU", "CPU a reply", "MB/s", "one core of sotto is times as fast, by CPU")
+	for _, r := range rivals {
+		fmt.Printf("%-24s %10v %10v %12v %8.1f   %.2f\n", r.name, r.wall().Round(time.Millisecond), r.cpu().Round(time.Millisecond),
+			(r.cpu() / time.Duration(lines)).Round(10*time.Nanosecond), float64(size)/1e6/r.wall().Seconds(), float64(r.cpu())/float64(one.cpu()))
+	}
+	two := rivals[1]
+	fmt.Printf("two cores are %.2f times as fast as one (the best rounds: %.2f), and take %.2f times its CPU\n",
+		float64(one.wall())/float64(two.wall()), float64(one.best())/float64(two.best()), float64(two.cpu())/float64(one.cpu()))
+	var sum struct{ Solved struct{ Count, Of int } }
+	if err := json.Unmarshal([]byte(one.said), &sum); err == nil {
+		fmt.Printf("sotto: %d replies, %d right\n", sum.Solved.Of, sum.Solved.Count)
+	}
+	for _, r := range rivals {
+		if r.name == "python3" {
+			fmt.Printf("python3: %s", r.said)
+		}
+	}
+}
+
+// made makes lines of the lengths and kinds that models give.
+func made(n int) []byte {
+	prose := []string{
+		"", "Steps:\n4 + 8 = 12 (left: 6 8 12)\n6 - 4 = 2 (left: 2 8 12)\n", strings.Repeat("Let me try another pair of numbers and see what is left of them. ", 4) + "\n",
+	}
+	answers := []string{
+		"Answer: (4 + 8) * (6 - 4) = 24", "Answer: 4 * 6 * (8 - 4) / 4 = 24", "Answer: 6 * 4 + 8 - 8 = 24", "Answer: (8 - 6) * (4 + 8) = 24",
+		"Answer: four times six", "Answer: 4 * (8 - 6) + 8 = 24", "I do not find one.", "Answer: (4 + 8) / (6 - 4) = 24",
+	}
+	var out []byte
+	for i := range n {
+		raw, _ := json.Marshal(prose[i%len(prose)] + answers[i%len(answers)])
+		out = fmt.Appendf(out, `{"id":"made-%d","task":"game24","input":"4 4 6 8","raw":%s,"arm":"made"}`+"\n", i, raw)
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+type extractCommand struct {
+	reading
+	asking
+	fields
+	output
+	JSONL   bool     `name:"jsonl" help:"Read a reply per JSON line, or per element of a JSON array."`
+	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of what was asked, or the trace of the candidate: query, trace, or both."`
+	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+}
+
+// Help shows examples.
+func (extractCommand) Help() string {
+	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised; its span, null where there is none, is in bytes of the raw reply. The status is ok, no_answer, truncated or ambiguous.
+
+Without --jsonl a reply is plain text, what was asked is --input, and exit status 3 says that it holds no answer. With --jsonl a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end", of which a task needs what it judges by; a file that begins with [ is an array of such objects. Objects come out in the order of the lines; a line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+
+Tasks: ` + taskNames() + `.
+
+Examples:
+
+    printf '<think>3*8</think>Answer: 3*8 = 24' | sotto extract --task game24 --input '3 8 1 1'
+    sotto extract --task math --jsonl replies.jsonl > candidates.jsonl
+    sotto extract --task game24 --jsonl --input-field gold --distill query replies.jsonl`
+}
+
+// Validate refuses flags that do not go together.
+func (x *extractCommand) Validate() error {
+	return x.output.validate(x.JSONL, len(x.Files))
+}
+
+// Run extracts from one reply, or from that of every line.
+func (x *extractCommand) Run(sh *shell, c *catalogue) error {
+	m, err := x.manner(sh, c, sotto.Auto)
+	if err != nil {
+		return err
+	}
+	e, err := x.extractor(m)
+	if err != nil {
+		return err
+	}
+	if !x.JSONL {
+		return x.one(sh, e)
+	}
+	r, err := x.reader(c)
+	if err != nil {
+		return err
+	}
+	b := &batchRun{sh: sh, files: x.Files, reader: r, extractor: e}
+	b.judge = func(dst []byte, p *posed) ([]byte, error) { return x.append(dst, e, p, idOf(p), e.extract(p)), nil }
+	return b.run(&x.output)
+}
+
+// one extracts from a reply in plain text.
+func (x *extractCommand) one(sh *shell, e *extractor) error {
+	p, err := e.readOne(sh, x.Files)
+	if err != nil {
+		return err
+	}
+	found := e.extract(p)
+	if err := sh.print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
+		return err
+	}
+	return noAnswer(found)
+}
+
+// append appends the object of a reply.
+func (x *extractCommand) append(dst []byte, e *extractor, p *posed, id []byte, found answer.Extraction) []byte {
+	dst = appendExtraction(dst, id, found)
+	if len(x.Distill) > 0 {
+		query, trace := e.task.Distil(p.problem, found.Candidate)
+		if slices.Contains(x.Distill, "query") {
+			dst = appendQuoted(append(dst, `,"query":`...), query, false)
+		}
+		if slices.Contains(x.Distill, "trace") {
+			dst = appendQuoted(append(dst, `,"trace":`...), trace, false)
+		}
+	}
+	return append(dst, '}')
+}
+
+// readOne reads FILE as one reply in plain text.
+func (e *extractor) readOne(sh *shell, files []string) (*posed, error) {
+	raw, err := sh.readAll(slices.Concat(files, []string{""})[0])
+	if err != nil {
+		return nil, err
+	}
+	return &posed{manner: e.manner, raw: raw, problem: e.problem}, nil
+}
+
+// print writes the verdict on one reply.
+func (sh *shell) print(object []byte) error {
+	if _, err := sh.out.Write(object); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	return nil
+}
+
+// An answerless reply is one error with errNoVisible: the status is the same.
+type answerless struct{}
+
+func (answerless) Error() string        { return "the reply holds no answer" }
+func (answerless) Is(target error) bool { return target == errNoVisible }
+
+// noAnswer is the error of one reply without a candidate.
+func noAnswer(found answer.Extraction) error {
+	if found.Status == answer.NoAnswer || found.Status == answer.Truncated {
+		return answerless{}
+	}
+	return nil
+}
+
+// idOf returns what stands for a line's id.
+func idOf(p *posed) []byte {
+	if p.id == nil {
+		return []byte("null")
+	}
+	return p.id
+}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+)
+
+// A batchRun judges every line of some files, on every core, in their order.
+type batchRun struct {
+	sh        *shell
+	files     []string
+	reader    *posedReader
+	extractor *extractor
+	// judge appends the object of one reply, or nothing, and keeps nothing of it; an error is the line's,
+	// and an object that says so stands for it where nothing was appended.
+	judge func(dst []byte, p *posed) ([]byte, error)
+	// seen takes what an earlier run wrote of a line; an error says that the line
+	// failed. May be nil.
+	seen func(p *posed, was *outcome) error
+	// lost counts lines that failed; may be nil.
+	lost func()
+	// filter is what the objects are written through; may be nil.
+	filter func(io.Writer) io.Writer
+}
+
+// heapFloor is memory that is never touched, so that it costs none: the collector,
+// which waits until the heap has doubled, would else run every 4 MB.
+const heapFloor = 32 << 20
+
+// run does every file. It returns errReported if a line failed.
+func (b *batchRun) run(o *output) error {
+	floor := make([]byte, heapFloor)
+	defer runtime.KeepAlive(floor)
+	out, err := o.open(b.sh, b.files)
+	if err != nil {
+		return err
+	}
+	err = b.each(out)
+	return errors.Join(err, out.close())
+}
+
+func (b *batchRun) each(out *outFile) error {
+	files := b.files
+	if len(files) == 0 {
+		files = []string{""}
+	}
+	failed := false
+	for i, name := range files {
+		err := b.file(out, name, i)
+		if failed = failed || errors.Is(err, errReported); err != nil && !errors.Is(err, errReported) {
+			return err
+		}
+	}
+	if err := out.spent(); err != nil {
+		return err
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// file does one file, from where an earlier run stopped.
+func (b *batchRun) file(out *outFile, name string, order int) error {
+	src, err := b.sh.openSource(name)
+	if err != nil {
+		return err
+	}
+	src.order, src.many = order, len(b.files) > 1
+	defer src.Close()
+	failed, err := b.replay(out, src)
+	if err != nil {
+		return err
+	}
+	w := io.Writer(out.sh.out)
+	if b.filter != nil {
+		w = b.filter(w)
+	}
+	err = out.sh.runPipeline(src, w, b.line(src))
+	if err == nil && failed {
+		return errReported
+	}
+	return err
+}
+
+// runPipeline does the lines that are left of a source.
+func (sh *shell) runPipeline(src *source, w io.Writer, line lineFunc) error {
+	bar := newProgress(sh, src.input)
+	defer bar.clear()
+	bar.advance(src.skipped)
+	p := &pipeline{line: line, advance: bar.advance}
+	p.fault = func(number int, err error) {
+		bar.clear()
+		src.lineError(sh, src.first+number, err)
+	}
+	err := p.run(src.lines, w)
+	if err != nil && src.many && !errors.Is(err, errReported) {
+		return fmt.Errorf("%s: %w", src.name, err)
+	}
+	return err
+}
+
+// line returns the work on one line.
+func (b *batchRun) line(src *source) lineFunc {
+	pool := sync.Pool{New: func() any { return new(posed) }}
+	return func(dst, line, _ []byte, number int) ([]byte, error) {
+		if isBlank(line) {
+			return dst, nil
+		}
+		at := len(dst)
+		p := pool.Get().(*posed)
+		defer pool.Put(p)
+		err := b.reader.read(p, line, b.extractor)
+		if err == nil {
+			p.file, p.line = src, src.first+number
+			dst, err = b.judge(dst, p)
+		}
+		if err != nil && b.lost != nil {
+			b.lost()
+		}
+		switch {
+		case len(dst) > at:
+		case err != nil:
+			return appendLineError(dst, src.first+number, err), err
+		default:
+			return dst, nil
+		}
+		return append(dst, '\n'), err
+	}
+}
+
+// replay passes over the lines that an earlier run has done.
+func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
+	for out.left() {
+		line, err := nextLine(src.lines)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return failed, err
+		}
+		src.first++
+		src.skipped += len(line)
+		if blankLine(line) {
+			continue
+		}
+		object, err := out.next()
+		if err != nil {
+			return failed, err
+		}
+		bad, err := b.again(src, line, object)
+		failed = failed || bad
+		if err != nil {
+			return failed, fmt.Errorf("resume: %s %d: %w", src.unit, src.first, err)
+		}
+	}
+	return failed, nil
+}
+
+var errForeign = hinted{errors.New("the output is not of this input"), "without --resume it is written anew"}
+
+// again takes a line that an earlier run has done, with what it wrote of it.
+func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
+	was, err := readOutcome(object)
+	if err != nil {
+		return true, errForeign
+	}
+	p := new(posed)
+	err = b.reader.read(p, trimLine(line), b.extractor)
+	if (err != nil) != (was.line > 0) {
+		return true, errForeign
+	}
+	if err != nil {
+		if b.lost != nil {
+			b.lost()
+		}
+		return true, nil
+	}
+	if string(was.id) != string(idOf(p)) {
+		return true, errForeign
+	}
+	p.file, p.line = src, src.first
+	if b.seen == nil {
+		return false, nil
+	}
+	return b.seen(p, was) != nil, nil
+}
+
+// nextLine reads a line with its end; the last may have none.
+func nextLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadBytes('\n')
+	if len(line) > 0 && errors.Is(err, io.EOF) {
+		return line, nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("read: %w", cause(err))
+	}
+	return line, err
+}

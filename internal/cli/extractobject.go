@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"strconv"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// appendExtraction appends what was extracted as a JSON object that is not
+// closed yet; without an id there is no such key.
+func appendExtraction(dst, id []byte, x answer.Extraction) []byte {
+	dst = append(dst, `{"v":1`...)
+	if id != nil {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	dst = appendQuoted(append(dst, `,"candidate":`...), x.Candidate, false)
+	dst = appendQuoted(append(dst, `,"method":`...), x.Method, false)
+	dst = appendSpan(append(dst, `,"span":`...), x.Span)
+	dst = appendQuoted(append(dst, `,"status":`...), string(x.Status), false)
+	dst = appendQuoted(append(dst, `,"rules":`...), x.Rules, false)
+	dst = append(dst, `,"attempts":[`...)
+	for i, a := range x.Attempts {
+		dst = appendAttempt(appendComma(dst, i), a)
+	}
+	return append(dst, ']')
+}
+
+func appendAttempt(dst []byte, a answer.Attempt) []byte {
+	dst = appendQuoted(append(dst, `{"method":`...), a.Method, false)
+	dst = strconv.AppendInt(append(dst, `,"found":`...), int64(a.Found), 10)
+	if a.Span != nil {
+		dst = appendSpan(append(dst, `,"span":`...), a.Span)
+	}
+	if a.Why != "" {
+		dst = appendQuoted(append(dst, `,"why":`...), a.Why, false)
+	}
+	return append(dst, '}')
+}
+
+func appendSpan(dst []byte, s *answer.Span) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	dst = strconv.AppendInt(append(dst, '['), int64(s.Start), 10)
+	dst = strconv.AppendInt(append(dst, ','), int64(s.End), 10)
+	return append(dst, ']')
+}
+
+// appendVerdict appends the members of a verdict.
+func appendVerdict(dst []byte, v answer.Verdict) []byte {
+	dst = strconv.AppendBool(append(dst, `,"ok":`...), v.OK)
+	dst = appendQuoted(append(dst, `,"reason":`...), string(v.Reason), false)
+	dst = appendQuoted(append(dst, `,"detail":`...), v.Detail, false)
+	return appendQuoted(append(dst, `,"by":`...), v.By, false)
+}

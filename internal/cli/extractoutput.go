@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// An output holds the flags that say where the objects of a batch go.
+type output struct {
+	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write the objects to FILE, not to standard output."`
+	Resume bool   `help:"Go on with --output where a run that was killed stopped: what it wrote whole stays and is not done again, a torn last line is cut."`
+}
+
+func (o *output) validate(jsonl bool, files int) error {
+	switch {
+	case !jsonl && files > 1:
+		return errors.New("several FILEs go with --jsonl only")
+	case !jsonl && o.Output != "":
+		return errors.New("--output goes with --jsonl only")
+	case o.Resume && o.Output == "":
+		return errors.New("--resume needs --output")
+	}
+	return nil
+}
+
+// An outFile is where the objects of a batch go, with what an earlier run has
+// written there.
+type outFile struct {
+	sh   *shell // its output is the file
+	file *os.File
+	old  *bufio.Reader // nil if there is nothing left of it
+}
+
+func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
+	if o.Output == "" || o.Output == "-" {
+		return &outFile{sh: sh}, nil
+	}
+	for _, name := range inputs {
+		if sameFile(name, o.Output) {
+			return nil, usageError{fmt.Errorf("--output %s is what is read", o.Output), ""}
+		}
+	}
+	mode := os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	if o.Resume {
+		mode &^= os.O_TRUNC
+	}
+	file, err := os.OpenFile(o.Output, mode, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Output, cause(err))
+	}
+	into := *sh
+	into.out, into.rawOut = file, file
+	out := &outFile{sh: &into, file: file}
+	if o.Resume {
+		err = out.cutTorn()
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("resume %s: %w", o.Output, cause(err))
+	}
+	return out, nil
+}
+
+// sameFile reports whether two names are of one file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err == nil && err2 == nil && first.Mode().IsRegular() && os.SameFile(first, second)
+}
+
+// cutTorn cuts what stands behind the last newline of the file, and makes ready
+// to read what stands before it and to write after it.
+func (f *outFile) cutTorn() error {
+	whole, err := wholeLines(f.file)
+	if err != nil {
+		return err
+	}
+	if err := f.file.Truncate(whole); err != nil {
+		return err
+	}
+	if _, err := f.file.Seek(whole, io.SeekStart); err != nil {
+		return err
+	}
+	if whole > 0 {
+		f.old = bufio.NewReaderSize(io.NewSectionReader(f.file, 0, whole), 64<<10)
+	}
+	return nil
+}
+
+// wholeLines returns where the last line that has its end ends.
+func wholeLines(file *os.File) (int64, error) {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	buf := make([]byte, 64<<10)
+	for end > 0 {
+		from := max(0, end-int64(len(buf)))
+		part := buf[:end-from]
+		if _, err := file.ReadAt(part, from); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// left reports whether lines of an earlier run are left to pass over.
+func (f *outFile) left() bool {
+	if f.old == nil {
+		return false
+	}
+	if _, err := f.old.Peek(1); err != nil {
+		f.old = nil
+	}
+	return f.old != nil
+}
+
+// next returns the next object that an earlier run has written.
+func (f *outFile) next() ([]byte, error) {
+	line, err := nextLine(f.old)
+	return trimLine(line), err
+}
+
+// spent is an error if an earlier run wrote more than there is to do.
+func (f *outFile) spent() error {
+	if f.left() {
+		return fmt.Errorf("resume: %w", errForeign)
+	}
+	return nil
+}
+
+func (f *outFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	return nil
+}
+
+// An outcome is what was said of one line.
+type outcome struct {
+	answer.Extraction
+	answer.Verdict
+	id     []byte
+	judged bool // there is a verdict
+	line   int  // of a line that failed
+}
+
+// outcomePaths are what is read of an object, in order.
+var outcomePaths = func() (paths [][]step) {
+	for _, name := range []string{"id", "line", "candidate", "method", "span.0", "span.1", "status", "ok", "reason", "detail", "by"} {
+		steps, _ := parsePath(name)
+		paths = append(paths, steps)
+	}
+	return paths
+}()
+
+var outcomeFinders = sync.Pool{New: func() any { return new(finder) }}
+
+var errNoObjectOfOurs = errors.New("no object of extract or score")
+
+// readOutcome reads an object that extract or score wrote.
+func readOutcome(object []byte) (*outcome, error) {
+	f := outcomeFinders.Get().(*finder)
+	defer outcomeFinders.Put(f)
+	if err := f.find(object, outcomePaths...); err != nil {
+		return nil, err
+	}
+	text := func(i int) string { return wording(f.last(i), "") }
+	number := func(i int) int { n, _ := strconv.Atoi(string(f.last(i))); return n }
+	if f.last(1) != nil {
+		return &outcome{line: max(1, number(1))}, nil
+	}
+	if f.last(0) == nil || f.last(2) == nil || f.last(3) == nil {
+		return nil, errNoObjectOfOurs
+	}
+	x := &outcome{id: f.last(0), judged: f.last(7) != nil}
+	x.Candidate, x.Method, x.Status = text(2), text(3), answer.Status(text(6))
+	if f.last(5) != nil {
+		x.Span = &answer.Span{Start: number(4), End: number(5)}
+	}
+	x.OK, x.Reason, x.Detail, x.By = text(7) == "true", answer.Reason(text(8)), text(9), text(10)
+	return x, nil
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// An asking holds the flags that say what is looked for in a reply, and what was
+// asked as far as every reply shares it.
+type asking struct {
+	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"What is looked for: the name of a task."`
+	TaskFile      string `name:"task-file" placeholder:"FILE" xor:"task" setting:"SOTTO_TASK_FILE" help:"A task of your own (JSON or YAML)."`
+	Input         string `placeholder:"TEXT" help:"What was asked, where a line does not say it."`
+	Gold          string `placeholder:"TEXT" help:"The right answer, where a line does not say it."`
+	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
+	Lang          string `placeholder:"LANG" help:"The language of task code."`
+	FromReasoning bool   `name:"from-reasoning" help:"Let an explicit marker in the reasoning count where the text has no answer."`
+	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan look at a reply that was cut."`
+}
+
+// taskNames lists the tasks for the help.
+func taskNames() string {
+	var names []string
+	for _, t := range answer.Tasks() {
+		names = append(names, t.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// An extractor draws candidates from replies.
+type extractor struct {
+	manner
+	task    answer.Task
+	problem answer.Problem // as far as every reply shares it
+	options answer.Options
+}
+
+func (a *asking) extractor(m manner) (*extractor, error) {
+	e := &extractor{manner: m, problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
+	e.options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
+	var err error
+	if e.task, err = a.task(); err != nil {
+		return nil, err
+	}
+	if a.Schema != "" {
+		if e.problem.Schema, err = os.ReadFile(a.Schema); err != nil {
+			return nil, fmt.Errorf("read schema %s: %w", a.Schema, cause(err))
+		}
+	}
+	return e, nil
+}
+
+func (a *asking) task() (answer.Task, error) {
+	switch {
+	case a.TaskFile != "":
+		data, err := os.ReadFile(a.TaskFile)
+		if err != nil {
+			return nil, fmt.Errorf("read task file %s: %w", a.TaskFile, cause(err))
+		}
+		task, err := answer.ReadTask(data)
+		if err != nil {
+			return nil, fmt.Errorf("read task file %s: %w", a.TaskFile, err)
+		}
+		return task, nil
+	case a.Task == "":
+		return nil, usageError{errors.New("no task"), "want --task, one of " + taskNames() + "; or --task-file"}
+	}
+	task, err := answer.TaskNamed(a.Task)
+	if err != nil {
+		return nil, usageError{err, "want one of " + taskNames()}
+	}
+	return task, nil
+}
+
+// extract draws the candidate from one reply.
+func (e *extractor) extract(r *posed) answer.Extraction {
+	o := e.options
+	o.Grammar, o.Start, o.End = r.grammar, r.start, r.end
+	if o.Grammar == sotto.Default() {
+		o.Grammar = nil // the same, and known to be
+	}
+	return answer.Extract(e.task, r.raw, r.problem, o)
+}

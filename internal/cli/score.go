@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+type scoreCommand struct {
+	reading
+	asking
+	fields
+	output
+	JSONL       bool     `name:"jsonl" help:"Judge a reply per JSON line, or per element of a JSON array."`
+	K           bool     `help:"Say how many problems are solved by the best of k replies, and by a majority of them."`
+	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that replies to one problem share; default that of --input-field."`
+	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority is of: candidate, or reply, the whole of it."`
+	ByField     string   `name:"by-field" placeholder:"PATH" help:"Give the summary for each value of a field too, such as the model."`
+	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Say how far the verdicts agree with those of a field: true or 1, false or 0."`
+	Compare     string   `placeholder:"WHAT" help:"Print only what changed against FILE, which score or extract wrote of the same lines, or against other settings, such as start=outside,from-reasoning=true."`
+	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary, plots, and failures to browse."`
+	JSON        bool     `name:"json" help:"Print the summary as one JSON object."`
+	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+}
+
+// Help shows examples.
+func (scoreCommand) Help() string {
+	return `The object is that of sotto extract, and "ok","reason","detail","by": the verdict on the candidate, why, and by what it equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; of best of k the normal one over problems); it does not depend on the order of the lines.
+
+Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k) over the n replies to a problem, c of them right, for problems with at least k. In a majority a reply without a candidate has no vote, and a tie counts by the share of the tied answers that are right.
+
+A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. A gold that cannot be read fails its line; the other faults are as in sotto extract.
+
+Tasks: ` + taskNames() + `.
+
+Examples:
+
+    printf 'Answer: 3*8 = 24' | sotto score --task game24 --input '3 8 1 1'
+    sotto score --task math --jsonl --html report.html replies.jsonl > scored.jsonl
+    sotto score --task math --jsonl --compare scored.jsonl --from-reasoning replies.jsonl
+    sotto score --task game24 --jsonl --input-field gold --k --by-field arm -o scored.jsonl --resume replies.jsonl`
+}
+
+// Validate refuses flags that do not go together.
+func (x *scoreCommand) Validate() error {
+	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML != "" || x.JSON) {
+		return errors.New("a summary goes with --jsonl only")
+	}
+	if x.Compare != "" && x.Resume {
+		return errors.New("--compare does not go with --resume")
+	}
+	return x.output.validate(x.JSONL, len(x.Files))
+}
+
+// Run judges one reply, or that of every line.
+func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
+	m, err := x.manner(sh, c, sotto.Auto)
+	if err != nil {
+		return err
+	}
+	e, err := x.extractor(m)
+	if err != nil {
+		return err
+	}
+	if !x.JSONL {
+		return x.one(sh, e)
+	}
+	s := x.scorer(e)
+	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.judge, seen: s.note, lost: s.lost}
+	if b.reader, err = x.places(c); err != nil {
+		return err
+	}
+	versus, err := x.comparison(sh, c, s, b)
+	if err != nil {
+		return err
+	}
+	defer versus.close()
+	err = b.run(&x.output)
+	if err == nil || errors.Is(err, errReported) {
+		err = worst(err, versus.spent(), x.conclude(sh, s, versus))
+	}
+	return err
+}
+
+// worst returns the first error that was not reported yet, or any.
+func worst(errs ...error) error {
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, errReported) {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
+}
+
+// places returns the reader of lines, with the fields of the summary.
+func (x *scoreCommand) places(c *catalogue) (*posedReader, error) {
+	r, err := x.reader(c)
+	if err != nil {
+		return nil, err
+	}
+	if x.K || x.HTML != "" {
+		group := placed(x.GroupField, r.places[placeInput].name)
+		group.required = x.K
+		err = r.look(placeGroup, group)
+	}
+	return r, cmp.Or(err, r.look(placeBy, lineField{x.ByField, x.ByField != ""}), r.look(placeLogged, lineField{x.LoggedField, false}))
+}
+
+// one judges a reply in plain text.
+func (x *scoreCommand) one(sh *shell, e *extractor) error {
+	p, err := e.readOne(sh, x.Files)
+	if err != nil {
+		return err
+	}
+	was := e.judge(p)
+	if err := sh.print(append(appendOutcome(nil, nil, was), '\n')); err != nil {
+		return err
+	}
+	return cmp.Or(badGold(was), noAnswer(was.Extraction))
+}
+
+// judge draws the candidate from a reply and judges it. The outcome is p's.
+func (e *extractor) judge(p *posed) *outcome {
+	was := &p.outcome
+	was.id, was.judged, was.Extraction = p.id, true, e.extract(p)
+	was.Verdict = e.task.Validate(was.Candidate, p.problem)
+	return was
+}
+
+// appendOutcome appends the object of a reply; without an id there is no such key.
+func appendOutcome(dst, id []byte, was *outcome) []byte {
+	return append(appendVerdict(appendExtraction(dst, id, was.Extraction), was.Verdict), '}')
+}
+
+// badGold is the error of a reply that cannot be judged.
+func badGold(was *outcome) error {
+	switch {
+	case was.Reason != answer.BadGold:
+		return nil
+	case was.Detail == "":
+		return errors.New("the gold cannot be read")
+	}
+	return fmt.Errorf("the gold cannot be read: %s", was.Detail)
+}
+
+// conclude prints the summary and writes the page.
+func (x *scoreCommand) conclude(sh *shell, s *scorer, versus *comparison) error {
+	sum := s.total().summary()
+	sum.V, sum.Task, sum.Compared = 1, s.extractor.task.Name(), versus.counts()
+	if x.JSON {
+		text, err := json.Marshal(sum)
+		if err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+		fmt.Fprintf(sh.err, "%s\n", text)
+	} else {
+		sum.print(sh.err)
+	}
+	if x.HTML == "" {
+		return nil
+	}
+	return writePage(x.HTML, sum, s.total().failures, s.extractor)
+}

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// A comparison finds what changed against what an earlier run wrote, or against
+// other settings.
+type comparison struct {
+	name string
+	file *os.File
+	old  *bufio.Reader
+	line int // of the file
+
+	mu      sync.Mutex
+	changes map[string]int
+}
+
+var errUnpaired = errors.New("it is not of the same lines")
+
+// comparison makes the run b print changes; without --compare it is nil.
+func (x *scoreCommand) comparison(sh *shell, c *catalogue, s *scorer, b *batchRun) (*comparison, error) {
+	if x.Compare == "" {
+		return nil, nil
+	}
+	v := &comparison{name: x.Compare, changes: map[string]int{}}
+	file, err := os.Open(x.Compare)
+	if err == nil {
+		v.file, v.old = file, bufio.NewReaderSize(file, 64<<10)
+		b.filter = func(w io.Writer) io.Writer { return writerTo(func(p []byte) error { return v.objects(w, p) }) }
+		return v, nil
+	}
+	if !strings.Contains(x.Compare, "=") {
+		return nil, fmt.Errorf("open %s: %w", x.Compare, cause(err))
+	}
+	other, err := x.otherwise(sh, c)
+	if err != nil {
+		return nil, err
+	}
+	b.judge = func(dst []byte, p *posed) ([]byte, error) {
+		to := s.extractor.judge(p)
+		q := *p
+		q.manner, q.problem = other.mannerOf(p, s.extractor), p.problem
+		return v.append(dst, idOf(p), other.judge(&q), to), s.note(p, to)
+	}
+	return v, nil
+}
+
+// mannerOf returns how a line is read under these settings: what the line itself
+// says goes before them.
+func (e *extractor) mannerOf(p *posed, usual *extractor) manner {
+	m := p.manner
+	if m.grammar == usual.grammar {
+		m.grammar, m.name = e.grammar, e.name
+	}
+	if m.start == usual.start {
+		m.start = e.start
+	}
+	if m.end == usual.end {
+		m.end = e.end
+	}
+	return m
+}
+
+// otherwise returns the extractor of other settings.
+func (x *scoreCommand) otherwise(sh *shell, c *catalogue) (*extractor, error) {
+	read, ask := x.reading, x.asking
+	for setting := range strings.SplitSeq(x.Compare, ",") {
+		if err := setFlag(&read, &ask, setting); err != nil {
+			return nil, usageError{fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true"}
+		}
+	}
+	m, err := read.manner(sh, c, sotto.Auto)
+	if err != nil {
+		return nil, err
+	}
+	return ask.extractor(m)
+}
+
+// setFlag sets a flag from name=value.
+func setFlag(read *reading, ask *asking, setting string) error {
+	name, value, _ := strings.Cut(setting, "=")
+	texts := map[string]*string{
+		"dialect": &read.Dialect, "model": &read.Model, "start": &read.Start, "end": &read.End,
+		"task": &ask.Task, "task-file": &ask.TaskFile, "schema": &ask.Schema, "lang": &ask.Lang,
+	}
+	switches := map[string]*bool{"from-reasoning": &ask.FromReasoning, "scan-cut": &ask.ScanCut}
+	rivals := map[string]*string{"dialect": &read.Model, "model": &read.Dialect, "task": &ask.TaskFile, "task-file": &ask.Task}
+	switch {
+	case texts[name] != nil:
+		if rivals[name] != nil {
+			*rivals[name] = ""
+		}
+		*texts[name] = value
+		return nil
+	case switches[name] != nil:
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%s is neither true nor false", setting)
+		}
+		*switches[name] = on
+		return nil
+	}
+	return fmt.Errorf("there is no setting %q", name)
+}
+
+type writerTo func([]byte) error
+
+func (f writerTo) Write(p []byte) (int, error) {
+	if err := f(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// objects writes what changed of some objects, each on a line.
+func (v *comparison) objects(w io.Writer, lines []byte) error {
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		from, err := v.next()
+		if err != nil {
+			return fmt.Errorf("compare with %s: %w", v.name, err)
+		}
+		to, err := readOutcome(trimLine(line))
+		if err != nil || !v.paired(from, to) {
+			return fmt.Errorf("compare with %s: line %d: %w", v.name, v.line, errUnpaired)
+		}
+		id := to.id
+		if id == nil {
+			id = []byte("null")
+		}
+		from.judged = from.judged && to.judged
+		before := len(out)
+		if out = v.append(out, id, from, to); len(out) > before {
+			out = append(out, '\n')
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+// next reads the next object that is not blank.
+func (v *comparison) next() (*outcome, error) {
+	for {
+		line, err := nextLine(v.old)
+		if errors.Is(err, io.EOF) {
+			return nil, errUnpaired
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.line++
+		if !blankLine(line) {
+			was, err := readOutcome(trimLine(line))
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", v.line, err)
+			}
+			return was, nil
+		}
+	}
+}
+
+// paired reports whether two objects are of one line.
+func (v *comparison) paired(from, to *outcome) bool {
+	return from.line > 0 || to.line > 0 || bytes.Equal(from.id, to.id)
+}
+
+// spent is an error if the other run wrote more lines than this one.
+func (v *comparison) spent() error {
+	if v == nil || v.file == nil {
+		return nil
+	}
+	if _, err := v.old.Peek(1); err == nil {
+		return fmt.Errorf("compare with %s: it has more lines: %w", v.name, errUnpaired)
+	}
+	return nil
+}
+
+func (v *comparison) close() {
+	if v != nil && v.file != nil {
+		v.file.Close()
+	}
+}
+
+// counts returns how many changes of each kind there were.
+func (v *comparison) counts() map[string]int {
+	if v == nil {
+		return nil
+	}
+	return maps.Clone(v.changes)
+}
+
+// changed names the first thing in which two outcomes differ; "" is nothing.
+func changed(from, to *outcome) string {
+	judged := from.judged && to.judged
+	switch {
+	case (from.line > 0) != (to.line > 0):
+		return "failed"
+	case judged && to.OK && !from.OK:
+		return "gained"
+	case judged && from.OK && !to.OK:
+		return "lost"
+	case from.Candidate != to.Candidate:
+		return "candidate"
+	case from.Method != to.Method:
+		return "method"
+	case !sameSpan(from.Span, to.Span):
+		return "span"
+	case from.Status != to.Status:
+		return "status"
+	case judged && from.Reason != to.Reason:
+		return "reason"
+	}
+	return ""
+}
+
+func sameSpan(a, b *answer.Span) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// append appends the object of a change, and counts it.
+func (v *comparison) append(dst, id []byte, from, to *outcome) []byte {
+	what := changed(from, to)
+	v.mu.Lock()
+	if what == "" {
+		v.changes["same"]++
+	} else {
+		v.changes[what]++
+	}
+	v.mu.Unlock()
+	if what == "" {
+		return dst
+	}
+	dst = append(append(dst, `{"v":1,"id":`...), id...)
+	dst = appendQuoted(append(dst, `,"change":`...), what, false)
+	dst = appendSide(append(dst, `,"from":`...), from)
+	return append(appendSide(append(dst, `,"to":`...), to), '}')
+}
+
+// appendSide appends what is compared of an outcome; null is a line that failed.
+func appendSide(dst []byte, was *outcome) []byte {
+	if was.line > 0 {
+		return append(dst, "null"...)
+	}
+	dst = appendQuoted(append(dst, `{"candidate":`...), was.Candidate, false)
+	dst = appendQuoted(append(dst, `,"method":`...), was.Method, false)
+	dst = appendSpan(append(dst, `,"span":`...), was.Span)
+	dst = appendQuoted(append(dst, `,"status":`...), string(was.Status), false)
+	if was.judged {
+		dst = appendVerdict(dst, was.Verdict)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A summary is what a run comes to.
+type summary struct {
+	V        int            `json:"v,omitempty"`
+	Task     string         `json:"task,omitempty"`
+	Name     string         `json:"name,omitempty"` // the value of --by-field
+	Lines    int            `json:"lines"`          // that were judged
+	Failed   int            `json:"failed"`         // lines that could not be
+	Solved   rate           `json:"solved"`
+	Methods  []rate         `json:"methods"` // right of those found so
+	Reasons  []rate         `json:"reasons"` // of all lines
+	Lengths  []rate         `json:"lengths"` // right of those so long
+	BestOf   []average      `json:"best_of,omitempty"`
+	Majority *average       `json:"majority,omitempty"`
+	Logged   *logged        `json:"logged,omitempty"`
+	Compared map[string]int `json:"compared,omitempty"`
+	By       []*summary     `json:"by,omitempty"`
+}
+
+// A rate is a share with its interval.
+type rate struct {
+	Name  string  `json:"name,omitempty"`
+	Count int     `json:"count"`
+	Of    int     `json:"of"`
+	Rate  float64 `json:"rate"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// An average is a mean over problems with its interval.
+type average struct {
+	K        int     `json:"k,omitempty"`
+	Problems int     `json:"problems"`
+	Solved   float64 `json:"solved"`
+	Rate     float64 `json:"rate"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+}
+
+type logged struct {
+	agreement
+	Agree rate `json:"agree"`
+}
+
+// z is the standard normal's quantile of a two-sided 95 % interval.
+const z = 1.959963984540054
+
+// newRate returns count of n with Wilson's interval.
+func newRate(name string, count, n int) rate {
+	r := rate{Name: name, Count: count, Of: n, High: 1}
+	if n == 0 {
+		return r
+	}
+	p, size := float64(count)/float64(n), float64(n)
+	centre := p + z*z/(2*size)
+	margin := z * math.Sqrt(p*(1-p)/size+z*z/(4*size*size))
+	below := 1 + z*z/size
+	r.Rate, r.Low, r.High = p, max(0, (centre-margin)/below), min(1, (centre+margin)/below)
+	if count == 0 {
+		r.Low = 0
+	}
+	if count == n {
+		r.High = 1
+	}
+	return r
+}
+
+// newAverage returns the mean of what each problem gives.
+func newAverage(k int, each []float64) average {
+	slices.Sort(each) // so that the sum does not depend on their order
+	a := average{K: k, Problems: len(each)}
+	squares := 0.0
+	for _, x := range each {
+		a.Solved += x
+		squares += x * x
+	}
+	n := float64(len(each))
+	a.Rate = a.Solved / n
+	margin := z * math.Sqrt(max(0, squares/n-a.Rate*a.Rate)/max(1, n-1))
+	a.Low, a.High = max(0, a.Rate-margin), min(1, a.Rate+margin)
+	return a
+}
+
+// passAtK estimates without bias how likely one of k replies is right, from c
+// of n that were: 1 - C(n-c,k)/C(n,k).
+func passAtK(n, c, k int) float64 {
+	if n-c < k {
+		return 1
+	}
+	miss := 1.0
+	for i := n - c + 1; i <= n; i++ {
+		miss *= 1 - float64(k)/float64(i)
+	}
+	return 1 - miss
+}
+
+// theKs are the k that best of k is given for, where there are as many replies.
+var theKs = []int{1, 2, 5, 10, 20, 50, 100}
+
+func (s *scores) summary() *summary {
+	sum := &summary{Lines: s.n, Failed: s.lost, Solved: newRate("", s.right, s.n)}
+	for _, name := range slices.Sorted(maps.Keys(s.methods)) {
+		sum.Methods = append(sum.Methods, newRate(name, s.methods[name].right, s.methods[name].n))
+	}
+	slices.SortStableFunc(sum.Methods, func(a, b rate) int { return cmp.Compare(b.Of, a.Of) })
+	for _, reason := range slices.Sorted(maps.Keys(s.reasons)) {
+		sum.Reasons = append(sum.Reasons, newRate(string(reason), s.reasons[reason], s.n))
+	}
+	slices.SortStableFunc(sum.Reasons, func(a, b rate) int { return cmp.Compare(b.Count, a.Count) })
+	for class, n := range s.lengths {
+		if n.n > 0 {
+			sum.Lengths = append(sum.Lengths, newRate(lengthName(class), n.right, n.n))
+		}
+	}
+	s.problemsTo(sum)
+	if a := s.logged; a != (agreement{}) {
+		sum.Logged = &logged{a, newRate("", a.Both+a.Neither, a.Both+a.Neither+a.OnlyOurs+a.OnlyLogged)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.by)) {
+		arm := s.by[name].summary()
+		arm.Name = name
+		sum.By = append(sum.By, arm)
+	}
+	return sum
+}
+
+// lengthName names the replies whose length has so many bits.
+func lengthName(bits int) string {
+	if bits == 0 {
+		return "0 bytes"
+	}
+	low := int64(1) << (bits - 1)
+	return fmt.Sprintf("%s … %s", bytesName(low), bytesName(2*low-1))
+}
+
+func bytesName(n int64) string {
+	switch {
+	case n >= 1<<20-1:
+		return fmt.Sprintf("%d MiB", (n+1)>>20)
+	case n >= 1<<10-1:
+		return fmt.Sprintf("%d KiB", (n+1)>>10)
+	}
+	return fmt.Sprint(n)
+}
+
+// problemsTo adds what the problems come to, where replies share them.
+func (s *scores) problemsTo(sum *summary) {
+	if len(s.problems) == 0 {
+		return
+	}
+	for _, k := range theKs {
+		var each []float64
+		for _, g := range s.problems {
+			if g.n >= k {
+				each = append(each, passAtK(g.n, g.right, k))
+			}
+		}
+		if len(each) > 0 {
+			sum.BestOf = append(sum.BestOf, newAverage(k, each))
+		}
+	}
+	var each []float64
+	for _, g := range s.problems {
+		each = append(each, g.majority())
+	}
+	majority := newAverage(0, each)
+	sum.Majority = &majority
+}
+
+// majority returns how far the answer with most votes is right; a tie counts by
+// the share of the tied answers that are.
+func (g *samples) majority() float64 {
+	most, tied, right := 0, 0, 0
+	for _, votes := range g.votes {
+		if votes.n > most {
+			most, tied, right = votes.n, 0, 0
+		}
+		if votes.n == most {
+			tied++
+			if votes.right > 0 {
+				right++
+			}
+		}
+	}
+	if tied == 0 {
+		return 0
+	}
+	return float64(right) / float64(tied)
+}
+
+// print writes the summary as tables.
+func (sum *summary) print(w io.Writer) {
+	for _, arm := range sum.By {
+		fmt.Fprintf(w, "%s\n", strings.ToValidUTF8(arm.Name, "\ufffd"))
+		arm.print(w)
+		fmt.Fprintln(w)
+	}
+	if sum.Failed > 0 {
+		fmt.Fprintf(w, "%d lines could not be judged\n", sum.Failed)
+	}
+	table(w, "", "right", "of", []rate{named("solved", sum.Solved)})
+	table(w, "method", "right", "of", sum.Methods)
+	table(w, "reason", "lines", "of", sum.Reasons)
+	if len(sum.BestOf) > 0 {
+		sum.printProblems(w)
+	}
+	if l := sum.Logged; l != nil {
+		table(w, "logged verdict", "lines", "of", []rate{
+			named("agrees", l.Agree),
+			newRate("right only here", l.OnlyOurs, l.Agree.Of),
+			newRate("right only there", l.OnlyLogged, l.Agree.Of),
+		})
+		if l.Unreadable > 0 {
+			fmt.Fprintf(w, "%d logged verdicts are neither true nor false\n", l.Unreadable)
+		}
+	}
+	if len(sum.Compared) > 0 {
+		fmt.Fprintln(w, "compared:")
+		for _, change := range slices.Sorted(maps.Keys(sum.Compared)) {
+			fmt.Fprintf(w, "  %-28s %9d\n", change, sum.Compared[change])
+		}
+	}
+}
+
+func named(name string, r rate) rate {
+	r.Name = name
+	return r
+}
+
+func table(w io.Writer, title, count, of string, rows []rate) {
+	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", title, count, of, "%", "95 %")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-28s %9d %9d %8.2f   %.2f … %.2f\n", r.Name, r.Count, r.Of, 100*r.Rate, 100*r.Low, 100*r.High)
+	}
+}
+
+func (sum *summary) printProblems(w io.Writer) {
+	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", "replies to a problem", "solved", "problems", "%", "95 %")
+	line := func(name string, a average) {
+		fmt.Fprintf(w, "  %-28s %9.2f %9d %8.2f   %.2f … %.2f\n", name, a.Solved, a.Problems, 100*a.Rate, 100*a.Low, 100*a.High)
+	}
+	for _, a := range sum.BestOf {
+		line(fmt.Sprintf("best of %d", a.K), a)
+	}
+	line("majority", *sum.Majority)
+}
