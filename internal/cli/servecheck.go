@@ -11,10 +11,10 @@ import (
 // printChecked prints every fault, or else the settings as a configuration
 // file.
 func (s *serveSetup) printChecked(sh *shell) error {
-	for _, w := range s.warnings {
-		sh.hintf("%s", w)
-	}
-	if len(s.faults) == 0 {
+	if len(s.faults) == 0 { // a fault may be what the warning comes from
+		for _, w := range s.warnings {
+			sh.hintf("%s", w)
+		}
 		_, err := sh.out.Write(s.yaml())
 		return err
 	}

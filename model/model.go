@@ -1,0 +1,131 @@
+// Package model calls language models: one small interface, and its clients for
+// the APIs of Ollama, OpenAI's kind and Anthropic, and for written scripts.
+//
+// A client says what a model sent, and reads nothing into it: [Reply.Raw] is the
+// content byte for byte, markers and all, and what the provider told apart
+// itself stands beside it. Package sotto reads Raw.
+package model
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A Model answers conversations. It is safe for concurrent use.
+type Model interface {
+	// Name is the model's name as its server spells it.
+	Name() string
+	// Invoke asks for one reply. Each delta is given as it comes, if on is not
+	// nil; an error of on ends the reply. With an error, the Reply is what had
+	// come until then, its End sotto.Aborted.
+	Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error)
+}
+
+// An Embedder is a model that can turn texts into vectors.
+type Embedder interface {
+	// Embed returns a vector for each text, all of one length.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// A Role says whose message one is.
+type Role string
+
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool" // the result of a call
+)
+
+// A Request is a conversation that wants a reply. What is zero is left to the
+// server.
+type Request struct {
+	Messages    []Message
+	Tools       []Tool
+	MaxTokens   int
+	Temperature *float64
+	Seed        *int64
+	Stop        []string
+	// Think turns thinking on or off, or says how much: "", "true", "false",
+	// "low", "medium", "high". A client maps it to what its API has.
+	Think string
+}
+
+// A Message is one of a conversation.
+type Message struct {
+	Role Role
+	Text string
+	// Thoughts and Calls are of an assistant's message. They go back as they
+	// came.
+	Thoughts []Thought
+	Calls    []Call
+	// CallID and Name are of a tool's message: the call that it answers, and the
+	// tool.
+	CallID, Name string
+}
+
+// A Thought is reasoning that the provider told apart itself.
+type Thought struct {
+	// Field is the member or the kind of block that held it.
+	Field string
+	Text  string
+	// Sealed says that the provider signed or encrypted it: it can only go back
+	// as it came.
+	Sealed bool
+	// Raw is the JSON that it came in, where the API has more to it than a text.
+	Raw json.RawMessage
+}
+
+// A Call is a model's wish to use a tool.
+type Call struct {
+	ID, Name string
+	// Arguments are as the model wrote them: JSON, if it did as it was asked to.
+	Arguments string
+	// Extra are members beside these that must go back with the call, such as a
+	// signature; a JSON object, or nil.
+	Extra json.RawMessage
+}
+
+// A Tool is what a model is told of one.
+type Tool struct {
+	Name        string
+	Description string
+	// Schema is the JSON Schema of its arguments, an object.
+	Schema json.RawMessage
+}
+
+// A Delta is a piece of a reply as it comes: of the content, of native reasoning,
+// or a call, given when it is whole.
+type Delta struct {
+	Text    string
+	Thought string
+	Call    *Call
+}
+
+// A Reply is what a model answered.
+type Reply struct {
+	// Model is the model's name as the reply says it.
+	Model string
+	// Raw is the content, byte for byte.
+	Raw      string
+	Thoughts []Thought
+	Calls    []Call
+	End      sotto.End
+	// Finish is the finish reason in the server's own word.
+	Finish string
+	Usage  Usage
+}
+
+// Message returns the reply as a message of the conversation, with all that came.
+func (r Reply) Message() Message {
+	return Message{Role: Assistant, Text: r.Raw, Thoughts: r.Thoughts, Calls: r.Calls}
+}
+
+// A Usage counts tokens as the server does; zero where it does not say.
+type Usage struct {
+	Input, Output int64
+	// Reasoning is the part of Output that was reasoning.
+	Reasoning int64
+}

@@ -1,0 +1,385 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// run writes what is queued, a batch at a time: it builds and writes one while
+// syncer syncs the one before.
+func (w *Writer) run() {
+	for {
+		batch, open := w.next()
+		if len(batch) > 0 {
+			w.commit(batch)
+		}
+		if !open {
+			break
+		}
+	}
+	close(w.syncs)
+	<-w.stopped
+	w.ended = w.finish()
+	close(w.done)
+}
+
+// next waits for a batch; meanwhile it signs what has waited long enough.
+func (w *Writer) next() (batch []*item, open bool) {
+	for tried := false; ; {
+		left, due := w.untilSigned()
+		if due && left <= 0 && !tried {
+			tried = true
+			if w.sign() == nil { // else it has logged
+				w.askSync()
+			}
+			continue
+		}
+		if batch, open = w.take(); len(batch) > 0 || !open {
+			return batch, open
+		}
+		if !due || tried {
+			<-w.wake
+			continue
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-w.wake:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// untilSigned is how long the first event behind the last checkpoint may still
+// wait for the next; due is false where there is none.
+func (w *Writer) untilSigned() (left time.Duration, due bool) {
+	if w.o.SigningKey == nil {
+		return 0, false
+	}
+	w.build.Lock()
+	defer w.build.Unlock()
+	if w.head.seq == w.head.signed {
+		w.since = time.Time{}
+		return 0, false
+	}
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	return w.o.CheckpointAfter - time.Since(w.since), true
+}
+
+// take takes the queue.
+func (w *Writer) take() (batch []*item, open bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	batch, w.queue, w.bytes = w.queue, nil, 0
+	if len(batch) > 0 {
+		close(w.room)
+		w.room = make(chan struct{})
+	}
+	return batch, !w.closed
+}
+
+// commit writes a batch. Where that fails the record is as it was before.
+func (w *Writer) commit(batch []*item) {
+	batch = w.sayDropped(batch)
+	if err := w.rotateIfDue(); err != nil {
+		w.fail(batch, err)
+		return
+	}
+	w.build.Lock()
+	err := w.ready()
+	if err == nil {
+		err = w.write(batch, w.signDue(len(batch)))
+	}
+	if err == nil && w.o.Policy == Always {
+		w.waiting = append(w.waiting, batch...)
+		batch = nil
+	}
+	w.build.Unlock()
+	if err != nil {
+		w.fail(batch, err)
+		return
+	}
+	settle(batch, nil)
+	w.askSync()
+}
+
+// sayDropped adds an event that says how many were lost.
+func (w *Writer) sayDropped(batch []*item) []*item {
+	n := w.unsaid.Swap(0)
+	if n == 0 {
+		return batch
+	}
+	it, err := w.prepare(&Event{Payload: Failure{Code: "dropped", Count: n}})
+	if err != nil { // cannot be: nothing in it is the caller's
+		w.o.Log.Error("record: dropped events", "count", n, "error", err)
+		return batch
+	}
+	it.speaksOf = n
+	return append(batch, it)
+}
+
+// fail tells those who wait, and counts those who do not.
+func (w *Writer) fail(batch []*item, err error) {
+	var lost uint64
+	for _, it := range batch {
+		switch {
+		case it.speaksOf > 0:
+			w.unsaid.Add(it.speaksOf)
+		case !it.waits:
+			lost++
+		}
+	}
+	if lost > 0 {
+		w.o.Log.Error("events were not recorded", "count", lost, "error", err)
+		w.drop(lost)
+	}
+	settle(batch, err)
+}
+
+// settle ends items.
+func settle(batch []*item, err error) {
+	for _, it := range batch {
+		if it.waits {
+			it.done <- err
+			continue
+		}
+		it.free()
+	}
+}
+
+// ready clears what an earlier failure left.
+func (w *Writer) ready() error {
+	if w.junk {
+		if err := w.file.Truncate(w.head.size); err != nil {
+			return err
+		}
+		w.junk = false
+	}
+	if w.syncErr != nil {
+		if w.syncErr = w.file.Sync(); w.syncErr != nil {
+			return w.syncErr
+		}
+	}
+	return nil
+}
+
+// signDue reports whether a checkpoint belongs behind the next n events.
+func (w *Writer) signDue(n int) bool {
+	return w.o.SigningKey != nil && w.head.seq+uint64(n)-w.head.signed >= w.o.CheckpointEvery
+}
+
+// write appends the lines of a batch to the file, with a checkpoint or not.
+func (w *Writer) write(batch []*item, signed bool) error {
+	s := w.head
+	now := time.Now().UTC()
+	if w.out = w.out[:0]; cap(w.out) > 16<<20 {
+		w.out = nil
+	}
+	var err error
+	if len(w.o.Recipients) > 0 {
+		s, err = w.appendSealed(s, batch, now)
+	} else {
+		s = w.appendPlain(s, batch, now)
+	}
+	if err == nil && signed {
+		from := len(w.out)
+		s.seq++
+		w.out, s.prev = appendCheckpoint(w.out, w.o.SigningKey, s.seq, s.prev, now)
+		s.signed = s.seq
+		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeCheckpoint, facts{})
+	}
+	if err == nil {
+		_, err = w.file.WriteAt(w.out, w.head.size)
+	}
+	if err != nil {
+		w.junk = true
+		w.index.truncate(w.head.rows)
+		_ = w.ready() // or before the next write
+		return err
+	}
+	s.size = w.head.size + int64(len(w.out))
+	s.rows = w.index.rows()
+	if w.born.IsZero() {
+		w.born = now
+	}
+	w.head = s
+	w.index.save(w.head)
+	return nil
+}
+
+// appendPlain appends a line for each item.
+func (w *Writer) appendPlain(s state, batch []*item, now time.Time) state {
+	for _, it := range batch {
+		from := len(w.out)
+		s.seq++
+		it.seq, it.time = s.seq, now
+		w.out = appendFront(w.out, s.seq, 0, now)
+		w.out = append(w.out, it.body.Bytes()...)
+		w.out, s.prev = appendBack(w.out, from, s.prev)
+		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now, cycle: it.cycle}, it.run, it.typ, it.facts)
+	}
+	return s
+}
+
+// askSync lets syncer know that there is something to sync.
+func (w *Writer) askSync() {
+	if w.o.Policy == None {
+		return
+	}
+	select {
+	case w.syncs <- struct{}{}:
+	default:
+	}
+}
+
+// syncer syncs what was written, and acknowledges it.
+func (w *Writer) syncer() {
+	defer close(w.stopped)
+	for range w.syncs {
+		w.pause()
+		w.flight.Lock()
+		w.syncOnce()
+		w.flight.Unlock()
+	}
+}
+
+// pause lets a batch grow, where the policy is to.
+func (w *Writer) pause() {
+	if w.o.Policy != Batch {
+		return
+	}
+	timer := time.NewTimer(w.o.SyncEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-w.closing:
+	}
+}
+
+// syncOnce syncs the file as it is now. The caller holds flight, not build.
+func (w *Writer) syncOnce() {
+	w.build.Lock()
+	batch, to, done := w.waiting, w.head, w.durable == w.head
+	w.waiting = nil
+	w.build.Unlock()
+	if done {
+		return
+	}
+	if err := w.file.Sync(); err != nil {
+		w.undo(batch, err)
+		return
+	}
+	w.build.Lock()
+	w.durable = to
+	w.build.Unlock()
+	settle(batch, nil)
+}
+
+// undo takes back what was written since the last sync, when one fails: of what
+// the kernel has then, nothing is known. With a policy that acknowledged already
+// nothing is taken back, and appends fail until a sync succeeds.
+func (w *Writer) undo(batch []*item, err error) {
+	w.build.Lock()
+	defer w.build.Unlock()
+	if w.o.Policy != Always {
+		w.syncErr = err
+		w.o.Log.Error("the record does not sync", "error", err)
+		return
+	}
+	batch = append(batch, w.waiting...)
+	w.waiting = nil
+	w.head, w.junk = w.durable, true
+	w.index.truncate(w.head.rows)
+	_ = w.ready() // or before the next write
+	w.fail(batch, fmt.Errorf("sync: %w", err))
+}
+
+// rotateIfDue ends the segment where it is long or old enough.
+func (w *Writer) rotateIfDue() error {
+	w.build.Lock()
+	due := w.head.size >= w.o.SegmentSize || !w.born.IsZero() && w.head.size > 0 && time.Since(w.born) >= w.o.SegmentAge
+	w.build.Unlock()
+	if !due {
+		return nil
+	}
+	w.flight.Lock()
+	defer w.flight.Unlock()
+	if err := w.endSegment(); err != nil {
+		return err
+	}
+	w.build.Lock()
+	defer w.build.Unlock()
+	if w.head.size == 0 {
+		return nil // taken back meanwhile
+	}
+	old := w.file
+	if err := w.create(); err != nil {
+		return err
+	}
+	return old.Close()
+}
+
+// endSegment signs and syncs all there is. The caller holds flight.
+func (w *Writer) endSegment() error {
+	if err := w.sign(); err != nil {
+		return err
+	}
+	w.syncOnce()
+	w.build.Lock()
+	defer w.build.Unlock()
+	if err := w.ready(); err != nil {
+		return err
+	}
+	if w.durable != w.head {
+		return errors.Join(errors.New("the segment does not sync"), w.syncErr)
+	}
+	w.index.flush(w.head)
+	return nil
+}
+
+// sign appends a checkpoint where the last line is not one.
+func (w *Writer) sign() error {
+	w.build.Lock()
+	defer w.build.Unlock()
+	if w.o.SigningKey == nil || w.head.seq == w.head.signed || w.head.seq == 0 {
+		return nil
+	}
+	err := w.ready()
+	if err == nil {
+		err = w.write(nil, true)
+	}
+	if err != nil {
+		w.o.Log.Error("the record is not signed", "error", err)
+	}
+	return err
+}
+
+// finish ends the record at Close.
+func (w *Writer) finish() error {
+	w.flight.Lock()
+	defer w.flight.Unlock()
+	if n := w.unsaid.Load(); n > 0 {
+		w.commitLast()
+	}
+	err := w.endSegment()
+	return errors.Join(err, w.file.Close(), w.lock.Close())
+}
+
+// commitLast says what was dropped since the last batch.
+func (w *Writer) commitLast() {
+	batch := w.sayDropped(nil)
+	w.build.Lock()
+	defer w.build.Unlock()
+	err := w.ready()
+	if err == nil {
+		err = w.write(batch, false)
+	}
+	if err != nil {
+		w.fail(batch, err)
+		return
+	}
+	settle(batch, nil)
+}

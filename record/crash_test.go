@@ -1,0 +1,167 @@
+package record_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// child appends until it is killed, and says which events were acknowledged.
+func child(dir string) {
+	policy := record.Always
+	_ = policy.UnmarshalText([]byte(os.Getenv("RECORD_POLICY")))
+	w, err := record.Open(dir, record.Options{Policy: policy, SegmentSize: 256 << 10, SigningKey: key(), CheckpointEvery: 100})
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	var mu sync.Mutex
+	for i := range 16 {
+		go func() {
+			for j := 0; ; j++ {
+				text := fmt.Sprintf("%d-%d-%d %s", os.Getpid(), i, j, strings.Repeat("x", rand.IntN(3000)))
+				r, err := w.Append(context.Background(), record.Event{Payload: said("m", text)})
+				if err != nil {
+					fmt.Println("error", err)
+					os.Exit(1)
+				}
+				mu.Lock()
+				fmt.Println(r.Seq, record.DigestOf(text))
+				mu.Unlock()
+			}
+		}()
+	}
+	select {}
+}
+
+// An acknowledged event survives kill -9, at any moment, under every policy.
+func TestKill(t *testing.T) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 3
+	}
+	for _, policy := range []record.Policy{record.Always, record.Batch} {
+		t.Run(policy.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			acked := map[uint64]string{}
+			for range rounds {
+				killed(t, dir, policy, acked)
+				w := open(t, dir, record.Options{SigningKey: key()})
+				put(t, w, "after", 0, record.CycleStart{})
+				shut(t, w)
+				sound(t, dir, record.VerifyOptions{Keys: public()})
+			}
+			for _, e := range read(t, dir, record.ReadOptions{}, record.Query{Types: []record.Type{record.TypeInvocation}}) {
+				if want, ok := acked[e.Seq]; ok && want != e.Payload.(record.Invocation).Replies[0].Digest.String() {
+					t.Fatalf("event %d is another one", e.Seq)
+				}
+				delete(acked, e.Seq)
+			}
+			if len(acked) > 0 {
+				t.Errorf("%d acknowledged events are lost", len(acked))
+			}
+		})
+	}
+}
+
+// killed lets a child append for a moment and kills it.
+func killed(t *testing.T, dir string, policy record.Policy, acked map[uint64]string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "RECORD_CHILD="+dir, "RECORD_POLICY="+policy.String())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	stop := 20 + rand.IntN(400)
+	for n := 0; ; n++ {
+		if n == stop {
+			cmd.Process.Kill()
+		}
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break
+		}
+		var seq uint64
+		var digest string
+		if _, err := fmt.Sscan(line, &seq, &digest); err != nil || len(digest) != 64 {
+			t.Fatalf("the child says %q", line)
+		}
+		acked[seq] = digest
+	}
+	_ = cmd.Wait()
+	_, _ = io.Copy(io.Discard, out)
+}
+
+// A last line torn at any byte is removed on open, the lines before it stay, and
+// the record goes on.
+func TestTornTail(t *testing.T) {
+	whole := t.TempDir()
+	w := open(t, whole, record.Options{})
+	for i := range 4 {
+		put(t, w, "r", i, said("m", "<think>a</think>b"))
+	}
+	shut(t, w)
+	name := filepath.Base(segments(t, whole)[0])
+	data, _ := os.ReadFile(filepath.Join(whole, name))
+	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+	for cut := last; cut < len(data); cut++ {
+		for _, behind := range []string{"", "\x00\x00\x00"} {
+			dir := t.TempDir()
+			os.WriteFile(filepath.Join(dir, name), append(bytes.Clone(data[:cut]), behind...), 0o600)
+			if torn := verify(t, dir, record.VerifyOptions{}).Torn; torn != int64(cut-last+len(behind)) {
+				t.Fatalf("Verify sees %d torn bytes of %d", torn, cut-last)
+			}
+			w := open(t, dir, record.Options{Policy: record.None})
+			if w.Repaired() != int64(cut-last+len(behind)) {
+				t.Fatalf("repaired %d bytes of %d", w.Repaired(), cut-last)
+			}
+			if r := put(t, w, "r", 9, record.CycleStart{}); r.Seq != 4 {
+				t.Fatalf("the next event is number %d", r.Seq)
+			}
+			shut(t, w)
+			if r := sound(t, dir, record.VerifyOptions{}); r.Events != 4 {
+				t.Fatalf("%d events", r.Events)
+			}
+		}
+	}
+}
+
+// A segment whose first line was torn, or that is empty, goes on where the one
+// before it ended.
+func TestTornFirstLine(t *testing.T) {
+	for _, rest := range []string{"", `{"v":1,"seq":3,`} {
+		dir := t.TempDir()
+		w := open(t, dir, record.Options{SegmentSize: 1})
+		for range 3 {
+			put(t, w, "", 0, record.CycleStart{})
+		}
+		shut(t, w)
+		list := segments(t, dir)
+		os.WriteFile(list[len(list)-1], []byte(rest), 0o600)
+		w = open(t, dir, record.Options{})
+		if r := put(t, w, "", 0, record.CycleEnd{}); r.Seq != 3 {
+			t.Errorf("the next event is number %d", r.Seq)
+		}
+		shut(t, w)
+		sound(t, dir, record.VerifyOptions{})
+	}
+}

@@ -1,0 +1,90 @@
+// Package record keeps the audit record: what models were asked, what they
+// thought and said, byte for byte, and what was drawn from it, in files that only
+// grow.
+//
+//	w, err := record.Open("audit", record.Options{SigningKey: key})
+//	receipt, err := w.Append(ctx, record.Event{Run: "run-7", Cycle: 2, Payload: record.Invocation{
+//		Model:   "qwen3:8b",
+//		Replies: []record.Reply{record.ReplyOf(sotto.Parse(raw, sotto.Stopped))},
+//	}})
+//	err = w.Close()
+//
+// # Format
+//
+// A record is a folder of segments, files of JSON Lines with an event a line:
+//
+//	{"v":1,"seq":7,"time":"…","run":"run-7","cycle":2,"type":"LLM_INVOCATION","payload":{…},"prev":"…"}
+//
+// v and seq stand first and prev last in every version; a newer one may add
+// members anywhere between. A reader keeps what it does not know: types and
+// payloads as [Unknown], members in [Event.Line]. prev is the SHA-256 of the line
+// before, its newline included, and zeros in the first line. docs/record.md has
+// the whole format.
+//
+// # What is recorded where
+//
+// Every text is of a kind, which says what level holds for it. A reply is read
+// first: its reasoning, and text set aside, is of kind reasoning, the rest of
+// kind answer. The last column says what of it the next prompt gets.
+//
+//	field                               kind       next prompt
+//	EXCHANGE.replies.raw                reply      its visible text; reasoning only where the provider requires it
+//	EXCHANGE.replies.reasoning.text     reasoning  nothing, unless the provider requires it
+//	EXCHANGE.replies.tool_calls.arguments  answer  the call, as it is
+//	EXCHANGE.messages.text              reply      it was in one
+//	EXCHANGE.messages.reasoning.text    reasoning  it was in one
+//	EXCHANGE.messages.tool_calls.arguments  answer  it was in one
+//	LLM_INVOCATION.replies.raw          reply      its visible text; reasoning only where the provider requires it
+//	LLM_INVOCATION.replies.reasoning.text  reasoning  nothing, unless the provider requires it
+//	LLM_INVOCATION.replies.tool_calls.arguments  answer  the call, as it is
+//	LLM_INVOCATION.messages.text        reply      it was in one
+//	LLM_INVOCATION.messages.reasoning.text  reasoning  it was in one
+//	LLM_INVOCATION.messages.tool_calls.arguments  answer  it was in one
+//	TOOL_CALL.arguments                 answer     as the call
+//	TOOL_CALL.result                    answer     as the tool's message
+//	EXTRACTION.candidate                answer     nothing: it goes to the validator
+//	EXTRACTION.written                  answer     nothing
+//	EXTRACTION.verdict.detail           answer     what the agent tells of the verdict
+//	ADVISORY.text                       answer     as advice
+//	RUN_START.goal                      answer     as the task
+//	CYCLE_START.goal                    answer     as the task
+//	CYCLE_END.summary                   answer     as memory
+//	RUN_END.result                      answer     nothing
+//
+// An EXTRACTION that was found in reasoning is of kind reasoning. The raw reply
+// stands once; other events refer to it by a [Ref] and spans.
+//
+// # Guarantees
+//
+//  1. An append that returned without error is in the record, in its order, and
+//     survives kill -9; with policy Always also a loss of power. A [Writer] that
+//     fails takes back what it did not acknowledge and can be used on.
+//  2. One writer at a time has a record. Readers need none of its leave.
+//  3. What was appended comes back byte for byte, unless a level, a pattern or a
+//     secret cut it; then the cut says its place and length.
+//  4. At levels Digests and Off no reasoning is recorded, in no field of no event
+//     whose payload is of this package. At no level is a credential of
+//     [Secrets] recorded.
+//  5. [Verify] finds every edit, deletion and reordering before the last line, up
+//     to the last checkpoint by whoever has not the key, and against a head that
+//     was kept any cut and any rewriting, and says at which event.
+//  6. Indexes are a shortcut: they are rebuilt where they do not fit, and nothing
+//     is verified by them.
+//
+// # What it cannot prove
+//
+// That an event is true: the writer can record anything. That nothing was left
+// out before it was recorded. What a process that holds the signing key did to
+// the record before its head was kept elsewhere. That events behind the last
+// checkpoint and the kept head are as written: their tail can be cut. When
+// something happened: the times are the writer's clock's.
+//
+// # Security
+//
+// Files are 0600 and the folders that are made 0700. An encrypted record is
+// sealed to age recipients as it is written: then the host cannot read back what
+// it wrote, and only numbers, times and sizes of batches stand in the clear.
+// Digests of withheld text are keyed, since short texts can be guessed; a plain
+// digest is only of text that stands beside it. Texts of the record are what
+// models and users wrote: escape them where they are shown.
+package record

@@ -1,0 +1,183 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// An item is an event on its way into the record.
+type item struct {
+	body     bytes.Buffer // the line from run to payload
+	enc      *json.Encoder
+	facts    facts
+	run      string
+	cycle    int
+	typ      Type
+	replies  []Digest
+	done     chan error // of capacity 1
+	waits    bool       // somebody receives from done
+	speaksOf uint64     // lost events that this one tells of
+	seq      uint64
+	time     time.Time
+	home     *sync.Pool
+}
+
+// newItem makes an item; home is where it goes when it is free.
+func newItem(home *sync.Pool) *item {
+	it := &item{done: make(chan error, 1), home: home}
+	it.enc = json.NewEncoder(&it.body)
+	it.enc.SetEscapeHTML(false)
+	return it
+}
+
+// free gives an item back that nobody else holds.
+func (it *item) free() {
+	if it.body.Cap() > 1<<20 {
+		return
+	}
+	it.body.Reset()
+	*it = item{body: it.body, enc: it.enc, done: it.done, home: it.home}
+	it.home.Put(it)
+}
+
+// encode fills the item with an event, of which nothing is kept that the guard
+// or the secrets withhold.
+func (it *item) encode(e *Event, g *guard) error {
+	g = g.with(e.Secrets.needles())
+	if _, ok := e.Payload.(Unknown); ok && g.withholds() {
+		return ErrUnknownPayload
+	}
+	p := e.Payload.guarded(g)
+	it.run, it.cycle, it.typ, it.facts = g.secrets.scrubName(e.Run), e.Cycle, p.Type(), p.facts()
+	it.replies = digestsOf(p)
+	b := &it.body
+	b.WriteString(`"run":"`)
+	b.WriteString(it.run)
+	b.WriteString(`","cycle":`)
+	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(e.Cycle), 10))
+	b.WriteString(`,"type":"`)
+	b.WriteString(string(it.typ))
+	b.WriteString(`","payload":`)
+	from := b.Len()
+	if err := it.enc.Encode(p); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // its newline
+	return it.scrub(from, g.secrets)
+}
+
+// scrub is the net below the guard: no string of the payload keeps a secret,
+// whatever member it stands in.
+func (it *item) scrub(from int, n *needles) error {
+	if n == nil {
+		return nil
+	}
+	payload := it.body.Bytes()[from:]
+	_, unknown := payloadReaders[it.typ]
+	if unknown = !unknown; !unknown && !n.touches(payload) {
+		return nil
+	}
+	clean, err := scrubJSON(nil, payload, n)
+	if err != nil {
+		return err
+	}
+	it.body.Truncate(from)
+	it.body.Write(clean)
+	it.facts.model = n.scrub(it.facts.model)
+	for i, c := range it.facts.codes {
+		it.facts.codes[i] = n.scrub(c)
+	}
+	return nil
+}
+
+// scrubName is scrub for a run's name, which has no room for brackets.
+func (n *needles) scrubName(name string) string {
+	if len(n.find(name)) > 0 {
+		return "secret"
+	}
+	return name
+}
+
+// touches reports whether JSON of ours may hold a secret.
+func (n *needles) touches(payload []byte) bool {
+	if bytes.Contains(payload, []byte(`"`+base64Mark)) {
+		return true
+	}
+	for _, v := range n.inJSON {
+		if bytes.Contains(payload, []byte(v)) {
+			return true
+		}
+	}
+	return false
+}
+
+// scrubJSON copies JSON, with every string in it scrubbed.
+func scrubJSON(dst, src []byte, n *needles) ([]byte, error) {
+	for len(src) > 0 {
+		i := bytes.IndexByte(src, '"')
+		if i < 0 {
+			return append(dst, src...), nil
+		}
+		dst = append(dst, src[:i]...)
+		end := i + 1
+		for end < len(src) && src[end] != '"' {
+			if src[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end+1, len(src))
+		literal := src[i:end]
+		var err error
+		if dst, err = n.appendScrubbed(dst, literal); err != nil {
+			return dst, err
+		}
+		src = src[end:]
+	}
+	return dst, nil
+}
+
+// appendScrubbed appends one string of JSON.
+func (n *needles) appendScrubbed(dst, literal []byte) ([]byte, error) {
+	var text Text
+	if err := json.Unmarshal(literal, &text); err != nil { // base64 that is none
+		var s string
+		if err := json.Unmarshal(literal, &s); err != nil {
+			return dst, err
+		}
+		text = Text(s)
+	}
+	clean := Text(n.scrub(string(text)))
+	if clean == text {
+		return append(dst, literal...), nil
+	}
+	coded, _ := clean.MarshalText()
+	return appendString(dst, string(coded)), nil
+}
+
+// appendString appends a JSON string.
+func appendString(dst []byte, s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+func digestsOf(p Payload) []Digest {
+	var replies []Reply
+	switch x := p.(type) {
+	case Exchange:
+		replies = x.Replies
+	case Invocation:
+		replies = x.Replies
+	}
+	var list []Digest
+	for _, r := range replies {
+		list = append(list, r.Digest)
+	}
+	return list
+}

@@ -1,0 +1,163 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Version is the version of the format that this package writes.
+const Version = 1
+
+// A Type names what an event is.
+type Type string
+
+const (
+	TypeRunStart   Type = "RUN_START"
+	TypeCycleStart Type = "CYCLE_START"
+	TypeInvocation Type = "LLM_INVOCATION"
+	TypeToolCall   Type = "TOOL_CALL"
+	TypeExtraction Type = "EXTRACTION"
+	TypeAdvisory   Type = "ADVISORY"
+	TypeError      Type = "ERROR"
+	TypeCycleEnd   Type = "CYCLE_END"
+	TypeRunEnd     Type = "RUN_END"
+	TypeExchange   Type = "EXCHANGE"
+
+	// TypeCheckpoint is a signature under all that stands before it. The writer
+	// alone makes them.
+	TypeCheckpoint Type = "CHECKPOINT"
+	// TypeSealed is an encrypted batch of events. The writer alone makes them.
+	TypeSealed Type = "SEALED"
+)
+
+// An Event is one of a record. To append one, Payload is set, and Run and Cycle
+// where it belongs to a run; the writer sets the rest.
+type Event struct {
+	V       int // the version of the format
+	Seq     uint64
+	Time    time.Time
+	Run     string
+	Cycle   int
+	Type    Type
+	Payload Payload
+	// Prev is the digest of the line before; zero in an encrypted record, whose
+	// batches are chained instead.
+	Prev Digest
+
+	// Secrets are credentials that this event may quote: they are scrubbed from
+	// it, and never recorded.
+	Secrets *Secrets
+
+	line []byte
+}
+
+// Line returns the line that the event was read from, without its newline, with
+// all members that this package does not know. The caller must not change it.
+func (e *Event) Line() []byte { return e.line }
+
+// ErrRunName is in the error of an event whose run has a name that is not
+// accepted: see [CheckRun].
+var ErrRunName = errors.New("not a run's name")
+
+// CheckRun returns an error where a run's name is longer than 128 bytes or holds
+// anything but letters, digits and ._-:@+ of ASCII, or begins with a dot or a
+// hyphen. A name that passes is safe as a part of a path. The empty name is that
+// of no run.
+func CheckRun(name string) error {
+	if len(name) > 128 {
+		return fmt.Errorf("%w: %d bytes, 128 at most", ErrRunName, len(name))
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_'
+		if !letter && (i == 0 && c != ':' && c != '@' && c != '+' || strings.IndexByte(".-:@+", c) < 0) {
+			return fmt.Errorf("%w: %q at byte %d", ErrRunName, c, i)
+		}
+	}
+	return nil
+}
+
+// checkType keeps foreign types out of the way of the writer's own and of the
+// line's form.
+func checkType(t Type) error {
+	if t == "" || len(t) > 64 || t == TypeCheckpoint || t == TypeSealed {
+		return fmt.Errorf("not a type to append: %q", t)
+	}
+	for i := range len(t) {
+		if c := t[i]; (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
+			return fmt.Errorf("not a type to append: %q", t)
+		}
+	}
+	return nil
+}
+
+// envelope is an event's line.
+type envelope struct {
+	V       int             `json:"v"`
+	Seq     uint64          `json:"seq"`
+	Last    uint64          `json:"last"`
+	Time    time.Time       `json:"time"`
+	Run     string          `json:"run"`
+	Cycle   int             `json:"cycle"`
+	Type    Type            `json:"type"`
+	Payload json.RawMessage `json:"payload"`
+	Prev    Digest          `json:"prev"`
+}
+
+// parseEvent reads a line; the event keeps a copy of it.
+func parseEvent(line []byte) (Event, error) {
+	line = bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))
+	var n envelope
+	if err := json.Unmarshal(line, &n); err != nil {
+		return Event{}, err
+	}
+	if n.V < 1 || n.Seq == 0 || n.Type == "" {
+		return Event{}, errors.New("not an event: v, seq or type is missing")
+	}
+	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Prev: n.Prev, line: line}
+	e.Payload = parsePayload(n)
+	return e, nil
+}
+
+// parsePayload reads a payload. One of a newer version, or that is not as its
+// type says, is kept unread.
+func parsePayload(n envelope) Payload {
+	if n.V > Version {
+		return Unknown{n.Type, n.Payload}
+	}
+	if read := payloadReaders[n.Type]; read != nil {
+		if p, err := read(n.Payload); err == nil {
+			if s, ok := p.(Sealed); ok {
+				s.Last = max(n.Last, n.Seq)
+				return s
+			}
+			return p
+		}
+	}
+	return Unknown{n.Type, n.Payload}
+}
+
+var payloadReaders = map[Type]func([]byte) (Payload, error){
+	TypeRunStart:   readPayload[RunStart],
+	TypeCycleStart: readPayload[CycleStart],
+	TypeInvocation: readPayload[Invocation],
+	TypeToolCall:   readPayload[ToolCall],
+	TypeExtraction: readPayload[Extraction],
+	TypeAdvisory:   readPayload[Advisory],
+	TypeError:      readPayload[Failure],
+	TypeCycleEnd:   readPayload[CycleEnd],
+	TypeRunEnd:     readPayload[RunEnd],
+	TypeExchange:   readPayload[Exchange],
+	TypeCheckpoint: readPayload[Checkpoint],
+	TypeSealed:     readPayload[Sealed],
+}
+
+func readPayload[P Payload](data []byte) (Payload, error) {
+	var p P
+	err := json.Unmarshal(data, &p)
+	return p, err
+}

@@ -1,0 +1,68 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+)
+
+// Follow gives the events that a query selects, those that are there and those
+// that come, until ctx ends, which is no error. An event may be given before it
+// is acknowledged, and where the disk then fails be followed by another of the
+// same number.
+func (r *Reader) Follow(ctx context.Context, q Query) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		at := place{}
+		out := sink{q: &q, ids: r.o.Identities, yield: yield}
+		out.yield = func(e Event, err error) bool { return ctx.Err() == nil && yield(e, err) }
+		for ctx.Err() == nil {
+			if !r.advance(&at, &q, &out) || !sleep(ctx, r.o.Poll) {
+				return
+			}
+		}
+	}
+}
+
+// place is how far a follower has read.
+type place struct {
+	segment uint64 // its first event
+	offset  int64
+}
+
+// advance reads what is new, and reports whether more is wanted.
+func (r *Reader) advance(at *place, q *Query, out *sink) bool {
+	list, err := segmentsOf(r.dir)
+	if err != nil {
+		return out.yield(Event{}, fmt.Errorf("record: %w", err))
+	}
+	for i, s := range list {
+		if s.first < at.segment || i+1 < len(list) && list[i+1].first <= q.After+1 {
+			continue
+		}
+		if s.first > at.segment {
+			*at = place{segment: s.first}
+		}
+		if info, err := os.Stat(s.path); err == nil && info.Size() < at.offset {
+			at.offset = info.Size() // taken back
+		}
+		end, more := out.segment(s, at.offset)
+		at.offset = end
+		if !more {
+			return false
+		}
+	}
+	return true
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,389 @@
+package record
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A Level says how much of a kind of text is recorded.
+type Level uint8
+
+const (
+	// Full records it byte for byte.
+	Full Level = iota
+	// Redacted records it without what the patterns match.
+	Redacted
+	// Digests records its place, its length and a keyed digest.
+	Digests
+	// Off records its place and its length.
+	Off
+)
+
+var levelNames = [...]string{"full", "redacted", "digest", "off"}
+
+// String returns the level's name: full, redacted, digest or off.
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return fmt.Sprintf("level(%d)", uint8(l))
+}
+
+// MarshalText returns the level's name.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a level's name.
+func (l *Level) UnmarshalText(b []byte) error {
+	i := slices.Index(levelNames[:], string(b))
+	if i < 0 {
+		return fmt.Errorf("unknown level %q: want %s", b, strings.Join(levelNames[:], ", "))
+	}
+	*l = Level(i)
+	return nil
+}
+
+// ErrUnknownPayload is the error of an [Unknown] payload appended to a record
+// that withholds something.
+var ErrUnknownPayload = errors.New("what is reasoning in a payload of unknown type cannot be told")
+
+// kind tells reasoning from everything else that is said.
+type kind uint8
+
+const (
+	said kind = iota
+	thought
+)
+
+// why is the reason for cuts by level.
+var why = [...]string{said: "answer", thought: "reasoning"}
+
+// A guard makes of a payload what may be recorded of it.
+type guard struct {
+	levels   [2]Level // by kind
+	patterns []*regexp.Regexp
+	key      []byte
+	secrets  *needles // nil if there are none
+}
+
+// withholds reports whether anything may be cut by level.
+func (g *guard) withholds() bool { return g.levels[said] > Full || g.levels[thought] > Full }
+
+// with returns a guard that also knows the secrets of one event.
+func (g *guard) with(more *needles) *guard {
+	if more == nil {
+		return g
+	}
+	c := *g
+	c.secrets = c.secrets.and(more)
+	return &c
+}
+
+// content cuts a text of one kind.
+func (g *guard) content(c Content, k kind) Content {
+	text := string(c.Text)
+	if text == "" {
+		return Content{}
+	}
+	if !g.withholds() && g.secrets == nil {
+		return Content{Text: c.Text}
+	}
+	return g.cut(text, []Segment{{Channel: channelOf(k), End: len(text)}})
+}
+
+func channelOf(k kind) sotto.Channel {
+	if k == thought {
+		return sotto.Reasoning
+	}
+	return sotto.Text
+}
+
+// kindOf tells what counts as reasoning: also text that was set aside, since
+// nobody was shown it either.
+func kindOf(c sotto.Channel) kind {
+	if c == sotto.Reasoning || c == sotto.Aside {
+		return thought
+	}
+	return said
+}
+
+// cut cuts what may not be recorded out of a text that the segments cover.
+func (g *guard) cut(text string, segments []Segment) Content {
+	var cuts []Cut
+	for _, s := range segments {
+		k := kindOf(s.Channel)
+		if level := g.levels[k]; level >= Digests && s.End > s.Start {
+			c := Cut{Start: s.Start, End: s.End, Why: why[k]}
+			if level == Digests {
+				c.HMAC = g.digest(text[s.Start:s.End])
+			}
+			cuts = append(cuts, c)
+		}
+	}
+	cuts = add(cuts, g.secrets.find(text), "secret")
+	if g.levels[said] == Redacted || g.levels[thought] == Redacted {
+		for _, re := range g.patterns {
+			cuts = add(cuts, g.redacted(re.FindAllStringIndex(text, -1), segments), "pattern")
+		}
+	}
+	return render(text, cuts)
+}
+
+// digest returns the keyed digest of a text.
+func (g *guard) digest(text string) string {
+	h := hmac.New(sha256.New, g.key)
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// redacted returns the parts of spans that lie in segments at level redacted.
+// Both are in order.
+func (g *guard) redacted(spans [][]int, segments []Segment) [][]int {
+	var parts [][]int
+	for _, s := range segments {
+		for len(spans) > 0 && spans[0][1] <= s.Start {
+			spans = spans[1:]
+		}
+		if g.levels[kindOf(s.Channel)] != Redacted {
+			continue
+		}
+		for _, p := range spans {
+			if p[0] >= s.End {
+				break
+			}
+			if from, to := max(p[0], s.Start), min(p[1], s.End); from < to {
+				parts = append(parts, []int{from, to})
+			}
+		}
+	}
+	return parts
+}
+
+// add adds cuts at spans, less what is cut already. The cuts stay in order.
+func add(cuts []Cut, spans [][]int, why string) []Cut {
+	if len(spans) == 0 {
+		return cuts
+	}
+	old, i := cuts, 0
+	for _, p := range merged(spans) {
+		from := p[0]
+		for i < len(old) && old[i].End <= from {
+			i++
+		}
+		for k := i; from < p[1]; k++ {
+			to := p[1]
+			if k < len(old) {
+				to = min(to, old[k].Start)
+			}
+			if from < to {
+				cuts = append(cuts, Cut{Start: from, End: to, Now: len(words[why]), Why: why})
+			}
+			if k >= len(old) || old[k].Start >= p[1] {
+				break
+			}
+			from = old[k].End
+		}
+	}
+	slices.SortFunc(cuts, func(a, b Cut) int { return a.Start - b.Start })
+	return cuts
+}
+
+// merged sorts spans and joins those that overlap.
+func merged(spans [][]int) [][]int {
+	slices.SortFunc(spans, func(a, b []int) int { return a[0] - b[0] })
+	out := spans[:1]
+	for _, p := range spans[1:] {
+		if last := out[len(out)-1]; p[0] < last[1] {
+			last[1] = max(last[1], p[1])
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// words stand where something was cut that does not say by its place what it was.
+var words = map[string]string{"secret": "[secret]", "pattern": "[redacted]"}
+
+// render returns a text with the cuts made.
+func render(text string, cuts []Cut) Content {
+	if len(cuts) == 0 {
+		return Content{Text: Text(text)}
+	}
+	var b strings.Builder
+	at := 0
+	for _, c := range cuts {
+		b.WriteString(text[at:c.Start])
+		b.WriteString(words[c.Why])
+		at = c.End
+	}
+	b.WriteString(text[at:])
+	return Content{Text: Text(b.String()), Cuts: cuts}
+}
+
+// reply cuts a reply by its segments.
+func (g *guard) reply(r Reply) Reply {
+	if g.withholds() && !covers(r.Segments, len(r.Raw.Text)) {
+		r.Segments = readAgain(r)
+	}
+	switch {
+	case !g.withholds():
+		r.Raw = g.content(r.Raw, said)
+	case len(r.Raw.Text) > 0:
+		r.Raw = g.cut(string(r.Raw.Text), r.Segments)
+	}
+	r.Digest = DigestOf(string(r.Raw.Text))
+	r.Reasoning = g.thoughts(r.Reasoning)
+	r.ToolCalls = g.calls(r.ToolCalls)
+	return r
+}
+
+func (g *guard) replies(list []Reply) []Reply {
+	out := make([]Reply, len(list))
+	for i, r := range list {
+		out[i] = g.reply(r)
+	}
+	return out
+}
+
+// covers reports whether segments are the whole of a reply, in order.
+func covers(segments []Segment, size int) bool {
+	at := 0
+	for _, s := range segments {
+		if s.Start != at || s.End < s.Start {
+			return false
+		}
+		at = s.End
+	}
+	return at == size
+}
+
+// readAgain reads a reply whose caller did not. A reply of a dialect that is not
+// known here is taken for reasoning, all of it.
+func readAgain(r Reply) []Segment {
+	grammar := sotto.Default()
+	if r.Dialect != "" {
+		var err error
+		if grammar, err = sotto.Named(r.Dialect); err != nil {
+			return []Segment{{Channel: sotto.Reasoning, End: len(r.Raw.Text)}}
+		}
+	}
+	start := r.Start
+	if start == "" {
+		start = sotto.Auto
+	}
+	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
+	if err != nil {
+		return []Segment{{Channel: sotto.Reasoning, End: len(r.Raw.Text)}}
+	}
+	return ReplyOf(reading).Segments
+}
+
+// messages cuts a prompt's messages. All but the system's are read as replies
+// are, since earlier reasoning may stand in any of them.
+func (g *guard) messages(list []Message) []Message {
+	out := make([]Message, len(list))
+	for i, m := range list {
+		switch {
+		case !g.withholds() || m.Role == "system" || m.Role == "developer":
+			m.Text = g.content(m.Text, said)
+		case m.Text.Text != "":
+			m.Text = g.cut(string(m.Text.Text), readAgain(Reply{Raw: m.Text}))
+		}
+		m.Reasoning = g.thoughts(m.Reasoning)
+		m.ToolCalls = g.calls(m.ToolCalls)
+		out[i] = m
+	}
+	return out
+}
+
+func (g *guard) thoughts(list []Thought) []Thought {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Text = g.content(out[i].Text, thought)
+	}
+	return out
+}
+
+func (g *guard) calls(list []Call) []Call {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Arguments = g.content(out[i].Arguments, said)
+	}
+	return out
+}
+
+// message is the message of an error as it may be recorded.
+func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s)) }
+
+func (x Exchange) guarded(g *guard) Payload {
+	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
+	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)
+	return x
+}
+
+func (x Invocation) guarded(g *guard) Payload {
+	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
+	x.Error = g.message(x.Error)
+	return x
+}
+
+func (x ToolCall) guarded(g *guard) Payload {
+	x.Arguments, x.Result = g.content(x.Arguments, said), g.content(x.Result, said)
+	x.Error = g.message(x.Error)
+	return x
+}
+
+func (x Extraction) guarded(g *guard) Payload {
+	k := said
+	if x.FromReasoning || strings.HasSuffix(x.Method, "_in_reasoning") {
+		k = thought
+	}
+	x.Candidate, x.Written = g.content(x.Candidate, k), g.content(x.Written, k)
+	if x.Verdict != nil {
+		v := *x.Verdict
+		v.Detail = g.content(v.Detail, k)
+		x.Verdict = &v
+	}
+	return x
+}
+
+func (x Advisory) guarded(g *guard) Payload {
+	x.Text = g.content(x.Text, said)
+	return x
+}
+
+func (x Failure) guarded(g *guard) Payload {
+	x.Message = g.message(x.Message)
+	return x
+}
+
+func (x RunStart) guarded(g *guard) Payload {
+	x.Goal = g.content(x.Goal, said)
+	x.Config = plainConfig(x.Config, g.secrets)
+	return x
+}
+
+func (x CycleStart) guarded(g *guard) Payload {
+	x.Goal = g.content(x.Goal, said)
+	return x
+}
+
+func (x CycleEnd) guarded(g *guard) Payload {
+	x.Summary = g.content(x.Summary, said)
+	return x
+}
+
+func (x RunEnd) guarded(g *guard) Payload {
+	x.Result = g.content(x.Result, said)
+	return x
+}
+
+func (u Unknown) guarded(*guard) Payload { return u }

@@ -1,0 +1,132 @@
+package record
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"filippo.io/age"
+)
+
+// A Policy says what an acknowledged append survives.
+type Policy uint8
+
+const (
+	// Always acknowledges once the event is on the disk: it survives a loss of
+	// power. Writers that wait share one fsync.
+	Always Policy = iota
+	// Batch acknowledges once the operating system has the event, and syncs every
+	// SyncEvery: it survives kill -9, and a loss of power may take what was
+	// acknowledged within SyncEvery.
+	Batch
+	// None acknowledges as Batch does and never syncs but at a segment's end and
+	// at Close.
+	None
+)
+
+var policyNames = [...]string{"always", "batch", "none"}
+
+// String returns the policy's name: always, batch or none.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("policy(%d)", uint8(p))
+}
+
+// MarshalText returns the policy's name.
+func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a policy's name.
+func (p *Policy) UnmarshalText(b []byte) error {
+	for i, name := range policyNames {
+		if name == string(b) {
+			*p = Policy(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown policy %q: want always, batch or none", b)
+}
+
+// Options say how a record is written. The zero value records everything in
+// full, syncs every append, and neither signs nor encrypts.
+type Options struct {
+	Policy    Policy
+	SyncEvery time.Duration // of policy Batch. If zero, 1 s.
+
+	// A segment ends when it has SegmentSize bytes or its first event is
+	// SegmentAge old. If zero, 64 MiB and 24 h.
+	SegmentSize int64
+	SegmentAge  time.Duration
+
+	// Queue bounds the bytes of events that wait to be written; Append then
+	// waits, and Enqueue drops. If zero, 64 MiB.
+	Queue int
+	// MaxEvent bounds one event's line. If zero, 64 MiB.
+	MaxEvent int
+
+	// SigningKey signs checkpoints: after CheckpointEvery events, at the latest
+	// CheckpointAfter behind an event, at the end of a segment and at Close.
+	// If zero, 4096 events and 1 min. Without a key there are none.
+	SigningKey      ed25519.PrivateKey
+	CheckpointEvery uint64
+	CheckpointAfter time.Duration
+
+	// Recipients can read the record, and nobody else can, nor can this process.
+	Recipients []age.Recipient
+
+	// Reasoning is the level of what models think, Answer of everything else
+	// that models, tools and users say.
+	Reasoning, Answer Level
+	// Patterns are cut out at level Redacted.
+	Patterns []*regexp.Regexp
+	// DigestKey keys the digests of level Digests. If empty, a random one that is
+	// forgotten at Close: such digests tell equal texts from others of the same
+	// process, and prove nothing later.
+	DigestKey []byte
+	// Secrets are credentials of the configuration, scrubbed from every event.
+	Secrets *Secrets
+
+	// Log gets what was repaired and what failed where nobody waits. If nil,
+	// nothing is logged.
+	Log *slog.Logger
+
+	open func(path string, flag int) (file, error) // a seam for faults
+}
+
+func (o Options) withDefaults() (Options, error) {
+	setDefault(&o.SyncEvery, time.Second)
+	setDefault(&o.SegmentSize, 64<<20)
+	setDefault(&o.SegmentAge, 24*time.Hour)
+	setDefault(&o.Queue, 64<<20)
+	setDefault(&o.MaxEvent, 64<<20)
+	setDefault(&o.CheckpointEvery, 4096)
+	setDefault(&o.CheckpointAfter, time.Minute)
+	if o.open == nil {
+		o.open = openFile
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if n := len(o.SigningKey); n != 0 && n != ed25519.PrivateKeySize {
+		return o, errors.New("the signing key is no Ed25519 key")
+	}
+	if o.Policy > None || o.Reasoning > Off || o.Answer > Off {
+		return o, errors.New("unknown policy or level")
+	}
+	if len(o.DigestKey) == 0 {
+		o.DigestKey = make([]byte, 32)
+		rand.Read(o.DigestKey)
+	}
+	return o, nil
+}
+
+func setDefault[T int | int64 | uint64 | time.Duration](v *T, def T) {
+	if *v <= 0 {
+		*v = def
+	}
+}

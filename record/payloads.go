@@ -1,0 +1,277 @@
+package record
+
+import (
+	"encoding/json"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A Payload is what an event says: one of the structs of this package, by value,
+// or [Unknown].
+type Payload interface {
+	// Type is the event's type.
+	Type() Type
+	// facts are what the index holds of it.
+	facts() facts
+	// guarded returns the payload as it may be recorded.
+	guarded(*guard) Payload
+}
+
+// A Ref names a reply that another event holds.
+type Ref struct {
+	Seq    uint64 `json:"seq"`
+	Choice int    `json:"choice"`
+	// Digest is the reply's, as its event says it.
+	Digest Digest `json:"digest"`
+}
+
+// A Span is a place in a reply as it came, End exclusive; [Content.Span] finds it
+// in what was recorded.
+type Span struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
+}
+
+// A Segment is a run of bytes of a reply on one channel, as [sotto.Segment].
+type Segment struct {
+	Channel sotto.Channel `json:"channel"`
+	Block   int           `json:"block,omitempty"`
+	Output  bool          `json:"output,omitempty"`
+	Start   int           `json:"start"`
+	End     int           `json:"end"`
+}
+
+// A Thought is reasoning that the provider sent apart from the text.
+type Thought struct {
+	Field string  `json:"field"` // the member or the kind of block that held it
+	Text  Content `json:"text"`
+	// Sealed says that the provider signed or encrypted it.
+	Sealed bool `json:"sealed,omitempty"`
+}
+
+// A Call is a call of a tool that the model asked for.
+type Call struct {
+	ID        string  `json:"id,omitempty"`
+	Name      string  `json:"name"`
+	Arguments Content `json:"arguments"`
+}
+
+// A Reply is one message of a model, as it came and as it was read.
+type Reply struct {
+	Choice      int                `json:"choice"`
+	Dialect     string             `json:"dialect,omitempty"`
+	Start       sotto.Start        `json:"start,omitempty"`
+	End         sotto.End          `json:"end"`
+	Diagnostics []sotto.Diagnostic `json:"diagnostics,omitempty"`
+	// Segments are places in the reply as it came. Where the caller has none and
+	// a level asks for them, the writer reads the reply itself.
+	Segments []Segment `json:"segments,omitempty"`
+	// Raw is the reply, byte for byte.
+	Raw Content `json:"raw"`
+	// Digest is of Raw as it stands here; the writer sets it.
+	Digest Digest `json:"digest"`
+	// Reasoning is what came in fields or blocks of its own.
+	Reasoning []Thought `json:"reasoning,omitempty"`
+	ToolCalls []Call    `json:"tool_calls,omitempty"`
+}
+
+// ReplyOf returns a reading as it is recorded.
+func ReplyOf(r *sotto.Reply) Reply {
+	segments := make([]Segment, len(r.Segments))
+	for i, s := range r.Segments {
+		segments[i] = Segment{s.Channel, s.Block, s.Output, s.Start, s.End}
+	}
+	return Reply{Dialect: r.Dialect, Start: r.Start, End: r.End, Diagnostics: r.Diagnostics, Segments: segments, Raw: Say(r.Raw)}
+}
+
+// A Message is one of a prompt's.
+type Message struct {
+	Role      string    `json:"role"`
+	Text      Content   `json:"text"`
+	Reasoning []Thought `json:"reasoning,omitempty"`
+	ToolCalls []Call    `json:"tool_calls,omitempty"`
+	CallID    string    `json:"call_id,omitempty"` // of the call whose result it is
+}
+
+// A Usage counts tokens, as the provider does.
+type Usage struct {
+	Input     int64 `json:"input"`
+	Output    int64 `json:"output"`
+	Reasoning int64 `json:"reasoning,omitempty"`
+	Estimated bool  `json:"estimated,omitempty"` // of Reasoning: by Sotto
+}
+
+// An Exchange is one request of a model's route through the gateway, and its reply.
+type Exchange struct {
+	API      string    `json:"api"`
+	Model    string    `json:"model"`
+	Path     string    `json:"path,omitempty"`     // without its query
+	Upstream string    `json:"upstream,omitempty"` // without credentials
+	Status   int       `json:"status,omitempty"`
+	Streamed bool      `json:"streamed,omitempty"`
+	Outcome  string    `json:"outcome"` // answered, refused, failed, canceled
+	Millis   int64     `json:"ms"`
+	History  string    `json:"history,omitempty"` // what was done to earlier reasoning
+	Error    string    `json:"error,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Replies  []Reply   `json:"replies,omitempty"`
+	Messages []Message `json:"messages,omitempty"` // as they went to the upstream
+}
+
+// An Invocation is one call of a model by an agent.
+type Invocation struct {
+	Model    string    `json:"model"`
+	Provider string    `json:"provider,omitempty"`
+	Purpose  string    `json:"purpose,omitempty"` // plan, act, judge, …
+	Attempt  int       `json:"attempt,omitempty"`
+	Millis   int64     `json:"ms"`
+	Error    string    `json:"error,omitempty"`
+	Usage    *Usage    `json:"usage,omitempty"`
+	Replies  []Reply   `json:"replies,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
+}
+
+// A ToolCall is a tool's use by an agent, and what it gave.
+type ToolCall struct {
+	ID        string  `json:"id,omitempty"`
+	Name      string  `json:"name"`
+	Of        *Ref    `json:"of,omitempty"` // the reply that asked for it
+	Arguments Content `json:"arguments"`
+	Result    Content `json:"result"`
+	Millis    int64   `json:"ms"`
+	Error     string  `json:"error,omitempty"`
+}
+
+// An Extraction is the candidate that was drawn from a reply.
+type Extraction struct {
+	Of      Ref      `json:"of"`
+	Task    string   `json:"task,omitempty"`
+	Method  string   `json:"method"`
+	Span    *Span    `json:"span"` // of Written
+	Status  string   `json:"status"`
+	Rules   string   `json:"rules,omitempty"`
+	Verdict *Verdict `json:"verdict,omitempty"`
+	// FromReasoning says that the candidate stood in reasoning, whose level then
+	// holds for it. So does a Method that ends with _in_reasoning.
+	FromReasoning bool    `json:"from_reasoning,omitempty"`
+	Candidate     Content `json:"candidate"`
+	Written       Content `json:"written"` // as it stood in the reply
+}
+
+// A Verdict is what the validator said of a candidate.
+type Verdict struct {
+	OK     bool    `json:"ok"`
+	Reason string  `json:"reason,omitempty"`
+	By     string  `json:"by,omitempty"`
+	Detail Content `json:"detail"`
+}
+
+// An Advisory is a remark of an adviser to an agent.
+type Advisory struct {
+	Code string  `json:"code,omitempty"`
+	From string  `json:"from,omitempty"`
+	Of   *Ref    `json:"of,omitempty"`
+	Text Content `json:"text"`
+}
+
+// A Failure is an error.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message,omitempty"`
+	Of      *Ref   `json:"of,omitempty"`
+	// Count is how many it stands for: of code "dropped", events that were
+	// never recorded.
+	Count uint64 `json:"count,omitempty"`
+}
+
+// A RunStart begins a run.
+type RunStart struct {
+	Agent string `json:"agent,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Config holds settings; values under a name like key, token or password
+	// are not recorded.
+	Config map[string]string `json:"config,omitempty"`
+	Goal   Content           `json:"goal"`
+}
+
+// A CycleStart begins a cycle of a run.
+type CycleStart struct {
+	Goal Content `json:"goal"`
+}
+
+// A CycleEnd ends a cycle.
+type CycleEnd struct {
+	Status  string  `json:"status"`
+	Millis  int64   `json:"ms"`
+	Summary Content `json:"summary"`
+}
+
+// A RunEnd ends a run.
+type RunEnd struct {
+	Status string  `json:"status"`
+	Millis int64   `json:"ms"`
+	Result Content `json:"result"`
+}
+
+// An Unknown payload is of a type or a version that this package does not know,
+// kept as it was read. One can be appended only where nothing is withheld by a
+// level, since what in it is reasoning cannot be told.
+type Unknown struct {
+	Name Type
+	JSON json.RawMessage
+}
+
+// MarshalJSON returns the payload as it was read.
+func (u Unknown) MarshalJSON() ([]byte, error) {
+	if len(u.JSON) == 0 {
+		return []byte("null"), nil
+	}
+	return u.JSON, nil
+}
+
+func (Exchange) Type() Type   { return TypeExchange }
+func (Invocation) Type() Type { return TypeInvocation }
+func (ToolCall) Type() Type   { return TypeToolCall }
+func (Extraction) Type() Type { return TypeExtraction }
+func (Advisory) Type() Type   { return TypeAdvisory }
+func (Failure) Type() Type    { return TypeError }
+func (RunStart) Type() Type   { return TypeRunStart }
+func (CycleStart) Type() Type { return TypeCycleStart }
+func (CycleEnd) Type() Type   { return TypeCycleEnd }
+func (RunEnd) Type() Type     { return TypeRunEnd }
+func (u Unknown) Type() Type  { return u.Name }
+
+// facts are what the index holds of a payload.
+type facts struct {
+	model string
+	codes []string // diagnostics of replies, codes of errors and advisories
+}
+
+func (x Exchange) facts() facts   { return facts{x.Model, codesOf(x.Replies)} }
+func (x Invocation) facts() facts { return facts{x.Model, codesOf(x.Replies)} }
+func (ToolCall) facts() facts     { return facts{} }
+func (Extraction) facts() facts   { return facts{} }
+func (x Advisory) facts() facts   { return facts{codes: oneCode(x.Code)} }
+func (x Failure) facts() facts    { return facts{codes: oneCode(x.Code)} }
+func (x RunStart) facts() facts   { return facts{model: x.Model} }
+func (CycleStart) facts() facts   { return facts{} }
+func (CycleEnd) facts() facts     { return facts{} }
+func (RunEnd) facts() facts       { return facts{} }
+func (Unknown) facts() facts      { return facts{} }
+
+func oneCode(code string) []string {
+	if code == "" {
+		return nil
+	}
+	return []string{code}
+}
+
+func codesOf(replies []Reply) []string {
+	var codes []string
+	for _, r := range replies {
+		for _, d := range r.Diagnostics {
+			codes = append(codes, string(d.Code))
+		}
+	}
+	return codes
+}

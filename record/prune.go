@@ -1,0 +1,251 @@
+package record
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Tombstone is left of a segment that was pruned, and keeps its place in the
+// chain.
+type Tombstone struct {
+	V      int       `json:"v"`
+	First  uint64    `json:"first"`
+	Last   uint64    `json:"last"`
+	Bytes  int64     `json:"bytes"`
+	From   time.Time `json:"from"` // the time of the first event
+	To     time.Time `json:"to"`   // and of the last
+	Prev   Digest    `json:"prev"` // of the line before the segment
+	Head   Digest    `json:"head"` // of its last line
+	Pruned time.Time `json:"pruned"`
+
+	path     string
+	raw      []byte
+	key, sig string
+}
+
+// signedTombstone is a tombstone's file.
+type signedTombstone struct {
+	Tombstone json.RawMessage `json:"tombstone"`
+	Key       string          `json:"key,omitempty"`
+	Sig       string          `json:"sig,omitempty"`
+}
+
+// PruneOptions say what is removed: the oldest segments, whole, while Before or
+// Keep asks for it, and never the last.
+type PruneOptions struct {
+	Before time.Time // segments whose last event is older
+	Keep   int64     // the oldest, while the record has more bytes. If zero, no bound.
+	// SigningKey signs the tombstones. Without one, whoever can write the folder
+	// can prune as well. A [Writer] uses its own if this is nil.
+	SigningKey ed25519.PrivateKey
+	DryRun     bool // only say what would be removed
+}
+
+// Prune removes the oldest segments of a record that no writer has open, and
+// leaves a tombstone of each. A segment that does not verify is not removed, nor
+// is any behind it, and the error says so.
+func Prune(dir string, o PruneOptions) ([]Tombstone, error) {
+	l, err := lock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", dir, err)
+	}
+	defer l.Close()
+	return prune(dir, o)
+}
+
+// Prune is [Prune] of the record that the writer has open.
+func (w *Writer) Prune(o PruneOptions) ([]Tombstone, error) {
+	if o.SigningKey == nil {
+		o.SigningKey = w.o.SigningKey
+	}
+	w.flight.Lock() // no rotation meanwhile
+	defer w.flight.Unlock()
+	return prune(w.dir, o)
+}
+
+func prune(dir string, o PruneOptions) (done []Tombstone, err error) {
+	list, err := segmentsOf(dir)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	total, err := sizeOf(list)
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	for i := range len(list) - 1 {
+		_, to, err := timesOf(list[i])
+		if err == nil && !to.Before(o.Before) && (o.Keep <= 0 || total <= o.Keep) {
+			break
+		}
+		t, err := tombstoneOf(dir, list, i)
+		if err == nil {
+			err = bury(list[i], &t, o)
+		}
+		if err != nil {
+			return done, fmt.Errorf("record: %s is not pruned: %w", list[i].name(), err)
+		}
+		done = append(done, t)
+		total -= t.Bytes
+	}
+	return done, nil
+}
+
+func sizeOf(list []segment) (total int64, err error) {
+	for _, s := range list {
+		info, err := os.Stat(s.path)
+		if err != nil {
+			return 0, err
+		}
+		total += info.Size()
+	}
+	return total, nil
+}
+
+// ErrEvidence is in the error of a prune of a segment that does not verify.
+var ErrEvidence = errors.New("the segment does not verify, which makes it evidence")
+
+// tombstoneOf verifies a segment and its place between its neighbours.
+func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {
+	before, err := headBefore(dir, list, i)
+	if err != nil {
+		return Tombstone{}, err
+	}
+	v := &verifier{head: before, top: before.Seq}
+	t := Tombstone{V: Version, First: list[i].first, Prev: before.Digest, path: list[i].with(tombstoneExt)}
+	if err := v.segment(list[i], false); err != nil {
+		return t, err
+	}
+	t.Last, t.Head, t.Bytes = v.head.Seq, v.head.Digest, v.report.Bytes
+	if _, err := os.Stat(t.path); err != nil { // else it was looked at before
+		if next, err := firstFrame(list[i+1]); err == nil {
+			v.follow(next, "")
+		}
+	}
+	if len(v.report.Findings) > 0 {
+		return t, fmt.Errorf("%w: %v", ErrEvidence, v.report.Findings[0])
+	}
+	t.From, t.To, err = timesOf(list[i])
+	return t, err
+}
+
+// firstFrame reads how a segment begins; it is errFrame where it is empty.
+func firstFrame(s segment) (frame, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return frame{}, err
+	}
+	defer f.Close()
+	line, _, err := newLines(f, 0).next()
+	if err != nil {
+		return frame{}, errFrame
+	}
+	return parseFrame(line)
+}
+
+func timesOf(s segment) (from, to time.Time, err error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return from, to, err
+	}
+	defer f.Close()
+	from, _ = bornAt(f)
+	t, err := tailOf(f)
+	if err == nil {
+		to, err = time.Parse(time.RFC3339Nano, member(t.line[:min(len(t.line), frontSize)], `"time":"`))
+	}
+	return from, to, err
+}
+
+// bury puts the tombstone in place, and only then removes the segment.
+func bury(s segment, t *Tombstone, o PruneOptions) error {
+	if o.DryRun {
+		return nil
+	}
+	t.Pruned = time.Now().UTC()
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	signed := signedTombstone{Tombstone: raw}
+	if o.SigningKey != nil {
+		signed.Key = hex.EncodeToString(o.SigningKey.Public().(ed25519.PublicKey))
+		signed.Sig = base64.StdEncoding.EncodeToString(ed25519.Sign(o.SigningKey, tombstoneMessage(raw)))
+	}
+	data, err := json.Marshal(signed)
+	if err == nil {
+		err = replaceDurably(t.path, append(data, '\n'))
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(s.with(indexExt)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Remove(s.path)
+}
+
+func tombstoneMessage(raw []byte) []byte { return append([]byte("sotto record tombstone\n"), raw...) }
+
+// replaceDurably is replaceFile with everything on the disk.
+func replaceDurably(path string, data []byte) error {
+	if err := replaceFile(path, data); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// signedBy reports whether one of the keys signed the tombstone.
+func (t *Tombstone) signedBy(keys []ed25519.PublicKey) bool {
+	return verifyAny(keys, tombstoneMessage(t.raw), t.key, t.sig)
+}
+
+// tombstonesOf reads a record's tombstones, in order.
+func tombstonesOf(dir string) ([]Tombstone, error) {
+	numbers, err := numbered(dir, tombstoneExt)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Tombstone, len(numbers))
+	for i, n := range numbers {
+		t := &list[i]
+		t.path = segmentAt(dir, n).with(tombstoneExt)
+		if err := t.read(n); err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(t.path), err)
+		}
+	}
+	return list, nil
+}
+
+func (t *Tombstone) read(first uint64) error {
+	data, err := os.ReadFile(t.path)
+	if err != nil {
+		return err
+	}
+	var s signedTombstone
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(s.Tombstone, t); err != nil {
+		return err
+	}
+	t.raw, t.key, t.sig = s.Tombstone, s.Key, s.Sig
+	if t.First != first || t.Last < t.First {
+		return errors.New("a tombstone of another segment")
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package record
+
+import (
+	"slices"
+	"time"
+)
+
+// A Query selects events. The zero Query selects all; every member that is set
+// narrows it.
+type Query struct {
+	Run        string
+	Cycle      *int
+	Types      []Type
+	Model      string
+	Diagnostic string // a code of a reply's diagnostics, of an error or an advisory
+	From, To   time.Time
+	After      uint64 // events with a greater number
+	Limit      int    // how many at most
+	// NoCheckpoints leaves out the signatures.
+	NoCheckpoints bool
+}
+
+// filters reports whether the query asks for more than a place.
+func (q *Query) filters() bool {
+	return q.Run != "" || q.Cycle != nil || len(q.Types) > 0 || q.Model != "" || q.Diagnostic != "" ||
+		!q.From.IsZero() || !q.To.IsZero() || q.NoCheckpoints
+}
+
+// inContent reports whether the query asks for what an encrypted batch hides.
+func (q *Query) inContent() bool {
+	return q.Run != "" || q.Cycle != nil || len(q.Types) > 0 || q.Model != "" || q.Diagnostic != ""
+}
+
+func (q *Query) inTime(t time.Time) bool {
+	return (q.From.IsZero() || !t.Before(q.From)) && (q.To.IsZero() || t.Before(q.To))
+}
+
+// matches reports whether an event is selected.
+func (q *Query) matches(e *Event) bool {
+	if e.Seq <= q.After || !q.inTime(e.Time) || q.NoCheckpoints && e.Type == TypeCheckpoint {
+		return false
+	}
+	if q.Run != "" && e.Run != q.Run || q.Cycle != nil && e.Cycle != *q.Cycle || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
+		return false
+	}
+	if q.Model == "" && q.Diagnostic == "" {
+		return true
+	}
+	f := e.Payload.facts()
+	return (q.Model == "" || f.model == q.Model) && (q.Diagnostic == "" || slices.Contains(f.codes, q.Diagnostic))
+}
+
+// selection is a query in the numbers of one index.
+type selection struct {
+	q          *Query
+	run, model uint32
+	types      []uint32
+	codes      uint64
+	sealed     uint32 // the number of SEALED, whose content is not known here
+	hasSealed  bool
+	checkpoint uint32
+	hasCheck   bool
+}
+
+// selection translates a query; none reports that nothing can match.
+func (x *indexing) selection(q *Query) (s selection, none bool) {
+	s = selection{q: q}
+	s.sealed, s.hasSealed = x.types.find(string(TypeSealed))
+	s.checkpoint, s.hasCheck = x.types.find(string(TypeCheckpoint))
+	h := &x.header
+	if !q.From.IsZero() && h.To.Before(q.From) || !q.To.IsZero() && !h.From.Before(q.To) {
+		return s, true
+	}
+	missing := !find(&x.runs, q.Run, &s.run) || !find(&x.models, q.Model, &s.model)
+	for _, t := range q.Types {
+		if n, ok := x.types.find(string(t)); ok {
+			s.types = append(s.types, n)
+		}
+	}
+	missing = missing || len(q.Types) > 0 && len(s.types) == 0
+	if q.Diagnostic != "" {
+		if n, ok := x.codes.find(q.Diagnostic); ok {
+			s.codes = 1 << min(n, maxCodes)
+		}
+		missing = missing || s.codes == 0
+	}
+	return s, missing && !s.hasSealed
+}
+
+// find looks up what a query asks for, if it does.
+func find(t *table, want string, n *uint32) bool {
+	if want == "" {
+		return true
+	}
+	var ok bool
+	if *n, ok = t.find(want); !ok {
+		*n = ^uint32(0)
+	}
+	return ok
+}
+
+// matches reports whether a row may be selected: for sure, or as the batch of
+// an event that is.
+func (s *selection) matches(r row) bool {
+	q := s.q
+	if r.seq+uint64(r.more) <= q.After || !q.inTime(r.time) {
+		return false
+	}
+	if s.hasSealed && r.typ == s.sealed {
+		return true
+	}
+	switch {
+	case q.NoCheckpoints && s.hasCheck && r.typ == s.checkpoint,
+		q.Run != "" && r.run != s.run,
+		q.Model != "" && r.model != s.model,
+		q.Cycle != nil && r.cycle != *q.Cycle,
+		len(q.Types) > 0 && !slices.Contains(s.types, r.typ),
+		q.Diagnostic != "" && r.codes&s.codes == 0:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,299 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"filippo.io/age"
+)
+
+// ErrSealed is the error of a query for what an encrypted record hides, by a
+// reader without an identity.
+var ErrSealed = errors.New("the record is encrypted, and no identity was given")
+
+// ReadOptions say how a record is read.
+type ReadOptions struct {
+	// Identities decrypt. Without one the events of an encrypted record are its
+	// batches, of type SEALED.
+	Identities []age.Identity
+	// Poll is how often Follow looks for more. If zero, 200 ms.
+	Poll time.Duration
+	// NoIndex keeps the reader from writing an index that was missing.
+	NoIndex bool
+}
+
+// A Reader reads a record, also one that is being written. It is safe for
+// concurrent use and needs no Close.
+type Reader struct {
+	dir string
+	o   ReadOptions
+}
+
+// OpenReader returns a reader of a record. It takes no lock and changes nothing
+// but indexes.
+func OpenReader(dir string, o ReadOptions) (*Reader, error) {
+	setDefault(&o.Poll, 200*time.Millisecond)
+	if _, err := segmentsOf(dir); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	return &Reader{dir, o}, nil
+}
+
+// A LineError says which line cannot be read. The lines around it can.
+type LineError struct {
+	Segment string
+	Offset  int64
+	Err     error
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("record: %s at byte %d: %v", e.Segment, e.Offset, e.Err)
+}
+
+func (e *LineError) Unwrap() error { return e.Err }
+
+// An Entry is what the index knows of an event.
+type Entry struct {
+	Seq  uint64    `json:"seq"`
+	Last uint64    `json:"last"` // Seq, or the last event of an encrypted batch
+	Time time.Time `json:"time"`
+	// The rest is not known of an encrypted batch, but its type, SEALED.
+	Run         string   `json:"run"`
+	Cycle       int      `json:"cycle"`
+	Type        Type     `json:"type"`
+	Model       string   `json:"model,omitempty"`
+	Diagnostics []string `json:"diagnostics,omitempty"`
+	Size        int      `json:"size"` // bytes of the line
+}
+
+// Entries lists the events that a query selects, of the indexes alone. A query
+// for what an encrypted record hides is an error there, [ErrSealed].
+func (r *Reader) Entries(q Query) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		n := 0
+		r.rows(&q, func(x *indexing, _ io.ReaderAt, w row) bool {
+			e := x.entry(w)
+			if e.Type == TypeSealed && q.inContent() {
+				yield(e, ErrSealed)
+				return false
+			}
+			n++
+			return yield(e, nil) && (q.Limit == 0 || n < q.Limit)
+		}, func(err error) bool { return yield(Entry{}, err) })
+	}
+}
+
+func (x *indexing) entry(w row) Entry {
+	return Entry{
+		Seq: w.seq, Last: w.seq + uint64(w.more), Time: w.time, Run: x.runs.list[w.run], Cycle: w.cycle,
+		Type: Type(x.types.list[w.typ]), Model: x.models.list[w.model], Diagnostics: x.codesOfRow(w), Size: w.size,
+	}
+}
+
+// rows calls visit with the rows that a query may select, and fail with errors,
+// until one of them returns false.
+func (r *Reader) rows(q *Query, visit func(*indexing, io.ReaderAt, row) bool, fail func(error) bool) {
+	list, err := segmentsOf(r.dir)
+	if err != nil {
+		fail(fmt.Errorf("record: %w", err))
+		return
+	}
+	for i, s := range list {
+		if i+1 < len(list) && list[i+1].first <= q.After+1 {
+			continue
+		}
+		more, err := r.rowsOf(s, q, visit)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			more = fail(fmt.Errorf("record: %w", err))
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// rowsOf visits one segment's rows. A segment that was pruned meanwhile is
+// os.ErrNotExist.
+func (r *Reader) rowsOf(s segment, q *Query, visit func(*indexing, io.ReaderAt, row) bool) (more bool, err error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return true, err
+	}
+	defer f.Close()
+	x, err := r.index(s, f)
+	if err != nil {
+		return true, err
+	}
+	sel, none := x.selection(q)
+	if none {
+		return true, nil
+	}
+	for i := range x.rows() {
+		if w := rowAt(x.data, i); sel.matches(w) && !visit(x, f, w) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// index returns a segment's index, made anew where it is missing or stale.
+func (r *Reader) index(s segment, f *os.File) (*indexing, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size, err := lastNewline(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	x, err := loadIndexing(s, f, size)
+	if err != nil {
+		return nil, err
+	}
+	r.keep(x, f, size)
+	return x, nil
+}
+
+// keep writes an index that covers much more than its file does.
+func (r *Reader) keep(x *indexing, f io.ReaderAt, size int64) {
+	if r.o.NoIndex || x.rows() == 0 || size-x.saved < saveEvery/16 {
+		return
+	}
+	last := rowAt(x.data, x.rows()-1)
+	line := make([]byte, last.size)
+	if _, err := f.ReadAt(line, last.at); err == nil && last.at+int64(last.size) == size {
+		h, _ := headOf(line)
+		x.write(size, h.Digest)
+	}
+}
+
+// Events gives the events that a query selects, in order. A line that cannot be
+// read is a [LineError], behind which the reading goes on; only where the query
+// filters it is left out, being in no index.
+func (r *Reader) Events(q Query) iter.Seq2[Event, error] {
+	if !q.filters() {
+		return r.all(q)
+	}
+	return func(yield func(Event, error) bool) {
+		out := sink{q: &q, ids: r.o.Identities, yield: yield}
+		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) bool {
+			return out.row(x.segment, f, w)
+		}, func(err error) bool { return yield(Event{}, err) })
+	}
+}
+
+// all reads every line of the segments that hold events after q.After.
+func (r *Reader) all(q Query) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		list, err := segmentsOf(r.dir)
+		if err != nil {
+			yield(Event{}, fmt.Errorf("record: %w", err))
+			return
+		}
+		out := sink{q: &q, ids: r.o.Identities, yield: yield}
+		for i, s := range list {
+			if i+1 < len(list) && list[i+1].first <= q.After+1 {
+				continue
+			}
+			if _, more := out.segment(s, 0); !more {
+				return
+			}
+		}
+	}
+}
+
+// sink hands out what a query selects of the lines that it is given.
+type sink struct {
+	q     *Query
+	ids   []age.Identity
+	yield func(Event, error) bool
+	n     int
+}
+
+// segment reads a segment from a place on; it returns where whole lines end, and
+// whether more is wanted.
+func (k *sink) segment(s segment, from int64) (end int64, more bool) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, os.ErrNotExist) { // pruned meanwhile
+		return from, true
+	}
+	if err != nil {
+		return from, k.yield(Event{}, fmt.Errorf("record: %w", err))
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return from, k.yield(Event{}, fmt.Errorf("record: %w", err))
+	}
+	l := newLines(f, from)
+	for {
+		line, at, err := l.next()
+		if err == io.EOF || err == errTorn {
+			return at, true
+		}
+		if err != nil {
+			return at, k.yield(Event{}, &LineError{s.name(), at, err})
+		}
+		if !k.line(s, at, line) {
+			return at, false
+		}
+	}
+}
+
+// row reads the line of an index's row.
+func (k *sink) row(s segment, f io.ReaderAt, w row) bool {
+	line := make([]byte, w.size)
+	if _, err := f.ReadAt(line, w.at); err != nil {
+		return k.yield(Event{}, &LineError{s.name(), w.at, err})
+	}
+	if fr, err := parseFrame(line); err != nil || fr.first != w.seq {
+		os.Remove(s.with(indexExt)) // the next reader makes it anew
+		return k.yield(Event{}, &LineError{s.name(), w.at, errStale})
+	}
+	return k.line(s, w.at, line)
+}
+
+// line hands out the event of a line, or those in it.
+func (k *sink) line(s segment, at int64, line []byte) bool {
+	e, err := parseEvent(line)
+	if err != nil {
+		return k.yield(Event{}, &LineError{s.name(), at, err})
+	}
+	if e.Type != TypeSealed {
+		return k.event(e)
+	}
+	if len(k.ids) == 0 {
+		return k.sealed(s, at, e)
+	}
+	list, err := unseal(e, k.ids)
+	for _, in := range list {
+		if !k.event(in) {
+			return false
+		}
+	}
+	return err == nil || k.yield(Event{}, &LineError{s.name(), at, err})
+}
+
+// sealed hands out a batch that cannot be decrypted.
+func (k *sink) sealed(s segment, at int64, e Event) bool {
+	if k.q.inContent() {
+		k.yield(Event{}, &LineError{s.name(), at, ErrSealed})
+		return false
+	}
+	if p, ok := e.Payload.(Sealed); ok && p.Last <= k.q.After {
+		return true
+	}
+	k.n++
+	return k.yield(e, nil) && (k.q.Limit == 0 || k.n < k.q.Limit)
+}
+
+func (k *sink) event(e Event) bool {
+	if !k.q.matches(&e) {
+		return true
+	}
+	k.n++
+	return k.yield(e, nil) && (k.q.Limit == 0 || k.n < k.q.Limit)
+}

@@ -1,0 +1,274 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Files of a record. A segment is named by its first event; its index and, once
+// it was pruned, its tombstone have the same name.
+const (
+	segmentExt   = ".jsonl"
+	indexExt     = ".index"
+	tombstoneExt = ".pruned"
+	lockName     = "LOCK"
+	nameDigits   = 20
+	maxLine      = 256 << 20
+)
+
+// file is what the writer does with a segment.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+	Stat() (fs.FileInfo, error)
+}
+
+func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, 0o600) }
+
+// segment is a file of events.
+type segment struct {
+	first uint64
+	path  string
+}
+
+func (s segment) name() string { return filepath.Base(s.path) }
+
+func (s segment) with(ext string) string { return strings.TrimSuffix(s.path, segmentExt) + ext }
+
+func segmentAt(dir string, first uint64) segment {
+	return segment{first, filepath.Join(dir, fmt.Sprintf("%0*d%s", nameDigits, first, segmentExt))}
+}
+
+// segmentsOf lists a record's segments in order.
+func segmentsOf(dir string) ([]segment, error) {
+	firsts, err := numbered(dir, segmentExt)
+	list := make([]segment, len(firsts))
+	for i, n := range firsts {
+		list[i] = segmentAt(dir, n)
+	}
+	return list, err
+}
+
+// numbered lists the numbers of a folder's files with an extension, in order.
+func numbered(dir, ext string) ([]uint64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []uint64
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ext)
+		if n, err := strconv.ParseUint(name, 10, 64); ok && err == nil && len(name) == nameDigits && n > 0 {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// lines reads a file line by line.
+type lines struct {
+	r          io.Reader
+	buf        []byte
+	start, end int
+	off        int64 // of buf[start]
+	err        error
+}
+
+func newLines(r io.Reader, off int64) *lines { return &lines{r: r, off: off} }
+
+// errTorn is the error of bytes behind the last newline.
+var errTorn = errors.New("torn line")
+
+// next returns a line with its newline, valid until the next call, and its place.
+// At the end it is io.EOF, or errTorn with the bytes of a line without newline.
+func (l *lines) next() (line []byte, off int64, err error) {
+	seen := l.start
+	for {
+		if i := bytes.IndexByte(l.buf[seen:l.end], '\n'); i >= 0 {
+			line, off = l.buf[l.start:seen+i+1], l.off
+			l.start += len(line)
+			l.off += int64(len(line))
+			return line, off, nil
+		}
+		if l.err != nil {
+			return l.last()
+		}
+		seen = l.fill()
+	}
+}
+
+// last ends the reading.
+func (l *lines) last() ([]byte, int64, error) {
+	rest := l.buf[l.start:l.end]
+	if l.err == io.EOF && len(rest) > 0 {
+		return rest, l.off, errTorn
+	}
+	return nil, l.off, l.err
+}
+
+// fill reads more; it returns where the new bytes begin.
+func (l *lines) fill() int {
+	copy(l.buf, l.buf[l.start:l.end])
+	l.start, l.end = 0, l.end-l.start
+	if l.end == len(l.buf) {
+		if len(l.buf) >= maxLine {
+			l.err = fmt.Errorf("a line of more than %d bytes", maxLine)
+			return l.end
+		}
+		l.buf = append(make([]byte, 0, max(1<<18, 2*len(l.buf))), l.buf...)
+		l.buf = l.buf[:cap(l.buf)]
+	}
+	from := l.end
+	n, err := l.r.Read(l.buf[l.end:])
+	l.end, l.err = l.end+n, err
+	return from
+}
+
+// A tail is how a segment ends.
+type tail struct {
+	size int64  // up to the last newline
+	torn int64  // bytes behind it
+	line []byte // the last line, nil in an empty segment
+}
+
+// tailOf finds a segment's end, reading backward.
+func tailOf(f file) (tail, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return tail{}, err
+	}
+	size := info.Size()
+	end, err := lastNewline(f, size)
+	if err != nil {
+		return tail{}, err
+	}
+	t := tail{size: end, torn: size - end}
+	if end == 0 {
+		return t, nil
+	}
+	from, err := lastNewline(f, end-1)
+	if err != nil {
+		return tail{}, err
+	}
+	t.line = make([]byte, end-from)
+	_, err = f.ReadAt(t.line, from)
+	return t, err
+}
+
+// lastNewline returns the place behind the last newline before end, or 0.
+func lastNewline(f io.ReaderAt, end int64) (int64, error) {
+	buf := make([]byte, 64<<10)
+	for end > 0 {
+		n := min(end, int64(len(buf)))
+		if _, err := f.ReadAt(buf[:n], end-n); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return end - n + int64(i) + 1, nil
+		}
+		end -= n
+	}
+	return 0, nil
+}
+
+// headOf returns the head that a line is.
+func headOf(line []byte) (Head, error) {
+	f, err := parseFrame(line)
+	return Head{f.last, sha256.Sum256(line)}, err
+}
+
+// headBefore returns the head before segment number i of a list: the one before
+// it ends with it, or a tombstone tells it.
+func headBefore(dir string, list []segment, i int) (Head, error) {
+	first := ^uint64(0)
+	if i < len(list) {
+		first = list[i].first
+	}
+	for i--; i >= 0; i-- {
+		line, err := lastLine(list[i])
+		if errors.Is(err, fs.ErrNotExist) { // pruned by now
+			break
+		}
+		if err != nil || line != nil {
+			return headIf(line, err)
+		}
+	}
+	stones, err := tombstonesOf(dir)
+	h := Head{}
+	for _, t := range stones {
+		if t.First < first {
+			h = Head{t.Last, t.Head}
+		}
+	}
+	return h, err
+}
+
+func headIf(line []byte, err error) (Head, error) {
+	if err != nil {
+		return Head{}, err
+	}
+	return headOf(line)
+}
+
+// lastLine returns a segment's last line, nil if it has none.
+func lastLine(s segment) ([]byte, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t, err := tailOf(f)
+	return t.line, err
+}
+
+// bornAt is the time of a segment's first event.
+func bornAt(f file) (time.Time, bool) {
+	buf := make([]byte, frontSize)
+	n, _ := f.ReadAt(buf, 0)
+	at, err := time.Parse(time.RFC3339Nano, member(buf[:n], `"time":"`))
+	return at, err == nil
+}
+
+// syncDir makes the names of a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+// replaceFile puts a file in place whole, or not at all.
+func replaceFile(path string, parts ...[]byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // 0600
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err == nil {
+			_, err = f.Write(p)
+		}
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

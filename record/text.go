@@ -1,0 +1,118 @@
+package record
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Text is a string that comes back byte for byte, also where it is no UTF-8.
+// In JSON it is a string: the text itself, or "base64:" and its base64 where the
+// text is no UTF-8 or begins with "base64:" of its own.
+type Text string
+
+const base64Mark = "base64:"
+
+// MarshalText returns the text as it stands in JSON.
+func (t Text) MarshalText() ([]byte, error) {
+	if utf8.ValidString(string(t)) && !strings.HasPrefix(string(t), base64Mark) {
+		return []byte(t), nil
+	}
+	return base64.StdEncoding.AppendEncode([]byte(base64Mark), []byte(t)), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (t *Text) UnmarshalText(b []byte) error {
+	coded, ok := bytes.CutPrefix(b, []byte(base64Mark))
+	if !ok {
+		*t = Text(b)
+		return nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(coded))
+	if err != nil {
+		return fmt.Errorf("text in base64: %w", err)
+	}
+	*t = Text(raw)
+	return nil
+}
+
+// A Digest is a SHA-256 digest, in JSON in hexadecimal.
+type Digest [sha256.Size]byte
+
+// DigestOf returns the digest of a text.
+func DigestOf(text string) Digest { return sha256.Sum256([]byte(text)) }
+
+// String returns the digest in hexadecimal.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// IsZero reports whether the digest is none.
+func (d Digest) IsZero() bool { return d == Digest{} }
+
+// MarshalText returns the digest in hexadecimal.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads a digest in hexadecimal; the empty text is the zero digest.
+func (d *Digest) UnmarshalText(b []byte) error {
+	*d = Digest{}
+	if len(b) == 0 {
+		return nil
+	}
+	if len(b) != 2*len(d) {
+		return fmt.Errorf("a digest of %d digits, want %d", len(b), 2*len(d))
+	}
+	_, err := hex.Decode(d[:], b)
+	return err
+}
+
+// A Content is text of a model or a user, with what was cut out of it. The writer
+// makes the cuts; cuts of the caller's are dropped.
+type Content struct {
+	Text Text  `json:"text"`
+	Cuts []Cut `json:"cuts,omitempty"`
+}
+
+// Say returns the content of a text.
+func Say(text string) Content { return Content{Text: Text(text)} }
+
+// A Cut is a part of a text that was not recorded.
+type Cut struct {
+	// Start and End are byte offsets into the text as it was, End exclusive.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// Now is how many bytes stand in its place: those of a word in brackets, or none.
+	Now int `json:"now"`
+	// Why is reasoning or answer (a level), pattern, or secret.
+	Why string `json:"why"`
+	// HMAC is the keyed SHA-256 of the bytes cut, at level digest.
+	HMAC string `json:"hmac,omitempty"`
+}
+
+// Whole reports whether nothing was cut.
+func (c Content) Whole() bool { return len(c.Cuts) == 0 }
+
+// Span returns the bytes from start to end of the text as it was; ok is false
+// where any of them were cut, or there are none such.
+func (c Content) Span(start, end int) (text string, ok bool) {
+	if start < 0 || end < start {
+		return "", false
+	}
+	shift := 0
+	for _, k := range c.Cuts {
+		if k.Start >= end {
+			break
+		}
+		if k.End > start {
+			return "", false
+		}
+		shift += k.End - k.Start - k.Now
+	}
+	start, end = start-shift, end-shift
+	if start < 0 || end > len(c.Text) {
+		return "", false
+	}
+	return string(c.Text[start:end]), true
+}

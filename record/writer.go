@@ -1,0 +1,359 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var (
+	// ErrLocked is the error of Open and Prune where another writer has the record.
+	ErrLocked = errors.New("another writer has the record")
+	// ErrClosed is the error of an append to a closed writer.
+	ErrClosed = errors.New("the record is closed")
+	// ErrTooLarge is the error of an event over Options.MaxEvent.
+	ErrTooLarge = errors.New("the event is too large")
+)
+
+// A Writer appends to a record. It is safe for concurrent use, and the only one:
+// while it is open, every other Open of the folder fails with [ErrLocked].
+type Writer struct {
+	dir   string
+	o     Options
+	guard guard
+	lock  *os.File
+	items sync.Pool
+
+	mu     sync.Mutex // guards the queue
+	queue  []*item
+	bytes  int
+	closed bool
+	room   chan struct{} // closed when the queue was taken
+	wake   chan struct{}
+
+	dropped  atomic.Uint64 // events that Enqueue lost
+	unsaid   atomic.Uint64 // of those, what no event says yet
+	repaired int64
+
+	flight  sync.Mutex // held while the file syncs; before build
+	syncs   chan struct{}
+	stopped chan struct{}
+
+	build   sync.Mutex // guards the rest
+	file    file
+	segment segment
+	born    time.Time // when the segment's first event came
+	head    state     // written
+	durable state     // synced
+	waiting []*item   // written, not yet synced
+	junk    bool      // bytes behind head.size must go first
+	syncErr error     // of the last sync, policy Batch
+	index   *indexing
+	out     []byte
+	inner   []byte
+
+	since   time.Time // when run first saw that something is not signed
+	ended   error     // of the run, for Close
+	closing chan struct{}
+	done    chan struct{}
+}
+
+// state is how far a record got.
+type state struct {
+	seq    uint64
+	prev   Digest
+	size   int64  // of the segment
+	rows   int    // of its index
+	signed uint64 // the last checkpoint
+}
+
+// A Receipt says where an event stands.
+type Receipt struct {
+	Seq  uint64
+	Time time.Time
+	// Replies are the digests of an event's replies as they were recorded, for
+	// a [Ref].
+	Replies []Digest
+}
+
+// Open opens a record to append to it, and makes the folder if there is none. A
+// line that a crash tore is removed; nothing that was acknowledged is in it.
+func Open(dir string, o Options) (*Writer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	l, err := lock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", dir, err)
+	}
+	w := &Writer{
+		dir: dir, o: o, lock: l,
+		guard: guard{levels: [2]Level{o.Answer, o.Reasoning}, patterns: o.Patterns, key: o.DigestKey},
+		room:  make(chan struct{}), wake: make(chan struct{}, 1),
+		syncs: make(chan struct{}, 1), stopped: make(chan struct{}), done: make(chan struct{}), closing: make(chan struct{}),
+	}
+	w.items.New = func() any { return newItem(&w.items) }
+	if err := w.openLast(); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("record %s: %w", dir, err)
+	}
+	go w.run()
+	go w.syncer()
+	return w, nil
+}
+
+// openLast opens the last segment, repaired, or makes the first.
+func (w *Writer) openLast() error {
+	sweep(w.dir)
+	list, err := segmentsOf(w.dir)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		before, err := headBefore(w.dir, nil, 0)
+		if err != nil {
+			return err
+		}
+		w.head = state{seq: before.Seq, prev: before.Digest}
+		return w.create()
+	}
+	w.segment = list[len(list)-1]
+	if w.file, err = w.o.open(w.segment.path, os.O_RDWR); err != nil {
+		return err
+	}
+	if err := w.repair(list); err != nil {
+		w.file.Close()
+		return err
+	}
+	return nil
+}
+
+// repair removes a torn line and finds the head.
+func (w *Writer) repair(list []segment) error {
+	t, err := tailOf(w.file)
+	if err != nil {
+		return err
+	}
+	if t.torn > 0 {
+		w.repaired = t.torn
+		w.o.Log.Warn("a torn line was removed from the record", "segment", w.segment.name(), "bytes", t.torn)
+		if err := w.file.Truncate(t.size); err != nil {
+			return err
+		}
+		if err := w.file.Sync(); err != nil {
+			return err
+		}
+	}
+	var head Head
+	if t.line != nil {
+		if head, err = headOf(t.line); err != nil {
+			return fmt.Errorf("%s: the last line: %w", w.segment.name(), err)
+		}
+	} else if head, err = headBefore(w.dir, list, len(list)-1); err != nil {
+		return err
+	}
+	w.born, _ = bornAt(w.file)
+	if w.index, err = loadIndexing(w.segment, w.file, t.size); err != nil {
+		return err
+	}
+	w.head = state{seq: head.Seq, prev: head.Digest, size: t.size, rows: w.index.rows()}
+	if f, err := parseFrame(t.line); err == nil && f.typ == TypeCheckpoint {
+		w.head.signed = head.Seq
+	}
+	w.durable = w.head
+	return nil
+}
+
+// sweep removes what a crash left of files half made.
+func sweep(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*"))
+	for _, p := range left {
+		os.Remove(p)
+	}
+}
+
+// create makes the segment that the next event begins.
+func (w *Writer) create() error {
+	s := segmentAt(w.dir, w.head.seq+1)
+	f, err := w.o.open(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	if err := syncDir(w.dir); err != nil {
+		f.Close()
+		os.Remove(s.path)
+		return err
+	}
+	w.file, w.segment, w.born, w.index = f, s, time.Time{}, newIndexing(s)
+	w.head.size, w.head.rows = 0, 0
+	w.durable = w.head
+	return nil
+}
+
+// Append records an event and returns when it is as durable as the policy says.
+// After an error the event is not in the record, and the writer can be used on:
+// a disk that was full may have room again. Only where ctx ended meanwhile the
+// event may still be recorded.
+func (w *Writer) Append(ctx context.Context, e Event) (Receipt, error) {
+	it, err := w.prepare(&e)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("record: %w", err)
+	}
+	it.waits = true
+	if err := w.push(ctx, it); err != nil {
+		it.free()
+		return Receipt{}, fmt.Errorf("record: %w", err)
+	}
+	select {
+	case err = <-it.done:
+	case <-ctx.Done():
+		return Receipt{}, fmt.Errorf("record: %w", context.Cause(ctx))
+	}
+	r := Receipt{it.seq, it.time, it.replies}
+	it.free()
+	if err != nil {
+		return Receipt{}, fmt.Errorf("record: %w", err)
+	}
+	return r, nil
+}
+
+// Enqueue hands an event over to be recorded and never waits. It reports false
+// where the event cannot be: the queue is full, the writer closed, the event
+// refused. Such events, and those that failed on the disk, are counted
+// ([Writer.Dropped]), and as soon as there is room an ERROR event says how many.
+func (w *Writer) Enqueue(e Event) bool {
+	it, err := w.prepare(&e)
+	if err == nil {
+		if w.tryPush(it) == nil {
+			return true
+		}
+		it.free()
+	}
+	w.drop(1)
+	return false
+}
+
+// Dropped returns how many events Enqueue has lost.
+func (w *Writer) Dropped() uint64 { return w.dropped.Load() }
+
+func (w *Writer) drop(n uint64) {
+	w.dropped.Add(n)
+	w.unsaid.Add(n)
+}
+
+// Repaired returns how many bytes of a torn line Open removed.
+func (w *Writer) Repaired() int64 { return w.repaired }
+
+// Head returns where the durable part of the record ends. Kept elsewhere, it
+// proves to [Verify] what stood here.
+func (w *Writer) Head() Head {
+	w.build.Lock()
+	defer w.build.Unlock()
+	s := w.durable
+	if w.o.Policy != Always {
+		s = w.head
+	}
+	return Head{s.seq, s.prev}
+}
+
+// prepare checks and encodes an event.
+func (w *Writer) prepare(e *Event) (*item, error) {
+	if e.Payload == nil {
+		return nil, errors.New("an event without a payload")
+	}
+	if err := CheckRun(e.Run); err != nil {
+		return nil, err
+	}
+	if err := checkType(e.Payload.Type()); err != nil {
+		return nil, err
+	}
+	g := w.guard
+	g.secrets = w.o.Secrets.needles()
+	it := w.items.Get().(*item)
+	err := it.encode(e, &g)
+	if err == nil && it.body.Len() > w.o.MaxEvent {
+		err = fmt.Errorf("%w: %d bytes, %d at most", ErrTooLarge, it.body.Len(), w.o.MaxEvent)
+	}
+	if err != nil {
+		it.free()
+		return nil, err
+	}
+	return it, nil
+}
+
+// errFull is the error of a queue without room.
+var errFull = errors.New("the queue is full")
+
+// push puts an item into the queue, waiting for room.
+func (w *Writer) push(ctx context.Context, it *item) error {
+	for {
+		w.mu.Lock()
+		room := w.room
+		err := w.pushLocked(it)
+		w.mu.Unlock()
+		if err != errFull {
+			return err
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (w *Writer) tryPush(it *item) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pushLocked(it)
+}
+
+func (w *Writer) pushLocked(it *item) error {
+	if w.closed {
+		return ErrClosed
+	}
+	if w.bytes > 0 && w.bytes+it.body.Len() > w.o.Queue {
+		return errFull
+	}
+	w.queue = append(w.queue, it)
+	w.bytes += it.body.Len()
+	if len(w.queue) == 1 {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// Close records what is queued, signs, syncs and gives the record free. A second
+// Close does nothing.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	first := !w.closed
+	w.closed = true
+	w.mu.Unlock()
+	if !first {
+		<-w.done
+		return nil
+	}
+	close(w.closing)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	<-w.done
+	if w.ended != nil {
+		return fmt.Errorf("record: %w", w.ended)
+	}
+	return nil
+}
