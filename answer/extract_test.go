@@ -260,7 +260,7 @@ func TestHostileReplies(t *testing.T) {
 			begun := time.Now()
 			x := answer.Extract(task, raw, p, answer.Options{FromReasoning: true})
 			task.Validate(x.Candidate, p)
-			if d := time.Since(begun); d > 5*time.Second {
+			if d := time.Since(begun); d > time.Minute {
 				t.Errorf("%s: %s: %s for %d bytes", name, task.Name(), d, len(raw))
 			} else if d > 500*time.Millisecond {
 				t.Logf("%s: %s: %s for %d bytes", name, task.Name(), d, len(raw))
