@@ -77,12 +77,16 @@ func (s *Splitter) stepReasoning() bool {
 			s.deepen(t)
 		}
 	}
-	stop, k := s.nextMarker(s.reasoningWatch())
+	watched := s.reasoningWatch()
+	stop, k := s.nextMarker(watched)
 	if stop > s.pos {
 		s.think(stop)
 	}
 	if k < 0 {
 		return false
+	}
+	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first ink
+		return true
 	}
 	return s.reasoningToken(k, s.watches(r))
 }
