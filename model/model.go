@@ -4,6 +4,31 @@
 // A client says what a model sent, and reads nothing into it: [Reply.Raw] is the
 // content byte for byte, markers and all, and what the provider told apart
 // itself stands beside it. Package sotto reads Raw.
+//
+//	m, err := model.Open(model.Config{Provider: "ollama", Model: "qwen3:8b"})
+//	…
+//	reply, err := m.Invoke(ctx, model.Request{
+//		Messages: []model.Message{{Role: model.User, Text: "Is 9 prime?"}},
+//	}, nil)
+//	answer := sotto.Parse(reply.Raw, reply.End).Visible()
+//
+// # Guarantees
+//
+//  1. The deltas of text, joined, are Reply.Raw; those of thoughts are the texts
+//     of Reply.Thoughts. How the server cuts its bytes changes neither.
+//  2. A reply that did not end as its API says is an error, with all that came
+//     until then. No half call is given as a delta.
+//  3. A request is sent again only while nothing of its reply has been given:
+//     at 429 and 5xx, and where the connection fails.
+//  4. What goes out has the reasoning of earlier messages that its provider
+//     requires, by the table of package history, as far as the messages hold it
+//     or this client has seen it. Signed parts go back byte for byte.
+//  5. A key is sent to the server of Config.URL and nobody else; redirects are
+//     not followed. It is in no error and no log.
+//  6. What a server sends has bounds: a frame, a reply, the number of calls, the
+//     text of an error. Silence has one too; a long reply has none.
+//
+// An error of a server or a connection is an [*Error].
 package model
 
 import (
@@ -76,6 +101,8 @@ type Thought struct {
 	Sealed bool
 	// Raw is the JSON that it came in, where the API has more to it than a text.
 	Raw json.RawMessage
+	// At is where it stood: so many bytes of the content came before it.
+	At int
 }
 
 // A Call is a model's wish to use a tool.
@@ -116,6 +143,17 @@ type Reply struct {
 	// Finish is the finish reason in the server's own word.
 	Finish string
 	Usage  Usage
+	// Earlier says what became of the reasoning of earlier messages in the
+	// request as it was sent.
+	Earlier Earlier
+}
+
+// Earlier is what a client did with the reasoning of earlier messages, so that
+// their provider gets what it requires. It is zero of a script.
+type Earlier struct {
+	Rule     string // the row of history's table, or the policy, that decided
+	Removed  int    // bytes that were left out
+	Restored int    // bytes that were put back
 }
 
 // Message returns the reply as a message of the conversation, with all that came.

@@ -1,0 +1,272 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// An api is what one provider's API has of its own.
+type api interface {
+	// codec knows the messages of a request, for the history.
+	codec() wire.Codec
+	// chat is the path of the API below the URL.
+	chat() []string
+	// authorize puts the key into a request, and what else the API wants there.
+	authorize(h http.Header, key string)
+	// body is the JSON value of a request.
+	body(q *Request) (any, error)
+	// listen returns the reader of one reply.
+	listen(h *heard) listener
+}
+
+// A listener reads the frames of one reply into a heard.
+type listener interface {
+	// frame reads the JSON of a frame; done says that nothing follows.
+	frame(root gjson.Result) (done bool, err error)
+	// end is called behind the last frame that came.
+	end() error
+}
+
+// A client calls a model over HTTP.
+type client struct {
+	Config
+	api  api
+	base *url.URL
+	http *http.Client
+	// seen has the reasoning of this client's replies, for messages that come
+	// back without it.
+	seen *history.Store
+}
+
+var _ Model = (*client)(nil)
+
+// What is remembered of replies.
+const (
+	seenReplies = 10_000
+	seenBytes   = 64 << 20
+	seenAge     = 24 * time.Hour
+)
+
+func newClient(c Config, base *url.URL, a api) *client {
+	return &client{
+		Config: c, api: a, base: base,
+		seen: history.NewStore(seenReplies, seenBytes, seenAge),
+		http: &http.Client{
+			Transport: c.Transport,
+			// The conversation and the key are for this server alone.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Name returns the model's name.
+func (c *client) Name() string { return c.Model }
+
+// Invoke asks the server for one reply, as often as the configuration allows
+// while nothing of one has come.
+func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error) {
+	if err := q.check(); err != nil {
+		return Reply{}, err
+	}
+	if q.MaxTokens == 0 {
+		q.MaxTokens = c.MaxTokens
+	}
+	v, err := c.api.body(&q)
+	if err != nil {
+		return Reply{}, err
+	}
+	body, err := encode(v, c.Extra)
+	if err != nil {
+		return Reply{}, fmt.Errorf("request: %w", err)
+	}
+	body, wq, earlier, err := c.adapt(body)
+	if err != nil {
+		return Reply{}, err
+	}
+	var h *heard
+	err = c.retrying(ctx, func() (bool, error) {
+		h = &heard{on: on, limits: c.Limits}
+		err := c.invoke(ctx, body, h)
+		return h.spoke, err
+	})
+	reply := h.reply(err != nil)
+	reply.Earlier = earlier
+	if reply.Model == "" {
+		reply.Model = c.Model
+	}
+	if err == nil {
+		c.remember(wq, &reply)
+	}
+	return reply, err
+}
+
+// encode is the body of a request: a value's JSON with the extra members.
+func encode(v any, extra json.RawMessage) ([]byte, error) {
+	body, err := marshal(v)
+	if err != nil || extra == nil {
+		return body, err
+	}
+	return merge(body, extra)
+}
+
+// marshal encodes without the escapes that JSON does not need: tags stay as they
+// are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// merge puts the members of an object into another, objects member by member.
+func merge(into, from json.RawMessage) (json.RawMessage, error) {
+	var a, b map[string]json.RawMessage
+	if json.Unmarshal(into, &a) != nil || json.Unmarshal(from, &b) != nil || a == nil || b == nil {
+		return from, nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(b)) {
+		v, err := merge(a[key], b[key])
+		if err != nil {
+			return nil, err
+		}
+		a[key] = v
+	}
+	return marshal(a)
+}
+
+// adapt makes a request one that the provider takes, as to the reasoning of
+// earlier messages.
+func (c *client) adapt(body []byte) ([]byte, *wire.Request, Earlier, error) {
+	codec := c.api.codec()
+	wq, err := codec.Request(body)
+	if err != nil {
+		return nil, nil, Earlier{}, fmt.Errorf("request: %w", err)
+	}
+	k := history.Knowledge{Recall: c.seen.For("", wq)}
+	if a, ok := c.api.(interface{ native(*wire.Request) string }); ok {
+		k.Native = a.native(wq)
+	}
+	plan := history.PlanFor(wq, c.History, k, codec.Name())
+	earlier := Earlier{Rule: plan.Rule, Removed: plan.Removed, Restored: plan.Restored}
+	if len(plan.Changes) == 0 {
+		return body, wq, earlier, nil
+	}
+	edited, err := codec.Edit(nil, body, plan.Changes)
+	if err != nil {
+		return nil, nil, Earlier{}, fmt.Errorf("history: %w", err)
+	}
+	return edited, wq, earlier, nil
+}
+
+// remember keeps the native reasoning of a reply.
+func (c *client) remember(wq *wire.Request, r *Reply) {
+	said := history.Said{Visible: r.Raw}
+	for _, t := range r.Thoughts {
+		if !t.Sealed {
+			said.Thought += t.Text
+		}
+	}
+	for _, call := range r.Calls {
+		if id := call.ID; id != "" {
+			said.ToolCalls = append(said.ToolCalls, id)
+		} else {
+			said.ToolCalls = append(said.ToolCalls, call.Name)
+		}
+	}
+	if said.Thought != "" {
+		c.seen.Remember("", wq, said)
+	}
+}
+
+// retrying calls try until it succeeds, or fails for good; spoke says that the
+// caller has had something of the answer.
+func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error)) error {
+	wait := c.Backoff
+	for n := 0; ; n++ {
+		spoke, err := try()
+		e, ok := errors.AsType[*Error](err)
+		if err == nil || spoke || !ok || !e.Retryable || n >= c.Retries || ctx.Err() != nil {
+			return err
+		}
+		pause := max(wait/2+rand.N(wait), e.RetryAfter)
+		if pause > c.MaxWait {
+			return err
+		}
+		c.Log.WarnContext(ctx, "model request is sent again",
+			"provider", c.Provider, "model", c.Model, "error", err.Error(), "after", pause)
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+		wait = min(2*wait, c.MaxWait)
+	}
+}
+
+// invoke makes one try.
+func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
+	l := c.api.listen(h)
+	err := c.post(ctx, c.api.chat(), body, func(resp *http.Response, r io.Reader) error {
+		return c.read(resp, r, l, h)
+	})
+	if h.refused != nil {
+		return h.refused
+	}
+	if h.finished && (errors.Is(err, ErrBrokenOff) || errors.Is(err, ErrSilent)) {
+		err = nil // what is missing behind the end of a reply harms nobody
+	}
+	for _, last := range []func() error{h.rest, l.end} { // also of a reply that broke off
+		if lastErr := last(); err == nil {
+			err = lastErr
+		}
+	}
+	if err == nil {
+		err = h.giveCalls()
+	}
+	if h.refused != nil {
+		return h.refused
+	}
+	return c.worded(err)
+}
+
+// worded makes an *Error of what failed, under the client's name and without its
+// key.
+func (c *client) worded(err error) error {
+	if err == nil {
+		return nil
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		for _, own := range []error{ErrTooLarge, ErrUnreadable, ErrBrokenOff, ErrSilent} {
+			if errors.Is(err, own) {
+				e, ok = &Error{Err: err, Retryable: own == ErrBrokenOff}, true
+				break
+			}
+		}
+	}
+	if !ok {
+		return err
+	}
+	e.Provider, e.Model = c.Provider, c.Model
+	if key := string(c.Key); key != "" {
+		for _, s := range []*string{&e.Message, &e.Type, &e.Code} {
+			*s = strings.ReplaceAll(*s, key, hidden)
+		}
+	}
+	return e
+}

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+)
+
+// Why a reply failed that no server's error says.
+var (
+	// ErrBrokenOff is of a reply that ended before it was finished.
+	ErrBrokenOff = errors.New("the reply broke off")
+	// ErrSilent is of a server that sent nothing for Config.Silence.
+	ErrSilent = errors.New("the server was silent for too long")
+	// ErrTooLarge is of a reply that outgrew Config.Limits.
+	ErrTooLarge = errors.New("the reply is too large")
+	// ErrUnreadable is of a reply that is not what its API sends.
+	ErrUnreadable = errors.New("the reply is unreadable")
+	// ErrNoReply is of a request that a script has no reply for.
+	ErrNoReply = errors.New("the script has no reply")
+)
+
+// An Error is why a server gave no reply, or no whole one.
+type Error struct {
+	Provider, Model string
+	// Status is the HTTP status; 0 where there is none, as of an error in the
+	// middle of a stream that names none.
+	Status int
+	// Type and Code are the server's words for the kind of error.
+	Type, Code string
+	// Message is what the server said, shortened, in one line of printable text.
+	Message string
+	// Retryable says that the same request may succeed later.
+	Retryable bool
+	// RetryAfter is how long the server wants to be left alone; 0 if it does not
+	// say.
+	RetryAfter time.Duration
+	// Err is the cause, where it is none of the server's words: one of the
+	// errors above, or the connection's.
+	Err error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Provider)
+	if e.Model != "" {
+		b.WriteString(" " + e.Model)
+	}
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": status %d", e.Status)
+		if text := http.StatusText(e.Status); text != "" {
+			b.WriteString(" " + text)
+		}
+	}
+	for _, word := range slices.Compact([]string{e.Type, e.Code}) {
+		if word != "" {
+			b.WriteString(": " + word)
+		}
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// maxMessage bounds what an error quotes of a server, in bytes.
+const maxMessage = 500
+
+// clean makes a server's words fit for an error: one line without control
+// characters, of bounded length.
+func clean(text string) string {
+	text = text[:min(len(text), 4*maxMessage)]
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
+	}
+	return text
+}
+
+// retryableStatus reports whether a later try may have another answer.
+func retryableStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
+	return status >= 500
+}
+
+// passing are the types of errors that pass, where they come without a status.
+var passing = []string{
+	"overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error", "rate_limit_exceeded",
+	"UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL",
+}
+
+// spent are the codes of a limit that no waiting lifts.
+var spent = []string{"insufficient_quota", "billing_hard_limit_reached"}
+
+// said reads an error as a server words it, in any of the forms in use:
+//
+//	{"error": {"message", "type", "code"}}             OpenAI, and its kind
+//	{"type": "error", "error": {"type", "message"}}    Anthropic
+//	{"error": "…"}                                     Ollama
+//	[{"error": {"code", "message", "status"}}]         Google
+//	{"object": "error", "message", "type", "code"}     vLLM
+//	{"detail": "…"}                                    FastAPI
+//
+// What is none of them is quoted.
+func said(status int, body []byte) *Error {
+	e := &Error{Status: status}
+	root := gjson.ParseBytes(body)
+	if !gjson.ValidBytes(body) {
+		root = gjson.Result{}
+	}
+	if root.IsArray() {
+		root = root.Get("0")
+	}
+	at := root.Get("error")
+	switch {
+	case at.IsObject():
+	case at.Type == gjson.String:
+		e.Message = clean(at.Str)
+	default:
+		at = root
+	}
+	if at.IsObject() {
+		e.Message = clean(first(at, "message", "detail"))
+		e.Type = clean(first(at, "type", "status"))
+		e.Code = clean(first(at, "code"))
+	}
+	if e.Message == "" && e.Type == "" {
+		e.Message = clean(string(body[:min(len(body), 4*maxMessage)]))
+	}
+	if n, err := strconv.Atoi(e.Code); err == nil && n >= 400 && n < 600 { // a code that is the status
+		e.Code = ""
+		if e.Status < 400 {
+			e.Status = n
+		}
+	}
+	if e.Status < 400 {
+		e.Status = 0
+	}
+	e.Retryable = retryableStatus(e.Status) || e.Status == 0 && (slices.Contains(passing, e.Type) || slices.Contains(passing, e.Code))
+	if slices.Contains(spent, e.Code) || slices.Contains(spent, e.Type) {
+		e.Retryable = false
+	}
+	return e
+}
+
+// first returns the first of an object's members that says something.
+func first(o gjson.Result, names ...string) string {
+	for _, name := range names {
+		if v := o.Get(name); v.Exists() && v.Type != gjson.Null && v.String() != "" {
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// retryAfter reads how long a response asks to be left alone: seconds, or a
+// date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e6 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,230 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/history"
+)
+
+// A Config says which model to call, and how. Its zero values are sane but for
+// Provider and Model.
+type Config struct {
+	// Provider is the API: ollama, openai (which many servers speak), anthropic,
+	// or scripted.
+	Provider string
+	// Model is the model's name as the server spells it. A script needs none.
+	Model string
+	// URL is the server's; if empty, http://localhost:11434,
+	// https://api.openai.com/v1 or https://api.anthropic.com. The path that the
+	// API has below it is added; /v1 too, where an openai URL has no path.
+	URL string
+	// Key is the key of the API, KeyFile a file that holds it. One of them, or
+	// none.
+	Key     Secret
+	KeyFile string
+	// Script is the file of a scripted model.
+	Script string
+
+	// MaxTokens is the limit of replies whose request has none; if zero, the
+	// server's, and 8192 for anthropic, whose API wants one.
+	MaxTokens int
+	// Extra is a JSON object that is put into the body of every chat request,
+	// objects in it member by member: what a server knows beside its API's
+	// standard, such as {"options":{"num_ctx":16384}} or
+	// {"chat_template_kwargs":{"enable_thinking":false}}.
+	Extra json.RawMessage
+	// History says what becomes of the reasoning of earlier messages; if empty,
+	// history.Auto: what the model's family requires.
+	History history.Policy
+
+	// Retries is how often a request is sent again where nothing of its reply has
+	// come; if zero, 3; if negative, never.
+	Retries int
+	// Backoff is the wait before the first of them, which doubles with each; if
+	// zero, half a second. A server that wants a longer one gets it, up to
+	// MaxWait; if that is zero, a minute. Beyond it the error is returned.
+	Backoff, MaxWait time.Duration
+	// Silence is how long a server may send nothing; if zero, ten minutes.
+	Silence time.Duration
+	Limits  Limits
+
+	// Transport reaches the server; if nil, one that all clients share.
+	Transport http.RoundTripper
+	// Log gets a line for each request that is sent again; if nil, nothing does.
+	Log *slog.Logger
+}
+
+// A Secret is a string that does not show itself: however it is printed or
+// encoded, it is "[secret]".
+type Secret string
+
+const hidden = "[secret]"
+
+// Format writes a word in the secret's place.
+func (s Secret) Format(f fmt.State, _ rune) {
+	if s != "" {
+		io.WriteString(f, hidden)
+	}
+}
+
+// MarshalText returns a word in the secret's place.
+func (s Secret) MarshalText() ([]byte, error) { return fmt.Append(nil, s), nil }
+
+// providers are the APIs, and the URL that each has unless told.
+var providers = map[string]struct {
+	url string
+	api func(c *Config) api
+}{
+	"ollama":    {"http://localhost:11434", newOllama},
+	"openai":    {"https://api.openai.com/v1", newOpenAI},
+	"anthropic": {"https://api.anthropic.com", newAnthropic},
+}
+
+// Open returns the model that a configuration describes. Nothing is sent yet.
+// The model is an [Embedder] too, unless its API has no embeddings, as
+// Anthropic's. An error names the setting that is wrong.
+func Open(c Config) (Model, error) {
+	if c.Provider == "scripted" {
+		return openScripted(c)
+	}
+	p, ok := providers[c.Provider]
+	if !ok {
+		return nil, fmt.Errorf("model: provider %q: want ollama, openai, anthropic or scripted", c.Provider)
+	}
+	if c.Script != "" {
+		return nil, fmt.Errorf("model: script %s: is of provider scripted only", c.Script)
+	}
+	if c.Model == "" {
+		return nil, errors.New("model: no name of a model")
+	}
+	if !slices.Contains(policies, c.History) {
+		return nil, fmt.Errorf("model: history %q: want auto, preserve, strip or restore", c.History)
+	}
+	if c.Extra != nil && !isObject(string(c.Extra)) {
+		return nil, errors.New("model: extra: is no JSON object")
+	}
+	if c.MaxTokens < 0 {
+		return nil, fmt.Errorf("model: max tokens %d: is negative", c.MaxTokens)
+	}
+	if err := c.readKey(); err != nil {
+		return nil, err
+	}
+	if c.URL == "" {
+		c.URL = p.url
+	}
+	base, err := parseURL(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	switch folder := strings.TrimRight(base.Path, "/"); {
+	case c.Provider == "openai" && folder == "":
+		base = base.JoinPath("v1")
+	case c.Provider == "anthropic" && strings.HasSuffix(folder, "/v1"):
+		base = base.JoinPath("..")
+	}
+	c.fill()
+	m := newClient(c, base, p.api(&c))
+	if m.embeds() {
+		return &embedder{m}, nil
+	}
+	return m, nil
+}
+
+func openScripted(c Config) (Model, error) {
+	if c.Script == "" {
+		return nil, errors.New("model: provider scripted: no script")
+	}
+	if c.URL != "" {
+		return nil, errors.New("model: url: a scripted model has no server")
+	}
+	f, err := os.Open(c.Script)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	defer f.Close()
+	s, err := ReadScript(f, filepath.ToSlash(c.Script))
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return NewScripted(c.Model, s), nil
+}
+
+// maxKey is far above the length of any key.
+const maxKey = 16 << 10
+
+func (c *Config) readKey() error {
+	if c.KeyFile != "" {
+		if c.Key != "" {
+			return errors.New("model: a key and a key file: want one of them")
+		}
+		f, err := os.Open(c.KeyFile)
+		if err != nil {
+			return fmt.Errorf("model: key file: %w", err)
+		}
+		defer f.Close()
+		b, err := io.ReadAll(io.LimitReader(f, maxKey+1))
+		if err != nil {
+			return fmt.Errorf("model: key file: %w", err)
+		}
+		c.Key = Secret(strings.TrimSpace(string(b)))
+		if c.Key == "" || len(b) > maxKey {
+			return fmt.Errorf("model: key file %s: holds no key", c.KeyFile)
+		}
+	}
+	for _, r := range c.Key {
+		if r <= ' ' || r > '~' {
+			return errors.New("model: key: has a character that no HTTP header may have")
+		}
+	}
+	return nil
+}
+
+// parseURL does not quote a URL that it refuses: a key may stand in it.
+func parseURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return nil, errors.New("model: url: want such as http://localhost:11434 or https://host/v1")
+	case u.User != nil:
+		return nil, errors.New("model: url: has a user or password in it: keys have a setting of their own")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("model: url: has a query or fragment")
+	}
+	return u, nil
+}
+
+func (c *Config) fill() {
+	switch {
+	case c.Retries == 0:
+		c.Retries = 3
+	case c.Retries < 0:
+		c.Retries = 0
+	}
+	if c.Backoff <= 0 {
+		c.Backoff = 500 * time.Millisecond
+	}
+	if c.MaxWait <= 0 {
+		c.MaxWait = time.Minute
+	}
+	if c.Silence <= 0 {
+		c.Silence = 10 * time.Minute
+	}
+	c.Limits = c.Limits.orDefaults()
+	if c.Transport == nil {
+		c.Transport = transport()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}

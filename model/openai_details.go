@@ -1,0 +1,137 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A detail is an element of reasoning_details as its pieces come together.
+type detail struct {
+	keys   []string
+	values map[string]json.RawMessage
+	texts  map[string]*strings.Builder // those that grow
+}
+
+// growing are the members of a detail that come in pieces.
+var growing = []string{"text", "summary", "data"}
+
+// sealed reports whether the provider signed or encrypted it.
+func (d *detail) sealed() bool {
+	return d.texts["data"] != nil || len(d.values["signature"]) > 2 && string(d.values["signature"]) != "null" ||
+		bytes.Contains(d.values["type"], []byte("encrypted"))
+}
+
+// detailed reads a frame's details and returns what they say that is new. Some
+// servers send pieces, others all so far in every frame: what plain reasoning the
+// frame has beside them tells which, or else what the details begin with.
+func (l *chatListener) detailed(list gjson.Result, plain string) (news string, err error) {
+	if !list.IsArray() {
+		return "", nil
+	}
+	for _, e := range list.Array() {
+		d, err := l.detailOf(e)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range wire.Members(wire.Parse([]byte(e.Raw))) {
+			if !slices.Contains(growing, m.Key) || m.Value.Type != gjson.String {
+				if err := l.setDetail(d, m); err != nil {
+					return "", err
+				}
+				continue
+			}
+			all := d.texts[m.Key]
+			if all == nil {
+				all = new(strings.Builder)
+				d.keys, d.texts[m.Key] = append(d.keys, m.Key), all
+			}
+			piece := l.piece(all.String(), str(m.Value), plain)
+			all.WriteString(piece)
+			if err := l.grow(len(piece)); err != nil {
+				return "", err
+			}
+			if m.Key != "data" {
+				news += piece
+			}
+		}
+	}
+	return news, nil
+}
+
+// piece returns what a text adds to what came before it.
+func (l *chatListener) piece(before, now, plain string) string {
+	rest, repeats := strings.CutPrefix(now, before)
+	switch {
+	case before == "":
+		return now
+	case l.detailForm == unknownForm && repeats && rest != "" && (plain == "" || plain == rest):
+		l.detailForm = allSoFar
+	case l.detailForm == unknownForm && (!repeats || plain == now):
+		l.detailForm = inPieces
+	}
+	if l.detailForm == allSoFar && repeats {
+		return rest
+	}
+	return now
+}
+
+// A detailForm is how a stream's details come.
+type detailForm uint8
+
+const (
+	unknownForm detailForm = iota
+	inPieces
+	allSoFar
+)
+
+// detailOf returns the detail that a piece belongs to.
+func (l *chatListener) detailOf(e gjson.Result) (*detail, error) {
+	key := e.Get("type").Str + " " + first(e, "index", "id")
+	if d := l.details[key]; d != nil {
+		return d, nil
+	}
+	if len(l.order) >= l.limits.Calls {
+		return nil, fmt.Errorf("%w: more than %d details of reasoning", ErrTooLarge, l.limits.Calls)
+	}
+	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{}}
+	l.details[strings.Clone(key)] = d
+	l.order = append(l.order, d)
+	return d, l.grow(len(key) + overhead)
+}
+
+func (l *chatListener) setDetail(d *detail, m wire.Member) error {
+	old, ok := d.values[m.Key]
+	if !ok {
+		d.keys = append(d.keys, m.Key)
+	} else if !says(m.Value) {
+		return nil
+	}
+	d.values[m.Key] = json.RawMessage(strings.Clone(m.Value.Raw))
+	return l.grow(max(0, len(m.Value.Raw)-len(old)))
+}
+
+func (l *chatListener) detailsJSON() json.RawMessage {
+	list := []byte("[")
+	for i, d := range l.order {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		var o object
+		for _, key := range d.keys {
+			if said, ok := d.texts[key]; ok {
+				o.add(key, text(said.String()))
+			} else {
+				o.raw(key, d.values[key])
+			}
+		}
+		list = append(list, o.close()...)
+	}
+	return append(list, ']')
+}

@@ -1,0 +1,80 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sotto-llm/sotto/history"
+)
+
+// thinks are the values of Request.Think.
+var thinks = []string{"", "true", "false", "low", "medium", "high"}
+
+// check reports what no API would take.
+func (q *Request) check() error {
+	switch {
+	case len(q.Messages) == 0:
+		return fmt.Errorf("request: no messages")
+	case !slices.Contains(thinks, q.Think):
+		return fmt.Errorf("request: think %q: want true, false, low, medium, high, or nothing", q.Think)
+	case q.MaxTokens < 0:
+		return fmt.Errorf("request: %d tokens at most", q.MaxTokens)
+	}
+	for i, m := range q.Messages {
+		switch m.Role {
+		case System, User, Assistant, ToolRole:
+		default:
+			return fmt.Errorf("request: message %d: role %q: want system, user, assistant or tool", i, m.Role)
+		}
+		for _, c := range m.Calls {
+			if c.Extra != nil && !isObject(string(c.Extra)) {
+				return fmt.Errorf("request: message %d: call of %q: its extra members are no JSON object", i, c.Name)
+			}
+		}
+	}
+	for i, t := range q.Tools {
+		if t.Name == "" {
+			return fmt.Errorf("request: tool %d has no name", i)
+		}
+		if t.Schema != nil && !isObject(string(t.Schema)) {
+			return fmt.Errorf("request: tool %s: the schema is no JSON object", t.Name)
+		}
+	}
+	return nil
+}
+
+// schema is what the arguments of a tool are checked against: any object, if it
+// says nothing.
+func (t *Tool) schema() json.RawMessage {
+	if t.Schema == nil {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return t.Schema
+}
+
+// Limits bound what a server can make grow.
+type Limits struct {
+	// Reply is the most bytes of texts and calls; if zero, 16 MiB.
+	Reply int
+	// Frame is the most bytes of one frame of a stream, and of an answer that is
+	// not streamed; if zero, 8 MiB.
+	Frame int
+	// Calls is the most calls of tools; if zero, 128.
+	Calls int
+}
+
+func (l Limits) orDefaults() Limits {
+	if l.Reply <= 0 {
+		l.Reply = 16 << 20
+	}
+	if l.Frame <= 0 {
+		l.Frame = 8 << 20
+	}
+	if l.Calls <= 0 {
+		l.Calls = 128
+	}
+	return l
+}
+
+var policies = []history.Policy{"", history.Auto, history.Preserve, history.Strip, history.Restore}

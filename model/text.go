@@ -1,0 +1,15 @@
+package model
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A text is a string in a request. Unlike a string of encoding/json it keeps
+// half a character as the escape that it came in.
+type text string
+
+func (t text) MarshalJSON() ([]byte, error) {
+	return bytes.ToValidUTF8(wire.AppendString(nil, wire.BytesOf(string(t))), []byte("\uFFFD")), nil
+}

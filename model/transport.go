@@ -1,0 +1,304 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/ndjson"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// transport is shared by all clients that have none of their own: connections
+// are worth keeping, also those of many calls at a time to one server.
+var transport = sync.OnceValue(func() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 32
+	return t
+})
+
+// maxError is the most that is read of an error's body.
+const maxError = 64 << 10
+
+// post sends a body and gives the response to read, if its status is that of a
+// success. Where the server is silent for too long, all of it ends.
+func (c *client) post(ctx context.Context, path []string, body []byte, read func(*http.Response, io.Reader) error) error {
+	asked := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := &watch{limit: c.Silence, cancel: func() { cancel(ErrSilent) }}
+	defer w.stop()
+
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path...).String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream, application/x-ndjson")
+	r.Header.Set("User-Agent", "sotto")
+	c.api.authorize(r.Header, string(c.Key))
+	w.start()
+	resp, err := c.http.Do(r)
+	w.stop()
+	if err == nil {
+		defer resp.Body.Close()
+		watched := &watched{resp.Body, w}
+		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			return c.refusal(resp, watched)
+		}
+		err = read(resp, watched)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case asked.Err() != nil:
+		return cancelled(asked)
+	case errors.Is(context.Cause(ctx), ErrSilent):
+		return fmt.Errorf("%w: nothing came for %v", ErrSilent, c.Silence)
+	case resp == nil:
+		return unreached(err)
+	}
+	return err
+}
+
+// cancelled is the error of a context that has ended, with its cause.
+func cancelled(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
+// refusal is the error of a response that is no success.
+func (c *client) refusal(resp *http.Response, body io.Reader) error {
+	b, _ := io.ReadAll(io.LimitReader(body, maxError)) // what came of it says something
+	e := said(resp.StatusCode, b)
+	e.Status = resp.StatusCode
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	if resp.StatusCode < 400 {
+		e.Message = "the server sends elsewhere, and is not followed"
+		if to, err := resp.Location(); err == nil {
+			to.User, to.RawQuery, to.Fragment = nil, "", ""
+			e.Message += clean(": " + to.String())
+		}
+		e.Retryable = false
+	}
+	return e
+}
+
+// unreached is the error of a connection that brought no response. It does not
+// quote what the server sent.
+func unreached(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	e := &Error{Err: err, Retryable: true}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		e.Retryable = false
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		e.Retryable = false
+	}
+	if strings.Contains(err.Error(), "malformed") {
+		e.Err, e.Retryable = ErrUnreadable, false
+	}
+	return e
+}
+
+// read reads a response that is a success: frames, or one value.
+func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard) error {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		b, err := readAll(body, c.Limits.Frame)
+		if err != nil {
+			return err
+		}
+		if f, ok := wire.Readable(wire.Frame{Data: bytes.TrimSpace(b)}); ok {
+			_, err := l.frame(wire.Parse(f.Data))
+			if err == nil && !h.finished {
+				err = ErrBrokenOff
+			}
+			return err
+		}
+		body = bytes.NewReader(b) // frames under the type of a whole reply
+	}
+	err := c.frames(body, l)
+	if err == nil && !h.finished {
+		err = ErrBrokenOff
+	}
+	if err == nil {
+		drain(body)
+	}
+	return err
+}
+
+// drain reads what little stands behind a reply, so that the connection can be
+// used again.
+func drain(body io.Reader) {
+	if w, ok := body.(*watched); ok {
+		w.watch.limit = min(w.watch.limit, 100*time.Millisecond)
+	}
+	io.Copy(io.Discard, io.LimitReader(body, 16<<10))
+}
+
+func readAll(r io.Reader, limit int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrBrokenOff, err)
+	case len(b) > limit:
+		return nil, fmt.Errorf("%w: an answer of more than %d bytes", ErrTooLarge, limit)
+	}
+	return b, nil
+}
+
+// A scanner finds the frames in a buffer that grows.
+type scanner interface {
+	next(b []byte, last bool) (f wire.Frame, ok bool)
+}
+
+type sseScanner struct{ sse.Scanner }
+
+func (s *sseScanner) next(b []byte, last bool) (wire.Frame, bool) {
+	f, ok := s.Next(b)
+	if !ok && last {
+		f, ok = s.Last(b)
+	}
+	return wire.Frame{Raw: f.Raw, Type: f.Type, Data: f.Data, At: f.At}, ok
+}
+
+type lineScanner struct{ ndjson.Scanner }
+
+func (s *lineScanner) next(b []byte, last bool) (wire.Frame, bool) {
+	l, ok := s.Next(b)
+	if !ok && last {
+		l, ok = s.Last(b)
+	}
+	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}, ok
+}
+
+// frames reads a stream to the end of its reply.
+func (c *client) frames(body io.Reader, l listener) error {
+	var s scanner = &sseScanner{}
+	if c.api.codec().Framing() == wire.NDJSON {
+		s = &lineScanner{}
+	}
+	var b []byte
+	for ended := error(nil); ; {
+		f, ok := s.next(b, false)
+		size := len(f.Raw)
+		if !ok {
+			size = len(b)
+		}
+		if size > c.Limits.Frame {
+			return fmt.Errorf("%w: a frame of more than %d bytes", ErrTooLarge, c.Limits.Frame)
+		}
+		last := !ok && ended != nil
+		if last {
+			f, ok = s.next(b, true)
+		}
+		switch {
+		case ok:
+			done, err := frame(f, l)
+			if last && errors.Is(err, ErrUnreadable) {
+				err = ErrBrokenOff // in the middle of a frame
+			}
+			if done || err != nil {
+				return err
+			}
+			b = b[len(f.Raw):]
+		case errors.Is(ended, io.EOF):
+			return nil
+		case ended != nil:
+			return fmt.Errorf("%w: %w", ErrBrokenOff, ended)
+		default:
+			b, ended = more(b, body)
+		}
+	}
+}
+
+// more reads on behind b, whose memory it uses.
+func more(b []byte, body io.Reader) ([]byte, error) {
+	if cap(b)-len(b) < 4<<10 {
+		b = append(make([]byte, 0, 2*len(b)+32<<10), b...)
+	}
+	n, err := body.Read(b[len(b):cap(b)])
+	return b[:len(b)+n], err
+}
+
+var doneMark = []byte("[DONE]")
+
+func frame(f wire.Frame, l listener) (done bool, err error) {
+	switch {
+	case f.Data == nil:
+		return false, nil
+	case bytes.Equal(bytes.TrimSpace(f.Data), doneMark):
+		return l.frame(gjson.Result{Type: gjson.String, Str: string(doneMark)})
+	}
+	f, ok := wire.Readable(f)
+	if !ok {
+		return false, fmt.Errorf("%w: a frame is broken JSON", ErrUnreadable)
+	}
+	return l.frame(wire.Parse(f.Data))
+}
+
+// str is a string's text, byte for byte, in memory of its own.
+func str(v gjson.Result) string {
+	switch {
+	case v.Type != gjson.String:
+		return ""
+	case len(v.Raw) < 2 || strings.IndexByte(v.Raw, '\\') < 0:
+		return strings.Clone(v.Str)
+	}
+	return string(wire.AppendText(nil, wire.BytesOf(v.Raw[1:len(v.Raw)-1])))
+}
+
+// says reports whether a member is there, and not null.
+func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
+
+// A watch ends what waits for the server for too long. The time that the client
+// itself takes does not count.
+type watch struct {
+	limit  time.Duration
+	cancel func()
+	timer  *time.Timer
+}
+
+func (w *watch) start() {
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.limit, w.cancel)
+		return
+	}
+	w.timer.Reset(w.limit)
+}
+
+func (w *watch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// A watched body may not be silent for too long.
+type watched struct {
+	io.Reader
+	watch *watch
+}
+
+func (b *watched) Read(p []byte) (int, error) {
+	b.watch.start()
+	defer b.watch.stop()
+	return b.Reader.Read(p)
+}
