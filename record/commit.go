@@ -20,6 +20,7 @@ func (w *Writer) run() {
 	}
 	close(w.syncs)
 	<-w.stopped
+	<-w.kept
 	w.ended = w.finish()
 	close(w.done)
 }
@@ -217,7 +218,7 @@ func (w *Writer) appendPlain(s state, batch []*item, now time.Time) state {
 		s.seq++
 		it.seq, it.time = s.seq, now
 		w.out = appendFront(w.out, s.seq, 0, now)
-		w.out = append(w.out, it.body.Bytes()...)
+		w.out = append(w.out, it.body...)
 		w.out, s.prev = appendBack(w.out, from, s.prev)
 		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now, cycle: it.cycle}, it.run, it.typ, it.facts)
 	}
@@ -318,6 +319,10 @@ func (w *Writer) rotateIfDue() error {
 	old := w.file
 	if err := w.create(); err != nil {
 		return err
+	}
+	select {
+	case w.rotated <- struct{}{}:
+	default:
 	}
 	return old.Close()
 }

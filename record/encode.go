@@ -10,8 +10,7 @@ import (
 
 // An item is an event on its way into the record.
 type item struct {
-	body     bytes.Buffer // the line from run to payload
-	enc      *json.Encoder
+	body     []byte // the line from run to payload
 	facts    facts
 	run      string
 	cycle    int
@@ -27,19 +26,15 @@ type item struct {
 
 // newItem makes an item; home is where it goes when it is free.
 func newItem(home *sync.Pool) *item {
-	it := &item{done: make(chan error, 1), home: home}
-	it.enc = json.NewEncoder(&it.body)
-	it.enc.SetEscapeHTML(false)
-	return it
+	return &item{done: make(chan error, 1), home: home}
 }
 
 // free gives an item back that nobody else holds.
 func (it *item) free() {
-	if it.body.Cap() > 1<<20 {
+	if cap(it.body) > 1<<20 {
 		return
 	}
-	it.body.Reset()
-	*it = item{body: it.body, enc: it.enc, done: it.done, home: it.home}
+	*it = item{body: it.body[:0], done: it.done, home: it.home}
 	it.home.Put(it)
 }
 
@@ -53,19 +48,18 @@ func (it *item) encode(e *Event, g *guard) error {
 	p := e.Payload.guarded(g)
 	it.run, it.cycle, it.typ, it.facts = g.secrets.scrubName(e.Run), e.Cycle, p.Type(), p.facts()
 	it.replies = digestsOf(p)
-	b := &it.body
-	b.WriteString(`"run":"`)
-	b.WriteString(it.run)
-	b.WriteString(`","cycle":`)
-	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(e.Cycle), 10))
-	b.WriteString(`,"type":"`)
-	b.WriteString(string(it.typ))
-	b.WriteString(`","payload":`)
-	from := b.Len()
-	if err := it.enc.Encode(p); err != nil {
+	b := append(it.body[:0], `"run":"`...)
+	b = append(b, it.run...)
+	b = append(b, `","cycle":`...)
+	b = strconv.AppendInt(b, int64(e.Cycle), 10)
+	b = append(b, `,"type":"`...)
+	b = append(b, it.typ...)
+	b = append(b, `","payload":`...)
+	from := len(b)
+	var err error
+	if it.body, err = appendJSON(b, p); err != nil {
 		return err
 	}
-	b.Truncate(b.Len() - 1) // its newline
 	return it.scrub(from, g.secrets)
 }
 
@@ -75,7 +69,7 @@ func (it *item) scrub(from int, n *needles) error {
 	if n == nil {
 		return nil
 	}
-	payload := it.body.Bytes()[from:]
+	payload := it.body[from:]
 	_, unknown := payloadReaders[it.typ]
 	if unknown = !unknown; !unknown && !n.touches(payload) {
 		return nil
@@ -84,8 +78,7 @@ func (it *item) scrub(from int, n *needles) error {
 	if err != nil {
 		return err
 	}
-	it.body.Truncate(from)
-	it.body.Write(clean)
+	it.body = append(it.body[:from], clean...)
 	it.facts.model = n.scrub(it.facts.model)
 	for i, c := range it.facts.codes {
 		it.facts.codes[i] = n.scrub(c)
@@ -156,15 +149,6 @@ func (n *needles) appendScrubbed(dst, literal []byte) ([]byte, error) {
 	}
 	coded, _ := clean.MarshalText()
 	return appendString(dst, string(coded)), nil
-}
-
-// appendString appends a JSON string.
-func appendString(dst []byte, s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
 func digestsOf(p Payload) []Digest {

@@ -34,7 +34,7 @@ func (w *Writer) appendSealed(s state, batch []*item, now time.Time) (state, err
 		s.seq++
 		it.seq, it.time = s.seq, now
 		w.inner = appendFront(w.inner, s.seq, 0, now)
-		w.inner = append(w.inner, it.body.Bytes()...)
+		w.inner = append(w.inner, it.body...)
 		w.inner = append(w.inner, "}\n"...)
 		if i < len(batch)-1 && len(w.inner) < sealAt {
 			continue

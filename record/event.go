@@ -21,6 +21,7 @@ const (
 	TypeInvocation Type = "LLM_INVOCATION"
 	TypeToolCall   Type = "TOOL_CALL"
 	TypeExtraction Type = "EXTRACTION"
+	TypeMemory     Type = "MEMORY"
 	TypeAdvisory   Type = "ADVISORY"
 	TypeError      Type = "ERROR"
 	TypeCycleEnd   Type = "CYCLE_END"
@@ -147,6 +148,7 @@ var payloadReaders = map[Type]func([]byte) (Payload, error){
 	TypeInvocation: readPayload[Invocation],
 	TypeToolCall:   readPayload[ToolCall],
 	TypeExtraction: readPayload[Extraction],
+	TypeMemory:     readPayload[Memory],
 	TypeAdvisory:   readPayload[Advisory],
 	TypeError:      readPayload[Failure],
 	TypeCycleEnd:   readPayload[CycleEnd],

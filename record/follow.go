@@ -42,7 +42,7 @@ func (r *Reader) advance(at *place, q *Query, out *sink) bool {
 			continue
 		}
 		if s.first > at.segment {
-			*at = place{segment: s.first}
+			*at = place{s.first, r.startOf(s, q.After)}
 		}
 		if info, err := os.Stat(s.path); err == nil && info.Size() < at.offset {
 			at.offset = info.Size() // taken back

@@ -285,6 +285,10 @@ func (x *indexing) codesOfRow(r row) (codes []string) {
 		if i >= len(x.codes.list) {
 			continue
 		}
+		if i == maxCodes && len(x.codes.list) > maxCodes+1 {
+			codes = append(codes, "others")
+			continue
+		}
 		if code := x.codes.list[i]; !slices.Contains(codes, code) {
 			codes = append(codes, code)
 		}

@@ -307,7 +307,7 @@ func (g *guard) messages(list []Message) []Message {
 func (g *guard) thoughts(list []Thought) []Thought {
 	out := slices.Clone(list)
 	for i := range out {
-		out[i].Text = g.content(out[i].Text, thought)
+		out[i].Text, out[i].Raw = g.content(out[i].Text, thought), g.content(out[i].Raw, thought)
 	}
 	return out
 }
@@ -315,7 +315,7 @@ func (g *guard) thoughts(list []Thought) []Thought {
 func (g *guard) calls(list []Call) []Call {
 	out := slices.Clone(list)
 	for i := range out {
-		out[i].Arguments = g.content(out[i].Arguments, said)
+		out[i].Arguments, out[i].Extra = g.content(out[i].Arguments, said), g.content(out[i].Extra, thought)
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func table(t *testing.T) []row {
 
 var payloads = []record.Payload{
 	record.RunStart{}, record.CycleStart{}, record.Invocation{}, record.ToolCall{}, record.Extraction{},
-	record.Advisory{}, record.Failure{}, record.CycleEnd{}, record.RunEnd{}, record.Exchange{},
+	record.Memory{}, record.Advisory{}, record.Failure{}, record.CycleEnd{}, record.RunEnd{}, record.Exchange{},
 }
 
 var contentType = reflect.TypeFor[record.Content]()

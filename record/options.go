@@ -63,6 +63,11 @@ type Options struct {
 	SegmentSize int64
 	SegmentAge  time.Duration
 
+	// KeepFor and KeepSize prune while the record is open, as [Prune] does with
+	// Before that long ago and Keep. If zero, everything is kept.
+	KeepFor  time.Duration
+	KeepSize int64
+
 	// Queue bounds the bytes of events that wait to be written; Append then
 	// waits, and Enqueue drops. If zero, 64 MiB.
 	Queue int

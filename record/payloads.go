@@ -47,6 +47,10 @@ type Thought struct {
 	Text  Content `json:"text"`
 	// Sealed says that the provider signed or encrypted it.
 	Sealed bool `json:"sealed,omitempty"`
+	// Raw is the JSON that it came in, where it can only go back so.
+	Raw Content `json:"raw,omitzero"`
+	// At is how many bytes of the content came before it.
+	At int `json:"at,omitempty"`
 }
 
 // A Call is a call of a tool that the model asked for.
@@ -54,6 +58,8 @@ type Call struct {
 	ID        string  `json:"id,omitempty"`
 	Name      string  `json:"name"`
 	Arguments Content `json:"arguments"`
+	// Extra are further members that must go back with it: a JSON object.
+	Extra Content `json:"extra,omitzero"`
 }
 
 // A Reply is one message of a model, as it came and as it was read.
@@ -73,6 +79,8 @@ type Reply struct {
 	// Reasoning is what came in fields or blocks of its own.
 	Reasoning []Thought `json:"reasoning,omitempty"`
 	ToolCalls []Call    `json:"tool_calls,omitempty"`
+	// Finish is the finish reason in the provider's own word.
+	Finish string `json:"finish,omitempty"`
 }
 
 // ReplyOf returns a reading as it is recorded.
@@ -126,15 +134,24 @@ type Invocation struct {
 	Attempt  int       `json:"attempt,omitempty"`
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
+	Final    bool      `json:"final,omitempty"` // the error is one that no further attempt mends
 	Usage    *Usage    `json:"usage,omitempty"`
 	Replies  []Reply   `json:"replies,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 }
 
-// A ToolCall is a tool's use by an agent, and what it gave.
+// A ToolCall is a tool's use by an agent, and what it gave. An agent records it
+// twice, before and behind the use, so that a crash between them shows.
 type ToolCall struct {
-	ID        string  `json:"id,omitempty"`
-	Name      string  `json:"name"`
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	// Phase is "start" before the use, with no result yet, and "end" behind it.
+	Phase string `json:"phase,omitempty"`
+	// Number counts the run's uses of tools, from 1: with the run's name it tells
+	// one use from every other.
+	Number int `json:"number,omitempty"`
+	// FromText says that the model wrote the call into its text.
+	FromText  bool    `json:"from_text,omitempty"`
 	Of        *Ref    `json:"of,omitempty"` // the reply that asked for it
 	Arguments Content `json:"arguments"`
 	Result    Content `json:"result"`
@@ -188,6 +205,8 @@ type Failure struct {
 type RunStart struct {
 	Agent string `json:"agent,omitempty"`
 	Model string `json:"model,omitempty"`
+	// Parent is the run whose tool this run is.
+	Parent string `json:"parent,omitempty"`
 	// Config holds settings; values under a name like key, token or password
 	// are not recorded.
 	Config map[string]string `json:"config,omitempty"`
@@ -201,16 +220,55 @@ type CycleStart struct {
 
 // A CycleEnd ends a cycle.
 type CycleEnd struct {
-	Status  string  `json:"status"`
-	Millis  int64   `json:"ms"`
-	Summary Content `json:"summary"`
+	Status string `json:"status"`
+	// Bound is the bound that the cycle ran into.
+	Bound   string   `json:"bound,omitempty"`
+	Millis  int64    `json:"ms"`
+	Metrics *Metrics `json:"metrics,omitempty"`
+	Summary Content  `json:"summary"`
 }
 
 // A RunEnd ends a run.
 type RunEnd struct {
-	Status string  `json:"status"`
-	Millis int64   `json:"ms"`
-	Result Content `json:"result"`
+	Status string `json:"status"`
+	// Bound is the bound that ended the run.
+	Bound   string   `json:"bound,omitempty"`
+	Cycles  int      `json:"cycles,omitempty"`
+	Millis  int64    `json:"ms"`
+	Metrics *Metrics `json:"metrics,omitempty"`
+	Result  Content  `json:"result"`
+}
+
+// Metrics count what a cycle, or a whole run, took.
+type Metrics struct {
+	Invocations int `json:"invocations"`
+	Retries     int `json:"retries,omitempty"`
+	ToolCalls   int `json:"tool_calls,omitempty"`
+	ToolErrors  int `json:"tool_errors,omitempty"`
+	// TextCalls are the calls that were written into the text.
+	TextCalls int `json:"text_calls,omitempty"`
+
+	InputTokens  int64 `json:"input_tokens,omitempty"`
+	OutputTokens int64 `json:"output_tokens,omitempty"`
+
+	// The bytes of the replies, and of them what was visible and what was thought.
+	ReplyBytes   int `json:"reply_bytes"`
+	VisibleBytes int `json:"visible_bytes"`
+	ThoughtBytes int `json:"thought_bytes"`
+
+	// PromptBytes are the bytes of the prompts, SavedBytes how much longer they
+	// had been with all thoughts in them, SavedTokens about how many tokens that
+	// is. Policy is what saved them.
+	PromptBytes int    `json:"prompt_bytes"`
+	SavedBytes  int    `json:"saved_bytes"`
+	SavedTokens int    `json:"saved_tokens"`
+	Policy      string `json:"policy,omitempty"`
+
+	// Similarity is that to the most similar earlier summary, of cycle SimilarTo,
+	// by a method.
+	Similarity float64 `json:"similarity,omitempty"`
+	SimilarTo  int     `json:"similar_to,omitempty"`
+	Method     string  `json:"method,omitempty"`
 }
 
 // An Unknown payload is of a type or a version that this package does not know,

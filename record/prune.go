@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -58,7 +59,7 @@ func Prune(dir string, o PruneOptions) ([]Tombstone, error) {
 		return nil, fmt.Errorf("record %s: %w", dir, err)
 	}
 	defer l.Close()
-	return prune(dir, o)
+	return prune(dir, o, ^uint64(0))
 }
 
 // Prune is [Prune] of the record that the writer has open.
@@ -66,16 +67,52 @@ func (w *Writer) Prune(o PruneOptions) ([]Tombstone, error) {
 	if o.SigningKey == nil {
 		o.SigningKey = w.o.SigningKey
 	}
-	w.flight.Lock() // no rotation meanwhile
-	defer w.flight.Unlock()
-	return prune(w.dir, o)
+	w.pruning.Lock()
+	defer w.pruning.Unlock()
+	w.build.Lock()
+	last := w.segment.first
+	w.build.Unlock()
+	return prune(w.dir, o, last)
 }
 
-func prune(dir string, o PruneOptions) (done []Tombstone, err error) {
+// keeper prunes as the options say: at once, whenever a segment ended, and every
+// hour, since what nobody adds to grows old as well.
+func (w *Writer) keeper() {
+	defer close(w.kept)
+	if w.o.KeepFor <= 0 && w.o.KeepSize <= 0 {
+		return
+	}
+	hourly := time.NewTicker(time.Hour)
+	defer hourly.Stop()
+	for {
+		o := PruneOptions{Keep: w.o.KeepSize}
+		if w.o.KeepFor > 0 {
+			o.Before = time.Now().Add(-w.o.KeepFor)
+		}
+		done, err := w.Prune(o)
+		for _, t := range done {
+			w.o.Log.Info("a segment of the record was pruned", "first", t.First, "last", t.Last)
+		}
+		if err != nil {
+			w.o.Log.Error("the record is not pruned", "error", err)
+		}
+		select {
+		case <-w.rotated:
+		case <-hourly.C:
+		case <-w.closing:
+			return
+		}
+	}
+}
+
+// prune removes segments, none behind the one that begins with event last, and
+// not the last of the rest.
+func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error) {
 	list, err := segmentsOf(dir)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
+	list = slices.DeleteFunc(list, func(s segment) bool { return s.first > last })
 	total, err := sizeOf(list)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"sort"
 	"time"
 
 	"filippo.io/age"
@@ -199,11 +200,51 @@ func (r *Reader) all(q Query) iter.Seq2[Event, error] {
 			if i+1 < len(list) && list[i+1].first <= q.After+1 {
 				continue
 			}
-			if _, more := out.segment(s, 0); !more {
+			if _, more := out.segment(s, r.startOf(s, q.After)); !more {
 				return
 			}
 		}
 	}
+}
+
+// startOf returns a place in a segment that no event behind number after stands
+// before, by the index.
+func (r *Reader) startOf(s segment, after uint64) int64 {
+	if after < s.first {
+		return 0
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	x, err := r.index(s, f)
+	if err != nil {
+		return 0
+	}
+	i := sort.Search(x.rows(), func(i int) bool {
+		w := rowAt(x.data, i)
+		return w.seq+uint64(w.more) > after
+	})
+	if i == 0 {
+		return 0
+	}
+	before := rowAt(x.data, i-1)
+	return before.at + int64(before.size)
+}
+
+// Head returns where the record ends now. That is what a kept head is compared
+// with; it proves nothing of what stands before.
+func (r *Reader) Head() (Head, error) {
+	list, err := segmentsOf(r.dir)
+	if err != nil {
+		return Head{}, fmt.Errorf("record: %w", err)
+	}
+	h, err := headBefore(r.dir, list, len(list))
+	if err != nil {
+		err = fmt.Errorf("record: %w", err)
+	}
+	return h, err
 }
 
 // sink hands out what a query selects of the lines that it is given.

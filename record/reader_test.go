@@ -295,3 +295,28 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// Reading on behind an event gives the rest of what reading all gives, wherever
+// the segments are parted, and Head is the last of it.
+func TestAfter(t *testing.T) {
+	dir := t.TempDir()
+	w := open(t, dir, record.Options{SegmentSize: 900, Policy: record.None, SigningKey: key(), CheckpointEvery: 3})
+	for i := range 40 {
+		put(t, w, "r", i, record.CycleStart{})
+	}
+	shut(t, w)
+	all := read(t, dir, record.ReadOptions{}, record.Query{})
+	for after := range len(all) + 2 {
+		rest := read(t, dir, record.ReadOptions{}, record.Query{After: uint64(after)})
+		if len(rest) != max(0, len(all)-after) || len(rest) > 0 && rest[0].Seq != uint64(after+1) {
+			t.Fatalf("%d events behind number %d of %d", len(rest), after, len(all))
+		}
+	}
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head, err := r.Head(); err != nil || head != verify(t, dir, record.VerifyOptions{}).Head {
+		t.Errorf("head %v, %v", head, err)
+	}
+}

@@ -18,9 +18,12 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// children are what this binary does instead of testing, by RECORD_CHILD.
+var children = map[string]func(dir string){"append": appendForever}
+
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("RECORD_CHILD"); dir != "" {
-		child(dir)
+	if child, ok := children[os.Getenv("RECORD_CHILD")]; ok {
+		child(os.Getenv("RECORD_DIR"))
 		return
 	}
 	goleak.VerifyTestMain(m)

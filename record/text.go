@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -19,10 +21,15 @@ const base64Mark = "base64:"
 
 // MarshalText returns the text as it stands in JSON.
 func (t Text) MarshalText() ([]byte, error) {
-	if utf8.ValidString(string(t)) && !strings.HasPrefix(string(t), base64Mark) {
+	if t.plain() {
 		return []byte(t), nil
 	}
 	return base64.StdEncoding.AppendEncode([]byte(base64Mark), []byte(t)), nil
+}
+
+// plain reports whether the text stands in JSON as it is.
+func (t Text) plain() bool {
+	return utf8.ValidString(string(t)) && !strings.HasPrefix(string(t), base64Mark)
 }
 
 // UnmarshalText reads what MarshalText wrote.
@@ -44,7 +51,26 @@ func (t *Text) UnmarshalText(b []byte) error {
 type Digest [sha256.Size]byte
 
 // DigestOf returns the digest of a text.
-func DigestOf(text string) Digest { return sha256.Sum256([]byte(text)) }
+func DigestOf(text string) (d Digest) {
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	h.hash.Reset()
+	for len(text) > 0 {
+		n := copy(h.buf[:], text)
+		h.hash.Write(h.buf[:n])
+		text = text[n:]
+	}
+	h.hash.Sum(d[:0])
+	return d
+}
+
+// A hasher spares every digest a copy of its text.
+type hasher struct {
+	hash hash.Hash
+	buf  [4 << 10]byte
+}
+
+var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}
 
 // String returns the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
@@ -115,4 +141,46 @@ func (c Content) Span(start, end int) (text string, ok bool) {
 		return "", false
 	}
 	return string(c.Text[start:end]), true
+}
+
+// A Part is a run of bytes of a text as it was: recorded, or cut.
+type Part struct {
+	// Start and End are byte offsets into the text as it was, End exclusive.
+	Start, End int
+	// Text is what was recorded: the bytes, or what stands in their place.
+	Text string
+	// Why is empty, or the reason of the cut.
+	Why string
+}
+
+// Parts returns the text as it was, in order, with what was cut out of it. Cuts
+// that do not fit the text, which no writer makes, end it early.
+func (c Content) Parts() []Part {
+	var parts []Part
+	at, in := 0, 0 // in the text as it was, and as it is
+	for _, k := range c.Cuts {
+		whole := k.Start - at
+		if whole < 0 || k.End < k.Start || k.Now < 0 || whole > len(c.Text)-in || k.Now > len(c.Text)-in-whole {
+			break
+		}
+		if whole > 0 {
+			parts = append(parts, Part{Start: at, End: k.Start, Text: string(c.Text[in : in+whole])})
+		}
+		in += whole
+		parts = append(parts, Part{Start: k.Start, End: k.End, Text: string(c.Text[in : in+k.Now]), Why: k.Why})
+		at, in = k.End, in+k.Now
+	}
+	if in < len(c.Text) {
+		parts = append(parts, Part{Start: at, End: at + len(c.Text) - in, Text: string(c.Text[in:])})
+	}
+	return parts
+}
+
+// Len returns the length of the text as it was.
+func (c Content) Len() int {
+	n := len(c.Text)
+	for _, k := range c.Cuts {
+		n += k.End - k.Start - k.Now
+	}
+	return n
 }

@@ -70,3 +70,43 @@ func TestCheckpointsInTime(t *testing.T) {
 	}
 	sound(t, dir, record.VerifyOptions{Keys: public()})
 }
+
+// A writer that is to keep only so long, or so much, prunes by itself: also where
+// nothing comes any more.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		w := open(t, dir, record.Options{SegmentSize: 1, KeepFor: 48 * time.Hour, SigningKey: key()})
+		for range 3 {
+			put(t, w, "", 0, record.CycleStart{})
+		}
+		time.Sleep(47 * time.Hour)
+		synctest.Wait()
+		if n := len(segments(t, dir)); n != 3 {
+			t.Errorf("%d segments after 47 hours, want 3", n)
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if n := len(segments(t, dir)); n != 1 {
+			t.Errorf("%d segments after 49 hours, want 1", n)
+		}
+		put(t, w, "", 0, record.CycleStart{}) // what a new segment makes the last but one is old as well
+		synctest.Wait()
+		shut(t, w)
+		if r := sound(t, dir, record.VerifyOptions{Keys: public()}); r.Pruned != 3 || r.Segments != 1 {
+			t.Errorf("%+v", r)
+		}
+
+		dir = t.TempDir()
+		w = open(t, dir, record.Options{SegmentSize: 1, KeepSize: 1000})
+		for range 20 {
+			put(t, w, "", 0, record.CycleStart{})
+		}
+		synctest.Wait()
+		if n := len(segments(t, dir)); n < 2 || n > 8 {
+			t.Errorf("%d segments are left in 1000 bytes", n)
+		}
+		shut(t, w)
+		sound(t, dir, record.VerifyOptions{})
+	})
+}

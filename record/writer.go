@@ -57,6 +57,10 @@ type Writer struct {
 	out     []byte
 	inner   []byte
 
+	pruning sync.Mutex
+	rotated chan struct{} // a segment ended
+	kept    chan struct{} // keeper has ended
+
 	since   time.Time // when run first saw that something is not signed
 	ended   error     // of the run, for Close
 	closing chan struct{}
@@ -100,6 +104,7 @@ func Open(dir string, o Options) (*Writer, error) {
 		guard: guard{levels: [2]Level{o.Answer, o.Reasoning}, patterns: o.Patterns, key: o.DigestKey},
 		room:  make(chan struct{}), wake: make(chan struct{}, 1),
 		syncs: make(chan struct{}, 1), stopped: make(chan struct{}), done: make(chan struct{}), closing: make(chan struct{}),
+		rotated: make(chan struct{}, 1), kept: make(chan struct{}),
 	}
 	w.items.New = func() any { return newItem(&w.items) }
 	if err := w.openLast(); err != nil {
@@ -108,6 +113,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	}
 	go w.run()
 	go w.syncer()
+	go w.keeper()
 	return w, nil
 }
 
@@ -280,8 +286,8 @@ func (w *Writer) prepare(e *Event) (*item, error) {
 	g.secrets = w.o.Secrets.needles()
 	it := w.items.Get().(*item)
 	err := it.encode(e, &g)
-	if err == nil && it.body.Len() > w.o.MaxEvent {
-		err = fmt.Errorf("%w: %d bytes, %d at most", ErrTooLarge, it.body.Len(), w.o.MaxEvent)
+	if err == nil && len(it.body) > w.o.MaxEvent {
+		err = fmt.Errorf("%w: %d bytes, %d at most", ErrTooLarge, len(it.body), w.o.MaxEvent)
 	}
 	if err != nil {
 		it.free()
@@ -321,11 +327,11 @@ func (w *Writer) pushLocked(it *item) error {
 	if w.closed {
 		return ErrClosed
 	}
-	if w.bytes > 0 && w.bytes+it.body.Len() > w.o.Queue {
+	if w.bytes > 0 && w.bytes+len(it.body) > w.o.Queue {
 		return errFull
 	}
 	w.queue = append(w.queue, it)
-	w.bytes += it.body.Len()
+	w.bytes += len(it.body)
 	if len(w.queue) == 1 {
 		select {
 		case w.wake <- struct{}{}:

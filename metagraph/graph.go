@@ -1,0 +1,304 @@
+package metagraph
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Options say how a graph is kept. The zero Options are right.
+type Options struct {
+	// HalfLife is after what time without success a node counts half as fresh. If
+	// zero, 30 days.
+	HalfLife time.Duration
+	// Wait is how long a write waits for another process's. If zero, 10 s.
+	Wait time.Duration
+	// ReadOnly refuses every change, and does not make a graph that is not there.
+	ReadOnly bool
+	// Now is the clock. If nil, time.Now.
+	Now func() time.Time
+}
+
+var (
+	// ErrReadOnly is the error of a change to a graph that was opened to read.
+	ErrReadOnly = errors.New("the memory was opened to read only")
+	// ErrFormat is in the error of a file that is no graph, or one of a newer version.
+	ErrFormat = errors.New("not a memory of this version")
+)
+
+// A Graph is a memory in one file. It is safe for concurrent use, and any number
+// of processes may have the file open, on one machine.
+type Graph struct {
+	o           Options
+	write, read *sql.DB // of one connection, and of several
+	changed     *sql.Stmt
+	prepared    sync.Map // of write: query → *sql.Stmt
+
+	mu   sync.RWMutex
+	seen mirror // guarded by mu
+}
+
+// Open opens a graph, and makes its file and folder if there are none.
+func Open(file string, o Options) (*Graph, error) {
+	if o.HalfLife == 0 {
+		o.HalfLife = 30 * 24 * time.Hour
+	}
+	if o.Wait == 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	g := &Graph{o: o}
+	if err := g.open(file); err != nil {
+		g.Close()
+		return nil, fmt.Errorf("open memory %s: %w", file, err)
+	}
+	return g, nil
+}
+
+func (g *Graph) open(file string) error {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if err := g.touch(file); err != nil {
+		return err
+	}
+	g.write, err = sql.Open("sqlite", g.address(file, "_txlock=immediate"))
+	if err != nil {
+		return err
+	}
+	g.write.SetMaxOpenConns(1)
+	if err := g.prepare(); err != nil {
+		return err
+	}
+	if g.read, err = sql.Open("sqlite", g.address(file, "_pragma=query_only(1)")); err != nil {
+		return err
+	}
+	g.read.SetMaxOpenConns(4)
+	if g.changed, err = g.read.Prepare("SELECT rev, epoch FROM meta"); err != nil {
+		return err
+	}
+	return g.refresh(context.Background())
+}
+
+// touch makes the file, for this user alone; SQLite gives the files beside it the
+// same mode.
+func (g *Graph) touch(file string) error {
+	if g.o.ReadOnly {
+		_, err := os.Stat(file)
+		return bare(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return bare(err)
+	}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return bare(err)
+	}
+	return f.Close()
+}
+
+// bare takes off the path, which Open says.
+func bare(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func (g *Graph) address(file, more string) string {
+	query := fmt.Sprintf("_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&%s", g.o.Wait.Milliseconds(), more)
+	return (&url.URL{Scheme: "file", Path: file, RawQuery: query}).String()
+}
+
+// Close closes the graph. Everything that was learned is in the file before.
+func (g *Graph) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{g.read, g.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// The file's application_id and user_version.
+const (
+	application = 0x536F7474 // "Sott"
+	version     = 1
+)
+
+const schema = `
+CREATE TABLE meta (rev INTEGER NOT NULL, epoch INTEGER NOT NULL, traces INTEGER NOT NULL, templates INTEGER NOT NULL);
+INSERT INTO meta VALUES (0, 0, 0, 0);
+CREATE TABLE node (
+	id INTEGER PRIMARY KEY, task TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
+	slots INTEGER NOT NULL, problem TEXT NOT NULL, candidate TEXT NOT NULL, work TEXT NOT NULL,
+	seen INTEGER NOT NULL, used INTEGER NOT NULL, solved INTEGER NOT NULL, failed INTEGER NOT NULL,
+	success REAL NOT NULL, tokens REAL NOT NULL, millis REAL NOT NULL, cost REAL NOT NULL,
+	created INTEGER NOT NULL, seen_at INTEGER NOT NULL, used_at INTEGER NOT NULL, solved_at INTEGER NOT NULL,
+	space TEXT NOT NULL, vector BLOB, rev INTEGER NOT NULL,
+	UNIQUE (task, kind, key)
+);
+CREATE INDEX node_rev ON node (rev);
+CREATE TABLE edge (
+	node INTEGER NOT NULL, query TEXT NOT NULL,
+	seen INTEGER NOT NULL, used INTEGER NOT NULL, solved INTEGER NOT NULL, failed INTEGER NOT NULL,
+	success REAL NOT NULL, tokens REAL NOT NULL, millis REAL NOT NULL, cost REAL NOT NULL,
+	created INTEGER NOT NULL, used_at INTEGER NOT NULL, rev INTEGER NOT NULL,
+	PRIMARY KEY (node, query)
+) WITHOUT ROWID;
+CREATE INDEX edge_rev ON edge (rev);
+CREATE TABLE done (id TEXT PRIMARY KEY, time INTEGER NOT NULL, learned TEXT NOT NULL, note BLOB) WITHOUT ROWID;
+`
+
+// prepare makes the tables of a new file, and checks those of an old one.
+func (g *Graph) prepare() error {
+	tx, err := g.write.Begin()
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	var app, v, tables int
+	for name, into := range map[string]*int{"application_id": &app, "user_version": &v} {
+		if err := tx.QueryRow("PRAGMA " + name).Scan(into); err != nil {
+			return err
+		}
+	}
+	if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case app == application && v == version:
+		return nil
+	case tables > 0 || app != 0 || v != 0 || g.o.ReadOnly:
+		return ErrFormat
+	}
+	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", application, version)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// change runs one transaction that changes the graph.
+func (g *Graph) change(ctx context.Context, do func(*change) error) error {
+	if g.o.ReadOnly {
+		return ErrReadOnly
+	}
+	tx, err := g.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	x := &change{ctx: ctx, g: g, tx: tx, now: g.o.Now().UTC().Truncate(time.Microsecond)}
+	if err := x.row("SELECT rev, epoch, traces, templates FROM meta").Scan(&x.rev, &x.epoch, &x.size.Traces, &x.size.Templates); err != nil {
+		return err
+	}
+	x.rev++
+	if err := do(x); err != nil {
+		return err
+	}
+	if _, err := x.exec("UPDATE meta SET rev = ?, epoch = ?, traces = ?, templates = ?", x.rev, x.epoch, x.size.Traces, x.size.Templates); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	g.keep(ctx, x)
+	return nil
+}
+
+// A change is a transaction under way.
+type change struct {
+	ctx context.Context
+	g   *Graph
+	tx  *sql.Tx
+	now time.Time
+
+	// rev is the revision that it makes; epoch and size are changed on the way.
+	rev, epoch int64
+	size       Size
+	// wrote are the rows written, in order: each a node, or an edge.
+	wrote []wrote
+	// fresh are statements that were not prepared before; one cannot be kept
+	// beyond the transaction that it was prepared in.
+	fresh []string
+}
+
+type wrote struct {
+	id   int64
+	node *Node
+	edge *Edge
+}
+
+// keep takes over what a change has made: its statements, and into the mirror, if
+// that is of the revision before, its rows.
+func (g *Graph) keep(ctx context.Context, x *change) {
+	for _, query := range x.fresh {
+		if s, err := g.write.PrepareContext(ctx, query); err == nil {
+			if _, again := g.prepared.LoadOrStore(query, s); again {
+				s.Close()
+			}
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := &g.seen
+	if m.nodes == nil || m.rev != x.rev-1 || m.epoch != x.epoch {
+		return // the next read loads it
+	}
+	for _, w := range x.wrote {
+		if w.node != nil {
+			m.putNode(w.id, *w.node)
+		} else {
+			m.putEdge(w.id, *w.edge)
+		}
+	}
+	m.rev = x.rev
+}
+
+// row and exec run a statement, which is prepared once.
+func (x *change) row(query string, args ...any) scanner {
+	stmt, err := x.stmt(query)
+	if err != nil {
+		return failed{err}
+	}
+	return stmt.QueryRowContext(x.ctx, args...)
+}
+
+func (x *change) exec(query string, args ...any) (sql.Result, error) {
+	stmt, err := x.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(x.ctx, args...)
+}
+
+func (x *change) stmt(query string) (*sql.Stmt, error) {
+	if s, ok := x.g.prepared.Load(query); ok {
+		return x.tx.StmtContext(x.ctx, s.(*sql.Stmt)), nil
+	}
+	s, err := x.tx.PrepareContext(x.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	x.fresh = append(x.fresh, query)
+	return s, nil
+}
+
+// A failed row is one whose statement cannot be prepared.
+type failed struct{ err error }
+
+// Scan returns the error.
+func (f failed) Scan(...any) error { return f.err }

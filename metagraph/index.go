@@ -1,0 +1,251 @@
+package metagraph
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An index finds traces by the words of their queries, each as often as it stands
+// there, and by their embeddings.
+type index struct {
+	docs  []doc
+	terms map[string]*term
+	sums  sync.Pool // *[]float32, all zero
+	// vectors are of the traces that have one, by the model that made them.
+	vectors map[string]*vectors
+}
+
+type doc struct {
+	*entry
+	words []word
+}
+
+// A word stands in a text count times.
+type word struct {
+	*term
+	count float32
+}
+
+// A term is a word of any query, and where it stands.
+type term struct {
+	id      int
+	in      []posting
+	repeats bool // it stands twice in some query
+}
+
+type posting struct {
+	doc   int32
+	count float32
+}
+
+// maxWords is how many words of a query count.
+const maxWords = 2048
+
+// count returns the words of a text and how often each stands there, in order of
+// their first places. Letters are compared without case; a number is one word.
+func count(text string) (list []string, counts map[string]float32) {
+	counts = map[string]float32{}
+	n := 0
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != utf8.RuneError }) {
+		if n++; n > maxWords {
+			break
+		}
+		w = strings.ToLower(w)
+		if counts[w]++; counts[w] == 1 {
+			list = append(list, w)
+		}
+	}
+	return list, counts
+}
+
+func (x *index) add(e *entry) {
+	if x.terms == nil {
+		x.terms, x.vectors = map[string]*term{}, map[string]*vectors{}
+	}
+	d := doc{entry: e}
+	list, counts := count(e.Key)
+	for _, w := range list {
+		t := x.terms[w]
+		if t == nil {
+			t = &term{id: len(x.terms)}
+			x.terms[w] = t
+		}
+		t.in = append(t.in, posting{int32(len(x.docs)), counts[w]})
+		t.repeats = t.repeats || counts[w] > 1
+		d.words = append(d.words, word{t, counts[w]})
+	}
+	x.docs = append(x.docs, d)
+	x.embed(e)
+}
+
+// weight says how much a term tells: the rarer, the more.
+func (x *index) weight(t *term) float32 {
+	return float32(math.Log(1 + float64(len(x.docs))/float64(max(1, len(t.in)))))
+}
+
+// A find is a trace and how like the query it is.
+type find struct {
+	*entry
+	similarity float64
+}
+
+// lexical gives the traces whose similarity to a text is at least floor: the
+// weight of the words that both have, each as often as both have it, by that of
+// the words that either has. It is 1 for the same words, each as often, and 0 for
+// none in common. visit returns a floor that may have risen.
+func (x *index) lexical(text string, floor float64, visit func(find) float64) {
+	list, counts := count(text)
+	sums, weights := room(&x.sums, len(x.docs)), room(&x.sums, len(x.terms))
+	defer giveBack(&x.sums, sums, weights)
+	weigh := func(t *term) float32 {
+		w := (*weights)[t.id]
+		if w == 0 {
+			w = x.weight(t)
+			(*weights)[t.id] = w
+		}
+		return w
+	}
+	var whole, every float32 // of the text, and what of it stands once in every trace
+	for _, w := range list {
+		n, t := counts[w], x.terms[w]
+		if t == nil {
+			whole += x.weight(&term{}) * n // in no trace, and so worth most
+			continue
+		}
+		weight := weigh(t)
+		whole += weight * n
+		if len(t.in) == len(x.docs) && !t.repeats {
+			every += weight
+			continue
+		}
+		for _, p := range t.in {
+			(*sums)[p.doc] += weight * min(n, p.count)
+		}
+	}
+	enough := float32(floor-1e-5) * whole // if the trace had no other word
+	for i, common := range *sums {
+		if common += every; common == 0 || common < enough {
+			continue
+		}
+		var other float32
+		for _, w := range x.docs[i].words {
+			other += weigh(w.term) * w.count
+		}
+		if s := similarity(common, whole, other); s >= floor {
+			floor = visit(find{x.docs[i].entry, s})
+			enough = float32(floor-1e-5) * whole
+		}
+	}
+}
+
+// similarity is common by what either has; rounding does not take it over 1.
+func similarity(common, a, b float32) float64 {
+	s := float64(common) / float64(a+b-common)
+	if s > 1-1e-5 {
+		return 1
+	}
+	return s
+}
+
+// room returns n zeros.
+func room(pool *sync.Pool, n int) *[]float32 {
+	r, _ := pool.Get().(*[]float32)
+	if r == nil || cap(*r) < n {
+		s := make([]float32, n, n+n/4)
+		return &s
+	}
+	*r = (*r)[:n]
+	return r
+}
+
+func giveBack(pool *sync.Pool, rooms ...*[]float32) {
+	for _, r := range rooms {
+		clear(*r)
+		pool.Put(r)
+	}
+}
+
+// vectors are embeddings of one model and one length, of length 1, in a row.
+type vectors struct {
+	long    int
+	entries []*entry
+	flat    []float32
+}
+
+// embed notes a trace's embedding.
+func (x *index) embed(e *entry) {
+	unit := normal(e.Vector)
+	if unit == nil {
+		return
+	}
+	v := x.vectors[e.Space]
+	if v == nil {
+		v = &vectors{long: len(unit)}
+		x.vectors[e.Space] = v
+	}
+	if v.long == len(unit) {
+		v.entries, v.flat = append(v.entries, e), append(v.flat, unit...)
+	}
+}
+
+// forget drops the embedding that a trace had.
+func (x *index) forget(e *entry, space string) {
+	v := x.vectors[space]
+	if v == nil {
+		return
+	}
+	if i := slices.Index(v.entries, e); i >= 0 {
+		v.entries = slices.Delete(v.entries, i, i+1)
+		v.flat = slices.Delete(v.flat, i*v.long, (i+1)*v.long)
+	}
+}
+
+// normal returns a vector of length 1, or nil of one that has no direction.
+func normal(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil
+	}
+	unit := make([]float32, len(v))
+	for i, x := range v {
+		unit[i] = float32(float64(x) / math.Sqrt(sum))
+	}
+	return unit
+}
+
+// dense gives the traces whose embedding has at least the cosine floor.
+func (x *index) dense(space string, vector []float32, floor float64, visit func(find)) {
+	v, unit := x.vectors[space], normal(vector)
+	if v == nil || len(unit) != v.long {
+		return
+	}
+	for i, e := range v.entries {
+		if cosine := dot(unit, v.flat[i*v.long:(i+1)*v.long]); float64(cosine) >= floor {
+			visit(find{e, min(1, float64(cosine))})
+		}
+	}
+}
+
+// dot adds in four sums, which a processor does side by side.
+func dot(a, b []float32) float32 {
+	var s0, s1, s2, s3 float32
+	n := len(a) &^ 3
+	b = b[:len(a)]
+	for i := 0; i < n; i += 4 {
+		s0 += a[i] * b[i]
+		s1 += a[i+1] * b[i+1]
+		s2 += a[i+2] * b[i+2]
+		s3 += a[i+3] * b[i+3]
+	}
+	for i := n; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + s2 + s3
+}

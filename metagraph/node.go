@@ -1,0 +1,116 @@
+package metagraph
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// A Kind says what a node is.
+type Kind string
+
+const (
+	// Trace is one problem and its solution, distilled. Its key is the canonical
+	// query of the problem.
+	Trace Kind = "trace"
+	// Template is an expression over slots that solves games; see package
+	// symbolic. Its key is the template's.
+	Template Kind = "template"
+)
+
+// A Ref names a node.
+type Ref struct {
+	Task string `json:"task"`
+	Kind Kind   `json:"kind"`
+	Key  string `json:"key"`
+}
+
+// Stats are what became of a node, or of an edge. Averages are moving ones, over
+// about the last 10 uses.
+type Stats struct {
+	// Seen is how often the node was found anew, its first time included: as
+	// the solution of a problem that passed.
+	Seen int64 `json:"seen,omitempty"`
+	// Used is how often it was offered for a problem: put into a prompt, or filled
+	// with numbers. Solved and Failed are what became of those problems.
+	Used   int64 `json:"used,omitempty"`
+	Solved int64 `json:"solved,omitempty"`
+	Failed int64 `json:"failed,omitempty"`
+
+	Success float64 `json:"success,omitempty"` // share of uses, 0 … 1
+	Tokens  float64 `json:"tokens,omitempty"`  // of a problem that it was used for
+	Millis  float64 `json:"ms,omitempty"`      // the same
+	Cost    float64 `json:"cost,omitempty"`    // the same, in the unit of the caller's prices
+}
+
+// A Node is a distilled template, with the proof that it passed: the problem and
+// the candidate that the validator accepted.
+type Node struct {
+	Ref
+	Slots     int            // of a template
+	Problem   answer.Problem // that the node was first found for
+	Candidate string         // its solution
+	Work      string         // of a trace: steps that the text showed, on one line
+	Stats
+	Created time.Time
+	SeenAt  time.Time
+	UsedAt  time.Time // zero if never
+	// SolvedAt is the last time that the node was seen, or used for a problem that
+	// was solved. It is what a node's age is counted from.
+	SolvedAt time.Time
+	// Space names the model that made Vector, the embedding of the query.
+	Space  string
+	Vector []float32
+}
+
+// Text returns the node as it stands in a prompt.
+func (n Node) Text() string {
+	if n.Kind == Template {
+		return "Template: " + n.Key + "\n"
+	}
+	var b strings.Builder
+	b.WriteString("Task: " + n.Task + "\nInput: " + n.Key + "\n")
+	if n.Work != "" {
+		b.WriteString("Work: " + n.Work + "\n")
+	}
+	b.WriteString("Solution: " + n.Candidate + "\n")
+	return b.String()
+}
+
+// An Edge says what a node was used_for: a query, and how that went.
+type Edge struct {
+	From  Ref    `json:"from"`
+	Query string `json:"query"`
+	Stats
+	Created time.Time `json:"created"`
+	UsedAt  time.Time `json:"used_at,omitzero"`
+}
+
+// A Spent is what a problem has cost.
+type Spent struct {
+	Tokens  int64
+	Latency time.Duration
+	Money   float64
+}
+
+// recent is over how many uses an average moves.
+const recent = 10
+
+// use counts one use.
+func (s *Stats) use(solved bool, spent Spent) {
+	s.Used++
+	success := 0.0
+	if solved {
+		s.Solved++
+		success = 1
+	} else {
+		s.Failed++
+	}
+	weight := 1 / float64(min(s.Used, recent))
+	move := func(average *float64, x float64) { *average += (x - *average) * weight }
+	move(&s.Success, success)
+	move(&s.Tokens, float64(spent.Tokens))
+	move(&s.Millis, float64(spent.Latency)/float64(time.Millisecond))
+	move(&s.Cost, spent.Money)
+}

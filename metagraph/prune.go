@@ -1,0 +1,90 @@
+package metagraph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PruneOptions say what is removed. What failed is no reason: a template that
+// does not help here may help elsewhere.
+type PruneOptions struct {
+	Task string // of this task only; if empty, of all
+	// Before removes nodes whose last success is older.
+	Before time.Time
+	// Keep is how many nodes of each task and kind stay: those that solved most, an
+	// old success counting less. If zero, no bound; if negative, none stay.
+	Keep   int
+	DryRun bool // only say what would be removed
+}
+
+// Prune removes nodes and their edges, and returns what they were.
+func (g *Graph) Prune(ctx context.Context, o PruneOptions) ([]Ref, error) {
+	if err := g.refresh(ctx); err != nil {
+		return nil, err
+	}
+	gone := g.stale(o)
+	if len(gone) == 0 || o.DryRun {
+		return gone, nil
+	}
+	err := g.change(ctx, func(x *change) error {
+		for _, r := range gone {
+			if err := x.remove(r); err != nil {
+				return err
+			}
+		}
+		if x.epoch++; o.Before.IsZero() {
+			return nil
+		}
+		_, err := x.exec("DELETE FROM done WHERE time < ?", micros(o.Before))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prune: %w", err)
+	}
+	return gone, nil
+}
+
+func (x *change) remove(r Ref) error {
+	id, _, err := x.node(r)
+	if id == 0 || err != nil {
+		return err
+	}
+	for _, q := range []string{"DELETE FROM edge WHERE node = ?", "DELETE FROM node WHERE id = ?"} {
+		if _, err := x.exec(q, id); err != nil {
+			return err
+		}
+	}
+	x.count(r.Kind, -1)
+	return nil
+}
+
+// stale returns what is to be removed.
+func (g *Graph) stale(o PruneOptions) []Ref {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	now := g.o.Now()
+	var gone []Ref
+	stays := map[[2]string][]*entry{} // by task and kind
+	for _, e := range g.seen.sorted(o.Task) {
+		if e.SolvedAt.Before(o.Before) {
+			gone = append(gone, e.Ref)
+			continue
+		}
+		group := [2]string{e.Task, string(e.Kind)}
+		stays[group] = append(stays[group], e)
+	}
+	if o.Keep != 0 {
+		worth := func(e *entry) float64 { return float64(e.Solved+e.Seen) * g.freshness(e.SolvedAt, now) }
+		for _, list := range stays {
+			slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(worth(b), worth(a)) })
+			for _, e := range list[min(len(list), max(0, o.Keep)):] {
+				gone = append(gone, e.Ref)
+			}
+		}
+	}
+	slices.SortFunc(gone, compareRefs)
+	return gone
+}

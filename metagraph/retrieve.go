@@ -1,0 +1,214 @@
+package metagraph
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+)
+
+// A Search asks a graph what may help with a problem.
+type Search struct {
+	Task, Query string // see [Query]
+	// Floor is how like the query a trace must be, 0 … 1. If zero, 0.3; nothing is
+	// better than nonsense.
+	Floor float64
+	// Vector is the query's embedding by the model that Space names, or nil. Only
+	// embeddings of one model are compared.
+	Vector []float32
+	Space  string
+	// DenseFloor is the least cosine of embeddings. If zero, 0.8: those of texts
+	// that have nothing in common are often over a half.
+	DenseFloor float64
+	// Limit is how many paths at most. If zero, 4.
+	Limit int
+	// Tokens is the budget for the texts of all paths. If zero, 1000.
+	Tokens int
+}
+
+// A Path is a trace like the query and, in games of numbers, the template that it
+// was solved by: what a prompt is told.
+type Path struct {
+	Trace    Node
+	Template *Node
+	// Similarity is that of the trace's query and the one asked for, 0 … 1.
+	Similarity float64
+	// Score is what paths are ranked by: the similarity, less for a trace that is
+	// old, and less for one that failed at this very query.
+	Score float64
+}
+
+// Text returns the path as it stands in a prompt.
+func (p Path) Text() string {
+	if p.Template == nil {
+		return p.Trace.Text()
+	}
+	return p.Template.Text() + p.Trace.Text()
+}
+
+// Tokens returns about how many tokens the text has: a quarter of its bytes.
+func (p Path) Tokens() int { return Tokens(p.Text()) }
+
+// Refs names the nodes of the path.
+func (p Path) Refs() []Ref {
+	if p.Template == nil {
+		return []Ref{p.Trace.Ref}
+	}
+	return []Ref{p.Template.Ref, p.Trace.Ref}
+}
+
+// Tokens returns about how many tokens a text has, where no server has counted
+// them.
+func Tokens(text string) int { return (len(text) + 3) / 4 }
+
+// Retrieve returns the paths that may help with a query, the best first. Of those
+// with one template only the best is given, and one that does not fit into what is
+// left of the budget is passed over. Nothing is written.
+func (g *Graph) Retrieve(ctx context.Context, q Search) ([]Path, error) {
+	q.Floor, q.DenseFloor = cmp.Or(q.Floor, 0.3), cmp.Or(q.DenseFloor, 0.8)
+	q.Limit, q.Tokens = cmp.Or(q.Limit, 4), cmp.Or(q.Tokens, 1000)
+	if err := g.refresh(ctx); err != nil {
+		return nil, err
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := g.seen.tasks[q.Task]
+	if s == nil {
+		return nil, nil
+	}
+	ranked := g.rank(s, &q)
+	var paths []Path
+	for _, f := range ranked {
+		p := Path{Similarity: f.similarity, Score: f.score}
+		if t := s.template(f.Key); t != nil {
+			if slices.ContainsFunc(paths, func(o Path) bool { return o.Template != nil && o.Template.Key == t.Key }) {
+				continue
+			}
+			shown := t.shown()
+			p.Template = &shown
+		}
+		p.Trace = f.shown()
+		if n := p.Tokens(); n <= q.Tokens {
+			q.Tokens -= n
+			paths = append(paths, p)
+		}
+		if len(paths) == q.Limit {
+			break
+		}
+	}
+	return paths, nil
+}
+
+// spare is how many ranked traces are kept for one path, since some have the
+// template of another or do not fit.
+const spare = 8
+
+// A scored find is one with its rank.
+type scored struct {
+	find
+	score float64
+}
+
+// rank returns the best finds, in order.
+func (g *Graph) rank(s *shelf, q *Search) []scored {
+	most := spare * q.Limit
+	now := g.o.Now()
+	best := map[*entry]scored{}
+	var list []scored
+	floor := 0.0 // of scores, once there are enough
+	shrink := func(to int) {
+		slices.SortFunc(list, better)
+		if len(list) > to {
+			list = list[:to]
+			floor = list[to-1].score
+		}
+	}
+	note := func(f find) {
+		if f.similarity < floor { // a score is never more
+			return
+		}
+		list = append(list, scored{f, f.similarity * g.freshness(f.SolvedAt, now) * f.trust(q.Query)})
+		if len(list) >= 4*most {
+			shrink(most)
+		}
+	}
+	if q.Vector == nil {
+		s.traces.lexical(q.Query, q.Floor, func(f find) float64 { note(f); return max(q.Floor, floor) })
+		shrink(most)
+		return list
+	}
+	both := func(f find) {
+		if was, ok := best[f.entry]; !ok || f.similarity > was.similarity {
+			best[f.entry] = scored{find: f}
+		}
+	}
+	s.traces.lexical(q.Query, q.Floor, func(f find) float64 { both(f); return q.Floor })
+	s.traces.dense(q.Space, q.Vector, q.DenseFloor, both)
+	for _, f := range best {
+		note(f.find)
+	}
+	shrink(most)
+	return list
+}
+
+// better orders finds: by score, then by what was solved by them, then the newer,
+// then by key.
+func better(a, b scored) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Solved+b.Seen, a.Solved+a.Seen), b.SolvedAt.Compare(a.SolvedAt), cmp.Compare(a.Key, b.Key))
+}
+
+// stale is what is left of a score in the end, however old the node.
+const stale = 0.5
+
+// freshness goes from 1 to stale, half of the way in each half-life since the last
+// success. It is worked out when it is asked for, and written nowhere.
+func (g *Graph) freshness(solved, now time.Time) float64 {
+	age := max(0, now.Sub(solved))
+	return stale + (1-stale)*math.Exp2(-float64(age)/float64(g.o.HalfLife))
+}
+
+// trust is 1, and less where the trace failed at this very query. What became of
+// it elsewhere has no say.
+func (e *entry) trust(query string) float64 {
+	edge, ok := e.edges[query]
+	if !ok {
+		return 1
+	}
+	return float64(1+edge.Solved) / float64(1+edge.Solved+edge.Failed)
+}
+
+// template returns the template that solved a query most often, or nil.
+func (s *shelf) template(query string) *entry {
+	var best *entry
+	worth := func(e *entry) int64 { edge := e.edges[query]; return edge.Solved + edge.Seen }
+	for _, e := range s.uses[query] {
+		n := worth(e)
+		if n > 0 && (best == nil || cmp.Or(cmp.Compare(n, worth(best)), cmp.Compare(e.Solved+e.Seen, best.Solved+best.Seen), cmp.Compare(best.Key, e.Key)) > 0) {
+			best = e
+		}
+	}
+	return best
+}
+
+// Templates returns the templates of a task, those first that solved most.
+func (g *Graph) Templates(ctx context.Context, task string) ([]Node, error) {
+	if err := g.refresh(ctx); err != nil {
+		return nil, err
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := g.seen.tasks[task]
+	if s == nil {
+		return nil, nil
+	}
+	sorted := slices.Clone(s.templates)
+	slices.SortFunc(sorted, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(b.Solved+b.Seen, a.Solved+a.Seen), cmp.Compare(a.Key, b.Key))
+	})
+	list := make([]Node, len(sorted))
+	for i, e := range sorted {
+		list[i] = e.shown()
+	}
+	return list, nil
+}

@@ -1,0 +1,261 @@
+package record
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Payloads are encoded here, byte for byte as encoding/json does with HTML left
+// alone, because that copies every text and looks at each of its bytes alone,
+// which took half the time of an append. What is not of the kinds that payloads
+// are made of is left to encoding/json.
+
+// An encoder appends the JSON of a value.
+type encoder func(dst []byte, v reflect.Value) ([]byte, error)
+
+var encoders sync.Map // of reflect.Type
+
+// appendJSON appends the JSON of v.
+func appendJSON(dst []byte, v any) ([]byte, error) {
+	r := reflect.ValueOf(v)
+	return encoderOf(r.Type())(dst, r)
+}
+
+func encoderOf(t reflect.Type) encoder {
+	if e, ok := encoders.Load(t); ok {
+		return e.(encoder)
+	}
+	e := newEncoder(t)
+	encoders.Store(t, e)
+	return e
+}
+
+var (
+	textType          = reflect.TypeFor[Text]()
+	digestType        = reflect.TypeFor[Digest]()
+	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
+	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+func newEncoder(t reflect.Type) encoder {
+	switch {
+	case t == textType:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return Text(v.String()).append(dst), nil }
+	case t == digestType:
+		return appendDigest
+	case t.Implements(jsonMarshalerType) || reflect.PointerTo(t).Implements(jsonMarshalerType):
+		return appendOther
+	case t.Implements(textMarshalerType):
+		return appendMarshaled
+	case reflect.PointerTo(t).Implements(textMarshalerType):
+		return appendOther
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return appendString(dst, v.String()), nil }
+	case reflect.Bool:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendInt(dst, v.Int(), 10), nil }
+	case reflect.Uint, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendUint(dst, v.Uint(), 10), nil }
+	case reflect.Pointer:
+		return pointerEncoder(encoderOf(t.Elem()))
+	case reflect.Slice:
+		if t.Elem().Kind() != reflect.Uint8 {
+			return sliceEncoder(encoderOf(t.Elem()))
+		}
+	case reflect.Struct:
+		return structEncoder(t)
+	}
+	return appendOther
+}
+
+func appendDigest(dst []byte, v reflect.Value) ([]byte, error) {
+	d := v.Interface().(Digest)
+	return append(hex.AppendEncode(append(dst, '"'), d[:]), '"'), nil
+}
+
+func appendMarshaled(dst []byte, v reflect.Value) ([]byte, error) {
+	text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
+	return appendString(dst, string(text)), err
+}
+
+// appendOther leaves a value to encoding/json.
+func appendOther(dst []byte, v reflect.Value) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v.Interface())
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+func pointerEncoder(elem encoder) encoder {
+	return func(dst []byte, v reflect.Value) ([]byte, error) {
+		if v.IsNil() {
+			return append(dst, "null"...), nil
+		}
+		return elem(dst, v.Elem())
+	}
+}
+
+func sliceEncoder(elem encoder) encoder {
+	return func(dst []byte, v reflect.Value) (_ []byte, err error) {
+		if v.IsNil() {
+			return append(dst, "null"...), nil
+		}
+		dst = append(dst, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if dst, err = elem(dst, v.Index(i)); err != nil {
+				return dst, err
+			}
+		}
+		return append(dst, ']'), nil
+	}
+}
+
+// A jsonMember is a field of a struct.
+type jsonMember struct {
+	index int
+	name  string // with its quotes and colon
+	omit  func(reflect.Value) bool
+	value encoder
+}
+
+func structEncoder(t reflect.Type) encoder {
+	var members []jsonMember
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := f.Tag.Get("json")
+		name, options, _ := strings.Cut(tag, ",")
+		if !f.IsExported() && !f.Anonymous || tag == "-" {
+			continue
+		}
+		if f.Anonymous || name == "" || options != "" && options != "omitempty" && options != "omitzero" {
+			return appendOther // what this file need not know
+		}
+		m := jsonMember{index: i, name: string(append(appendString(nil, name), ':')), value: encoderOf(f.Type)}
+		switch options {
+		case "omitempty":
+			m.omit = isEmpty
+		case "omitzero":
+			if _, ok := f.Type.MethodByName("IsZero"); ok {
+				return appendOther
+			}
+			m.omit = reflect.Value.IsZero
+		}
+		members = append(members, m)
+	}
+	return func(dst []byte, v reflect.Value) (_ []byte, err error) {
+		open := len(dst)
+		dst = append(dst, '{')
+		for i := range members {
+			m := &members[i]
+			value := v.Field(m.index)
+			if m.omit != nil && m.omit(value) {
+				continue
+			}
+			if len(dst) > open+1 {
+				dst = append(dst, ',')
+			}
+			if dst, err = m.value(append(dst, m.name...), value); err != nil {
+				return dst, err
+			}
+		}
+		return append(dst, '}'), nil
+	}
+}
+
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+// append appends the text as it stands in JSON.
+func (t Text) append(dst []byte) []byte {
+	if t.plain() {
+		return appendString(dst, string(t))
+	}
+	coded, _ := t.MarshalText()
+	return append(append(append(dst, '"'), coded...), '"') // base64 needs no escapes
+}
+
+// asItIs are the bytes that stand for themselves in a string.
+var asItIs = func() (set [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends a JSON string. As with encoding/json what is no UTF-8
+// becomes U+FFFD, and two line ends that JavaScript trips over are escaped.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if asItIs[c] {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			bad := r == utf8.RuneError && size == 1
+			if !bad && r != '\u2028' && r != '\u2029' {
+				i += size
+				continue
+			}
+			dst = append(dst, s[from:i]...)
+			if bad {
+				dst = append(dst, `\ufffd`...)
+			} else {
+				dst = append(dst, `\u202`...)
+				dst = append(dst, hexDigits[r&0xf])
+			}
+			i += size
+			from = i
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		dst = appendEscape(dst, c)
+		i++
+		from = i
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+}
