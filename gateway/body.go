@@ -120,13 +120,21 @@ func (b *body) frames(in []byte) []byte {
 		if !ok {
 			return in
 		}
-		b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
+		b.write(f)
 		in = in[len(f.Raw):]
 		if b.failed() {
 			return nil
 		}
 	}
 	return in
+}
+
+// write writes what becomes of a frame.
+func (b *body) write(f wire.Frame) {
+	if rec := b.x.rec; rec != nil {
+		rec.account.Frame(f, b.x.reading.texts)
+	}
+	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
 }
 
 func (b *body) next(in []byte) (wire.Frame, bool) {
@@ -197,7 +205,7 @@ func (b *body) last() error {
 	if _, ok := wire.Readable(f); !ok && string(f.Data) != "[DONE]" {
 		return errors.New("the upstream broke off within a frame")
 	}
-	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
+	b.write(f)
 	return nil
 }
 

@@ -66,6 +66,10 @@ type Config struct {
 	Logger *slog.Logger
 	// Metrics gets the gateway's metrics. If nil, a registry of its own.
 	Metrics *prometheus.Registry
+	// Recorder gets an event for every exchange with a model: what was asked and
+	// what came, byte for byte, and how it was read. If nil, nothing is recorded.
+	// Whoever made it closes it, behind the gateway.
+	Recorder Recorder
 	// Transport reaches the upstream. If nil, one of its own.
 	Transport http.RoundTripper
 }
@@ -129,6 +133,7 @@ type Limits struct {
 	// RestoredBytes bounds their memory, 64 MiB; RestoredFor their age, 6 h.
 	RestoredBytes int64
 	RestoredFor   time.Duration
+	Recorded      int // bytes that the record has of an exchange's messages, and of its reply; 4 MiB
 	Labels        int // models and other values of metric labels; the rest is "other"; 64
 }
 
@@ -146,6 +151,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Learned, 4096)
 	set(&l.Restored, 4096)
 	set(&l.Labels, 64)
+	set(&l.Recorded, 4<<20)
 	if l.Body == 0 {
 		l.Body = 64 << 20
 	}

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -46,6 +47,39 @@ func TestDisplayTagsClose(t *testing.T) {
 	})
 }
 
+// TestDisplayTagsRedacted: what stands between a thought and the answer, such as a
+// block that only the provider can read, does not glue the tag to the answer.
+func TestDisplayTagsRedacted(t *testing.T) {
+	block := func(i int, b, delta string) string {
+		s := event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":%s`, i, b))
+		if delta != "" {
+			s += event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":%s`, i, delta))
+		}
+		return s + event("content_block_stop", fmt.Sprintf(`"index":%d`, i))
+	}
+	const thinking, redacted, text = `{"type":"thinking","thinking":"I add"}`, `{"type":"redacted_thinking","data":"x"}`, `{"type":"text","text":"Four"}`
+	streamed := event("message_start", `"message":{"type":"message","role":"assistant","content":[]}`) +
+		block(0, `{"type":"thinking","thinking":""}`, `{"type":"thinking_delta","thinking":"I add"}`) + block(1, redacted, "") +
+		block(2, `{"type":"text","text":""}`, `{"type":"text_delta","text":"Four"}`) +
+		event("message_delta", `"delta":{"stop_reason":"end_turn"}`) + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	whole := `{"type":"message","role":"assistant","content":[` + thinking + "," + redacted + "," + text + `],"stop_reason":"end_turn"}`
+	s := speakerOf(t, "anthropic.messages")
+	for _, stream := range []bool{true, false} {
+		g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}}, answering(func(*http.Request) *http.Response {
+			if stream {
+				return response(s.kind(true), strings.NewReader(streamed))
+			}
+			return response(s.kind(false), strings.NewReader(whole))
+		}))
+		out := ask(g, s.path, fmt.Sprintf(`{"model":"m","stream":%v,"messages":[]}`, stream)).Body.Bytes()
+		got := s.listenWhole
+		if stream {
+			got = s.listen
+		}
+		got(t, out).wants(t, "<think>\nI add\n</think>\n\nFour", "")
+	}
+}
+
 // TestKeepIsUntouched: with display keep the upstream's bytes pass as they are,
 // whatever they hold.
 func TestKeepIsUntouched(t *testing.T) {
@@ -89,8 +123,8 @@ func TestNarration(t *testing.T) {
 		gateway.NarrationDrop:  {"It is 4.", ""},
 	} {
 		each(t, func(t *testing.T, s speaker) {
-			if s.name() == "anthropic.messages" && narration == gateway.NarrationField {
-				t.Skip("its blocks have no place for it")
+			if narration == gateway.NarrationField && (s.name() == "anthropic.messages" || s.name() == "openai.responses") {
+				t.Skip("its blocks and items have no place for it")
 			}
 			v := converse(t, s, gateway.Config{Default: gateway.Route{Narration: narration}})
 			for _, stream := range []bool{true, false} {

@@ -15,6 +15,9 @@
 // prompt's tail, what earlier replies of the same upstream, model and thinking
 // switch showed, the model's family.
 //
+// With a [Recorder], such as a [record.Writer], every exchange with a model is
+// recorded as it came, behind its last byte; nobody waits for that.
+//
 // The same is at hand for Go clients as a [Transport].
 //
 // A Handler is safe for concurrent use. It never sends a request to another

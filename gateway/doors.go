@@ -18,6 +18,38 @@ type doors struct {
 	token           [sha256.Size]byte
 	hasToken        bool
 	upstreamKey     string
+	answer          func(w http.ResponseWriter, r *http.Request, status int, why string) // if nil, the API's error
+}
+
+// A Door lets clients in by the gateway's rules to a server that stands beside
+// one: on loopback only by a Host of this machine, and pages of other origins
+// only where they are allowed.
+type Door struct {
+	// Public and AllowOrigins are as in [Config].
+	Public       bool
+	AllowOrigins []string
+	// Refuse answers a request that may not come in.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
+}
+
+// Open reports whether a request may come in, and answers it if not. It answers
+// the preflights of allowed pages too.
+func (d Door) Open(w http.ResponseWriter, r *http.Request) bool {
+	s := doors{public: d.Public, passAll: true, origins: d.AllowOrigins, answer: d.Refuse}
+	return s.open(w, r)
+}
+
+// Credential returns the API key of a request, by whichever of the usual ways
+// it came.
+func Credential(r *http.Request) string { return credential(r) }
+
+// refuse answers a request that may not come in.
+func (d *doors) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if d.answer != nil {
+		d.answer(w, r, status, why)
+		return
+	}
+	refuse(w, codecOf(r.URL.Path), status, why)
 }
 
 func newDoors(c Config) doors {
@@ -31,7 +63,7 @@ func newDoors(c Config) doors {
 func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
 	if !d.public && !loopbackHost(r.Host) {
 		// A name that somebody made resolve to this machine (DNS rebinding).
-		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
+		d.refuse(w, r, http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
 		return false
 	}
 	if d.public && !d.passAll && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
@@ -43,7 +75,7 @@ func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
 	}
 	if d.hasToken && !d.authorised(r) && !isProbe(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
-		refuse(w, codecOf(r.URL.Path), http.StatusUnauthorized, "this gateway needs its token as the API key")
+		d.refuse(w, r, http.StatusUnauthorized, "this gateway needs its token as the API key")
 		return false
 	}
 	return true
@@ -75,7 +107,7 @@ func (d *doors) origin(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
+			d.refuse(w, r, http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
 			return false
 		}
 		return true
@@ -84,7 +116,7 @@ func (d *doors) origin(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	if !slices.Contains(d.origins, origin) && !slices.Contains(d.origins, "*") {
-		refuse(w, codecOf(r.URL.Path), http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
+		d.refuse(w, r, http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
 		return false
 	}
 	h := w.Header()

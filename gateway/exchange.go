@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
 )
 
 // An exchange is one request of a model's route and its reply.
@@ -35,6 +36,7 @@ type exchange struct {
 
 	reading reading
 	reply   wire.Reply
+	rec     *recording // nil where nothing is recorded
 
 	began    time.Time
 	status   int
@@ -85,7 +87,7 @@ func (x *exchange) read() {
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
 		display: r.Display, narration: r.Narration, closes: x.family.closes,
-		remembers: x.remembers(), fixed: r.Start != "",
+		inRow: x.codec.Name() == anthropic.Messages.Name(), remembers: x.remembers(), fixed: r.Start != "",
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
@@ -166,6 +168,9 @@ func (x *exchange) modify(resp *http.Response) error {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if x.rec != nil {
+			resp.Body = &overheard{resp.Body, x.rec}
+		}
 		return nil
 	}
 	if err := decompress(resp, x.g.config.Limits.Body); err != nil {
@@ -273,6 +278,9 @@ func (x *exchange) whole(resp *http.Response) error {
 	mended := wire.Mend(body)
 	switch {
 	case gjson.ValidBytes(mended) && wire.Parse(mended).IsObject():
+		if x.rec != nil {
+			x.rec.account.Whole(mended)
+		}
 		body = x.reply.Whole(nil, mended, &x.reading)
 	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // frames under the type of a whole reply
 		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
@@ -376,8 +384,8 @@ func (x *exchange) moved(waits bool) {
 	x.waits.Store(waits)
 }
 
-// finish ends the exchange on every exit, once: it learns, remembers, counts and
-// logs.
+// finish ends the exchange on every exit, once: it learns, remembers, counts,
+// logs and records.
 func (x *exchange) finish() {
 	if x.finished {
 		return
@@ -389,6 +397,7 @@ func (x *exchange) finish() {
 	x.settle()
 	x.g.metrics.exchange(x)
 	x.log()
+	x.record()
 }
 
 // settle learns and remembers what the first choice has shown, once it has

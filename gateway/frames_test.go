@@ -37,7 +37,7 @@ const (
 func TestBytesCutAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := []byte(s.open + strings.Replace(s.say("@"), `"@"`, `"`+escaped+`"`, 1) + s.say("!") + s.finish(sotto.Stopped))
+		stream := []byte(strings.ReplaceAll(s.stream([]string{"@", "!"}, sotto.Stopped), "@", escaped))
 		var body io.Reader
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
 		check := func(how string) {
@@ -62,7 +62,7 @@ func TestBytesCutAnywhere(t *testing.T) {
 func TestFramesOverHTTP(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := []byte(s.open + strings.Replace(s.say("@"), `"@"`, `"`+escaped+`"`, 1) + s.finish(sotto.Stopped))
+		stream := []byte(strings.ReplaceAll(s.stream([]string{"@"}, sotto.Stopped), "@", escaped))
 		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", s.kind(true))
 			n, _ := strconv.Atoi(r.Header.Get("Cut"))
@@ -153,14 +153,16 @@ func TestSurrogatePairs(t *testing.T) {
 			{`\ud83d|<think>r</think>\ude00`, "😀", "r"},
 			{`a\ude00\ud83d|b`, "a\ufffd\ufffdb", ""},
 		} {
-			var stream strings.Builder
-			stream.WriteString(s.open)
-			for p := range strings.SplitSeq(test.pieces, "|") {
-				stream.WriteString(strings.Replace(s.say("@"), `"@"`, `"`+p+`"`, 1))
+			cut := strings.Split(test.pieces, "|")
+			names := make([]string, len(cut))
+			spelt := make([]string, 0, 2*len(cut))
+			for i, p := range cut {
+				names[i] = fmt.Sprintf("@%d@", i)
+				spelt = append(spelt, names[i], p)
 			}
-			stream.WriteString(s.finish(sotto.Stopped))
+			stream := strings.NewReplacer(spelt...).Replace(s.stream(names, sotto.Stopped))
 			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
-				return response(s.kind(true), strings.NewReader(stream.String()))
+				return response(s.kind(true), strings.NewReader(stream))
 			}))
 			h := s.listen(t, ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.Bytes())
 			if meant(t, h.text) != test.text || meant(t, h.thought) != test.thought {
@@ -215,6 +217,8 @@ func TestAlikeFramesAllocateNothing(t *testing.T) {
 		{"openai.chat", chatFrame(`{"role":"assistant","content":""}`, "null"), native},
 		{"openai.chat", chatFrame(`{"content":"<think>r"}`, "null"), chatFrame(`{"content":"word "}`, "null")},
 		{"openai.completions", "", completionFrame("word ", "null")},
+		{"openai.responses", responsesSpeaker.open + responsesSpeaker.say("word "), responsesSpeaker.say("word ")},
+		{"openai.responses", responsesSpeaker.open + responsesSpeaker.say("<think>r"), responsesSpeaker.say("word ")},
 		{"ollama.chat", "", ollamaLine("chat", "word ", `"done":false`)},
 		{"ollama.chat", ollamaLine("chat", "<think>r", `"done":false`), ollamaLine("chat", "word ", `"done":false`)},
 		{"ollama.generate", "", ollamaLine("generate", "word ", `"done":false`)},
@@ -435,12 +439,15 @@ func FuzzFrames(f *testing.F) {
 			if bytes.ContainsAny(stream, `<\`) || bytes.Contains(stream, []byte("rea")) || bytes.Contains(stream, []byte("hin")) {
 				continue
 			}
+			if s.name() == "anthropic.messages" || s.name() == "openai.responses" {
+				continue // the ends of their blocks and items wait for what follows
+			}
 			// Nothing is held, so that every whole frame leaves before the end.
 			n := 0
 			for fr := range framesOf(s.codec, stream) {
 				n += len(fr.Raw)
 			}
-			if s.name() != "anthropic.messages" && !strings.HasPrefix(outs[0], string(stream[:n])) {
+			if !strings.HasPrefix(outs[0], string(stream[:n])) {
 				t.Fatalf("%s: %q became %q", s.name(), stream[:n], outs[0])
 			}
 		}

@@ -33,6 +33,7 @@ type Handler struct {
 	store    *history.Store
 	families families
 	metrics  *metrics
+	recorder *recorder // nil where nothing is recorded
 	log      *slog.Logger
 	open     atomic.Int64 // exchanges under way
 	closing  atomic.Bool
@@ -61,6 +62,7 @@ func build(c Config) (*Handler, error) {
 		log:      c.Logger,
 	}
 	g.metrics = newMetrics(c.Metrics, c.Limits.Labels, &g.open)
+	g.recorder = newRecorder(c)
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
 		ModifyResponse: modify,
@@ -263,14 +265,15 @@ func (g *Handler) Open() int { return int(g.open.Load()) }
 func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	body, err := readBody(w, r, g.config.Limits.Body)
 	if err != nil {
-		g.refuse(w, c, err)
+		g.refuse(w, r, c, err)
 		return
 	}
 	x, err := g.exchange(c, body, g.config.Upstream.Host, credential(r))
 	if err != nil {
-		g.refuse(w, c, err)
+		g.refuse(w, r, c, err)
 		return
 	}
+	x.note(r, g.config.Upstream)
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer cancel(nil)
 	x.ctx, x.cancel = ctx, cancel
@@ -348,13 +351,14 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	refuse(w, c, status, "upstream: "+err.Error())
 }
 
-func (g *Handler) refuse(w http.ResponseWriter, c codec, err error) {
+func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {
 	status := http.StatusInternalServerError
 	var bad *requestError
 	if errors.As(err, &bad) {
 		status = bad.status
 	}
 	g.log.Warn("refused", "api", c.Name(), "status", status, "error", err.Error())
+	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
 	refuse(w, c, status, err.Error())
 }
 

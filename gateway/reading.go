@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -18,6 +19,10 @@ type reading struct {
 	choices []*choice // by number; nil where nothing was read
 	failure error     // why the reply is no whole one
 	parts   []wire.Part
+	room    *account.Room // for what is recorded; nil where nothing is
+	texts   int           // choices that said something as text, where that is recorded
+
+	shut bool // the content ends with a tag of ours that nothing followed
 
 	all, reasoning int // bytes of the model's texts; of reasoning found in content
 	held           time.Duration
@@ -35,6 +40,8 @@ type manner struct {
 	// closes are the close markers of reasoning, in lower case: one that is alone
 	// on its line teaches how replies begin.
 	closes [][]byte
+	// inRow says that the choices are the texts of one message, in a row.
+	inRow bool
 	// remembers says that the texts are kept: the reasoning may have to be put
 	// back into a later request.
 	remembers bool
@@ -66,7 +73,8 @@ type choice struct {
 	tagOpen bool // a <think> of ours stands open in the content
 
 	kept           kept
-	shown, thought int // bytes of visible text and of reasoning given
+	script         *transcript // nil where nothing is recorded
+	shown, thought int         // bytes of visible text and of reasoning given
 	heldSince      time.Time
 }
 
@@ -92,21 +100,27 @@ func (r *reading) begin(c *choice) {
 		start = sotto.Outside
 	}
 	c.assumed = r.assumed && !c.native
-	c.split = r.splitter(start)
+	r.split(c, start)
 }
 
-func (r *reading) splitter(start sotto.Start) *sotto.Splitter {
+// split makes the splitter of what is to come.
+func (r *reading) split(c *choice, start sotto.Start) {
 	inline := []sotto.Channel{sotto.Tool}
 	if r.narration == NarrationText {
 		inline = append(inline, sotto.Narration)
 	}
 	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline}
-	s, err := r.grammar.NewSplitter(o)
-	if err != nil { // a start of another dialect, which a route may name
-		o.Start = sotto.Outside
-		s, _ = r.grammar.NewSplitter(o)
+	if r.room != nil {
+		r.transcribe(c)
 	}
-	return s
+	var err error
+	if c.split, err = r.grammar.NewSplitter(o); err != nil { // a start of another dialect, which a route may name
+		o.Start = sotto.Outside
+		c.split, _ = r.grammar.NewSplitter(o)
+	}
+	if c.script != nil {
+		c.script.begin(o.Start)
+	}
 }
 
 // Text reads content of the model.
@@ -117,13 +131,16 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 	}
 	switch {
 	case c.closed: // a server that goes on behind the finish reason
-		c.closed, c.assumed = false, false
-		c.split, c.trim.block = r.splitter(sotto.Outside), 0
+		c.closed, c.assumed, c.trim.block = false, false, 0
+		r.split(c, sotto.Outside)
 	case c.split == nil:
 		r.begin(c)
 	}
 	r.all += len(text)
 	r.keep(&c.kept.raw, text)
+	if c.script != nil {
+		c.script.add(text, r.room)
+	}
 	c.lessons.line(text, r.closes)
 	r.parts = r.parts[:0]
 	r.sort(c, c.split.Feed(text))
@@ -155,6 +172,9 @@ func (r *reading) sort(c *choice, pieces []sotto.Piece) {
 			from = p.Shown
 		}
 		c.lessons.piece(p, r.closes)
+		if c.script != nil {
+			c.script.piece(p, r.room)
+		}
 		switch p.Channel {
 		case sotto.Reasoning:
 			r.reasoning += len(p.Bytes)
@@ -204,7 +224,17 @@ func (r *reading) content(c *choice, text []byte) {
 		c.tagOpen = false
 		r.part(wire.Content, tagClose)
 	}
+	r.apart()
 	r.part(wire.Content, text)
+}
+
+// apart puts a blank line between a tag of ours and what follows it in the next
+// text of the message.
+func (r *reading) apart() {
+	if r.shut && r.inRow {
+		r.part(wire.Content, blankLine)
+	}
+	r.shut = false
 }
 
 // thoughts gives reasoning its place.
@@ -219,6 +249,7 @@ func (r *reading) thoughts(c *choice, text []byte) {
 				return // between blocks, whose tags part them
 			}
 			c.tagOpen = true
+			r.apart()
 			r.part(wire.Content, tagOpen)
 		}
 		r.part(wire.Content, text)
@@ -258,7 +289,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		r.unlearn(c)
 	}
 	if c.tagOpen {
-		c.tagOpen = false
+		c.tagOpen, r.shut = false, true
 		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
 	}
 	if r.display == DisplayKeep {

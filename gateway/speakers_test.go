@@ -23,7 +23,7 @@ type speaker struct {
 	fields []string
 	open   string // frames before the first text
 	say    func(text string) string
-	finish func(end sotto.End) string // the frames behind the last text
+	finish func(text string, end sotto.End) string // the frames behind the last text; text is all that was said
 	whole  func(text string, end sotto.End) string
 	hear   func(root gjson.Result, h *heard)
 	aborts bool // it has a reason to finish that means that the reply broke off
@@ -35,6 +35,9 @@ type heard struct {
 	failed                   string
 	done                     bool
 	frames                   int
+	// again is what the frames behind the texts repeat of them, by the kind of
+	// frame.
+	again map[string]*heard
 }
 
 func quoted(text string) string { return string(wire.AppendString(nil, []byte(text))) }
@@ -100,7 +103,7 @@ func ollamaSpeaker(codec wire.Codec, api string) speaker {
 	return speaker{
 		codec: codec, path: "/api/" + api, fields: []string{"thinking"},
 		say:    func(text string) string { return ollamaLine(api, text, `"done":false`) },
-		finish: func(end sotto.End) string { return ollamaLine(api, "", ollamaReasons[end]) },
+		finish: func(_ string, end sotto.End) string { return ollamaLine(api, "", ollamaReasons[end]) },
 		whole:  func(text string, end sotto.End) string { return ollamaLine(api, text, ollamaReasons[end]) },
 		hear: func(root gjson.Result, h *heard) {
 			if api == "chat" {
@@ -121,7 +124,7 @@ var anthropicReasons = map[sotto.End]string{
 	sotto.Stopped: `"end_turn"`, sotto.Cut: `"max_tokens"`, sotto.Aborted: `"refusal"`,
 }
 
-func anthropicFinish(end sotto.End) string {
+func anthropicFinish(_ string, end sotto.End) string {
 	s := event("content_block_stop", `"index":0`)
 	if end != sotto.Unknown {
 		s += event("message_delta", `"delta":{"stop_reason":`+anthropicReasons[end]+`,"stop_sequence":null},"usage":{"output_tokens":5}`)
@@ -132,14 +135,13 @@ func anthropicFinish(end sotto.End) string {
 const anthropicOpen = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n" +
 	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
 
-// speakers are the APIs. The events of responses repeat the text that went
-// before, which a speaker without a memory cannot: it has tests of its own.
+// speakers are the APIs.
 var speakers = []speaker{
 	{
 		codec: gateway.Codecs[0], path: "/v1/chat/completions", fields: []string{"reasoning_content"}, aborts: true,
 		open: chatFrame(`{"role":"assistant","content":""}`, "null"),
 		say:  func(text string) string { return chatFrame(`{"content":`+quoted(text)+`}`, "null") },
-		finish: func(end sotto.End) string {
+		finish: func(_ string, end sotto.End) string {
 			s := ""
 			if end != sotto.Unknown {
 				s = chatFrame("{}", openAIReasons[end])
@@ -155,7 +157,7 @@ var speakers = []speaker{
 	{
 		codec: gateway.Codecs[1], path: "/v1/completions", fields: []string{"reasoning_content"}, aborts: true,
 		say: func(text string) string { return completionFrame(text, "null") },
-		finish: func(end sotto.End) string {
+		finish: func(_ string, end sotto.End) string {
 			return completionFrame("", openAIReasons[end]) + "data: [DONE]\n\n"
 		},
 		whole: func(text string, end sotto.End) string {
@@ -164,6 +166,7 @@ var speakers = []speaker{
 		},
 		hear: hearChoices("text"),
 	},
+	responsesSpeaker,
 	ollamaSpeaker(gateway.Codecs[3], "chat"),
 	ollamaSpeaker(gateway.Codecs[4], "generate"),
 	{
@@ -215,7 +218,7 @@ func (s speaker) stream(pieces []string, end sotto.End) string {
 	for _, p := range pieces {
 		b.WriteString(s.say(p))
 	}
-	b.WriteString(s.finish(end))
+	b.WriteString(s.finish(strings.Join(pieces, ""), end))
 	return b.String()
 }
 
@@ -278,8 +281,27 @@ func (s speaker) listen(t testing.TB, out []byte) *heard {
 	if n != len(out) {
 		t.Fatalf("%s: an unfinished frame: %q", s.name(), out[n:])
 	}
+	h.agrees(t)
 	return h
 }
+
+// agrees holds what the frames at the end repeat to what came before, where the
+// reply has such frames and came to its end.
+func (h *heard) agrees(t testing.TB) {
+	t.Helper()
+	if !h.done {
+		return
+	}
+	for kind, a := range h.again {
+		if paired(a.text) != paired(h.text) || paired(a.thought) != paired(h.thought) {
+			t.Fatalf("%s repeats\ntext    %q\nafter   %q\nthought %q\nafter   %q", kind, a.text, h.text, a.thought, h.thought)
+		}
+	}
+}
+
+// paired is a text whose halves of surrogate pairs are joined where they meet:
+// what was cut between two frames is not where it is repeated.
+func paired(text []byte) string { return string(bytesOf(gjson.Parse(quoted(string(text))))) }
 
 func (s speaker) one(root gjson.Result, h *heard) {
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
@@ -296,6 +318,7 @@ func (s speaker) listenWhole(t testing.TB, body []byte) *heard {
 	}
 	h := &heard{}
 	s.one(gjson.ParseBytes(body), h)
+	h.agrees(t)
 	return h
 }
 

@@ -49,6 +49,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.note(r, &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
 	ctx, cancel := context.WithCancelCause(r.Context())
 	x.ctx, x.cancel = ctx, cancel
 	stop := x.watch(func() {})

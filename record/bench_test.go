@@ -134,18 +134,14 @@ func BenchmarkAppend(b *testing.B) {
 	report("bare,encoding", func(n int) time.Duration { return bare(b, n, true) })
 }
 
-// TestRatios prints how appends compare with a bare buffered write of the same
-// lines, and verifying with SHA-256 of the same bytes. With RECORD_RATIOS set it
-// holds them to the targets: one noisy machine must not fail a build.
+// TestRatios, with RECORD_RATIOS set, holds appends against a bare buffered write
+// of the same events, and verifying against SHA-256 of the same bytes. It needs a
+// machine that does nothing else, so that no build rests on it.
 func TestRatios(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a measurement")
+	if os.Getenv("RECORD_RATIOS") == "" {
+		t.Skip("a measurement: set RECORD_RATIOS")
 	}
-	strict := os.Getenv("RECORD_RATIOS") != ""
-	n, rounds := 10_000, 1
-	if strict {
-		n, rounds = 30_000, 12
-	}
+	const n, rounds = 30_000, 12
 	_, to := recipient(t)
 	runs := []func() time.Duration{
 		func() time.Duration { return bare(t, n, false) },
@@ -163,7 +159,7 @@ func TestRatios(t *testing.T) {
 		benchWriters, best[0], best[1], best[2], best[2]/best[0], best[2]/best[1], best[3])
 	check, hash, mb := verifying(t, n, rounds)
 	t.Logf("verify %.0f MB/s, SHA-256 of the same bytes %.0f MB/s (%.2f times the time)", mb/check.Seconds(), mb/hash.Seconds(), check.Seconds()/hash.Seconds())
-	if strict && (best[2] < 0.7*best[1] || mb/check.Seconds() < 300 && check.Seconds() > 1.5*hash.Seconds()) {
+	if best[2] < 0.7*best[1] || mb/check.Seconds() < 300 && check.Seconds() > 1.5*hash.Seconds() {
 		t.Error("a target is missed")
 	}
 }

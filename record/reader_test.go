@@ -290,8 +290,18 @@ func FuzzReader(f *testing.F) {
 				_ = e.Type
 			}
 		}
-		if _, err := record.Verify(dir, record.VerifyOptions{Keys: public()}); err != nil {
+		before, err := record.Verify(dir, record.VerifyOptions{Keys: public()})
+		if err != nil {
 			t.Fatal(err)
+		}
+		w, err := record.Open(dir, record.Options{Policy: record.None})
+		if err != nil {
+			return // the last line is none of ours, and stays
+		}
+		put(t, w, "r", 0, record.CycleStart{})
+		shut(t, w)
+		if after := verify(t, dir, record.VerifyOptions{Keys: public()}); len(after.Findings) > len(before.Findings) || after.Events != before.Events+1 {
+			t.Errorf("before %+v, behind an append %+v", before, after)
 		}
 	})
 }

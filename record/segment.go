@@ -129,7 +129,7 @@ func (l *lines) fill() int {
 			l.err = fmt.Errorf("a line of more than %d bytes", maxLine)
 			return l.end
 		}
-		l.buf = append(make([]byte, 0, max(1<<18, 2*len(l.buf))), l.buf...)
+		l.buf = append(make([]byte, 0, max(64<<10, 4*len(l.buf))), l.buf...)
 		l.buf = l.buf[:cap(l.buf)]
 	}
 	from := l.end

@@ -31,6 +31,9 @@ type commandLine struct {
 	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	Extract    extractCommand    `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
 	Score      scoreCommand      `cmd:"" help:"Judge the answers of replies, and sum them up."`
+	Solve      solveCommand      `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`
+	Record     recordCommand     `cmd:"" help:"List, show, search, verify and export a record."`
+	Run        runCommand        `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
 	Dialects   dialectsCommand   `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`

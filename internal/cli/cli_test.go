@@ -21,8 +21,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"put":   put,
+			"agekey":   agekey,
+			"clobber":  clobber,
+			"exits":    exits,
+			"mkrecord": mkrecord,
+			"put":      put,
 		},
 	})
 }

@@ -59,36 +59,36 @@ func (d *demoCommand) Run(sh *shell, c *catalogue) error {
 	if d.File == "" {
 		field = "raw"
 	}
-	lines := &recordLines{r: bufio.NewReaderSize(source, 64<<10), records: newRecordReader(field, c), m: m}
+	lines := &shownLines{r: bufio.NewReaderSize(source, 64<<10), records: newReplyLineReader(field, c), m: m}
 	return newDemo(sh).run(lines)
 }
 
-// A recordLine is one line of a file of replies.
-type recordLine struct {
-	*record
+// A shownLine is one line of a file of replies.
+type shownLine struct {
+	*replyLine
 	number int
 	err    error // the line is broken
 }
 
-// recordLines reads records one by one.
-type recordLines struct {
+// shownLines reads reply lines one by one.
+type shownLines struct {
 	r       *bufio.Reader
-	records *recordReader
+	records *replyLineReader
 	m       manner
 	number  int
 }
 
 // next returns the next line that is not blank, and io.EOF after the last.
-func (l *recordLines) next() (recordLine, error) {
+func (l *shownLines) next() (shownLine, error) {
 	for {
 		line, err := l.r.ReadBytes('\n')
 		l.number++
 		if !isBlank(bytes.TrimSuffix(line, []byte("\n"))) {
 			rec, broken := l.records.read(bytes.TrimSpace(line), l.m)
-			return recordLine{rec, l.number, broken}, nil
+			return shownLine{rec, l.number, broken}, nil
 		}
 		if err != nil {
-			return recordLine{}, err
+			return shownLine{}, err
 		}
 	}
 }
@@ -115,11 +115,11 @@ func newDemo(sh *shell) *demo {
 	return d
 }
 
-func (d *demo) run(lines *recordLines) error {
-	var first []recordLine
+func (d *demo) run(lines *shownLines) error {
+	var first []shownLine
 	var err error
 	for err == nil && len(first) <= demoFew {
-		var line recordLine
+		var line shownLine
 		if line, err = lines.next(); err == nil {
 			first = append(first, line)
 		}
@@ -129,7 +129,7 @@ func (d *demo) run(lines *recordLines) error {
 		d.show(line)
 	}
 	for err == nil {
-		var line recordLine
+		var line shownLine
 		if line, err = lines.next(); err == nil {
 			d.show(line)
 		}
@@ -149,7 +149,7 @@ func (d *demo) run(lines *recordLines) error {
 
 // choosePace divides the time among the deltas of a few replies; many are shown
 // without pauses, and a line each where nobody looks on.
-func (d *demo) choosePace(first []recordLine) {
+func (d *demo) choosePace(first []shownLine) {
 	if len(first) > demoFew {
 		d.compact = !isTerminal(d.sh.rawOut)
 		return
@@ -164,7 +164,7 @@ func (d *demo) choosePace(first []recordLine) {
 }
 
 // show streams one reply.
-func (d *demo) show(line recordLine) {
+func (d *demo) show(line shownLine) {
 	if line.err != nil {
 		d.fail(line, line.err)
 		return
@@ -224,7 +224,7 @@ func (d *demo) take(t *tally, s *sotto.Splitter, pieces []sotto.Piece) {
 	}
 }
 
-func (d *demo) fail(line recordLine, err error) {
+func (d *demo) fail(line shownLine, err error) {
 	d.paint.endRun()
 	d.paint.flush()
 	d.failed = true
@@ -237,7 +237,7 @@ func (d *demo) summary() {
 
 // pieces returns the deltas of a record; a reply that is given whole is cut at
 // places as awkward as tokens are.
-func (r *record) pieces() []string {
+func (r *replyLine) pieces() []string {
 	if len(r.deltas) != 1 {
 		return r.deltas
 	}

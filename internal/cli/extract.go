@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ type extractCommand struct {
 	asking
 	fields
 	output
+	recordFlags
 	JSONL   bool     `name:"jsonl" help:"Read a reply per JSON line, or per element of a JSON array."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of what was asked, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
@@ -30,12 +32,13 @@ Examples:
 
     printf '<think>3*8</think>Answer: 3*8 = 24' | sotto extract --task game24 --input '3 8 1 1'
     sotto extract --task math --jsonl replies.jsonl > candidates.jsonl
-    sotto extract --task game24 --jsonl --input-field gold --distill query replies.jsonl`
+    sotto extract --task game24 --jsonl --input-field gold --distill query replies.jsonl
+    sotto extract --task math --jsonl --record audit --record-policy batch -o candidates.jsonl replies.jsonl`
 }
 
 // Validate refuses flags that do not go together.
 func (x *extractCommand) Validate() error {
-	return x.output.validate(x.JSONL, len(x.Files))
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), x.checkResume(&x.output))
 }
 
 // Run extracts from one reply, or from that of every line.
@@ -48,25 +51,42 @@ func (x *extractCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil {
 		return err
 	}
+	v, err := x.evidence(sh, "extract", e, x.Model, &x.output)
+	if err != nil {
+		return err
+	}
+	return v.end(x.run(sh, c, e, v))
+}
+
+func (x *extractCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) error {
 	if !x.JSONL {
-		return x.one(sh, e)
+		return x.one(sh, e, v)
 	}
 	r, err := x.reader(c)
 	if err != nil {
 		return err
 	}
-	b := &batchRun{sh: sh, files: x.Files, reader: r, extractor: e}
-	b.judge = func(dst []byte, p *posed) ([]byte, error) { return x.append(dst, e, p, idOf(p), e.extract(p)), nil }
+	b := &batchRun{sh: sh, files: x.Files, reader: r, extractor: e, evidence: v}
+	b.judge = func(dst []byte, p *posed) ([]byte, error) {
+		found := e.extract(p)
+		if err := v.line(p, found, nil); err != nil {
+			return dst, err
+		}
+		return x.append(dst, e, p, idOf(p), found), nil
+	}
 	return b.run(&x.output)
 }
 
 // one extracts from a reply in plain text.
-func (x *extractCommand) one(sh *shell, e *extractor) error {
+func (x *extractCommand) one(sh *shell, e *extractor, v *evidence) error {
 	p, err := e.readOne(sh, x.Files)
 	if err != nil {
 		return err
 	}
 	found := e.extract(p)
+	if err := v.line(p, found, nil); err != nil {
+		return err
+	}
 	if err := sh.print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
 		return err
 	}

@@ -25,6 +25,8 @@ type batchRun struct {
 	lost func()
 	// filter is what the objects are written through; may be nil.
 	filter func(io.Writer) io.Writer
+	// evidence records what is drawn; may be nil.
+	evidence *evidence
 }
 
 // heapFloor is memory that is never touched, so that it costs none: the collector,
@@ -76,11 +78,18 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if err != nil {
 		return err
 	}
+	if err := b.evidence.goOn(src); err != nil {
+		return err
+	}
 	w := io.Writer(out.sh.out)
 	if b.filter != nil {
 		w = b.filter(w)
 	}
-	err = out.sh.runPipeline(src, w, b.line(src))
+	p := &pipeline{line: b.line(src)}
+	if b.evidence != nil { // lines wait for the disk, and share the wait
+		p.workers, p.batch = 128, 2<<10
+	}
+	err = out.sh.runPipeline(src, b.evidence.guard(w), p)
 	if err == nil && failed {
 		return errReported
 	}
@@ -88,11 +97,11 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 }
 
 // runPipeline does the lines that are left of a source.
-func (sh *shell) runPipeline(src *source, w io.Writer, line lineFunc) error {
+func (sh *shell) runPipeline(src *source, w io.Writer, p *pipeline) error {
 	bar := newProgress(sh, src.input)
 	defer bar.clear()
 	bar.advance(src.skipped)
-	p := &pipeline{line: line, advance: bar.advance}
+	p.advance = bar.advance
 	p.fault = func(number int, err error) {
 		bar.clear()
 		src.lineError(sh, src.first+number, err)

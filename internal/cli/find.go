@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -84,6 +85,9 @@ type finder struct {
 // maxDepth bounds how deep a line may nest, and with it the stack.
 const maxDepth = 10000
 
+// usualPaths is for how many paths there is room at hand.
+const usualPaths = 12
+
 // find notes in f.found the values of the paths in a line.
 func (f *finder) find(line []byte, paths ...[]step) error {
 	for len(f.found) < len(paths) {
@@ -103,7 +107,7 @@ func (f *finder) find(line []byte, paths ...[]step) error {
 		}
 		return errNoObject
 	}
-	var trail [8]tail
+	var trail [usualPaths]tail
 	live := trail[:0]
 	for i, path := range paths {
 		live = append(live, tail{path, i})
@@ -182,7 +186,7 @@ func (f *finder) object(live []tail, depth int) error {
 		return nil
 	}
 	var room [8]tail
-	from := make([]int, 0, 8) // found before this object, per live path
+	from := make([]int, 0, usualPaths) // found before this object, per live path
 	for _, t := range live {
 		from = append(from, len(f.found[t.id]))
 	}
@@ -194,7 +198,10 @@ func (f *finder) object(live []tail, depth int) error {
 		if err := f.str(); err != nil {
 			return err
 		}
-		name := f.data[start:f.pos]
+		name := f.data[start+1 : f.pos-1]
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = []byte(unquote(f.data[start:f.pos]))
+		}
 		f.white()
 		if f.peek() != ':' {
 			return f.fail(`want ":" after the name`)
@@ -203,7 +210,7 @@ func (f *finder) object(live []tail, depth int) error {
 		f.white()
 		next := room[:0]
 		for i, t := range live {
-			if len(t.path) > 0 && isName(name, t.path[0].name) {
+			if len(t.path) > 0 && string(name) == t.path[0].name {
 				f.found[t.id] = f.found[t.id][:from[i]] // a later member counts
 				next = append(next, tail{t.path[1:], t.id})
 			}
@@ -215,17 +222,6 @@ func (f *finder) object(live []tail, depth int) error {
 			return err
 		}
 	}
-}
-
-// isName reports whether a quoted name is name.
-func isName(quoted []byte, name string) bool {
-	inner := quoted[1 : len(quoted)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			return unquote(quoted) == name
-		}
-	}
-	return string(inner) == name
 }
 
 func (f *finder) array(live []tail, depth int) error {

@@ -120,7 +120,7 @@ func (p *painter) endRun() {
 func (p *painter) plain(text string) { p.w.WriteString(text) }
 
 // title prints what is to come.
-func (p *painter) title(number int, line recordLine) {
+func (p *painter) title(number int, line shownLine) {
 	caption := line.caption
 	if caption == "" {
 		caption = fmt.Sprintf("line %d", line.number)
@@ -148,7 +148,7 @@ func (p *painter) note(text string) {
 }
 
 // line prints a reply in one line.
-func (p *painter) line(line recordLine, t *tally, found []sotto.Diagnostic) {
+func (p *painter) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 	name := fmt.Sprint(line.number)
 	if line.id != nil {
 		name = string(line.id)

@@ -15,6 +15,7 @@ type scoreCommand struct {
 	asking
 	fields
 	output
+	recordFlags
 	JSONL       bool     `name:"jsonl" help:"Judge a reply per JSON line, or per element of a JSON array."`
 	K           bool     `help:"Say how many problems are solved by the best of k replies, and by a majority of them."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that replies to one problem share; default that of --input-field."`
@@ -53,7 +54,10 @@ func (x *scoreCommand) Validate() error {
 	if x.Compare != "" && x.Resume {
 		return errors.New("--compare does not go with --resume")
 	}
-	return x.output.validate(x.JSONL, len(x.Files))
+	if x.Compare != "" && x.Record != "" {
+		return errors.New("--compare does not go with --record")
+	}
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), x.checkResume(&x.output))
 }
 
 // Run judges one reply, or that of every line.
@@ -66,11 +70,20 @@ func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil {
 		return err
 	}
+	v, err := x.evidence(sh, "score", e, x.Model, &x.output)
+	if err != nil {
+		return err
+	}
+	return v.end(x.run(sh, c, e, v))
+}
+
+func (x *scoreCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) (err error) {
 	if !x.JSONL {
-		return x.one(sh, e)
+		return x.one(sh, e, v)
 	}
 	s := x.scorer(e)
-	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.judge, seen: s.note, lost: s.lost}
+	s.evidence = v
+	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.judge, seen: s.note, lost: s.lost, evidence: v}
 	if b.reader, err = x.places(c); err != nil {
 		return err
 	}
@@ -111,12 +124,15 @@ func (x *scoreCommand) places(c *catalogue) (*posedReader, error) {
 }
 
 // one judges a reply in plain text.
-func (x *scoreCommand) one(sh *shell, e *extractor) error {
+func (x *scoreCommand) one(sh *shell, e *extractor, v *evidence) error {
 	p, err := e.readOne(sh, x.Files)
 	if err != nil {
 		return err
 	}
 	was := e.judge(p)
+	if err := v.line(p, was.Extraction, &was.Verdict); err != nil {
+		return err
+	}
 	if err := sh.print(append(appendOutcome(nil, nil, was), '\n')); err != nil {
 		return err
 	}

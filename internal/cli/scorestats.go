@@ -184,6 +184,7 @@ func (s *scores) mergeSamples(name string, other *samples) {
 // worker counts for itself.
 type scorer struct {
 	extractor *extractor
+	evidence  *evidence
 	whole     bool // a majority is of whole replies
 	keep      bool // failures, for the page
 	seed      maphash.Seed
@@ -230,6 +231,9 @@ func (s *scorer) lost() {
 // judge appends the object of a reply.
 func (s *scorer) judge(dst []byte, p *posed) ([]byte, error) {
 	was := s.extractor.judge(p)
+	if err := s.evidence.line(p, was.Extraction, &was.Verdict); err != nil {
+		return dst, err
+	}
 	return appendOutcome(dst, idOf(p), was), s.note(p, was)
 }
 

@@ -35,6 +35,8 @@ type serveCommand struct {
 	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Let web pages of this origin in, such as https://chat.example; repeatable. In the environment, with commas ($$SOTTO_ALLOW_ORIGIN)."`
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
 
+	recordFlags
+
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long clients may still come in after the first interrupt, while /readyz says 503 (0s)."`
 	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after that (30s)."`
 	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
@@ -55,6 +57,7 @@ Examples:
     sotto serve --upstream http://localhost:11434
     sotto serve --config sotto.yaml --check
     SOTTO_TOKEN=… sotto serve --listen :8383 --upstream http://localhost:8000
+    sotto serve --upstream http://localhost:11434 --record audit --record-reasoning digest
     sotto serve --learned
     sotto serve --forget 'qwen3*'`
 }

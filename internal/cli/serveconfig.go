@@ -98,6 +98,7 @@ func (s *serveSettings) resolvePaths(folder string) {
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
+	paths = append(paths, recordPaths(&s.recording)...)
 	for _, p := range paths {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(folder, *p)

@@ -106,6 +106,18 @@ allow-origins:
   - https://chat.example
   - "*"
 data: /var/lib/sotto
+record: /var/lib/sotto/record
+record-policy: batch
+record-reasoning: digest
+record-answer: redacted
+record-patterns: /etc/sotto/patterns
+record-digest-key: /run/secrets/digest
+record-signing-key: /run/secrets/signing
+record-recipients:
+  - age1example
+  - /etc/sotto/recipients
+record-keep: 90d
+record-keep-size: 50GiB
 dialect: qwen3
 start: inside:think
 display: hide
@@ -133,6 +145,7 @@ limits:
   restored: 4
   restored-bytes: 5MiB
   restored-for: 1h
+  recorded: 1MiB
   labels: 6
 routes:
   - models:
@@ -183,15 +196,15 @@ func TestConfigWhole(t *testing.T) {
 func TestConfigPaths(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "sotto.yaml")
-	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\n"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := new(serveSettings)
 	if _, err := s.readConfig(name); err != nil {
 		t.Fatal(err)
 	}
-	got := []string{s.token.file, s.gateway.Data, s.dialectFiles[0]}
-	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json")}
+	got := []string{s.token.file, s.gateway.Data, s.dialectFiles[0], s.recording.Record, s.recording.RecordRecipient[0], s.recording.RecordRecipient[1]}
+	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to")}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -75,12 +75,20 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 		defer stop()
 		s.gateway.Upstream = at.upstream
 	}
-	handler, err := gateway.New(s.gateway)
+	kept, err := s.openRecord(log)
 	if err != nil {
 		return err
 	}
+	if kept != nil {
+		s.gateway.Recorder = kept
+	}
+	handler, err := gateway.New(s.gateway)
+	if err != nil {
+		return errors.Join(err, closeRecord(kept, func() int { return 0 }, log))
+	}
 	s.announce(sh, log, at)
-	return errors.Join(newServer(handler, s, log).run(front, signals), handler.Close())
+	err = newServer(handler, s, log).run(front, signals)
+	return errors.Join(err, closeRecord(kept, handler.Open, log), handler.Close())
 }
 
 // logger writes to standard error.

@@ -24,6 +24,8 @@ type serveSettings struct {
 	scriptedListen string
 	scriptedPause  time.Duration
 
+	recording recordFlags
+
 	gateway gateway.Config // the rest goes straight where it is used
 }
 
@@ -53,7 +55,7 @@ func (s *serveSettings) keys() []key {
 		{"pass-all", "false", yesNo(&g.PassAll)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
-	}, replyKeys(&g.Default), []key{
+	}, recordKeys(&s.recording), replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
@@ -107,6 +109,7 @@ func limitKeys(l *gateway.Limits) []key {
 		{"restored", "4096", countValue(&l.Restored)},
 		{"restored-bytes", "64MiB", sizeValue(&l.RestoredBytes)},
 		{"restored-for", "6h", durationValue(&l.RestoredFor)},
+		{"recorded", "4MiB", sizeValue(&l.Recorded)},
 		{"labels", "64", countValue(&l.Labels)},
 	}
 }

@@ -24,6 +24,9 @@ func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
 		if at.open != "" {
 			fields = append(fields, "open_to_the_network", at.open)
 		}
+		if kept := s.recordedAs(); kept != "" {
+			fields = append(fields, "record", kept)
+		}
 		log.Info("the gateway is up", fields...)
 		return
 	}
@@ -31,12 +34,16 @@ func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
 	if at.open != "" {
 		open = " (open to the network: " + at.open + ")"
 	}
+	kept := ""
+	if as := s.recordedAs(); as != "" {
+		kept = "\nThe record:            " + as
+	}
 	key := ""
 	if s.gateway.Token != "" {
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
 	fmt.Fprintf(sh.err, `The gateway:           %s%s
-The scripted upstream: %s (written replies: no model, no network)
+The scripted upstream: %s (written replies: no model, no network)%s
 
 Ask the upstream, and the thought is in the text:
 
@@ -50,7 +57,7 @@ Models to try:
 %s
 Your own model server: sotto serve --upstream URL. To end: ctrl-C.
 
-`, at.gateway, open, at.upstream, try(at.upstream, ""), try(at.gateway, key), modelList(76))
+`, at.gateway, open, at.upstream, kept, try(at.upstream, ""), try(at.gateway, key), modelList(76))
 }
 
 // try is a command to paste.

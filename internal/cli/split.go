@@ -57,7 +57,7 @@ func isNoVisible(d sotto.Diagnostic) bool { return d.Code == sotto.NoVisibleAnsw
 
 // splitLine returns the work on one line: its reply's reading takes its place.
 func splitLine(m manner, c *catalogue) lineFunc {
-	records := newRecordReader("raw", c)
+	records := newReplyLineReader("raw", c)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
 		if isBlank(line) {
 			return dst, nil

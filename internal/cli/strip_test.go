@@ -13,9 +13,9 @@ import (
 
 // TestStripperIsStrip holds the short cuts of strip --jsonl to Grammar.Strip.
 func TestStripperIsStrip(t *testing.T) {
-	lines := &recordLines{
+	lines := &shownLines{
 		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
-		records: newRecordReader("raw", new(catalogue)),
+		records: newReplyLineReader("raw", new(catalogue)),
 		m:       manner{grammar: sotto.Default()},
 	}
 	seen := 0

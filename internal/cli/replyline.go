@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A record is one reply of a JSON line, and how it is read.
-type record struct {
+// A replyLine is one reply of a JSON line, and how it is read.
+type replyLine struct {
 	manner
 	id      []byte // as it stands in the line; nil if there is none
 	caption string
@@ -19,22 +19,22 @@ type record struct {
 }
 
 // text returns the raw reply.
-func (r *record) text() string {
+func (r *replyLine) text() string {
 	if len(r.deltas) == 1 {
 		return r.deltas[0]
 	}
 	return strings.Join(r.deltas, "")
 }
 
-// A recordReader reads records; it is safe for concurrent use.
-type recordReader struct {
+// A replyLineReader reads reply lines; it is safe for concurrent use.
+type replyLineReader struct {
 	field   string
 	paths   [][]step
 	names   *catalogue
 	finders sync.Pool
 }
 
-// The members of a record, in the order of a recordReader's paths.
+// The members of a reply line, in the order of a replyLineReader's paths.
 const (
 	memberID = iota
 	memberRaw
@@ -46,10 +46,10 @@ const (
 	memberCaption
 )
 
-// newRecordReader returns a reader of lines that hold the reply in field; the
+// newReplyLineReader returns a reader of lines that hold the reply in field; the
 // field is a path that parsePath has read without an error.
-func newRecordReader(field string, names *catalogue) *recordReader {
-	r := &recordReader{field: field, names: names}
+func newReplyLineReader(field string, names *catalogue) *replyLineReader {
+	r := &replyLineReader{field: field, names: names}
 	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
 		steps, _ := parsePath(path)
 		r.paths = append(r.paths, steps)
@@ -59,13 +59,13 @@ func newRecordReader(field string, names *catalogue) *recordReader {
 }
 
 // read reads a line; what it does not say is as in m.
-func (r *recordReader) read(line []byte, m manner) (*record, error) {
+func (r *replyLineReader) read(line []byte, m manner) (*replyLine, error) {
 	f := r.finders.Get().(*finder)
 	defer r.finders.Put(f)
 	if err := f.find(line, r.paths...); err != nil {
 		return nil, err
 	}
-	rec := &record{manner: m}
+	rec := &replyLine{manner: m}
 	if id := f.last(memberID); id != nil {
 		rec.id = append(rec.id, id...)
 	}
@@ -75,7 +75,7 @@ func (r *recordReader) read(line []byte, m manner) (*record, error) {
 	return rec, r.readManner(f, rec)
 }
 
-func (r *recordReader) readDeltas(f *finder, rec *record) error {
+func (r *replyLineReader) readDeltas(f *finder, rec *replyLine) error {
 	raw, err := f.text(memberRaw, r.field)
 	switch {
 	case err != nil:
@@ -98,7 +98,7 @@ func (r *recordReader) readDeltas(f *finder, rec *record) error {
 	return nil
 }
 
-func (r *recordReader) readManner(f *finder, rec *record) error {
+func (r *replyLineReader) readManner(f *finder, rec *replyLine) error {
 	text := make([]string, memberCaption+1)
 	for i, name := range []string{memberDialect: "dialect", memberStart: "start", memberEnd: "end", memberCaption: "caption"} {
 		if name == "" {

@@ -1,0 +1,183 @@
+package account
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+func frame(data string) wire.Frame { return wire.Frame{Raw: []byte(data), Data: []byte(data)} }
+
+func all(int) bool { return true }
+
+const plenty = 1 << 20
+
+// TestChat plays streams of pieces in any order, frames that are alike among them:
+// thoughts, calls and counts come together as they were sent.
+func TestChat(t *testing.T) {
+	words := []string{"a", "ha", "ha", "é", "\n", `"`, "\\", "<think>", "tool_calls", "usage"}
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		a := New("openai.chat", &Room{Left: plenty})
+		var thought, arguments string
+		called := false
+		for range rnd.IntN(40) {
+			word := words[rnd.IntN(len(words))]
+			delta := ""
+			switch rnd.IntN(4) {
+			case 0, 1:
+				delta = `"content":` + quoted(word)
+			case 2:
+				delta, thought = `"reasoning_content":`+quoted(word), thought+word
+			case 3:
+				head := ""
+				if !called {
+					head, called = `"id":"call_1","type":"function",`, true
+				}
+				delta, arguments = `"tool_calls":[{"index":0,`+head+`"function":{"name":"f","arguments":`+quoted(word)+`}}]`, arguments+word
+			}
+			a.Frame(frame(`{"choices":[{"index":0,"delta":{`+delta+`},"finish_reason":null}],"usage":null}`), 0)
+		}
+		a.Frame(frame(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":4}}}`), 0)
+		thoughts, calls := a.Of(all)
+		var want []record.Thought
+		if thought != "" {
+			want = []record.Thought{{Field: "reasoning_content", Text: record.Say(thought)}}
+		}
+		var wantCalls []record.Call
+		if called {
+			wantCalls = []record.Call{{ID: "call_1", Name: "f", Arguments: record.Say(arguments)}}
+		}
+		if diff := cmp.Diff(want, thoughts) + cmp.Diff(wantCalls, calls) + cmp.Diff(&record.Usage{Input: 3, Output: 9, Reasoning: 4}, a.Usage()); diff != "" {
+			t.Fatalf("seed %d: %s", seed, diff)
+		}
+	}
+}
+
+// TestDetails: reasoning_details that repeat all with every frame, and those that
+// do not, say the same; also where the first pieces are alike.
+func TestDetails(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		var deltas []string
+		for range 1 + rnd.IntN(8) {
+			deltas = append(deltas, []string{"ha", "h", "hb", "x", "é"}[rnd.IntN(5)])
+		}
+		whole := strings.Join(deltas, "")
+		for _, cumulative := range []bool{true, false} {
+			a := New("openai.chat", &Room{Left: plenty})
+			so, chain := "", true
+			for _, d := range deltas {
+				chain = chain && (so == "" || strings.HasPrefix(d, so))
+				so += d
+				if cumulative {
+					d = so
+				}
+				a.Frame(frame(`{"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","text":`+quoted(d)+`}]}}]}`), 0)
+				if !cumulative {
+					so = d
+				}
+			}
+			if !cumulative && chain && len(deltas) > 1 {
+				continue // nothing tells them from one that repeats
+			}
+			thoughts, _ := a.Of(all)
+			if len(thoughts) != 1 || string(thoughts[0].Text.Text) != whole {
+				t.Fatalf("seed %d, cumulative %v, %q: %+v", seed, cumulative, deltas, thoughts)
+			}
+		}
+	}
+}
+
+// TestBlocks reads Anthropic's blocks: signatures and what is redacted are sealed,
+// a thought goes with the text behind it, a call with the one before.
+func TestBlocks(t *testing.T) {
+	whole := `{"type":"message","content":[{"type":"thinking","thinking":"t1","signature":"s1"},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a"},` +
+		`{"type":"tool_use","id":"c","name":"f","input":{"x":1}},{"type":"thinking","thinking":"t2"},{"type":"text","text":"b"}],"usage":{"input_tokens":1,"output_tokens":2}}`
+	streamed := New("anthropic.messages", &Room{Left: plenty})
+	for _, f := range []struct {
+		data  string
+		texts int
+	}{
+		{`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`, 0},
+		{`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t"}}`, 0},
+		{`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"1"}}`, 0},
+		{`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s1"}}`, 0},
+		{`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"d"}}`, 0},
+		{`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}}`, 0},
+		{`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c","name":"f","input":{}}}`, 1},
+		{`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}`, 1},
+		{`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}`, 1},
+		{`{"type":"content_block_delta","index":4,"delta":{"type":"thinking_delta","thinking":"t2"}}`, 1},
+		{`{"type":"message_delta","delta":{},"usage":{"input_tokens":1,"output_tokens":2}}`, 2},
+	} {
+		streamed.Frame(frame(f.data), f.texts)
+	}
+	atOnce := New("anthropic.messages", &Room{Left: plenty})
+	atOnce.Whole([]byte(whole))
+	say := record.Say
+	for name, a := range map[string]*Account{"streamed": streamed, "whole": atOnce} {
+		first, calls := a.Of(func(c int) bool { return c == 0 })
+		second, none := a.Of(func(c int) bool { return c == 1 })
+		want := []record.Thought{
+			{Field: "thinking", Text: say("t1"), Sealed: true}, {Field: "signature", Text: say("s1"), Sealed: true}, {Field: "redacted_thinking", Text: say("d"), Sealed: true},
+		}
+		if diff := cmp.Diff(want, first) + cmp.Diff([]record.Call{{ID: "c", Name: "f", Arguments: say(`{"x":1}`)}}, calls) +
+			cmp.Diff([]record.Thought{{Field: "thinking", Text: say("t2")}}, second) + cmp.Diff(&record.Usage{Input: 1, Output: 2}, a.Usage()); diff != "" || none != nil {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// FuzzAccount: nothing that an upstream or a client sends breaks the account, and
+// what it keeps is bounded.
+func FuzzAccount(f *testing.F) {
+	f.Add(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":-5,"id":7,"function":{"name":1,"arguments":{}}}],"reasoning_details":[{"text":"a","data":"b"}]}}]}`, 3)
+	f.Add(`{"type":"content_block_delta","index":1e99,"delta":{"type":"thinking_delta","thinking":"\ud800"}}`, -1)
+	f.Add(`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":[{"text":"x"}],"encrypted_content":"y"}}`, 0)
+	f.Add(`{"messages":[{"role":1,"content":[{"type":"tool_result","content":[1,{"text":"x"}]}],"tool_calls":7}],"prompt":[1,"x"],"input":[{"type":"reasoning","content":"x"}]}`, 0)
+	f.Fuzz(func(t *testing.T, data string, texts int) {
+		for name := range apis {
+			const limit = 1000
+			room := Room{Left: limit}
+			a := New(name, &room)
+			for range 5 {
+				a.Frame(frame(data), texts)
+			}
+			if wire.Parse([]byte(data)).IsObject() && json.Valid([]byte(data)) {
+				a.Whole([]byte(data))
+			}
+			a.Refused([]byte(data))
+			thoughts, calls := a.Of(all)
+			n := 0
+			for _, th := range thoughts {
+				n += len(th.Text.Text)
+			}
+			for _, c := range calls {
+				n += len(c.Arguments.Text) + len(c.ID) + len(c.Name)
+			}
+			if n > limit || room.Left < 0 || len(a.Fault()) > 1000 {
+				t.Fatalf("%s: %d bytes kept of %d, %d left", name, n, limit, room.Left)
+			}
+			asked := Room{Left: limit}
+			for _, m := range Messages(name, []byte(data), &asked) {
+				n += len(fmt.Sprint(m.Text.Text))
+			}
+			if n > 2*limit || asked.Left < 0 {
+				t.Fatalf("%s: %d bytes of messages", name, n)
+			}
+		}
+	})
+}

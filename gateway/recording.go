@@ -1,0 +1,349 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Recorder takes the events of exchanges: a [*record.Writer].
+type Recorder interface {
+	// Enqueue takes an event and never waits. It reports false where the event
+	// is lost.
+	Enqueue(e record.Event) bool
+	// Dropped is how many events were lost so far, also after Enqueue took them.
+	Dropped() uint64
+}
+
+var _ Recorder = (*record.Writer)(nil)
+
+// A recorder hands exchanges over to the record, counts what it loses and says so.
+type recorder struct {
+	to        Recorder
+	log       *slog.Logger
+	truncated prometheus.Counter
+	secrets   []string // of the configuration
+
+	mu     sync.Mutex
+	seen   uint64 // lost events that were spoken of
+	losing bool
+	last   time.Time // when it was seen to lose one
+}
+
+// newRecorder returns nil where nothing is recorded.
+func newRecorder(c Config) *recorder {
+	if c.Recorder == nil {
+		return nil
+	}
+	r := &recorder{to: c.Recorder, log: c.Logger, secrets: []string{c.Token, c.UpstreamKey}}
+	r.truncated = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_truncated_total",
+		Help: "Exchanges of which the record has only what the limit allows."})
+	c.Metrics.MustRegister(r.truncated, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "record_dropped_total",
+		Help: "Events that are not in the record: the queue was full, or the disk failed."}, func() float64 { return float64(c.Recorder.Dropped()) }))
+	return r
+}
+
+// quietFor is how long nothing may be lost before the record counts as whole
+// again: one line in the log for a disk that fails now and then.
+const quietFor = 10 * time.Second
+
+// add hands an event over. Nobody waits for the disk.
+func (r *recorder) add(e record.Event) {
+	r.to.Enqueue(e)
+	lost, now := r.to.Dropped(), time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case lost > r.seen:
+		if !r.losing {
+			r.log.Error("the record loses events: the disk is full, slow or gone", "lost", lost)
+		}
+		r.seen, r.losing, r.last = lost, true, now
+	case r.losing && now.Sub(r.last) >= quietFor:
+		r.losing = false
+		r.log.Info("the record goes on", "lost", lost)
+	}
+}
+
+// secretsOf are what may not be recorded of a request's exchange.
+func (r *recorder) secretsOf(q *http.Request) *record.Secrets {
+	s := record.RequestSecrets(q)
+	s.Add(r.secrets...)
+	return s
+}
+
+// A recording is what of an exchange is kept for the record while it lasts.
+type recording struct {
+	to             *recorder
+	secrets        *record.Secrets
+	path, upstream string
+	room           account.Room // for the reply
+	account        *account.Account
+	refusal        []byte // what the upstream said in the place of a reply
+}
+
+// note begins the recording of an exchange; without a recorder there is none.
+func (x *exchange) note(r *http.Request, upstream *url.URL) {
+	to := x.g.recorder
+	if to == nil {
+		return
+	}
+	rec := &recording{
+		to: to, secrets: to.secretsOf(r), path: pathOf(r.URL), upstream: upstreamOf(upstream),
+		room: account.Room{Left: x.g.config.Limits.Recorded},
+	}
+	rec.account = account.New(x.codec.Name(), &rec.room)
+	x.rec, x.reading.room = rec, &rec.room
+}
+
+// maxPath bounds a path that a client asked for.
+const maxPath = 1 << 10
+
+func pathOf(u *url.URL) string { return strings.ToValidUTF8(u.Path[:min(len(u.Path), maxPath)], "?") }
+
+// upstreamOf names a server, without what may be a credential.
+func upstreamOf(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// record hands the exchange over, which has ended.
+func (x *exchange) record() {
+	rec := x.rec
+	if rec == nil {
+		return
+	}
+	asked := account.Room{Left: x.g.config.Limits.Recorded}
+	e := record.Exchange{
+		API: x.codec.Name(), Model: x.request.Model, Path: rec.path, Upstream: rec.upstream,
+		Status: x.status, Streamed: x.streamed, Outcome: x.outcome(), Millis: x.lasted().Milliseconds(),
+		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec.Name(), x.body, &asked),
+	}
+	if len(x.plan.Changes) > 0 && !x.g.config.HistoryDryRun {
+		e.History = x.plan.String()
+	}
+	e.Error = x.remarks(asked.Cut)
+	if asked.Cut || rec.room.Cut {
+		rec.to.truncated.Inc()
+	}
+	rec.to.add(record.Event{Payload: e, Secrets: rec.secrets})
+}
+
+// remarks say what went wrong, and what is not recorded.
+func (x *exchange) remarks(cut bool) string {
+	rec := x.rec
+	var list []string
+	switch {
+	case x.err != nil:
+		list = append(list, x.err.Error())
+	case x.outcome() == "refused":
+		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
+	}
+	rec.account.Refused(rec.refusal)
+	if fault := rec.account.Fault(); fault != "" {
+		list = append(list, fault)
+	}
+	if cut {
+		list = append(list, "not all of the request is recorded: it is larger than the limit")
+	}
+	if rec.room.Cut {
+		list = append(list, "not all of the reply is recorded: it is larger than the limit")
+	}
+	return strings.Join(list, "; ")
+}
+
+// refused records an exchange that ended before it began.
+func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, status int, err error) {
+	if r == nil {
+		return
+	}
+	r.add(record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
+		API: api, Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: err.Error(),
+	}})
+}
+
+// usage is what the provider counted. Where it says nothing of reasoning, that is
+// estimated from the bytes, as for the client.
+func (x *exchange) usage() *record.Usage {
+	u := x.rec.account.Usage()
+	if u == nil || u.Reasoning > 0 || x.reading.reasoning == 0 {
+		return u
+	}
+	u.Reasoning = int64(math.Round(float64(u.Output) * float64(x.reading.reasoning) / float64(x.reading.all)))
+	u.Estimated = true
+	return u
+}
+
+// replies are the choices as they came and were read. Of an API that numbers no
+// choices, each text of the reply is one: what the account has stands with the
+// text that it belongs to.
+func (x *exchange) replies() []record.Reply {
+	a := x.rec.account
+	spoken := x.reading.spoken()
+	numbers, own := spoken, func(_, choice int) int { return choice }
+	if a.Sequence() {
+		if len(numbers) == 0 && len(a.Choices()) > 0 {
+			numbers = []int{0}
+		}
+		own = func(i, _ int) int { return i }
+	} else {
+		numbers = slices.Concat(numbers, a.Choices())
+		slices.Sort(numbers)
+		numbers = slices.Compact(numbers)
+	}
+	list := make([]record.Reply, 0, len(numbers))
+	for i, n := range numbers {
+		r := x.reading.recorded(n)
+		r.Dialect = x.family.dialect
+		belongs, last := own(i, n), i == len(numbers)-1
+		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
+			return choice == belongs || a.Sequence() && last && choice > belongs
+		})
+		list = append(list, r)
+	}
+	return list
+}
+
+// maxRemarks bounds the diagnostics of one choice in the record.
+const maxRemarks = 1000
+
+// recordLimit says that a reply is recorded up to here, because it is longer than
+// the limit.
+const recordLimit sotto.Code = "record_limit"
+
+// A transcript is what is recorded of a choice: its text as it came, and how it
+// was read.
+type transcript struct {
+	raw      []byte
+	size     int // of the text as it came
+	start    sotto.Start
+	segments []record.Segment
+	loose    bool // there was no room for all of them
+	segment  int  // the splitter's number of the last one
+	// Where a server goes on behind the end there are several readings: base is
+	// where the one under way began, blocks how many there were before it.
+	base, blocks int
+	remarks      []sotto.Diagnostic
+}
+
+// begin notes that a reading begins.
+func (t *transcript) begin(start sotto.Start) {
+	t.start = cmp.Or(t.start, start)
+	t.base, t.segment = t.size, -1
+	for _, s := range t.segments {
+		t.blocks = max(t.blocks, s.Block)
+	}
+}
+
+// end keeps the remarks on the reading under way.
+func (t *transcript) end(s *sotto.Splitter) {
+	for _, d := range s.Diagnostics() {
+		if len(t.remarks) == maxRemarks {
+			return
+		}
+		d.Offset += t.base
+		t.remarks = append(t.remarks, d)
+	}
+}
+
+// add appends text. Once some of it had no room, no more is kept.
+func (t *transcript) add(text []byte, room *account.Room) {
+	if len(t.raw) == t.size {
+		t.raw = append(t.raw, room.Take(text)...)
+	}
+	t.size += len(text)
+}
+
+// piece notes how some of the text was read.
+func (t *transcript) piece(p sotto.Piece, room *account.Room) {
+	start := t.base + p.Offset
+	end := min(start+len(p.Bytes), len(t.raw))
+	switch n := len(t.segments); {
+	case start >= end || t.loose:
+	case n > 0 && p.Segment == t.segment:
+		t.segments[n-1].End = end
+	case !room.Entry():
+		t.segments, t.loose = nil, true
+	default:
+		block := p.Block
+		if block > 0 {
+			block += t.blocks
+		}
+		t.segment = p.Segment
+		t.segments = append(t.segments, record.Segment{Channel: p.Channel, Block: block, Output: p.Output, Start: start, End: end})
+	}
+}
+
+// transcribe begins the transcript of a choice, or notes what was read of it so
+// far.
+func (r *reading) transcribe(c *choice) {
+	if c.script == nil {
+		c.script = &transcript{}
+		r.texts++
+		return
+	}
+	c.script.end(c.split)
+}
+
+// spoken are the choices that said something as text, in order.
+func (r *reading) spoken() []int {
+	var list []int
+	for i, c := range r.choices {
+		if c != nil && c.script != nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// recorded returns a choice as it is recorded.
+func (r *reading) recorded(i int) record.Reply {
+	out := record.Reply{Choice: i}
+	if i >= len(r.choices) || r.choices[i] == nil {
+		return out
+	}
+	c := r.choices[i]
+	out.End = c.end
+	t := c.script
+	if t == nil {
+		return out
+	}
+	t.end(c.split)
+	if c.lessons.unlearned {
+		t.remarks = append(t.remarks, sotto.Diagnostic{Code: startUnlearned})
+	}
+	if len(t.raw) < t.size {
+		t.remarks = append(t.remarks, sotto.Diagnostic{Code: recordLimit, Offset: len(t.raw)})
+	}
+	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, record.Say(string(t.raw))
+	return out
+}
+
+// maxRefusal bounds what is looked at of an upstream's error.
+const maxRefusal = 4 << 10
+
+// overheard is the body of an upstream's error, which passes to the client.
+type overheard struct {
+	io.ReadCloser
+	rec *recording
+}
+
+func (o *overheard) Read(p []byte) (int, error) {
+	n, err := o.ReadCloser.Read(p)
+	room := maxRefusal - len(o.rec.refusal)
+	o.rec.refusal = append(o.rec.refusal, p[:min(n, room)]...)
+	return n, err
+}

@@ -1,0 +1,452 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// openRecord opens a record in a folder of the test's.
+func openRecord(t testing.TB, o record.Options) (*record.Writer, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "record")
+	if o.Policy == record.Always {
+		o.Policy = record.None // the tests lose no power
+	}
+	w, err := record.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w, dir
+}
+
+// exchanges closes a record and returns the exchanges in it.
+func exchanges(t testing.TB, w *record.Writer, dir string) []record.Exchange {
+	t.Helper()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []record.Exchange
+	for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeExchange}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e.Payload.(record.Exchange))
+	}
+	return list
+}
+
+// only is the one exchange of a record.
+func only(t testing.TB, w *record.Writer, dir string) record.Exchange {
+	t.Helper()
+	list := exchanges(t, w, dir)
+	if len(list) != 1 {
+		t.Fatalf("%d exchanges", len(list))
+	}
+	return list[0]
+}
+
+// rawOf and thoughtOf join what the replies of an exchange say.
+func rawOf(e record.Exchange) string {
+	var b strings.Builder
+	for _, r := range e.Replies {
+		b.WriteString(string(r.Raw.Text))
+	}
+	return b.String()
+}
+
+func thoughtOf(e record.Exchange) string {
+	var b strings.Builder
+	for _, r := range e.Replies {
+		for _, th := range r.Reasoning {
+			if !th.Sealed || th.Field == "thinking" || th.Field == "reasoning_details" {
+				b.WriteString(string(th.Text.Text))
+			}
+		}
+	}
+	return b.String()
+}
+
+// tools offers a tool over every API.
+const (
+	chatTools      = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}],`
+	responsesTools = `"tools":[{"type":"function","name":"get_weather","parameters":{"type":"object"}}],`
+	anthropicTools = `"tools":[{"name":"get_weather","input_schema":{"type":"object"}}],`
+)
+
+func withTools(api, body string) string {
+	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools}[api]
+	return "{" + tools + body[1:]
+}
+
+// TestRecordModels asks every scripted model over every API, streamed and whole,
+// with and without tools, whatever the client sees of it: the record has what the
+// model wrote, byte for byte, what stood in fields of its own, and the calls; and
+// the segments are the whole of it.
+func TestRecordModels(t *testing.T) {
+	for _, m := range scripted.Models() {
+		if m.Fault != "" {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			for _, a := range apis {
+				if m.Reply.Thought != nil && a.name == "openai.completions" {
+					continue // it has no field for thoughts
+				}
+				for _, stream := range []bool{true, false} {
+					for _, display := range gateway.Displays {
+						recordModel(t, m, a, stream, false, display)
+					}
+					if m.Call != nil && withTools(a.name, "{}") != "{}" {
+						recordModel(t, m, a, stream, true, gateway.DisplayField)
+					}
+				}
+			}
+		})
+	}
+}
+
+func recordModel(t *testing.T, m scripted.Model, a api, stream, tools bool, display gateway.Display) {
+	t.Helper()
+	name := fmt.Sprintf("%s, stream %v, tools %v, display %s", a.name, stream, tools, display)
+	w, dir := openRecord(t, record.Options{})
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: gateway.Route{Display: display}})
+	body, reply := a.body(m.Name, stream), &m.Reply
+	if tools {
+		body, reply = withTools(a.name, body), m.Call
+	}
+	if code := ask(g, a.path, body).Code; code != http.StatusOK {
+		t.Fatalf("%s: %d", name, code)
+	}
+	e := only(t, w, dir)
+	if got := rawOf(e); got != reply.Text() {
+		t.Errorf("%s: raw %q\nwant %q", name, got, reply.Text())
+	}
+	if got, want := thoughtOf(e), strings.Join(reply.Thought, ""); got != want {
+		t.Errorf("%s: thought %q\nwant %q", name, got, want)
+	}
+	var calls []string
+	for _, r := range e.Replies {
+		for _, c := range r.ToolCalls {
+			calls = append(calls, c.Name+strings.ReplaceAll(string(c.Arguments.Text), " ", ""))
+		}
+		if n := len(r.Segments); n > 0 && (r.Segments[0].Start != 0 || r.Segments[n-1].End != len(r.Raw.Text)) || n == 0 && r.Raw.Text != "" {
+			t.Errorf("%s: segments %v of %d bytes", name, r.Segments, len(r.Raw.Text))
+		}
+		if r.Dialect != m.Dialect && !strings.Contains(string(r.Raw.Text), "<|channel|>") || r.Raw.Text != "" && r.End != reply.End {
+			t.Errorf("%s: dialect %q, end %v", name, r.Dialect, r.End)
+		}
+	}
+	if c := reply.ToolCall; c != nil && !c.InText && !slices.Equal(calls, []string{c.Name + strings.ReplaceAll(c.Arguments, " ", "")}) {
+		t.Errorf("%s: calls %q", name, calls)
+	}
+	if e.API != a.name || e.Model != m.Name || e.Path != a.path || e.Upstream != up.URL || e.Status != 200 || e.Streamed != stream || e.Outcome != "answered" || e.Error != "" {
+		t.Errorf("%s: %+v", name, e)
+	}
+	if e.Usage != nil && e.Usage.Output == 0 {
+		t.Errorf("%s: usage %+v", name, e.Usage)
+	}
+	if len(e.Messages) != 1 || e.Messages[0].Text.Text != question {
+		t.Errorf("%s: messages %+v", name, e.Messages)
+	}
+}
+
+// TestRecordFaults: an exchange that fails is recorded too, with what came.
+func TestRecordFaults(t *testing.T) {
+	outcomes := map[scripted.Fault]string{scripted.Busy: "refused"}
+	for _, m := range scripted.Models() {
+		if m.Fault == "" {
+			continue
+		}
+		for _, a := range apis {
+			w, dir := openRecord(t, record.Options{})
+			up := httptest.NewServer(scripted.New(scripted.Options{}))
+			g := inFront(t, up.URL, gateway.Config{Recorder: w})
+			ask(g, a.path, a.body(m.Name, true))
+			up.Close()
+			e := only(t, w, dir)
+			want := outcomes[m.Fault]
+			if want == "" {
+				want = "failed"
+			}
+			if m.Fault == scripted.Fails && a.name == "openai.responses" {
+				want = e.Outcome // a response that says of itself that it failed
+			}
+			if raw := rawOf(e); !strings.HasPrefix(m.Reply.Text(), raw) || e.Outcome != want || (raw == "") != (want == "refused") {
+				t.Errorf("%s, %s: outcome %q, raw %q", m.Name, a.name, e.Outcome, raw)
+			}
+			if e.Error == "" || want == "refused" && e.Status < 400 {
+				t.Errorf("%s, %s: %d %q", m.Name, a.name, e.Status, e.Error)
+			}
+		}
+	}
+}
+
+// TestRecordBytes: any bytes, cut anywhere, are in the record as they came.
+func TestRecordBytes(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for seed := range uint64(60) {
+			rnd := rand.New(rand.NewPCG(seed, 7))
+			raw, cut := wild(rnd)
+			w, dir := openRecord(t, record.Options{})
+			v := converse(t, s, gateway.Config{Recorder: w})
+			v.raw, v.cut = raw, cut
+			stream := seed%3 > 0
+			ask(v, s.path, v.request("m", stream, ""))
+			e := only(t, w, dir)
+			if got := rawOf(e); got != raw {
+				t.Fatalf("seed %d, stream %v: %q\nwant %q", seed, stream, got, raw)
+			}
+			if raw == "" {
+				continue
+			}
+			r := e.Replies[0]
+			at := 0
+			for _, g := range r.Segments {
+				if g.Start != at || g.End <= g.Start {
+					t.Fatalf("seed %d: segments %v", seed, r.Segments)
+				}
+				at = g.End
+			}
+			if at != len(raw) {
+				t.Fatalf("seed %d: segments end at %d of %d", seed, at, len(raw))
+			}
+			again, err := sotto.Default().Parse(raw, r.Start, r.End)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(record.ReplyOf(again).Segments, r.Segments); diff != "" {
+				t.Fatalf("seed %d: read otherwise than %q whole: %s", seed, raw, diff)
+			}
+		}
+	})
+}
+
+// wild is a reply of markers, prose, broken UTF-8 and control characters, and cuts
+// of it.
+func wild(rnd *rand.Rand) (raw string, cut []string) {
+	words := []string{"<think>", "</think>", "\n", "so ", "é", "\xff", "\x00", "\"", "\\", "<output>", "</output>", "```", " 世界", "<", "base64:", "\u2028"}
+	var b strings.Builder
+	for range rnd.IntN(40) {
+		b.WriteString(words[rnd.IntN(len(words))])
+	}
+	raw = b.String()
+	for rest := raw; rest != ""; {
+		n := 1 + rnd.IntN(min(len(rest), 9))
+		cut, rest = append(cut, rest[:n]), rest[n:]
+	}
+	return raw, cut
+}
+
+// TestRecordLimit: a reply beyond the limit is recorded up to it, and the record
+// says so; the client gets all of it.
+func TestRecordLimit(t *testing.T) {
+	const limit = 1 << 10
+	each(t, func(t *testing.T, s speaker) {
+		w, dir := openRecord(t, record.Options{})
+		v := converse(t, s, gateway.Config{Recorder: w, Limits: gateway.Limits{Recorded: limit}})
+		raw := "<think>" + strings.Repeat("é", limit) + "</think>" + strings.Repeat("x", limit)
+		v.raw, v.cut = raw, byteByByte(raw)
+		got := v.s.listen(t, ask(v, s.path, v.request("m", true, "")).Body.Bytes())
+		got.wants(t, strings.Repeat("x", limit), strings.Repeat("é", limit))
+		e := only(t, w, dir)
+		r := e.Replies[0]
+		n := len(r.Raw.Text)
+		if n < limit*3/4 || n > limit || !strings.HasPrefix(raw, string(r.Raw.Text)) || !r.Raw.Whole() {
+			t.Errorf("%d bytes recorded", n)
+		}
+		if !slices.Contains(r.Diagnostics, sotto.Diagnostic{Code: "record_limit", Offset: n}) || e.Error == "" || e.Outcome != "answered" {
+			t.Errorf("diagnostics %v, error %q", r.Diagnostics, e.Error)
+		}
+		if !strings.Contains(metricsOf(v), "sotto_record_truncated_total 1") {
+			t.Error("not counted")
+		}
+	})
+}
+
+// TestRecordMessages: the messages are as they went to the upstream.
+func TestRecordMessages(t *testing.T) {
+	w, dir := openRecord(t, record.Options{})
+	v := converse(t, speakers[0], gateway.Config{Recorder: w, Default: gateway.Route{History: "strip"}})
+	v.raw, v.end = "ok", sotto.Stopped
+	ask(v, v.s.path, `{"model":"qwen3","messages":[{"role":"system","content":"be brief"},
+		{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:,x"}},{"type":"text","text":"b"}]},
+		{"role":"assistant","content":"<think>old</think>c","tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"1","content":"r"},{"role":"assistant","content":"<think>older</think>d"},{"role":"user","content":"e"}]}`)
+	e := only(t, w, dir)
+	say := record.Say
+	want := []record.Message{
+		{Role: "system", Text: say("be brief")}, {Role: "user", Text: say("a\nb")},
+		{Role: "assistant", Text: say("c"), ToolCalls: []record.Call{{ID: "1", Name: "f", Arguments: say("{}")}}},
+		{Role: "tool", Text: say("r"), CallID: "1"}, {Role: "assistant", Text: say("d")}, {Role: "user", Text: say("e")},
+	}
+	if diff := cmp.Diff(want, e.Messages); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(e.History, "removed=") {
+		t.Errorf("history %q", e.History)
+	}
+}
+
+// TestRecordRefusals: what the gateway itself refuses behind its doors is
+// recorded; what the doors refuse is not.
+func TestRecordRefusals(t *testing.T) {
+	w, dir := openRecord(t, record.Options{})
+	v := converse(t, speakers[0], gateway.Config{Recorder: w, Token: "right-token-123", Limits: gateway.Limits{Body: 50}})
+	send := func(token, body string) int {
+		r := httptest.NewRequest("POST", v.s.path, strings.NewReader(body))
+		r.Host = "localhost"
+		r.Header.Set("Authorization", "Bearer "+token)
+		rec := httptest.NewRecorder()
+		v.ServeHTTP(rec, r)
+		return rec.Code
+	}
+	for body, want := range map[string]int{"[]": 400, strings.Repeat(" ", 51): 413} {
+		if got := send("right-token-123", body); got != want {
+			t.Errorf("%q: %d, want %d", body, got, want)
+		}
+	}
+	if got := send("wrong-token-456", "[]"); got != 401 {
+		t.Error(got)
+	}
+	list := exchanges(t, w, dir)
+	if len(list) != 2 {
+		t.Fatalf("%d exchanges", len(list))
+	}
+	for _, e := range list {
+		if e.Outcome != "refused" || e.Status < 400 || e.Error == "" || e.Path != v.s.path {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// TestRecordCanceled: a client that leaves ends the exchange, which is recorded
+// with what came until then.
+func TestRecordCanceled(t *testing.T) {
+	w, dir := openRecord(t, record.Options{})
+	said := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, chatFrame(`{"content":"<think>half a th"}`, "null"))
+		w.(http.Flusher).Flush()
+		close(said)
+		<-r.Context().Done()
+	}))
+	defer up.Close()
+	g := inFront(t, up.URL, gateway.Config{Recorder: w})
+	srv := httptest.NewServer(g)
+	resp, err := http.Post(srv.URL+"/v1/chat/completions", "application/json", strings.NewReader(chatBody("m", true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-said
+	buf := make([]byte, 1)
+	resp.Body.Read(buf)
+	resp.Body.Close()
+	srv.Close() // waits for the handler
+	e := only(t, w, dir)
+	if e.Outcome != "canceled" || rawOf(e) != "<think>half a th" || e.Replies[0].End != sotto.Aborted {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestRecordTransport: the gateway inside a client records as well.
+func TestRecordTransport(t *testing.T) {
+	w, dir := openRecord(t, record.Options{})
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	resp, err := (&http.Client{Transport: tr}).Post(up.URL+"/v1/chat/completions", "application/json", strings.NewReader(chatBody("minimax-m2", true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	m, _ := scripted.Find("minimax-m2")
+	if e := only(t, w, dir); rawOf(e) != m.Reply.Text() || e.Upstream != up.URL {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestRecordLevels: where reasoning is withheld none of it is in the folder,
+// wherever the model or the provider put it, nor in the messages that come back.
+func TestRecordLevels(t *testing.T) {
+	const thought = "thoughtcanary"
+	for _, level := range []record.Level{record.Digests, record.Off} {
+		for _, s := range speakers {
+			w, dir := openRecord(t, record.Options{Reasoning: level})
+			v := converse(t, s, gateway.Config{Recorder: w, Default: gateway.Route{History: "preserve"}})
+			v.raw = "<think>" + thought + "</think>said"
+			v.cut = byteByByte(v.raw)
+			for _, stream := range []bool{true, false} {
+				ask(v, s.path, `{"model":"m","stream":`+fmt.Sprint(stream)+`,"prompt":"<think>`+thought+`</think>x","messages":[{"role":"user","content":"q"},
+					{"role":"assistant","content":"<think>`+thought+`</think>x","reasoning_content":"`+thought+`","thinking":"`+thought+`","reasoning_details":[{"text":"`+thought+`"}]},
+					{"role":"assistant","content":[{"type":"thinking","thinking":"`+thought+`","signature":"`+thought+`"},{"type":"redacted_thinking","data":"`+thought+`"}]},{"role":"user","content":"q"}]}`)
+			}
+			if list := exchanges(t, w, dir); len(list) != 2 || !strings.Contains(rawOf(list[0]), "said") {
+				t.Errorf("%s: %+v", s.name(), list)
+			}
+			mustLack(t, dir, thought)
+		}
+	}
+}
+
+// mustLack searches a folder's files, their names too.
+func mustLack(t testing.TB, dir string, words ...string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		for _, w := range words {
+			if i := strings.Index(string(data), w); i >= 0 {
+				t.Errorf("%s holds %q: …%.200q", d.Name(), w, data[max(0, i-100):])
+			} else if strings.Contains(path, w) {
+				t.Errorf("the name %s", path)
+			}
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// metricsOf are the metrics of a gateway, as text.
+func metricsOf(g http.Handler) string {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/metrics", nil)
+	r.Host = "localhost"
+	g.ServeHTTP(w, r)
+	return w.Body.String()
+}

@@ -1,0 +1,139 @@
+package gateway_test
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// responsesSpeaker says one message. Its events have no numbers, for those would
+// need a memory; the codec's own tests count them.
+var responsesSpeaker = speaker{
+	codec: gateway.Codecs[2], path: "/v1/responses", aborts: true,
+	open: event("response.created", `"response":`+responsesBody(responsesBegun, "", "")) +
+		event("response.output_item.added", `"output_index":0,"item":`+responsesItem("in_progress", "")) +
+		event("response.content_part.added", responsesPlace+`,"part":`+responsesPart("")),
+	say: func(text string) string {
+		return event("response.output_text.delta", responsesPlace+`,"delta":`+quoted(text)+`,"logprobs":[]`)
+	},
+	finish: responsesFinish,
+	whole: func(text string, end sotto.End) string {
+		return responsesBody(responsesEnds[end], responsesItem(responsesStatus(end), responsesPart(text)), text)
+	},
+	hear: hearResponses,
+}
+
+// responsesEnds are the members that say how a response ended.
+var responsesEnds = map[sotto.End]string{
+	sotto.Stopped: `"status":"completed","incomplete_details":null`,
+	sotto.Cut:     `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`,
+	sotto.Aborted: `"status":"incomplete","incomplete_details":{"reason":"content_filter"}`,
+	sotto.Unknown: `"status":"in_progress","incomplete_details":null`,
+}
+
+const (
+	responsesPlace = `"item_id":"msg_1","output_index":0,"content_index":0`
+	responsesBegun = `"status":"in_progress","incomplete_details":null`
+)
+
+func responsesStatus(end sotto.End) string {
+	if end == sotto.Cut || end == sotto.Aborted {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+func responsesPart(text string) string {
+	return `{"type":"output_text","annotations":[],"text":` + quoted(text) + `,"logprobs":[]}`
+}
+
+func responsesItem(status, parts string) string {
+	return `{"id":"msg_1","type":"message","status":"` + status + `","role":"assistant","content":[` + parts + `]}`
+}
+
+// responsesBody is a response, with the member that some servers add: its text in
+// one piece.
+func responsesBody(end, output, text string) string {
+	return `{"id":"resp_1","object":"response","created_at":1760000000,"model":"m",` + end + `,"error":null,"output":[` + output +
+		`],"output_text":` + quoted(text) + `,"usage":{"input_tokens":5,"output_tokens":9,"total_tokens":14}}`
+}
+
+func responsesFinish(text string, end sotto.End) string {
+	item := responsesItem(responsesStatus(end), responsesPart(text))
+	return event("response.output_text.done", responsesPlace+`,"text":`+quoted(text)+`,"logprobs":[]`) +
+		event("response.content_part.done", responsesPlace+`,"part":`+responsesPart(text)) +
+		event("response.output_item.done", `"output_index":0,"item":`+item) +
+		event("response."+responsesStatus(end), `"response":`+responsesBody(responsesEnds[end], item, text))
+}
+
+// hearResponses hears the deltas of a stream, and apart from them each kind of
+// frame that repeats their text.
+func hearResponses(root gjson.Result, h *heard) {
+	switch kind := root.Get("type").Str; kind {
+	case "error":
+		h.failed = root.Raw
+	case "response.output_text.delta":
+		h.text = append(h.text, bytesOf(root.Get("delta"))...)
+	case "response.reasoning_text.delta":
+		h.thought = append(h.thought, bytesOf(root.Get("delta"))...)
+	case "response.output_text.done":
+		a := h.repeats("text.done")
+		a.text = append(a.text, bytesOf(root.Get("text"))...)
+	case "response.reasoning_text.done":
+		a := h.repeats("text.done")
+		a.thought = append(a.thought, bytesOf(root.Get("text"))...)
+	case "response.content_part.done":
+		h.repeats(kind).part(root.Get("part"))
+	case "response.output_item.done":
+		h.repeats(kind).item(root.Get("item"))
+	case "response.completed", "response.incomplete", "response.failed":
+		response := root.Get("response")
+		h.done = true
+		if kind == "response.failed" {
+			h.failed = response.Get("error").Raw
+		}
+		h.repeats(kind).output(response)
+		*h.repeats("output_text") = heard{text: bytesOf(response.Get("output_text")), thought: h.again[kind].thought}
+	case "": // a whole body
+		h.done = root.Get("status").Str != "in_progress"
+		h.output(root)
+		*h.repeats("output_text") = heard{text: bytesOf(root.Get("output_text")), thought: h.thought}
+	}
+}
+
+// repeats is what frames of a kind repeat.
+func (h *heard) repeats(kind string) *heard {
+	if h.again == nil {
+		h.again = map[string]*heard{}
+	}
+	if h.again[kind] == nil {
+		h.again[kind] = &heard{}
+	}
+	return h.again[kind]
+}
+
+func (h *heard) part(part gjson.Result) {
+	switch part.Get("type").Str {
+	case "output_text":
+		h.text = append(h.text, bytesOf(part.Get("text"))...)
+	case "reasoning_text":
+		h.thought = append(h.thought, bytesOf(part.Get("text"))...)
+	}
+}
+
+// item hears what an item of its type may hold: text in another would be a leak.
+func (h *heard) item(item gjson.Result) {
+	of := map[string]string{"message": "output_text", "reasoning": "reasoning_text"}[item.Get("type").Str]
+	for _, part := range item.Get("content").Array() {
+		if part.Get("type").Str == of {
+			h.part(part)
+		}
+	}
+}
+
+func (h *heard) output(response gjson.Result) {
+	for _, item := range response.Get("output").Array() {
+		h.item(item)
+	}
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"filippo.io/age"
+	"github.com/alecthomas/kong"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// mkrecord FLAG… appends a run and two exchanges to the record that the flags of
+// a recording command say.
+func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
+	var flags struct{ recordFlags }
+	parser, err := kong.New(&flags, kong.Resolvers(settings(ts.Getenv)))
+	ts.Check(err)
+	_, err = parser.Parse(args)
+	ts.Check(err)
+	for _, file := range []*string{&flags.Record, &flags.RecordPatterns, &flags.RecordDigestKey, &flags.RecordSigningKey} {
+		if *file != "" {
+			*file = ts.MkAbs(*file)
+		}
+	}
+	for i, to := range flags.RecordRecipient {
+		if !strings.HasPrefix(to, "age1") {
+			flags.RecordRecipient[i] = ts.MkAbs(to)
+		}
+	}
+	w, err := flags.open(nil, nil)
+	if (err != nil) != neg {
+		ts.Fatalf("mkrecord %v: %v", args, err)
+	}
+	if err != nil {
+		fmt.Fprintln(ts.Stderr(), err)
+		return
+	}
+	for _, e := range aRun() {
+		_, err := w.Append(context.Background(), e)
+		ts.Check(err)
+	}
+	ts.Check(w.Close())
+}
+
+// agekey IDENTITIES RECIPIENTS makes a pair of files as age-keygen does.
+func agekey(ts *testscript.TestScript, neg bool, args []string) {
+	id, err := age.GenerateX25519Identity()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("# made by a test\n"+id.String()+"\n"), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte("# the auditors\n"+id.Recipient().String()+"\n"), 0o600))
+}
+
+// aRun is a run of an agent, and two exchanges of the gateway.
+func aRun() []record.Event {
+	in := func(cycle int, p record.Payload) record.Event {
+		return record.Event{Run: "run-7", Cycle: cycle, Payload: p}
+	}
+	planned := spoken("qwen3", "<think>Six times seven,\n\x1b[31mforty-two\x1b[0m.</think>The answer is 42.", sotto.Stopped)
+	planned.ToolCalls = []record.Call{{ID: "c1", Name: "multiply", Arguments: record.Say(`{"a":6,"b":7}`)}}
+	native := spoken("", "It is 42.", sotto.Stopped)
+	native.Reasoning = []record.Thought{{Field: "reasoning_content", Text: record.Say("I know this one.")}}
+	of := &record.Ref{Seq: 3}
+	return []record.Event{
+		in(0, record.RunStart{Agent: "solver", Model: "qwen3:8b", Goal: record.Say("6 × 7?")}),
+		in(1, record.CycleStart{Goal: record.Say("multiply")}),
+		in(1, record.Invocation{Model: "qwen3:8b", Provider: "ollama", Purpose: "act", Millis: 1200, Usage: &record.Usage{Input: 12, Output: 34, Reasoning: 20},
+			Messages: []record.Message{{Role: "user", Text: record.Say("What is 6 × 7?")}}, Replies: []record.Reply{planned}}),
+		in(1, record.ToolCall{ID: "c1", Name: "multiply", Phase: "start", Of: of, Arguments: record.Say(`{"a":6,"b":7}`)}),
+		in(1, record.ToolCall{ID: "c1", Name: "multiply", Phase: "end", Of: of, Arguments: record.Say(`{"a":6,"b":7}`), Result: record.Say("42"), Millis: 3}),
+		in(1, record.Extraction{Of: *of, Task: "math", Method: "marker:answer", Status: "ok", Candidate: record.Say("42"), Verdict: &record.Verdict{OK: true, By: "exact"}}),
+		in(1, record.Advisory{Code: "repeats", From: "adviser", Text: record.Say("Stop here.")}),
+		in(1, record.CycleEnd{Status: "done", Millis: 1500, Summary: record.Say("multiplied"), Metrics: &record.Metrics{Invocations: 1, PromptBytes: 100, SavedBytes: 40, SavedTokens: 10}}),
+		in(1, record.RunEnd{Status: "solved", Millis: 2000, Result: record.Say("42")}),
+		{Payload: record.Exchange{API: "openai.chat", Model: "qwq", Path: "/v1/chat/completions", Upstream: "http://localhost:11434", Status: 200, Streamed: true, Outcome: "answered",
+			Millis: 900, History: "rule=strip; removed=80 bytes (about 20 tokens); prefix changes at message 1", Replies: []record.Reply{spoken("", "<think>hm, still", sotto.Cut), native}}},
+		{Payload: record.Exchange{API: "openai.chat", Model: "qwq", Upstream: "http://localhost:11434", Status: 502, Outcome: "failed", Error: "connection refused"}},
+		{Payload: record.Failure{Code: "dropped", Count: 3}},
+	}
+}
+
+// spoken is a reply as it is recorded.
+func spoken(dialect, raw string, end sotto.End) record.Reply {
+	grammar := sotto.Default()
+	if dialect != "" {
+		grammar, _ = sotto.Named(dialect)
+	}
+	reading, err := grammar.Parse(raw, sotto.Outside, end)
+	if err != nil {
+		panic(err)
+	}
+	return record.ReplyOf(reading)
+}
+
+// clobber FILE OLD NEW replaces text in the one file that a pattern matches.
+func clobber(ts *testscript.TestScript, neg bool, args []string) {
+	list, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(list) != 1 {
+		ts.Fatalf("%d files are %s", len(list), args[0])
+	}
+	data, err := os.ReadFile(list[0])
+	ts.Check(err)
+	if !strings.Contains(string(data), args[1]) {
+		ts.Fatalf("no %q in %s", args[1], list[0])
+	}
+	ts.Check(os.WriteFile(list[0], []byte(strings.Replace(string(data), args[1], args[2], 1)), 0o600))
+}
+
+// writeRun makes a record of events.
+func writeRun(t *testing.T, events []record.Event, o record.Options) string {
+	t.Helper()
+	dir := t.TempDir()
+	o.Policy = record.None
+	w, err := record.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if _, err := w.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// outputOf runs a command that must work.
+func outputOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	if status := Run(args, strings.NewReader(""), &out, &errs, func(string) string { return "" }); status != 0 {
+		t.Fatalf("sotto %s: status %d: %s", strings.Join(args, " "), status, errs.String())
+	}
+	return out.String()
+}
+
+// Every call of a model or a tool, every cycle and every run is one span, all of
+// a run are in one trace under spans that are there, and the parts of a message
+// are the reply without its markers.
+func TestExportHoldsAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"<think>", "</think>", "a", " b\n", "“ü”", "<output>", "</output>", "\x1b[0m", "<narrate>n</narrate>"}
+	var events []record.Event
+	want, said := 0, map[int64]string{}
+	for i := range 40 {
+		run := fmt.Sprintf("run-%d", i%3)
+		switch i % 8 {
+		case 0:
+			events = append(events, record.Event{Run: run, Payload: record.RunStart{Agent: "a"}})
+		case 7:
+			events = append(events, record.Event{Run: run, Payload: record.RunEnd{Status: "done"}})
+			want++
+		case 3:
+			events = append(events, record.Event{Run: run, Cycle: 1, Payload: record.ToolCall{Name: "t", Phase: "end"}})
+			want++
+		default:
+			var raw strings.Builder
+			for range r.IntN(9) {
+				raw.WriteString(pieces[r.IntN(len(pieces))])
+			}
+			reply := spoken("", raw.String(), sotto.Stopped)
+			text := ""
+			for _, s := range reply.Segments {
+				if s.Channel != sotto.Markup {
+					text += raw.String()[s.Start:s.End]
+				}
+			}
+			events = append(events, record.Event{Run: run, Cycle: 1, Payload: record.Invocation{Model: "m", Replies: []record.Reply{reply}}})
+			said[int64(len(events))] = text
+			want++
+		}
+	}
+	dir := writeRun(t, events, record.Options{})
+	plain := outputOf(t, "record", "export", dir)
+	if strings.Contains(plain, "messages") || strings.Count(plain, "\n") != want {
+		t.Errorf("without --content: %d lines, want %d, and no messages:\n%.300s", strings.Count(plain, "\n"), want, plain)
+	}
+	traces := map[string]string{}
+	for line := range strings.Lines(outputOf(t, "record", "export", "--content", dir)) {
+		var l otlpLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		s := l.Spans[0].ScopeSpans[0].Spans[0]
+		a := map[string]otlpValue{}
+		for _, at := range s.Attributes {
+			a[at.Key] = at.Value
+		}
+		var seq int64
+		fmt.Sscan(*a["sotto.record.seq"].Int, &seq)
+		run := events[seq-1].Run
+		if old := traces[run]; old != "" && old != s.TraceID || len(s.TraceID) != 32 || len(s.SpanID) != 16 {
+			t.Fatalf("event %d: trace %s, span %s; the run's trace is %s", seq, s.TraceID, s.SpanID, old)
+		}
+		traces[run] = s.TraceID
+		if text, ok := said[seq]; ok {
+			var messages []genAIMessage
+			if err := json.Unmarshal([]byte(*a[genAIOutputMessages].String), &messages); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, p := range messages[0].Parts {
+				got += p.Content
+			}
+			if got != text {
+				t.Errorf("event %d: parts %q, want %q", seq, got, text)
+			}
+		}
+	}
+	if len(traces) != 3 {
+		t.Errorf("%d traces of 3 runs", len(traces))
+	}
+}
+
+// What a level withheld is shown by its length, and every byte that was recorded
+// is in a stretch on the channel that it had.
+func TestStretches(t *testing.T) {
+	raw := "say <think>secret-1 thought</think>secret-2 answer<think>more"
+	for _, level := range []record.Level{record.Full, record.Digests, record.Off} {
+		reply := spoken("", raw, sotto.Cut)
+		dir := writeRun(t, []record.Event{{Payload: record.Invocation{Model: "m", Replies: []record.Reply{reply}}}},
+			record.Options{Reasoning: level, Secrets: record.NewSecrets("secret-2")})
+		rd, err := openReader(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range rd.Events(record.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[sotto.Channel]string{}
+			at := 0
+			w := walker{members: func(string, []member) {}, text: func(x eventText) {
+				for _, s := range x.stretches() {
+					if s.Start != at {
+						t.Errorf("level %v: a stretch at %d, want %d", level, s.Start, at)
+					}
+					at = s.End
+					got[s.channel] += s.Text
+				}
+			}}
+			w.event(&e)
+			thought := "secret-1 thoughtmore"
+			if level != record.Full {
+				thought = ""
+			}
+			if got[sotto.Text] != "say [secret] answer" || got[sotto.Reasoning] != thought || at != len(raw) {
+				t.Errorf("level %v: %q up to %d", level, got, at)
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordLs struct {
+	recordDir
+	recordQuery
+	JSON bool `name:"json" help:"Print a JSON object for each event."`
+}
+
+// Help says where the list comes from.
+func (recordLs) Help() string {
+	return `The list comes from the indexes, so that it is fast for millions of events. Of an encrypted record a line is a batch of events.
+
+The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is in bytes of the line, last is the last event of an encrypted batch and else seq.`
+}
+
+// Run lists events.
+func (l *recordLs) Run(sh *shell) error {
+	q, err := l.query()
+	if err != nil {
+		return err
+	}
+	r, err := l.reader()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(sh.out, 64<<10)
+	defer out.Flush()
+	if !l.JSON {
+		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
+	}
+	for e, err := range r.Entries(q) {
+		if err != nil {
+			return readHint(err)
+		}
+		if l.JSON {
+			err = lsJSON(out, e)
+		} else {
+			err = lsLine(out, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// lsForm holds no width of the last column, so that no line ends in spaces.
+const lsForm = "%10s  %-20s  %-14s  %-20s  %5s  %9s  %-24s  %s\n"
+
+func lsLine(out *bufio.Writer, e record.Entry) error {
+	seq, cycle := strconv.FormatUint(e.Seq, 10), strconv.Itoa(e.Cycle)
+	if e.Last > e.Seq {
+		seq += "-" + strconv.FormatUint(e.Last, 10)
+	}
+	if e.Run == "" {
+		cycle = "-"
+	}
+	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), oneWord(string(e.Type)), cmp.Or(e.Run, "-"), cycle,
+		strconv.Itoa(e.Size), oneWord(e.Model), oneWord(strings.Join(e.Diagnostics, ",")))
+	return err
+}
+
+// oneWord makes what others named fit a column: without control characters, and
+// with a hyphen for nothing.
+func oneWord(text string) string {
+	shown, _ := appendVisible(nil, []byte(text), true)
+	return cmp.Or(strings.Join(strings.Fields(string(shown)), "_"), "-")
+}
+
+func lsJSON(out *bufio.Writer, e record.Entry) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		V int `json:"v"`
+		record.Entry
+	}{1, e})
+}

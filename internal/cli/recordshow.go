@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordShow struct {
+	recordDir
+	recordQuery
+	JSON bool     `name:"json" help:"Print the events' lines as they stand in the record."`
+	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events; without one, those that the flags select."`
+}
+
+// Help says how events are shown.
+func (recordShow) Help() string {
+	return `Reasoning is dim, the answer plain, as sotto demo shows them; without colour a word stands before each line. Control sequences in what a model wrote are made visible. What was not recorded is said in brackets. Checkpoints are left out unless asked for by --type or --json.
+
+Examples:
+
+    sotto record show audit 1234
+    sotto record show audit --run run-7 --cycle 2
+    sotto record show audit --json --from 2h | jq .payload.model`
+}
+
+// Run prints events.
+func (s *recordShow) Run(sh *shell) error {
+	q, err := s.query()
+	if err != nil {
+		return err
+	}
+	q.NoCheckpoints = !s.JSON && len(q.Types) == 0
+	r, err := s.reader()
+	if err != nil {
+		return err
+	}
+	p := &eventPrinter{painter: newPainter(sh), sh: sh, json: s.JSON}
+	defer p.flush()
+	if len(s.Seq) > 0 {
+		return p.numbered(r, s.Seq)
+	}
+	bad := badLines{sh: sh}
+	for e, err := range r.Events(q) {
+		if err == nil {
+			err = p.event(&e)
+		} else if err = bad.skip(err); err == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad.err()
+}
+
+// numbered prints the events of some numbers.
+func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
+	for _, n := range numbers {
+		found := false
+		for e, err := range r.Events(record.Query{After: max(n, 1) - 1, Limit: 1}) {
+			if err != nil {
+				return readHint(err)
+			}
+			sealed, _ := e.Payload.(record.Sealed)
+			if found = e.Seq <= n && n <= max(e.Seq, sealed.Last); found {
+				if err := p.event(&e); err != nil {
+					return err
+				}
+			}
+		}
+		if !found {
+			return fmt.Errorf("there is no event %d in the record", n)
+		}
+	}
+	return nil
+}
+
+type recordFollow struct {
+	recordDir
+	recordQuery
+	All  bool `help:"Begin with the events that are there."`
+	JSON bool `name:"json" help:"Print the events' lines as they stand in the record."`
+}
+
+// Help says how following ends.
+func (recordFollow) Help() string {
+	return `Prints as sotto record show does, from now on, or from --after, --from or --all on; ends at an interrupt, or after --limit events. An event may show before its writer is told that it is on the disk.`
+}
+
+// Run prints events as they come.
+func (f *recordFollow) Run(sh *shell) error {
+	q, err := f.query()
+	if err != nil {
+		return err
+	}
+	r, err := f.reader()
+	if err != nil {
+		return err
+	}
+	q.NoCheckpoints = !f.JSON && len(q.Types) == 0
+	if q.After == 0 && q.From.IsZero() && !f.All {
+		head, err := r.Head()
+		if err != nil {
+			return err
+		}
+		q.After = head.Seq
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	p := &eventPrinter{painter: newPainter(sh), sh: sh, json: f.JSON}
+	bad := badLines{sh: sh}
+	for e, err := range r.Follow(ctx, q) {
+		if err == nil {
+			err = errors.Join(p.event(&e), p.flush())
+		} else {
+			err = bad.skip(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad.err()
+}
+
+// An eventPrinter prints events.
+type eventPrinter struct {
+	*painter
+	sh   *shell
+	json bool
+	n    int
+}
+
+func (p *eventPrinter) event(e *record.Event) error {
+	if p.json {
+		return p.sh.print(append(e.Line(), '\n'))
+	}
+	if p.n++; p.n > 1 {
+		p.plain("\n")
+	}
+	p.head(e)
+	w := walker{text: p.text, members: p.members}
+	w.event(e)
+	return p.flush() // an error of the stream is that of every later write
+}
+
+// head prints what an event is.
+func (p *eventPrinter) head(e *record.Event) {
+	number := fmt.Sprint(e.Seq)
+	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
+		number += fmt.Sprintf("-%d", s.Last)
+	}
+	head := "#" + number + " " + string(e.Type)
+	if p.colour {
+		head = "\x1b[1m" + visible(head) + plainStyle
+	} else {
+		head = visible(head)
+	}
+	where := ""
+	if e.Run != "" {
+		where = fmt.Sprintf("  %s, cycle %d", e.Run, e.Cycle)
+	}
+	fmt.Fprintf(p.w, "%s  %s%s\n", head, e.Time.Format(time.RFC3339Nano), visible(where))
+}
+
+// visible makes what others wrote safe for a line of a terminal.
+func visible(text string) string {
+	shown, _ := appendVisible(nil, []byte(text), true)
+	return strings.ReplaceAll(string(shown), "\n", "⏎")
+}
+
+// members prints plain values in a line.
+func (p *eventPrinter) members(path string, list []member) {
+	var words []string
+	for _, m := range list {
+		if m.value != "" {
+			words = append(words, m.name+" "+visible(m.value))
+		}
+	}
+	if path != "" {
+		path += ": "
+	}
+	p.note(visible(path) + strings.Join(words, ", "))
+}
+
+// text prints what was written, each channel in its type.
+func (p *eventPrinter) text(t eventText) {
+	p.note(visible(t.path) + manners(t.reply))
+	for _, s := range t.stretches() {
+		if s.Why == "" || s.Text != "" {
+			p.piece(sotto.Piece{Channel: s.channel, Block: s.block, Bytes: []byte(s.Text)})
+			continue
+		}
+		p.endRun()
+		p.note(fmt.Sprintf("[%d bytes of %s are not recorded]", s.End-s.Start, visible(s.Why)))
+	}
+	p.endRun()
+}
+
+// manners says how a reply was read.
+func manners(r *record.Reply) string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf(" [%s, starts %s, ends %s]", orUnknown(r.Dialect), orUnknown(string(r.Start)), r.End)
+	return visible(text + remarks(r.Diagnostics))
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}

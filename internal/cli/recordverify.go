@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordVerify struct {
+	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
+	Head string   `placeholder:"HEAD|FILE" help:"The head that was kept, as verify printed it, or a file that holds it: the record must still have it."`
+	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
+	JSON bool     `name:"json" help:"Print JSON."`
+}
+
+// Help says what is proved.
+func (recordVerify) Help() string {
+	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No identity is needed for an encrypted record.
+
+The head that is printed is the one to keep next. What all this cannot prove is in docs/record.md.`
+}
+
+// Run verifies the record.
+func (v *recordVerify) Run(sh *shell) error {
+	var o record.VerifyOptions
+	if v.Head != "" {
+		head, err := readHead(v.Head)
+		if err != nil {
+			return err
+		}
+		o.Head = &head
+	}
+	for _, name := range v.Key {
+		keys, err := readPublicKeys(name)
+		if err != nil {
+			return err
+		}
+		o.Keys = append(o.Keys, keys...)
+	}
+	if err := checkRecord(v.Dir); err != nil {
+		return err
+	}
+	report, err := record.Verify(v.Dir, o)
+	if err != nil {
+		return readHint(err)
+	}
+	if v.JSON {
+		err = v.printJSON(sh, report, o)
+	} else {
+		err = v.print(sh, report, o)
+	}
+	if err == nil {
+		err = report.Err()
+	}
+	var tampered *record.TamperError
+	if errors.As(err, &tampered) {
+		return hinted{err, "keep the folder as it is: it is evidence"}
+	}
+	return err
+}
+
+// readHead reads a head, or a file that holds one.
+func readHead(text string) (head record.Head, err error) {
+	if head.UnmarshalText([]byte(text)) == nil {
+		return head, nil
+	}
+	data, err := readKeyFile(text)
+	if err != nil {
+		return head, usageError{fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), ""}
+	}
+	if err := head.UnmarshalText(data); err != nil {
+		return head, fmt.Errorf("%s: %w", text, err)
+	}
+	return head, nil
+}
+
+func (v *recordVerify) print(sh *shell, r record.Report, o record.VerifyOptions) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d events in %d segments, %d bytes", r.Events, r.Segments, r.Bytes)
+	if r.Pruned > 0 {
+		fmt.Fprintf(&b, "; %d segments were pruned", r.Pruned)
+	}
+	b.WriteString("\n")
+	switch {
+	case len(o.Keys) == 0:
+		b.WriteString("signatures: not looked at, for want of --key\n")
+	case r.Signed == 0:
+		b.WriteString("signatures: none\n")
+	default:
+		fmt.Fprintf(&b, "signatures: %d checkpoints, up to event %d of %d\n", r.Checkpoints, r.Signed, r.Head.Seq)
+	}
+	switch {
+	case o.Head == nil:
+		b.WriteString("kept head: none; without one an end that was cut off does not show\n")
+	case r.Err() == nil:
+		fmt.Fprintf(&b, "kept head: event %d is there as it was\n", o.Head.Seq)
+	}
+	if r.Torn > 0 {
+		fmt.Fprintf(&b, "%d bytes of a last line without an end, which nobody was told of as recorded\n", r.Torn)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "found: %s\n", f)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(&b, "found: %d more\n", r.More)
+	}
+	fmt.Fprintf(&b, "head: %s\n", r.Head)
+	_, err := fmt.Fprint(sh.out, b.String())
+	return err
+}
+
+func (v *recordVerify) printJSON(sh *shell, r record.Report, o record.VerifyOptions) error {
+	type finding struct {
+		Fault   record.Fault `json:"fault"`
+		First   uint64       `json:"first"`
+		Last    uint64       `json:"last"`
+		Segment string       `json:"segment,omitempty"`
+	}
+	findings := []finding{}
+	for _, f := range r.Findings {
+		findings = append(findings, finding(f))
+	}
+	return printJSON(sh.out, struct {
+		V           int         `json:"v"`
+		OK          bool        `json:"ok"`
+		Head        record.Head `json:"head"`
+		Events      uint64      `json:"events"`
+		Segments    int         `json:"segments"`
+		Pruned      int         `json:"pruned"`
+		Bytes       int64       `json:"bytes"`
+		Torn        int64       `json:"torn"`
+		Checked     bool        `json:"signatures_checked"`
+		Checkpoints int         `json:"checkpoints"`
+		Signed      uint64      `json:"signed"`
+		Findings    []finding   `json:"findings"`
+		More        int         `json:"more"`
+	}{1, r.Err() == nil, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0, r.Checkpoints, r.Signed, findings, r.More})
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sotto-llm/sotto/agent"
+)
+
+// operators opens the operator that an experiment names.
+type operators struct {
+	sh     *shell
+	server *http.Server
+	err    error
+}
+
+func (o *operators) of(c agent.OperatorConfig) agent.Operator {
+	if c.By == "terminal" {
+		return &terminalOperator{sh: o.sh}
+	}
+	inbox := new(agent.Inbox)
+	address := c.Listen
+	if address == "" {
+		address = "127.0.0.1:8385"
+	}
+	host, _, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		o.err = usageError{fmt.Errorf("operator.listen %q: want a loopback address with a port, such as 127.0.0.1:8385", address), ""}
+		return inbox
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		o.err = fmt.Errorf("the operator's inbox: %w", err)
+		return inbox
+	}
+	fmt.Fprintf(o.sh.err, "the operator's inbox is at http://%s/messages\n", l.Addr())
+	o.server = &http.Server{Handler: inbox, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
+	go o.server.Serve(l)
+	return inbox
+}
+
+func (o *operators) close() {
+	if o.server != nil {
+		o.server.Close()
+	}
+}
+
+// nobody is the operator of a check and of a replay, who is told nothing.
+type nobody struct{}
+
+func (nobody) Tell(context.Context, agent.OperatorMessage) error { return nil }
+func (nobody) Ask(context.Context, agent.OperatorMessage) (string, error) {
+	return "", errors.New("nobody is there")
+}
+
+// A terminalOperator reads on standard error and answers with a line of standard
+// input.
+type terminalOperator struct {
+	sh    *shell
+	once  sync.Once
+	lines chan string
+}
+
+func (t *terminalOperator) Tell(_ context.Context, m agent.OperatorMessage) error {
+	_, err := fmt.Fprintf(t.sh.err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(m.Text))
+	return err
+}
+
+func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (string, error) {
+	if err := t.Tell(ctx, m); err != nil {
+		return "", err
+	}
+	fmt.Fprintln(t.sh.err, "your answer, in one line:")
+	t.once.Do(func() {
+		t.lines = make(chan string)
+		go t.read()
+	})
+	select {
+	case line, ok := <-t.lines:
+		if !ok {
+			return "", errors.New("the operator has hung up")
+		}
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// read gives lines as they are asked for, until standard input ends.
+func (t *terminalOperator) read() {
+	defer close(t.lines)
+	in := bufio.NewReader(io.LimitReader(t.sh.in, 16<<20))
+	for {
+		line, err := in.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			t.lines <- line[:min(len(line), agent.MaxAnswer)]
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}

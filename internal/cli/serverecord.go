@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// recordKeys are the keys of the record. What they say is looked at together, by
+// [recordFlags.options].
+func recordKeys(f *recordFlags) []key {
+	const file = "the name of a file"
+	return []key{
+		{"record", "", textValue(&f.Record, "the name of a folder", nil)},
+		{"record-policy", "", textValue(&f.RecordPolicy, "always, batch or none", nil)},
+		{"record-reasoning", "", textValue(&f.RecordReasoning, "full, redacted, digest or off", nil)},
+		{"record-answer", "", textValue(&f.RecordAnswer, "full, redacted, digest or off", nil)},
+		{"record-patterns", "", textValue(&f.RecordPatterns, file, nil)},
+		{"record-digest-key", "", textValue(&f.RecordDigestKey, file, nil)},
+		{"record-signing-key", "", textValue(&f.RecordSigningKey, file, nil)},
+		{"record-recipients", "", listValue(&f.RecordRecipient, "a list of age recipients, or of files with them", checkText)},
+		{"record-keep", "", textValue(&f.RecordKeep, "a span such as 90d or 12h", nil)},
+		{"record-keep-size", "", textValue(&f.RecordKeepSize, wantSize, nil)},
+	}
+}
+
+// recordPaths are the files and folders among them.
+func recordPaths(f *recordFlags) []*string {
+	paths := []*string{&f.Record, &f.RecordPatterns, &f.RecordDigestKey, &f.RecordSigningKey}
+	for i, r := range f.RecordRecipient {
+		if !strings.HasPrefix(r, "age1") {
+			paths = append(paths, &f.RecordRecipient[i])
+		}
+	}
+	return paths
+}
+
+// recordOverrides are the flags of the record, by their keys.
+func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
+	add("record", c.Record)
+	add("record-policy", c.RecordPolicy)
+	add("record-reasoning", c.RecordReasoning)
+	add("record-answer", c.RecordAnswer)
+	add("record-patterns", c.RecordPatterns)
+	add("record-digest-key", c.RecordDigestKey)
+	add("record-signing-key", c.RecordSigningKey)
+	add("record-recipients", c.RecordRecipient...)
+	add("record-keep", c.RecordKeep)
+	add("record-keep-size", c.RecordKeepSize)
+}
+
+// checkRecord reports what is wrong with how to record.
+func (s *serveSetup) checkRecord() {
+	_, faults := s.recording.options()
+	for _, f := range faults {
+		key := f.flag
+		if key == "record-recipient" {
+			key = "record-recipients"
+		}
+		if _, said := s.places[key]; !said && s.places["record"].file != "" { // what is missing
+			s.places[key] = s.places["record"]
+		}
+		s.fault(key, f.error)
+	}
+}
+
+// openRecord opens the record, if there is to be one.
+func (s *serveSetup) openRecord(log *slog.Logger) (*record.Writer, error) {
+	secrets := record.NewSecrets(s.gateway.Token, s.gateway.UpstreamKey)
+	return s.recording.open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
+}
+
+// closeRecord closes the record once no exchange is under way, and says what is
+// missing in it.
+func closeRecord(w *record.Writer, open func() int, log *slog.Logger) error {
+	if w == nil {
+		return nil
+	}
+	for until := time.Now().Add(endWait); open() > 0 && time.Now().Before(until); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	err := w.Close()
+	if n := w.Dropped(); n > 0 {
+		log.Error("events are missing in the record", "lost", n)
+	}
+	return err
+}
+
+// recordedAs says in a few words where and how the run is recorded, "" where it
+// is not.
+func (s *serveSettings) recordedAs() string {
+	f := &s.recording
+	if f.Record == "" {
+		return ""
+	}
+	dir := f.Record
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	words := []string{"reasoning " + cmp.Or(f.RecordReasoning, "full"), "all else " + cmp.Or(f.RecordAnswer, "full")}
+	if f.RecordSigningKey != "" {
+		words = append(words, "signed")
+	}
+	if len(f.RecordRecipient) > 0 {
+		words = append(words, "encrypted")
+	}
+	return dir + " (" + strings.Join(words, ", ") + ")"
+}
+
+// calm is a log that says the same once in a while: a disk that is full fails with
+// every batch.
+type calm struct {
+	slog.Handler
+	said *saidLately
+}
+
+type saidLately struct {
+	mu   sync.Mutex
+	when map[string]time.Time
+}
+
+// calmFor is how long the same is not said again.
+const calmFor = 10 * time.Second
+
+func (c *calm) Handle(ctx context.Context, r slog.Record) error {
+	c.said.mu.Lock()
+	last, again := c.said.when[r.Message]
+	again = again && r.Time.Sub(last) < calmFor
+	if !again {
+		if c.said.when == nil {
+			c.said.when = map[string]time.Time{}
+		}
+		c.said.when[r.Message] = r.Time // the messages are the record's own, and few
+	}
+	c.said.mu.Unlock()
+	if again {
+		return nil
+	}
+	return c.Handler.Handle(ctx, r)
+}
+
+func (c *calm) WithAttrs(a []slog.Attr) slog.Handler { return &calm{c.Handler.WithAttrs(a), c.said} }
+func (c *calm) WithGroup(n string) slog.Handler      { return &calm{c.Handler.WithGroup(n), c.said} }

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/sotto-llm/sotto/solve"
+)
+
+// A solveHead is the first line of a stream's output: what the run is.
+type solveHead struct {
+	V     int        `json:"v"`
+	Type  string     `json:"type"` // run
+	Run   string     `json:"run"`
+	Task  string     `json:"task"`
+	Mode  solve.Mode `json:"mode"`
+	Model string     `json:"model"`
+}
+
+// A solveOutput is where results go, with those of an earlier run.
+type solveOutput struct {
+	head solveHead
+	old  bool // there is a head already
+	done []solve.Result
+	file *os.File // nil for standard output
+	to   io.Writer
+}
+
+// open opens the output, and reads what an earlier run has written.
+func (x *solveStream) open(o *solve.Options) (*solveOutput, error) {
+	out := &solveOutput{head: solveHead{
+		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
+		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
+	}}
+	if x.Output == "" || x.Output == "-" {
+		return out, nil
+	}
+	for _, name := range []string{x.Problems, x.Replies} {
+		if sameFile(name, x.Output) {
+			return nil, usageError{fmt.Errorf("--output %s is what is read", x.Output), ""}
+		}
+	}
+	mode := os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	if x.Resume {
+		mode &^= os.O_TRUNC
+	}
+	file, err := os.OpenFile(x.Output, mode, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", x.Output, cause(err))
+	}
+	out.file, out.to = file, file
+	if x.Resume {
+		if err := out.resume(); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("resume %s: %w", x.Output, err)
+		}
+	}
+	return out, nil
+}
+
+// resume cuts a torn last line, and reads the others.
+func (f *solveOutput) resume() error {
+	whole, err := wholeLines(f.file)
+	if err != nil {
+		return cause(err)
+	}
+	head, results, err := readResults(io.NewSectionReader(f.file, 0, whole))
+	if err != nil {
+		return err
+	}
+	if head != nil {
+		ours := f.head
+		ours.Run = head.Run
+		if *head != ours {
+			return hinted{
+				fmt.Errorf("it is of task %s, mode %s, model %s", head.Task, head.Mode, head.Model),
+				"give the same flags, or another --output",
+			}
+		}
+		f.head, f.old, f.done = *head, true, results
+	}
+	if err := f.file.Truncate(whole); err != nil {
+		return cause(err)
+	}
+	_, err = f.file.Seek(whole, io.SeekStart)
+	return cause(err)
+}
+
+// readResults reads an output; the head is nil of an empty one.
+func readResults(r io.Reader) (head *solveHead, results []solve.Result, err error) {
+	lines := bufio.NewReaderSize(r, 64<<10)
+	for number := 1; ; number++ {
+		line, err := nextLine(lines)
+		if errors.Is(err, io.EOF) {
+			return head, results, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if head == nil {
+			head = new(solveHead)
+			if err := json.Unmarshal(line, head); err != nil || head.V != 1 || head.Type != "run" {
+				return nil, nil, fmt.Errorf("line %d is no run of sotto solve", number)
+			}
+			continue
+		}
+		result, err := solve.ReadResult(line)
+		if err != nil {
+			return nil, nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		results = append(results, result)
+	}
+}
+
+// begin writes the head.
+func (f *solveOutput) begin(sh *shell) error {
+	if f.to == nil {
+		f.to = sh.out
+	}
+	if f.old {
+		return nil
+	}
+	line, err := json.Marshal(f.head)
+	if err != nil {
+		return err
+	}
+	return f.put(append(line, '\n'))
+}
+
+// write writes a result, at once and whole.
+func (f *solveOutput) write(r solve.Result) error {
+	line, err := r.Line()
+	if err != nil {
+		return err
+	}
+	return f.put(line)
+}
+
+func (f *solveOutput) put(line []byte) error {
+	if _, err := f.to.Write(line); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	return nil
+}
+
+func (f *solveOutput) close() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
+	}
+	return nil
+}
+
+// newCountProgress shows how many of n are done, on a terminal that shows nothing
+// else.
+func newCountProgress(sh *shell, name string, n, done int, toFile bool) *progress {
+	if n == 0 || !isTerminal(sh.rawErr) || isTerminal(sh.rawOut) && !toFile {
+		return &progress{}
+	}
+	bar := progressbar.NewOptions(n,
+		progressbar.OptionSetWriter(sh.rawErr),
+		progressbar.OptionSetDescription(name),
+		progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionUseANSICodes(true),
+	)
+	bar.Add(done)
+	return &progress{bar}
+}
