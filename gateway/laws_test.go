@@ -183,18 +183,13 @@ func byteByByte(text string) []string {
 // TestFailedResponse ends the replies of the corpus by an error of the upstream's
 // that repeats what there was: it too says what the events before it said.
 func TestFailedResponse(t *testing.T) {
-	const failed = `"status":"failed","incomplete_details":null`
 	s := responsesSpeaker
-	fail := func(b string) string {
-		b = strings.NewReplacer(`"response.incomplete"`, `"response.failed"`, responsesEnds[sotto.Aborted], failed, "event: response.incomplete", "event: response.failed").Replace(b)
-		i := strings.LastIndex(b, `"error":null`)
-		return b[:i] + `"error":{"code":"server_error","message":"busy"}` + b[i+len(`"error":null`):]
-	}
+	s.finish = func(text string, _ sotto.End) string { return responsesFinish(text, "failed", responsesBroke) }
 	for _, w := range corpus(t) {
 		w.end = sotto.Aborted
 		text, thought := w.rightly(t)
 		for _, cut := range [][]string{{w.raw}, byteByByte(w.raw)} {
-			h := s.listen(t, s.through([]byte(fail(s.stream(cut, w.end))), s.settings(), w.reader(), nil))
+			h := s.listen(t, s.through([]byte(s.stream(cut, w.end)), s.settings(), w.reader(), nil))
 			if string(h.text) != text || string(h.thought) != thought || !h.done || !strings.Contains(h.failed, "busy") {
 				t.Fatalf("%s:\ntext    %q\nwant    %q\nthought %q\nwant    %q\nfailed %q, done %v", w.name, h.text, text, h.thought, thought, h.failed, h.done)
 			}

@@ -17,7 +17,9 @@ var responsesSpeaker = speaker{
 	say: func(text string) string {
 		return event("response.output_text.delta", responsesPlace+`,"delta":`+quoted(text)+`,"logprobs":[]`)
 	},
-	finish: responsesFinish,
+	finish: func(text string, end sotto.End) string {
+		return responsesFinish(text, responsesStatus(end), responsesEnds[end])
+	},
 	whole: func(text string, end sotto.End) string {
 		return responsesBody(responsesEnds[end], responsesItem(responsesStatus(end), responsesPart(text)), text)
 	},
@@ -26,15 +28,16 @@ var responsesSpeaker = speaker{
 
 // responsesEnds are the members that say how a response ended.
 var responsesEnds = map[sotto.End]string{
-	sotto.Stopped: `"status":"completed","incomplete_details":null`,
-	sotto.Cut:     `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}`,
-	sotto.Aborted: `"status":"incomplete","incomplete_details":{"reason":"content_filter"}`,
-	sotto.Unknown: `"status":"in_progress","incomplete_details":null`,
+	sotto.Stopped: `"status":"completed","error":null,"incomplete_details":null`,
+	sotto.Cut:     `"status":"incomplete","error":null,"incomplete_details":{"reason":"max_output_tokens"}`,
+	sotto.Aborted: `"status":"incomplete","error":null,"incomplete_details":{"reason":"content_filter"}`,
+	sotto.Unknown: responsesBegun,
 }
 
 const (
 	responsesPlace = `"item_id":"msg_1","output_index":0,"content_index":0`
-	responsesBegun = `"status":"in_progress","incomplete_details":null`
+	responsesBegun = `"status":"in_progress","error":null,"incomplete_details":null`
+	responsesBroke = `"status":"failed","error":{"code":"server_error","message":"busy"},"incomplete_details":null`
 )
 
 func responsesStatus(end sotto.End) string {
@@ -55,16 +58,17 @@ func responsesItem(status, parts string) string {
 // responsesBody is a response, with the member that some servers add: its text in
 // one piece.
 func responsesBody(end, output, text string) string {
-	return `{"id":"resp_1","object":"response","created_at":1760000000,"model":"m",` + end + `,"error":null,"output":[` + output +
+	return `{"id":"resp_1","object":"response","created_at":1760000000,"model":"m",` + end + `,"output":[` + output +
 		`],"output_text":` + quoted(text) + `,"usage":{"input_tokens":5,"output_tokens":9,"total_tokens":14}}`
 }
 
-func responsesFinish(text string, end sotto.End) string {
-	item := responsesItem(responsesStatus(end), responsesPart(text))
+// responsesFinish are the events behind the text, each of which repeats it.
+func responsesFinish(text, status, end string) string {
+	item := responsesItem(status, responsesPart(text))
 	return event("response.output_text.done", responsesPlace+`,"text":`+quoted(text)+`,"logprobs":[]`) +
 		event("response.content_part.done", responsesPlace+`,"part":`+responsesPart(text)) +
 		event("response.output_item.done", `"output_index":0,"item":`+item) +
-		event("response."+responsesStatus(end), `"response":`+responsesBody(responsesEnds[end], item, text))
+		event("response."+status, `"response":`+responsesBody(end, item, text))
 }
 
 // hearResponses hears the deltas of a stream, and apart from them each kind of

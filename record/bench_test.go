@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,60 +130,4 @@ func BenchmarkAppend(b *testing.B) {
 	})
 	report("bare", func(n int) time.Duration { return bare(b, n, false) })
 	report("bare,encoding", func(n int) time.Duration { return bare(b, n, true) })
-}
-
-// TestRatios, with RECORD_RATIOS set, holds appends against a bare buffered write
-// of the same events, and verifying against SHA-256 of the same bytes. It needs a
-// machine that does nothing else, so that no build rests on it.
-func TestRatios(t *testing.T) {
-	if os.Getenv("RECORD_RATIOS") == "" {
-		t.Skip("a measurement: set RECORD_RATIOS")
-	}
-	const n, rounds = 30_000, 12
-	_, to := recipient(t)
-	runs := []func() time.Duration{
-		func() time.Duration { return bare(t, n, false) },
-		func() time.Duration { return bare(t, n, true) },
-		func() time.Duration { return appends(t, n, record.Options{}) },
-		func() time.Duration { return appends(t, n, record.Options{Recipients: to}) },
-	}
-	best := make([]float64, len(runs)) // events a second
-	for range rounds {
-		for i, run := range runs {
-			best[i] = max(best[i], float64(n)/run().Seconds())
-		}
-	}
-	t.Logf("%d writers: bare buffered write %.0f/s, with the encoding %.0f/s; fsync behind every append %.0f/s (%.2f and %.2f of it); encrypted %.0f/s",
-		benchWriters, best[0], best[1], best[2], best[2]/best[0], best[2]/best[1], best[3])
-	check, hash, mb := verifying(t, n, rounds)
-	t.Logf("verify %.0f MB/s, SHA-256 of the same bytes %.0f MB/s (%.2f times the time)", mb/check.Seconds(), mb/hash.Seconds(), check.Seconds()/hash.Seconds())
-	if best[2] < 0.7*best[1] || mb/check.Seconds() < 300 && check.Seconds() > 1.5*hash.Seconds() {
-		t.Error("a target is missed")
-	}
-}
-
-// verifying times Verify, and SHA-256 over the same files.
-func verifying(t *testing.T, n, rounds int) (check, hash time.Duration, mb float64) {
-	dir := t.TempDir()
-	w := open(t, dir, record.Options{Policy: record.None})
-	e := twoKB()
-	abreast(t, n, func() error { _, err := w.Append(context.Background(), e); return err })
-	shut(t, w)
-	check, hash = time.Hour, time.Hour
-	for range rounds + 1 {
-		from := time.Now()
-		mb = float64(sound(t, dir, record.VerifyOptions{}).Bytes) / 1e6
-		check, from = min(check, time.Since(from)), time.Now()
-		h := sha256.New()
-		for _, s := range segments(t, dir) {
-			f, err := os.Open(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _ = io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{f}, make([]byte, 1<<20))
-			f.Close()
-		}
-		hash = min(hash, time.Since(from))
-	}
-	return check, hash, mb
 }

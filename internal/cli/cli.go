@@ -29,6 +29,7 @@ type commandLine struct {
 	Strip      stripCommand      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
 	Split      splitCommand      `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
 	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	A2A        a2aCommand        `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    extractCommand    `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
 	Score      scoreCommand      `cmd:"" help:"Judge the answers of replies, and sum them up."`
 	Solve      solveCommand      `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`

@@ -47,7 +47,7 @@ func (c completionCommand) Run(sh *shell, names *catalogue, app *kong.Applicatio
 	sets["NAME"] = sets["dialect"] // of sotto dialects
 	sets["SHELL"] = []string{"bash", "zsh", "fish"}
 	var b strings.Builder
-	m := &completionModel{commands: app.Leaves(true), words: sets}
+	m := &completionModel{commands: commands(app.Node, nil), words: sets}
 	switch c.Shell {
 	case "bash":
 		m.bash(&b)
@@ -65,55 +65,110 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // A completionModel is what the scripts know: the commands, their flags from
 // kong's model, and the words that a flag or argument takes.
 type completionModel struct {
-	commands []*kong.Node
+	commands []completed
 	words    map[string][]string // by "COMMAND FLAG" or "FLAG"
 }
 
+// A completed is a command, or the line before one: its words are of that which
+// runs if no other is named.
+type completed struct {
+	path []string // its words, none for the whole line
+	node *kong.Node
+}
+
+func (c completed) name() string { return strings.Join(c.path, " ") }
+
+// commands returns a node and those below it.
+func commands(node *kong.Node, path []string) []completed {
+	own := node
+	if node.DefaultCmd != nil {
+		own = node.DefaultCmd
+	}
+	list := []completed{{path, own}}
+	for _, child := range node.Children {
+		if !child.Hidden {
+			list = append(list, commands(child, append(slices.Clip(path), child.Name))...)
+		}
+	}
+	return list
+}
+
+// below returns the commands that may follow one.
+func (m *completionModel) below(cmd completed) []completed {
+	var list []completed
+	for _, c := range m.commands {
+		if len(c.path) == len(cmd.path)+1 && slices.Equal(c.path[:len(cmd.path)], cmd.path) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// next returns the words of the commands that may follow one.
+func (m *completionModel) next(cmd completed) []string {
+	var names []string
+	for _, c := range m.below(cmd) {
+		names = append(names, c.path[len(c.path)-1])
+	}
+	return names
+}
+
+// pattern matches the names of all commands, in a shell's case.
+func (m *completionModel) pattern() string {
+	var names []string
+	for _, c := range m.commands[1:] {
+		names = append(names, single(c.name()))
+	}
+	return strings.Join(names, "|")
+}
+
 // of returns the words that a flag of a command takes.
-func (m *completionModel) of(cmd *kong.Node, f *kong.Flag) []string {
-	if own, ok := m.words[cmd.Name+" "+f.Name]; ok {
+func (m *completionModel) of(cmd completed, f *kong.Flag) []string {
+	if own, ok := m.words[cmd.name()+" "+f.Name]; ok {
 		return own
 	}
 	return m.words[f.Name]
 }
 
 // flags returns the flags of a command, those of the whole line included.
-func flags(cmd *kong.Node) []*kong.Flag {
+func (c completed) flags() []*kong.Flag {
 	var list []*kong.Flag
-	for _, group := range cmd.AllFlags(true) {
+	for _, group := range c.node.AllFlags(true) {
 		list = append(list, group...)
 	}
 	return list
 }
 
 // takesFile reports whether the value of a flag is a file.
-func takesFile(f *kong.Flag) bool { return f.PlaceHolder == "FILE" || f.Name == "reasoning-to" }
-
-// argument returns the words of a command's argument, and whether it is a file.
-func (m *completionModel) argument(cmd *kong.Node) (words []string, file bool) {
-	if len(cmd.Positional) == 0 {
-		return nil, false
-	}
-	name := cmd.Positional[0].Name
-	return m.words[strings.ToUpper(name)], name == "file"
+func takesFile(f *kong.Flag) bool {
+	return f.PlaceHolder == "FILE" || f.PlaceHolder == "DIR" || f.Name == "reasoning-to"
 }
 
-func (m *completionModel) names() []string {
-	var names []string
-	for _, cmd := range m.commands {
-		names = append(names, cmd.Name)
+// argument returns the words that may follow a command, and whether a file may.
+func (m *completionModel) argument(cmd completed) (words []string, file bool) {
+	words = m.next(cmd)
+	if len(cmd.node.Positional) == 0 {
+		return words, false
 	}
-	return names
+	name := cmd.node.Positional[0].Name
+	return append(words, m.words[strings.ToUpper(name)]...), name == "file" || name == "dir"
 }
 
 func (m *completionModel) bash(b *strings.Builder) {
-	b.WriteString("# bash completion for sotto\n_sotto() {\n")
-	b.WriteString("    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd=${COMP_WORDS[1]}\n")
-	b.WriteString("    COMPREPLY=()\n")
-	fmt.Fprintf(b, "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W %q -- \"$cur\"))\n        return\n    fi\n", strings.Join(m.names(), " "))
-	b.WriteString("    case $cmd,$prev in\n")
+	fmt.Fprintf(b, `# bash completion for sotto
+_sotto() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "${cmd:+$cmd }${COMP_WORDS[i]}" in
+        %s) cmd="${cmd:+$cmd }${COMP_WORDS[i]}" ;;
+        *) break ;;
+        esac
+    done
+    case $cmd,$prev in
+`, m.pattern())
 	for _, cmd := range m.commands {
-		for _, f := range flags(cmd) {
+		for _, f := range cmd.flags() {
 			if f.IsBool() {
 				continue
 			}
@@ -121,17 +176,17 @@ func (m *completionModel) bash(b *strings.Builder) {
 			if takesFile(f) {
 				source = "-f"
 			}
-			fmt.Fprintf(b, "    %s,--%s) COMPREPLY=($(compgen %s -- \"$cur\")); return ;;\n", cmd.Name, f.Name, source)
+			fmt.Fprintf(b, "    %s,--%s) COMPREPLY=($(compgen %s -- \"$cur\")); return ;;\n", single(cmd.name()), f.Name, source)
 		}
 	}
 	b.WriteString("    esac\n    local flags= words= file=\n    case $cmd in\n")
 	for _, cmd := range m.commands {
 		var list []string
-		for _, f := range flags(cmd) {
+		for _, f := range cmd.flags() {
 			list = append(list, "--"+f.Name)
 		}
 		words, file := m.argument(cmd)
-		fmt.Fprintf(b, "    %s) flags=%q words=%q", cmd.Name, strings.Join(list, " "), strings.Join(words, " "))
+		fmt.Fprintf(b, "    %s) flags=%q words=%q", single(cmd.name()), strings.Join(list, " "), strings.Join(words, " "))
 		if file {
 			b.WriteString(" file=1")
 		}
@@ -140,10 +195,11 @@ func (m *completionModel) bash(b *strings.Builder) {
 	b.WriteString(`    esac
     if [[ $cur == -* ]]; then
         COMPREPLY=($(compgen -W "$flags" -- "$cur"))
-    elif [[ $file ]]; then
-        COMPREPLY=($(compgen -f -- "$cur"))
-    else
-        COMPREPLY=($(compgen -W "$words" -- "$cur"))
+        return
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    if [[ $file ]]; then
+        COMPREPLY+=($(compgen -f -- "$cur"))
     fi
 }
 complete -o filenames -F _sotto sotto
@@ -151,14 +207,31 @@ complete -o filenames -F _sotto sotto
 }
 
 func (m *completionModel) zsh(b *strings.Builder) {
-	b.WriteString("#compdef sotto\n_sotto() {\n    if ((CURRENT == 2)); then\n        local -a commands=(\n")
+	fmt.Fprintf(b, `#compdef sotto
+_sotto() {
+    local cmd= i
+    local -a commands
+    for ((i = 2; i < CURRENT; i++)); do
+        case "${cmd:+$cmd }$words[i]" in
+        %s) cmd="${cmd:+$cmd }$words[i]" ;;
+        *) break ;;
+        esac
+    done
+    shift $((i - 2)) words
+    ((CURRENT -= i - 2))
+    case $cmd in
+`, m.pattern())
 	for _, cmd := range m.commands {
-		fmt.Fprintf(b, "            %s\n", single(cmd.Name+":"+cmd.Help))
-	}
-	b.WriteString("        )\n        _describe command commands\n        return\n    fi\n    local cmd=$words[2]\n    shift words\n    ((CURRENT--))\n    case $cmd in\n")
-	for _, cmd := range m.commands {
-		fmt.Fprintf(b, "    %s) _arguments", cmd.Name)
-		for _, f := range flags(cmd) {
+		fmt.Fprintf(b, "    %s)\n", single(cmd.name()))
+		if below := m.below(cmd); below != nil {
+			b.WriteString("        if ((CURRENT == 2)); then\n            commands=(\n")
+			for _, c := range below {
+				fmt.Fprintf(b, "                %s\n", single(c.path[len(c.path)-1]+":"+c.node.Help))
+			}
+			b.WriteString("            )\n            _describe command commands\n        fi\n")
+		}
+		b.WriteString("        _arguments")
+		for _, f := range cmd.flags() {
 			spec := "--" + f.Name
 			help := "[" + zshText(f.Help) + "]"
 			if f.IsBool() {
@@ -191,11 +264,23 @@ func zshText(s string) string {
 func (m *completionModel) fish(b *strings.Builder) {
 	b.WriteString("# fish completion for sotto\ncomplete -c sotto -f\n")
 	for _, cmd := range m.commands {
-		fmt.Fprintf(b, "complete -c sotto -n __fish_use_subcommand -a %s -d %s\n", cmd.Name, single(cmd.Help))
-	}
-	for _, cmd := range m.commands {
-		when := fmt.Sprintf("complete -c sotto -n '__fish_seen_subcommand_from %s'", cmd.Name)
-		for _, f := range flags(cmd) {
+		var seen []string
+		for _, word := range cmd.path {
+			seen = append(seen, "__fish_seen_subcommand_from "+word)
+		}
+		before := slices.Clone(seen)
+		if next := m.next(cmd); next != nil {
+			before = append(before, "not __fish_seen_subcommand_from "+strings.Join(next, " "))
+		}
+		for _, c := range m.below(cmd) {
+			fmt.Fprintf(b, "complete -c sotto -n %s -a %s -d %s\n",
+				single(strings.Join(before, "; and ")), c.path[len(c.path)-1], single(c.node.Help))
+		}
+		if len(cmd.path) == 0 {
+			continue
+		}
+		when := "complete -c sotto -n " + single(strings.Join(seen, "; and "))
+		for _, f := range cmd.flags() {
 			fmt.Fprintf(b, "%s -l %s -d %s", when, f.Name, single(f.Help))
 			switch {
 			case takesFile(f):
@@ -206,6 +291,7 @@ func (m *completionModel) fish(b *strings.Builder) {
 			b.WriteByte('\n')
 		}
 		words, file := m.argument(cmd)
+		words = words[len(m.next(cmd)):]
 		if file {
 			fmt.Fprintf(b, "%s -F\n", when)
 		} else if words != nil {

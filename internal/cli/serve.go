@@ -36,6 +36,7 @@ type serveCommand struct {
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
 
 	recordFlags
+	a2aFlags
 
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long clients may still come in after the first interrupt, while /readyz says 503 (0s)."`
 	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after that (30s)."`
@@ -58,6 +59,7 @@ Examples:
     sotto serve --config sotto.yaml --check
     SOTTO_TOKEN=… sotto serve --listen :8383 --upstream http://localhost:8000
     sotto serve --upstream http://localhost:11434 --record audit --record-reasoning digest
+    sotto serve --upstream http://localhost:11434 --a2a --a2a-api ollama --a2a-model qwen3:8b
     sotto serve --learned
     sotto serve --forget 'qwen3*'`
 }

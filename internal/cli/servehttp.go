@@ -86,9 +86,13 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, func() int { return 0 }, log))
 	}
-	s.announce(sh, log, at)
-	err = newServer(handler, s, log).run(front, signals)
-	return errors.Join(err, closeRecord(kept, handler.Open, log), handler.Close())
+	v := newServer(handler, s, log)
+	leave, err := c.answerA2A(sh, s, at, v, log)
+	if err == nil {
+		s.announce(sh, log, at)
+		err = v.run(front, signals)
+	}
+	return errors.Join(err, leave(), closeRecord(kept, handler.Open, log), handler.Close())
 }
 
 // logger writes to standard error.

@@ -28,6 +28,18 @@ type solveCommand struct {
 	Figures solveFigures `cmd:"" help:"Work out what memory is worth in the Game of 24."`
 }
 
+// Help shows examples.
+func (solveCommand) Help() string {
+	return `Without a command the flags are those of "sotto solve stream"; see its --help. Without any, 1,362 games are put to a scripted stand-in, which needs nothing installed.
+
+Examples:
+
+    sotto solve -n 200 -o first.jsonl
+    sotto solve --task gsm8k --problems gsm8k.jsonl --mode graph --model qwen3:8b -o run.jsonl --resume
+    sotto solve report cot.jsonl graph.jsonl --html report.html
+    sotto solve memory ls --task game24`
+}
+
 // solveStream solves problems one after another.
 type solveStream struct {
 	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"What is asked (${default}); see sotto extract for the names, and wordsort, mgsm."`

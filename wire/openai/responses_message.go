@@ -24,9 +24,9 @@ func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
 	default: // annotations, refusals
 		switch {
 		case len(it.ending) > 0:
-			it.ending = append(it.ending, e.copy())
+			it.ending = y.wait(it.ending, e)
 		case it.client < 0 && it.open():
-			it.opening = append(it.opening, e.copy())
+			it.opening = y.wait(it.opening, e)
 		default:
 			y.appear(it)
 			y.send(e, it)
@@ -48,7 +48,7 @@ func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
 	parts, same := y.hear(p, text)
 	switch {
 	case it.client < 0:
-		it.opening = append(it.opening, e.copy())
+		it.opening = y.wait(it.opening, e)
 		if same && len(text) > 0 {
 			y.appear(it)
 		}
@@ -74,6 +74,7 @@ func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
 	y.closeInline(sotto.Stopped)
 	p := &responsesPart{choice: y.choices, index: index}
 	y.choices++
+	y.keep(responsesItemKept)
 	it.parts = append(it.parts, p)
 	return p
 }
@@ -91,7 +92,7 @@ func (y *responsesReply) hear(p *responsesPart, text []byte) (parts []wire.Part,
 		if len(text) > 0 {
 			y.endRun(p, "completed")
 		}
-		p.text = append(p.text, text...)
+		y.keepText(p, text)
 		return nil, true
 	}
 	p.changed = true
@@ -106,7 +107,7 @@ func (y *responsesReply) messageDelta(e *responsesEvent, it *responsesItem) {
 	case !same:
 		y.tell(it, p, e, parts)
 	case len(text) == 0 && it.client < 0:
-		it.opening = append(it.opening, e.copy())
+		it.opening = y.wait(it.opening, e)
 	default:
 		y.appear(it)
 		y.send(e, it)
@@ -158,7 +159,7 @@ func (y *responsesReply) endRun(p *responsesPart, status string) {
 // say sends text of a message, in an event of the upstream if there is one.
 func (y *responsesReply) say(it *responsesItem, p *responsesPart, e *responsesEvent, text []byte) {
 	y.endRun(p, "completed")
-	p.text = append(p.text, text...)
+	y.keepText(p, text)
 	y.appear(it)
 	switch {
 	case p.silent || y.mute:
@@ -203,7 +204,7 @@ func (y *responsesReply) messageDone(e *responsesEvent, it *responsesItem) {
 		y.lateItem(it, wire.Parse(e.Data).Get("item"))
 	}
 	if len(it.ending) > 0 || it.open() {
-		it.ending = append(it.ending, e.copy())
+		it.ending = y.wait(it.ending, e)
 		return
 	}
 	y.appear(it)

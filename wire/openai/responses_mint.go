@@ -37,6 +37,7 @@ func (y *responsesReply) mint(message bool, index int) *responsesMint {
 	if message {
 		m.id = responsesMessageID + id
 	}
+	y.keep(responsesItemKept)
 	y.mints = append(y.mints, m)
 	y.shift++
 	y.top = max(y.top, index+1)
@@ -50,6 +51,7 @@ func (y *responsesReply) mint(message bool, index int) *responsesMint {
 
 // add gives an item of ours more text.
 func (y *responsesReply) add(m *responsesMint, text []byte) {
+	y.keep(len(text))
 	m.text = append(m.text, text...)
 	if !y.mute {
 		y.mintText(m, ".delta", `,"delta":`, text)

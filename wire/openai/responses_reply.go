@@ -60,6 +60,7 @@ type responsesReply struct {
 	choices int              // begun
 	ended   bool             // the client has seen the end, or an error
 	mute    bool             // the reply is whole: there are no events
+	kept    int              // bytes of what was kept, about
 
 	event responsesEvent
 	text  []byte // decoded
@@ -223,6 +224,7 @@ func (y *responsesReply) begin(e *responsesEvent, kind responsesItemKind) *respo
 	if e.itemID.End > 0 {
 		it.id = bytes.Clone(e.itemID.Of(e.Data))
 	}
+	y.keep(responsesItemKept + len(it.id))
 	y.items = append(y.items, it)
 	if kind == responsesMessage {
 		y.live = append(y.live, it)
@@ -245,9 +247,9 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 	}
 	switch {
 	case it.kind == responsesMessage:
-		it.opening = append(it.opening, e.copy())
+		it.opening = y.wait(it.opening, e)
 	case it.kind == responsesThought && y.set.Hide:
-		it.opening = append(it.opening, e.copy())
+		it.opening = y.wait(it.opening, e)
 		y.shift--
 	default:
 		y.appear(it)

@@ -45,15 +45,16 @@ func (y *responsesReply) thoughtEvent(e *responsesEvent, it *responsesItem) {
 
 func (y *responsesReply) thoughtPart(e *responsesEvent, it *responsesItem) *responsesPart {
 	summary := e.summary >= 0 || bytes.Contains(e.name, []byte("summary"))
-	return it.thoughtPart(summary, max(e.summary, e.content, 0))
+	return y.thoughtText(it, summary, max(e.summary, e.content, 0))
 }
 
-func (it *responsesItem) thoughtPart(summary bool, index int) *responsesPart {
+func (y *responsesReply) thoughtText(it *responsesItem, summary bool, index int) *responsesPart {
 	for _, p := range it.parts {
 		if p.summary == summary && p.index == index {
 			return p
 		}
 	}
+	y.keep(responsesItemKept)
 	p := &responsesPart{summary: summary, index: index}
 	it.parts = append(it.parts, p)
 	return p
@@ -80,12 +81,12 @@ func (y *responsesReply) hearThought(p *responsesPart, text []byte) (said []byte
 	parts := y.r.Native(y.choices, text)
 	if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) ||
 		len(parts) == 0 && len(text) == 0 {
-		p.text = append(p.text, text...)
+		y.keepText(p, text)
 		return text, true
 	}
 	p.changed = true
 	said = y.sort(parts)
-	p.text = append(p.text, said...)
+	y.keepText(p, said)
 	return said, false
 }
 
@@ -148,7 +149,7 @@ func (y *responsesReply) thoughtDone(e *responsesEvent, it *responsesItem) {
 // readThought reads the texts of a whole reasoning item that were not read yet.
 func (y *responsesReply) readThought(item gjson.Result, it *responsesItem) {
 	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
-		y.lateThought(it.thoughtPart(summary, y.thoughtIndex(it, summary, i)), text)
+		y.lateThought(y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)), text)
 	})
 }
 
@@ -192,7 +193,7 @@ func (y *responsesReply) editThought(item gjson.Result, it *responsesItem) {
 		return
 	}
 	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
-		y.editText(gjson.Result{}, text, it.thoughtPart(summary, y.thoughtIndex(it, summary, i)))
+		y.editText(gjson.Result{}, text, y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)))
 	})
 }
 

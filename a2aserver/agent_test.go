@@ -1,0 +1,96 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/sotto-llm/sotto/agent"
+)
+
+const agentScript = `
+{"when":{"tool":"send_message_to_operator"},"text":"<think>SECRET three</think>Painted it red."}
+{"when":{"tool":"mix"},"text":"<think>SECRET two</think>","calls":[{"name":"send_message_to_operator","arguments":{"message":"<think>SECRET</think>Which colour?"}}]}
+{"when":{"user":"Paint"},"text":"<think>SECRET one</think><narrate>I mix.</narrate>Let me see.","calls":[{"name":"mix","arguments":{}}]}
+{"text":"What?"}
+`
+
+// TestAgent: an agent with tools works, asks, and goes on after a restart with
+// the answer, and nothing that it thought leaves it.
+func TestAgent(t *testing.T) {
+	mixed := 0
+	config := func(name string) Config {
+		return Config{File: name, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Mind: &AgentMind{Turn: agent.Turn{
+			Model: scripted(t, agentScript).Model,
+			Tools: []agent.Tool{AskCaller(), &agent.Func{Name: "mix", Description: "Mixes.", Do: func(context.Context, agent.Use) (string, error) {
+				mixed++
+				return "mixed", nil
+			}}},
+		}}}
+	}
+	name := file(t)
+	h := serveUntil(t, config(name))
+	task := send(t, client(t, h.url(), 0), message("Paint it."))
+	all, _ := json.Marshal(task)
+	if task.Status.State != a2a.TaskStateInputRequired || task.Status.Message.Parts[0].Text() != "Which colour?" {
+		t.Fatalf("%s", all)
+	}
+	if !strings.Contains(string(all), "mix: done") || !strings.Contains(string(all), "I mix.") || strings.Contains(string(all), "SECRET") {
+		t.Errorf("%s", all)
+	}
+	h.close(t)
+	h = serve(t, config(name))
+	task = send(t, client(t, h.url(), 0), follow("red", task))
+	all, _ = json.Marshal(task)
+	if text, ending := answerOf(t, task); text != "Painted it red." || ending != Answered || strings.Contains(string(all), "SECRET") || mixed != 1 {
+		t.Errorf("%q %s, mixed %d times\n%s", text, ending, mixed, all)
+	}
+	if memo, err := h.store.memo(task.ID); memo != nil || err != nil {
+		t.Errorf("what the agent wanted back is still there: %s, %v", memo, err)
+	}
+}
+
+// TestRemote: of a remote agent visible text comes back, whatever it puts where,
+// and its question can be answered.
+func TestRemote(t *testing.T) {
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
+	call := func(h *house, args string) (string, error) {
+		tool, err := Remote{Name: "remote", Description: "r", URL: h.url(), Token: "a", Transport: tr}.Tool()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tool.Call(t.Context(), agent.Use{Name: "remote", Arguments: json.RawMessage(args)})
+	}
+	leaky := serve(t, Config{Mind: says("<think>SECRET</think>Forty-two."), Tokens: map[string]string{"x": "a"}})
+	if got, err := call(leaky, `{"message":"Hi"}`); got != "Forty-two." || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	empty := serve(t, Config{Mind: says("<think>SECRET</think>")})
+	if got, err := call(empty, `{"message":"Hi"}`); err == nil {
+		t.Errorf("%q", got)
+	}
+	asks := serve(t, Config{Mind: mind(Outcome{Question: "Which?"}, nil)})
+	got, err := call(asks, `{"message":"Hi"}`)
+	if !strings.HasSuffix(got, ": Which?") || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	failing := serve(t, Config{Mind: mind(Outcome{}, errSilent)})
+	if got, err := call(failing, `{"message":"Hi"}`); err == nil || !strings.Contains(err.Error(), "failed") {
+		t.Errorf("%q, %v", got, err)
+	}
+	away := serve(t, Config{Mind: says("Hi."), Card: Card{URL: "http://127.0.0.1:1"}})
+	if got, err := call(away, `{"message":"Hi"}`); err == nil || !strings.Contains(err.Error(), "another host") {
+		t.Errorf("%q, %v", got, err)
+	}
+	tagged := a2a.NewTextPart("SECRET")
+	tagged.SetMeta(ThoughtKey, "true")
+	if got := onlyVisible([]*a2a.Part{tagged, a2a.NewTextPart("Yes.")}); got != "Yes." {
+		t.Errorf("%q", got)
+	}
+}

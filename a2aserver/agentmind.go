@@ -1,0 +1,141 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// An AgentMind answers with an agent: a model, its tools, as many replies as it
+// takes. A tool that pauses the turn, such as [AskCaller], pauses the task; its
+// answer goes on where the turn stood, also after a restart.
+type AgentMind struct {
+	// Turn is how the agent answers. Its Observer is not used.
+	Turn agent.Turn
+	// System, if set, is the system message.
+	System string
+}
+
+// AskCaller is a tool by which an agent asks whoever sent the message: the task
+// waits for the answer.
+func AskCaller() agent.Tool { return agent.OperatorTool(asker{}, time.Minute) }
+
+type asker struct{}
+
+func (asker) Tell(context.Context, agent.OperatorMessage) error { return nil }
+
+func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
+	return "", &agent.Pause{Question: m.Text}
+}
+
+// Answer implements [Mind].
+func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var mu sync.Mutex // the model and tools speak up from their own goroutines
+	tell := func(e Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := on(e); err != nil {
+			stop(err)
+		}
+	}
+	turn := m.Turn
+	turn.Model = lively{m.Turn.Model, tell}
+	turn.Run = t.Task
+	turn.Observer = agent.Observer{
+		OnNarration: func(text string) { tell(Narration{text}) },
+		OnToolStart: func(u agent.Use) { tell(ToolStart{strconv.Itoa(u.Number), u.Name}) },
+		OnToolEnd:   func(u agent.Use, _ string, failed bool) { tell(ToolEnd{strconv.Itoa(u.Number), u.Name, failed}) },
+	}
+	out, err := m.converse(ctx, turn, t)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return Outcome{Text: out.Answer}, err
+	}
+	return outcomeOf(out)
+}
+
+// converse begins a turn, or goes on with one that waited.
+func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agent.Outcome, error) {
+	if t.Memo != nil {
+		var w agent.Waiting
+		if err := json.Unmarshal(t.Memo, &w); err != nil {
+			return agent.Outcome{}, fmt.Errorf("the paused turn cannot be read: %w", err)
+		}
+		dropNulls(w.Calls)
+		for _, m := range w.Messages {
+			dropNulls(m.Calls)
+			for i, th := range m.Thoughts {
+				if string(th.Raw) == "null" {
+					m.Thoughts[i].Raw = nil
+				}
+			}
+		}
+		return turn.Continue(ctx, w, t.Text)
+	}
+	q := (&ChatMind{System: m.System}).request(t)
+	return turn.Converse(ctx, q.Messages)
+}
+
+// dropNulls takes away what JSON made of members that were not there.
+func dropNulls(calls []model.Call) {
+	for i, c := range calls {
+		if string(c.Extra) == "null" {
+			calls[i].Extra = nil
+		}
+	}
+}
+
+func outcomeOf(a agent.Outcome) (Outcome, error) {
+	out := Outcome{Text: a.Answer, End: sotto.Stopped}
+	if a.Reading != nil {
+		out.Diagnostics = a.Reading.Diagnostics
+	}
+	switch a.Status {
+	case agent.Paused:
+		if a.Waiting == nil {
+			return out, errors.New("the agent paused and does not say for what")
+		}
+		memo, err := json.Marshal(a.Waiting)
+		if err != nil {
+			return out, err
+		}
+		out.Text, out.Question, out.Memo = "", a.Waiting.Question, memo
+	case agent.Bounded:
+		out.End = sotto.Cut
+	case agent.Failed:
+		return out, errors.New("the model could not be asked")
+	}
+	return out, nil
+}
+
+// A lively model shows with each delta that it lives.
+type lively struct {
+	model.Model
+	tell func(Event)
+}
+
+func (l lively) Invoke(ctx context.Context, q model.Request, on func(model.Delta) error) (model.Reply, error) {
+	return l.Model.Invoke(ctx, q, func(d model.Delta) error {
+		if d.Thought != "" {
+			l.tell(Reasoning{d.Thought})
+		} else {
+			l.tell(Alive{})
+		}
+		if on == nil {
+			return nil
+		}
+		return on(d)
+	})
+}

@@ -1,0 +1,191 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// A Card is what an agent's card says about the agent itself. What it says
+// about the protocol, the server knows.
+type Card struct {
+	Name        string // if empty, sotto
+	Description string
+	Version     string // of the agent; if empty, 1
+	// URL is where clients reach the server, such as https://agent.example. If
+	// empty, where the card was asked for.
+	URL      string
+	Provider *a2a.AgentProvider
+	// Skills are what the agent can do. If nil, one: to chat.
+	Skills []a2a.AgentSkill
+	// Details are skills that only callers with a token are told, in the extended
+	// card.
+	Details []a2a.AgentSkill
+}
+
+func (c Card) withDefaults() Card {
+	or(&c.Name, "sotto")
+	or(&c.Version, "1")
+	or(&c.Description, "Answers messages. What it thinks stays out of its answers.")
+	c.URL = strings.TrimSuffix(c.URL, "/")
+	if c.Skills == nil {
+		c.Skills = []a2a.AgentSkill{{
+			ID: "chat", Name: "Chat", Description: "Answers a message in a conversation.",
+			Tags: []string{"chat"},
+		}}
+	}
+	return c
+}
+
+// The extensions that a client can ask for, by the header A2A-Extensions.
+const (
+	// ReasoningExtension has status updates tell the model's reasoning, in parts
+	// of their own that are marked with [ThoughtKey].
+	ReasoningExtension = "https://github.com/sotto-llm/sotto/blob/main/docs/a2a.md#reasoning"
+	// ChunksExtension has the answer come in pieces, as it becomes certain, before
+	// the artifact that holds the whole of it.
+	ChunksExtension = "https://github.com/sotto-llm/sotto/blob/main/docs/a2a.md#pieces"
+)
+
+func (s *Server) capabilities() *a2a.AgentCapabilities {
+	c := &a2a.AgentCapabilities{
+		Streaming:         true,
+		PushNotifications: s.push != nil,
+		ExtendedAgentCard: len(s.tokens) > 0,
+		Extensions:        []a2a.AgentExtension{{URI: ChunksExtension, Description: "The answer's visible text in pieces, as it becomes certain."}},
+	}
+	if s.reasoning {
+		c.Extensions = append(c.Extensions, a2a.AgentExtension{URI: ReasoningExtension, Description: "The model's reasoning, in marked parts of status updates."})
+	}
+	return c
+}
+
+// asked reports whether the client asked for an extension that there is.
+func (s *Server) asked(ctx context.Context, uri string) bool {
+	call, ok := a2asrv.CallContextFrom(ctx)
+	if !ok {
+		return false
+	}
+	known := slices.ContainsFunc(s.capabilities().Extensions, func(e a2a.AgentExtension) bool { return e.URI == uri })
+	for _, list := range call.Extensions().RequestedURIs() {
+		for one := range strings.SplitSeq(list, ",") {
+			if known && strings.TrimSpace(one) == uri {
+				call.Extensions().Activate(&a2a.AgentExtension{URI: uri})
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// agentCard is the card of the server at a base URL. Clients take the first
+// interface that they know.
+func (s *Server) agentCard(base string) *a2a.AgentCard {
+	legacy := func(p a2a.TransportProtocol) *a2a.AgentInterface {
+		return &a2a.AgentInterface{URL: base + legacyPath, ProtocolBinding: p, ProtocolVersion: a2av0.Version}
+	}
+	c := &a2a.AgentCard{
+		Name: s.card.Name, Description: s.card.Description, Version: s.card.Version,
+		Provider: s.card.Provider, Skills: s.card.Skills,
+		SupportedInterfaces: []*a2a.AgentInterface{
+			a2a.NewAgentInterface(base+rpcPath, a2a.TransportProtocolJSONRPC),
+			a2a.NewAgentInterface(base+restPath, a2a.TransportProtocolHTTPJSON),
+			legacy(a2a.TransportProtocolJSONRPC),
+			legacy(a2a.TransportProtocolHTTPJSON),
+		},
+		Capabilities:       *s.capabilities(),
+		DefaultInputModes:  []string{textMode},
+		DefaultOutputModes: []string{textMode},
+	}
+	if len(s.tokens) > 0 {
+		c.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
+		c.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": a2a.SecuritySchemeScopes{}}}
+	}
+	return c
+}
+
+// textMode is what the agent reads and writes.
+const textMode = "text/plain"
+
+func isCard(r *http.Request) bool { return r.URL.Path == cardPath || r.URL.Path == legacyCard }
+
+// serveCard answers in a form that clients of protocol 1.0 and of 0.3 read.
+func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, r, http.StatusMethodNotAllowed, "the card is only to be read")
+		return
+	}
+	body, err := bothForms(r.Context(), s.agentCard(s.base(r)))
+	if err != nil {
+		s.log.Error("the card cannot be written", "error", err)
+		refuse(w, r, http.StatusInternalServerError, "the card cannot be written")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Vary", "Host")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}
+
+// bothForms writes a card with the members of both protocols. The SDK's own
+// writer gives the security schemes in the form of 0.3 alone.
+func bothForms(ctx context.Context, c *a2a.AgentCard) ([]byte, error) {
+	old, err := a2av0.NewStaticAgentCardProducer(c).(a2asrv.AgentCardJSONProducer).CardJSON(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	var card, v1 map[string]any
+	if err := errors.Join(json.Unmarshal(old, &card), json.Unmarshal(now, &v1)); err != nil {
+		return nil, err
+	}
+	join(card, v1)
+	return json.MarshalIndent(card, "", "  ")
+}
+
+// join adds the members of from, those of objects within too.
+func join(to, from map[string]any) {
+	for k, v := range from {
+		a, ok1 := to[k].(map[string]any)
+		b, ok2 := v.(map[string]any)
+		if ok1 && ok2 {
+			join(a, b)
+			continue
+		}
+		to[k] = v
+	}
+}
+
+// base is the URL before the paths of the protocol.
+func (s *Server) base(r *http.Request) string {
+	if s.card.URL != "" {
+		return s.card.URL
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+type baseKey struct{}
+
+// extendedCard is the card for callers with a token.
+func (s *Server) extendedCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	base, _ := ctx.Value(baseKey{}).(string)
+	c := s.agentCard(base)
+	c.Skills = slices.Concat(c.Skills, s.card.Details)
+	return c, nil
+}

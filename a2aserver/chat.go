@@ -1,0 +1,146 @@
+package a2aserver
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// A ChatMind answers with one reply of a chat model, the conversation before
+// it. Only visible text goes back to the model: what it thought is not
+// remembered.
+type ChatMind struct {
+	Model model.Model
+	// System, if set, is the system message.
+	System string
+	// Grammar reads the replies. If nil, that of the model's name.
+	Grammar *sotto.Grammar
+	// Start is where every reply begins. If empty: outside where the provider
+	// tells reasoning apart itself, else auto, so that nothing is visible before
+	// the reply shows how it began.
+	Start sotto.Start
+	// Request holds what else each request says: limits, temperature, thinking.
+	// Its Messages and Tools are not used.
+	Request model.Request
+}
+
+// Answer implements [Mind].
+func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
+	r := chatReading{mind: m, on: on}
+	reply, err := m.Model.Invoke(ctx, m.request(t), r.delta)
+	end := reply.End
+	if err != nil {
+		end = sotto.Aborted
+	}
+	out, closing := r.close(end)
+	if err == nil {
+		err = closing
+	}
+	return out, err
+}
+
+func (m *ChatMind) request(t Turn) model.Request {
+	q := m.Request
+	q.Messages, q.Tools = nil, nil
+	if m.System != "" {
+		q.Messages = append(q.Messages, model.Message{Role: model.System, Text: m.System})
+	}
+	for _, s := range t.Earlier {
+		role := model.User
+		if s.ByAgent {
+			role = model.Assistant
+		}
+		q.Messages = append(q.Messages, model.Message{Role: role, Text: s.Text})
+	}
+	q.Messages = append(q.Messages, model.Message{Role: model.User, Text: t.Text})
+	return q
+}
+
+// A chatReading reads one reply as it comes.
+type chatReading struct {
+	mind     *ChatMind
+	on       func(Event) error
+	splitter *sotto.Splitter
+	native   bool // the provider told reasoning apart
+	block    int  // of the last piece that was told
+	text     strings.Builder
+	failed   error // of on
+}
+
+func (r *chatReading) delta(d model.Delta) error {
+	if d.Thought != "" {
+		r.native = true
+		r.tell(Reasoning{d.Thought})
+	}
+	if d.Text != "" {
+		if err := r.open(); err != nil {
+			return err
+		}
+		r.take(r.splitter.FeedString(d.Text))
+	}
+	r.tell(Alive{})
+	return r.failed
+}
+
+// open begins the reading, as late as it can: whether reasoning came on a
+// member of its own decides where the text begins.
+func (r *chatReading) open() (err error) {
+	if r.splitter != nil {
+		return nil
+	}
+	g, start := r.mind.Grammar, r.mind.Start
+	if g == nil {
+		g, _ = sotto.ForModel(r.mind.Model.Name())
+	}
+	switch {
+	case start != "":
+	case r.native:
+		start = sotto.Outside
+	default:
+		start = sotto.Auto
+	}
+	r.splitter, err = g.NewSplitter(sotto.Options{Start: start, MaxHold: -1})
+	return err
+}
+
+func (r *chatReading) take(pieces []sotto.Piece) {
+	for _, p := range pieces {
+		text := string(p.Bytes)
+		switch p.Channel {
+		case sotto.Narration:
+			r.tell(Narration{r.parted(p.Block, text)})
+		case sotto.Reasoning:
+			r.tell(Reasoning{r.parted(p.Block, text)})
+		}
+	}
+	if v := string(r.splitter.Visible()); v != "" {
+		r.text.WriteString(v)
+		r.tell(Visible{v})
+	}
+}
+
+// parted puts a blank line between two blocks.
+func (r *chatReading) parted(block int, text string) string {
+	if r.block != 0 && r.block != block {
+		text = "\n\n" + text
+	}
+	r.block = block
+	return text
+}
+
+func (r *chatReading) tell(e Event) {
+	if r.failed == nil {
+		r.failed = r.on(e)
+	}
+}
+
+// close ends the reading. What was held is given on every way out.
+func (r *chatReading) close(end sotto.End) (Outcome, error) {
+	if r.splitter == nil {
+		return Outcome{End: end}, r.failed
+	}
+	r.take(r.splitter.Close(end))
+	return Outcome{Text: r.text.String(), End: end, Diagnostics: r.splitter.Diagnostics()}, r.failed
+}

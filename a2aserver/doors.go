@@ -1,0 +1,103 @@
+package a2aserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"net"
+	"net/http"
+
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// keys are the digests of the tokens, by the names of their callers.
+type keys map[string][sha256.Size]byte
+
+func newKeys(tokens map[string]string) keys {
+	k := keys{}
+	for name, token := range tokens {
+		k[name] = sha256.Sum256([]byte(token))
+	}
+	return k
+}
+
+// caller returns whose token a request has. All tokens are compared, each in
+// constant time, so that neither their lengths nor their order show.
+func (k keys) caller(r *http.Request) (name string, ok bool) {
+	sum := sha256.Sum256([]byte(gateway.Credential(r)))
+	for n, want := range k {
+		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
+			name, ok = n, true
+		}
+	}
+	return name, ok
+}
+
+// A visit is who makes a request, and how.
+type visit struct {
+	caller string
+	legacy bool  // by protocol 0.3
+	place  *slot // reserved for the task that it may start
+}
+
+type visitKey struct{}
+
+func visitFrom(ctx context.Context) visit {
+	v, _ := ctx.Value(visitKey{}).(visit)
+	return v
+}
+
+func (v visit) in(ctx context.Context) context.Context { return context.WithValue(ctx, visitKey{}, v) }
+
+func (v visit) user() *a2asrv.User {
+	return &a2asrv.User{Name: v.caller, Authenticated: v.caller != ""}
+}
+
+// ServeHTTP lets a request in and serves it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.door.Open(w, r) {
+		return
+	}
+	if isCard(r) { // whoever may come in may read it
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	if s.closing.Err() != nil {
+		refuse(w, r, http.StatusServiceUnavailable, "the server is shutting down")
+		return
+	}
+	var v visit
+	if len(s.tokens) > 0 {
+		name, ok := s.tokens.caller(r)
+		if !ok {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
+			refuse(w, r, http.StatusUnauthorized, "this agent needs a bearer token")
+			return
+		}
+		v.caller = name
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	place, err := s.requests.take(v.caller + " " + host)
+	if err != nil {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, r, http.StatusTooManyRequests, err.Error())
+		return
+	}
+	place.use()
+	defer place.release()
+	r.Body = http.MaxBytesReader(w, r.Body, s.limits.Body)
+	ctx := context.WithValue(v.in(r.Context()), baseKey{}, s.base(r))
+	s.mux.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// refuse answers who may not come in. A request that is turned away here was
+// not read, so its protocol is not known: the body is like that of REST.
+func refuse(w http.ResponseWriter, _ *http.Request, status int, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "message": why}})
+}

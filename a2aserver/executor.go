@@ -1,0 +1,280 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// answerID is the id of the one artifact of a task.
+const answerID a2a.ArtifactID = "answer"
+
+// stopWait is how long a mind may take to end after it was told to.
+const stopWait = 5 * time.Second
+
+// The executor turns what a mind does into the events of a task.
+type executor struct{ s *Server }
+
+var (
+	_ a2asrv.AgentExecutor         = (*executor)(nil)
+	_ a2asrv.AgentExecutionCleaner = (*executor)(nil)
+)
+
+// Execute works on one message.
+func (x *executor) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		r := &run{s: x.s, ec: ec, emit: func(e a2a.Event) bool { return yield(e, nil) }}
+		place, err := x.s.begin(ctx, ec)
+		if ec.StoredTask == nil && !r.emit(a2a.NewSubmittedTask(ec, ec.Message)) {
+			return
+		}
+		if err != nil {
+			e := ended{ending: Refused, state: a2a.TaskStateRejected, message: err.Error()}
+			if errors.Is(err, errClosing) {
+				e.ending, e.message = Interrupted, interruptedMessage
+			}
+			r.emit(e.status(ec))
+			return
+		}
+		defer place.release()
+		r.run(ctx)
+	}
+}
+
+// Cancel ends a task. The work on it sees its context end; what it still says
+// then is too late.
+func (x *executor) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(ended{ending: Canceled, state: a2a.TaskStateCanceled}.status(ec), nil)
+	}
+}
+
+// Cleanup is called when the last event of an execution is stored.
+func (x *executor) Cleanup(_ context.Context, ec *a2asrv.ExecutorContext, _ a2a.SendMessageResult, _ error) {
+	x.s.done(ec)
+}
+
+// A run is the work on one message.
+type run struct {
+	s    *Server
+	ec   *a2asrv.ExecutorContext
+	emit func(a2a.Event) bool
+
+	reasoning, chunks bool // the client asked for
+
+	progress     progress
+	told, pieces pace
+	text         strings.Builder // the visible text so far
+	sent         int             // bytes of it that went out in pieces
+	tools        int             // that are at work
+}
+
+// An answer is what a mind returns.
+type answer struct {
+	out Outcome
+	err error
+}
+
+func (r *run) run(ctx context.Context) {
+	now := time.Now()
+	r.told, r.pieces = pace{begun: now, least: r.s.gaps.progress}, pace{begun: now, least: r.s.gaps.chunk}
+	r.reasoning, r.chunks = r.s.asked(ctx, ReasoningExtension), r.s.asked(ctx, ChunksExtension)
+	if !r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, nil)) {
+		return
+	}
+	turn, err := r.s.turn(ctx, r.ec)
+	if err != nil {
+		r.s.log.Error("the conversation cannot be read", "task", string(r.ec.TaskID), "error", err)
+		r.finish(answer{err: err})
+		return
+	}
+	a, ok := r.listen(ctx, turn)
+	if !ok {
+		return
+	}
+	if turn.Memo != nil || a.out.Memo != nil {
+		if err := r.s.store.keepMemo(r.ec.TaskID, a.out.Memo); err != nil {
+			r.s.log.Error("what the mind wants back cannot be kept", "task", string(r.ec.TaskID), "error", err)
+		}
+	}
+	r.finish(a)
+}
+
+// listen lets the mind answer and tells what goes on. It is false where nobody
+// wants the end any more.
+func (r *run) listen(parent context.Context, turn Turn) (answer, bool) {
+	ctx, stop := context.WithCancelCause(parent)
+	defer stop(nil)
+	events, done := make(chan Event), make(chan answer, 1)
+	r.s.minds.Go(func() { done <- r.think(ctx, turn, events) })
+
+	silence := time.NewTimer(r.s.silence)
+	defer silence.Stop()
+	tick := time.NewTimer(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case e := <-events:
+			silence.Reset(r.s.silence)
+			r.take(e)
+			if r.text.Len() > r.s.limits.Answer {
+				return r.stop(errTooLong, stop, done), true
+			}
+		case a := <-done:
+			return a, parent.Err() == nil
+		case <-silence.C:
+			if r.tools > 0 { // whose own limit ends them
+				silence.Reset(r.s.silence)
+				continue
+			}
+			return r.stop(errSilent, stop, done), true
+		case <-r.s.closing.Done():
+			return r.stop(errClosing, stop, done), true
+		case <-parent.Done():
+			return answer{}, false
+		case <-tick.C:
+		}
+		wait, ok := r.tell()
+		if !ok {
+			return answer{}, false
+		}
+		tick.Reset(wait)
+	}
+}
+
+// think calls the mind. A panic is an error.
+func (r *run) think(ctx context.Context, turn Turn, events chan<- Event) (a answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			a.err = fmt.Errorf("the mind panicked: %v", v)
+			r.s.log.Error("a mind panicked", "task", turn.Task, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	a.out, a.err = r.s.mind.Answer(ctx, turn, func(e Event) error {
+		select {
+		case events <- e:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	return a
+}
+
+// stop ends the mind and waits for it, but not forever.
+func (r *run) stop(why error, stop context.CancelCauseFunc, done <-chan answer) answer {
+	stop(why)
+	a := answer{err: why}
+	select {
+	case late := <-done:
+		a.out = late.out
+	case <-time.After(stopWait):
+		r.s.log.Warn("a mind does not end when it is told to", "task", string(r.ec.TaskID))
+	}
+	return a
+}
+
+func (r *run) take(e Event) {
+	switch e := e.(type) {
+	case Visible:
+		r.text.WriteString(e.Text)
+	case Reasoning:
+		if r.reasoning {
+			r.progress.add(e)
+		}
+	default:
+		switch e.(type) {
+		case ToolStart:
+			r.tools++
+		case ToolEnd:
+			r.tools--
+		}
+		r.progress.add(e)
+	}
+}
+
+// tell sends what is due, and returns how long the rest may wait.
+func (r *run) tell() (wait time.Duration, ok bool) {
+	now, wait := time.Now(), time.Hour
+	if r.progress.pending() {
+		due := r.told.due()
+		if ripe := r.progress.ripe(r.told.least); ripe.After(due) {
+			due = ripe
+		}
+		if due.After(now) {
+			wait = min(wait, due.Sub(now))
+		} else if !r.report(now, false) {
+			return 0, false
+		}
+	}
+	if r.chunks && r.text.Len() > r.sent {
+		if due := r.pieces.due(); due.After(now) {
+			wait = min(wait, due.Sub(now))
+		} else if !r.piece(now) {
+			return 0, false
+		}
+	}
+	return wait, true
+}
+
+// report tells how the work goes.
+func (r *run) report(now time.Time, last bool) bool {
+	parts := r.progress.take(last)
+	if len(parts) == 0 {
+		return true
+	}
+	r.told.last = now
+	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, r.ec, parts...)
+	m.SetMeta(ProgressKey, true)
+	return r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, m))
+}
+
+// piece sends the visible text that has not gone out. It begins and ends
+// between two characters.
+func (r *run) piece(now time.Time) bool {
+	r.pieces.last = now
+	text := r.text.String()[r.sent:]
+	text = text[:len(text)-cutRune(text)]
+	if text == "" || r.sent == 0 && blank(text) {
+		return true
+	}
+	e := a2a.NewArtifactUpdateEvent(r.ec, answerID, a2a.NewTextPart(valid(text)))
+	e.Append = r.sent > 0
+	r.sent += len(text)
+	return r.emit(e)
+}
+
+// finish tells the end: what is left of the progress, the one artifact, the
+// state.
+func (r *run) finish(a answer) {
+	if a.err != nil {
+		r.s.log.Warn("a task was not finished", "task", string(r.ec.TaskID), "error", a.err)
+	}
+	e := end(a.out, a.err, r.text.String(), r.s.silence)
+	if blank(e.text) && r.sent > 0 {
+		e.text = r.text.String() // what went out in pieces needs its last word
+	}
+	if !r.report(time.Now(), true) {
+		return
+	}
+	if !blank(e.text) && !r.emit(r.artifact(e)) {
+		return
+	}
+	r.emit(e.status(r.ec))
+}
+
+func (r *run) artifact(e ended) *a2a.TaskArtifactUpdateEvent {
+	u := a2a.NewArtifactEvent(r.ec, a2a.NewTextPart(valid(e.text)))
+	u.Artifact.ID, u.Artifact.Name, u.LastChunk = answerID, "answer", true
+	if e.ending != Answered {
+		u.Artifact.SetMeta(OutcomeKey, string(e.ending))
+	}
+	return u
+}

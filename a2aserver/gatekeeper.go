@@ -1,0 +1,227 @@
+package a2aserver
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// A gatekeeper looks at every call before it is carried out: its version, whose
+// the task is, and what the card says.
+type gatekeeper struct {
+	a2asrv.PassthroughCallInterceptor
+	s *Server
+}
+
+// Before implements [a2asrv.CallInterceptor].
+func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a2asrv.Request) (context.Context, any, error) {
+	v := visitFrom(ctx)
+	call.User = v.user()
+	if err := checkVersion(call, v.legacy); err != nil {
+		return ctx, nil, err
+	}
+	task := taskOf(req.Payload)
+	var stored *a2a.Task
+	if task != "" {
+		st, err := g.s.store.Get(ctx, task)
+		if err != nil {
+			return ctx, nil, err
+		}
+		stored = st.Task
+	}
+	switch p := req.Payload.(type) {
+	case *a2a.SendMessageRequest:
+		return ctx, nil, g.s.checkMessage(p, stored)
+	case *a2a.PushConfig:
+		if stored.Status.State.Terminal() {
+			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: there is nothing to notify of")
+		}
+	}
+	return ctx, nil, nil
+}
+
+// checkVersion takes 1.x where 1.0 is spoken, and what says nothing.
+func checkVersion(call *a2asrv.CallContext, legacy bool) error {
+	list, _ := call.ServiceParams().Get(a2a.SvcParamVersion)
+	for _, version := range list {
+		ok := version == "" || version == "1" || strings.HasPrefix(version, "1.")
+		if legacy {
+			ok = version == "" || strings.HasPrefix(version, "0.")
+		}
+		if !ok {
+			return a2a.NewError(a2a.ErrVersionNotSupported, fmt.Sprintf("version %.16q is not spoken here: 1.0 is, and 0.3 at the card's URL for it", version))
+		}
+	}
+	return nil
+}
+
+// taskOf returns the task that a call names.
+func taskOf(payload any) a2a.TaskID {
+	switch p := payload.(type) {
+	case *a2a.SendMessageRequest:
+		if p.Message != nil {
+			return p.Message.TaskID
+		}
+	case *a2a.GetTaskRequest:
+		return p.ID
+	case *a2a.CancelTaskRequest:
+		return p.ID
+	case *a2a.SubscribeToTaskRequest:
+		return p.ID
+	case *a2a.PushConfig:
+		return p.TaskID
+	case *a2a.GetTaskPushConfigRequest:
+		return p.TaskID
+	case *a2a.ListTaskPushConfigRequest:
+		return p.TaskID
+	case *a2a.DeleteTaskPushConfigRequest:
+		return p.TaskID
+	}
+	return ""
+}
+
+// checkMessage holds a message to what the card declares.
+func (s *Server) checkMessage(req *a2a.SendMessageRequest, task *a2a.Task) error {
+	m := req.Message
+	if m == nil {
+		return nil // the SDK says so
+	}
+	if m.Role != a2a.MessageRoleUser {
+		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent is ROLE_USER")
+	}
+	for i, p := range m.Parts {
+		if p == nil {
+			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("part %d of the message is empty", i+1))
+		}
+		if _, ok := p.Content.(a2a.Text); !ok {
+			return a2a.NewError(a2a.ErrUnsupportedContentType, fmt.Sprintf("part %d of the message is no text, and this agent reads text only", i+1))
+		}
+	}
+	if len(m.Parts) > 0 && blank(VisibleText(m.Parts)) {
+		return a2a.NewError(a2a.ErrInvalidParams, "the message says nothing")
+	}
+	if c := req.Config; c != nil && len(c.AcceptedOutputModes) > 0 && !slices.ContainsFunc(c.AcceptedOutputModes, takesText) {
+		return a2a.NewError(a2a.ErrUnsupportedContentType, "this agent answers in "+textMode+", which is not among the accepted output modes")
+	}
+	if task == nil {
+		return nil
+	}
+	switch state := task.Status.State; {
+	case state.Terminal():
+		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: begin another in the same context")
+	case state != a2a.TaskStateInputRequired:
+		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on: subscribe to it, or cancel it first")
+	}
+	said := 0
+	for _, m := range task.History {
+		if m.Role == a2a.MessageRoleUser {
+			said++
+		}
+	}
+	if said >= s.limits.Messages {
+		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", said))
+	}
+	return nil
+}
+
+func takesText(mode string) bool {
+	mode, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(mode)), ";")
+	return slices.Contains([]string{textMode, "text/*", "text", "*/*", "*"}, mode)
+}
+
+// A handler adds to the SDK's what a server needs around a call.
+type handler struct {
+	a2asrv.RequestHandler
+	s *Server
+}
+
+// reserve takes a place for the task that a message may start.
+func (h *handler) reserve(ctx context.Context) (context.Context, func(), error) {
+	v := visitFrom(ctx)
+	place, err := h.s.running.take(v.caller)
+	if err != nil {
+		return ctx, nil, a2a.NewError(a2a.ErrServerError, err.Error())
+	}
+	v.place = place
+	return v.in(ctx), place.giveBack, nil
+}
+
+// SendMessage implements [a2asrv.RequestHandler].
+func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	ctx, back, err := h.reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer back()
+	res, err := h.RequestHandler.SendMessage(ctx, req)
+	if t, ok := res.(*a2a.Task); ok && req.Config != nil {
+		cutHistory(t, req.Config.HistoryLength)
+	}
+	return res, err
+}
+
+// cutHistory keeps the last messages, as many as were asked for. The SDK does
+// it for tasks that are got, and not for those that a message returns.
+func cutHistory(t *a2a.Task, length *int) {
+	if length != nil && *length >= 0 && *length < len(t.History) {
+		t.History = t.History[len(t.History)-*length:]
+	}
+}
+
+// SendStreamingMessage implements [a2asrv.RequestHandler].
+func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		ctx, back, err := h.reserve(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer back()
+		h.RequestHandler.SendStreamingMessage(ctx, req)(yield)
+	}
+}
+
+// CancelTask implements [a2asrv.RequestHandler]. Where the work comes to a pause
+// in the same moment, the SDK gives up; the task is still to be canceled.
+func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
+	for try := 1; ; try++ {
+		task, err := h.RequestHandler.CancelTask(ctx, req)
+		if err == nil || try == cancelTries {
+			return task, err
+		}
+		if st, getErr := h.s.store.Get(ctx, req.ID); getErr != nil || st.Task.Status.State.Terminal() {
+			return task, err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return task, err
+		}
+	}
+}
+
+const cancelTries = 20
+
+// SubscribeToTask implements [a2asrv.RequestHandler]. Of a task that waits for
+// a message there is only its state to tell.
+func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		if st, err := h.s.store.Get(ctx, req.ID); err == nil {
+			switch state := st.Task.Status.State; {
+			case state.Terminal():
+				yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
+				return
+			case state == a2a.TaskStateInputRequired:
+				yield(st.Task, nil)
+				return
+			}
+		}
+		h.RequestHandler.SubscribeToTask(ctx, req)(yield)
+	}
+}

@@ -1,0 +1,139 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A guard keeps pushes from addresses that a client has no business to reach
+// through this server: it looks at the URL when it is given, and at the address
+// that is dialed each time, since a name may mean another one by then.
+type guard struct {
+	allow []netip.Prefix
+}
+
+var errPrivate = errors.New("the address is not public")
+
+// inward are address ranges, beside those that netip knows, from which nothing
+// public answers, or which hold another address.
+var inward = func() []netip.Prefix {
+	var list []netip.Prefix
+	for _, p := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
+		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16",
+		"3fff::/20", "5f00::/16", "fec0::/10",
+	} {
+		list = append(list, netip.MustParsePrefix(p))
+	}
+	return list
+}()
+
+// public reports whether an address is one of the open network.
+func public(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() &&
+		!slices.ContainsFunc(inward, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+func (g guard) allowed(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// url checks where a client wants its pushes.
+func (g guard) url(ctx context.Context, raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return errors.New("the push URL is not one such as https://client.example/hook")
+	case u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("the push URL begins with %.16q: https is what it may be", u.Scheme)
+	case u.User != nil:
+		return errors.New("the push URL holds a user name: put credentials into its authentication")
+	case len(raw) > 2048:
+		return errors.New("the push URL is longer than 2048 bytes")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil || len(ips) == 0 {
+		return fmt.Errorf("the host %q of the push URL has no address", u.Hostname())
+	}
+	for _, ip := range ips {
+		if err := g.address(u.Scheme, ip); err != nil {
+			return fmt.Errorf("pushes do not go to %q: %w", u.Hostname(), err)
+		}
+	}
+	return nil
+}
+
+// address checks one address. Plain HTTP would show the credentials on the way,
+// so it goes only where the operator says.
+func (g guard) address(scheme string, ip netip.Addr) error {
+	switch {
+	case g.allowed(ip):
+		return nil
+	case !public(ip):
+		return errPrivate
+	case scheme != "https":
+		return errors.New("the connection is not encrypted: use https")
+	}
+	return nil
+}
+
+// client returns a client that follows no redirect, uses no proxy, and looks at
+// every address that it dials.
+func (g guard) client(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     byScheme{"http": g.transport("http"), "https": g.transport("https")},
+	}
+}
+
+func (g guard) transport(scheme string) *http.Transport {
+	dialer := &net.Dialer{
+		Timeout: 10 * time.Second,
+		Control: func(_, address string, _ syscall.RawConn) error {
+			ap, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			return g.address(scheme, ap.Addr())
+		},
+	}
+	return &http.Transport{
+		DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// byScheme has a transport for each scheme, since what may be dialed differs.
+type byScheme map[string]*http.Transport
+
+func (t byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
+	if tr, ok := t[r.URL.Scheme]; ok {
+		return tr.RoundTrip(r)
+	}
+	return nil, fmt.Errorf("scheme %.16q", r.URL.Scheme)
+}
+
+// refusedAddress says that the guard did not let the connection be made.
+func refusedAddress(err error) bool { return errors.Is(err, errPrivate) }
+
+// scrub takes the URL out of a client's error: it may hold a secret.
+func scrub(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}

@@ -1,0 +1,98 @@
+// Package peer connects to A2A servers of others: every size bounded, no
+// redirect followed, the token sent to the host that it is for and no other.
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+)
+
+// MaxBody bounds a response, in bytes.
+const MaxBody = 16 << 20
+
+// ErrElsewhere says that a card sends clients to another host than its own.
+var ErrElsewhere = errors.New("the card sends clients to another host")
+
+// Client returns an HTTP client for one server, with a bearer token if there
+// is one.
+func Client(base *url.URL, token string, transport http.RoundTripper) *http.Client {
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	return &http.Client{
+		Transport:     &bounded{transport, base.Host, token},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+type bounded struct {
+	next        http.RoundTripper
+	host, token string
+}
+
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != b.host {
+		return nil, fmt.Errorf("%w: %q", ErrElsewhere, r.URL.Host)
+	}
+	if b.token != "" && r.Header.Get("Authorization") == "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+b.token)
+	}
+	res, err := b.next.RoundTrip(r)
+	if err == nil {
+		res.Body = &limited{res.Body, MaxBody}
+	}
+	return res, err
+}
+
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, fmt.Errorf("the response is longer than %d bytes", MaxBody)
+	}
+	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// Card reads the agent card of a server, of any version.
+func Card(ctx context.Context, base *url.URL, c *http.Client) (*a2a.AgentCard, error) {
+	r := agentcard.Resolver{Client: c, CardParser: a2av0.NewAgentCardParser()}
+	return r.Resolve(ctx, base.String())
+}
+
+// Connect returns the official client for one of the card's interfaces.
+func Connect(ctx context.Context, card *a2a.AgentCard, i *a2a.AgentInterface, c *http.Client) (*a2aclient.Client, error) {
+	one := *card
+	one.SupportedInterfaces = []*a2a.AgentInterface{i}
+	return a2aclient.NewFromCard(ctx, &one, options(c)...)
+}
+
+// ConnectAny returns it for the first interface that is known.
+func ConnectAny(ctx context.Context, card *a2a.AgentCard, c *http.Client) (*a2aclient.Client, error) {
+	return a2aclient.NewFromCard(ctx, card, options(c)...)
+}
+
+func options(c *http.Client) []a2aclient.FactoryOption {
+	return []a2aclient.FactoryOption{
+		a2aclient.WithDefaultsDisabled(),
+		a2aclient.WithJSONRPCTransport(c), a2aclient.WithRESTTransport(c),
+		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC,
+			a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: c})),
+		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolHTTPJSON,
+			a2av0.NewRESTTransportFactory(a2av0.RESTTransportConfig{Client: c})),
+	}
+}

@@ -1,0 +1,41 @@
+package a2aserver
+
+import "time"
+
+// Limits bound what a peer can make grow. A zero is the default.
+type Limits struct {
+	Body     int64         // bytes of a request; 4 MiB
+	Answer   int           // bytes of an answer's visible text; 4 MiB
+	Requests int           // of one caller at once, streams among them; 64
+	Running  int           // tasks at once; 64
+	Each     int           // tasks of one caller at once; 16
+	Earlier  int           // bytes of earlier messages that a turn gets; 256 KiB
+	Messages int           // that a client may send to one task; 64
+	Tasks    int           // that are kept; 10,000
+	Keep     time.Duration // how long a task is kept that has ended or waits; 7 days
+	Pushes   int           // push configurations of a task; 8
+	Queue    int           // pushes that wait for one receiver; 64
+}
+
+func (l Limits) withDefaults() Limits {
+	or(&l.Body, 4<<20)
+	or(&l.Answer, 4<<20)
+	or(&l.Requests, 64)
+	or(&l.Running, 64)
+	or(&l.Each, 16)
+	or(&l.Earlier, 256<<10)
+	or(&l.Messages, 64)
+	or(&l.Tasks, 10_000)
+	or(&l.Keep, 7*24*time.Hour)
+	or(&l.Pushes, 8)
+	or(&l.Queue, 64)
+	return l
+}
+
+// or sets what is zero.
+func or[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,109 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// An Ending says how a task ended or why it waits. It stands as [OutcomeKey] in
+// the metadata of the last status update and of the task.
+type Ending string
+
+const (
+	Answered        Ending = "answered"          // completed: the artifact is the answer
+	CutOff          Ending = "cut"               // completed: the artifact ends where a limit cut it
+	NoVisibleAnswer Ending = "no_visible_answer" // failed: the reply shows nothing; no artifact
+	Aborted         Ending = "aborted"           // failed: the mind broke off; the artifact is what there was
+	Silent          Ending = "silent"            // failed: the mind said nothing for too long
+	Interrupted     Ending = "interrupted"       // failed: the server was shut down or restarted meanwhile
+	Refused         Ending = "refused"           // rejected: the caller has too many tasks running
+	Asked           Ending = "asked"             // input required: the status message is the question
+	Canceled        Ending = "canceled"
+)
+
+// Why a turn was ended from outside.
+var (
+	errSilent  = errors.New("the mind said nothing for too long")
+	errClosing = errors.New("the server is shutting down")
+	errTooLong = errors.New("the answer is longer than the limit")
+)
+
+// An ended is the last word on a turn.
+type ended struct {
+	ending  Ending
+	state   a2a.TaskState
+	text    string // the artifact; if blank, none
+	message string // of the status; if empty, none
+	remarks []sotto.Diagnostic
+}
+
+// end decides how a turn ended. shown is the visible text that came as it went.
+func end(out Outcome, err error, shown string, silence time.Duration) ended {
+	e := ended{state: a2a.TaskStateFailed, text: out.Text, remarks: out.Diagnostics}
+	if err != nil && blank(e.text) {
+		e.text = shown
+	}
+	switch {
+	case errors.Is(err, errTooLong):
+		e.ending, e.state, e.text = CutOff, a2a.TaskStateCompleted, shown
+	case errors.Is(err, errClosing):
+		e.ending, e.message = Interrupted, interruptedMessage
+	case errors.Is(err, errSilent):
+		e.ending, e.message = Silent, fmt.Sprintf("Nothing was heard of the model for %s, so the task was ended.", silence)
+	case err != nil:
+		e.ending, e.message = Aborted, "The agent broke off before its answer was whole."
+		if errors.Is(err, context.DeadlineExceeded) {
+			e.message = "The agent ran out of time before its answer was whole."
+		}
+	case out.Question != "":
+		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
+	case blank(e.text) && out.End == sotto.Cut:
+		e.ending, e.message = NoVisibleAnswer, "The model's reply was cut at its limit before it said anything visible."
+	case blank(e.text):
+		e.ending, e.message = NoVisibleAnswer, "The model's reply holds no visible answer."
+	case out.End == sotto.Aborted:
+		e.ending, e.message = Aborted, "The model's reply broke off before it was whole."
+	case out.End == sotto.Cut:
+		e.ending, e.state = CutOff, a2a.TaskStateCompleted
+	default:
+		e.ending, e.state = Answered, a2a.TaskStateCompleted
+	}
+	return e
+}
+
+const interruptedMessage = "The server was stopped or restarted while this was being worked on, and the work is lost. Send the message again."
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// status is the last status update.
+func (e ended) status(info a2a.TaskInfoProvider) *a2a.TaskStatusUpdateEvent {
+	u := a2a.NewStatusUpdateEvent(info, e.state, nil)
+	if e.message != "" {
+		u.Status.Message = a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(valid(e.message)))
+	}
+	u.SetMeta(OutcomeKey, string(e.ending))
+	if len(e.remarks) > 0 {
+		u.SetMeta(DiagnosticsKey, codes(e.remarks))
+	}
+	return u
+}
+
+// codes lists the remarks, each once.
+func codes(remarks []sotto.Diagnostic) []any {
+	var list []any
+	seen := map[sotto.Code]bool{}
+	for _, r := range remarks {
+		if !seen[r.Code] {
+			seen[r.Code] = true
+			list = append(list, string(r.Code))
+		}
+	}
+	return list
+}

@@ -1,0 +1,221 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+)
+
+// A life is the checks of tasks over one interface.
+type life struct {
+	*prober
+	ctx    context.Context
+	c      *a2aclient.Client
+	legacy bool
+	task   *a2a.Task // that was sent, if it is over
+}
+
+func (l *life) limited() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(l.ctx, l.Time)
+}
+
+func (l *life) message() *a2a.SendMessageRequest {
+	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(l.Message))}
+}
+
+// send sends a message and waits for the answer. It reports whether a task came
+// of it that is over.
+func (l *life) send() bool {
+	ctx, cancel := l.limited()
+	defer cancel()
+	res, err := l.c.SendMessage(ctx, l.message())
+	if err != nil {
+		l.add("send", Finding, "a message was refused: "+plain(err))
+		return false
+	}
+	if m, ok := res.(*a2a.Message); ok {
+		l.add("send", OK, "answered with a message, without a task")
+		l.clean("message leak", leakIn(m.Parts))
+		return false
+	}
+	task, ok := res.(*a2a.Task)
+	for ok && !rests(task.Status.State) {
+		select {
+		case <-time.After(500 * time.Millisecond):
+		case <-ctx.Done():
+			l.add("send", Finding, fmt.Sprintf("the task is still %s after %s", task.Status.State, l.Time))
+			return false
+		}
+		if task, err = l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: task.ID}); err != nil {
+			l.add("send", Finding, "the task cannot be got while it is worked on: "+plain(err))
+			return false
+		}
+	}
+	l.expect("send", task.ID != "" && task.ContextID != "", "the task lacks an id or a context id")
+	l.checkTask(task)
+	if !task.Status.State.Terminal() {
+		return false
+	}
+	l.task = task
+	return true
+}
+
+func rests(s a2a.TaskState) bool {
+	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
+}
+
+// checkTask looks at what a task delivers.
+func (l *life) checkTask(t *a2a.Task) {
+	leak := ""
+	empty := len(t.Artifacts) == 0 && t.Status.Message == nil
+	for _, a := range t.Artifacts {
+		if found := leakIn(a.Parts); found != "" {
+			leak = found
+		}
+		empty = empty || len(a.Parts) == 0
+	}
+	l.clean("artifact leak", leak)
+	if t.Status.State == a2a.TaskStateCompleted {
+		l.expect("outcome", !empty, "the task is completed and holds no answer, or an empty artifact")
+	}
+	l.clean("message leak", inMessages(t))
+}
+
+// inMessages looks through what the agent said beside artifacts. There parts
+// that are marked as reasoning have their place.
+func inMessages(t *a2a.Task) string {
+	for _, m := range append(t.History, t.Status.Message) {
+		if m == nil || m.Role != a2a.MessageRoleAgent {
+			continue
+		}
+		for _, p := range m.Parts {
+			if p != nil && p.Metadata == nil {
+				if found := leakInText(p.Text()); found != "" {
+					return found
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func (l *life) clean(name, leak string) { l.expect(name, leak == "", "%s", leak) }
+
+// after checks what can still be done with a task that is over.
+func (l *life) after() {
+	ctx, cancel := l.limited()
+	defer cancel()
+	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: l.task.ID})
+	switch {
+	case err != nil:
+		l.add("get", Finding, "a task that is over cannot be got: "+plain(err))
+	default:
+		l.expect("get", got.ID == l.task.ID && got.Status.State == l.task.Status.State && text(got) == text(l.task),
+			"the task that was got is not the one that was sent: %s, not %s", got.Status.State, l.task.Status.State)
+	}
+	if !l.legacy {
+		l.list(ctx)
+	}
+	_, err = l.c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: l.task.ID})
+	l.expect("cancel, over", err != nil, "a task that is over was cancelled")
+	follow := l.message()
+	follow.Message.TaskID, follow.Message.ContextID = l.task.ID, l.task.ContextID
+	res, err := l.c.SendMessage(ctx, follow)
+	if m, ok := res.(*a2a.Message); err == nil && ok && m != nil {
+		l.add("message, over", Skipped, "answered with a message")
+		return
+	}
+	l.expect("message, over", err != nil, "a task that is over took another message")
+}
+
+func (l *life) list(ctx context.Context) {
+	res, err := l.c.ListTasks(ctx, &a2a.ListTasksRequest{ContextID: l.task.ContextID, PageSize: 10})
+	if err != nil {
+		l.add("list", Finding, "tasks cannot be listed: "+plain(err))
+		return
+	}
+	found := false
+	for _, t := range res.Tasks {
+		found = found || t.ID == l.task.ID
+	}
+	l.expect("list", found, "the list of the context's tasks lacks the task")
+}
+
+// text is what a task's artifacts say.
+func text(t *a2a.Task) (s string) {
+	for _, a := range t.Artifacts {
+		for _, p := range a.Parts {
+			s += p.Text()
+		}
+	}
+	return s
+}
+
+// unknown asks for what is not there.
+func (l *life) unknown() {
+	ctx, cancel := l.limited()
+	defer cancel()
+	id := a2a.NewTaskID()
+	_, get := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: id})
+	l.refused("get, unknown", get, a2a.ErrTaskNotFound)
+	_, err := l.c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: id})
+	l.refused("cancel, unknown", err, a2a.ErrTaskNotFound)
+	if !l.card.Capabilities.Streaming {
+		return
+	}
+	var subscribe error
+	for _, err := range l.c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
+		subscribe = err
+		break
+	}
+	l.expect("subscribe, unknown", subscribe != nil, "a task that is not there was subscribed to")
+}
+
+// refused expects an error of a kind; clients of 0.3 do not tell kinds apart
+// over every binding.
+func (l *life) refused(name string, err, want error) {
+	switch {
+	case err == nil:
+		l.add(name, Finding, "it was not refused")
+	case errors.Is(err, want), l.legacy:
+		l.add(name, OK, "")
+	default:
+		l.add(name, Finding, fmt.Sprintf("refused as %q, not as %q", plain(err), want))
+	}
+}
+
+// push holds the declaration of pushes to what happens, and sends one inward.
+func (l *life) push() {
+	if l.task == nil {
+		l.add("push", Skipped, "there is no task to ask about")
+		return
+	}
+	ctx, cancel := l.limited()
+	defer cancel()
+	_, err := l.c.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: l.task.ID, URL: "http://169.254.169.254/latest/"})
+	if l.card.Capabilities.PushNotifications {
+		l.expect("push, inward", err != nil, "a push URL that leads to the server's own network, %s, was taken", "http://169.254.169.254/latest/")
+		return
+	}
+	l.expect("push, undeclared", err != nil, "the card declares no pushes, and one was taken")
+}
+
+// extended holds the declaration of the extended card to what happens.
+func (l *life) extended() {
+	if !l.card.Capabilities.ExtendedAgentCard {
+		l.add("extended card", Skipped, "the card declares none")
+		return
+	}
+	if l.Token == "" {
+		l.add("extended card", Skipped, "it needs a token")
+		return
+	}
+	ctx, cancel := l.limited()
+	defer cancel()
+	card, err := l.c.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
+	l.expect("extended card", err == nil && card != nil && card.Name != "", "it is declared, and cannot be read: %v", err)
+}

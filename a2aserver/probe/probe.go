@@ -1,0 +1,200 @@
+// Package probe checks A2A servers, of any make: the card, the versions and
+// bindings that it declares, the methods, the shape of streams, the life of a
+// task, and whether reasoning leaks into what is delivered.
+//
+//	r, err := probe.Run(ctx, "https://agent.example", probe.Options{})
+//	…
+//	for _, c := range r.Checks { fmt.Println(c.Status, c.Name, c.Detail) }
+//
+// It speaks by the official client, over every interface that the card declares
+// and the client knows, and sends a few short messages: a server that charges
+// for them charges for these. It follows no redirect and sends its token to
+// nobody but the host it was given.
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+
+	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
+)
+
+// Options say how to probe. The zero value is right for most servers.
+type Options struct {
+	// Message is sent. If empty, one that makes most models think.
+	Message string
+	// Token, if set, is sent as a bearer token.
+	Token string
+	// Time bounds each call. If zero, 2 min.
+	Time time.Duration
+	// Transport reaches the server. If nil, http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+const defaultMessage = "Think step by step, then answer in one sentence: how many prime numbers lie between 20 and 40?"
+
+// A Status is how a check ended.
+type Status string
+
+const (
+	OK      Status = "ok"
+	Finding Status = "finding"
+	Skipped Status = "skipped" // it could not be made, or does not apply
+)
+
+// A Check is one thing that was looked at.
+type Check struct {
+	// Interface is the binding and version, such as "JSONRPC 1.0"; empty for what
+	// concerns the server as a whole.
+	Interface string `json:"interface,omitempty"`
+	Name      string `json:"check"`
+	Status    Status `json:"status"`
+	// Detail says what was seen, and of a finding what was expected. It quotes
+	// the server: escape it where it is shown.
+	Detail string `json:"detail,omitempty"`
+}
+
+// A Report is what a probe found.
+type Report struct {
+	V        int     `json:"v"` // 1
+	URL      string  `json:"url"`
+	Agent    string  `json:"agent,omitempty"`
+	Findings int     `json:"findings"`
+	Checks   []Check `json:"checks"`
+}
+
+// ErrURL is of a URL that cannot be that of a server.
+var ErrURL = errors.New("not a URL such as https://agent.example")
+
+// Run probes the server whose card is below base. The error is of the question,
+// never of the server: what a server does wrong, or that none is there, is in
+// the report.
+func Run(ctx context.Context, base string, o Options) (*Report, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%.200q: %w", base, ErrURL)
+	}
+	if o.Message == "" {
+		o.Message = defaultMessage
+	}
+	if o.Time == 0 {
+		o.Time = 2 * time.Minute
+	}
+	u.User = nil
+	p := &prober{Options: o, base: u, http: peer.Client(u, o.Token, o.Transport), report: &Report{V: 1, URL: u.String()}}
+	p.run(ctx)
+	return p.report, ctx.Err()
+}
+
+// A prober makes the checks, one after the other.
+type prober struct {
+	Options
+	base   *url.URL
+	http   *http.Client
+	card   *a2a.AgentCard
+	report *Report
+	at     string // the interface that is being looked at
+}
+
+func (p *prober) add(name string, s Status, detail string) {
+	if s == Finding {
+		p.report.Findings++
+	}
+	if len(detail) > 500 {
+		detail = strings.ToValidUTF8(detail[:500], "") + "…"
+	}
+	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, detail})
+}
+
+// expect adds a check that holds or not.
+func (p *prober) expect(name string, holds bool, format string, args ...any) {
+	if holds {
+		p.add(name, OK, "")
+		return
+	}
+	p.add(name, Finding, fmt.Sprintf(format, args...))
+}
+
+func (p *prober) run(ctx context.Context) {
+	if !p.checkCard(ctx) {
+		return
+	}
+	spoken := 0
+	for _, i := range p.card.SupportedInterfaces {
+		p.at = strings.TrimSpace(string(i.ProtocolBinding) + " " + string(i.ProtocolVersion))
+		c, err := peer.Connect(ctx, p.card, i, p.http)
+		if err != nil {
+			p.add("connect", Skipped, "this binding is not known here")
+			continue
+		}
+		spoken++
+		p.checkInterface(ctx, c, i)
+		_ = c.Destroy()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	p.at = ""
+	p.expect("interfaces", spoken > 0, "none of the card's interfaces is one of JSON-RPC and REST, 0.3 or 1.0")
+}
+
+func (p *prober) checkCard(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.Time)
+	defer cancel()
+	card, err := peer.Card(ctx, p.base, p.http)
+	if err != nil {
+		p.add("card", Finding, "no card can be read at /.well-known/agent-card.json: "+plain(err))
+		return false
+	}
+	p.card, p.report.Agent = card, card.Name
+	p.add("card", OK, "")
+	var missing []string
+	for name, there := range map[string]bool{
+		"name": card.Name != "", "description": card.Description != "", "version": card.Version != "",
+		"skills": len(card.Skills) > 0, "defaultInputModes": len(card.DefaultInputModes) > 0,
+		"defaultOutputModes": len(card.DefaultOutputModes) > 0, "supportedInterfaces": len(card.SupportedInterfaces) > 0,
+	} {
+		if !there {
+			missing = append(missing, name)
+		}
+	}
+	p.expect("card members", len(missing) == 0, "the card lacks %s", strings.Join(missing, ", "))
+	var away []string
+	for _, i := range card.SupportedInterfaces {
+		if u, err := url.Parse(i.URL); err != nil || u.Host != p.base.Host {
+			away = append(away, i.URL)
+		}
+	}
+	p.expect("card addresses", len(away) == 0, "the card sends clients to another host, which is not probed: %s", strings.Join(away, ", "))
+	return true
+}
+
+func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a.AgentInterface) {
+	l := &life{prober: p, ctx: ctx, c: c, legacy: !strings.HasPrefix(string(i.ProtocolVersion), "1")}
+	if l.send() {
+		l.after()
+	}
+	l.stream()
+	l.unknown()
+	l.push()
+	l.extended()
+	if i.ProtocolBinding == a2a.TransportProtocolJSONRPC && !l.legacy {
+		p.checkRPC(ctx, i.URL)
+	}
+}
+
+// plain is an error without the URL that net/http quotes.
+func plain(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,142 @@
+package probe
+
+import (
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// stream sends a message as a stream, or checks that there are none.
+func (l *life) stream() {
+	if !l.card.Capabilities.Streaming {
+		l.add("stream", Skipped, "the card declares no streaming")
+		return
+	}
+	ctx, cancel := l.limited()
+	defer cancel()
+	s := shape{artifacts: map[a2a.ArtifactID]string{}}
+	for e, err := range l.c.SendStreamingMessage(ctx, l.message()) {
+		if err != nil {
+			l.add("stream", Finding, "the stream ended in an error: "+plain(err))
+			return
+		}
+		s.take(e)
+	}
+	l.expect("stream", s.events > 0, "the stream held nothing")
+	if s.events == 0 {
+		return
+	}
+	if !s.over && s.fault == "" {
+		s.fault = "it ended before the task did"
+	}
+	l.expect("stream shape", s.fault == "", "%s", s.fault)
+	l.clean("stream leak", s.leak)
+	if s.id == "" {
+		return
+	}
+	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: s.id})
+	if err != nil {
+		l.add("stream, then get", Finding, "the streamed task cannot be got: "+plain(err))
+		return
+	}
+	l.expect("stream, then get", text(got) == s.text(), "the task that was got says %s, the stream said %s", quote(text(got)), quote(s.text()))
+}
+
+// A shape is what the events of a stream add up to.
+type shape struct {
+	events    int
+	id        a2a.TaskID
+	context   string
+	over      bool
+	artifacts map[a2a.ArtifactID]string
+	order     []a2a.ArtifactID
+	fault     string // the first
+	leak      string // the first
+}
+
+func (s *shape) text() (all string) {
+	for _, id := range s.order {
+		all += s.artifacts[id]
+	}
+	return all
+}
+
+func (s *shape) wrong(format string, args ...any) {
+	if s.fault == "" {
+		s.fault = fmt.Sprintf(format, args...)
+	}
+}
+
+func (s *shape) leaks(found string) {
+	if s.leak == "" {
+		s.leak = found
+	}
+}
+
+func (s *shape) take(e a2a.Event) {
+	s.events++
+	if s.over {
+		s.wrong("%T came after the end", e)
+	}
+	info := e.TaskInfo()
+	switch e := e.(type) {
+	case *a2a.Message:
+		if s.events > 1 {
+			s.wrong("a message came in the stream of a task")
+		}
+		s.leaks(leakIn(e.Parts))
+		s.over = true
+		return
+	case *a2a.Task:
+		s.id, s.context = info.TaskID, info.ContextID
+		for _, a := range e.Artifacts {
+			s.put(a, false)
+		}
+		s.status(e.Status)
+	case *a2a.TaskStatusUpdateEvent:
+		s.status(e.Status)
+	case *a2a.TaskArtifactUpdateEvent:
+		if e.Artifact == nil || len(e.Artifact.Parts) == 0 {
+			s.wrong("an artifact update holds no parts")
+			break
+		}
+		s.put(e.Artifact, e.Append)
+	}
+	if s.events == 1 && s.id == "" {
+		s.wrong("the first event is a %T, not a task or a message", e)
+		s.id, s.context = info.TaskID, info.ContextID
+	}
+	if info.TaskID != s.id || info.ContextID != s.context {
+		s.wrong("an event is of another task or context than the first")
+	}
+}
+
+func (s *shape) status(t a2a.TaskStatus) {
+	s.over = rests(t.State)
+	if m := t.Message; m != nil {
+		for _, p := range m.Parts {
+			if p != nil && p.Metadata == nil {
+				s.leaks(leakInText(p.Text()))
+			}
+		}
+	}
+}
+
+// put looks at a piece of an artifact on its own, and at all there is of it.
+func (s *shape) put(a *a2a.Artifact, more bool) {
+	_, there := s.artifacts[a.ID]
+	if more && !there {
+		s.wrong("a piece is appended to an artifact that never began")
+	}
+	if !there {
+		s.order = append(s.order, a.ID)
+	}
+	if !more {
+		s.artifacts[a.ID] = ""
+	}
+	s.leaks(leakIn(a.Parts))
+	for _, p := range a.Parts {
+		s.artifacts[a.ID] += p.Text()
+	}
+	s.leaks(leakInText(s.artifacts[a.ID]))
+}

@@ -1,0 +1,168 @@
+package a2aserver
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+const (
+	progressGap   = 500 * time.Millisecond // between two updates, at least
+	chunkGap      = 200 * time.Millisecond // between two pieces of the answer, at least
+	progressParts = 32                     // of one update
+	progressBytes = 256 << 10              // of narration and reasoning, of one turn
+)
+
+// gaps are the times between updates, at least.
+type gaps struct{ progress, chunk time.Duration }
+
+// A pace says when the next update may go. The gap grows with the age of the
+// turn, so that a turn of any length has few: a day has about a hundred.
+type pace struct {
+	begun, last time.Time
+	least       time.Duration
+}
+
+func (p *pace) due() time.Time {
+	if p.last.IsZero() {
+		return p.begun
+	}
+	return p.last.Add(max(p.least, p.last.Sub(p.begun)/8))
+}
+
+// progress gathers what goes on until the next update. Its zero value is ready.
+type progress struct {
+	items []item
+	bytes int  // of texts so far, of the whole turn
+	left  int  // tool events that an update has no room for
+	full  bool // it was said that no more text is told
+	since time.Time
+}
+
+// An item is a part to be: a run of narration or reasoning, or a tool's event.
+type item struct {
+	channel string
+	text    string
+	meta    map[string]any
+}
+
+func (p *progress) add(e Event) {
+	if len(p.items) == 0 {
+		p.since = time.Now()
+	}
+	switch e := e.(type) {
+	case Narration:
+		p.say("narration", e.Text)
+	case Reasoning:
+		p.say("reasoning", e.Text)
+	case ToolStart:
+		p.tool(e.Name, e.ID, "start", "started")
+	case ToolEnd:
+		if e.Failed {
+			p.tool(e.Name, e.ID, "failed", "failed")
+		} else {
+			p.tool(e.Name, e.ID, "end", "done")
+		}
+	}
+}
+
+func (p *progress) tool(name, id, state, word string) {
+	if len(p.items) >= progressParts {
+		p.left++
+		return
+	}
+	meta := map[string]any{"tool": name, "state": state}
+	if id != "" {
+		meta["call"] = id
+	}
+	p.items = append(p.items, item{"tool", name + ": " + word, meta})
+}
+
+func (p *progress) say(channel, text string) {
+	if text == "" || p.full {
+		return
+	}
+	if p.bytes+len(text) > progressBytes || len(p.items) >= progressParts {
+		p.full = p.bytes+len(text) > progressBytes
+		if p.full {
+			p.items = append(p.items, item{channel: channel, text: "… (what follows is not told here)"})
+		}
+		return
+	}
+	p.bytes += len(text)
+	if n := len(p.items); n > 0 && p.items[n-1].channel == channel {
+		p.items[n-1].text += text
+		return
+	}
+	p.items = append(p.items, item{channel: channel, text: text})
+}
+
+func (p *progress) pending() bool { return len(p.items) > 0 }
+
+// ripe is when what waits makes an update of its own: a tool's event at once, a
+// sentence when there was time for more of it than a word.
+func (p *progress) ripe(gap time.Duration) time.Time {
+	for _, it := range p.items {
+		if it.channel == "tool" {
+			return p.since
+		}
+	}
+	return p.since.Add(gap)
+}
+
+// take returns what is to be told. The beginning of a character whose rest has
+// not come waits, unless it is the last time.
+func (p *progress) take(last bool) []*a2a.Part {
+	var parts []*a2a.Part
+	var wait []item
+	for i, it := range p.items {
+		if n := cutRune(it.text); n > 0 && !last && i == len(p.items)-1 && it.channel != "tool" {
+			wait = []item{{channel: it.channel, text: it.text[len(it.text)-n:]}}
+			it.text = it.text[:len(it.text)-n]
+		}
+		if it.text != "" {
+			parts = append(parts, it.part())
+		}
+	}
+	if p.left > 0 {
+		parts = append(parts, item{channel: "tool", text: fmt.Sprintf("… and %d more", p.left)}.part())
+	}
+	p.items, p.left = wait, 0
+	return parts
+}
+
+func (it item) part() *a2a.Part {
+	part := a2a.NewTextPart(valid(it.text))
+	part.SetMeta(ChannelKey, it.channel)
+	if it.channel == "reasoning" {
+		part.SetMeta(ThoughtKey, true)
+	}
+	for k, v := range it.meta {
+		part.SetMeta(k, v)
+	}
+	return part
+}
+
+// valid is the text as JSON can hold it, each byte of no character replaced by
+// itself, so that it means nothing where a text was cut.
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
+}
+
+// cutRune returns how many bytes at the end begin a character that is not whole.
+func cutRune(s string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
+		if b := s[len(s)-n]; utf8.RuneStart(b) {
+			if b < utf8.RuneSelf || utf8.FullRuneInString(s[len(s)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}

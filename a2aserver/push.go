@@ -1,0 +1,302 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
+	"go.etcd.io/bbolt"
+)
+
+const (
+	pushTries   = 6 // of one push: with the pauses between them, about a minute
+	pushPause   = time.Second
+	pushLongest = 5 * time.Minute // that a receiver may ask to wait
+	pushTimeout = 15 * time.Second
+	pushAtOnce  = 16
+)
+
+// A sender delivers pushes: to each receiver in order, tried again with growing
+// pauses. The task never waits for it. Pushes that say that a task has ended or
+// waits for input are on disk until they have arrived or were given up.
+type sender struct {
+	store  *store
+	guard  guard
+	limits Limits
+	log    *slog.Logger
+	client *http.Client
+	pause  time.Duration // before the second try
+
+	ctx    context.Context
+	stop   context.CancelFunc
+	atOnce chan struct{}
+	wait   sync.WaitGroup
+	mu     sync.Mutex
+	queues map[string][]letter // what waits, by the key of its configuration; there while a goroutine delivers it
+}
+
+var _ push.Sender = (*sender)(nil)
+
+// A letter is one push on its way.
+type letter struct {
+	Task   a2a.TaskID      `json:"task"`
+	Config string          `json:"config"`
+	Body   json.RawMessage `json:"body"`
+	seq    uint64          // of the pending bucket; zero if it is not there
+}
+
+func newSender(s *store, g guard, l Limits, log *slog.Logger) *sender {
+	p := &sender{
+		store: s, guard: g, limits: l, log: log, client: g.client(pushTimeout), pause: pushPause,
+		atOnce: make(chan struct{}, pushAtOnce), queues: map[string][]letter{},
+	}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	return p
+}
+
+// close ends the deliveries; what is on disk is for the next sender.
+func (p *sender) close() {
+	p.stop()
+	p.wait.Wait()
+}
+
+// SendPush implements [push.Sender]. It only takes the push in: an error here
+// would fail the task.
+func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.Event) error {
+	news := rests(event)
+	if u, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && !u.LastChunk {
+		return nil // a piece of the answer: the whole follows
+	}
+	c, ok := p.config(config.TaskID, config.ID)
+	if !ok {
+		return nil
+	}
+	body, err := p.body(c, event)
+	if err != nil {
+		p.log.Error("a push cannot be written", "task", string(config.TaskID), "error", err)
+		return nil
+	}
+	l := letter{Task: config.TaskID, Config: config.ID, Body: body}
+	if news {
+		if err := p.keep(&l); err != nil {
+			p.log.Error("a push cannot be kept", "task", string(config.TaskID), "error", err)
+		}
+	}
+	p.post(l)
+	return nil
+}
+
+// tell pushes the state of a task that ended without an event.
+func (p *sender) tell(task *a2a.Task) {
+	configs, err := p.configs(task.ID)
+	if err != nil {
+		p.log.Error("push configurations cannot be read", "task", string(task.ID), "error", err)
+	}
+	for _, c := range configs {
+		_ = p.SendPush(p.ctx, c.Config, task)
+	}
+}
+
+// rests says that nothing follows until somebody acts.
+func rests(event a2a.Event) bool {
+	switch e := event.(type) {
+	case *a2a.TaskStatusUpdateEvent:
+		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
+	case *a2a.Task:
+		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
+	}
+	return false
+}
+
+// body is what a receiver reads: in protocol 0.3 always the task.
+func (p *sender) body(c pushConfig, event a2a.Event) ([]byte, error) {
+	if !c.Legacy {
+		return json.Marshal(a2a.StreamResponse{Event: event})
+	}
+	r, err := p.store.record(c.Config.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a2av0.FromV1Task(r.Task))
+}
+
+// keep writes a push to disk.
+func (p *sender) keep(l *letter) error {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return p.store.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(pendingBucket)
+		if l.seq, err = b.NextSequence(); err != nil {
+			return err
+		}
+		return b.Put(binary.BigEndian.AppendUint64(nil, l.seq), data)
+	})
+}
+
+// forget takes a push off the disk.
+func (p *sender) forget(l letter) {
+	if l.seq == 0 {
+		return
+	}
+	err := p.store.db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(pendingBucket).Delete(binary.BigEndian.AppendUint64(nil, l.seq))
+	})
+	if err != nil {
+		p.log.Error("a push that has arrived may arrive again", "task", string(l.Task), "error", err)
+	}
+}
+
+// resume posts what an earlier sender left on disk.
+func (p *sender) resume() error {
+	var left []letter
+	err := p.store.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(pendingBucket).ForEach(func(k, v []byte) error {
+			var l letter
+			if err := json.Unmarshal(v, &l); err != nil {
+				return fmt.Errorf("a push of an earlier server: %w", err)
+			}
+			l.seq = binary.BigEndian.Uint64(k)
+			left = append(left, l)
+			return nil
+		})
+	})
+	for _, l := range left {
+		p.post(l)
+	}
+	return err
+}
+
+// post puts a push behind the others of its receiver. Where too many wait, the
+// oldest that only tells progress goes.
+func (p *sender) post(l letter) {
+	key := string(configKey(l.Task, l.Config))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
+	queue, busy := p.queues[key]
+	queue = append(queue, l)
+	for i := 0; len(queue) > p.limits.Queue && i < len(queue); i++ {
+		if queue[i].seq == 0 {
+			queue = append(queue[:i:i], queue[i+1:]...)
+			break
+		}
+	}
+	p.queues[key] = queue
+	if !busy {
+		p.wait.Go(func() { p.deliver(key) })
+	}
+}
+
+// deliver sends what waits for one receiver, until nothing does.
+func (p *sender) deliver(key string) {
+	for {
+		p.mu.Lock()
+		queue := p.queues[key]
+		if len(queue) == 0 || p.ctx.Err() != nil {
+			delete(p.queues, key)
+			p.mu.Unlock()
+			return
+		}
+		l := queue[0]
+		p.queues[key] = queue[1:]
+		p.mu.Unlock()
+		if p.bring(l) {
+			p.forget(l)
+		}
+	}
+}
+
+// bring tries until a push has arrived or is given up. It is false where the
+// sender was closed meanwhile.
+func (p *sender) bring(l letter) bool {
+	pause := p.pause
+	for try := 1; ; try++ {
+		select {
+		case p.atOnce <- struct{}{}:
+		case <-p.ctx.Done():
+			return false
+		}
+		c, ok := p.config(l.Task, l.Config)
+		var again bool
+		var after time.Duration
+		var err error
+		if ok {
+			again, after, err = p.send(c, l)
+		}
+		<-p.atOnce
+		if err == nil {
+			return true // or nobody wants it any more
+		}
+		if p.ctx.Err() != nil {
+			return false
+		}
+		if !again || try == pushTries {
+			p.log.Warn("a push was given up", "task", string(l.Task), "config", l.Config, "tries", try, "error", err)
+			return true
+		}
+		select {
+		case <-time.After(max(after, pause/2+rand.N(pause/2+1))):
+		case <-p.ctx.Done():
+			return false
+		}
+		pause *= 2
+	}
+}
+
+// send makes one try. It says whether another may help, and after what time.
+func (p *sender) send(c pushConfig, l letter) (again bool, after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, c.Config.URL, bytes.NewReader(l.Body))
+	if err != nil {
+		return false, 0, err
+	}
+	req.Header.Set("User-Agent", "sotto")
+	req.Header.Set("Content-Type", "application/a2a+json")
+	if c.Legacy {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if t := c.Config.Token; t != "" {
+		req.Header.Set("A2A-Notification-Token", t)
+		req.Header.Set("X-A2A-Notification-Token", t)
+	}
+	if a := c.Config.Auth; a != nil && a.Credentials != "" {
+		scheme := "Bearer "
+		if strings.EqualFold(a.Scheme, "basic") {
+			scheme = "Basic "
+		}
+		req.Header.Set("Authorization", scheme+a.Credentials)
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		return !refusedAddress(err), 0, scrub(err)
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
+	switch {
+	case res.StatusCode/100 == 2:
+		return false, 0, nil
+	case res.StatusCode >= 500, res.StatusCode == http.StatusRequestTimeout,
+		res.StatusCode == http.StatusTooEarly, res.StatusCode == http.StatusTooManyRequests:
+		if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
+			after = min(time.Duration(s)*time.Second, pushLongest)
+		}
+		again = true
+	}
+	return again, after, fmt.Errorf("the receiver answered %d", res.StatusCode)
+}

@@ -1,0 +1,149 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
+	"github.com/google/uuid"
+	"go.etcd.io/bbolt"
+)
+
+// A pushConfig is one as it lies in the file. Legacy says that a client of
+// protocol 0.3 made it, which reads other pushes.
+type pushConfig struct {
+	Legacy bool            `json:"legacy,omitempty"`
+	Config *a2a.PushConfig `json:"config"`
+}
+
+var _ push.ConfigStore = (*sender)(nil)
+
+func configPrefix(task a2a.TaskID) []byte { return append([]byte(task), 0) }
+
+func configKey(task a2a.TaskID, id string) []byte { return append(configPrefix(task), id...) }
+
+// Save implements [push.ConfigStore]. The URL is looked at here, and its address
+// again whenever something is sent.
+func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+	if config == nil {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "there is no push configuration")
+	}
+	if err := p.guard.url(ctx, config.URL); err != nil {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, err.Error())
+	}
+	if err := checkAuth(config); err != nil {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, err.Error())
+	}
+	c := *config
+	c.TaskID = task
+	if c.ID == "" {
+		c.ID = uuid.NewString()
+	}
+	if len(c.ID) > 128 || strings.ContainsRune(c.ID, 0) {
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "the id of a push configuration has at most 128 bytes, none of them zero")
+	}
+	data, err := json.Marshal(pushConfig{visitFrom(ctx).legacy, &c})
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.db.Update(func(tx *bbolt.Tx) error {
+		b, key := tx.Bucket(configsBucket), configKey(task, c.ID)
+		if b.Get(key) == nil && len(configsOf(b, task)) >= p.limits.Pushes {
+			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the task has %d push configurations, which is the limit", p.limits.Pushes))
+		}
+		return b.Put(key, data)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// checkAuth refuses what could not be sent as a header.
+func checkAuth(c *a2a.PushConfig) error {
+	texts := []string{c.Token}
+	if a := c.Auth; a != nil {
+		switch strings.ToLower(a.Scheme) {
+		case "bearer", "basic":
+		default:
+			return fmt.Errorf("the authentication scheme %.16q is not one of Bearer and Basic", a.Scheme)
+		}
+		texts = append(texts, a.Credentials)
+	}
+	for _, t := range texts {
+		if len(t) > 8192 || strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fmt.Errorf("a token or credential holds characters that no header can, or more than 8192")
+		}
+	}
+	return nil
+}
+
+func configsOf(b *bbolt.Bucket, task a2a.TaskID) []pushConfig {
+	var list []pushConfig
+	prefix := configPrefix(task)
+	c := b.Cursor()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		var pc pushConfig
+		if json.Unmarshal(v, &pc) == nil && pc.Config != nil {
+			list = append(list, pc)
+		}
+	}
+	return list
+}
+
+// configs returns the configurations of a task.
+func (p *sender) configs(task a2a.TaskID) (list []pushConfig, err error) {
+	err = p.store.db.View(func(tx *bbolt.Tx) error {
+		list = configsOf(tx.Bucket(configsBucket), task)
+		return nil
+	})
+	return list, err
+}
+
+// config returns one configuration.
+func (p *sender) config(task a2a.TaskID, id string) (pushConfig, bool) {
+	list, _ := p.configs(task)
+	for _, c := range list {
+		if c.Config.ID == id {
+			return c, true
+		}
+	}
+	return pushConfig{}, false
+}
+
+// Get implements [push.ConfigStore].
+func (p *sender) Get(_ context.Context, task a2a.TaskID, id string) (*a2a.PushConfig, error) {
+	c, ok := p.config(task, id)
+	if !ok {
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "the task has no such push configuration")
+	}
+	return c.Config, nil
+}
+
+// List implements [push.ConfigStore].
+func (p *sender) List(_ context.Context, task a2a.TaskID) ([]*a2a.PushConfig, error) {
+	list, err := p.configs(task)
+	out := []*a2a.PushConfig{}
+	for _, c := range list {
+		out = append(out, c.Config)
+	}
+	return out, err
+}
+
+// Delete implements [push.ConfigStore].
+func (p *sender) Delete(_ context.Context, task a2a.TaskID, id string) error {
+	return p.store.db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(configsBucket).Delete(configKey(task, id))
+	})
+}
+
+// DeleteAll implements [push.ConfigStore].
+func (p *sender) DeleteAll(_ context.Context, task a2a.TaskID) error {
+	return p.store.db.Update(func(tx *bbolt.Tx) error {
+		return dropPrefix(tx.Bucket(configsBucket), configPrefix(task))
+	})
+}

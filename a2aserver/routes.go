@@ -1,0 +1,94 @@
+package a2aserver
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+)
+
+// Where the protocol's bindings are.
+const (
+	rpcPath    = "/a2a"      // JSON-RPC
+	restPath   = "/a2a/rest" // REST
+	legacyPath = "/a2a/v0.3" // both, of protocol 0.3
+	cardPath   = a2asrv.WellKnownAgentCardPath
+	legacyCard = "/.well-known/agent.json" // where older clients look
+)
+
+// stallWait is how long a client may take nothing of what it is sent. Without
+// it one that hangs would hold the task up: the SDK waits for every subscriber.
+const stallWait = 30 * time.Second
+
+func (s *Server) routes(keepAlive time.Duration) http.Handler {
+	h := s.handler()
+	option := a2asrv.WithTransportKeepAlive(keepAlive)
+	mux := http.NewServeMux()
+	mux.HandleFunc(cardPath, s.serveCard)
+	mux.HandleFunc(legacyCard, s.serveCard)
+
+	legacyRPC, legacyREST := a2av0.NewJSONRPCHandler(h, option), a2av0.NewRESTHandler(h, option)
+	old := legacy(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "" || r.URL.Path == "/" {
+			legacyRPC.ServeHTTP(w, r)
+			return
+		}
+		legacyREST.ServeHTTP(w, r)
+	})
+	// Clients of 0.3 disagree on whether the binding's URL holds the /v1.
+	mux.Handle(legacyPath+"/v1/", http.StripPrefix(legacyPath+"/v1", old))
+	mux.Handle(legacyPath+"/", http.StripPrefix(legacyPath, old))
+	mux.Handle(legacyPath, http.StripPrefix(legacyPath, old))
+
+	rpc := a2asrv.NewJSONRPCHandler(h, option)
+	mux.Handle(rpcPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("A2A-Version"), "0.3") {
+			legacy(legacyRPC.ServeHTTP).ServeHTTP(w, r)
+			return
+		}
+		rpc.ServeHTTP(w, r)
+	}))
+	mux.Handle(restPath+"/", http.StripPrefix(restPath, a2asrv.NewRESTHandler(h, option)))
+	return patient(mux)
+}
+
+// legacy marks the requests of protocol 0.3.
+func legacy(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := visitFrom(r.Context())
+		v.legacy = true
+		next(w, r.WithContext(v.in(r.Context())))
+	})
+}
+
+// patient ends the connection of a client that takes nothing.
+func patient(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rc := http.NewResponseController(w)
+		defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection goes on
+		next.ServeHTTP(&stallWriter{ResponseWriter: w, rc: rc}, r)
+	})
+}
+
+type stallWriter struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (w *stallWriter) Write(b []byte) (int, error) {
+	_ = w.rc.SetWriteDeadline(time.Now().Add(stallWait)) // a recorder of a test has none
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush is what the SDK asks of a writer that streams.
+func (w *stallWriter) Flush() { _ = w.rc.Flush() }
+
+func (w *stallWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Owns reports whether a path is one of the protocol's, where a server shares
+// its address with another.
+func Owns(path string) bool {
+	return path == cardPath || path == legacyCard || path == rpcPath || strings.HasPrefix(path, rpcPath+"/")
+}

@@ -1,0 +1,260 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/eventqueue"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// A Config is what a server is made from. Its zero value, with a Mind, is right
+// for one person on one machine.
+type Config struct {
+	// Mind answers the messages.
+	Mind Mind
+	// Card is what the agent's card says about the agent itself.
+	Card Card
+
+	// Public says that other machines can reach the server. Then it needs
+	// Tokens, or Insecure.
+	Public   bool
+	Insecure bool
+	// Tokens are what callers send as their bearer token or API key, by the
+	// names of the callers. A caller sees its own tasks alone. Without tokens
+	// everybody who can reach the server is one caller.
+	Tokens map[string]string
+	// AllowOrigins are the origins of web pages that may use the server, beside
+	// its own; "*" allows any.
+	AllowOrigins []string
+
+	// Reasoning says that clients may ask for the model's reasoning, by
+	// [ReasoningExtension].
+	Reasoning bool
+
+	// File is where tasks are kept. If empty, they are kept in memory and end
+	// with the process.
+	File string
+
+	// NoPush turns push notifications off. PushTo are addresses beside public
+	// ones that pushes may go to, such as 10.1.0.0/16; to these plain HTTP is
+	// allowed too.
+	NoPush bool
+	PushTo []netip.Prefix
+
+	// Silence is how long a mind may give no sign of life. If zero, 2 min.
+	Silence time.Duration
+	// KeepAlive is how often a stream on which nothing happens gets a comment. If
+	// zero, 15 s.
+	KeepAlive time.Duration
+	Limits    Limits
+
+	// Logger gets what goes wrong, without texts and secrets. If nil, nothing.
+	Logger *slog.Logger
+}
+
+// A Server is an agent that speaks A2A. It is safe for concurrent use.
+type Server struct {
+	mind      Mind
+	card      Card
+	tokens    keys
+	door      gateway.Door
+	reasoning bool
+	silence   time.Duration
+	limits    Limits
+	gaps      gaps
+	log       *slog.Logger
+
+	store    *store
+	push     *sender // nil if there are no pushes
+	requests *slots  // HTTP requests
+	running  *slots  // tasks
+	mux      http.Handler
+
+	closing context.Context
+	shut    context.CancelFunc
+	minds   sync.WaitGroup
+	mu      sync.Mutex
+	open    map[*a2asrv.ExecutorContext]struct{} // executions whose last event is not stored
+	idle    chan struct{}                        // closed when there are none, while Close waits
+	tasks   sync.WaitGroup                       // of the server's own goroutines
+}
+
+// New makes a server and opens its store: tasks on which an earlier process
+// worked are failed, with the word [Interrupted].
+func New(c Config) (*Server, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("a2aserver: %w", err)
+	}
+	limits := c.Limits.withDefaults()
+	or(&c.Silence, 2*time.Minute)
+	or(&c.KeepAlive, 15*time.Second)
+	or(&c.Logger, slog.New(slog.DiscardHandler))
+	st, err := openStore(c.File, limits)
+	if err != nil {
+		return nil, fmt.Errorf("a2aserver: %w", err)
+	}
+	s := &Server{
+		mind: c.Mind, card: c.Card.withDefaults(), tokens: newKeys(c.Tokens), reasoning: c.Reasoning,
+		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
+		requests: newSlots(0, limits.Requests), running: newSlots(limits.Running, limits.Each),
+		open: map[*a2asrv.ExecutorContext]struct{}{},
+	}
+	s.door = gateway.Door{Public: c.Public, AllowOrigins: c.AllowOrigins, Refuse: refuse}
+	s.closing, s.shut = context.WithCancel(context.Background())
+	if !c.NoPush {
+		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
+	}
+	s.mux = s.routes(c.KeepAlive)
+	if err := s.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("a2aserver: %w", err), s.Close())
+	}
+	s.tasks.Go(s.sweep)
+	return s, nil
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Mind == nil:
+		return errors.New("there is no Mind to answer messages")
+	case c.Public && len(c.Tokens) == 0 && !c.Insecure:
+		return errors.New("other machines can reach the server and there is no token: set Tokens, or say Insecure")
+	}
+	for name, token := range c.Tokens {
+		if name == "" || token == "" {
+			return errors.New("a token, or the name of its caller, is empty")
+		}
+	}
+	if c.Card.URL != "" {
+		if u, err := url.Parse(c.Card.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("the URL of the card, %q, is not one such as https://agent.example", c.Card.URL)
+		}
+	}
+	return nil
+}
+
+// handler builds the SDK's part of the server.
+func (s *Server) handler() a2asrv.RequestHandler {
+	options := []a2asrv.RequestHandlerOption{
+		a2asrv.WithLogger(slog.New(slog.DiscardHandler)), // it quotes what peers sent; the executor says what matters
+		a2asrv.WithTaskStore(s.store),
+		a2asrv.WithEventQueueManager(eventqueue.NewInMemoryManager(eventqueue.WithQueueBufferSize(256))),
+		a2asrv.WithCallInterceptors(gatekeeper{s: s}),
+		a2asrv.WithCapabilityChecks(s.capabilities()),
+		a2asrv.WithExecutionPanicHandler(func(v any) error {
+			s.log.Error("an execution panicked", "panic", fmt.Sprint(v))
+			return a2a.ErrInternalError
+		}),
+	}
+	if s.push != nil {
+		options = append(options, a2asrv.WithPushNotifications(s.push, s.push))
+	}
+	if len(s.tokens) > 0 {
+		options = append(options, a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(s.extendedCard)))
+	}
+	return &handler{RequestHandler: a2asrv.NewHandler(&executor{s}, options...), s: s}
+}
+
+// recover fails the tasks that an earlier process left unfinished.
+func (s *Server) recover() error {
+	if s.push != nil {
+		if err := s.push.resume(); err != nil {
+			return err
+		}
+	}
+	lost, err := s.store.interrupted()
+	for _, task := range lost {
+		s.log.Warn("a task did not survive the restart", "task", string(task.ID))
+		if s.push != nil {
+			s.push.tell(task)
+		}
+	}
+	return err
+}
+
+// sweep drops old tasks, now and then.
+func (s *Server) sweep() {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		if err := s.store.sweep(time.Now()); err != nil {
+			s.log.Error("old tasks cannot be dropped", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-s.closing.Done():
+			return
+		}
+	}
+}
+
+// closeWait is how long Close waits for what runs to be stored as it ends.
+const closeWait = 10 * time.Second
+
+// Close ends what runs, as [Interrupted], and closes the store. Pushes that
+// have not arrived are sent by the next server on the same file.
+func (s *Server) Close() error {
+	s.shut()
+	s.mu.Lock()
+	s.idle = make(chan struct{})
+	if len(s.open) == 0 {
+		close(s.idle)
+	}
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-s.idle:
+		s.minds.Wait()
+	case <-time.After(closeWait):
+		err = errors.New("a2aserver: a mind does not end")
+	}
+	if s.push != nil {
+		s.push.close()
+	}
+	s.tasks.Wait()
+	return errors.Join(err, s.store.close())
+}
+
+// begin takes an execution in, or says why not.
+func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Err() != nil {
+		return nil, errClosing
+	}
+	v := visitFrom(ctx)
+	place := v.place
+	if place == nil || !place.use() {
+		var err error
+		if place, err = s.running.take(v.caller); err != nil {
+			return nil, err
+		}
+		place.use()
+	}
+	s.open[ec] = struct{}{}
+	return place, nil
+}
+
+// done takes an execution out.
+func (s *Server) done(ec *a2asrv.ExecutorContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, ec)
+	if len(s.open) == 0 && s.idle != nil {
+		select {
+		case <-s.idle:
+		default:
+			close(s.idle)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package a2aserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// The buckets of the file.
+var (
+	tasksBucket   = []byte("tasks")   // task id → record
+	configsBucket = []byte("configs") // task id, 0, config id → pushConfig
+	memosBucket   = []byte("memos")   // task id → what a mind wants back
+	pendingBucket = []byte("pending") // sequence → a push that has not arrived
+)
+
+// A store keeps tasks in one file, an index of them in memory. Every change is
+// on disk when it returns.
+type store struct {
+	db     *bbolt.DB
+	file   string
+	temp   bool // the file goes when the store is closed
+	limits Limits
+
+	mu    sync.Mutex
+	index map[a2a.TaskID]entry
+}
+
+var _ taskstore.Store = (*store)(nil)
+
+// An entry is what lists need to know of a task.
+type entry struct {
+	owner, context string
+	state          a2a.TaskState
+	status         time.Time // of the status; zero if it has none
+	created        time.Time
+	updated        time.Time
+}
+
+// A record is a task as it lies in the file.
+type record struct {
+	Version int64     `json:"v"`
+	Owner   string    `json:"owner,omitempty"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated"`
+	Task    *a2a.Task `json:"task"`
+}
+
+func (r *record) entry() entry {
+	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated}
+	if t := r.Task.Status.Timestamp; t != nil {
+		e.status = *t
+	}
+	return e
+}
+
+// openStore opens the file, or one that goes with the process if there is none.
+func openStore(file string, limits Limits) (*store, error) {
+	s := &store{file: file, limits: limits, index: map[a2a.TaskID]entry{}}
+	options := &bbolt.Options{Timeout: time.Second}
+	if file == "" {
+		f, err := os.CreateTemp("", "sotto-a2a-*.db")
+		if err != nil {
+			return nil, fmt.Errorf("a place for tasks: %w", err)
+		}
+		s.file, s.temp = f.Name(), true
+		options.NoSync = true
+		if err := f.Close(); err != nil {
+			return nil, fmt.Errorf("a place for tasks: %w", err)
+		}
+	} else if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, fmt.Errorf("a place for tasks: %w", err)
+	}
+	db, err := bbolt.Open(s.file, 0o600, options)
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("the file of tasks %s is in use: another server has it", s.file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the file of tasks %s: %w", s.file, err)
+	}
+	s.db = db
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("the file of tasks %s: %w", s.file, err), s.close())
+	}
+	return s, nil
+}
+
+func (s *store) load() error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, pendingBucket} {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
+			r, err := readRecord(id, data)
+			if err != nil {
+				return err
+			}
+			s.index[r.Task.ID] = r.entry()
+			return nil
+		})
+	})
+}
+
+func (s *store) close() error {
+	err := s.db.Close()
+	if s.temp {
+		err = errors.Join(err, os.Remove(s.file))
+	}
+	return err
+}
+
+func readRecord(id, data []byte) (*record, error) {
+	r := &record{}
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("task %s: %w", id, err)
+	}
+	if r.Task == nil {
+		return nil, fmt.Errorf("task %s: the record holds none", id)
+	}
+	return r, nil
+}
+
+// put writes a record and its place in the index. The caller has the lock.
+func (s *store) put(tx *bbolt.Tx, r *record) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("write task: %w: %w", a2a.ErrInvalidParams, err)
+	}
+	return tx.Bucket(tasksBucket).Put([]byte(r.Task.ID), data)
+}
+
+func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*record, error) {
+	data := tx.Bucket(tasksBucket).Get([]byte(id))
+	if data == nil {
+		return nil, a2a.ErrTaskNotFound
+	}
+	return readRecord([]byte(id), data)
+}
+
+// Create implements [taskstore.Store]. The task belongs to who makes it.
+func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersion, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.index[task.ID]; there {
+		return taskstore.TaskVersionMissing, taskstore.ErrTaskAlreadyExists
+	}
+	if err := s.room(); err != nil {
+		return taskstore.TaskVersionMissing, err
+	}
+	now := time.Now().UTC()
+	r := &record{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task}
+	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
+		return taskstore.TaskVersionMissing, err
+	}
+	s.index[task.ID] = r.entry()
+	return 1, nil
+}
+
+// Update implements [taskstore.Store]. A task that has ended does not change:
+// what comes later is too late.
+func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, err := s.change(req.Task.ID, func(r *record) error {
+		if r.Task.Status.State.Terminal() ||
+			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
+			return taskstore.ErrConcurrentModification
+		}
+		if m, ok := req.Event.(*a2a.Message); ok {
+			putQuestionFirst(req.Task, m)
+		}
+		r.Task = req.Task
+		return nil
+	})
+	if err != nil {
+		return taskstore.TaskVersionMissing, err
+	}
+	return taskstore.TaskVersion(r.Version), nil
+}
+
+// putQuestionFirst moves the question that a message answers into the history
+// before it: the SDK would put it behind.
+func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
+	n := len(t.History) - 1
+	if t.Status.Message == nil || n < 0 || t.History[n] != answer {
+		return
+	}
+	t.History = append(t.History[:n:n], t.Status.Message, answer)
+	t.Status.Message = nil
+}
+
+// change rewrites a task. The caller has the lock.
+func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error) {
+	var r *record
+	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
+		if r, err = s.read(tx, id); err != nil {
+			return err
+		}
+		if err := edit(r); err != nil {
+			return err
+		}
+		r.Version++
+		r.Updated = time.Now().UTC()
+		return s.put(tx, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.index[id] = r.entry()
+	return r, nil
+}
+
+// Get implements [taskstore.Store]. Another caller's task is not there.
+func (s *store) Get(ctx context.Context, id a2a.TaskID) (*taskstore.StoredTask, error) {
+	r, err := s.record(id)
+	if err != nil {
+		return nil, err
+	}
+	if r.Owner != visitFrom(ctx).caller {
+		return nil, a2a.ErrTaskNotFound
+	}
+	return &taskstore.StoredTask{Task: r.Task, Version: taskstore.TaskVersion(r.Version)}, nil
+}
+
+// record returns a task, whoever's it is.
+func (s *store) record(id a2a.TaskID) (r *record, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) (err error) {
+		r, err = s.read(tx, id)
+		return err
+	})
+	return r, err
+}
+
+// keepMemo keeps what a mind wants back; nil forgets it.
+func (s *store) keepMemo(id a2a.TaskID, memo []byte) error {
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(memosBucket)
+		if memo == nil {
+			return b.Delete([]byte(id))
+		}
+		return b.Put([]byte(id), memo)
+	})
+}
+
+func (s *store) memo(id a2a.TaskID) (memo []byte, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		memo = bytes.Clone(tx.Bucket(memosBucket).Get([]byte(id)))
+		return nil
+	})
+	return memo, err
+}
+
+// interrupted fails the tasks on which nobody works any more, and returns them.
+func (s *store) interrupted() ([]*a2a.Task, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lost []*a2a.Task
+	for id, e := range s.index {
+		if e.state.Terminal() || e.state == a2a.TaskStateInputRequired {
+			continue
+		}
+		r, err := s.change(id, func(r *record) error { fail(r.Task); return nil })
+		if err != nil {
+			return lost, err
+		}
+		lost = append(lost, r.Task)
+	}
+	return lost, nil
+}
+
+// fail ends a task as interrupted, as the update of a running server would.
+func fail(t *a2a.Task) {
+	u := ended{ending: Interrupted, state: a2a.TaskStateFailed, message: interruptedMessage}.status(t)
+	if t.Status.Message != nil {
+		t.History = append(t.History, t.Status.Message)
+	}
+	t.Status = u.Status
+	for k, v := range u.Metadata {
+		t.SetMeta(k, v)
+	}
+}

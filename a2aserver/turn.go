@@ -1,0 +1,84 @@
+package a2aserver
+
+import (
+	"context"
+	"slices"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"go.etcd.io/bbolt"
+)
+
+// turn makes of a message what a mind gets.
+func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, error) {
+	caller := visitFrom(ctx).caller
+	t := Turn{
+		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller,
+		Text: VisibleText(ec.Message.Parts),
+	}
+	var now []Said
+	if task := ec.StoredTask; task != nil {
+		now = saidIn(task.History[:max(0, len(task.History)-1)]) // the last is this message
+		if n := len(now); n > 0 && now[n-1].ByAgent {
+			t.Question = now[n-1].Text
+		}
+		var err error
+		if t.Memo, err = s.store.memo(ec.TaskID); err != nil {
+			return t, err
+		}
+	}
+	earlier, err := s.store.conversation(caller, ec.ContextID, ec.TaskID, s.limits.Earlier)
+	if err != nil {
+		return t, err
+	}
+	t.Earlier = append(earlier, now...)
+	return t, nil
+}
+
+// conversation returns what was said in the finished tasks of a context, oldest
+// first: of the last of them, as many as fit.
+func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Said, error) {
+	found := s.find(func(e entry) bool {
+		return e.owner == caller && e.context == id && e.state == a2a.TaskStateCompleted
+	})
+	slices.SortFunc(found, func(a, b listed) int { return b.created.Compare(a.created) })
+	var tasks [][]Said
+	err := s.db.View(func(tx *bbolt.Tx) error {
+		for _, l := range found {
+			r, err := s.read(tx, l.id)
+			if err != nil || l.id == but {
+				continue // dropped meanwhile
+			}
+			said := saidIn(r.Task.History)
+			for _, a := range r.Task.Artifacts {
+				if text := VisibleText(a.Parts); !blank(text) {
+					said = append(said, Said{ByAgent: true, Text: text})
+				}
+			}
+			for _, m := range said {
+				limit -= len(m.Text)
+			}
+			if limit < 0 {
+				return nil
+			}
+			tasks = append(tasks, said)
+		}
+		return nil
+	})
+	slices.Reverse(tasks)
+	return slices.Concat(tasks...), err
+}
+
+// saidIn returns what messages say, those left out that only tell progress.
+func saidIn(messages []*a2a.Message) []Said {
+	var said []Said
+	for _, m := range messages {
+		if m == nil || m.Metadata[ProgressKey] == true {
+			continue
+		}
+		if text := VisibleText(m.Parts); !blank(text) {
+			said = append(said, Said{ByAgent: m.Role == a2a.MessageRoleAgent, Text: text})
+		}
+	}
+	return said
+}

@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A toolbox holds the tools of a turn, ready to be called.
+type toolbox struct {
+	list    []Tool
+	names   []string
+	schemas map[string]*jsonschema.Schema
+}
+
+func newToolbox(list []Tool) (*toolbox, error) {
+	b := &toolbox{list: list, schemas: map[string]*jsonschema.Schema{}}
+	for _, t := range list {
+		spec := t.Spec()
+		if !toolName.MatchString(spec.Name) {
+			return nil, fmt.Errorf("tool %q: a name is 1 to 64 letters, digits, _ or -", spec.Name)
+		}
+		if slices.Contains(b.names, spec.Name) {
+			return nil, fmt.Errorf("tool %q: there are two of that name", spec.Name)
+		}
+		schema, err := compileSchema(spec.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("tool %q: its schema: %w", spec.Name, err)
+		}
+		b.names = append(b.names, spec.Name)
+		b.schemas[spec.Name] = schema
+	}
+	return b, nil
+}
+
+func (b *toolbox) named(name string) Tool {
+	if i := slices.Index(b.names, name); i >= 0 {
+		return b.list[i]
+	}
+	return nil
+}
+
+// noRemote refuses schemas that refer to others: they would be fetched.
+type noRemote struct{}
+
+func (noRemote) Load(url string) (any, error) {
+	return nil, fmt.Errorf("a reference to %s: only references within the schema are followed", url)
+}
+
+func compileSchema(text []byte) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	if o, ok := doc.(map[string]any); !ok || o["type"] != "object" {
+		return nil, errors.New(`want a JSON Schema with "type": "object"`)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noRemote{})
+	if err := c.AddResource("tool.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("tool.json")
+}
+
+// readArguments returns a call's arguments as a JSON object that fits the
+// schema, or an error that tells the model what is wrong. The error quotes
+// nothing of the values.
+func readArguments(schema *jsonschema.Schema, text string, limit int) (map[string]any, error) {
+	if len(text) > limit {
+		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are taken", len(text), limit)
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+	}
+	v, err := decodeArguments(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.Validate(v); err != nil {
+		var invalid *jsonschema.ValidationError
+		if errors.As(err, &invalid) {
+			return nil, errors.New(strings.Join(complaints(invalid), "; "))
+		}
+		return nil, err
+	}
+	return v.(map[string]any), nil
+}
+
+// decodeArguments reads a JSON object and nothing behind it.
+func decodeArguments(text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		var syntax *json.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			return nil, fmt.Errorf("the arguments are no JSON: at byte %d of %d something else is wanted", syntax.Offset, len(text))
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, fmt.Errorf("the arguments are no JSON: they end at byte %d, inside a value", len(text))
+		}
+		return nil, errors.New("the arguments are no JSON")
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, errors.New("the arguments are no JSON object: want {\"name\": value, …}")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("something stands behind the arguments, at byte %d", d.InputOffset())
+	}
+	return v, nil
+}
+
+// complaints lists what does not fit, by place; at most five.
+func complaints(e *jsonschema.ValidationError) []string {
+	if len(e.Causes) == 0 {
+		where := "the arguments"
+		if len(e.InstanceLocation) > 0 {
+			where = strings.Join(e.InstanceLocation, ".")
+		}
+		return []string{where + ": " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
+	}
+	var list []string
+	for _, c := range e.Causes {
+		list = append(list, complaints(c)...)
+	}
+	return list[:min(len(list), 5)]
+}
+
+// clean takes reasoning out of the prose among arguments. It reports whether it
+// found any.
+func clean(g *sotto.Grammar, arguments map[string]any, prose []string) bool {
+	changed := false
+	for _, name := range prose {
+		if s, ok := arguments[name].(string); ok {
+			if t := remembered(g, s); t != s {
+				arguments[name], changed = t, true
+			}
+		}
+	}
+	return changed
+}
+
+// cleanAll takes reasoning out of every text in a JSON value.
+func cleanAll(g *sotto.Grammar, v any) any {
+	switch v := v.(type) {
+	case string:
+		return remembered(g, v)
+	case []any:
+		for i := range v {
+			v[i] = cleanAll(g, v[i])
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, x := range v {
+			out[remembered(g, name)] = cleanAll(g, x)
+		}
+		return out
+	}
+	return v
+}
+
+// remembered is a text without reasoning: what may be kept or delivered. A text
+// that cannot be cleaned is withheld.
+func remembered(g *sotto.Grammar, text string) string {
+	s, err := g.Strip(text, sotto.Auto)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// encode writes a JSON value in one line, its texts as they are.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("agent: %v as JSON: %v", v, err)) // of texts, numbers and lists
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

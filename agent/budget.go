@@ -1,0 +1,31 @@
+package agent
+
+import "time"
+
+// A budget is what a run may take, and what it took before this turn. A nil
+// budget is none.
+type budget struct {
+	limits Limits
+	tokens int64
+	spent  time.Duration
+}
+
+// hit returns the bound that the run has run into.
+func (b *budget) hit(t *turn) Bound {
+	switch {
+	case b == nil:
+	case b.limits.Tokens > 0 && b.tokens+t.tokens >= b.limits.Tokens:
+		return BoundTokens
+	case b.limits.Time > 0 && b.spent+t.spent >= b.limits.Time:
+		return BoundTime
+	}
+	return ""
+}
+
+// time is what is left of the run's time; 0 is no bound.
+func (b *budget) time(t *turn) time.Duration {
+	if b == nil || b.limits.Time <= 0 {
+		return 0
+	}
+	return max(b.limits.Time-b.spent-t.spent, time.Millisecond)
+}

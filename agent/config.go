@@ -1,0 +1,472 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Config is an experiment's file. docs/agent.md says what each key means, and
+// what holds where it is left out.
+type Config struct {
+	V        int          `yaml:"v"`
+	Name     string       `yaml:"name"`
+	Goal     string       `yaml:"goal"`
+	System   string       `yaml:"system"`
+	Cycles   int          `yaml:"cycles"`
+	Model    ModelConfig  `yaml:"model"`
+	Dialect  string       `yaml:"dialect"`
+	Start    string       `yaml:"start"`
+	Calls    string       `yaml:"calls"`
+	Thoughts ThoughtsConf `yaml:"thoughts"`
+
+	Reflection       string `yaml:"reflection"`
+	ReflectionBudget int    `yaml:"reflection-budget"`
+
+	Advisory AdvisoryConf   `yaml:"advisory"`
+	Memory   []string       `yaml:"memory"`
+	Operator OperatorConfig `yaml:"operator"`
+	Tools    []ToolConfig   `yaml:"tools"`
+	Agents   []AgentConfig  `yaml:"agents"`
+	Limits   LimitsConfig   `yaml:"limits"`
+
+	places map[string]Place
+	folder string
+}
+
+// A ModelConfig says which model to call, and how; see [model.Config].
+type ModelConfig struct {
+	Provider    string         `yaml:"provider"`
+	Name        string         `yaml:"name"`
+	URL         string         `yaml:"url"`
+	KeyEnv      string         `yaml:"key-env"`
+	KeyFile     string         `yaml:"key-file"`
+	Script      string         `yaml:"script"`
+	Think       string         `yaml:"think"`
+	Temperature *float64       `yaml:"temperature"`
+	Seed        *int64         `yaml:"seed"`
+	MaxTokens   int            `yaml:"max-tokens"`
+	Extra       map[string]any `yaml:"extra"`
+}
+
+// ThoughtsConf says what becomes of thoughts in later prompts.
+type ThoughtsConf struct {
+	Policy string   `yaml:"policy"`
+	Marks  []string `yaml:"marks"`
+	Tools  []string `yaml:"tools"`
+	Budget int      `yaml:"budget"`
+}
+
+// AdvisoryConf says how reflections are compared.
+type AdvisoryConf struct {
+	Method    string  `yaml:"method"`
+	Model     string  `yaml:"model"`
+	Threshold float64 `yaml:"threshold"`
+}
+
+// An OperatorConfig says how the operator is reached.
+type OperatorConfig struct {
+	By     string        `yaml:"by"`
+	Listen string        `yaml:"listen"`
+	Wait   time.Duration `yaml:"wait"`
+}
+
+// A ToolConfig is an endpoint as a tool; see [HTTPTool].
+type ToolConfig struct {
+	Name        string            `yaml:"name"`
+	Description string            `yaml:"description"`
+	URL         string            `yaml:"url"`
+	Schema      map[string]any    `yaml:"schema"`
+	HeadersEnv  map[string]string `yaml:"headers-env"`
+	Timeout     time.Duration     `yaml:"timeout"`
+	Limit       int               `yaml:"limit"`
+	Repeat      bool              `yaml:"repeat"`
+	Prose       []string          `yaml:"prose"`
+}
+
+// An AgentConfig is an agent as a tool; see [Subagent].
+type AgentConfig struct {
+	Name        string       `yaml:"name"`
+	Description string       `yaml:"description"`
+	System      string       `yaml:"system"`
+	Model       ModelConfig  `yaml:"model"`
+	Dialect     string       `yaml:"dialect"`
+	Start       string       `yaml:"start"`
+	Calls       string       `yaml:"calls"`
+	Tools       []string     `yaml:"tools"`
+	Limits      LimitsConfig `yaml:"limits"`
+}
+
+// LimitsConfig are [Limits].
+type LimitsConfig struct {
+	Invocations  int           `yaml:"invocations"`
+	Calls        int           `yaml:"calls"`
+	Retries      *int          `yaml:"retries"`
+	Attempts     int           `yaml:"attempts"`
+	RetryWait    time.Duration `yaml:"retry-wait"`
+	ReplyTime    time.Duration `yaml:"reply-time"`
+	ToolTime     time.Duration `yaml:"tool-time"`
+	Reply        int           `yaml:"reply"`
+	Arguments    int           `yaml:"arguments"`
+	Result       int           `yaml:"result"`
+	FailedCycles int           `yaml:"failed-cycles"`
+	Tokens       int           `yaml:"tokens"`
+	Time         time.Duration `yaml:"time"`
+}
+
+func (c LimitsConfig) limits() Limits {
+	l := Limits{
+		Invocations: c.Invocations, Calls: c.Calls, Attempts: c.Attempts, RetryWait: c.RetryWait, ReplyTime: c.ReplyTime,
+		ToolTime: c.ToolTime, Reply: c.Reply, Arguments: c.Arguments, Result: c.Result, FailedCycles: c.FailedCycles,
+		Tokens: int64(c.Tokens), Time: c.Time,
+	}
+	if c.Retries != nil {
+		l.Retries = *c.Retries
+		if l.Retries == 0 {
+			l.Retries = -1
+		}
+	}
+	return l
+}
+
+// Surroundings are what an experiment's file refers to.
+type Surroundings struct {
+	Getenv func(string) string
+	// Dialect returns a dialect's grammar by its name; if nil, [sotto.Named].
+	Dialect func(name string) (*sotto.Grammar, error)
+	// Open opens a model; if nil, [model.Open].
+	Open func(model.Config) (model.Model, error)
+	// Operator returns the operator of a file; if nil, there is none.
+	Operator func(OperatorConfig) Operator
+}
+
+// apis are the codecs of the providers, for what each requires back.
+var apis = map[string]string{"ollama": "ollama.chat", "openai": "openai.chat", "anthropic": "anthropic.messages", "scripted": ""}
+
+// Experiment makes the experiment that a file describes. What is wrong with it
+// is a [*ConfigError], with all faults and their lines.
+func (c *Config) Experiment(s Surroundings) (Experiment, error) {
+	b := builder{c: c, s: s}
+	if s.Getenv == nil {
+		b.s.Getenv = os.Getenv
+	}
+	if s.Dialect == nil {
+		b.s.Dialect = sotto.Named
+	}
+	if s.Open == nil {
+		b.s.Open = model.Open
+	}
+	x := b.experiment()
+	if len(b.faults) > 0 {
+		return x, &ConfigError{b.faults}
+	}
+	return x, nil
+}
+
+// A builder makes an experiment, and gathers what is wrong.
+type builder struct {
+	c      *Config
+	s      Surroundings
+	faults []Fault
+}
+
+func (b *builder) fault(path string, format string, args ...any) {
+	b.faults = append(b.faults, Fault{b.c.placeOf(path), path, fmt.Errorf(format, args...)})
+}
+
+// placeOf is where a key stands, or the one that holds it.
+func (c *Config) placeOf(path string) Place {
+	for {
+		if at, ok := c.places[path]; ok {
+			return at
+		}
+		i := strings.LastIndexAny(path, ".[")
+		if i < 0 {
+			return c.places[""]
+		}
+		path = path[:i]
+	}
+}
+
+func (b *builder) experiment() Experiment {
+	c := b.c
+	x := Experiment{
+		Name: c.Name, System: c.System, Goal: c.Goal, Cycles: c.Cycles, Start: sotto.Start(c.Start), Calls: CallMode(c.Calls),
+		Policy: Policy(c.Thoughts.Policy), DecisionMarks: c.Thoughts.Marks, DecisionTools: c.Thoughts.Tools, ThoughtBudget: c.Thoughts.Budget,
+		ReflectionBudget: c.ReflectionBudget, Template: c.Reflection == "template", Limits: c.Limits.limits(),
+		Advisory: Advisory{Off: c.Advisory.Method == "off", Threshold: c.Advisory.Threshold}, Wait: c.Operator.Wait,
+	}
+	if c.Name == "" || len(c.Name) > maxRunName || record.CheckRun(c.Name) != nil {
+		b.fault("name", "%q: want 1 to %d letters, digits, or . _ - : @, and no . or - first", c.Name, maxRunName)
+	}
+	b.among("calls", c.Calls, "native", "text", "both")
+	b.among("thoughts.policy", c.Thoughts.Policy, "strip", "keep", "selective", "summary", "retrieve")
+	b.among("reflection", c.Reflection, "text", "template")
+	b.among("advisory.method", c.Advisory.Method, "auto", "lexical", "embedding", "off")
+	b.among("operator.by", c.Operator.By, "none", "terminal", "inbox")
+	b.counts()
+	x.Model, x.API, x.Request = b.model("model", c.Model)
+	x.Grammar = b.grammar("dialect", c.Dialect, c.Start, x.Model)
+	x.Embedder = b.embedder(x.Model)
+	x.Memory = b.memory()
+	if b.s.Operator != nil && c.Operator.By != "" && c.Operator.By != "none" {
+		x.Operator = b.s.Operator(c.Operator)
+	}
+	for i := range c.Tools {
+		if t := b.tool(fmt.Sprintf("tools[%d]", i), &c.Tools[i]); t != nil {
+			x.Tools = append(x.Tools, t)
+		}
+	}
+	for i := range c.Agents {
+		x.Agents = append(x.Agents, b.agent(fmt.Sprintf("agents[%d]", i), &c.Agents[i]))
+	}
+	b.names(&x)
+	x.Settings = c.settings()
+	return x
+}
+
+// counts reports numbers that are out of their range.
+func (b *builder) counts() {
+	c := b.c
+	for path, n := range map[string]int{"cycles": c.Cycles, "reflection-budget": c.ReflectionBudget, "thoughts.budget": c.Thoughts.Budget} {
+		if n < 0 {
+			b.fault(path, "want a number from 1")
+		}
+	}
+	if c.Cycles > 100000 {
+		b.fault("cycles", "want 100000 at most")
+	}
+	if t := c.Advisory.Threshold; t < 0 || t > 1 {
+		b.fault("advisory.threshold", "want a number between 0 and 1")
+	}
+	if c.Operator.Wait < 0 {
+		b.fault("operator.wait", "want a time such as 30s, or 0 not to wait")
+	}
+}
+
+func (b *builder) among(path, value string, values ...string) {
+	if value != "" && !slices.Contains(values, value) {
+		b.fault(path, "%q: want %s", value, strings.Join(values, ", "))
+	}
+}
+
+func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.Request) {
+	q := model.Request{MaxTokens: m.MaxTokens, Temperature: m.Temperature, Seed: m.Seed, Think: m.Think}
+	b.among(path+".provider", m.Provider, "scripted", "ollama", "openai", "anthropic")
+	b.among(path+".think", m.Think, "true", "false", "low", "medium", "high")
+	if m.Provider == "" {
+		b.fault(path, "want a provider: scripted, ollama, openai or anthropic")
+		return nil, "", q
+	}
+	mc := model.Config{Provider: m.Provider, Model: m.Name, URL: m.URL, Script: b.c.file(m.Script), KeyFile: b.c.file(m.KeyFile)}
+	if m.Extra != nil {
+		mc.Extra = encode(m.Extra)
+	}
+	if m.KeyEnv != "" {
+		if mc.Key = model.Secret(b.s.Getenv(m.KeyEnv)); mc.Key == "" {
+			b.fault(path+".key-env", "the environment has no %s", m.KeyEnv)
+		}
+	}
+	client, err := b.s.Open(mc)
+	if err != nil {
+		b.fault(path, "%s", strings.TrimPrefix(err.Error(), "model: "))
+		return nil, "", q
+	}
+	return client, apis[m.Provider], q
+}
+
+// file makes a path of the file relative to the folder it stands in.
+func (c *Config) file(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.folder, name)
+}
+
+func (b *builder) grammar(path, name, start string, m model.Model) *sotto.Grammar {
+	var g *sotto.Grammar
+	switch {
+	case name != "":
+		var err error
+		if g, err = b.s.Dialect(name); err != nil {
+			b.fault(path, "%v", err)
+			return nil
+		}
+	case m != nil:
+		g, _ = sotto.ForModel(m.Name())
+	default:
+		return nil
+	}
+	if _, err := g.NewSplitter(sotto.Options{Start: sotto.Start(start)}); err != nil {
+		b.fault(strings.TrimSuffix(path, "dialect")+"start", "%v", err)
+	}
+	return g
+}
+
+func (b *builder) embedder(m model.Model) model.Embedder {
+	a := b.c.Advisory
+	if a.Method == "lexical" || a.Method == "off" || a.Method == "" && a.Model == "" {
+		return nil
+	}
+	if a.Model != "" {
+		mc := b.c.Model
+		mc.Name = a.Model
+		m, _, _ = b.model("advisory.model", mc)
+	}
+	e, ok := m.(model.Embedder)
+	if !ok && a.Method == "embedding" {
+		b.fault("advisory.method", "this model's API has no embeddings: want lexical, or a provider that has them")
+	}
+	return e
+}
+
+func (b *builder) memory() []string {
+	if b.c.Memory == nil {
+		return AllMemory
+	}
+	for i, name := range b.c.Memory {
+		if !slices.Contains(AllMemory, name) {
+			b.fault(fmt.Sprintf("memory[%d]", i), "%q: want some of %s", name, strings.Join(AllMemory, ", "))
+		}
+	}
+	return b.c.Memory
+}
+
+func (b *builder) tool(path string, t *ToolConfig) Tool {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		b.fault(path+".url", "want an http or https URL")
+	} else if u.User != nil {
+		b.fault(path+".url", "a credential does not stand in this file: use headers-env")
+	}
+	h := http.Header{}
+	for name, env := range t.HeadersEnv {
+		v := b.s.Getenv(env)
+		if v == "" {
+			b.fault(path+".headers-env."+name, "the environment has no %s", env)
+		}
+		h.Set(name, v)
+	}
+	schema := ""
+	if t.Schema != nil {
+		schema = string(encode(t.Schema))
+	}
+	tool := &HTTPTool{
+		Name: t.Name, Description: t.Description, Schema: schema, URL: t.URL, Header: h,
+		Timeout: t.Timeout, Limit: int64(t.Limit), Repeat: t.Repeat, Prose: t.Prose,
+	}
+	if _, err := newToolbox([]Tool{tool}); err != nil {
+		b.fault(path, "%v", err)
+		return nil
+	}
+	return tool
+}
+
+func (b *builder) agent(path string, a *AgentConfig) Subagent {
+	s := Subagent{Name: a.Name, Description: a.Description, System: a.System, Start: sotto.Start(a.Start), Calls: CallMode(a.Calls), Tools: a.Tools, Limits: a.Limits.limits()}
+	if err := s.check(1); err != nil {
+		b.fault(path+".name", "%v", err)
+	}
+	b.among(path+".calls", a.Calls, "native", "text", "both")
+	if a.Model.Provider != "" || a.Dialect != "" {
+		m := a.Model
+		if m.Provider == "" {
+			m = b.c.Model
+		}
+		s.Model, s.API, s.Request = b.model(path+".model", m)
+		s.Grammar = b.grammar(path+".dialect", cmp.Or(a.Dialect), a.Start, s.Model)
+	}
+	return s
+}
+
+// names reports names of tools that stand twice, and that there are none of.
+func (b *builder) names(x *Experiment) {
+	names := slices.Clone(x.Memory)
+	if b.c.Operator.By != "" && b.c.Operator.By != "none" {
+		names = append(names, operatorName)
+	}
+	take := func(path, name string) {
+		if slices.Contains(names, name) {
+			b.fault(path, "%q: there is another tool of that name", name)
+		}
+		names = append(names, name)
+	}
+	for i, t := range b.c.Tools {
+		take(fmt.Sprintf("tools[%d].name", i), t.Name)
+	}
+	given := slices.Clone(names)
+	for i, a := range b.c.Agents {
+		take(fmt.Sprintf("agents[%d].name", i), a.Name)
+		for j, name := range a.Tools {
+			if !slices.Contains(given, name) {
+				b.fault(fmt.Sprintf("agents[%d].tools[%d]", i, j), "%q: there is no such tool: want some of %s", name, strings.Join(given, ", "))
+			}
+		}
+	}
+}
+
+// settings are what the record says of the experiment: the file's, as far as a
+// run depends on them. Where it is served and what keys it uses is not among it.
+func (c *Config) settings() map[string]any {
+	k := *c
+	k.Model.URL, k.Model.KeyEnv, k.Model.KeyFile = "", "", ""
+	k.Operator.Listen = ""
+	k.Agents = slices.Clone(c.Agents)
+	for i := range k.Agents {
+		m := &k.Agents[i].Model
+		m.URL, m.KeyEnv, m.KeyFile = "", "", ""
+	}
+	k.Tools = slices.Clone(c.Tools)
+	for i := range k.Tools {
+		k.Tools[i].HeadersEnv, k.Tools[i].URL = nil, ""
+	}
+	return plainOf(k)
+}
+
+// A Fault is one thing wrong in a file, and where.
+type Fault struct {
+	Place
+	Key string
+	Err error
+}
+
+// A Place is in a file; lines and columns count from 1.
+type Place struct {
+	File         string
+	Line, Column int
+}
+
+func (f Fault) Error() string {
+	where := f.File
+	if f.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+	}
+	if f.Key != "" {
+		where += ": " + f.Key
+	}
+	return where + ": " + f.Err.Error()
+}
+
+func (f Fault) Unwrap() error { return f.Err }
+
+// A ConfigError is what is wrong in an experiment's file.
+type ConfigError struct{ Faults []Fault }
+
+func (e *ConfigError) Error() string {
+	var list []error
+	for _, f := range e.Faults {
+		list = append(list, f)
+	}
+	return errors.Join(list...).Error()
+}

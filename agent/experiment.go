@@ -1,0 +1,148 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// An Experiment is an agent that is left alone for some cycles: in each it gets
+// its goal and its earlier reflections, uses its tools, and ends with a
+// reflection.
+type Experiment struct {
+	// Name is the run's name, of 48 bytes at most; see [record.CheckRun].
+	Name string
+	// System begins the system prompt; if empty, DefaultSystem.
+	System string
+	// Goal is what the agent is told in each cycle.
+	Goal   string
+	Cycles int // if zero, 10
+
+	Model model.Model
+	// API is the name of the provider's codec; see [Turn.API].
+	API     string
+	Request model.Request // settings; see [Turn.Request]
+	// Grammar and Start are as in [Turn].
+	Grammar *sotto.Grammar
+	Start   sotto.Start
+	Calls   CallMode
+	Limits  Limits
+
+	Policy Policy // if empty, Strip
+	// DecisionMarks and DecisionTools are of [Selective]; if both are empty, the
+	// mark is "Decision:".
+	DecisionMarks, DecisionTools []string
+	// ThoughtBudget is in bytes, of [Retrieve]; if zero, 4 KiB.
+	ThoughtBudget int
+	// ReflectionBudget is how many bytes of earlier reflections, with what stands
+	// beside them, a prompt holds: the latest. If zero, 16 KiB.
+	ReflectionBudget int
+	// Template asks for reflections of three parts; see [Reflection].
+	Template bool
+
+	Advisory Advisory
+	// Embedder compares reflections; if nil, their letters are compared.
+	Embedder model.Embedder
+
+	// Memory gives the agent the tools of its memory, all of them or those named.
+	Memory []string
+	// Operator gives it send_message_to_operator, if set.
+	Operator Operator
+	// Wait is how long it waits for the operator's answer; 0 is not at all.
+	Wait Seconds
+	// Tools are further ones.
+	Tools  []Tool
+	Agents []Subagent
+
+	// Settings is what the record says of the experiment. A run can only be
+	// resumed with the same.
+	Settings map[string]any
+}
+
+// An Advisory says whether the agent is told that it repeats itself.
+type Advisory struct {
+	Off bool
+	// Threshold is the similarity from which on it is; if zero, that of the method.
+	Threshold float64
+}
+
+// AllMemory names all tools of the memory.
+var AllMemory = []string{"write", "read", "list", "delete", "pattern_search"}
+
+// DefaultSystem is how the system prompt begins unless one is given.
+const DefaultSystem = `You work alone, in cycles, and nobody watches each step. In every cycle you may use your tools; what you write when you call none is your reflection, which ends the cycle. Between cycles you keep only your reflections and what you have written to your memory. Say in each reflection what you did, what you found, and what comes next.`
+
+// Options say where a run is kept.
+type Options struct {
+	// Record is the folder of the record, and Memory that of the memories.
+	Record, Memory string
+	RecordOptions  record.Options
+	Observer       Observer
+	Log            *slog.Logger // if nil, nothing is logged
+}
+
+// maxRunName leaves room for the names of agents below a run.
+const maxRunName = 48
+
+// check returns what is wrong with an experiment.
+func (x *Experiment) check() error {
+	var list []error
+	if err := record.CheckRun(x.Name); err != nil || x.Name == "" || len(x.Name) > maxRunName {
+		list = append(list, fmt.Errorf("name %q: want 1 to %d letters, digits, or . _ - : @", x.Name, maxRunName))
+	}
+	if x.Model == nil {
+		list = append(list, errors.New("no model"))
+	}
+	if x.Cycles < 0 {
+		list = append(list, errors.New("less than no cycles"))
+	}
+	for i := range x.Agents {
+		list = append(list, x.Agents[i].check(1))
+	}
+	return errors.Join(list...)
+}
+
+func (x Experiment) filled() *Experiment {
+	x.Cycles = cmp.Or(x.Cycles, 10)
+	x.System = cmp.Or(x.System, DefaultSystem)
+	x.Policy = cmp.Or(x.Policy, Strip)
+	x.ThoughtBudget = cmp.Or(x.ThoughtBudget, 4<<10)
+	x.ReflectionBudget = cmp.Or(x.ReflectionBudget, 16<<10)
+	x.Limits = x.Limits.filled()
+	return &x
+}
+
+// config is what RUN_START says: all that the run depends on.
+func (x *Experiment) config() map[string]string {
+	settings := x.Settings
+	if settings == nil {
+		settings = map[string]any{
+			"cycles": x.Cycles, "system": x.System, "policy": x.Policy, "calls": x.Calls, "template": x.Template,
+			"limits": x.Limits, "memory": x.Memory, "start": x.Start, "request": x.Request,
+		}
+	}
+	text := encode(settings)
+	return map[string]string{"experiment": string(text), "digest": record.DigestOf(string(text)).String()}
+}
+
+// changed names the first setting in which two configurations differ.
+func changed(was, now string) string {
+	var a, b any
+	if json.Unmarshal([]byte(was), &a) != nil || json.Unmarshal([]byte(now), &b) != nil {
+		return "experiment"
+	}
+	var d Difference
+	if !d.find("settings", a, b) {
+		return "experiment"
+	}
+	return fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)
+}
+
+// Planned is how many cycles the run has if nothing ends it.
+func (x *Experiment) Planned() int { return cmp.Or(x.Cycles, 10) }

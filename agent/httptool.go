@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/model"
+)
+
+// An HTTPTool is an endpoint as a tool: the arguments are POSTed as a JSON object,
+// and the body of the answer is the result. A status that is not 2xx is an error,
+// which the model gets to see with the body. Redirects are not followed.
+//
+// The URL is the configuration's, never the model's: it may well be of an address
+// that only this machine reaches.
+type HTTPTool struct {
+	Name, Description string
+	// Schema is the JSON Schema of the arguments, an object. If empty, there are
+	// no arguments.
+	Schema string
+	URL    string
+	// Header is sent with each request. It is in no record and no error.
+	Header  http.Header
+	Timeout time.Duration // if zero, Limits.ToolTime
+	Limit   int64         // bytes of an answer that are read; if zero, 1 MiB
+	// Repeat says that the endpoint can be called again after a crash: it does
+	// nothing twice for the same Idempotency-Key, which is Use.Key.
+	Repeat bool
+	// Prose names arguments that are texts for people or memory; see [Func].
+	Prose []string
+	// Client is used if set.
+	Client *http.Client
+}
+
+// Spec is what the model is told of it.
+func (t *HTTPTool) Spec() model.Tool {
+	schema := t.Schema
+	if schema == "" {
+		schema = noArguments
+	}
+	return model.Tool{Name: t.Name, Description: t.Description, Schema: json.RawMessage(schema)}
+}
+
+func (t *HTTPTool) prose() []string { return t.Prose }
+
+// Repeatable says whether it may be called again after a crash.
+func (t *HTTPTool) Repeatable() bool { return t.Repeat }
+
+// Call posts the arguments.
+func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
+	if t.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, t.Timeout)
+		defer cancel()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(u.Arguments))
+	if err != nil {
+		return "", fmt.Errorf("the endpoint of %s cannot be asked", t.Name)
+	}
+	for name, values := range t.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", u.Key())
+	client := http.Client{}
+	if t.Client != nil {
+		client = *t.Client
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", fmt.Errorf("the endpoint gave no answer in time: %w", ctx.Err())
+		}
+		return "", fmt.Errorf("the endpoint of %s could not be reached", t.Name) // the model need not see its address
+	}
+	defer res.Body.Close()
+	limit := t.Limit
+	if limit <= 0 {
+		limit = 1 << 20
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return "", fmt.Errorf("the answer broke off: %w", err)
+	}
+	text := strings.ToValidUTF8(string(body[:min(int64(len(body)), limit)]), "\uFFFD")
+	if int64(len(body)) > limit {
+		text += fmt.Sprintf("\n[the answer is longer than %d bytes]", limit)
+	}
+	if res.StatusCode/100 != 2 {
+		return "", fmt.Errorf("status %d: %s", res.StatusCode, text)
+	}
+	return text, nil
+}

@@ -1,0 +1,269 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// errFailed is the error of an invocation all of whose attempts failed.
+var errFailed = errors.New("the model cannot be asked")
+
+// errFinal is of one that no further attempt mends.
+var errFinal = errors.New("for good")
+
+// errReply is where a reply outgrew its limit.
+var errReply = errors.New("the reply outgrew its limit")
+
+// invocation asks for a reply, with attempts, and reads it.
+func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) error {
+	for attempt := 1; ; attempt++ {
+		err := t.attempt(ctx, q, purpose, attempt)
+		if err == nil || !errors.Is(err, errFailed) || errors.Is(err, errFinal) || attempt >= t.Limits.Attempts || t.left.hit(t) != "" {
+			return err
+		}
+		if t.journal.live() && !sleep(ctx, t.Limits.RetryWait<<(attempt-1)) {
+			return ctx.Err()
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// attempt takes one invocation from the journal, or makes it and records it.
+func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, attempt int) error {
+	t.metrics.Invocations++
+	for _, m := range q.Messages {
+		t.metrics.PromptBytes += weight(m)
+	}
+	x := record.Invocation{Model: t.Model.Name(), Provider: t.API, Purpose: purpose, Attempt: attempt, Messages: recordMessages(q.Messages)}
+	past, e, err := t.journal.recall(t.Run, t.Cycle, x)
+	if err != nil {
+		return err
+	}
+	if past != nil {
+		x = past.(record.Invocation)
+		t.ref = refOf(e)
+		return t.take(x, nil)
+	}
+	point("before model")
+	reply, reading, took, err := t.call(ctx, q)
+	if ctx.Err() != nil {
+		return ctx.Err() // asked for again when the run goes on
+	}
+	point("behind model")
+	x.Millis = millis(took)
+	if err != nil {
+		var refused *model.Error
+		x.Error = err.Error()
+		x.Final = errors.As(err, &refused) && !refused.Retryable && refused.Status != 0 || errors.Is(err, model.ErrNoReply)
+	}
+	if reading != nil {
+		x.Replies = []record.Reply{recordReply(reply, reading)}
+		x.Usage = &record.Usage{Input: reply.Usage.Input, Output: reply.Usage.Output, Reasoning: reply.Usage.Reasoning}
+	}
+	ref, err2 := t.journal.put(ctx, t.Run, t.Cycle, x)
+	if err2 != nil {
+		return err2
+	}
+	t.ref = ref
+	return t.take(x, reading)
+}
+
+// take goes on with an invocation as it is recorded. The reading is nil where it
+// must be read again.
+func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
+	t.spent += time.Duration(x.Millis) * time.Millisecond
+	var out int
+	if len(x.Replies) > 0 {
+		r := x.Replies[0]
+		if reading == nil {
+			var err error
+			if reading, err = t.Grammar.Parse(string(r.Raw.Text), r.Start, r.End); err != nil {
+				return err
+			}
+		}
+		t.reply, t.reading = replyOf(r), reading
+		out = weight(t.reply.Message())
+	}
+	u := x.Usage
+	if u == nil {
+		u = new(record.Usage)
+	}
+	in := 0
+	for _, m := range x.Messages {
+		in += len(m.Text.Text)
+	}
+	t.use(u.Input, u.Output, in, out)
+	switch {
+	case x.Final:
+		return fmt.Errorf("%w %w: %s", errFailed, errFinal, x.Error)
+	case x.Error != "" || len(x.Replies) == 0:
+		return fmt.Errorf("%w: %s", errFailed, x.Error)
+	}
+	return nil
+}
+
+// use counts tokens, estimated where the server did not.
+func (t *turn) use(in, out int64, inBytes, outBytes int) {
+	if in == 0 {
+		in = about(inBytes)
+	}
+	if out == 0 {
+		out = about(outBytes)
+	}
+	t.metrics.InputTokens += in
+	t.metrics.OutputTokens += out
+	t.tokens += in + out
+}
+
+// call asks the model and shows what becomes certain of its reply. Where a
+// thought came before any text, the text begins outside.
+func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.Reply, time.Duration, error) {
+	limit := t.Limits.ReplyTime
+	if left := t.left.time(t); left > 0 {
+		limit = min(limit, left)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no whole reply within %v", limit))
+	defer cancel()
+	l := listener{turn: t}
+	began := time.Now()
+	reply, err := t.Model.Invoke(ctx, q, l.hear)
+	took := time.Since(began)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil && reply.Raw == "" && len(reply.Thoughts) == 0 && len(reply.Calls) == 0 {
+		return reply, nil, took, err
+	}
+	if err != nil {
+		reply.End = sotto.Aborted
+	}
+	if l.filter == nil {
+		l.open(len(reply.Thoughts) > 0)
+	}
+	l.show(l.filter.Close(reply.End))
+	reading, err2 := t.Grammar.Parse(reply.Raw, l.start, reply.End)
+	if err2 != nil {
+		return reply, nil, took, err2
+	}
+	return reply, reading, took, err
+}
+
+// A listener hears a reply as it comes.
+type listener struct {
+	*turn
+	filter *sotto.Filter
+	start  sotto.Start
+	bytes  int
+	native bool
+}
+
+func (l *listener) open(native bool) {
+	l.start = l.Start
+	if native {
+		l.start = sotto.Outside
+	}
+	f, err := l.Grammar.NewFilter(sotto.Options{Start: l.start})
+	if err != nil {
+		panic(fmt.Sprintf("agent: a start that was checked: %v", err))
+	}
+	f.OnNarration = l.Observer.OnNarration
+	l.filter = f
+}
+
+func (l *listener) hear(d model.Delta) error {
+	l.bytes += len(d.Text) + len(d.Thought)
+	if d.Call != nil {
+		l.bytes += len(d.Call.Arguments)
+	}
+	if l.bytes > l.Limits.Reply {
+		return fmt.Errorf("%w of %d bytes", errReply, l.Limits.Reply)
+	}
+	l.native = l.native || d.Thought != ""
+	if d.Text != "" {
+		if l.filter == nil {
+			l.open(l.native)
+		}
+		l.show(l.filter.Push(d.Text))
+	}
+	return nil
+}
+
+func (l *listener) show(text string) {
+	if f := l.Observer.OnText; f != nil && text != "" {
+		f(text)
+	}
+}
+
+// millis rounds up, so that a time that has passed counts.
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+func recordMessages(list []model.Message) []record.Message {
+	out := make([]record.Message, len(list))
+	for i, m := range list {
+		out[i] = record.Message{Role: string(m.Role), Text: record.Say(m.Text), Reasoning: recordThoughts(m.Thoughts), ToolCalls: recordCalls(m.Calls), CallID: m.CallID}
+	}
+	return out
+}
+
+func recordThoughts(list []model.Thought) []record.Thought {
+	var out []record.Thought
+	for _, x := range list {
+		out = append(out, record.Thought{Field: x.Field, Text: record.Say(x.Text), Sealed: x.Sealed, Raw: record.Say(string(x.Raw)), At: x.At})
+	}
+	return out
+}
+
+func recordCalls(list []model.Call) []record.Call {
+	var out []record.Call
+	for _, c := range list {
+		out = append(out, record.Call{ID: c.ID, Name: c.Name, Arguments: record.Say(c.Arguments), Extra: record.Say(string(c.Extra))})
+	}
+	return out
+}
+
+func recordReply(r model.Reply, reading *sotto.Reply) record.Reply {
+	out := record.ReplyOf(reading)
+	out.Reasoning, out.ToolCalls, out.Finish = recordThoughts(r.Thoughts), recordCalls(r.Calls), r.Finish
+	return out
+}
+
+// replyOf is a recorded reply as its model gave it.
+func replyOf(r record.Reply) model.Reply {
+	out := model.Reply{Raw: string(r.Raw.Text), End: r.End, Finish: r.Finish}
+	for _, x := range r.Reasoning {
+		out.Thoughts = append(out.Thoughts, model.Thought{Field: x.Field, Text: string(x.Text.Text), Sealed: x.Sealed, Raw: rawOf(x.Raw), At: x.At})
+	}
+	for _, c := range r.ToolCalls {
+		out.Calls = append(out.Calls, model.Call{ID: c.ID, Name: c.Name, Arguments: string(c.Arguments.Text), Extra: rawOf(c.Extra)})
+	}
+	return out
+}
+
+func rawOf(c record.Content) json.RawMessage {
+	if c.Text == "" {
+		return nil
+	}
+	return json.RawMessage(c.Text)
+}

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// errEnd is where a replay comes to the end of a record that its run did not
+// live to finish.
+var errEnd = errors.New("the record ends here")
+
+// A journal is what a run knows of its past, and writes on. Events that are
+// recorded already are passed one by one, as the machine comes to them again;
+// behind the last of them the machine is live, and they are appended. A nil
+// journal keeps nothing.
+type journal struct {
+	past   []record.Event // of the run and of its agents, not yet passed
+	w      *record.Writer // nil in a replay
+	passed uint64         // the number of the last event that was passed
+}
+
+// readPast reads the events of a run and of the runs below it.
+func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
+	r, err := record.OpenReader(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	var past []record.Event
+	for e, err := range r.Events(record.Query{NoCheckpoints: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Run == run || strings.HasPrefix(e.Run, run+childMark) {
+			past = append(past, e)
+		}
+	}
+	return past, nil
+}
+
+// live reports whether all of the past has been passed.
+func (j *journal) live() bool { return j == nil || len(j.past) == 0 }
+
+// recall returns the next recorded event if there is one. It must be the event
+// that is wanted, but for its outcome, else the error is a [*Difference].
+func (j *journal) recall(run string, cycle int, want record.Payload) (record.Payload, *record.Event, error) {
+	if j == nil {
+		return nil, nil, nil
+	}
+	if len(j.past) == 0 {
+		if j.w == nil {
+			return nil, nil, errEnd
+		}
+		return nil, nil, nil
+	}
+	e := &j.past[0]
+	if err := same(e, run, cycle, want, asked); err != nil {
+		return nil, nil, err
+	}
+	j.past, j.passed = j.past[1:], e.Seq
+	return e.Payload, e, nil
+}
+
+// put passes or appends an event.
+func (j *journal) put(ctx context.Context, run string, cycle int, p record.Payload) (*record.Ref, error) {
+	if j == nil {
+		return nil, nil
+	}
+	if len(j.past) > 0 {
+		e := &j.past[0]
+		if err := same(e, run, cycle, p, whole); err != nil {
+			return nil, err
+		}
+		j.past, j.passed = j.past[1:], e.Seq
+		return refOf(e), nil
+	}
+	if j.w == nil {
+		return nil, errEnd
+	}
+	point("before " + string(p.Type()))
+	receipt, err := j.w.Append(context.WithoutCancel(ctx), record.Event{Run: run, Cycle: cycle, Payload: p})
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", p.Type(), err)
+	}
+	point("behind " + string(p.Type()))
+	if len(receipt.Replies) == 0 {
+		return nil, nil
+	}
+	return &record.Ref{Seq: receipt.Seq, Digest: receipt.Replies[0]}, nil
+}
+
+// nextMillis is the recorded time of the call whose end comes next, or else.
+func (j *journal) nextMillis(otherwise int64) int64 {
+	if !j.live() {
+		if x, ok := j.past[0].Payload.(record.ToolCall); ok {
+			return x.Millis
+		}
+	}
+	return otherwise
+}
+
+// refOf names the reply that an event holds, if it holds one.
+func refOf(e *record.Event) *record.Ref {
+	if x, ok := e.Payload.(record.Invocation); ok && len(x.Replies) > 0 {
+		return &record.Ref{Seq: e.Seq, Digest: x.Replies[0].Digest}
+	}
+	return nil
+}
+
+// asked is what of an event is known before its outcome.
+func asked(p record.Payload) record.Payload {
+	switch x := p.(type) {
+	case record.Invocation:
+		x.Millis, x.Error, x.Final, x.Usage, x.Replies = 0, "", false, nil, nil
+		return x
+	case record.ToolCall:
+		x.Millis, x.Error, x.Result = 0, "", record.Content{}
+		return x
+	case record.CycleEnd:
+		x = whole(x).(record.CycleEnd)
+		if x.Metrics != nil {
+			m := *x.Metrics
+			m.Similarity, m.SimilarTo, m.Method = 0, 0, ""
+			x.Metrics = &m
+		}
+		return x
+	}
+	return whole(p)
+}
+
+// whole is an event but for its times. Digests of texts follow from them.
+func whole(p record.Payload) record.Payload {
+	switch x := p.(type) {
+	case record.Invocation:
+		x.Millis = 0
+		return x
+	case record.ToolCall:
+		x.Millis = 0
+		return x
+	case record.CycleEnd:
+		x.Millis = 0
+		return x
+	case record.RunEnd:
+		x.Millis = 0
+		return x
+	}
+	return p
+}

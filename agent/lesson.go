@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto/model"
+)
+
+// lesson is what the system prompt teaches: the tools, where calls are text, and
+// the dialect, last.
+func (t *turn) lesson() string {
+	var parts []string
+	if t.Calls == TextCalls && len(t.box.list) > 0 {
+		var b strings.Builder
+		b.WriteString("You have tools. To use one, write a call on lines of its own, such as\n\n{\"name\": \"TOOL\", \"arguments\": {…}}\n\nand nothing behind it; its result comes with the next message. The tools, with the JSON Schema of their arguments:\n")
+		for _, tool := range t.box.list {
+			spec := tool.Spec()
+			fmt.Fprintf(&b, "\n- %s: %s %s", spec.Name, spec.Description, spec.Schema)
+		}
+		parts = append(parts, b.String())
+	}
+	if prompt := t.Grammar.Dialect().Prompt; prompt != "" {
+		parts = append(parts, strings.TrimSpace(prompt))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// sumUp asks the model for one sentence of a thought. A model that fails at it
+// leaves the thought out.
+func (t *turn) sumUp(ctx context.Context, thought string) (string, error) {
+	if t.left.hit(t) != "" {
+		return "", nil
+	}
+	q := t.Request
+	q.Messages = []model.Message{
+		{Role: model.System, Text: strings.TrimSpace("Say in one short sentence what the following working notes come to: what was decided, and why. Write only the sentence.\n\n" + t.Grammar.Dialect().Prompt)},
+		{Role: model.User, Text: thought},
+	}
+	reply, reading := t.reply, t.reading
+	observer := t.Observer
+	t.Observer = Observer{}
+	err := t.invocation(ctx, q, "summarize")
+	text := ""
+	if err == nil {
+		text = firstSentence(deliverable(t.Grammar, t.reading))
+	}
+	t.reply, t.reading, t.Observer = reply, reading, observer
+	if errors.Is(err, errFailed) {
+		return "", nil
+	}
+	return text, err
+}

@@ -1,0 +1,85 @@
+package agent
+
+import "time"
+
+// Limits bound what a run may take. What is zero has the value given; a negative
+// one of the bounds of a run means none.
+type Limits struct {
+	// Of a cycle, or a conversation.
+	Invocations int // replies of the model; if zero, 16. The last is asked for without tools.
+	Calls       int // calls of tools; if zero, 32
+	Retries     int // further replies where one shows nothing, or calls a tool in its text; if zero, 1; if negative, none
+
+	// Of an invocation, and of a call.
+	Attempts  int           // of an invocation that fails, beside the client's own; if zero, 2
+	RetryWait time.Duration // before the second attempt, twice that before the third; if zero, 1 s
+	ReplyTime time.Duration // if zero, 10 min
+	ToolTime  time.Duration // if zero, 1 min
+	Reply     int           // bytes of a reply, all that comes; if zero, 1 MiB
+	Arguments int           // bytes of a call's arguments; if zero, 256 KiB
+	Result    int           // bytes of a result that the model gets to see; if zero, 64 KiB
+
+	// Of a run. Time is what its invocations and calls took, also before a crash.
+	FailedCycles int           // in a row; if zero, 3
+	Tokens       int64         // read and written, estimated where the server does not say; if zero, none
+	Time         time.Duration // if zero, none
+}
+
+func (l Limits) filled() Limits {
+	or(&l.Invocations, 16)
+	or(&l.Calls, 32)
+	or(&l.Retries, 1)
+	or(&l.Attempts, 2)
+	or(&l.RetryWait, time.Second)
+	or(&l.ReplyTime, 10*time.Minute)
+	or(&l.ToolTime, time.Minute)
+	or(&l.Reply, 1<<20)
+	or(&l.Arguments, 256<<10)
+	or(&l.Result, 64<<10)
+	or(&l.FailedCycles, 3)
+	return l
+}
+
+func or[T int | time.Duration](v *T, otherwise T) {
+	if *v == 0 {
+		*v = otherwise
+	}
+}
+
+// A Bound names what a cycle or a run ran into.
+type Bound string
+
+const (
+	BoundInvocations Bound = "invocations"
+	BoundCalls       Bound = "calls"
+	BoundRetries     Bound = "retries"
+	BoundAttempts    Bound = "attempts" // the model could not be asked
+	BoundCycles      Bound = "failed_cycles"
+	BoundTokens      Bound = "tokens"
+	BoundTime        Bound = "time"
+)
+
+// A Status says how a cycle, a conversation or a run ended.
+type Status string
+
+const (
+	// Answered is a turn with a visible answer: a cycle's reflection.
+	Answered Status = "answered"
+	// NoVisibleAnswer is a turn whose last reply showed nothing.
+	NoVisibleAnswer Status = "no_visible_answer"
+	// TextCall is a turn whose last reply only called tools, in its text, where
+	// such calls are not made.
+	TextCall Status = "text_call"
+	// Bounded is a turn that a bound ended before an answer, and a run that one
+	// ended before its last cycle.
+	Bounded Status = "bounded"
+	// Failed is a turn whose model could not be asked.
+	Failed Status = "failed"
+	// Paused is a turn that waits for an answer to a question.
+	Paused Status = "paused"
+	// Done is a run with all its cycles.
+	Done Status = "done"
+)
+
+// about is an estimate of tokens: four bytes each.
+func about(bytes int) int64 { return int64(bytes+3) / 4 }

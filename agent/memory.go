@@ -1,0 +1,328 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// ErrMemory is in the error of a memory that is not that of the run.
+var ErrMemory = errors.New("the memory is that of another run")
+
+// The bounds of a memory.
+const (
+	MaxKeys     = 1000
+	MaxKeyBytes = 128
+	MaxValue    = 64 << 10 // bytes of one value
+	MaxMemory   = 8 << 20  // bytes of all values
+)
+
+// A Memory is what an agent keeps from cycle to cycle: texts under keys. It is
+// safe for concurrent use.
+//
+// On disk it is a log with a line for each change, synced before the change is
+// acknowledged. A change has the key of the use that made it, so that a use which
+// a crash left open can be made again: it gives what it gave, and changes nothing
+// twice. Changes that the log knows are made as the run comes to them again.
+type Memory struct {
+	mu     sync.Mutex
+	file   *os.File // nil: only in this process
+	past   []change // of the log, not yet come to
+	values map[string]string
+	size   int
+}
+
+// A change is a line of the log.
+type change struct {
+	Use    string `json:"use"`
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Delete bool   `json:"delete,omitempty"`
+	Result string `json:"result"`
+}
+
+// NewMemory returns a memory of this process alone.
+func NewMemory() *Memory { return &Memory{values: map[string]string{}} }
+
+// OpenMemory opens the memory of a run in a folder, which is made if there is
+// none. A line that a crash tore is removed.
+func OpenMemory(dir, run string) (*Memory, error) {
+	if err := record.CheckRun(run); err != nil || run == "" {
+		return nil, fmt.Errorf("memory of run %q: %w", run, errors.Join(err, record.ErrRunName))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, run+".jsonl"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	m := NewMemory()
+	m.file = f
+	if err := m.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("memory %s: %w", f.Name(), err), f.Close())
+	}
+	return m, nil
+}
+
+// load reads the log, and cuts a torn line off its end.
+func (m *Memory) load() error {
+	r := bufio.NewReader(m.file)
+	var end int64
+	for {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		var c change
+		if err := json.Unmarshal(line, &c); err != nil {
+			return fmt.Errorf("line %d: %w", len(m.past)+1, err)
+		}
+		m.past = append(m.past, c)
+		end += int64(len(line))
+	}
+	if err := m.file.Truncate(end); err != nil {
+		return err
+	}
+	_, err := m.file.Seek(end, io.SeekStart)
+	return err
+}
+
+// Close closes the log.
+func (m *Memory) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
+
+// Keys lists the keys, sorted.
+func (m *Memory) Keys() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return sortedKeys(m.values)
+}
+
+// Read returns the value of a key.
+func (m *Memory) Read(key string) (string, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.values[key]
+	return v, ok
+}
+
+// Write sets the value of a key.
+func (m *Memory) Write(use, key, value string) (string, error) {
+	return m.change(change{Use: use, Key: key, Value: strings.ToValidUTF8(value, "\uFFFD")})
+}
+
+// Delete removes a key.
+func (m *Memory) Delete(use, key string) (string, error) {
+	return m.change(change{Use: use, Key: key, Delete: true})
+}
+
+func (m *Memory) change(c change) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.past) > 0 {
+		was := m.past[0]
+		c.Result = was.Result
+		if was != c {
+			return "", &ownError{fmt.Errorf("%w: its log has the change of %s to %q next, this is the one of %s to %q", ErrMemory, was.Use, was.Key, c.Use, c.Key)}
+		}
+		m.past = m.past[1:]
+		m.apply(c)
+		return c.Result, nil
+	}
+	result, err := m.check(c)
+	if err != nil {
+		return "", err
+	}
+	c.Result = result
+	if err := m.append(c); err != nil {
+		return "", &ownError{err}
+	}
+	m.apply(c)
+	return result, nil
+}
+
+// check says what a change does, or why it is not made.
+func (m *Memory) check(c change) (string, error) {
+	old, there := m.values[c.Key]
+	switch {
+	case c.Key == "" || len(c.Key) > MaxKeyBytes || !printable(c.Key):
+		return "", fmt.Errorf("a key is 1 to %d bytes of printable text", MaxKeyBytes)
+	case c.Delete && !there:
+		return "", fmt.Errorf("there is no key %q", c.Key)
+	case c.Delete:
+		return fmt.Sprintf("deleted %q", c.Key), nil
+	case len(c.Value) > MaxValue:
+		return "", fmt.Errorf("the value has %d bytes: at most %d are kept under a key", len(c.Value), MaxValue)
+	case !there && len(m.values) >= MaxKeys:
+		return "", fmt.Errorf("there are %d keys, the most that are kept: delete one first", MaxKeys)
+	case m.size-len(old)+len(c.Value) > MaxMemory:
+		return "", fmt.Errorf("the memory is full: %d bytes are the most; delete something first", MaxMemory)
+	case there:
+		return fmt.Sprintf("replaced %q, %d bytes", c.Key, len(c.Value)), nil
+	}
+	return fmt.Sprintf("wrote %q, %d bytes", c.Key, len(c.Value)), nil
+}
+
+// append writes a change to the log, whole or not at all.
+func (m *Memory) append(c change) error {
+	if m.file == nil {
+		return nil
+	}
+	at, err := m.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	point("before memory")
+	if _, err = m.file.Write(append(encode(c), '\n')); err == nil {
+		point("in memory")
+		err = m.file.Sync()
+	}
+	if err != nil {
+		_ = m.file.Truncate(at) // what is left of the line is cut off when it is opened
+		_, _ = m.file.Seek(at, io.SeekStart)
+		return fmt.Errorf("write the memory: %w", err)
+	}
+	point("behind memory")
+	return nil
+}
+
+func (m *Memory) apply(c change) {
+	m.size -= len(m.values[c.Key])
+	if c.Delete {
+		delete(m.values, c.Key)
+		return
+	}
+	m.values[c.Key] = c.Value
+	m.size += len(c.Value)
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f })
+}
+
+func sortedKeys(values map[string]string) []string {
+	list := make([]string, 0, len(values))
+	for k := range values {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// maxMatches bounds how many lines a search gives.
+const maxMatches = 50
+
+// search lists the lines that a pattern matches, as key:line: text.
+func (m *Memory) search(pattern string) (string, error) {
+	if len(pattern) > 1000 {
+		return "", errors.New("the pattern is longer than 1000 bytes")
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return "", fmt.Errorf("the pattern is none that RE2 reads: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var b bytes.Buffer
+	n := 0
+	for _, key := range sortedKeys(m.values) {
+		for i, line := range strings.Split(m.values[key], "\n") {
+			if !re.MatchString(line) && !(i == 0 && re.MatchString(key)) {
+				continue
+			}
+			if n++; n > maxMatches {
+				return fmt.Sprintf("%s[more than %d lines match]", b.String(), maxMatches), nil
+			}
+			fmt.Fprintf(&b, "%s:%d: %s\n", key, i+1, cutAt(line, 500))
+		}
+	}
+	if n == 0 {
+		return "nothing matches", nil
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// Tools are write, read, list, delete and pattern_search on this memory.
+func (m *Memory) Tools() []Tool {
+	return []Tool{
+		&memoryTool{Func{
+			Name: "write", Description: "Keep a text under a key, in place of what was there.",
+			Schema: `{"type":"object","properties":{"key":{"type":"string","description":"A short name."},"value":{"type":"string","description":"The text to keep."}},"required":["key","value"],"additionalProperties":false}`,
+			Prose:  []string{"value", "key"},
+			Do: func(_ context.Context, u Use) (string, error) {
+				a := textsOf(u)
+				return m.Write(u.Key(), a["key"], a["value"])
+			},
+		}},
+		&memoryTool{Func{
+			Name: "read", Description: "Read the text under a key.",
+			Schema: keySchema,
+			Do: func(_ context.Context, u Use) (string, error) {
+				key := textsOf(u)["key"]
+				if v, ok := m.Read(key); ok {
+					return v, nil
+				}
+				return "", fmt.Errorf("there is no key %q: the tool list names those that there are", key)
+			},
+		}},
+		&memoryTool{Func{
+			Name: "list", Description: "List the keys of all that is kept.",
+			Do: func(context.Context, Use) (string, error) {
+				keys := m.Keys()
+				if len(keys) == 0 {
+					return "nothing is kept", nil
+				}
+				return strings.Join(keys, "\n"), nil
+			},
+		}},
+		&memoryTool{Func{
+			Name: "delete", Description: "Remove a key and its text.",
+			Schema: keySchema,
+			Do: func(_ context.Context, u Use) (string, error) {
+				return m.Delete(u.Key(), textsOf(u)["key"])
+			},
+		}},
+		&memoryTool{Func{
+			Name: "pattern_search", Description: "Find lines in the texts that are kept, by a regular expression (RE2).",
+			Schema: `{"type":"object","properties":{"pattern":{"type":"string"}},"required":["pattern"],"additionalProperties":false}`,
+			Do: func(_ context.Context, u Use) (string, error) {
+				return m.search(textsOf(u)["pattern"])
+			},
+		}},
+	}
+}
+
+const keySchema = `{"type":"object","properties":{"key":{"type":"string"}},"required":["key"],"additionalProperties":false}`
+
+// A memoryTool gives in a replay what it gave before.
+type memoryTool struct{ Func }
+
+func (*memoryTool) replays() {}
+
+// textsOf returns arguments that are texts by their schema.
+func textsOf(u Use) map[string]string {
+	var m map[string]string
+	_ = json.Unmarshal(u.Arguments, &m) // they fit the schema
+	return m
+}

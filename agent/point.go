@@ -1,0 +1,11 @@
+package agent
+
+// atPoint, which only tests set, is called at every place where a crash must be
+// survived: behind each step, and before and behind each effect.
+var atPoint func(name string)
+
+func point(name string) {
+	if atPoint != nil {
+		atPoint(name)
+	}
+}

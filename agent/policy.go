@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Policy says what becomes of thoughts in later prompts. The record has all of
+// them under every policy.
+type Policy string
+
+const (
+	// Strip lets no thought into a later prompt, but what the provider requires
+	// back within a turn.
+	Strip Policy = "strip"
+	// Keep lets all of them in, beside the reflections that they led to.
+	Keep Policy = "keep"
+	// Selective keeps those of decision points: of replies whose visible text has a
+	// line that begins with a mark, or that call one of some tools.
+	Selective Policy = "selective"
+	// Summary lets the model make one sentence of each thought, and keeps that.
+	Summary Policy = "summary"
+	// Retrieve keeps thoughts apart, and brings those back that have to do with
+	// what was last said, within a budget.
+	Retrieve Policy = "retrieve"
+)
+
+// Policies lists them.
+var Policies = []Policy{Strip, Keep, Selective, Summary, Retrieve}
+
+// A strategy is what a policy does.
+type strategy interface {
+	// keeps says whether the thoughts of a reply go back with it within its turn.
+	keeps(s said) bool
+	// note is what of a cycle's thoughts stands beside its reflection.
+	note(ctx context.Context, t *turn) (string, error)
+	// bring is what of earlier thoughts stands in a prompt, apart.
+	bring(r *run) string
+}
+
+func (p Policy) strategy(x *Experiment) (strategy, error) {
+	switch p {
+	case Strip, "":
+		return strip{}, nil
+	case Keep:
+		return keep{}, nil
+	case Selective:
+		marks := x.DecisionMarks
+		if len(marks) == 0 && len(x.DecisionTools) == 0 {
+			marks = []string{"Decision:"}
+		}
+		return selective{marks, x.DecisionTools}, nil
+	case Summary:
+		return summary{}, nil
+	case Retrieve:
+		return retrieve{}, nil
+	}
+	return nil, fmt.Errorf("policy %q: want strip, keep, selective, summary or retrieve", p)
+}
+
+type strip struct{}
+
+func (strip) keeps(said) bool                             { return false }
+func (strip) note(context.Context, *turn) (string, error) { return "", nil }
+func (strip) bring(*run) string                           { return "" }
+
+type keep struct{ strip }
+
+func (keep) keeps(said) bool                                 { return true }
+func (keep) note(_ context.Context, t *turn) (string, error) { return noteOf(t.thoughts), nil }
+
+func noteOf(thoughts []string) string {
+	if len(thoughts) == 0 {
+		return ""
+	}
+	return "Thoughts: " + strings.Join(thoughts, "\n\n")
+}
+
+type selective struct{ marks, tools []string }
+
+func (p selective) keeps(s said) bool {
+	for _, c := range s.calls {
+		if slices.Contains(p.tools, c.Name) {
+			return true
+		}
+	}
+	for line := range strings.Lines(s.visible) {
+		line = strings.TrimLeft(line, " \t*#>-")
+		for _, mark := range p.marks {
+			if strings.HasPrefix(line, mark) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p selective) note(_ context.Context, t *turn) (string, error) { return noteOf(t.marked), nil }
+func (selective) bring(*run) string                                 { return "" }
+
+// maxSummaries and maxSummary bound what the model is asked to sum up in a cycle,
+// and what of its sentences is taken.
+const (
+	maxSummaries = 8
+	maxThought   = 16 << 10
+	maxSummary   = 300
+)
+
+type summary struct{ strip }
+
+func (summary) note(ctx context.Context, t *turn) (string, error) {
+	var list []string
+	for _, thought := range t.thoughts[:min(len(t.thoughts), maxSummaries)] {
+		s, err := t.sumUp(ctx, cutAt(thought, maxThought))
+		if err != nil {
+			return "", err
+		}
+		if s != "" {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return "", nil
+	}
+	return "Thought, in short: " + strings.Join(list, " "), nil
+}
+
+// firstSentence is the first sentence of a text, on one line.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for i, c := range text {
+		end := i + len(string(c))
+		if strings.ContainsRune("。！？", c) || strings.ContainsRune(".!?", c) && (end == len(text) || text[end] == ' ') {
+			text = text[:end]
+			break
+		}
+	}
+	return cutAt(text, maxSummary)
+}
+
+// minRelevance is what a thought must have to do with what was last said.
+const minRelevance = 0.1
+
+type retrieve struct{ strip }
+
+// bring ranks the thoughts of earlier cycles by how like they are to the last
+// reflection and the goal.
+func (retrieve) bring(r *run) string {
+	query := r.x.Goal
+	if n := len(r.memories); n > 0 {
+		query += " " + r.memories[n-1].reflection
+	}
+	type found struct {
+		cycle int
+		text  string
+		score float64
+	}
+	var all []found
+	var texts []string
+	for _, c := range r.memories {
+		for _, thought := range c.thoughts {
+			all = append(all, found{cycle: c.cycle, text: thought})
+			texts = append(texts, thought)
+		}
+	}
+	for i, s := range lexicalAll(query, texts) {
+		all[i].score = s
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return b.cycle - a.cycle
+	})
+	left := r.x.ThoughtBudget
+	var lines []string
+	for _, f := range all {
+		line := fmt.Sprintf("**Cycle %d, thought**: %s", f.cycle, f.text)
+		if f.score < minRelevance || len(line) > left {
+			continue
+		}
+		left -= len(line) + 1
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,339 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Seconds is a time-out; 0 means not to wait.
+type Seconds = time.Duration
+
+// A run is an experiment under way: what outlasts a cycle.
+type run struct {
+	x        *Experiment
+	name     string
+	how      strategy
+	proto    *turn // settings of each cycle's turn
+	journal  *journal
+	observer Observer
+	log      *slog.Logger
+
+	cycle    int
+	memories []memory
+	failed   int // cycles in a row
+	like     likeness
+	vectors  map[string][]float32
+	budget   budget
+	used     int
+	totals   record.Metrics
+	turn     *turn
+	summary  Result
+}
+
+// A Result is how a run ended.
+type Result struct {
+	Run     string
+	Status  Status // Done, Bounded or Failed
+	Bound   Bound
+	Cycles  int
+	Last    string // the last reflection
+	Metrics record.Metrics
+	Took    time.Duration // in invocations and calls
+	// Passed is how many events were in the record already.
+	Passed int
+}
+
+// A CycleReport is what an observer gets of a cycle.
+type CycleReport struct {
+	Cycle      int
+	Status     Status
+	Bound      Bound
+	Reflection string
+	Advice     bool // it repeats an earlier one
+	Metrics    record.Metrics
+	Replayed   bool // it was in the record already
+}
+
+// A ChangedError is the error of a run that is recorded with other settings.
+type ChangedError struct {
+	Run, What string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("run %s was begun with other settings: %s", e.Run, e.What)
+}
+
+// ErrNoRun is in the error of a replay of a run that the record does not hold.
+var ErrNoRun = errors.New("the record holds no such run")
+
+// Run runs an experiment, or goes on with it where the record has its beginning.
+// What is recorded is not done again: no reply is asked for twice, and no call
+// made twice, but one that a crash left open, of a tool that is a [Repeater]. A
+// run that has ended is only read. While it runs nobody else can write the record:
+// the error is then [record.ErrLocked].
+func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
+	if err := x.check(); err != nil {
+		return Result{}, err
+	}
+	w, err := record.Open(o.Record, o.RecordOptions)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	past, err := readPast(o.Record, x.Name, record.ReadOptions{})
+	if err != nil {
+		return Result{}, err
+	}
+	memory, err := OpenMemory(o.Memory, x.Name)
+	if err != nil {
+		return Result{}, err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	r, err := newRun(x, memory, &journal{past: past, w: w}, o)
+	if err != nil {
+		return Result{}, err
+	}
+	r.summary.Passed = len(past)
+	return r.all(ctx)
+}
+
+// A Report is what a replay found.
+type Report struct {
+	Result
+	Events int // that were repeated alike
+	// Difference is where the run goes another way than the record; nil if it
+	// does nowhere.
+	Difference *Difference
+	// Unfinished says that the record ends before the run does.
+	Unfinished bool
+}
+
+// Replay runs an experiment again, with the replies and the results of a record,
+// and compares each event. Nothing is asked, called, or written.
+func Replay(ctx context.Context, x Experiment, dir string, o Options) (Report, error) {
+	if err := x.check(); err != nil {
+		return Report{}, err
+	}
+	past, err := readPast(dir, x.Name, record.ReadOptions{NoIndex: true})
+	if err != nil {
+		return Report{}, err
+	}
+	if len(past) == 0 {
+		return Report{}, fmt.Errorf("run %s: %w", x.Name, ErrNoRun)
+	}
+	j := &journal{past: past}
+	r, err := newRun(x, NewMemory(), j, o)
+	if err != nil {
+		return Report{}, err
+	}
+	s, err := r.all(ctx)
+	p := Report{Result: s, Events: len(past) - len(j.past)}
+	p.Passed = p.Events
+	var d *Difference
+	switch {
+	case errors.As(err, &d):
+		p.Difference = d
+		return p, nil
+	case errors.Is(err, errEnd):
+		p.Unfinished = true
+		return p, nil
+	case err == nil && len(j.past) > 0:
+		e := j.past[0]
+		p.Difference = &Difference{Seq: e.Seq, Run: e.Run, Cycle: e.Cycle, Type: e.Type, Field: "type", Recorded: string(e.Type), Now: ""}
+	}
+	return p, err
+}
+
+func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
+	r := &run{x: x.filled(), name: x.Name, journal: j, observer: o.Observer, log: o.Log}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if r.how, err = r.x.Policy.strategy(r.x); err != nil {
+		return nil, err
+	}
+	r.budget.limits = r.x.Limits
+	var tools []Tool
+	memoryTools := memory.Tools()
+	for _, name := range x.Memory {
+		t := toolNamed(memoryTools, name)
+		if t == nil {
+			return nil, fmt.Errorf("the memory has no tool %q: want some of %s", name, strings.Join(AllMemory, ", "))
+		}
+		tools = append(tools, t)
+	}
+	if x.Operator != nil {
+		tools = append(tools, OperatorTool(x.Operator, x.Wait))
+	}
+	tools = append(tools, x.Tools...)
+	own := tools
+	for i := range x.Agents {
+		tools = append(tools, &subagentTool{Subagent: x.Agents[i], parent: r.x, tools: own})
+	}
+	t := Turn{
+		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Calls: x.Calls, API: x.API,
+		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
+	}
+	r.proto, err = t.prepare()
+	return r, err
+}
+
+func toolNamed(list []Tool, name string) Tool {
+	for _, t := range list {
+		if t.Spec().Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// all runs the machine from beginning to end.
+func (r *run) all(ctx context.Context) (Result, error) {
+	start := record.RunStart{Agent: "sotto", Model: r.x.Model.Name(), Config: r.x.config(), Goal: record.Say(r.x.Goal)}
+	if err := r.unchanged(start); err != nil {
+		return r.summary, err
+	}
+	if _, err := r.journal.put(ctx, r.name, 0, start); err != nil {
+		return r.summary, err
+	}
+	m := machine{run: r}
+	err := m.from(ctx, load, ended)
+	return r.summary, err
+}
+
+// unchanged compares the settings with the recorded ones, to say which differs.
+func (r *run) unchanged(now record.RunStart) error {
+	if r.journal.live() || r.journal.w == nil {
+		return nil
+	}
+	was, ok := r.journal.past[0].Payload.(record.RunStart)
+	if !ok || was.Config["digest"] == now.Config["digest"] {
+		return nil
+	}
+	return &ChangedError{r.name, changed(was.Config["experiment"], now.Config["experiment"])}
+}
+
+// over decides whether the run ends, and by which bound.
+func (r *run) over() bool {
+	s := &r.summary
+	switch b := r.budget.hit(&turn{}); {
+	case b != "":
+		s.Status, s.Bound = Bounded, b
+	case r.failed >= r.x.Limits.FailedCycles:
+		s.Status, s.Bound = Failed, BoundCycles
+	case r.cycle >= r.x.Cycles:
+		s.Status = Done
+	}
+	return s.Status != ""
+}
+
+func (r *run) newTurn() *turn {
+	t := *r.proto
+	t.journal, t.Cycle, t.used, t.left = r.journal, r.cycle, &r.used, &r.budget
+	t.keeps, t.template = r.how.keeps, r.x.Template
+	r.turn = &t
+	return &t
+}
+
+func (r *run) startCycle(ctx context.Context) error {
+	_, err := r.journal.put(ctx, r.name, r.cycle, record.CycleStart{})
+	return err
+}
+
+// endCycle remembers what the cycle said, and records it.
+func (r *run) endCycle(ctx context.Context, t *turn) error {
+	o := t.outcome()
+	c := memory{cycle: r.cycle, reflection: strings.TrimSpace(o.Answer), thoughts: t.thoughts}
+	var err error
+	if c.note, err = r.how.note(ctx, t); err != nil {
+		return err
+	}
+	t.metrics.Policy = string(r.x.Policy)
+	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Summary: record.Say(c.reflection)}
+	end.Metrics = r.metrics(t)
+	past, _, err := r.journal.recall(r.name, r.cycle, end)
+	if err != nil {
+		return err
+	}
+	replayed := past != nil
+	if replayed {
+		m := past.(record.CycleEnd).Metrics
+		if m == nil {
+			m = end.Metrics
+		}
+		r.like = likeness{m.Similarity, m.SimilarTo, m.Method}
+		end.Metrics = m
+	} else {
+		r.like = r.alike(ctx, c.reflection)
+		end.Metrics.Similarity, end.Metrics.SimilarTo, end.Metrics.Method = r.like.score, r.like.cycle, r.like.method
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := r.journal.put(ctx, r.name, r.cycle, end); err != nil {
+			return err
+		}
+	}
+	r.remember(c, t)
+	if f := r.observer.OnCycle; f != nil {
+		f(CycleReport{r.cycle, t.status, t.bound, c.reflection, r.advice() != "", *end.Metrics, replayed})
+	}
+	return nil
+}
+
+// metrics are those of a turn as the record has them.
+func (r *run) metrics(t *turn) *record.Metrics {
+	m := t.metrics
+	m.SavedTokens = int(about(max(m.SavedBytes, 0)))
+	m.Policy = string(r.x.Policy)
+	return &m
+}
+
+func (r *run) remember(c memory, t *turn) {
+	if c.reflection != "" {
+		r.memories = append(r.memories, c)
+		r.summary.Last = c.reflection
+	}
+	if t.status == Answered {
+		r.failed = 0
+	} else {
+		r.failed++
+	}
+	r.budget.tokens += t.tokens
+	r.budget.spent += t.spent
+	addMetrics(&r.totals, r.metrics(t))
+	r.summary.Cycles = r.cycle
+}
+
+func addMetrics(sum, m *record.Metrics) {
+	sum.Invocations += m.Invocations
+	sum.Retries += m.Retries
+	sum.ToolCalls += m.ToolCalls
+	sum.ToolErrors += m.ToolErrors
+	sum.TextCalls += m.TextCalls
+	sum.InputTokens += m.InputTokens
+	sum.OutputTokens += m.OutputTokens
+	sum.ReplyBytes += m.ReplyBytes
+	sum.VisibleBytes += m.VisibleBytes
+	sum.ThoughtBytes += m.ThoughtBytes
+	sum.PromptBytes += m.PromptBytes
+	sum.SavedBytes += m.SavedBytes
+	sum.SavedTokens += m.SavedTokens
+	sum.Policy = m.Policy
+}
+
+// end records how the run ended.
+func (r *run) end(ctx context.Context) error {
+	s := &r.summary
+	s.Run, s.Metrics, s.Took = r.name, r.totals, r.budget.spent
+	_, err := r.journal.put(ctx, r.name, r.cycle, record.RunEnd{
+		Status: string(s.Status), Bound: string(s.Bound), Cycles: s.Cycles, Millis: s.Took.Milliseconds(), Metrics: &r.totals, Result: record.Say(s.Last),
+	})
+	return err
+}

@@ -1,0 +1,208 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+)
+
+// The advisory compares a reflection with earlier ones. The thresholds are those
+// that tell best the pairs of testdata/pairs.jsonl apart, which people wrote: a
+// reflection that says again what another said, in other words too, from one that
+// says something new on the same matter. docs/agent.md has the figures.
+const (
+	// LexicalThreshold is of the cosine of letter groups, which needs no server.
+	LexicalThreshold = 0.737
+	// EmbeddingThreshold is of the cosine of vectors, of models for sentences.
+	EmbeddingThreshold = 0.80
+)
+
+// advised is how many earlier reflections are looked at.
+const advised = 50
+
+// A likeness is how like a reflection is to an earlier one.
+type likeness struct {
+	score  float64
+	cycle  int
+	method string
+}
+
+// alike compares a text with the earlier reflections, by vectors if there is an
+// embedder that works, else by letters.
+func (r *run) alike(ctx context.Context, text string) likeness {
+	past := r.memories[max(0, len(r.memories)-advised):]
+	texts := make([]string, 0, len(past))
+	for _, c := range past {
+		texts = append(texts, c.reflection)
+	}
+	if len(texts) == 0 || strings.TrimSpace(text) == "" {
+		return likeness{}
+	}
+	method, scores := "lexical", []float64(nil)
+	if r.x.Embedder != nil {
+		var err error
+		if scores, err = r.embedded(ctx, text, texts); err == nil {
+			method = "embedding"
+		} else {
+			r.log.Warn("no embeddings; comparing by letters", "err", err)
+		}
+	}
+	if method == "lexical" {
+		scores = similarities(text, texts)
+	}
+	best := likeness{method: method}
+	for i, s := range scores {
+		if s > best.score {
+			best.score, best.cycle = s, past[i].cycle
+		}
+	}
+	best.score = math.Round(best.score*1000) / 1000
+	return best
+}
+
+// embedded compares by vectors; those of earlier reflections are kept.
+func (r *run) embedded(ctx context.Context, text string, earlier []string) ([]float64, error) {
+	want := []string{text}
+	for _, s := range earlier {
+		if r.vectors[s] == nil {
+			want = append(want, s)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.x.Limits.filled().ReplyTime)
+	defer cancel()
+	got, err := r.x.Embedder.Embed(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	if len(got) != len(want) {
+		return nil, fmt.Errorf("%d vectors for %d texts", len(got), len(want))
+	}
+	vectors := map[string][]float32{}
+	for i, s := range want {
+		vectors[s] = got[i]
+	}
+	for _, s := range earlier {
+		if v := r.vectors[s]; v != nil {
+			vectors[s] = v
+		}
+	}
+	r.vectors = vectors
+	scores := make([]float64, len(earlier))
+	for i, s := range earlier {
+		if scores[i], err = cosine(vectors[text], vectors[s]); err != nil {
+			return nil, err
+		}
+	}
+	return scores, nil
+}
+
+func cosine(a, b []float32) (float64, error) {
+	if len(a) != len(b) || len(a) == 0 {
+		return 0, fmt.Errorf("vectors of %d and %d numbers", len(a), len(b))
+	}
+	var dot, x, y float64
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+		x += float64(a[i]) * float64(a[i])
+		y += float64(b[i]) * float64(b[i])
+	}
+	if x == 0 || y == 0 {
+		return 0, nil
+	}
+	return dot / math.Sqrt(x*y), nil
+}
+
+// threshold is the score from which on two reflections say the same.
+func (r *run) threshold(method string) float64 {
+	switch {
+	case r.x.Advisory.Threshold > 0:
+		return r.x.Advisory.Threshold
+	case method == "embedding":
+		return EmbeddingThreshold
+	}
+	return LexicalThreshold
+}
+
+// similarities compares a text with others by their letters, 0 to 1.
+func similarities(text string, others []string) []float64 {
+	a := letterGroups(text)
+	out := make([]float64, len(others))
+	for i, s := range others {
+		out[i] = cosineOf(a, letterGroups(s))
+	}
+	return out
+}
+
+// lexicalAll is similarities where words that all of the others share count less.
+func lexicalAll(query string, texts []string) []float64 {
+	groups := make([]map[string]float64, len(texts))
+	in := map[string]float64{}
+	for i, s := range texts {
+		groups[i] = letterGroups(s)
+		for g := range groups[i] {
+			in[g]++
+		}
+	}
+	weigh := func(m map[string]float64) {
+		for g := range m {
+			m[g] *= math.Log(1 + float64(len(texts))/(0.5+in[g]))
+		}
+	}
+	q := letterGroups(query)
+	weigh(q)
+	out := make([]float64, len(texts))
+	for i := range groups {
+		weigh(groups[i])
+		out[i] = cosineOf(q, groups[i])
+	}
+	return out
+}
+
+// maxCompared bounds how much of a text is compared, in bytes.
+const maxCompared = 16 << 10
+
+// letterGroups counts the groups of four letters in a text's words, each word with
+// its ends; words of function say nothing and are left out.
+func letterGroups(text string) map[string]float64 {
+	m := map[string]float64{}
+	words := strings.FieldsFunc(strings.ToLower(cutAt(text, maxCompared)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, w := range words {
+		if functionWords[w] {
+			continue
+		}
+		letters := []rune(" " + w + " ")
+		for i := 0; i < max(1, len(letters)-3); i++ {
+			m[string(letters[i:min(len(letters), i+4)])]++
+		}
+	}
+	for g, n := range m {
+		m[g] = 1 + math.Log(n)
+	}
+	return m
+}
+
+func cosineOf(a, b map[string]float64) float64 {
+	var dot, x, y float64
+	for g, n := range a {
+		dot += n * b[g]
+		x += n * n
+	}
+	for _, n := range b {
+		y += n * n
+	}
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(x*y)
+}
+
+var functionWords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`a an and are as at be been but by can cycle did do for from had has have i if in into is it its me my next no
+		not now of on or so than that the their them then there these this those to up was we were what when which will with would you your`) {
+		m[w] = true
+	}
+	return m
+}()

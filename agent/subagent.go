@@ -1,0 +1,162 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Subagent is an agent as a tool: it gets a task, works on it with tools of its
+// own, and what comes back is its visible answer. Its whole exchange is in the
+// record, as a run whose parent is the caller's.
+type Subagent struct {
+	Name, Description string
+	System            string
+	Model             model.Model // if nil, the parent's
+	API               string
+	Grammar           *sotto.Grammar
+	Start             sotto.Start
+	Calls             CallMode
+	Request           model.Request
+	Limits            Limits
+	// Tools names those of the parent's that it may use.
+	Tools []string
+	// Agents are below it.
+	Agents []Subagent
+}
+
+const (
+	// childMark stands in a run's name between that of its parent and its own.
+	childMark = "+"
+	// maxDepth bounds agents under agents, and with them the names of their runs.
+	maxDepth     = 3
+	maxAgentName = 16
+)
+
+func (a *Subagent) check(depth int) error {
+	if !toolName.MatchString(a.Name) || len(a.Name) > maxAgentName {
+		return fmt.Errorf("agent %q: a name is 1 to %d letters, digits, _ or -", a.Name, maxAgentName)
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("agent %q: agents go %d deep at most", a.Name, maxDepth)
+	}
+	var list []error
+	for i := range a.Agents {
+		list = append(list, a.Agents[i].check(depth+1))
+	}
+	return errors.Join(list...)
+}
+
+// A subagentTool is a tool whose effects are all in the journal.
+type subagentTool struct {
+	Subagent
+	parent *Experiment
+	tools  []Tool // of the parent
+}
+
+func (*subagentTool) replays()        {}
+func (*subagentTool) prose() []string { return []string{"task"} }
+
+func (t *subagentTool) Spec() model.Tool {
+	return model.Tool{Name: t.Name, Description: t.Description, Schema: json.RawMessage(
+		`{"type":"object","properties":{"task":{"type":"string","description":"All that it needs to know: it knows nothing of what was said before."}},"required":["task"],"additionalProperties":false}`)}
+}
+
+// within gives a tool that is an agent the turn that calls it.
+func within(ctx context.Context, t *turn) context.Context {
+	return context.WithValue(ctx, callerKey{}, t)
+}
+
+type callerKey struct{}
+
+// Call runs the agent until it answers.
+func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
+	caller, ok := ctx.Value(callerKey{}).(*turn)
+	if !ok {
+		return "", errors.New("an agent can only be called by a turn")
+	}
+	task := textsOf(u)["task"]
+	if strings.TrimSpace(task) == "" {
+		return "", errors.New("the task is empty")
+	}
+	child, err := t.open(caller, u)
+	if err != nil {
+		return "", err
+	}
+	messages := []model.Message{{Role: model.User, Text: task}}
+	if t.System != "" {
+		messages = append([]model.Message{{Role: model.System, Text: t.System}}, messages...)
+	}
+	child.begin(child.taught(child, messages))
+	start := record.RunStart{Agent: t.Name, Model: child.Model.Name(), Parent: u.Run, Goal: record.Say(task)}
+	if _, err := child.journal.put(ctx, child.Run, 0, start); err != nil {
+		return "", &ownError{err}
+	}
+	m := machine{turn: child}
+	if err := m.from(ctx, invoke, finalize); err != nil {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		return "", &ownError{err}
+	}
+	o := child.outcome()
+	caller.tokens += child.tokens
+	caller.metrics.InputTokens += child.metrics.InputTokens
+	caller.metrics.OutputTokens += child.metrics.OutputTokens
+	end := record.RunEnd{Status: string(o.Status), Bound: string(o.Bound), Cycles: 1, Millis: child.spent.Milliseconds(), Metrics: &o.Metrics, Result: record.Say(o.Answer)}
+	if _, err := child.journal.put(ctx, child.Run, 0, end); err != nil {
+		return "", &ownError{err}
+	}
+	if strings.TrimSpace(o.Answer) == "" {
+		return "", fmt.Errorf("%s gave no answer (%s)", t.Name, o.Status)
+	}
+	return o.Answer, nil
+}
+
+// open makes the turn of the agent.
+func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
+	settings := Turn{
+		Model: t.Model, API: t.API, Grammar: t.Grammar, Start: t.Start, Calls: t.Calls, Request: t.Request, Limits: t.Limits,
+		Run: fmt.Sprintf("%s%s%s.%d", u.Run, childMark, t.Name, u.Number),
+	}
+	if settings.Model == nil {
+		settings.Model, settings.API, settings.Grammar, settings.Start = t.parent.Model, t.parent.API, t.parent.Grammar, t.parent.Start
+		settings.Request = t.parent.Request
+	}
+	if settings.Calls == "" {
+		settings.Calls = caller.Calls
+	}
+	for _, name := range t.Subagent.Tools {
+		tool := toolNamed(t.tools, name)
+		if tool == nil {
+			return nil, &ownError{fmt.Errorf("agent %s: there is no tool %q to give it", t.Name, name)}
+		}
+		settings.Tools = append(settings.Tools, tool)
+	}
+	for _, a := range t.Subagent.Agents {
+		settings.Tools = append(settings.Tools, &subagentTool{Subagent: a, parent: t.parent, tools: t.tools})
+	}
+	child, err := settings.prepare()
+	if err != nil {
+		return nil, &ownError{err}
+	}
+	child.journal = caller.journal
+	child.purpose = "subagent"
+	if caller.left != nil { // what is left to the caller
+		b := *caller.left
+		b.tokens += caller.tokens
+		b.spent += caller.spent
+		child.left = &b
+	}
+	return child, nil
+}
+
+// time leaves the agent to its own limits, which are not those of a call.
+func (t *subagentTool) time() time.Duration { return 0 }

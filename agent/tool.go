@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/sotto-llm/sotto/model"
+)
+
+// A Tool is what a model can call. It is safe for concurrent use.
+type Tool interface {
+	// Spec is what the model is told of it.
+	Spec() model.Tool
+	// Call uses it; the arguments fit the schema. The result goes to the model;
+	// so does the error, with its text. A [*Pause] ends the turn with a question.
+	Call(ctx context.Context, u Use) (string, error)
+}
+
+// A Repeater is a tool that says whether it may be called again, with the same
+// [Use.Key], where a crash left open if it had been called. One that is no
+// Repeater is not called again: the model is told that the end is not known.
+type Repeater interface{ Repeatable() bool }
+
+// A Writer of prose is a tool with arguments that are texts for people, for
+// memory or for other agents: reasoning in them is taken out before the call.
+type proser interface{ prose() []string }
+
+// A replayer is a tool without effects but those that the journal or a log of its
+// own knows: it is called in a replay too, and gives the same again.
+type replayer interface{ replays() }
+
+// A Use is one call of a tool.
+type Use struct {
+	Run    string
+	Cycle  int
+	Number int // counts the run's uses of tools, from 1
+	Name   string
+	// Arguments are a JSON object that fits the tool's schema.
+	Arguments json.RawMessage
+}
+
+// Key tells this use from every other, and is the same after a crash: what a tool
+// needs to do a thing once.
+func (u Use) Key() string { return fmt.Sprintf("%s#%d", u.Run, u.Number) }
+
+// A Func is a Go function as a tool.
+type Func struct {
+	Name, Description string
+	// Schema is the JSON Schema of the arguments, an object. If empty, there are
+	// no arguments.
+	Schema string
+	// Prose names arguments that are texts for people or for memory: reasoning in
+	// them is taken out before the call.
+	Prose []string
+	// Repeat says that it may be called again after a crash; see [Repeater].
+	Repeat bool
+	Do     func(ctx context.Context, u Use) (string, error)
+}
+
+// Spec is what the model is told of it.
+func (f *Func) Spec() model.Tool {
+	schema := f.Schema
+	if schema == "" {
+		schema = noArguments
+	}
+	return model.Tool{Name: f.Name, Description: f.Description, Schema: json.RawMessage(schema)}
+}
+
+// Call calls the function.
+func (f *Func) Call(ctx context.Context, u Use) (string, error) { return f.Do(ctx, u) }
+
+// Repeatable says whether it may be called again after a crash.
+func (f *Func) Repeatable() bool { return f.Repeat }
+
+func (f *Func) prose() []string { return f.Prose }
+
+const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
+
+// A Pause is the error of a tool that waits for an answer from outside: the turn
+// ends as [Paused], and [Turn.Continue] goes on with the answer as the result.
+type Pause struct{ Question string }
+
+func (p *Pause) Error() string { return "waiting for an answer to: " + p.Question }
+
+// toolName is what providers accept as the name of a tool.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -1,0 +1,289 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A turn is a Turn under way: what the machine knows between load and finalize.
+type turn struct {
+	Turn
+	box     *toolbox
+	rule    history.Rule
+	journal *journal
+	used    *int // uses of tools, of the run
+	purpose string
+	// keeps says whether a reply's thoughts go back within the turn; nil is Keep.
+	keeps func(said) bool
+	// template says that the answer is a reflection of three parts.
+	template bool
+
+	messages []model.Message
+	given    int // how many of them it began with
+	// extra is how many bytes longer the prompt had been with all thoughts in it.
+	extra    int
+	reply    model.Reply
+	reading  *sotto.Reply
+	fresh    []string // thoughts of reply
+	ref      *record.Ref
+	visible  string // of reply
+	calls    []model.Call
+	fromText bool
+	answer   *string // to the question that the turn waited for
+	waiting  *Waiting
+	thoughts []string // of all replies
+	marked   []string // of those whose thoughts are kept
+	metrics  record.Metrics
+	tokens   int64
+	spent    time.Duration // in invocations and calls
+	left     *budget       // of the run; nil for none
+
+	closing bool // the reply is the last, asked for without tools
+	status  Status
+	bound   Bound
+}
+
+// said is a reply as it was read, and what it thought.
+type said struct {
+	visible string
+	calls   []model.Call
+}
+
+func (t *turn) begin(messages []model.Message) {
+	t.messages, t.given = messages, len(messages)
+}
+
+func (t *turn) end(s Status, b Bound) { t.status, t.bound = s, b }
+
+// ask gets a reply; again says that it must be asked for once more.
+func (t *turn) ask(ctx context.Context) (again bool, err error) {
+	if b := t.left.hit(t); b != "" {
+		t.end(Bounded, b)
+		return false, nil
+	}
+	q := t.Request
+	q.Messages = t.messages
+	t.closing = t.last()
+	if t.Calls != TextCalls && !t.closing {
+		for _, tool := range t.box.list {
+			q.Tools = append(q.Tools, tool.Spec())
+		}
+	}
+	purpose := t.purpose
+	if purpose == "" {
+		purpose = "act"
+	}
+	t.metrics.SavedBytes += t.extra
+	if err := t.invocation(ctx, q, purpose); err != nil {
+		if errors.Is(err, errFailed) {
+			t.end(Failed, BoundAttempts)
+			return false, nil
+		}
+		return false, err
+	}
+	return false, nil
+}
+
+// last reports whether the next reply is the last that may be asked for.
+func (t *turn) last() bool {
+	return t.metrics.Invocations >= t.Limits.Invocations-1 || t.metrics.ToolCalls >= t.Limits.Calls
+}
+
+// read tells thought from answer and from calls, and decides what comes next:
+// the calls, an end, or another reply.
+func (t *turn) read() error {
+	t.visible = deliverable(t.Grammar, t.reading)
+	t.count()
+	t.calls, t.fromText = t.reply.Calls, false
+	if len(t.calls) == 0 {
+		t.calls = t.box.textCalls(t.visible, t.reading)
+		t.fromText = len(t.calls) > 0
+	}
+	if t.fromText {
+		t.metrics.TextCalls += len(t.calls)
+	} else if t.template {
+		t.parts()
+	}
+	answer := len(t.calls) == 0 && strings.TrimSpace(t.visible) != ""
+	if f := t.Observer.OnReply; f != nil && t.journal.live() {
+		f(t.visible, answer)
+	}
+	t.messages = append(t.messages, t.back()...)
+	switch {
+	case answer:
+		t.end(Answered, t.spentBound())
+	case len(t.calls) > 0 && t.closing:
+		t.calls = nil
+		t.end(Bounded, t.spentBound())
+	case t.fromText && t.Calls == NativeCalls:
+		names := t.calls[0].Name
+		t.calls = nil
+		t.again(TextCall, fmt.Sprintf("Your reply held a call of %s, written as text. It was not made. Call tools through the interface for tools, or answer without a call.", names))
+	case len(t.calls) == 0:
+		t.again(NoVisibleAnswer, "Your reply showed nothing outside your thinking. Write what you want to say after it, where it can be seen.")
+	}
+	return nil
+}
+
+// parts takes the thought of a reflection of three parts out of the visible text.
+// Of an object that is none it cannot be told what in it is the thought.
+func (t *turn) parts() {
+	r, ok := ReadReflection(t.visible)
+	switch {
+	case ok:
+		t.visible = r.String()
+		if s := strings.TrimSpace(r.Thought); s != "" {
+			t.thoughts, t.fresh = append(t.thoughts, s), append(t.fresh, s)
+		}
+	case strings.Contains(t.visible, `"thought"`):
+		t.visible = ""
+	}
+}
+
+// spentBound is the bound that kept tools from the model.
+func (t *turn) spentBound() Bound {
+	switch {
+	case len(t.box.list) == 0 || !t.closing:
+		return ""
+	case t.metrics.ToolCalls >= t.Limits.Calls:
+		return BoundCalls
+	}
+	return BoundInvocations
+}
+
+// again asks for another reply, with a remark, or ends the turn.
+func (t *turn) again(otherwise Status, remark string) {
+	if t.metrics.Retries >= max(t.Limits.Retries, 0) || t.metrics.Invocations >= t.Limits.Invocations {
+		t.end(otherwise, BoundRetries)
+		return
+	}
+	t.metrics.Retries++
+	t.messages = append(t.messages, model.Message{Role: model.User, Text: remark})
+}
+
+// count adds a reply to the metrics, and its thoughts to those of the turn.
+func (t *turn) count() {
+	thoughts := t.reading.Reasoning()
+	bytes := len(t.reading.RawOf(sotto.Reasoning))
+	for _, x := range t.reply.Thoughts {
+		bytes += len(x.Text)
+		if s := strings.TrimSpace(x.Text); s != "" {
+			thoughts = append(thoughts, s)
+		}
+	}
+	t.thoughts = append(t.thoughts, thoughts...)
+	t.fresh = thoughts
+	t.metrics.ReplyBytes += len(t.reply.Raw)
+	t.metrics.VisibleBytes += len(t.visible)
+	t.metrics.ThoughtBytes += bytes
+}
+
+// deliverable is the visible text of a reading, read until it stays the same.
+func deliverable(g *sotto.Grammar, r *sotto.Reply) string {
+	s, err := g.Strip(r.Visible(), sotto.Outside)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// back returns the reply as a message of the turn: without its reasoning, unless
+// that is kept or the provider requires it. There is none of a reply that holds
+// nothing else.
+func (t *turn) back() []model.Message {
+	full := t.reply.Message()
+	keep := t.Keep
+	if t.keeps != nil {
+		keep = t.keeps(said{t.visible, t.calls})
+	}
+	if keep {
+		t.marked = append(t.marked, t.fresh...)
+	}
+	m := full
+	if t.fromText {
+		m.Calls = nil
+	} else {
+		m.Calls = t.callsBack(keep)
+	}
+	if !keep {
+		m.Text, m.Thoughts = t.visible, t.required()
+		if t.demandsText() {
+			m.Text = full.Text
+		}
+	}
+	t.extra += weight(full) - weight(m)
+	if strings.TrimSpace(m.Text) == "" && len(m.Calls) == 0 {
+		return nil
+	}
+	return []model.Message{m}
+}
+
+// weight is how many bytes a message has in a prompt.
+func weight(m model.Message) int {
+	n := len(m.Text)
+	for _, x := range m.Thoughts {
+		n += max(len(x.Text), len(x.Raw))
+	}
+	for _, c := range m.Calls {
+		n += len(c.Arguments)
+	}
+	return n
+}
+
+// required returns the native reasoning that the provider wants back with this
+// message.
+func (t *turn) required() []model.Thought {
+	var list []model.Thought
+	for _, x := range t.reply.Thoughts {
+		if x.Sealed || t.rule.Demands && len(t.reply.Calls) > 0 {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// demandsText reports whether the provider wants reasoning back that stood in the
+// content.
+func (t *turn) demandsText() bool {
+	return t.rule.Demands && len(t.reply.Calls) > 0 && len(t.reply.Thoughts) == 0
+}
+
+// callsBack returns the calls as they go back. Providers want JSON, so that what
+// is none is left out; of what is, reasoning is, unless it is kept.
+func (t *turn) callsBack(keep bool) []model.Call {
+	list := make([]model.Call, len(t.calls))
+	for i, c := range t.calls {
+		v, err := decodeArguments(c.Arguments)
+		switch {
+		case err != nil:
+			c.Arguments = "{}"
+		case !keep:
+			was := string(encode(v))
+			if now := string(encode(cleanAll(t.Grammar, v))); now != was {
+				c.Arguments = now
+			}
+		}
+		if !toolName.MatchString(c.Name) {
+			c.Name = "unknown"
+		}
+		list[i] = c
+	}
+	return list
+}
+
+func (t *turn) outcome() Outcome {
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Metrics: t.metrics, Waiting: t.waiting}
+	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
+	if t.status == Answered || t.status == Bounded {
+		o.Answer = t.visible
+	}
+	return o
+}

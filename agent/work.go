@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// unknownEnd is what the model is told of a call that a crash left open, of a
+// tool that must not be called twice.
+const unknownEnd = "error: the call was interrupted, and whether it took effect is not known. It was not made again."
+
+// work makes the calls of a reply, in order. What cannot be called is answered
+// with what is wrong.
+func (t *turn) work(ctx context.Context) error {
+	for len(t.calls) > 0 {
+		if t.metrics.ToolCalls >= t.Limits.Calls {
+			for _, c := range t.calls {
+				t.result(c, fmt.Sprintf("error: not called: %d calls are the most here", t.Limits.Calls))
+			}
+			t.calls = nil
+			return nil
+		}
+		if b := t.left.hit(t); b != "" {
+			t.visible = ""
+			t.end(Bounded, b)
+			return nil
+		}
+		c := t.calls[0]
+		text, err := t.one(ctx, c)
+		var pause *Pause
+		switch {
+		case errors.As(err, &pause):
+			t.pause(pause)
+			return nil
+		case err != nil:
+			return err
+		}
+		t.result(c, text)
+		t.calls = t.calls[1:]
+	}
+	return nil
+}
+
+// result adds what a call gave to the conversation.
+func (t *turn) result(c model.Call, text string) {
+	m := model.Message{Role: model.ToolRole, Text: text, CallID: c.ID, Name: c.Name}
+	if !toolName.MatchString(c.Name) {
+		m.Name = "unknown"
+	}
+	if t.fromText {
+		m = model.Message{Role: model.User, Text: "Result of " + m.Name + ":\n" + text}
+	}
+	t.messages = append(t.messages, m)
+}
+
+func (t *turn) pause(p *Pause) {
+	t.waiting = &Waiting{Question: p.Question, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, Used: *t.used, Metrics: t.metrics}
+	t.end(Paused, "")
+	if f := t.Observer.OnQuestion; f != nil {
+		f(p.Question)
+	}
+}
+
+// one makes one call: it records the intent, calls, and records the end. The
+// error is of the surroundings, or a pause.
+func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
+	*t.used++
+	use := Use{Run: t.Run, Cycle: t.Cycle, Number: *t.used, Name: c.Name}
+	tool, arguments, refusal := t.understand(c)
+	use.Arguments = arguments
+	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}
+	begun := !t.journal.live()
+	if t.answer == nil { // else it was begun before the pause
+		t.metrics.ToolCalls++
+		if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
+			return "", err
+		}
+	}
+	open := begun && t.journal.live() // begun by a process that did not live to end it
+	x.Phase = "end"
+	if _, replays := tool.(replayer); !replays && refusal == nil {
+		past, _, err := t.journal.recall(t.Run, t.Cycle, x)
+		if err != nil {
+			return "", err
+		}
+		if past != nil {
+			y := past.(record.ToolCall)
+			return t.ended(y), nil
+		}
+	}
+	live := t.journal.live()
+	if f := t.Observer.OnToolStart; f != nil && live {
+		f(use)
+	}
+	began := time.Now()
+	text, failure := "", ""
+	switch {
+	case refusal != nil:
+		text, failure = "error: "+refusal.Error(), "refused"
+	case t.answer != nil:
+		text, t.answer = *t.answer, nil
+	case open && !repeatable(tool):
+		text, failure = unknownEnd, "interrupted"
+	default:
+		var err error
+		if text, failure, err = t.use1(ctx, tool, use); err != nil {
+			return "", err
+		}
+	}
+	x.Result, x.Error, x.Millis = record.Say(t.bounded(text)), failure, millis(time.Since(began))
+	if !live { // of a tool that is called in a replay: its times are the recorded ones
+		x.Millis = t.journal.nextMillis(x.Millis)
+	}
+	if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
+		return "", err
+	}
+	if f := t.Observer.OnToolEnd; f != nil && live {
+		f(use, string(x.Result.Text), failure != "")
+	}
+	return t.ended(x), nil
+}
+
+// ended counts a call that has its end, and returns its result.
+func (t *turn) ended(x record.ToolCall) string {
+	t.spent += time.Duration(x.Millis) * time.Millisecond
+	if x.Error != "" {
+		t.metrics.ToolErrors++
+	}
+	return string(x.Result.Text)
+}
+
+// understand finds the tool of a call and reads its arguments; what is wrong is
+// for the model.
+func (t *turn) understand(c model.Call) (Tool, json.RawMessage, error) {
+	if !toolName.MatchString(c.Name) {
+		return nil, nil, fmt.Errorf("the name of the tool is none: the tools are %s", t.box)
+	}
+	tool := t.box.named(c.Name)
+	if tool == nil {
+		return nil, nil, fmt.Errorf("there is no tool %s: the tools are %s", c.Name, t.box)
+	}
+	arguments, err := readArguments(t.box.schemas[c.Name], c.Arguments, t.Limits.Arguments)
+	if err != nil {
+		return tool, nil, fmt.Errorf("%w. Call %s again with arguments that fit its schema", err, c.Name)
+	}
+	if p, ok := tool.(proser); ok {
+		clean(t.Grammar, arguments, p.prose())
+	}
+	return tool, encode(arguments), nil
+}
+
+func (b *toolbox) String() string {
+	if len(b.names) == 0 {
+		return "none"
+	}
+	return strings.Join(b.names, ", ")
+}
+
+func repeatable(tool Tool) bool {
+	if _, ok := tool.(replayer); ok {
+		return true
+	}
+	r, ok := tool.(Repeater)
+	return ok && r.Repeatable()
+}
+
+// use1 calls a tool within its time.
+func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure string, err error) {
+	limit := t.Limits.ToolTime
+	if timed, ok := tool.(interface{ time() time.Duration }); ok {
+		limit = timed.time()
+	}
+	if left := t.left.time(t); left > 0 {
+		limit = min(limit, left)
+	}
+	inner, cancel := within(ctx, t), context.CancelFunc(func() {})
+	if limit > 0 {
+		inner, cancel = context.WithTimeout(inner, limit)
+	}
+	defer cancel()
+	live := t.journal.live()
+	if live {
+		point("before tool")
+	}
+	text, err = call(inner, tool, use)
+	if live {
+		point("behind tool")
+	}
+	var pause *Pause
+	var own *ownError
+	switch {
+	case err == nil:
+		return text, "", nil
+	case errors.As(err, &pause), ctx.Err() != nil:
+		return "", "", err
+	case errors.As(err, &own):
+		return "", "", own.error
+	case inner.Err() != nil:
+		return fmt.Sprintf("error: no answer within %v", limit), "timeout", nil
+	}
+	return "error: " + err.Error(), "failed", nil
+}
+
+// An ownError is of the surroundings, and ends the run.
+type ownError struct{ error }
+
+func (e *ownError) Unwrap() error { return e.error }
+
+// call calls a tool; a panic of it is an error.
+func call(ctx context.Context, tool Tool, use Use) (text string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			text, err = "", fmt.Errorf("the tool panicked: %v", v)
+		}
+	}()
+	return tool.Call(ctx, use)
+}
+
+// bounded is a result as the model gets to see it.
+func (t *turn) bounded(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= t.Limits.Result {
+		return text
+	}
+	cut := cutAt(text, t.Limits.Result)
+	return fmt.Sprintf("%s\n[%d more bytes are left out]", cut, len(text)-len(cut))
+}
+
+// cutAt cuts a text to n bytes at most, between characters.
+func cutAt(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/a2aserver"
+	"github.com/sotto-llm/sotto/a2aserver/probe"
+)
+
+// probing runs sotto a2a probe.
+func probing(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	status = Run(append([]string{"a2a", "probe"}, args...), strings.NewReader(""), &out, &err, func(string) string { return "" })
+	return status, out.String(), err.String()
+}
+
+// TestServeA2A: the agent answers beside the gateway, from the scripted upstream
+// and from an agent's file, and the probe finds nothing; nor does the gateway
+// mind.
+func TestServeA2A(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script.jsonl")
+	if err := os.WriteFile(script, []byte(`{"text":"<think>plan</think>Four primes."}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "agent.yaml")
+	if err := os.WriteFile(file, []byte("v: 1\nname: counter\ngoal: count\nmodel:\n  provider: scripted\n  script: script.jsonl\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"upstream": {"--a2a"},
+		"agent":    {"--a2a", "--a2a-agent=" + file, "--a2a-name=Counter", "--a2a-reasoning"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startServe(t, args...)
+			status, out, errs := probing(t, "--all", r.gateway)
+			if status != 0 || !strings.Contains(out, "0 findings") || !strings.Contains(out, "JSONRPC 1.0") {
+				t.Errorf("%d %s%s", status, out, errs)
+			}
+			if code := r.status("/v1/models"); code != 200 {
+				t.Errorf("the gateway: %d", code)
+			}
+			r.signals <- syscall.SIGTERM
+			if err := <-r.ended; err != nil {
+				t.Error(err)
+			}
+			r.client.CloseIdleConnections()
+		})
+	}
+}
+
+// status is that of a GET.
+func (r *running) status(path string) int {
+	r.t.Helper()
+	res, err := r.client.Get(r.gateway + path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	return res.StatusCode
+}
+
+type leakyMind struct{}
+
+func (leakyMind) Answer(context.Context, a2aserver.Turn, func(a2aserver.Event) error) (a2aserver.Outcome, error) {
+	return a2aserver.Outcome{Text: "<think>I am \x1b[31mwatched</think>Four.", End: sotto.Stopped}, nil
+}
+
+// TestProbeLeaks: a leak is said, escaped, with status 1, as a table and as JSON.
+func TestProbeLeaks(t *testing.T) {
+	s, err := a2aserver.New(a2aserver.Config{Mind: leakyMind{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	status, out, errs := probing(t, web.URL)
+	if status != 1 || !strings.Contains(out, "artifact leak") || strings.Contains(out, "\x1b") || !strings.Contains(errs, "8 findings") {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	status, out, _ = probing(t, "--json", web.URL)
+	var r probe.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 1 || r.V != 1 || r.Findings != 8 {
+		t.Errorf("%d %s: %v", status, out, err)
+	}
+}

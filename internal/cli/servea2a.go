@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+
+	"github.com/sotto-llm/sotto/a2aserver"
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// a2aFlags are those of the A2A server beside the gateway.
+type a2aFlags struct {
+	A2A          toggle   `name:"a2a" negatable:"" setting:"SOTTO_A2A" help:"Answer as an A2A agent too, on the same address; the card is at /.well-known/agent-card.json. The guide is docs/a2a.md."`
+	A2AModel     string   `name:"a2a-model" placeholder:"NAME" setting:"SOTTO_A2A_MODEL" help:"The upstream's model that answers."`
+	A2AAPI       string   `name:"a2a-api" placeholder:"API" setting:"SOTTO_A2A_API" help:"The upstream's API: openai, ollama, anthropic (openai)."`
+	A2ASystem    string   `name:"a2a-system" placeholder:"TEXT" setting:"SOTTO_A2A_SYSTEM" help:"Its system message."`
+	A2AAgent     string   `name:"a2a-agent" placeholder:"FILE" setting:"SOTTO_A2A_AGENT" help:"Answer with the model and the tools of an agent's file, as sotto run has them, in the place of a model of the upstream."`
+	A2AName      string   `name:"a2a-name" placeholder:"NAME" setting:"SOTTO_A2A_NAME" help:"The agent's name on its card (the model's)."`
+	A2AURL       string   `name:"a2a-url" placeholder:"URL" setting:"SOTTO_A2A_URL" help:"Where clients reach the agent, for its card (where they ask for it)."`
+	A2AReasoning toggle   `name:"a2a-reasoning" negatable:"" setting:"SOTTO_A2A_REASONING" help:"Tell the model's reasoning to clients that ask for it, in marked parts of status updates."`
+	A2APushTo    []string `name:"a2a-push-to" placeholder:"PREFIX" help:"Let push notifications go to addresses that are not public, such as 10.1.0.0/16; repeatable."`
+}
+
+// scriptedMind is the scripted upstream's model that answers.
+const scriptedMind = "minimax-m2"
+
+// answerA2A puts an A2A server before the gateway on its address, if there is
+// to be one. leave closes it.
+func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
+	none := func() error { return nil }
+	if on, err := c.A2A.on("--a2a"); !on || err != nil {
+		return none, err
+	}
+	config, err := c.a2aConfig(sh, s, at)
+	if err != nil {
+		return none, err
+	}
+	config.Logger = log
+	a, err := a2aserver.New(config)
+	if err != nil {
+		return none, err
+	}
+	gateway := v.http.Handler
+	v.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a2aserver.Owns(r.URL.Path) {
+			a.ServeHTTP(w, r)
+			return
+		}
+		gateway.ServeHTTP(w, r)
+	})
+	log.Info("the agent is up", "card", at.gateway.JoinPath(".well-known", "agent-card.json").String(), "name", config.Card.Name)
+	return a.Close, nil
+}
+
+// on reads a toggle that no other setting stands beside.
+func (t toggle) on(flag string) (bool, error) {
+	switch t {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, usageError{fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`}
+}
+
+func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
+	config := a2aserver.Config{
+		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
+		Public: s.gateway.Public, Insecure: s.insecurePublic, AllowOrigins: s.gateway.AllowOrigins,
+	}
+	if s.gateway.Token != "" {
+		config.Tokens = map[string]string{"token": s.gateway.Token}
+	}
+	if s.gateway.Data != "" {
+		config.File = filepath.Join(s.gateway.Data, "a2a.db")
+	}
+	var err error
+	if config.Reasoning, err = c.A2AReasoning.on("--a2a-reasoning"); err != nil {
+		return config, err
+	}
+	for _, text := range c.A2APushTo {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return config, usageError{fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), ""}
+		}
+		config.PushTo = append(config.PushTo, p)
+	}
+	if c.A2AAgent != "" {
+		err = c.agentMind(sh, &config)
+	} else {
+		err = c.chatMind(s, at, &config)
+	}
+	return config, err
+}
+
+// chatMind has a model of the upstream answer.
+func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.Config) error {
+	name := c.A2AModel
+	if name == "" && at.scripted {
+		name = scriptedMind
+	}
+	if name == "" {
+		return usageError{errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent"}
+	}
+	m, err := model.Open(model.Config{
+		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.upstreamKey.text),
+	})
+	if err != nil {
+		return usageError{fmt.Errorf("--a2a: %w", err), ""}
+	}
+	mind := &a2aserver.ChatMind{Model: m, System: c.A2ASystem, Start: s.gateway.Default.Start}
+	if d := s.gateway.Default.Dialect; d != "" {
+		if mind.Grammar, err = s.gateway.Named(d); err != nil {
+			return err
+		}
+	} else {
+		mind.Grammar, _ = s.gateway.ForModel(name)
+	}
+	config.Card.Name = cmp.Or(config.Card.Name, name)
+	config.Mind = mind
+	return nil
+}
+
+// agentMind has an agent answer, with the tools of its file and one to ask.
+func (c *serveCommand) agentMind(sh *shell, config *a2aserver.Config) error {
+	file, err := agent.ReadConfig(c.A2AAgent)
+	if err != nil {
+		return fmt.Errorf("--a2a-agent: %w", cause(err))
+	}
+	x, err := file.Experiment(agent.Surroundings{Getenv: sh.getenv})
+	if err != nil {
+		return fmt.Errorf("--a2a-agent: %w", err)
+	}
+	config.Card.Name = cmp.Or(config.Card.Name, x.Name, x.Model.Name())
+	config.Mind = &a2aserver.AgentMind{
+		System: cmp.Or(c.A2ASystem, x.System),
+		Turn: agent.Turn{
+			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls,
+			Tools: append(x.Tools, a2aserver.AskCaller()), Limits: x.Limits, Request: x.Request,
+		},
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package solve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// ErrNoReply is the error of a recorded model for a problem whose replies are used
+// up, or that it has none of.
+var ErrNoReply = errors.New("there is no further reply to this problem")
+
+// A Recorded model plays logged replies, those of each problem in their order, so
+// that a stream can be judged without a model. It is safe for concurrent use.
+type Recorded struct {
+	name string
+	task answer.Task
+
+	mu      sync.Mutex
+	replies map[string][]logged // by canonical query
+	next    map[string]int
+}
+
+type logged struct {
+	id, raw string
+	end     sotto.End
+}
+
+// NewRecorded returns a model without replies.
+func NewRecorded(name string, t answer.Task) *Recorded {
+	return &Recorded{name: name, task: t, replies: map[string][]logged{}, next: map[string]int{}}
+}
+
+// Add adds a reply to a problem. A problem of the stream that has the reply's own
+// ID gets this reply; any other gets the next of those to its query.
+func (m *Recorded) Add(p Problem, raw string, end sotto.End) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	query := metagraph.Query(m.task, p.Problem)
+	m.replies[query] = append(m.replies[query], logged{p.ID, raw, end})
+}
+
+// Name returns the name.
+func (m *Recorded) Name() string { return m.name }
+
+// Invoke is an error: a recorded model must know the problem.
+func (m *Recorded) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
+	return model.Reply{End: sotto.Aborted}, errors.New("a recorded model answers problems, not requests")
+}
+
+// Reply returns the next logged reply.
+func (m *Recorded) Reply(ctx context.Context, p Problem, attempt int, _ model.Request) (model.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Reply{End: sotto.Aborted}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	query := metagraph.Query(m.task, p.Problem)
+	list := m.replies[query]
+	if own := m.own(list, p.ID); own >= 0 {
+		if attempt > 1 {
+			return model.Reply{End: sotto.Aborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(p.ID, 100))
+		}
+		return m.reply(list[own]), nil
+	}
+	i := m.next[query]
+	if i >= len(list) {
+		return model.Reply{End: sotto.Aborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(query, 100))
+	}
+	m.next[query]++
+	return m.reply(list[i]), nil
+}
+
+func (m *Recorded) reply(l logged) model.Reply {
+	return model.Reply{Model: m.name, Raw: l.raw, End: l.end}
+}
+
+func (m *Recorded) own(list []logged, id string) int {
+	for i, l := range list {
+		if l.id == id && id != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// Skip passes over replies that an earlier run has used.
+func (m *Recorded) Skip(p Problem, attempts int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	query := metagraph.Query(m.task, p.Problem)
+	if m.own(m.replies[query], p.ID) < 0 {
+		m.next[query] = min(m.next[query]+attempts, len(m.replies[query]))
+	}
+}

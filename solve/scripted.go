@@ -1,0 +1,88 @@
+package solve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/metagraph/symbolic"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// Scripted stands in for a model where there is none. It works the right answer
+// out, by exact search or by sorting, or takes the problem's gold; and writes it,
+// or something wrong, in the ways that models do: with thoughts in tags, without
+// an opening tag, behind a marker, cut off. How it answers depends on the problem
+// and the attempt alone, and not on the prompt: about every second reply is
+// right, whatever memory gave. What it shows is the loop, not a model's skill.
+type Scripted struct{ Task Task }
+
+// Name returns "scripted".
+func (Scripted) Name() string { return "scripted" }
+
+// Invoke is an error: the stand-in must know the problem.
+func (Scripted) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
+	return model.Reply{End: sotto.Aborted}, errors.New("the scripted model answers problems, not requests")
+}
+
+// Skip does nothing: no reply depends on another.
+func (Scripted) Skip(Problem, int) {}
+
+// Reply writes a reply.
+func (m Scripted) Reply(ctx context.Context, p Problem, attempt int, _ model.Request) (model.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Reply{End: sotto.Aborted}, err
+	}
+	query := metagraph.Query(m.Task, p.Problem)
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%s/%d", query, attempt)
+	dice := hash.Sum64() >> 3
+	right := m.answer(p)
+	if right == "" {
+		return model.Reply{Model: m.Name(), Raw: "<think>\nI do not know how.\n</think>\n\nI cannot solve this.", End: sotto.Stopped}, nil
+	}
+	r := model.Reply{Model: m.Name(), End: sotto.Stopped}
+	switch dice % 10 {
+	case 0, 1:
+		r.Raw = "<think>\nLet me try " + right + ".\n</think>\n\nThat works.\n\n<answer>\n" + right + "\n</answer>"
+	case 2:
+		r.Raw = "I try one thing after the other.\n</think>\n\nAnswer: " + right
+	case 3:
+		r.Raw = "**Answer:** " + right
+	case 4:
+		r.Raw = "<think>First a guess: 1 + 1.</think><answer>" + right + "</answer>"
+	case 5:
+		r.Raw = "<think>\nLet me see. What if I try " + right
+		r.End = sotto.Cut
+	case 6:
+		r.Raw = "<think>\nIt must be this.\n</think>\n\n<answer>\n" + right + " + 1\n</answer>"
+	case 7:
+		r.Raw = "<answer>\n" + m.partOf(right) + "\n</answer>"
+	case 8:
+		r.Raw = "<think>I am sure that it is " + right + "</think>\n\nI have found it, as you can see."
+	default:
+		r.Raw = "There is no way to do it."
+	}
+	return r, nil
+}
+
+// answer is the right one, or "".
+func (m Scripted) answer(p Problem) string {
+	if numbers, target, ok := metagraph.Numbers(m.Task, p.Problem); ok {
+		solution, _ := symbolic.Solve(numbers, target)
+		return solution
+	}
+	if m.Task.Name() == WordSort.Name() {
+		list := listed(p.Problem)
+		sortWords(list)
+		return strings.Join(list, " ")
+	}
+	return p.Gold
+}
+
+// partOf leaves something out.
+func (Scripted) partOf(right string) string { return right[:(len(right)+1)/2] }

@@ -1,0 +1,173 @@
+package solve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/metagraph/symbolic"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Mode says how a problem is gone about; see the package's table.
+type Mode string
+
+// The modes.
+const (
+	IO       Mode = "io"
+	CoT      Mode = "cot"
+	Graph    Mode = "graph"
+	Template Mode = "template"
+)
+
+// Modes lists the modes.
+var Modes = []Mode{IO, CoT, Graph, Template}
+
+func (m Mode) remembers() bool { return m == Graph || m == Template }
+
+// Options say how problems are solved. Task and Model are needed, and Memory in
+// the modes graph and template.
+type Options struct {
+	Task   Task
+	Mode   Mode // if empty, cot
+	Model  model.Model
+	Memory *metagraph.Graph
+
+	// Grammar reads the replies. If nil, the default dialect's.
+	Grammar *sotto.Grammar
+	// Start is where replies begin. If empty, auto.
+	Start sotto.Start
+	// Instruction is the system message. If empty, the prompt of Grammar's dialect
+	// where it has one, else that of the dialect "answer".
+	Instruction string
+
+	// Temperatures are those of the attempts, and so their number. If empty, 0,
+	// 0.4 and 0.8.
+	Temperatures []float64
+	// MaxTokens is the limit of a reply. If zero, the server's.
+	MaxTokens int
+	Seed      *int64
+	Think     string // see model.Request
+	// Timeout is for one problem, with all of its attempts. If zero, none.
+	Timeout time.Duration
+
+	// Floor, Paths and PathTokens bound what memory puts into a prompt; see
+	// metagraph.Search.
+	Floor      float64
+	Paths      int
+	PathTokens int
+	// Embedder makes the queries' embeddings, Space names its model. If nil, memory
+	// compares words only.
+	Embedder model.Embedder
+	Space    string
+
+	// Audit judges what passed once more, to tell how much of memory is wrong. If
+	// nil, what passes is right.
+	Audit answer.Task
+	// Price is what the model's tokens cost. If nil, costs are not known.
+	Price *Price
+
+	// Run names the run, in the record and to memory. If empty, a name is made of
+	// the time.
+	Run    string
+	Record *record.Writer
+	Log    *slog.Logger // if nil, nothing is logged
+}
+
+// A Solver solves problems one after another. It is not safe for concurrent use;
+// any number of solvers may share a memory.
+type Solver struct {
+	o      Options
+	parsed map[string]symbolic.Template // by key
+	spent  *spending                    // of a stream
+}
+
+// New returns a solver.
+func New(o Options) (*Solver, error) {
+	if o.Mode == "" {
+		o.Mode = CoT
+	}
+	switch {
+	case o.Task == nil:
+		return nil, errors.New("solve: no task")
+	case o.Model == nil:
+		return nil, errors.New("solve: no model")
+	case o.Mode.remembers() && o.Memory == nil:
+		return nil, fmt.Errorf("solve: mode %s needs a memory", o.Mode)
+	case o.Mode != IO && o.Mode != CoT && !o.Mode.remembers():
+		return nil, fmt.Errorf("solve: no mode %q; want io, cot, graph or template", o.Mode)
+	}
+	if o.Grammar == nil {
+		o.Grammar = sotto.Default()
+	}
+	if o.Start == "" {
+		o.Start = sotto.Auto
+	}
+	if o.Instruction == "" {
+		o.Instruction = instruction(o.Grammar)
+	}
+	if len(o.Temperatures) == 0 {
+		o.Temperatures = []float64{0, 0.4, 0.8}
+	}
+	if o.Run == "" {
+		o.Run = "solve-" + time.Now().UTC().Format("20060102T150405.000000")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Solver{o: o, parsed: map[string]symbolic.Template{}}, nil
+}
+
+// Run returns the run's name.
+func (s *Solver) Run() string { return s.o.Run }
+
+// Solve solves one problem, the n-th of the run, and learns of it. An error means
+// that the problem is not finished: the context ended, the model cannot be
+// reached, or the memory or the record cannot be written.
+func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
+	a := &attempt{s: s, problem: p, query: metagraph.Query(s.o.Task, p.Problem), began: time.Now()}
+	a.result = Result{V: 1, Type: "problem", Run: s.o.Run, N: n, ID: p.ID, Task: s.o.Task.Name(), Mode: s.o.Mode, Model: s.o.Model.Name()}
+	if r, ok, err := s.done(ctx, a); ok || err != nil {
+		return r, err
+	}
+	if err := a.note(ctx, record.CycleStart{Goal: record.Say(a.query)}); err != nil {
+		return Result{}, err
+	}
+	if err := a.solve(ctx); err != nil {
+		return Result{}, fmt.Errorf("problem %s: %w", p.ID, err)
+	}
+	a.finish()
+	if err := a.learn(ctx); err != nil {
+		return Result{}, fmt.Errorf("problem %s: %w", p.ID, err)
+	}
+	status := "failed"
+	if a.result.Solved {
+		status = "solved"
+	}
+	err := a.note(ctx, record.CycleEnd{Status: status, Millis: int64(a.result.Millis), Summary: record.Say(a.result.Candidate)})
+	return a.result, err
+}
+
+// done returns the result of a problem that memory has learned of already, in a
+// run that was killed before it could say so.
+func (s *Solver) done(ctx context.Context, a *attempt) (Result, bool, error) {
+	if !s.o.Mode.remembers() {
+		return Result{}, false, nil
+	}
+	learned, note, ok, err := s.o.Memory.Done(ctx, a.id())
+	if !ok || err != nil {
+		return Result{}, false, err
+	}
+	r, err := readResult(note)
+	r.Memory = &learned
+	if replier, is := s.o.Model.(Replier); is {
+		replier.Skip(a.problem, len(r.Attempts))
+	}
+	return r, true, err
+}
