@@ -37,3 +37,7 @@ func codecOf(path string) codec {
 	}
 	return nil
 }
+
+// hasNarrationField reports whether an API has room for narration beside its
+// text: a list of blocks or items has none.
+func hasNarrationField(c codec) bool { return c != anthropic.Messages && c != openai.Responses }

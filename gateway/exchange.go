@@ -84,9 +84,13 @@ func (g *Handler) exchange(c codec, body []byte, upstream, caller string) (*exch
 func (x *exchange) read() {
 	start, assumed := x.startOf(!x.request.Stream)
 	r := x.route
+	narration := r.Narration
+	if narration == NarrationField && !hasNarrationField(x.codec) {
+		narration = NarrationText
+	}
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
-		display: r.Display, narration: r.Narration, closes: x.family.closes,
+		display: r.Display, narration: narration, closes: x.family.closes,
 		inRow: x.codec.Name() == anthropic.Messages.Name(), remembers: x.remembers(), fixed: r.Start != "",
 	}}
 	if !x.request.Stream {

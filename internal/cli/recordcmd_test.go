@@ -186,7 +186,7 @@ func TestExportHoldsAll(t *testing.T) {
 	if strings.Contains(plain, "messages") || strings.Count(plain, "\n") != want {
 		t.Errorf("without --content: %d lines, want %d, and no messages:\n%.300s", strings.Count(plain, "\n"), want, plain)
 	}
-	traces := map[string]string{}
+	traces, spans, parents := map[string]string{}, map[string]bool{"": true}, []string{}
 	for line := range strings.Lines(outputOf(t, "record", "export", "--content", dir)) {
 		var l otlpLine
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
@@ -204,6 +204,7 @@ func TestExportHoldsAll(t *testing.T) {
 			t.Fatalf("event %d: trace %s, span %s; the run's trace is %s", seq, s.TraceID, s.SpanID, old)
 		}
 		traces[run] = s.TraceID
+		spans[s.SpanID], parents = true, append(parents, s.Parent)
 		if text, ok := said[seq]; ok {
 			var messages []genAIMessage
 			if err := json.Unmarshal([]byte(*a[genAIOutputMessages].String), &messages); err != nil {
@@ -216,6 +217,11 @@ func TestExportHoldsAll(t *testing.T) {
 			if got != text {
 				t.Errorf("event %d: parts %q, want %q", seq, got, text)
 			}
+		}
+	}
+	for _, p := range parents {
+		if !spans[p] {
+			t.Errorf("no span %s, under which others are", p)
 		}
 	}
 	if len(traces) != 3 {

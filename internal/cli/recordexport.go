@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +44,11 @@ func (x *recordExport) Run(sh *shell) error {
 		return err
 	}
 	q.NoCheckpoints = true
+	wanted, limit := q.Types, q.Limit
+	if len(wanted) > 0 { // what places the others in their traces
+		q.Types = append(slices.Clip(wanted), record.TypeRunStart, record.TypeCycleStart)
+	}
+	q.Limit = 0
 	r, err := x.reader()
 	if err != nil {
 		return err
@@ -65,10 +71,14 @@ func (x *recordExport) Run(sh *shell) error {
 		} else {
 			line = exp.span(&e)
 		}
-		if line != nil {
-			if err := enc.Encode(line); err != nil {
-				return err
-			}
+		if line == nil || len(wanted) > 0 && !slices.Contains(wanted, e.Type) {
+			continue
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+		if limit--; limit == 0 {
+			break
 		}
 	}
 	return cmp.Or(out.Flush(), bad.err())
@@ -175,7 +185,7 @@ func (x *exporter) place(s *otlpSpan, e *record.Event) {
 		if r.parent != "" {
 			s.Parent = runSpan(r.parent)
 		}
-	case e.Cycle > 0 && s.SpanID != cycleSpan(e.Run, e.Cycle):
+	case s.SpanID != cycleSpan(e.Run, e.Cycle) && r.cycle == e.Cycle && !r.cycleStart.IsZero():
 		s.Parent = cycleSpan(e.Run, e.Cycle)
 	default:
 		s.Parent = runSpan(e.Run)

@@ -57,7 +57,7 @@ func (l *recordLs) Run(sh *shell) error {
 }
 
 // lsForm holds no width of the last column, so that no line ends in spaces.
-const lsForm = "%10s  %-20s  %-14s  %-20s  %5s  %9s  %-24s  %s\n"
+const lsForm = "%10s  %-20s  %-14s  %-30s  %5s  %9s  %-24s  %s\n"
 
 func lsLine(out *bufio.Writer, e record.Entry) error {
 	seq, cycle := strconv.FormatUint(e.Seq, 10), strconv.Itoa(e.Cycle)

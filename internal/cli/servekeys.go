@@ -103,7 +103,7 @@ func limitKeys(l *gateway.Limits) []key {
 		{"frame", "4MiB", sizeValue(&l.Frame)},
 		{"header", "64KiB", sizeValue(&l.Header)},
 		{"exchanges", "10000", countValue(&l.Exchanges)},
-		{"choices", "128", countValue(&l.Choices)},
+		{"choices", "1024", countValue(&l.Choices)},
 		{"hold", "256KiB", sizeValue(&l.Hold)},
 		{"learned", "4096", countValue(&l.Learned)},
 		{"restored", "4096", countValue(&l.Restored)},
