@@ -16,7 +16,6 @@ import (
 type parrot struct {
 	replies []model.Reply
 	asked   []model.Request
-	sub     int // of the replies: the first that is an agent's
 }
 
 func (*parrot) Name() string { return "parrot" }

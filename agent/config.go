@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -385,7 +384,7 @@ func (b *builder) agent(path string, a *AgentConfig) Subagent {
 			m = b.c.Model
 		}
 		s.Model, s.API, s.Request = b.model(path+".model", m)
-		s.Grammar = b.grammar(path+".dialect", cmp.Or(a.Dialect), a.Start, s.Model)
+		s.Grammar = b.grammar(path+".dialect", a.Dialect, a.Start, s.Model)
 	}
 	return s
 }

@@ -128,20 +128,17 @@ func (x *Experiment) config() map[string]string {
 		}
 	}
 	text := encode(settings)
-	return map[string]string{"experiment": string(text), "digest": record.DigestOf(string(text)).String()}
+	return map[string]string{"experiment": string(text), "sha256": record.DigestOf(string(text)).String()}
 }
 
-// changed names the first setting in which two configurations differ.
-func changed(was, now string) string {
+// changed finds the first setting in which two configurations differ.
+func changed(was, now string) Difference {
+	d := Difference{Field: "settings"}
 	var a, b any
-	if json.Unmarshal([]byte(was), &a) != nil || json.Unmarshal([]byte(now), &b) != nil {
-		return "experiment"
+	if json.Unmarshal([]byte(was), &a) == nil && json.Unmarshal([]byte(now), &b) == nil {
+		d.find("settings", a, b)
 	}
-	var d Difference
-	if !d.find("settings", a, b) {
-		return "experiment"
-	}
-	return fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)
+	return d
 }
 
 // Planned is how many cycles the run has if nothing ends it.

@@ -3,10 +3,15 @@ package agent
 import (
 	"embed"
 	"fmt"
-	"path"
+	"path/filepath"
+	"strings"
 
 	"github.com/sotto-llm/sotto/model"
 )
+
+// embedded stands for the folder of the files that come with the package. No path
+// of a file can be below it.
+const embedded = "\x00"
 
 //go:embed experiments
 var experiments embed.FS
@@ -22,20 +27,22 @@ func First() *Config {
 	if err != nil {
 		panic(fmt.Sprintf("agent: %v", err))
 	}
+	c.folder = embedded
 	return c
 }
 
 // OpenFirst opens the scripted model of [First], and any other with [model.Open].
 func OpenFirst(c model.Config) (model.Model, error) {
-	if c.Provider != "scripted" || c.Script != "first.script.yaml" {
+	name, ok := strings.CutPrefix(filepath.ToSlash(c.Script), embedded+"/")
+	if c.Provider != "scripted" || !ok {
 		return model.Open(c)
 	}
-	f, err := experiments.Open(path.Join("experiments", c.Script))
+	f, err := experiments.Open("experiments/" + name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s, err := model.ReadScript(f, c.Script)
+	s, err := model.ReadScript(f, name)
 	if err != nil {
 		return nil, err
 	}

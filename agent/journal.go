@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/sotto-llm/sotto/record"
@@ -131,9 +132,15 @@ func asked(p record.Payload) record.Payload {
 	return whole(p)
 }
 
-// whole is an event but for its times. Digests of texts follow from them.
+// whole is an event but for its times, and for settings, which the record writes
+// without what may be a credential; their digest stays. Digests of texts follow
+// from them.
 func whole(p record.Payload) record.Payload {
 	switch x := p.(type) {
+	case record.RunStart:
+		x.Config = maps.Clone(x.Config)
+		delete(x.Config, "experiment")
+		return x
 	case record.Invocation:
 		x.Millis = 0
 		return x

@@ -49,18 +49,19 @@ func openLethal(c model.Config) (model.Model, error) {
   text: "<think>Count, twice.</think>"
   calls: [{name: count}, {name: count}]
 `
-	i := strings.LastIndex(string(data), "# Cycle 8")
 	at := strings.Index(string(data), `- when: {user: "cycle 7 of"}`)
-	s, err := model.ReadScript(strings.NewReader(string(data[:at])+more+string(data[at:i])+string(data[i:])), c.Script)
+	s, err := model.ReadScript(strings.NewReader(string(data[:at])+more+string(data[at:])), "first.script.yaml")
 	if err != nil {
 		return nil, err
 	}
 	return model.NewScripted(c.Model, s), nil
 }
 
-// childProcess runs the experiment in a folder, and kills itself at a point if it
+func init() { childProcess = killable }
+
+// killable runs the experiment in a folder, and kills itself at a point if it
 // is told to. It says how many points there were.
-func childProcess(dir string) {
+func killable(dir string) {
 	n := 0
 	deadly, _ := strconv.Atoi(os.Getenv("AGENT_KILL"))
 	again := os.Getenv("AGENT_AGAIN") != ""

@@ -17,6 +17,9 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// childProcess is what the test binary does where it is the process to be killed.
+var childProcess func(dir string)
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("AGENT_CHILD"); dir != "" {
 		childProcess(dir)

@@ -210,14 +210,20 @@ func (r *run) all(ctx context.Context) (Result, error) {
 
 // unchanged compares the settings with the recorded ones, to say which differs.
 func (r *run) unchanged(now record.RunStart) error {
-	if r.journal.live() || r.journal.w == nil {
+	if r.journal.live() {
 		return nil
 	}
-	was, ok := r.journal.past[0].Payload.(record.RunStart)
-	if !ok || was.Config["digest"] == now.Config["digest"] {
+	e := &r.journal.past[0]
+	was, ok := e.Payload.(record.RunStart)
+	if !ok || was.Config["sha256"] == now.Config["sha256"] {
 		return nil
 	}
-	return &ChangedError{r.name, changed(was.Config["experiment"], now.Config["experiment"])}
+	d := changed(was.Config["experiment"], now.Config["experiment"])
+	if r.journal.w == nil {
+		d.Seq, d.Run, d.Cycle, d.Type = e.Seq, e.Run, e.Cycle, e.Type
+		return &d
+	}
+	return &ChangedError{r.name, fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)}
 }
 
 // over decides whether the run ends, and by which bound.

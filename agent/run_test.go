@@ -107,6 +107,17 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// Settings that the record writes in another form, for they may hold a credential,
+// are the same settings.
+func TestScrubbedSettings(t *testing.T) {
+	dir := t.TempDir()
+	x := Experiment{Name: "s", Cycles: 1, System: "See https://u:p@example.com/?token=abcdef.", Model: scripted(t, "- text: Seen.")}
+	run1(t, x, dir)
+	if s := run1(t, x, dir); s.Passed != 5 || s.Status != Done {
+		t.Errorf("%+v", s)
+	}
+}
+
 // A second process on the same record is refused.
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()

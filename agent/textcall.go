@@ -12,8 +12,12 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// maxTextCalls bounds how many calls one text can hold.
-const maxTextCalls = 32
+// maxTextCalls bounds how many calls one text can hold, and maxTries how many
+// things in it that begin like one and are none: behind them nothing is looked for.
+const (
+	maxTextCalls = 32
+	maxTries     = 64
+)
 
 // textCalls finds the calls of tools that a model wrote into its text:
 //
@@ -37,8 +41,8 @@ func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	if body, ok := oneFence(text); ok {
 		text = body
 	}
-	fence := ""
-	for len(text) > 0 && len(calls) < maxTextCalls {
+	fence, tries := "", 0
+	for len(text) > 0 && len(calls) < maxTextCalls && tries < maxTries {
 		line, rest, _ := strings.Cut(text, "\n")
 		mark := fenceMark(line)
 		switch {
@@ -50,10 +54,14 @@ func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 			}
 		default:
 			trimmed := strings.TrimLeft(text, " \t")
+			if b.begins(trimmed) {
+				tries++
+			}
 			if found, n := b.callAt(trimmed); n > 0 {
 				if tail, after, _ := strings.Cut(trimmed[n:], "\n"); strings.TrimSpace(tail) == "" {
 					calls = append(calls, found...)
 					rest = after
+					tries--
 				}
 			}
 		}
@@ -87,6 +95,15 @@ func oneFence(text string) (string, bool) {
 		return "", false
 	}
 	return strings.TrimSpace(body), true
+}
+
+// begins reports whether a text begins like a call, so that reading it may cost.
+func (b *toolbox) begins(text string) bool {
+	if strings.HasPrefix(text, "<") {
+		m := opener.FindStringSubmatch(text)
+		return m != nil && b.named(m[1]) != nil
+	}
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
 // callAt reads the call that a text begins with, and how long it is.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -111,6 +112,18 @@ func TestNoTextCalls(t *testing.T) {
 			t.Fatalf("%q: %v", text, calls)
 		}
 	})
+}
+
+// Many beginnings of calls cost no more than few.
+func TestTextCallsHostile(t *testing.T) {
+	box := memoryBox(t)
+	for _, line := range []string{"[1,\n", "<write key=\"a\">\n", "{\"a\":\n", "<list \n", "```\n", "<", "<list a=\"b\" "} {
+		began := time.Now()
+		box.textCalls(strings.Repeat(line, 1<<20/len(line)), &sotto.Reply{})
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%q: %v", line, took)
+		}
+	}
 }
 
 func FuzzTextCalls(f *testing.F) {

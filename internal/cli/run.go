@@ -41,7 +41,7 @@ Examples:
     sotto run --config experiment.yaml --check
     sotto run --config experiment.yaml --record audit
     sotto run --config experiment.yaml --replay audit
-    sotto record show --run first audit`
+    sotto record show audit --run leap-years`
 }
 
 // Run checks, replays or runs the experiment.
@@ -175,7 +175,7 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 		return err
 	case report.Difference != nil:
 		d := report.Difference
-		return hinted{fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show --seq %d %s", d.Seq, r.Replay)}
+		return hinted{fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq)}
 	}
 	end := "the run ends as recorded: " + string(report.Status)
 	if report.Unfinished {
