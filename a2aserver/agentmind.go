@@ -73,28 +73,10 @@ func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agen
 		if err := json.Unmarshal(t.Memo, &w); err != nil {
 			return agent.Outcome{}, fmt.Errorf("the paused turn cannot be read: %w", err)
 		}
-		dropNulls(w.Calls)
-		for _, m := range w.Messages {
-			dropNulls(m.Calls)
-			for i, th := range m.Thoughts {
-				if string(th.Raw) == "null" {
-					m.Thoughts[i].Raw = nil
-				}
-			}
-		}
 		return turn.Continue(ctx, w, t.Text)
 	}
 	q := (&ChatMind{System: m.System}).request(t)
 	return turn.Converse(ctx, q.Messages)
-}
-
-// dropNulls takes away what JSON made of members that were not there.
-func dropNulls(calls []model.Call) {
-	for i, c := range calls {
-		if string(c.Extra) == "null" {
-			calls[i].Extra = nil
-		}
-	}
 }
 
 func outcomeOf(a agent.Outcome) (Outcome, error) {

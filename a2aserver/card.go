@@ -87,19 +87,16 @@ func (s *Server) asked(ctx context.Context, uri string) bool {
 }
 
 // agentCard is the card of the server at a base URL. Clients take the first
-// interface that they know.
+// interface that they know. REST of protocol 0.3 is served and not declared:
+// the SDKs disagree on how it is written.
 func (s *Server) agentCard(base string) *a2a.AgentCard {
-	legacy := func(p a2a.TransportProtocol) *a2a.AgentInterface {
-		return &a2a.AgentInterface{URL: base + legacyPath, ProtocolBinding: p, ProtocolVersion: a2av0.Version}
-	}
 	c := &a2a.AgentCard{
 		Name: s.card.Name, Description: s.card.Description, Version: s.card.Version,
 		Provider: s.card.Provider, Skills: s.card.Skills,
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(base+rpcPath, a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(base+restPath, a2a.TransportProtocolHTTPJSON),
-			legacy(a2a.TransportProtocolJSONRPC),
-			legacy(a2a.TransportProtocolHTTPJSON),
+			{URL: base + legacyPath, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version},
 		},
 		Capabilities:       *s.capabilities(),
 		DefaultInputModes:  []string{textMode},

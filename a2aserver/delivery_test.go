@@ -285,3 +285,46 @@ func TestConversation(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestPieces: a client that asks gets the answer in pieces, each of them true,
+// and then the whole; one that does not ask gets the whole alone.
+func TestPieces(t *testing.T) {
+	text := strings.Repeat("日本語 ", 40)
+	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, _ Turn, on func(Event) error) (Outcome, error) {
+		for i := range len(text) {
+			if err := on(Visible{text[i : i+1]}); err != nil {
+				return Outcome{}, err
+			}
+		}
+		return Outcome{Text: text}, nil
+	})})
+	h.gaps = gaps{}
+	for i, b := range bindings {
+		for _, asked := range []bool{true, false} {
+			var headers []string
+			if asked {
+				headers = []string{"A2A-Extensions", ChunksExtension}
+			}
+			var joined string
+			pieces := 0
+			for _, e := range stream(t, client(t, h.url(), i, headers...), message("Hi")) {
+				u, ok := e.(*a2a.TaskArtifactUpdateEvent)
+				switch {
+				case !ok:
+				case u.LastChunk:
+					if whole := u.Artifact.Parts[0].Text(); whole != text || u.Append || !strings.HasPrefix(text, joined) {
+						t.Errorf("%s: %q, after pieces %q", b.name, whole, joined)
+					}
+				default:
+					if pieces++; u.Append != (pieces > 1) {
+						t.Errorf("%s: piece %d appends: %v", b.name, pieces, u.Append)
+					}
+					joined += u.Artifact.Parts[0].Text()
+				}
+			}
+			if (pieces > 1) != asked {
+				t.Errorf("%s: %d pieces, asked: %v", b.name, pieces, asked)
+			}
+		}
+	}
+}

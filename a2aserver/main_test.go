@@ -100,6 +100,9 @@ var bindings = []struct {
 	{"rest-0.3", a2a.TransportProtocolHTTPJSON, a2av0.Version},
 }
 
+// undeclared is the binding that the card does not name.
+const undeclared = 3
+
 // card reads the card as the official client does.
 func card(t *testing.T, url string) *a2a.AgentCard {
 	t.Helper()
@@ -119,6 +122,9 @@ func client(t *testing.T, url string, which int, headers ...string) *a2aclient.C
 		if i.ProtocolBinding == b.binding && i.ProtocolVersion == b.version {
 			one = append(one, i)
 		}
+	}
+	if which == undeclared && len(one) == 0 {
+		one = []*a2a.AgentInterface{{URL: url + legacyPath, ProtocolBinding: b.binding, ProtocolVersion: b.version}}
 	}
 	if len(one) != 1 {
 		t.Fatalf("the card has %d interfaces for %s", len(one), b.name)

@@ -52,7 +52,7 @@ type Config struct {
 	NoPush bool
 	PushTo []netip.Prefix
 
-	// Silence is how long a mind may give no sign of life. If zero, 2 min.
+	// Silence is how long a mind may give no sign of life. If zero, 10 min.
 	Silence time.Duration
 	// KeepAlive is how often a stream on which nothing happens gets a comment. If
 	// zero, 15 s.
@@ -83,6 +83,8 @@ type Server struct {
 
 	closing context.Context
 	shut    context.CancelFunc
+	once    sync.Once
+	closed  error // of Close
 	minds   sync.WaitGroup
 	mu      sync.Mutex
 	open    map[*a2asrv.ExecutorContext]struct{} // executions whose last event is not stored
@@ -97,7 +99,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
 	limits := c.Limits.withDefaults()
-	or(&c.Silence, 2*time.Minute)
+	or(&c.Silence, 10*time.Minute)
 	or(&c.KeepAlive, 15*time.Second)
 	or(&c.Logger, slog.New(slog.DiscardHandler))
 	st, err := openStore(c.File, limits)
@@ -204,6 +206,11 @@ const closeWait = 10 * time.Second
 // Close ends what runs, as [Interrupted], and closes the store. Pushes that
 // have not arrived are sent by the next server on the same file.
 func (s *Server) Close() error {
+	s.once.Do(func() { s.closed = s.end() })
+	return s.closed
+}
+
+func (s *Server) end() (err error) {
 	s.shut()
 	s.mu.Lock()
 	s.idle = make(chan struct{})
@@ -211,10 +218,14 @@ func (s *Server) Close() error {
 		close(s.idle)
 	}
 	s.mu.Unlock()
-	var err error
-	select {
-	case <-s.idle:
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-s.idle
 		s.minds.Wait()
+	}()
+	select {
+	case <-ended:
 	case <-time.After(closeWait):
 		err = errors.New("a2aserver: a mind does not end")
 	}

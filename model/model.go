@@ -100,7 +100,7 @@ type Thought struct {
 	// as it came.
 	Sealed bool
 	// Raw is the JSON that it came in, where the API has more to it than a text.
-	Raw json.RawMessage
+	Raw json.RawMessage `json:",omitempty"`
 	// At is where it stood: so many bytes of the content came before it.
 	At int
 }
@@ -112,7 +112,7 @@ type Call struct {
 	Arguments string
 	// Extra are members beside these that must go back with the call, such as a
 	// signature; a JSON object, or nil.
-	Extra json.RawMessage
+	Extra json.RawMessage `json:",omitempty"`
 }
 
 // A Tool is what a model is told of one.
