@@ -210,7 +210,7 @@ func (x *change) importEdge(line []byte, fresh map[Ref]int64, n *Imported) error
 	if err := json.Unmarshal(line, &s); err != nil {
 		return err
 	}
-	if s.Query == "" || len(s.Query) > maxQuery {
+	if s.Query == "" || len(s.Query) > MaxQuery {
 		return errors.New("the edge has no query, or a very long one")
 	}
 	id, ok := fresh[s.From]

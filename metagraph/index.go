@@ -12,21 +12,19 @@ import (
 // An index finds traces by the words of their queries, each as often as it stands
 // there, and by their embeddings.
 type index struct {
-	docs  []doc
+	docs  []*entry
+	words []word // of all docs, in a row
+	ends  []int  // where those of each end
 	terms map[string]*term
+	byID  []*term
 	sums  sync.Pool // *[]float32, all zero
 	// vectors are of the traces that have one, by the model that made them.
 	vectors map[string]*vectors
 }
 
-type doc struct {
-	*entry
-	words []word
-}
-
-// A word stands in a text count times.
+// A word stands in a query count times.
 type word struct {
-	*term
+	term  int32 // its id
 	count float32
 }
 
@@ -66,19 +64,19 @@ func (x *index) add(e *entry) {
 	if x.terms == nil {
 		x.terms, x.vectors = map[string]*term{}, map[string]*vectors{}
 	}
-	d := doc{entry: e}
 	list, counts := count(e.Key)
 	for _, w := range list {
 		t := x.terms[w]
 		if t == nil {
 			t = &term{id: len(x.terms)}
 			x.terms[w] = t
+			x.byID = append(x.byID, t)
 		}
 		t.in = append(t.in, posting{int32(len(x.docs)), counts[w]})
 		t.repeats = t.repeats || counts[w] > 1
-		d.words = append(d.words, word{t, counts[w]})
+		x.words = append(x.words, word{int32(t.id), counts[w]})
 	}
-	x.docs = append(x.docs, d)
+	x.docs, x.ends = append(x.docs, e), append(x.ends, len(x.words))
 	x.embed(e)
 }
 
@@ -101,14 +99,6 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 	list, counts := count(text)
 	sums, weights := room(&x.sums, len(x.docs)), room(&x.sums, len(x.terms))
 	defer giveBack(&x.sums, sums, weights)
-	weigh := func(t *term) float32 {
-		w := (*weights)[t.id]
-		if w == 0 {
-			w = x.weight(t)
-			(*weights)[t.id] = w
-		}
-		return w
-	}
 	var whole, every float32 // of the text, and what of it stands once in every trace
 	for _, w := range list {
 		n, t := counts[w], x.terms[w]
@@ -116,7 +106,8 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 			whole += x.weight(&term{}) * n // in no trace, and so worth most
 			continue
 		}
-		weight := weigh(t)
+		weight := x.weight(t)
+		(*weights)[t.id] = weight
 		whole += weight * n
 		if len(t.in) == len(x.docs) && !t.repeats {
 			every += weight
@@ -126,20 +117,37 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 			(*sums)[p.doc] += weight * min(n, p.count)
 		}
 	}
-	enough := float32(floor-1e-5) * whole // if the trace had no other word
-	for i, common := range *sums {
-		if common += every; common == 0 || common < enough {
-			continue
-		}
-		var other float32
-		for _, w := range x.docs[i].words {
-			other += weigh(w.term) * w.count
-		}
-		if s := similarity(common, whole, other); s >= floor {
-			floor = visit(find{x.docs[i].entry, s})
-			enough = float32(floor-1e-5) * whole
+	// Those that have most of the text come first: they raise the floor, and most
+	// of the others need no second look.
+	most := 0.75 * whole
+	for _, first := range []bool{true, false} {
+		enough := float32(floor-1e-5) * whole // if the trace had no other word
+		for i, common := range *sums {
+			if common += every; common == 0 || common < enough || (common >= most) != first {
+				continue
+			}
+			if s := similarity(common, whole, x.sum(i, *weights)); s >= floor {
+				floor = visit(find{x.docs[i], s})
+				enough = float32(floor-1e-5) * whole
+			}
 		}
 	}
+}
+
+// sum is the weight of all words of a trace. Weights are by term, those of 0 not
+// worked out yet.
+func (x *index) sum(i int, weights []float32) (sum float32) {
+	from := 0
+	if i > 0 {
+		from = x.ends[i-1]
+	}
+	for _, w := range x.words[from:x.ends[i]] {
+		if weights[w.term] == 0 {
+			weights[w.term] = x.weight(x.byID[w.term])
+		}
+		sum += weights[w.term] * w.count
+	}
+	return sum
 }
 
 // similarity is common by what either has; rounding does not take it over 1.

@@ -10,7 +10,9 @@ import (
 
 // Limits of what a node may hold. A solution beyond them passes, and is not kept.
 const (
-	maxQuery     = 16 << 10
+	// MaxQuery is how many bytes a query has at most.
+	MaxQuery = 16 << 10
+
 	maxCandidate = 16 << 10
 	maxWork      = 4 << 10
 )

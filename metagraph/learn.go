@@ -50,7 +50,8 @@ type Size struct {
 }
 
 var (
-	// ErrNoQuery is the error of an outcome without a task or a query.
+	// ErrNoQuery is the error of an outcome without a task or a query, or with a
+	// query over MaxQuery.
 	ErrNoQuery = errors.New("the outcome names no task or no query")
 	// ErrOther is the error of an outcome whose solution is of another problem.
 	ErrOther = errors.New("the solution is of another problem than the outcome")
@@ -61,7 +62,7 @@ var (
 // trace and, in games of numbers, as a template. What is there already under the
 // same key is the same node.
 func (g *Graph) Learn(ctx context.Context, o Outcome) (Learned, error) {
-	if o.Task == "" || o.Query == "" || len(o.Query) > maxQuery {
+	if o.Task == "" || o.Query == "" || len(o.Query) > MaxQuery {
 		return Learned{}, ErrNoQuery
 	}
 	if o.Passed.OK() && (o.Passed.task != o.Task || o.Passed.query != o.Query) {

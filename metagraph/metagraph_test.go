@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -579,5 +580,77 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	if _, err := ro.Learn(context.Background(), Outcome{Task: "game24", Query: "q"}); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("error %v, want ErrReadOnly", err)
+	}
+}
+
+// The files are the user's alone, and a name with signs of a URL is a name.
+func TestFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	g, err := Open(filepath.Join(dir, "a b?mode=memory&c%41#d.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	learn(t, g, answer.Problem{Input: "1 1 3 8"}, "3*8*1*1")
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%v, %v; want the file, its log and its index", files, err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasPrefix(f.Name(), "a b?mode=memory&c%41#d.db") {
+			t.Errorf("%s: %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder: %v, %v", info.Mode(), err)
+	}
+}
+
+// Whatever a file says, what an import brings has passed, and half of it never
+// enters.
+func TestImportOfMutations(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	source, _ := filled(t, r, 6)
+	text := export(t, source)
+	digits := strings.Fields("0 1 2 3 -1 24 1e999 null \"\" [] {} \\u0000 trace template game24 gsm8k")
+	g, entered, refused := open(t, Options{}), 0, 0
+	for range 400 {
+		data := []byte(text)
+		for range 1 + r.IntN(3) {
+			at := r.IntN(len(data))
+			switch r.IntN(3) {
+			case 0:
+				data[at] = byte(r.IntN(256))
+			case 1:
+				data = slices.Delete(data, at, min(len(data), at+1+r.IntN(5)))
+			case 2:
+				data = slices.Insert(data, at, []byte(digits[r.IntN(len(digits))])...)
+			}
+		}
+		if _, err := g.Import(context.Background(), bytes.NewReader(data), answer.TaskNamed); err != nil {
+			if refused++; export(t, g) != "" {
+				t.Fatalf("half of it entered: %s", data)
+			}
+			continue
+		}
+		entered++
+		nodes, err := g.Nodes(context.Background(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			task, err := answer.TaskNamed(n.Task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := task.Validate(n.Candidate, n.Problem); !v.OK {
+				t.Errorf("%+v entered: %v", n, v)
+			}
+		}
+		g = open(t, Options{})
+	}
+	if entered == 0 || refused == 0 {
+		t.Errorf("%d entered, %d were refused", entered, refused)
 	}
 }

@@ -129,7 +129,7 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 			return
 		}
 		list = append(list, scored{f, f.similarity * g.freshness(f.SolvedAt, now) * f.trust(q.Query)})
-		if len(list) >= 4*most {
+		if len(list) >= 2*most {
 			shrink(most)
 		}
 	}

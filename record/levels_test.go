@@ -336,6 +336,31 @@ func TestCanaries(t *testing.T) {
 	}
 }
 
+// A credential is not recorded either as others spell it: as it stood in the
+// request's line or cookie, and in JSON within a text, where some escape the slash.
+func TestSpelledCredentials(t *testing.T) {
+	r := request(t)
+	r.URL.RawQuery = "m=1&api%5fkey=CANARY/%61b%2bc&token=CANARY%zz&model=kept%2fname"
+	r.Header.Set("Cookie", "sid=CANARY%2Fsession%3D")
+	r.Header.Set("X-Api-Key", `CANARY/a"b\c`)
+	secrets := record.RequestSecrets(r)
+	for _, text := range []string{
+		"CANARY/%61b%2bc", "CANARY/ab+c", "CANARY%2Fab%2Bc", "CANARY%zz", "CANARY%2Fsession%3D", "CANARY/session=",
+		`{"k":"CANARY/a\"b\\c"}`, `{"k":"CANARY\/a\"b\\c","q":"CANARY\/session="}`,
+	} {
+		dir := t.TempDir()
+		w := open(t, dir, record.Options{})
+		p := record.ToolCall{Name: "kept%2fname", Arguments: record.Say(text)}
+		if _, err := w.Append(t.Context(), record.Event{Payload: p, Secrets: secrets}); err != nil {
+			t.Fatal(err)
+		}
+		shut(t, w)
+		if all := everything(t, dir); strings.Contains(all, "CANARY") || !strings.Contains(all, "kept%2fname") {
+			t.Errorf("of %q is recorded %s", text, all)
+		}
+	}
+}
+
 // silent checks that no canary stands in what was recorded.
 func silent(t *testing.T, level record.Level, all string) {
 	t.Helper()

@@ -43,8 +43,8 @@ func RequestSecrets(r *http.Request) *Secrets {
 	return s
 }
 
-// Add adds values, and the forms that they take in URLs and in base64. Values of
-// less than 4 bytes are left out.
+// Add adds values, and the forms that they take in URLs, in JSON and in base64.
+// Values of less than 4 bytes are left out.
 func (s *Secrets) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,11 +64,15 @@ func (s *Secrets) Add(values ...string) {
 
 // formsOf lists what a value may look like in a text.
 func formsOf(v string) []string {
-	return []string{
+	forms := []string{
 		v, url.QueryEscape(v), url.PathEscape(v),
 		base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)),
 		string([]rune(v)), // as a string of JSON has what is no UTF-8
 	}
+	quoted := appendString(nil, v)
+	inJSON := string(quoted[1 : len(quoted)-1])
+	// In JSON within a text, such as the arguments of a call; some escape the slash too.
+	return append(forms, inJSON, strings.ReplaceAll(inJSON, "/", `\/`))
 }
 
 // credentialName fits the names of headers, members and parameters whose values
@@ -93,6 +97,9 @@ func (s *Secrets) addHeaderValue(name, value string) {
 		for part := range strings.SplitSeq(value, ";") {
 			if _, v, ok := strings.Cut(part, "="); ok && len(v) >= guessedShortest {
 				s.Add(v, strings.Trim(v, `"`))
+				if plain, err := url.QueryUnescape(v); err == nil {
+					s.Add(plain)
+				}
 			}
 		}
 		return
@@ -120,9 +127,19 @@ func (s *Secrets) AddURL(u *url.URL) {
 		password, _ := u.User.Password()
 		s.Add(password)
 	}
-	for name, values := range u.Query() {
-		if credentialName.MatchString(name) {
-			s.Add(values...)
+	// As the value stands in the line, and what it means: the first is what an
+	// upstream quotes, and of all spellings that mean the same only it is known.
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		name, raw, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(name); err == nil {
+			name = plain
+		}
+		if !credentialName.MatchString(name) {
+			continue
+		}
+		s.Add(raw)
+		if plain, err := url.QueryUnescape(raw); err == nil {
+			s.Add(plain)
 		}
 	}
 }

@@ -46,6 +46,9 @@ func (f Finding) String() string {
 	if f.Last > f.First {
 		where = fmt.Sprintf("events %d to %d", f.First, f.Last)
 	}
+	if f.Fault == Unreadable {
+		where = "behind " + where
+	}
 	if f.Segment != "" {
 		where += " (" + f.Segment + ")"
 	}

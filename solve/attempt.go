@@ -210,7 +210,7 @@ func (a *attempt) finish() {
 // learn hands the outcome to memory.
 func (a *attempt) learn(ctx context.Context) error {
 	o := &a.s.o
-	if !o.Mode.remembers() || a.query == "" {
+	if !o.Mode.remembers() || a.query == "" || len(a.query) > metagraph.MaxQuery {
 		return nil
 	}
 	note, err := a.result.line()

@@ -17,7 +17,7 @@ type recordVerify struct {
 
 // Help says what is proved.
 func (recordVerify) Help() string {
-	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No identity is needed for an encrypted record.
+	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint; where none is signed the exit status is 1. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No identity is needed for an encrypted record.
 
 The head that is printed is the one to keep next. What all this cannot prove is in docs/record.md.`
 }
@@ -51,14 +51,22 @@ func (v *recordVerify) Run(sh *shell) error {
 	} else {
 		err = v.print(sh, report, o)
 	}
-	if err == nil {
-		err = report.Err()
+	if err != nil {
+		return err
 	}
-	var tampered *record.TamperError
-	if errors.As(err, &tampered) {
+	return unproven(report, o)
+}
+
+// unproven is what was found as an error. Keys that signed nothing are one: who
+// gives them asks for more than the chain, which anybody can write.
+func unproven(r record.Report, o record.VerifyOptions) error {
+	if err := r.Err(); err != nil {
 		return hinted{err, "keep the folder as it is: it is evidence"}
 	}
-	return err
+	if len(o.Keys) > 0 && r.Signed == 0 {
+		return hinted{errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends"}
+	}
+	return nil
 }
 
 // readHead reads a head, or a file that holds one.
@@ -136,5 +144,5 @@ func (v *recordVerify) printJSON(sh *shell, r record.Report, o record.VerifyOpti
 		Signed      uint64      `json:"signed"`
 		Findings    []finding   `json:"findings"`
 		More        int         `json:"more"`
-	}{1, r.Err() == nil, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0, r.Checkpoints, r.Signed, findings, r.More})
+	}{1, unproven(r, o) == nil, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0, r.Checkpoints, r.Signed, findings, r.More})
 }
