@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Defaults of a dialect's limits.
@@ -39,6 +40,8 @@ type Grammar struct {
 
 	reasoningGroups uint32 // bit per group
 	orphans         bool   // a close may settle an undecided start
+
+	parsers sync.Pool // of splitters that Parse is done with
 }
 
 // A group is what closes may stand in for one another: a reasoning family, or

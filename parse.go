@@ -8,7 +8,7 @@ import (
 // Parse reads a reply that is whole at hand: the splitter fed once and closed,
 // with no bound on a hold. An unknown Inside name is an error.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
-	s, err := g.NewSplitter(Options{Start: start, MaxHold: -1})
+	s, err := g.parser(start)
 	if err != nil {
 		return nil, err
 	}
@@ -19,7 +19,30 @@ func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	r.add(s.FeedString(raw))
 	r.add(s.Close(end))
 	r.Diagnostics = s.diags
+	if len(raw) <= maxParsed {
+		g.parsers.Put(s)
+	}
 	return r, nil
+}
+
+// maxParsed bounds what a splitter that waits for the next reply may keep of the
+// last one.
+const maxParsed = 64 << 10
+
+// parser returns a splitter without a bound on a hold, if there is one of an
+// earlier reply that one.
+func (g *Grammar) parser(start Start) (*Splitter, error) {
+	s, ok := g.parsers.Get().(*Splitter)
+	if !ok {
+		return g.NewSplitter(Options{Start: start, MaxHold: -1})
+	}
+	p, err := g.place(start)
+	if err != nil {
+		return nil, err
+	}
+	s.start = p
+	s.Reset()
+	return s, nil
 }
 
 func (r *Reply) add(pieces []Piece) {

@@ -99,7 +99,7 @@ type Extraction struct {
 // An Attempt is what one tier found.
 type Attempt struct {
 	Method string `json:"method"`
-	Found  int    `json:"found"`          // how many
+	Found  int    `json:"found"`          // how many that count
 	Span   *Span  `json:"span,omitempty"` // of the one it took
 	Why    string `json:"why,omitempty"`  // why it was not taken: empty, refused
 }

@@ -27,7 +27,7 @@ func (choiceTask) Name() string { return "choice" }
 func (choiceTask) Form() Form {
 	return Form{
 		Rules:   "choice/1",
-		Markers: append([]string{"Final Answer", "Correct Answer", "Answer", "Ans", "【答案】"}, sayings...),
+		Markers: choiceMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,
 		Find:    findChoice,
@@ -36,6 +36,8 @@ func (choiceTask) Form() Form {
 		Stops:   questionStops,
 	}
 }
+
+var choiceMarkers = said("Final answer", "Correct answer", "Answer", "Ans")
 
 // Letters of a choice, one or several, and what may stand around them. A letter
 // ends at a mark, the end, or a word that goes on with the sentence.

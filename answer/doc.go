@@ -34,13 +34,15 @@
 //  1. answer_block: the last closed <answer> block with a body, else the last
 //     that was opened and has one.
 //  2. A tier of the task's own, where it has one: the code fence of task code.
-//  3. boxed: the last balanced \boxed{}, by its opener.
+//  3. boxed: the last balanced \boxed{}, by its opener; \fbox{} where there is none.
 //  4. marker: the last line that begins with one of the task's markers and a
 //     colon, Markdown around them ignored, or a heading or bold line that is the
-//     marker alone. With nothing after it, the lines that follow are taken. The
-//     method keeps the label: "marker:final_answer".
-//  5. fallback_bottom_scan: the lowest line that is an answer by its form. It never
-//     looks at the value wanted, and is refused for a reply that was cut.
+//     marker alone. With nothing after it, the lines that follow are taken. From
+//     the last such line on, a sentence that begins with a saying ("The answer
+//     is ") counts too. The method keeps the label: "marker:final_answer".
+//  5. fallback_bottom_scan: the lowest line that is an answer by its form, in the
+//     last MiB. It never looks at the value wanted, and is refused for a reply that
+//     was cut.
 //  6. empty.
 //
 // What wins goes to the validator even if it is wrong, because a lower tier could

@@ -10,7 +10,7 @@ var Exact Task = exactTask{}
 type exactTask struct{}
 
 // plainMarkers go before answers of any kind.
-var plainMarkers = []string{"Answer", "Final answer", "The answer is ", "The final answer is ", "Output", "A", "#### ", "答案", "最终答案", "【答案】"}
+var plainMarkers = said("Answer", "Final answer", "Output", "A", "#### ")
 
 func (exactTask) Name() string { return "exact" }
 

@@ -90,7 +90,7 @@ func unended(s string) string {
 }
 
 // unwrapped takes off what wraps an expression and never is a part of one: code
-// marks, dollar signs, bold. A single * or _ goes only where one stands at each
+// marks, marks of mathematics, a box, bold. A single * or _ goes only where one stands at each
 // end.
 func unwrapped(s string) string {
 	for {
@@ -102,15 +102,32 @@ func unwrapped(s string) string {
 		if n := len(s); n > 1 && s[0] == s[n-1] && (s[0] == '*' || s[0] == '_') {
 			s = s[1 : n-1]
 		}
-		for _, end := range [][2]string{{`\(`, `\)`}, {`\[`, `\]`}} {
-			if strings.HasPrefix(s, end[0]) && strings.HasSuffix(s, end[1]) && len(s) >= len(end[0])+len(end[1]) {
-				s = s[len(end[0]) : len(s)-len(end[1])]
-			}
+		for _, mark := range []string{`\(`, `\[`} { // its end may be cut off with what is claimed
+			s = strings.TrimPrefix(s, mark)
+		}
+		for _, mark := range []string{`\)`, `\]`} {
+			s = strings.TrimSuffix(s, mark)
+		}
+		if len(s) <= maxExpression {
+			s = unboxed(s)
 		}
 		if len(s) == was {
 			return s
 		}
 	}
+}
+
+// unboxed takes off a box, whose end may be cut off.
+func unboxed(s string) string {
+	for _, opener := range boxOpeners {
+		if rest, ok := strings.CutPrefix(s, opener+"{"); ok {
+			if strings.Count(rest, "}") > strings.Count(rest, "{") {
+				rest = strings.TrimSuffix(rest, "}")
+			}
+			return rest
+		}
+	}
+	return s
 }
 
 // words are the commands of LaTeX that spell an expression.

@@ -41,59 +41,44 @@ type search struct {
 	text    string // what of the reading's text is searched
 	suffix  string // of methods
 	fenced  []Span
-	found   []find
+	finds
 	*room
 }
 
 // A room holds what an extraction points to, so that it is allocated once.
 type room struct {
-	attempts [9]Attempt
-	spans    [10]Span
-	finds    [4]find
+	attempts [8]Attempt // one of each tier, and of those that look at reasoning
+	at       Span       // of the candidate
+	few      [2]find
 	tried    int
-	used     int
-}
-
-// A find is one place that a tier found.
-type find struct {
-	value Span   // where the answer is looked for
-	label string // of a marker
-	emph  string // emphasis that the marker left open
-	weak  bool   // in code, or quoted: it counts where nothing else does
-}
-
-func (r *room) span(sp Span) *Span {
-	r.spans[r.used] = sp
-	r.used++
-	return &r.spans[r.used-1]
 }
 
 // explicit tries the tiers of explicit answers, in order; own says whether the
 // task's own is one of them.
 func (s *search) explicit(out *Extraction, own bool) bool {
 	s.fenced = fences(s.text, s.reading.cut)
-	s.found = s.finds[:0]
+	s.list = s.few[:0]
 	s.answerBlocks()
 	if s.settle(out, methodBlock) {
 		return true
 	}
 	if own && s.form.Find != nil {
-		s.found = s.found[:0]
+		s.forget()
 		for _, sp := range s.form.Find(s.text, s.problem) {
-			s.found = append(s.found, find{value: sp})
+			s.keep(find{value: sp})
 		}
 		if s.settle(out, s.form.Method) {
 			return true
 		}
 	}
 	if s.form.Boxed {
-		s.found = s.found[:0]
+		s.forget()
 		s.boxes()
 		if s.settle(out, methodBoxed) {
 			return true
 		}
 	}
-	s.found = s.found[:0]
+	s.forget()
 	s.markers()
 	return s.settle(out, methodMarker)
 }
@@ -107,17 +92,17 @@ func (s *search) fromReasoning(out *Extraction) {
 // settle takes the last of what a tier found, of that which stands in no code
 // if there is such. It reports false where there is nothing, or the last is
 // empty.
-func (s *search) settle(out *Extraction, method string) bool {
+func (s *search) settle(out *Extraction, tier string) bool {
 	n, last := s.choose()
 	if n == 0 {
-		s.attempt(method+s.suffix, 0, nil, "")
+		s.attempt(tier+s.suffix, 0, nil, "")
 		return false
 	}
-	if method == methodMarker {
-		method = labelOf(last.label)
+	method := tier + s.suffix
+	if tier == methodMarker {
+		method = labelOf(last.label) + s.suffix
 	}
-	method += s.suffix
-	sp := s.valueOf(last, method)
+	sp := s.valueOf(last, tier)
 	candidate := ""
 	if sp.Start < sp.End {
 		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
@@ -127,7 +112,7 @@ func (s *search) settle(out *Extraction, method string) bool {
 		return false
 	}
 	out.Candidate, out.Method, out.Status = candidate, method, OK
-	if n > 1 && s.differ(candidate, last.weak, method) {
+	if n > 1 && s.differ(candidate, last.weak, tier) {
 		out.Status = Ambiguous
 	}
 	s.take(out, sp)
@@ -135,26 +120,12 @@ func (s *search) settle(out *Extraction, method string) bool {
 	return true
 }
 
-// choose returns the last find that counts, and how many do.
-func (s *search) choose() (n int, last find) {
-	strong := 0
-	for _, f := range s.found {
-		if !f.weak {
-			strong++
-			last = f
-		}
-	}
-	if k := len(s.found); strong == 0 && k > 0 {
-		return k, s.found[k-1]
-	}
-	return strong, last
-}
-
 // take writes down where the candidate stands.
 func (s *search) take(out *Extraction, sp Span) {
 	out.Written = s.text[sp.Start:sp.End]
 	if raw, ok := s.reading.rawSpan(sp); ok {
-		out.Span = s.room.span(raw)
+		s.room.at = raw
+		out.Span = &s.room.at
 		out.Written = s.reading.raw[raw.Start:raw.End]
 	}
 }
@@ -162,32 +133,6 @@ func (s *search) take(out *Extraction, sp Span) {
 func (s *search) attempt(method string, found int, sp *Span, why string) {
 	s.room.attempts[s.tried] = Attempt{Method: method, Found: found, Span: sp, Why: why}
 	s.tried++
-}
-
-// differ reports whether an earlier find that counts gives another candidate.
-// It reads no more than a few times the text: finds may lie in one another.
-func (s *search) differ(candidate string, weak bool, method string) bool {
-	budget := 2*len(s.text) + 1024
-	for i := len(s.found) - 2; i >= 0; i-- {
-		f := s.found[i]
-		if f.weak != weak {
-			continue
-		}
-		if next := s.found[i+1].value; f.value.Start < next.Start {
-			f.value.End = min(f.value.End, next.Start)
-		}
-		sp := s.valueOf(f, method)
-		if budget -= sp.End - f.value.Start; budget < 0 {
-			return false
-		}
-		if sp.Start == sp.End {
-			continue
-		}
-		if other := s.task.Normalise(s.text[sp.Start:sp.End]); other != "" && other != candidate {
-			return true
-		}
-	}
-	return false
 }
 
 // runOn returns where the text ends for the task: before the first line that

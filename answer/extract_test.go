@@ -45,6 +45,11 @@ var replies = []struct {
 	{"a bracketed marker", "【答案】8*3", "", "8*3", "marker:【答案】", answer.WrongNumbers},
 	{"a phrase", "The answer is 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
 	{"a phrase with a colon", "The answer is: 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"a saying with a word before it", "Therefore, the final answer is: 8*3 = 24", "", "8*3", "marker:therefore_the_final_answer_is", answer.WrongNumbers},
+	{"a sentence that is a saying", "8 and 3 are left. The answer is 8*3.", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"a saying behind a marker on its line", "Answer: 8 and 3 are left. **The answer is 8*3.**", "", "8*3", "marker:the_answer_is", answer.WrongNumbers},
+	{"a saying before a marker", "1. The answer is 1+2. So\nAnswer: 8*3", "", "8*3", "marker:answer", answer.WrongNumbers},
+	{"no sentence begins within a sentence", "I doubt the answer is 8*3", "", "", "empty", answer.Empty},
 	{"the value is on the next line", "Answer:\n\n(8-5)*(11-2)\n\nDone.", "", "(8-5)*(11-2)", "marker:answer", answer.MathError},
 	{"the value is in the fence that follows", "Answer:\n```python\n(8-5)*(11-2)\n```\n", "", "(8-5)*(11-2)", "marker:answer", answer.MathError},
 	{"a marker with nothing after it falls to the scan", "11+5+8*2-2\n2+5+8+11\nAnswer:\n", "", "2+5+8+11", "fallback_bottom_scan", answer.MathError},
@@ -60,6 +65,9 @@ var replies = []struct {
 	{"brackets", "Answer: [8 / {3 - 8 ÷ 3}]", "3 3 8 8", "(8 / (3 - 8 / 3))", "marker:answer", answer.ReasonOK},
 	{"code marks", "Answer: `8/(3-8/3)`", "3 3 8 8", "8/(3-8/3)", "marker:answer", answer.ReasonOK},
 	{"LaTeX", `Answer: $8 \div \left(3 - 8 \div 3\right)$`, "3 3 8 8", "8 / (3 - 8 / 3)", "marker:answer", answer.ReasonOK},
+	{"LaTeX whose end is cut off", `Answer: \[(8 \div (3 - 8 \div 3)) = 24\]`, "3 3 8 8", "(8 / (3 - 8 / 3))", "marker:answer", answer.ReasonOK},
+	{"a box in a block", `<answer>$\boxed{8/(3-8/3) = 24}$</answer>`, "3 3 8 8", "8/(3-8/3)", "answer_block", answer.ReasonOK},
+	{"a box on a line", `\boxed{8/(3-8/3)}`, "3 3 8 8", "8/(3-8/3)", "fallback_bottom_scan", answer.ReasonOK},
 	{"unary minus", "Answer: -(3-8)*(11-2)+8-5", "3 8 11 2 8 5", "-(3-8)*(11-2)+8-5", "marker:answer", answer.MathError},
 	{"not equal is no sign", "Answer: 8*3 != 24", "", "8*3 !", "marker:answer", answer.IllegalTokens},
 	{"a division by zero", "Answer: 5/(8-8)", "5 8 8", "5/(8-8)", "marker:answer", answer.MathError},
@@ -157,6 +165,35 @@ func TestFromReasoning(t *testing.T) {
 }
 
 // The tags of an answer block that a dialect takes for markup are still a block.
+// What other tasks find by the tiers.
+func TestOtherTasks(t *testing.T) {
+	for _, c := range []struct {
+		task                   answer.Task
+		raw, candidate, method string
+	}{
+		{answer.GSM8K, "There are 21. There were 15. So 21 - 15 = 6. The answer is 6.", "6", "marker:the_answer_is"},
+		{answer.GSM8K, "A: She has 3 + 5 = 8 left. So the answer is 8.", "8", "marker:so_the_answer_is"},
+		{answer.GSM8K, "答案：18", "18", "marker:答案"},
+		{answer.Math, `It is \fbox{5}.`, "5", "boxed"},
+		{answer.Math, `It is \boxed{5}, as in \fbox{1}.`, "5", "boxed"},
+		{answer.Math, `\boxed{5} and then \boxed{6`, "5", "boxed"},
+		{answer.Code, "<answer>\n    return 1\n</answer>", "    return 1", "answer_block"},
+		{answer.Code, "```python\n\n    if x:\n        return 1\n```", "    if x:\n        return 1", "fence"},
+		{answer.JSON, "<answer> {\"a\": 1} </answer>", `{"a": 1}`, "answer_block"},
+	} {
+		x := answer.Extract(c.task, c.raw, answer.Problem{}, answer.Options{})
+		if x.Candidate != c.candidate || x.Method != c.method {
+			t.Errorf("%s: %q: %q by %s, want %q by %s", c.task.Name(), c.raw, x.Candidate, x.Method, c.candidate, c.method)
+		}
+		checkExtraction(t, c.task, c.raw, answer.Problem{}, answer.Options{})
+		for _, raw := range []string{"\n\n" + c.raw + " \n\n", "<think>" + c.raw + `\boxed{7} Answer: 7</think>` + "\n" + c.raw} {
+			if y := answer.Extract(c.task, raw, answer.Problem{}, answer.Options{}); y.Candidate != x.Candidate || y.Method != x.Method {
+				t.Errorf("%s: %q: %q by %s, want %q by %s", c.task.Name(), raw, y.Candidate, y.Method, x.Candidate, x.Method)
+			}
+		}
+	}
+}
+
 func TestWrapperDialect(t *testing.T) {
 	g, err := sotto.Named("hunyuan")
 	if err != nil {
@@ -239,7 +276,7 @@ func TestHostileReplies(t *testing.T) {
 	n := 100_000
 	p := answer.Problem{Input: "2 5 8 11", Gold: "1"}
 	for name, raw := range map[string]string{
-		"one line":       strings.Repeat("1+", 25<<20) + "1",
+		"one line":       strings.Repeat("1+", 4<<20) + "1",
 		"parentheses":    strings.Repeat("(", n) + "1" + strings.Repeat(")", n),
 		"signs":          strings.Repeat("-", n) + "1",
 		"blocks":         strings.Repeat("<answer>1</answer>", n),
@@ -254,9 +291,17 @@ func TestHostileReplies(t *testing.T) {
 		"stars":          "Answer: " + strings.Repeat("*", n) + "1",
 		"equals":         strings.Repeat("1=", n),
 		"angles":         strings.Repeat("<", n),
+		"short markers":  strings.Repeat("A:\n", n),
+		"sayings":        strings.Repeat("The answer is . ", n),
+		"sentences":      strings.Repeat("a. ", n),
+		"short boxes":    strings.Repeat(`\boxed{1}`, n),
+		"numbered lines": strings.Repeat("1x\n", n),
+		"finishes":       strings.Repeat("Finish[A] ", n),
+		"objects":        strings.Repeat(`{"answer":1}`+"\n", n),
+		"letters":        strings.Repeat("answer is A. ", n),
 		"thoughts":       strings.Repeat("<think>a</think>b", n),
 	} {
-		for _, task := range []answer.Task{answer.Game24, answer.Countdown, answer.Crossword, answer.Exact, answer.Regex} {
+		for _, task := range answer.Tasks() {
 			begun := time.Now()
 			x := answer.Extract(task, raw, p, answer.Options{FromReasoning: true})
 			task.Validate(x.Candidate, p)

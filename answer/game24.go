@@ -15,7 +15,7 @@ type game struct {
 	target      string // "" if the problem says it
 }
 
-var gameMarkers = []string{"Answer", "Final answer", "The answer is ", "The final answer is ", "Output", "Solution", "答案", "最终答案", "【答案】"}
+var gameMarkers = said("Answer", "Final answer", "Output", "Solution")
 
 var gameStops = []string{"Input:", "Question:"}
 

@@ -9,24 +9,73 @@ import (
 // maxLead is how much Markdown may stand before a marker.
 const maxLead = 64
 
-// markers finds the lines that begin with one of the form's markers. One in
+// markers finds the lines that begin with one of the form's markers, and from the
+// last of them on the sentences that begin with one that is a saying. One in
 // fenced code counts where no other does.
 func (s *search) markers() {
 	if len(s.form.Markers) == 0 {
 		return
 	}
+	last := 0
 	for at := 0; at < len(s.text); {
 		end := lineEnd(s.text, at)
 		if f, ok := markerOf(s.text[at:end], s.form.Markers); ok {
-			f.value.Start += at
-			f.value.End = len(s.text)
-			if around := s.fenceAround(at); around.End > 0 {
-				f.weak, f.value.End = true, around.End
-			}
-			s.found = append(s.found, f)
+			last = at
+			s.mark(f, at)
 		}
 		at = end + 1
 	}
+	for at := last; ; {
+		if at = sentenceAfter(s.text, at); at < 0 {
+			return
+		}
+		head := s.text[at:lineEndIn(s.text, at, min(len(s.text), at+3*maxLead))] // a line may be long
+		if f, ok := markerOf(head, s.form.Markers); ok && isSaying(f.label) {
+			s.mark(f, at)
+		}
+	}
+}
+
+// mark adds a marker's find; at is where it was looked for.
+func (s *search) mark(f find, at int) {
+	f.value.Start += at
+	f.value.End = len(s.text)
+	if around := s.fenceAround(at); around.End > 0 {
+		f.weak, f.value.End = true, around.End
+	}
+	s.keep(f)
+}
+
+// isSaying reports whether a marker is how a sentence begins: "The answer is ".
+func isSaying(marker string) bool {
+	word := strings.TrimRight(marker, white)
+	return len(word) < len(marker) && strings.IndexByte(word, ' ') > 0
+}
+
+// sentenceEnds are the bytes that a sentence may begin behind.
+var sentenceEnds = func() (t [256]bool) {
+	for _, c := range []byte(".!?:;") {
+		t[c] = true
+	}
+	return t
+}()
+
+// sentenceAfter returns the next place from at on that a stop and a space stand
+// before, or -1.
+func sentenceAfter(text string, at int) int {
+	for ; at < len(text); at++ {
+		if !sentenceEnds[text[at]] {
+			continue
+		}
+		k := at + 1
+		for k < len(text) && strings.IndexByte("*_\"')$", text[k]) >= 0 {
+			k++
+		}
+		if k < len(text) && text[k] == ' ' {
+			return k + 1
+		}
+	}
+	return -1
 }
 
 // markerOf reads a line that begins with a marker; value.Start is what follows.
@@ -75,7 +124,7 @@ func longestAt(line string, i int, markers []string) (label string, n int) {
 		return "", 0
 	}
 	for _, m := range markers {
-		if m == "" || lower(m[0]) != c {
+		if m == "" || lower(m[0]) != c || len(m) > 1 && m[1] > ' ' && (i+1 == len(line) || lower(m[1]) != lower(line[i+1])) {
 			continue
 		}
 		word := strings.TrimRight(m, white)
@@ -184,9 +233,9 @@ func foldPrefix(s, prefix string) int {
 }
 
 // valueOf returns the answer in what a tier found, trimmed.
-func (s *search) valueOf(f find, method string) Span {
+func (s *search) valueOf(f find, tier string) Span {
 	sp := f.value
-	if method == methodBoxed {
+	if tier == methodBoxed {
 		return trim(s.text, sp)
 	}
 	first := sp
@@ -205,10 +254,25 @@ func (s *search) valueOf(f find, method string) Span {
 			sp = f.value
 		}
 	}
-	sp = trim(s.text, sp)
-	sp = unemphasised(s.text, sp, f.emph)
+	sp = unemphasised(s.text, trim(s.text, sp), f.emph)
+	if s.form.Extent == All && sp.Start < sp.End {
+		sp = s.indented(f.value, sp)
+	}
 	if s.form.Boxed {
 		sp = s.boxIn(sp)
+	}
+	return sp
+}
+
+// indented takes up again what the first line of an answer is indented by, which
+// code means.
+func (s *search) indented(around, sp Span) Span {
+	start := sp.Start
+	for start > around.Start && (s.text[start-1] == ' ' || s.text[start-1] == '\t') {
+		start--
+	}
+	if start > 0 && s.text[start-1] == '\n' {
+		sp.Start = start
 	}
 	return sp
 }
@@ -272,21 +336,12 @@ func unemphasised(text string, sp Span, emph string) Span {
 
 // boxIn returns the last box in an answer that has one.
 func (s *search) boxIn(sp Span) Span {
-	part := s.text[sp.Start:sp.End]
-	i := strings.Index(part, `\boxed`)
-	if i < 0 {
+	list := boxesIn(s.text[sp.Start:sp.End])
+	if len(list) == 0 {
 		return sp
 	}
-	best := Span{-1, -1}
-	for _, b := range balanced(part, i, `\boxed`) {
-		if b.Start > best.Start {
-			best = b
-		}
-	}
-	if best.Start < 0 {
-		return sp
-	}
-	return trim(s.text, Span{sp.Start + best.Start, sp.Start + best.End})
+	last := list[len(list)-1]
+	return trim(s.text, Span{sp.Start + last.Start, sp.Start + last.End})
 }
 
 // labelOf returns the method of a marker: "marker:final_answer".
@@ -300,12 +355,12 @@ func labelOf(marker string) string {
 // labels holds the methods of common markers, so that they need not be made.
 var labels = func() map[string]string {
 	m := map[string]string{}
-	for _, marker := range []string{"Answer", "Final answer", "The answer is ", "The final answer is ", "Output", "A", "#### ", "答案", "【答案】", "Solution"} {
+	for _, marker := range said("Answer", "Final answer", "Correct answer", "Ans", "A", "Output", "Solution", "#### ") {
 		m[marker] = newLabel(marker)
 	}
 	return m
 }()
 
 func newLabel(marker string) string {
-	return methodMarker + ":" + strings.ToLower(strings.Join(strings.Fields(marker), "_"))
+	return methodMarker + ":" + strings.ToLower(strings.ReplaceAll(strings.Join(strings.Fields(marker), "_"), ",", ""))
 }

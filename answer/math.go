@@ -1,6 +1,9 @@
 package answer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Math is the task of mathematical answers, in LaTeX or plain: "math".
 //
@@ -18,7 +21,7 @@ func (mathTask) Name() string { return "math" }
 func (mathTask) Form() Form {
 	return Form{
 		Rules:   "math/1",
-		Markers: append([]string{"Final Answer", "Answer", "Ans", "#### ", "【答案】"}, sayings...),
+		Markers: mathMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,
 		Scan:    true,
@@ -26,10 +29,18 @@ func (mathTask) Form() Form {
 	}
 }
 
-// sayings are how a line begins that says the answer.
+var mathMarkers = said("Final answer", "Answer", "Ans", "#### ")
+
+// sayings are how a sentence begins that says the answer.
 var sayings = []string{
 	"The answer is ", "The final answer is ", "The correct answer is ", "So the answer is ", "So, the answer is ",
 	"Thus, the answer is ", "Therefore, the answer is ", "Therefore the answer is ", "Hence, the answer is ",
+	"So the final answer is ", "Thus, the final answer is ", "Therefore, the final answer is ", "Hence, the final answer is ",
+}
+
+// said returns the markers, those of Chinese replies, and the sayings.
+func said(markers ...string) []string {
+	return slices.Concat(markers, []string{"答案", "最终答案", "【答案】"}, sayings)
 }
 
 // questionStops are lines at which a base model goes on to the next question.

@@ -32,13 +32,15 @@ func (t numberTask) Name() string { return t.name }
 func (t numberTask) Form() Form {
 	return Form{
 		Rules:   t.name + "/1",
-		Markers: append([]string{"Final Answer", "Answer", "Ans", "A", "#### ", "【答案】"}, sayings...),
+		Markers: numberMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,
 		Scan:    true,
 		Stops:   questionStops,
 	}
 }
+
+var numberMarkers = said("Final answer", "Answer", "Ans", "A", "#### ")
 
 func (numberTask) Normalise(candidate string) string { return settle(candidate, plainNumber) }
 
@@ -109,12 +111,13 @@ func exactNumber(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s) // of 1/0 it says no
 }
 
-// Where a number begins, and how it is written. The first group of digits of
-// thousands has no leading zero, every other has three digits, or two as in
-// India before the last three.
+// How a number is written. The first group of thousands has no leading zero, every
+// other has three digits, or two as in India before the last three. A comma is
+// a decimal one only behind thousands: 3,5 may be two numbers.
 const (
-	digitsExpr = `(?:[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
-		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|[1-9]\d{0,2}(?:\.\d{3})+,\d{1,2}|\d+(?:\.\d+)?|\.\d+)`
+	digitsExpr = `(?:[1-9]\d{0,2}(?:[.'’\x{a0}\x{2009}\x{202f} ]\d{3})+,\d{1,2}|` +
+		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
+		`[1-9]\d{0,2}(?:\.\d{3}){2,}(?:,\d+)?|\d+(?:\.\d+)?|\.\d+)`
 	currencyExpr = `(?:US\$|USD ?|EUR ?|[$€£¥₹₩])`
 )
 
@@ -153,7 +156,8 @@ func cleanNumber(s string) string {
 		s = before + after
 	}
 	s = plainMath(s)
-	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*").Replace(s)
+	s = strings.NewReplacer("**", "", "__", "", "`", "", "−", "-", "–", "-", "×", "*", "·", "*",
+		"½", " 1/2", "⅓", " 1/3", "⅔", " 2/3", "¼", " 1/4", "¾", " 3/4").Replace(s)
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
 }
 
@@ -272,10 +276,11 @@ func mixedNumber(sign, digits, part string) (string, bool) {
 	return sign + n.Add(n, r).RatString(), true
 }
 
-// plainDigits takes thousands separators out. Where dots part the thousands, a
-// comma is the point.
+// plainDigits takes thousands separators out, and writes a decimal comma as a
+// point.
 func plainDigits(s string) string {
-	if dot := strings.IndexByte(s, '.'); dot >= 0 && (strings.Count(s, ".") > 1 || strings.IndexByte(s, ',') > dot) {
+	dot, comma := strings.IndexByte(s, '.'), strings.IndexByte(s, ',')
+	if dot >= 0 && comma > dot || strings.Count(s, ".") > 1 || comma >= 0 && len(s)-comma < 4 {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, ".", ""), ",", ".")
 	}
 	return strings.Map(func(r rune) rune {
@@ -306,7 +311,7 @@ func shift(digits string, by int) string {
 // number and no arithmetic in it. 5 km/h and 3 m^2 are units.
 var (
 	clauseEnd = regexp.MustCompile(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
-	wordsExpr = regexp.MustCompile(`^(?:[%°€$£²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
+	wordsExpr = regexp.MustCompile(`^(?: ?[%°$€£¥₹₩]|[²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
 )
 
 // endsNumber reports whether what follows a number leaves it alone.
@@ -327,11 +332,14 @@ func firstClause(s string) string {
 	return s
 }
 
+// bareDigits are in every bare number.
+const bareDigits = "0123456789０１２３４５６７８９½⅓⅔¼¾"
+
 // bareNumber reports whether a line is a number and at most a sign or currency.
 // "3." is no such line: it numbers a step.
 func bareNumber(line string) bool {
 	line = strings.TrimSpace(line)
-	if line == "" || len(line) > 200 || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ")") && !strings.HasSuffix(line, `\)`) {
+	if len(line) > 200 || !strings.ContainsAny(line, bareDigits) || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ")") && !strings.HasSuffix(line, `\)`) {
 		return false
 	}
 	clean := cleanNumber(line)

@@ -22,7 +22,7 @@ func (qaTask) Name() string { return "qa" }
 func (qaTask) Form() Form {
 	return Form{
 		Rules:   "qa/1",
-		Markers: append([]string{"Final Answer", "Answer", "Ans", "A", "【答案】"}, sayings...),
+		Markers: wordMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,
 		Find:    findFinish,
@@ -30,6 +30,9 @@ func (qaTask) Form() Form {
 		Stops:   questionStops,
 	}
 }
+
+// wordMarkers go before answers in words.
+var wordMarkers = said("Final answer", "Answer", "Ans", "A")
 
 const finishMark = "Finish["
 

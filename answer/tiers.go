@@ -1,6 +1,9 @@
 package answer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // answerBlocks finds the closed answer blocks that have a body: each reaches
 // from an opener to the close that comes next after it, with no other opener
@@ -39,14 +42,14 @@ func (s *search) answerBlocks() {
 			f.value.End = at
 			f.weak = f.weak || quoted(s.text, tag, at+n)
 			if !blank(s.text[f.value.Start:at]) {
-				s.found = append(s.found, f)
+				s.keep(f)
 			}
 		}
 		at += n
 	}
 	left(len(s.text))
-	if len(s.found) == 0 && unclosed.value.End > 0 {
-		s.found = append(s.found, unclosed)
+	if len(s.list) == 0 && unclosed.value.End > 0 {
+		s.keep(unclosed)
 	}
 }
 
@@ -90,29 +93,37 @@ func quoted(s string, start, end int) bool {
 
 func blank(s string) bool { return skipWhite(s, 0, len(s)) == len(s) }
 
-// boxes finds the balanced \boxed{} by the order of their openers' ends: of two
-// that lie in one another the inner one is the last.
+// boxOpeners draw a box; the second counts where there is none of the first.
+var boxOpeners = []string{`\boxed`, `\fbox`}
+
+// boxes finds the balanced \boxed{}, or \fbox{}, by the order of their openers'
+// ends: of two that lie in one another the inner one is the last.
 func (s *search) boxes() {
-	const opener = `\boxed`
-	first := strings.Index(s.text, opener)
-	if first < 0 {
-		return
+	for _, b := range boxesIn(s.text) {
+		s.keep(find{value: b, weak: s.inFence(b.Start)})
 	}
-	last := Span{-1, -1}
-	for _, b := range balanced(s.text, first, opener) {
-		if b.Start > last.Start {
-			last = b
+}
+
+// boxesIn returns the contents of boxes in the order in which they close, save
+// that the last by its opener goes last, whatever closed after it.
+func boxesIn(text string) []Span {
+	for _, opener := range boxOpeners {
+		first := strings.Index(text, opener)
+		if first < 0 {
+			continue
 		}
-		s.found = append(s.found, find{value: b, weak: s.inFence(b.Start)})
-	}
-	// The last by its opener goes last, whatever closed after it.
-	for i, f := range s.found {
-		if f.value == last {
-			copy(s.found[i:], s.found[i+1:])
-			s.found[len(s.found)-1] = f
-			break
+		if list := balanced(text, first, opener); len(list) > 0 {
+			last := 0
+			for i, b := range list {
+				if b.Start > list[last].Start {
+					last = i
+				}
+			}
+			b := list[last]
+			return append(slices.Delete(list, last, last+1), b)
 		}
 	}
+	return nil
 }
 
 // balanced returns the contents of the opener's braces from i on, in the order
@@ -151,6 +162,9 @@ func balanced(text string, i int, opener string) []Span {
 	return list
 }
 
+// maxScan is how far above its end a text is scanned.
+const maxScan = 1 << 20
+
 // scan takes the lowest line, or block, that could be an answer by its form. It
 // never looks at the value wanted.
 func (s *search) scan(out *Extraction, refused bool) bool {
@@ -163,7 +177,7 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 	}
 	for end := len(s.text); ; {
 		var sp Span
-		if sp, end = s.upward(end); sp.End == 0 {
+		if sp, end = s.upward(end); sp.End == 0 || sp.End < len(s.text)-maxScan {
 			break
 		}
 		line := s.text[sp.Start:sp.End]

@@ -18,7 +18,7 @@ func (yesNoTask) Name() string { return "yesno" }
 func (yesNoTask) Form() Form {
 	return Form{
 		Rules:   "yesno/1",
-		Markers: append([]string{"Final Answer", "Answer", "Ans", "A", "【答案】"}, sayings...),
+		Markers: wordMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,
 		Scan:    true,

@@ -1,0 +1,78 @@
+package answer
+
+import "slices"
+
+// A find is one place that a tier found.
+type find struct {
+	value Span   // where the answer is looked for
+	label string // of a marker
+	emph  string // emphasis that the marker left open
+	weak  bool   // in code, or quoted: it counts where nothing else does
+}
+
+// maxFinds is how many finds of a tier are remembered at least, the last ones:
+// more would say nothing else, and a reply may hold millions.
+const maxFinds = 1 << 10
+
+// finds are what a tier found, in order.
+type finds struct {
+	list         []find
+	strong, weak int // how many there were, those forgotten included
+}
+
+func (l *finds) forget() { l.list, l.strong, l.weak = l.list[:0], 0, 0 }
+
+func (l *finds) keep(f find) {
+	if len(l.list) == 2*maxFinds {
+		if l.strong > 0 {
+			l.list = slices.DeleteFunc(l.list, func(f find) bool { return f.weak })
+		}
+		l.list = slices.Delete(l.list, 0, max(0, len(l.list)-maxFinds))
+	}
+	l.list = append(l.list, f)
+	if f.weak {
+		l.weak++
+	} else {
+		l.strong++
+	}
+}
+
+// choose returns the last find that counts, and how many do.
+func (l *finds) choose() (n int, last find) {
+	for _, f := range slices.Backward(l.list) {
+		if !f.weak {
+			return l.strong, f
+		}
+	}
+	if k := len(l.list); k > 0 {
+		return l.weak, l.list[k-1]
+	}
+	return 0, find{}
+}
+
+// differ reports whether an earlier find that counts, and is remembered, gives
+// another candidate. It reads no more than a few times the text: finds may lie in
+// one another.
+func (s *search) differ(candidate string, weak bool, tier string) bool {
+	budget := 2*len(s.text) + 1024
+	for i := len(s.list) - 2; i >= 0; i-- {
+		f := s.list[i]
+		if f.weak != weak {
+			continue
+		}
+		if next := s.list[i+1].value; f.value.Start < next.Start {
+			f.value.End = min(f.value.End, next.Start)
+		}
+		sp := s.valueOf(f, tier)
+		if budget -= sp.End - f.value.Start; budget < 0 {
+			return false
+		}
+		if sp.Start == sp.End {
+			continue
+		}
+		if other := s.task.Normalise(s.text[sp.Start:sp.End]); other != "" && other != candidate {
+			return true
+		}
+	}
+	return false
+}
