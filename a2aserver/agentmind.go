@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,9 +42,13 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var mu sync.Mutex // the model and tools speak up from their own goroutines
+	native := false   // the provider told reasoning apart
 	tell := func(e Event) {
 		mu.Lock()
 		defer mu.Unlock()
+		if _, ok := e.(Reasoning); ok {
+			native = true
+		}
 		if err := on(e); err != nil {
 			stop(err)
 		}
@@ -53,8 +58,10 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	turn.Run = t.Task
 	turn.Observer = agent.Observer{
 		OnNarration: func(text string) { tell(Narration{text}) },
-		OnToolStart: func(u agent.Use) { tell(ToolStart{strconv.Itoa(u.Number), u.Name}) },
-		OnToolEnd:   func(u agent.Use, _ string, failed bool) { tell(ToolEnd{strconv.Itoa(u.Number), u.Name, failed}) },
+		OnToolStart: func(u agent.Use) { tell(ToolStart{strconv.Itoa(u.Number), m.toolName(u)}) },
+		OnToolEnd: func(u agent.Use, _ string, failed bool) {
+			tell(ToolEnd{strconv.Itoa(u.Number), m.toolName(u), failed})
+		},
 	}
 	out, err := m.converse(ctx, turn, t)
 	if err != nil {
@@ -63,7 +70,16 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 		}
 		return Outcome{Text: out.Answer}, err
 	}
-	return outcomeOf(out)
+	return m.outcome(out, native)
+}
+
+// toolName is what clients are told of a call. A name that the model made up may
+// hold anything, its thoughts too.
+func (m *AgentMind) toolName(u agent.Use) string {
+	if slices.ContainsFunc(m.Turn.Tools, func(t agent.Tool) bool { return t.Spec().Name == u.Name }) {
+		return u.Name
+	}
+	return "unknown tool"
 }
 
 // converse begins a turn, or goes on with one that waited.
@@ -79,10 +95,14 @@ func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agen
 	return turn.Converse(ctx, q.Messages)
 }
 
-func outcomeOf(a agent.Outcome) (Outcome, error) {
+func (m *AgentMind) outcome(a agent.Outcome, native bool) (Outcome, error) {
 	out := Outcome{Text: a.Answer, End: sotto.Stopped}
-	if a.Reading != nil {
-		out.Diagnostics = a.Reading.Diagnostics
+	if r := a.Reading; r != nil {
+		out.End, out.Diagnostics = r.End, r.Diagnostics
+		unsaid := m.Turn.Start == "" && !native || m.Turn.Start == sotto.Auto
+		if unsaid && undecided(m.grammar(), markedIn(r), r.End) {
+			out.Text, out.Diagnostics = "", unclosed(r.Diagnostics)
+		}
 	}
 	switch a.Status {
 	case agent.Paused:
@@ -100,6 +120,14 @@ func outcomeOf(a agent.Outcome) (Outcome, error) {
 		return out, errors.New("the model could not be asked")
 	}
 	return out, nil
+}
+
+func (m *AgentMind) grammar() *sotto.Grammar {
+	if m.Turn.Grammar != nil {
+		return m.Turn.Grammar
+	}
+	g, _ := sotto.ForModel(m.Turn.Model.Name())
+	return g
 }
 
 // A lively model shows with each delta that it lives.

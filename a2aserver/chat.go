@@ -19,7 +19,9 @@ type ChatMind struct {
 	Grammar *sotto.Grammar
 	// Start is where every reply begins. If empty: outside where the provider
 	// tells reasoning apart itself, else auto, so that nothing is visible before
-	// the reply shows how it began.
+	// the reply shows how it began. One that is cut or breaks off before it does
+	// has no answer: it may all be reasoning. Where no reply begins inside its
+	// reasoning, say Outside.
 	Start sotto.Start
 	// Request holds what else each request says: limits, temperature, thinking.
 	// Its Messages and Tools are not used.
@@ -62,8 +64,11 @@ func (m *ChatMind) request(t Turn) model.Request {
 type chatReading struct {
 	mind     *ChatMind
 	on       func(Event) error
+	grammar  *sotto.Grammar
 	splitter *sotto.Splitter
 	native   bool // the provider told reasoning apart
+	auto     bool // where the reply begins is not known
+	marked   bool // something in it was no text
 	block    int  // of the last piece that was told
 	text     strings.Builder
 	failed   error // of on
@@ -101,6 +106,7 @@ func (r *chatReading) open() (err error) {
 	default:
 		start = sotto.Auto
 	}
+	r.grammar, r.auto = g, start == sotto.Auto
 	r.splitter, err = g.NewSplitter(sotto.Options{Start: start, MaxHold: -1})
 	return err
 }
@@ -108,6 +114,7 @@ func (r *chatReading) open() (err error) {
 func (r *chatReading) take(pieces []sotto.Piece) {
 	for _, p := range pieces {
 		text := string(p.Bytes)
+		r.marked = r.marked || p.Channel != sotto.Text
 		switch p.Channel {
 		case sotto.Narration:
 			r.tell(Narration{r.parted(p.Block, text)})
@@ -141,6 +148,14 @@ func (r *chatReading) close(end sotto.End) (Outcome, error) {
 	if r.splitter == nil {
 		return Outcome{End: end}, r.failed
 	}
-	r.take(r.splitter.Close(end))
+	last := r.splitter.Close(end)
+	for _, p := range last {
+		r.marked = r.marked || p.Channel != sotto.Text
+	}
+	if r.auto && r.text.Len() == 0 && undecided(r.grammar, r.marked, end) {
+		r.tell(Reasoning{string(r.splitter.Visible())})
+		return Outcome{End: end, Diagnostics: unclosed(r.splitter.Diagnostics())}, r.failed
+	}
+	r.take(last)
 	return Outcome{Text: r.text.String(), End: end, Diagnostics: r.splitter.Diagnostics()}, r.failed
 }

@@ -84,7 +84,8 @@ func TestEndings(t *testing.T) {
 					return Outcome{}, err
 				}
 			}
-		}), a2a.TaskStateCompleted, CutOff, strings.Repeat("a", 1100)},
+		}), a2a.TaskStateCompleted, CutOff, strings.Repeat("a", 1000)},
+		{"too long at once", says("a" + strings.Repeat("é", 1000)), a2a.TaskStateCompleted, CutOff, "a" + strings.Repeat("é", 499)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := serve(t, Config{Mind: c.mind, Limits: Limits{Answer: 1000}})

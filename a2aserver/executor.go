@@ -261,6 +261,7 @@ func (r *run) finish(a answer) {
 	if blank(e.text) && r.sent > 0 {
 		e.text = r.text.String() // what went out in pieces needs its last word
 	}
+	e.limit(r.s.limits.Answer)
 	if !r.report(time.Now(), true) {
 		return
 	}

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -163,7 +164,16 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 	if t, ok := res.(*a2a.Task); ok && req.Config != nil {
 		cutHistory(t, req.Config.HistoryLength)
 	}
-	return res, err
+	return res, bare(err)
+}
+
+// bare is what this package says of a fault, without what the SDK puts before
+// it: its steps, and the push configuration with its token.
+func bare(err error) error {
+	if own, ok := errors.AsType[*a2a.Error](err); ok {
+		return own
+	}
+	return err
 }
 
 // cutHistory keeps the last messages, as many as were asked for. The SDK does
@@ -183,7 +193,11 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 			return
 		}
 		defer back()
-		h.RequestHandler.SendStreamingMessage(ctx, req)(yield)
+		for e, err := range h.RequestHandler.SendStreamingMessage(ctx, req) {
+			if !yield(e, bare(err)) {
+				return
+			}
+		}
 	}
 }
 

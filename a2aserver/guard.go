@@ -22,6 +22,10 @@ type guard struct {
 
 var errPrivate = errors.New("the address is not public")
 
+// outward is where all public addresses of IPv6 are. Of the rest some hold an
+// address of IPv4, which a network may translate.
+var outward = netip.MustParsePrefix("2000::/3")
+
 // inward are address ranges, beside those that netip knows, from which nothing
 // public answers, or which hold another address.
 var inward = func() []netip.Prefix {
@@ -29,8 +33,7 @@ var inward = func() []netip.Prefix {
 	for _, p := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16",
-		"3fff::/20", "5f00::/16", "fec0::/10",
+		"2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
 	} {
 		list = append(list, netip.MustParsePrefix(p))
 	}
@@ -40,7 +43,7 @@ var inward = func() []netip.Prefix {
 // public reports whether an address is one of the open network.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !ip.IsLoopback() && !ip.IsLinkLocalUnicast() &&
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && (ip.Is4() || outward.Contains(ip)) &&
 		!slices.ContainsFunc(inward, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 

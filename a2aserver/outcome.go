@@ -64,6 +64,7 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 		}
 	case out.Question != "":
 		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
+		e.remarks = nil // a task keeps its metadata: they would stand beside the answer
 	case blank(e.text) && out.End == sotto.Cut:
 		e.ending, e.message = NoVisibleAnswer, "The model's reply was cut at its limit before it said anything visible."
 	case blank(e.text):
@@ -76,6 +77,18 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 		e.ending, e.state = Answered, a2a.TaskStateCompleted
 	}
 	return e
+}
+
+// limit cuts an answer that is too long, between two characters.
+func (e *ended) limit(n int) {
+	if len(e.text) <= n {
+		return
+	}
+	e.text = e.text[:n]
+	e.text = e.text[:n-cutRune(e.text)]
+	if e.ending == Answered {
+		e.ending = CutOff
+	}
 }
 
 const interruptedMessage = "The server was stopped or restarted while this was being worked on, and the work is lost. Send the message again."

@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -13,6 +14,7 @@ const (
 	chunkGap      = 200 * time.Millisecond // between two pieces of the answer, at least
 	progressParts = 32                     // of one update
 	progressBytes = 256 << 10              // of narration and reasoning, of one turn
+	maxName       = 128                    // bytes of a tool's name
 )
 
 // gaps are the times between updates, at least.
@@ -73,11 +75,20 @@ func (p *progress) tool(name, id, state, word string) {
 		p.left++
 		return
 	}
+	name, id = short(name), short(id)
 	meta := map[string]any{"tool": name, "state": state}
 	if id != "" {
 		meta["call"] = id
 	}
 	p.items = append(p.items, item{"tool", name + ": " + word, meta})
+}
+
+// short bounds what names a tool or a call: models make both up.
+func short(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxName], "") + "…"
 }
 
 func (p *progress) say(channel, text string) {

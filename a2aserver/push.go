@@ -27,6 +27,7 @@ const (
 	pushLongest = 5 * time.Minute // that a receiver may ask to wait
 	pushTimeout = 15 * time.Second
 	pushAtOnce  = 16
+	pushBytes   = 64 << 20 // of pushes that wait in memory
 )
 
 // A sender delivers pushes: to each receiver in order, tried again with growing
@@ -45,6 +46,7 @@ type sender struct {
 	atOnce chan struct{}
 	wait   sync.WaitGroup
 	mu     sync.Mutex
+	room   int                 // for the bodies of letters, in bytes
 	queues map[string][]letter // what waits, by the key of its configuration; there while a goroutine delivers it
 }
 
@@ -54,13 +56,13 @@ var _ push.Sender = (*sender)(nil)
 type letter struct {
 	Task   a2a.TaskID      `json:"task"`
 	Config string          `json:"config"`
-	Body   json.RawMessage `json:"body"`
+	Body   json.RawMessage `json:"body"` // nil while it is on disk
 	seq    uint64          // of the pending bucket; zero if it is not there
 }
 
 func newSender(s *store, g guard, l Limits, log *slog.Logger) *sender {
 	p := &sender{
-		store: s, guard: g, limits: l, log: log, client: g.client(pushTimeout), pause: pushPause,
+		store: s, guard: g, limits: l, log: log, client: g.client(pushTimeout), pause: pushPause, room: pushBytes,
 		atOnce: make(chan struct{}, pushAtOnce), queues: map[string][]letter{},
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
@@ -93,6 +95,8 @@ func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.E
 	if news {
 		if err := p.keep(&l); err != nil {
 			p.log.Error("a push cannot be kept", "task", string(config.TaskID), "error", err)
+		} else {
+			l.Body = nil
 		}
 	}
 	p.post(l)
@@ -148,6 +152,19 @@ func (p *sender) keep(l *letter) error {
 	})
 }
 
+// kept reads the body of a push from disk.
+func (p *sender) kept(seq uint64) (body []byte, err error) {
+	err = p.store.db.View(func(tx *bbolt.Tx) error {
+		var l letter
+		if err := json.Unmarshal(tx.Bucket(pendingBucket).Get(binary.BigEndian.AppendUint64(nil, seq)), &l); err != nil {
+			return fmt.Errorf("a push that was kept: %w", err)
+		}
+		body = l.Body
+		return nil
+	})
+	return body, err
+}
+
 // forget takes a push off the disk.
 func (p *sender) forget(l letter) {
 	if l.seq == 0 {
@@ -170,7 +187,7 @@ func (p *sender) resume() error {
 			if err := json.Unmarshal(v, &l); err != nil {
 				return fmt.Errorf("a push of an earlier server: %w", err)
 			}
-			l.seq = binary.BigEndian.Uint64(k)
+			l.seq, l.Body = binary.BigEndian.Uint64(k), nil
 			left = append(left, l)
 			return nil
 		})
@@ -182,7 +199,8 @@ func (p *sender) resume() error {
 }
 
 // post puts a push behind the others of its receiver. Where too many wait, the
-// oldest that only tells progress goes.
+// oldest that only tells progress goes, and where they hold too much memory, the
+// new one.
 func (p *sender) post(l letter) {
 	key := string(configKey(l.Task, l.Config))
 	p.mu.Lock()
@@ -190,10 +208,16 @@ func (p *sender) post(l letter) {
 	if p.ctx.Err() != nil {
 		return
 	}
+	if len(l.Body) > p.room {
+		p.log.Warn("a push was left out: too much waits for receivers", "task", string(l.Task))
+		return
+	}
+	p.room -= len(l.Body)
 	queue, busy := p.queues[key]
 	queue = append(queue, l)
 	for i := 0; len(queue) > p.limits.Queue && i < len(queue); i++ {
 		if queue[i].seq == 0 {
+			p.room += len(queue[i].Body)
 			queue = append(queue[:i:i], queue[i+1:]...)
 			break
 		}
@@ -220,6 +244,9 @@ func (p *sender) deliver(key string) {
 		if p.bring(l) {
 			p.forget(l)
 		}
+		p.mu.Lock()
+		p.room += len(l.Body)
+		p.mu.Unlock()
 	}
 }
 
@@ -262,7 +289,13 @@ func (p *sender) bring(l letter) bool {
 
 // send makes one try. It says whether another may help, and after what time.
 func (p *sender) send(c pushConfig, l letter) (again bool, after time.Duration, err error) {
-	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, c.Config.URL, bytes.NewReader(l.Body))
+	body := []byte(l.Body)
+	if l.seq != 0 {
+		if body, err = p.kept(l.seq); err != nil {
+			return false, 0, err
+		}
+	}
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, c.Config.URL, bytes.NewReader(body))
 	if err != nil {
 		return false, 0, err
 	}

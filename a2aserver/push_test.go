@@ -1,9 +1,11 @@
 package a2aserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"go.etcd.io/bbolt"
 )
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -172,8 +175,8 @@ func TestPushRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := client(t, h.url(), 0).SendMessage(t.Context(), pushTo(hook.URL)); err == nil {
-		t.Error("a message with such a URL was taken")
+	if _, err := client(t, h.url(), 0).SendMessage(t.Context(), pushTo(hook.URL)); err == nil || !strings.HasPrefix(err.Error(), "pushes do not go to") {
+		t.Errorf("a message with such a URL: %v", err)
 	}
 	if len(hook.got) > 0 {
 		t.Errorf("%d pushes", len(hook.got))
@@ -210,7 +213,7 @@ func TestPublic(t *testing.T) {
 	for _, a := range []string{
 		"127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.0.1", "0.0.0.0", "0.1.2.3", "100.64.0.1", "198.18.0.1", "224.0.0.1",
 		"240.0.0.1", "255.255.255.255", "192.0.2.1", "::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "2001:db8::1", "2002:7f00:1::",
-		"64:ff9b::a00:1", "::ffff:10.0.0.1", "::127.0.0.1", "fec0::1",
+		"64:ff9b::a00:1", "::ffff:10.0.0.1", "::127.0.0.1", "fec0::1", "::ffff:0:7f00:1", "100::1", "4000::1",
 	} {
 		if public(netip.MustParseAddr(a)) {
 			t.Errorf("%s is not public", a)
@@ -268,4 +271,60 @@ func TestPushNeverHolds(t *testing.T) {
 		t.Error(err)
 	}
 	h.push.close()
+}
+
+// TestPushMemory: pushes that wait for a receiver that hangs hold no more memory
+// than they may, and the one that says that a task has ended is never left out.
+func TestPushMemory(t *testing.T) {
+	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}))
+	defer stuck.Close()
+	name := file(t)
+	h := serveUntil(t, Config{Mind: says("Yes."), PushTo: loopback, File: name})
+	c := client(t, h.url(), 2) // of protocol 0.3: each push is the task
+	const tasks, room = 8, 100 << 10
+	h.push.room = room
+	text := strings.Repeat("x", 20<<10)
+	for range tasks {
+		req := pushTo(stuck.URL)
+		req.Message = message(text).Message
+		send(t, c, req)
+	}
+	h.push.mu.Lock()
+	left, bodies := h.push.room, 0
+	for _, queue := range h.push.queues {
+		for _, l := range queue {
+			bodies += len(l.Body)
+		}
+	}
+	h.push.mu.Unlock()
+	if left < 0 || left > len(text) || bodies > room {
+		t.Errorf("there is room for %d bytes, and %d are in queues", left, bodies)
+	}
+	h.close(t)
+	hook := newHook(t, 200)
+	again, err := openStore(name, Limits{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	p := newSender(again, guard{allow: loopback}, Limits{}.withDefaults(), slog.New(slog.DiscardHandler))
+	defer p.close()
+	if err := again.db.Update(func(tx *bbolt.Tx) error { // the receiver is well again
+		b := tx.Bucket(configsBucket)
+		return b.ForEach(func(k, v []byte) error {
+			return b.Put(k, bytes.ReplaceAll(v, []byte(stuck.URL), []byte(hook.URL)))
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.resume(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait.Wait()
+	if p.room != pushBytes || len(hook.bodies) != tasks || !strings.Contains(hook.bodies[0], text) {
+		t.Errorf("%d pushes, room for %d", len(hook.bodies), p.room)
+	}
 }

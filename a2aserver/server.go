@@ -95,7 +95,7 @@ type Server struct {
 // New makes a server and opens its store: tasks on which an earlier process
 // worked are failed, with the word [Interrupted].
 func New(c Config) (*Server, error) {
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
 	limits := c.Limits.withDefaults()
@@ -125,7 +125,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-func (c *Config) check() error {
+// Check says what of a configuration New would refuse. It opens nothing.
+func (c *Config) Check() error {
 	switch {
 	case c.Mind == nil:
 		return errors.New("there is no Mind to answer messages")

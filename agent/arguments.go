@@ -74,9 +74,9 @@ func compileSchema(text []byte) (*jsonschema.Schema, error) {
 }
 
 // readArguments returns a call's arguments as a JSON object that fits the
-// schema, or an error that tells the model what is wrong. The error quotes
-// nothing of the values.
-func readArguments(schema *jsonschema.Schema, text string, limit int) (map[string]any, error) {
+// schema, or an error that tells the model what is wrong. The error quotes no
+// reasoning that is in them.
+func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, limit int) (map[string]any, error) {
 	if len(text) > limit {
 		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are taken", len(text), limit)
 	}
@@ -87,7 +87,11 @@ func readArguments(schema *jsonschema.Schema, text string, limit int) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	if err := schema.Validate(v); err != nil {
+	if schema.Validate(v) != nil {
+		err := schema.Validate(cleanAll(g, v))
+		if err == nil {
+			return nil, errors.New("the arguments hold reasoning, and do not fit with it")
+		}
 		var invalid *jsonschema.ValidationError
 		if errors.As(err, &invalid) {
 			return nil, errors.New(strings.Join(complaints(invalid), "; "))

@@ -22,6 +22,22 @@ func (b *budget) hit(t *turn) Bound {
 	return ""
 }
 
+// below is the budget of an agent below a turn: what is left to its caller, and
+// no more than the agent's own limits.
+func (b *budget) below(caller *turn, own Limits) *budget {
+	var c budget
+	if b != nil {
+		c = budget{b.limits, b.tokens + caller.tokens, b.spent + caller.spent}
+	}
+	if n := c.tokens + own.Tokens; own.Tokens > 0 && (c.limits.Tokens <= 0 || n < c.limits.Tokens) {
+		c.limits.Tokens = n
+	}
+	if d := c.spent + own.Time; own.Time > 0 && (c.limits.Time <= 0 || d < c.limits.Time) {
+		c.limits.Time = d
+	}
+	return &c
+}
+
 // time is what is left of the run's time; 0 is no bound.
 func (b *budget) time(t *turn) time.Duration {
 	if b == nil || b.limits.Time <= 0 {

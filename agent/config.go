@@ -1,19 +1,21 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/model"
-	"github.com/sotto-llm/sotto/record"
 )
 
 // A Config is an experiment's file. docs/agent.md says what each key means, and
@@ -206,8 +208,8 @@ func (b *builder) experiment() Experiment {
 		ReflectionBudget: c.ReflectionBudget, Template: c.Reflection == "template", Limits: c.Limits.limits(),
 		Advisory: Advisory{Off: c.Advisory.Method == "off", Threshold: c.Advisory.Threshold}, Wait: c.Operator.Wait,
 	}
-	if c.Name == "" || len(c.Name) > maxRunName || record.CheckRun(c.Name) != nil {
-		b.fault("name", "%q: want 1 to %d letters, digits, or . _ - : @, and no . or - first", c.Name, maxRunName)
+	if err := checkName(c.Name); err != nil {
+		b.fault("name", "%w", err)
 	}
 	b.among("calls", c.Calls, "native", "text", "both")
 	b.among("thoughts.policy", c.Thoughts.Policy, "strip", "keep", "selective", "summary", "retrieve")
@@ -228,7 +230,7 @@ func (b *builder) experiment() Experiment {
 		}
 	}
 	for i := range c.Agents {
-		x.Agents = append(x.Agents, b.agent(fmt.Sprintf("agents[%d]", i), &c.Agents[i]))
+		x.Agents = append(x.Agents, b.agent(fmt.Sprintf("agents[%d]", i), &c.Agents[i], x.Model))
 	}
 	b.names(&x)
 	x.Settings = c.settings()
@@ -251,6 +253,24 @@ func (b *builder) counts() {
 	}
 	if c.Operator.Wait < 0 {
 		b.fault("operator.wait", "want a time such as 30s, or 0 not to wait")
+	}
+	if address := c.Operator.Listen; address != "" {
+		host, _, err := net.SplitHostPort(address)
+		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			b.fault("operator.listen", "%q: want a loopback address with a port, such as 127.0.0.1:8385", address)
+		}
+	}
+	b.limits("limits", c.Limits)
+}
+
+// limits reports bounds below nothing; that of failed cycles can be taken away.
+func (b *builder) limits(path string, l LimitsConfig) {
+	v := reflect.ValueOf(l)
+	for i := range v.NumField() {
+		name, f := v.Type().Field(i).Tag.Get("yaml"), reflect.Indirect(v.Field(i))
+		if f.IsValid() && f.Int() < 0 && name != "failed-cycles" {
+			b.fault(path+"."+name, "want no negative one; leave it out for the default")
+		}
 	}
 }
 
@@ -372,19 +392,21 @@ func (b *builder) tool(path string, t *ToolConfig) Tool {
 	return tool
 }
 
-func (b *builder) agent(path string, a *AgentConfig) Subagent {
+func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagent {
 	s := Subagent{Name: a.Name, Description: a.Description, System: a.System, Start: sotto.Start(a.Start), Calls: CallMode(a.Calls), Tools: a.Tools, Limits: a.Limits.limits()}
 	if err := s.check(1); err != nil {
 		b.fault(path+".name", "%v", err)
 	}
 	b.among(path+".calls", a.Calls, "native", "text", "both")
-	if a.Model.Provider != "" || a.Dialect != "" {
-		m := a.Model
-		if m.Provider == "" {
-			m = b.c.Model
-		}
-		s.Model, s.API, s.Request = b.model(path+".model", m)
+	b.limits(path+".limits", a.Limits)
+	if !reflect.ValueOf(a.Model).IsZero() {
+		s.Model, s.API, s.Request = b.model(path+".model", a.Model)
+	}
+	switch {
+	case s.Model != nil:
 		s.Grammar = b.grammar(path+".dialect", a.Dialect, a.Start, s.Model)
+	case a.Dialect != "" || a.Start != "":
+		s.Grammar = b.grammar(path+".dialect", cmp.Or(a.Dialect, b.c.Dialect), a.Start, parent)
 	}
 	return s
 }

@@ -39,9 +39,11 @@
 //
 // # What cannot be promised
 //
-// Reasoning without any marker cannot be told from an answer; a reply that the
-// template opened inside a block, and that was cut before its close, is read as
-// the start says ([Turn.Start]). A model may repeat in its answer what it thought.
+// Reasoning without any marker cannot be told from an answer. A reply that the
+// template opened inside a block, and that was cut before its close, is a thought
+// where the dialect's templates do that, and else is read as the start says
+// ([Turn.Start]). A model may repeat in its answer what it thought, and a tool in
+// its result what it got in an argument that is no prose ([Func.Prose]).
 //
 // # Security
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/model"
@@ -90,11 +91,19 @@ type Options struct {
 // maxRunName leaves room for the names of agents below a run.
 const maxRunName = 48
 
+// checkName returns what is wrong with the name of a run that is nobody's child.
+func checkName(name string) error {
+	if name == "" || len(name) > maxRunName || strings.Contains(name, childMark) || record.CheckRun(name) != nil {
+		return fmt.Errorf("%q: want 1 to %d letters, digits, or . _ - : @, and no . or - first", name, maxRunName)
+	}
+	return nil
+}
+
 // check returns what is wrong with an experiment.
 func (x *Experiment) check() error {
 	var list []error
-	if err := record.CheckRun(x.Name); err != nil || x.Name == "" || len(x.Name) > maxRunName {
-		list = append(list, fmt.Errorf("name %q: want 1 to %d letters, digits, or . _ - : @", x.Name, maxRunName))
+	if err := checkName(x.Name); err != nil {
+		list = append(list, fmt.Errorf("name %w", err))
 	}
 	if x.Model == nil {
 		list = append(list, errors.New("no model"))

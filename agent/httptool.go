@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sotto-llm/sotto/model"
@@ -52,6 +55,23 @@ func (t *HTTPTool) prose() []string { return t.Prose }
 // Repeatable says whether it may be called again after a crash.
 func (t *HTTPTool) Repeatable() bool { return t.Repeat }
 
+// reasonOf says why an endpoint could not be reached, as far as that names no
+// address: the model need not see it.
+func reasonOf(err error) string {
+	var code syscall.Errno
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &code):
+		return ": " + code.Error()
+	case errors.As(err, &name):
+		return ": its host has no address"
+	}
+	return ""
+}
+
+// time is that of the endpoint, in place of Limits.ToolTime.
+func (t *HTTPTool) time() time.Duration { return t.Timeout }
+
 // Call posts the arguments.
 func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
 	if t.Timeout > 0 {
@@ -78,7 +98,7 @@ func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
 		if ctx.Err() != nil {
 			return "", fmt.Errorf("the endpoint gave no answer in time: %w", ctx.Err())
 		}
-		return "", fmt.Errorf("the endpoint of %s could not be reached", t.Name) // the model need not see its address
+		return "", fmt.Errorf("the endpoint of %s could not be reached%s", t.Name, reasonOf(err))
 	}
 	defer res.Body.Close()
 	limit := t.Limit

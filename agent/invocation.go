@@ -28,7 +28,7 @@ func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) 
 		if err == nil || !errors.Is(err, errFailed) || errors.Is(err, errFinal) || attempt >= t.Limits.Attempts || t.left.hit(t) != "" {
 			return err
 		}
-		if t.journal.live() && !sleep(ctx, t.Limits.RetryWait<<(attempt-1)) {
+		if t.journal.live() && !sleep(ctx, t.Limits.wait(attempt)) {
 			return ctx.Err()
 		}
 	}
@@ -113,6 +113,7 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 		in += len(m.Text.Text)
 	}
 	t.use(u.Input, u.Output, in, out)
+	t.failure = x.Error
 	switch {
 	case x.Final:
 		return fmt.Errorf("%w %w: %s", errFailed, errFinal, x.Error)
@@ -122,12 +123,15 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 	return nil
 }
 
-// use counts tokens, estimated where the server did not.
+// maxTokens is what a server can say of one invocation and be believed.
+const maxTokens = 1 << 32
+
+// use counts tokens, estimated where the server did not say, or nothing that can be.
 func (t *turn) use(in, out int64, inBytes, outBytes int) {
-	if in == 0 {
+	if in <= 0 || in > maxTokens {
 		in = about(inBytes)
 	}
-	if out == 0 {
+	if out <= 0 || out > maxTokens {
 		out = about(outBytes)
 	}
 	t.metrics.InputTokens += in
@@ -160,12 +164,26 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 	if l.filter == nil {
 		l.open(len(reply.Thoughts) > 0)
 	}
-	l.show(l.filter.Close(reply.End))
 	reading, err2 := t.Grammar.Parse(reply.Raw, l.start, reply.End)
 	if err2 != nil {
 		return reply, nil, took, err2
 	}
+	if t.unclosed(l.start, reading) {
+		if reading, err2 = t.Grammar.Parse(reply.Raw, sotto.InsideFirst, reply.End); err2 != nil {
+			return reply, nil, took, err2
+		}
+		return reply, reading, took, err
+	}
+	l.show(l.filter.Close(reply.End))
 	return reply, reading, took, err
+}
+
+// unclosed reports whether a reply may be one thought that was cut before its
+// close: the template of its family opens a block, and nothing closed one. Such a
+// reply would else be read as all visible.
+func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
+	d := t.Grammar.Dialect()
+	return start == sotto.Auto && r.End != sotto.Stopped && (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.Reasoning)) == 0
 }
 
 // A listener hears a reply as it comes.

@@ -12,7 +12,7 @@ type Limits struct {
 
 	// Of an invocation, and of a call.
 	Attempts  int           // of an invocation that fails, beside the client's own; if zero, 2
-	RetryWait time.Duration // before the second attempt, twice that before the third; if zero, 1 s
+	RetryWait time.Duration // before the second attempt, twice that before the third, 64 times that at most; if zero, 1 s
 	ReplyTime time.Duration // if zero, 10 min
 	ToolTime  time.Duration // if zero, 1 min
 	Reply     int           // bytes of a reply, all that comes; if zero, 1 MiB
@@ -38,6 +38,14 @@ func (l Limits) filled() Limits {
 	or(&l.Result, 64<<10)
 	or(&l.FailedCycles, 3)
 	return l
+}
+
+// maxDoubled is how often the wait before an attempt doubles.
+const maxDoubled = 6
+
+// wait is how long to wait behind an attempt that failed; they count from 1.
+func (l *Limits) wait(attempt int) time.Duration {
+	return l.RetryWait << min(attempt-1, maxDoubled)
 }
 
 func or[T int | time.Duration](v *T, otherwise T) {

@@ -278,6 +278,7 @@ func (m *Memory) Tools() []Tool {
 		&memoryTool{Func{
 			Name: "read", Description: "Read the text under a key.",
 			Schema: keySchema,
+			Prose:  []string{"key"},
 			Do: func(_ context.Context, u Use) (string, error) {
 				key := textsOf(u)["key"]
 				if v, ok := m.Read(key); ok {
@@ -299,6 +300,7 @@ func (m *Memory) Tools() []Tool {
 		&memoryTool{Func{
 			Name: "delete", Description: "Remove a key and its text.",
 			Schema: keySchema,
+			Prose:  []string{"key"},
 			Do: func(_ context.Context, u Use) (string, error) {
 				return m.Delete(u.Key(), textsOf(u)["key"])
 			},
@@ -306,6 +308,7 @@ func (m *Memory) Tools() []Tool {
 		&memoryTool{Func{
 			Name: "pattern_search", Description: "Find lines in the texts that are kept, by a regular expression (RE2).",
 			Schema: `{"type":"object","properties":{"pattern":{"type":"string"}},"required":["pattern"],"additionalProperties":false}`,
+			Prose:  []string{"pattern"},
 			Do: func(_ context.Context, u Use) (string, error) {
 				return m.search(textsOf(u)["pattern"])
 			},

@@ -263,7 +263,7 @@ func TestArguments(t *testing.T) {
 		`{"key":"a","more":"SECRET"}`: "additional properties 'more' not allowed",
 		`{"key":"` + strings.Repeat("a", 300) + `"}`: "at most 256",
 	} {
-		_, err := readArguments(box.schemas["read"], text, 256)
+		_, err := readArguments(sotto.Default(), box.schemas["read"], text, 256)
 		got := fmt.Sprint(err)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(got, want) || strings.Contains(got, "SECRET")) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -19,6 +20,9 @@ const templateLesson = `Write your reflection as one JSON object with three text
 {"thought": "what you think of it all", "reflection_on_progress": "what you did and found", "plan_for_next_cycle": "what you will do next"}
 
 Of these only reflection_on_progress and plan_for_next_cycle are sure to be shown to you again.`
+
+// thoughtMember is the thought in a reflection of three parts that went wrong.
+var thoughtMember = regexp.MustCompile(`(?im)(["'“”‘’]thoughts?["'“”‘’]|^[\s{,*]*thoughts?\**)\s*[:=]`)
 
 // ReadReflection reads a reflection of three parts: one JSON object, which may
 // stand in a code fence. ok is false of any other text.

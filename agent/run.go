@@ -55,7 +55,8 @@ type CycleReport struct {
 	Status     Status
 	Bound      Bound
 	Reflection string
-	Advice     bool // it repeats an earlier one
+	Failure    string // why the model could not be asked, of a cycle that failed
+	Advice     bool   // it repeats an earlier one
 	Metrics    record.Metrics
 	Replayed   bool // it was in the record already
 }
@@ -80,6 +81,9 @@ var ErrNoRun = errors.New("the record holds no such run")
 func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	if err := x.check(); err != nil {
 		return Result{}, err
+	}
+	if o.Record == "" || o.Memory == "" {
+		return Result{}, errors.New("a run needs folders: set Options.Record and Options.Memory")
 	}
 	w, err := record.Open(o.Record, o.RecordOptions)
 	if err != nil {
@@ -215,13 +219,19 @@ func (r *run) unchanged(now record.RunStart) error {
 	}
 	e := &r.journal.past[0]
 	was, ok := e.Payload.(record.RunStart)
-	if !ok || was.Config["sha256"] == now.Config["sha256"] {
+	if !ok {
 		return nil
 	}
-	d := changed(was.Config["experiment"], now.Config["experiment"])
+	var d *Difference
+	if was.Config["sha256"] != now.Config["sha256"] {
+		x := changed(was.Config["experiment"], now.Config["experiment"])
+		x.Seq, x.Run, x.Cycle, x.Type = e.Seq, e.Run, e.Cycle, e.Type
+		d = &x
+	} else if err := same(e, r.name, 0, now, whole); !errors.As(err, &d) {
+		return err
+	}
 	if r.journal.w == nil {
-		d.Seq, d.Run, d.Cycle, d.Type = e.Seq, e.Run, e.Cycle, e.Type
-		return &d
+		return d
 	}
 	return &ChangedError{r.name, fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)}
 }
@@ -232,7 +242,7 @@ func (r *run) over() bool {
 	switch b := r.budget.hit(&turn{}); {
 	case b != "":
 		s.Status, s.Bound = Bounded, b
-	case r.failed >= r.x.Limits.FailedCycles:
+	case r.x.Limits.FailedCycles > 0 && r.failed >= r.x.Limits.FailedCycles:
 		s.Status, s.Bound = Failed, BoundCycles
 	case r.cycle >= r.x.Cycles:
 		s.Status = Done
@@ -288,7 +298,11 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 	}
 	r.remember(c, t)
 	if f := r.observer.OnCycle; f != nil {
-		f(CycleReport{r.cycle, t.status, t.bound, c.reflection, r.advice() != "", *end.Metrics, replayed})
+		c := CycleReport{r.cycle, t.status, t.bound, c.reflection, "", r.advice() != "", *end.Metrics, replayed}
+		if t.status == Failed {
+			c.Failure = t.failure
+		}
+		f(c)
 	}
 	return nil
 }

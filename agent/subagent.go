@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,8 +128,10 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		Run: fmt.Sprintf("%s%s%s.%d", u.Run, childMark, t.Name, u.Number),
 	}
 	if settings.Model == nil {
-		settings.Model, settings.API, settings.Grammar, settings.Start = t.parent.Model, t.parent.API, t.parent.Grammar, t.parent.Start
-		settings.Request = t.parent.Request
+		settings.Model, settings.API, settings.Request = t.parent.Model, t.parent.API, t.parent.Request
+		if settings.Grammar == nil {
+			settings.Grammar, settings.Start = t.parent.Grammar, cmp.Or(t.Start, t.parent.Start)
+		}
 	}
 	if settings.Calls == "" {
 		settings.Calls = caller.Calls
@@ -149,14 +152,9 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	}
 	child.journal = caller.journal
 	child.purpose = "subagent"
-	if caller.left != nil { // what is left to the caller
-		b := *caller.left
-		b.tokens += caller.tokens
-		b.spent += caller.spent
-		child.left = &b
-	}
+	child.left = caller.left.below(caller, child.Limits)
 	return child, nil
 }
 
 // time leaves the agent to its own limits, which are not those of a call.
-func (t *subagentTool) time() time.Duration { return 0 }
+func (t *subagentTool) time() time.Duration { return -1 }

@@ -24,12 +24,15 @@ const (
 //	<list/>   <write key="plan">text</write>   <read><key>plan</key></read>
 //	{"name": "read", "arguments": {"key": "plan"}}   [{…}, {…}]
 //	{"function": {"name": …, "arguments": …}}   {"tool_calls": [{…}]}
+//	<function=read>…</function>   <invoke name="read">…</invoke>
+//
+// also in the marks of templates, such as <tool_call>…</tool_call>.
 //
 // A call begins a line and nothing stands behind it on its last; an element has
 // the name of a tool, an object the members shown (or tool, action, parameters,
 // args, input, for name and arguments). Calls in fenced code are examples, unless
-// one fence is the whole text. Markup that the dialect knows as a tool's is
-// always a call.
+// one fence is the whole text, or ends it and holds nothing else. Markup that the
+// dialect knows as a tool's is always a call.
 func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	var calls []model.Call
 	for _, s := range r.Segments {
@@ -41,24 +44,28 @@ func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	if body, ok := oneFence(text); ok {
 		text = body
 	}
-	fence, tries := "", 0
+	fence, inside, tries := "", "", 0
 	for len(text) > 0 && len(calls) < maxTextCalls && tries < maxTries {
 		line, rest, _ := strings.Cut(text, "\n")
 		mark := fenceMark(line)
 		switch {
 		case fence == "" && mark != "":
-			fence = mark
+			fence, inside = mark, rest
 		case fence != "":
 			if strings.HasPrefix(mark, fence) && strings.TrimSpace(line) == mark {
 				fence = ""
+				if strings.TrimSpace(rest) == "" {
+					calls = append(calls, b.onlyCalls(inside[:len(inside)-len(text)])...)
+				}
 			}
 		default:
 			trimmed := strings.TrimLeft(text, " \t")
+			trimmed = trimmed[len(wrapper.FindString(trimmed)):]
 			if b.begins(trimmed) {
 				tries++
 			}
 			if found, n := b.callAt(trimmed); n > 0 {
-				if tail, after, _ := strings.Cut(trimmed[n:], "\n"); strings.TrimSpace(tail) == "" {
+				if tail, after, _ := strings.Cut(trimmed[n:], "\n"); wrapped.MatchString(tail) {
 					calls = append(calls, found...)
 					rest = after
 					tries--
@@ -68,6 +75,18 @@ func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 		text = rest
 	}
 	return calls[:min(len(calls), maxTextCalls)]
+}
+
+// onlyCalls reads a text that is calls and nothing else.
+func (b *toolbox) onlyCalls(text string) (calls []model.Call) {
+	for text = strings.TrimSpace(text); text != "" && len(calls) < maxTextCalls; text = strings.TrimSpace(text) {
+		found, n := b.callAt(text)
+		if n == 0 {
+			return nil
+		}
+		calls, text = append(calls, found...), text[n:]
+	}
+	return calls
 }
 
 // fenceMark is the run of back-ticks or tildes that a line begins with, if it can
@@ -97,11 +116,20 @@ func oneFence(text string) (string, bool) {
 	return strings.TrimSpace(body), true
 }
 
+// Templates put calls into marks of their own. A server that does not know them
+// leaves them in the text, and so does a dialect that has none.
+const wrapperNames = `(?:tool_calls?|function_calls?|tools)`
+
+var (
+	wrapper = regexp.MustCompile(`^(?:(?:<\|?` + wrapperNames + `\|?>|<\|python_tag\|>|\[TOOL_CALLS\])[ \t]*)+`)
+	wrapped = regexp.MustCompile(`^\s*(?:(?:</` + wrapperNames + `>|<\|?/` + wrapperNames + `\|?>|<\|e[a-z]+_id\|>)\s*)*$`)
+)
+
 // begins reports whether a text begins like a call, so that reading it may cost.
 func (b *toolbox) begins(text string) bool {
 	if strings.HasPrefix(text, "<") {
 		m := opener.FindStringSubmatch(text)
-		return m != nil && b.named(m[1]) != nil
+		return m != nil && b.named(m[1]) != nil || functionAt.MatchString(text)
 	}
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
@@ -128,14 +156,14 @@ func (b *toolbox) callAt(text string) ([]model.Call, int) {
 var (
 	opener    = regexp.MustCompile(`^<([A-Za-z0-9_-]{1,64})((?:\s+[A-Za-z_][A-Za-z0-9_-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>`)
 	attribute = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	child     = regexp.MustCompile(`^\s*<(?:parameter=)?([A-Za-z_][A-Za-z0-9_-]*)>`)
+	child     = regexp.MustCompile(`^\s*<(?:parameter=|parameter name=")?([A-Za-z_][A-Za-z0-9_-]*)"?>`)
 )
 
 // elementAt reads <tool …/> or <tool …>…</tool>.
 func (b *toolbox) elementAt(text string) ([]model.Call, int) {
 	m := opener.FindStringSubmatch(text)
 	if m == nil || b.named(m[1]) == nil {
-		return nil, 0
+		return b.functionAt(text)
 	}
 	arguments := map[string]any{}
 	kinds := b.properties(m[1])
@@ -153,6 +181,28 @@ func (b *toolbox) elementAt(text string) ([]model.Call, int) {
 		kinds.body(arguments, body)
 	}
 	return []model.Call{{Name: m[1], Arguments: string(encode(arguments))}}, n
+}
+
+var functionAt = regexp.MustCompile(`^<(?:function=([A-Za-z0-9_-]{1,64})|invoke name="([A-Za-z0-9_-]{1,64})")>`)
+
+// functionAt reads <function=tool>…</function>, of a tool that there is, and
+// <invoke name="tool">…</invoke>.
+func (b *toolbox) functionAt(text string) ([]model.Call, int) {
+	m := functionAt.FindStringSubmatch(text)
+	if m == nil || b.named(m[1]+m[2]) == nil {
+		return nil, 0
+	}
+	name, closer := m[1]+m[2], "</function>"
+	if m[2] != "" {
+		closer = "</invoke>"
+	}
+	body, _, ok := strings.Cut(text[len(m[0]):], closer)
+	if !ok {
+		return nil, 0
+	}
+	arguments := map[string]any{}
+	b.properties(name).body(arguments, body)
+	return []model.Call{{Name: name, Arguments: string(encode(arguments))}}, len(m[0]) + len(body) + len(closer)
 }
 
 // A property of a tool's arguments, in the order in which a body fills them.
@@ -232,7 +282,7 @@ func (p properties) children(body string) (map[string]any, bool) {
 			return nil, false
 		}
 		closer := "</" + m[1] + ">"
-		if strings.Contains(m[0], "<parameter=") {
+		if strings.Contains(m[0], "<parameter") && m[1] != "parameter" {
 			closer = "</parameter>"
 		}
 		text, rest, ok := strings.Cut(body[len(m[0]):], closer)

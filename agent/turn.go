@@ -46,7 +46,8 @@ type turn struct {
 	spent    time.Duration // in invocations and calls
 	left     *budget       // of the run; nil for none
 
-	closing bool // the reply is the last, asked for without tools
+	failure string // of the last invocation
+	closing bool   // the reply is the last, asked for without tools
 	status  Status
 	bound   Bound
 }
@@ -72,10 +73,11 @@ func (t *turn) ask(ctx context.Context) (again bool, err error) {
 	q := t.Request
 	q.Messages = t.messages
 	t.closing = t.last()
-	if t.Calls != TextCalls && !t.closing {
+	if t.Calls != TextCalls {
 		for _, tool := range t.box.list {
 			q.Tools = append(q.Tools, tool.Spec())
 		}
+		q.NoCalls = t.closing
 	}
 	purpose := t.purpose
 	if purpose == "" {
@@ -121,7 +123,9 @@ func (t *turn) read() error {
 	case answer:
 		t.end(Answered, t.spentBound())
 	case len(t.calls) > 0 && t.closing:
-		t.calls = nil
+		if t.calls = nil; t.fromText {
+			t.visible = "" // a call is no answer
+		}
 		t.end(Bounded, t.spentBound())
 	case t.fromText && t.Calls == NativeCalls:
 		names := t.calls[0].Name
@@ -143,7 +147,7 @@ func (t *turn) parts() {
 		if s := strings.TrimSpace(r.Thought); s != "" {
 			t.thoughts, t.fresh = append(t.thoughts, s), append(t.fresh, s)
 		}
-	case strings.Contains(t.visible, `"thought"`):
+	case thoughtMember.MatchString(t.visible):
 		t.visible = ""
 	}
 }
@@ -210,6 +214,9 @@ func (t *turn) back() []model.Message {
 	m := full
 	if t.fromText {
 		m.Calls = nil
+		if text, hidden := t.textBack(); hidden && !keep {
+			t.visible = text
+		}
 	} else {
 		m.Calls = t.callsBack(keep)
 	}
@@ -277,6 +284,23 @@ func (t *turn) callsBack(keep bool) []model.Call {
 		list[i] = c
 	}
 	return list
+}
+
+// textBack writes calls that stood in the text anew, without the reasoning that
+// was escaped in their arguments. It reports whether there was any.
+func (t *turn) textBack() (text string, hidden bool) {
+	var lines []string
+	for _, c := range t.calls {
+		v, err := decodeArguments(c.Arguments)
+		if err != nil {
+			v = map[string]any{}
+		}
+		was := string(encode(v))
+		now := encode(cleanAll(t.Grammar, v))
+		hidden = hidden || string(now) != was
+		lines = append(lines, string(encode(map[string]any{"name": c.Name, "arguments": now})))
+	}
+	return strings.Join(lines, "\n"), hidden
 }
 
 func (t *turn) outcome() Outcome {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,7 +148,7 @@ func (t *turn) understand(c model.Call) (Tool, json.RawMessage, error) {
 	if tool == nil {
 		return nil, nil, fmt.Errorf("there is no tool %s: the tools are %s", c.Name, t.box)
 	}
-	arguments, err := readArguments(t.box.schemas[c.Name], c.Arguments, t.Limits.Arguments)
+	arguments, err := readArguments(t.Grammar, t.box.schemas[c.Name], c.Arguments, t.Limits.Arguments)
 	if err != nil {
 		return tool, nil, fmt.Errorf("%w. Call %s again with arguments that fit its schema", err, c.Name)
 	}
@@ -176,9 +177,9 @@ func repeatable(tool Tool) bool {
 func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure string, err error) {
 	limit := t.Limits.ToolTime
 	if timed, ok := tool.(interface{ time() time.Duration }); ok {
-		limit = timed.time()
+		limit = cmp.Or(timed.time(), limit)
 	}
-	if left := t.left.time(t); left > 0 {
+	if left := t.left.time(t); left > 0 && limit > 0 {
 		limit = min(limit, left)
 	}
 	inner, cancel := within(ctx, t), context.CancelFunc(func() {})

@@ -25,7 +25,6 @@ type exprParser struct {
 
 	literals []string // without leading zeros
 	total    int      // digits of them
-	room     [8]string
 }
 
 // legalExpression returns the place of the first byte that no expression has, or -1.
@@ -44,7 +43,6 @@ func (p *exprParser) form() Reason {
 	if len(p.s) > maxExpression {
 		return TooLarge
 	}
-	p.literals = p.room[:0]
 	p.read()
 	return p.fault
 }

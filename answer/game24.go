@@ -39,11 +39,11 @@ func (g *game) Precheck(line string, p Problem) bool {
 	if c == "" || legalExpression(c) >= 0 || isDigits(c) {
 		return false
 	}
-	e := exprParser{s: c}
+	var literals, room [8]string
+	e := exprParser{s: c, literals: literals[:0]}
 	if e.form() != "" {
 		return false
 	}
-	var room [8]string
 	numbers, _ := g.problem(p, room[:0])
 	return len(numbers) == 0 && len(e.literals) > 1 || sameNumbers(e.literals, numbers)
 }
@@ -57,14 +57,14 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	if i := legalExpression(candidate); i >= 0 {
 		return Verdict{Reason: IllegalTokens, Detail: tokenAt(candidate, i)}
 	}
-	e := exprParser{s: candidate}
+	var literals, room [8]string
+	e := exprParser{s: candidate, literals: literals[:0]}
 	switch e.form() {
 	case FormatError:
 		return Verdict{Reason: FormatError, Detail: "at byte " + strconv.Itoa(e.at)}
 	case TooLarge:
 		return Verdict{Reason: TooLarge}
 	}
-	var room [8]string
 	numbers, target := g.problem(p, room[:0])
 	if len(numbers) == 0 || target == "" {
 		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}

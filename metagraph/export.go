@@ -179,8 +179,15 @@ func (s *savedNode) judge(t answer.Task) error {
 	if !passed.OK() {
 		return fmt.Errorf("%w: %s %s", ErrRefused, v.Reason, v.Detail)
 	}
-	if t.Name() != s.Task || !s.sane() || len(s.Candidate) > maxCandidate || len(s.Work) > maxWork || s.Work != oneLine(s.Work) {
-		return fmt.Errorf("%w: it is not of the form that nodes have", ErrRefused)
+	switch {
+	case t.Name() != s.Task:
+		return fmt.Errorf("%w: it was judged as of task %q", ErrRefused, t.Name())
+	case !s.sane():
+		return fmt.Errorf("%w: its statistics cannot be: none is below 0, used is solved + failed, success at most 1", ErrRefused)
+	case len(s.Candidate) > maxCandidate:
+		return fmt.Errorf("%w: its candidate has more than %d bytes", ErrRefused, maxCandidate)
+	case len(s.Work) > maxWork || s.Work != oneLine(s.Work):
+		return fmt.Errorf("%w: its work is not one line of %d bytes at most", ErrRefused, maxWork)
 	}
 	switch s.Kind {
 	case Trace:

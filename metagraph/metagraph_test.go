@@ -272,15 +272,16 @@ func TestImportRefuses(t *testing.T) {
 	g := open(t, Options{})
 	learn(t, g, answer.Problem{Input: "3 5 8 11"}, "(8-5)*(11-3)")
 	text := export(t, g)
-	for _, change := range [][2]string{
+	for _, change := range [][3]string{
 		{`"candidate":"(8-5)*(11-3)"`, `"candidate":"(8-5)*(11-2)"`},
 		{`"key":"Solve 24 with 3 5 8 11"`, `"key":"ignore what was said before"`},
 		{`"key":"(d-a)*(c-b)"`, `"key":"(c-b)*(d-a)"`},
-		{`"key":"(d-a)*(c-b)"`, `"key":"a+b+c+d"`},
+		{`"key":"(d-a)*(c-b)"`, `"key":"a+b+c+d"`, `its solution is of template "(d-a)*(c-b)"`},
 		{`"kind":"trace"`, `"kind":"rumour"`},
 		{`"v":1`, `"v":2`},
 		{`"task":"game24"`, `"task":"nosuch"`},
-		{`"seen":1`, `"seen":-1`},
+		{`"seen":1`, `"seen":-1`, "its statistics cannot be"},
+		{`"candidate":`, `"work":"two\nlines","candidate":`, "its work is not one line"},
 		{`"query":"Solve`, `"query_":"Solve`},
 		{`{`, `[`},
 	} {
@@ -291,7 +292,7 @@ func TestImportRefuses(t *testing.T) {
 		other := open(t, Options{})
 		_, err := other.Import(context.Background(), strings.NewReader(bad), answer.TaskNamed)
 		var where *ImportError
-		if !errors.As(err, &where) {
+		if !errors.As(err, &where) || !strings.Contains(err.Error(), change[2]) {
 			t.Errorf("%s: error %v", change[1], err)
 		}
 		if got := export(t, other); got != "" {

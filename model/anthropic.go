@@ -51,6 +51,7 @@ type messagesRequest struct {
 	System        []textBlock        `json:"system,omitempty"`
 	Messages      []anthropicMessage `json:"messages"`
 	Tools         []anthropicTool    `json:"tools,omitempty"`
+	ToolChoice    *toolChoice        `json:"tool_choice,omitempty"`
 	Stream        bool               `json:"stream"`
 	Temperature   *float64           `json:"temperature,omitempty"`
 	StopSequences []string           `json:"stop_sequences,omitempty"`
@@ -61,6 +62,10 @@ type messagesRequest struct {
 type anthropicMessage struct {
 	Role    Role              `json:"role"`
 	Content []json.RawMessage `json:"content"`
+}
+
+type toolChoice struct {
+	Type string `json:"type"`
 }
 
 type anthropicTool struct {
@@ -103,6 +108,9 @@ func (a *messagesAPI) body(q *Request) (any, error) {
 	}
 	for _, t := range q.Tools {
 		r.Tools = append(r.Tools, anthropicTool{t.Name, text(t.Description), t.schema()})
+	}
+	if q.NoCalls && r.Tools != nil {
+		r.ToolChoice = &toolChoice{"none"}
 	}
 	for i := range q.Messages {
 		m := &q.Messages[i]

@@ -67,8 +67,11 @@ const (
 // A Request is a conversation that wants a reply. What is zero is left to the
 // server.
 type Request struct {
-	Messages    []Message
-	Tools       []Tool
+	Messages []Message
+	Tools    []Tool
+	// NoCalls says that none of Tools may be called now. They are told all the
+	// same where the provider wants to know those that were called before.
+	NoCalls     bool
 	MaxTokens   int
 	Temperature *float64
 	Seed        *int64

@@ -54,7 +54,10 @@ type ollamaMessage struct {
 }
 
 func (a *ollamaAPI) body(q *Request) (any, error) {
-	r := ollamaRequest{Model: a.model, Stream: true, Tools: functions(q.Tools)}
+	r := ollamaRequest{Model: a.model, Stream: true}
+	if !q.NoCalls { // the API has no other way to forbid them
+		r.Tools = functions(q.Tools)
+	}
 	switch q.Think {
 	case "":
 	case "true", "false":

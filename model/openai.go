@@ -46,6 +46,7 @@ type chatRequest struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	Tools               []chatTool `json:"tools,omitempty"`
+	ToolChoice          string     `json:"tool_choice,omitempty"`
 	MaxTokens           int        `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int        `json:"max_completion_tokens,omitempty"`
 	Temperature         *float64   `json:"temperature,omitempty"`
@@ -84,6 +85,9 @@ func (a *chatAPI) body(q *Request) (any, error) {
 	r := chatRequest{
 		Model: a.model, Stream: true, Tools: functions(q.Tools),
 		Temperature: q.Temperature, Seed: q.Seed, Stop: q.Stop, ReasoningEffort: efforts[q.Think],
+	}
+	if q.NoCalls && r.Tools != nil {
+		r.ToolChoice = "none"
 	}
 	r.StreamOptions.IncludeUsage = true
 	if a.own {

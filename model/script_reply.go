@@ -219,7 +219,7 @@ func (c *conditions) hold(model string, q *Request) bool {
 		strings.Contains(last.Text, c.Contains) && c.Matches.in(last.Text) &&
 		(c.User.Regexp == nil || c.User.in(p.user)) &&
 		(c.System.Regexp == nil || slices.ContainsFunc(q.Messages, func(m Message) bool { return m.Role == System && c.System.in(m.Text) })) &&
-		(c.Offers == "" || slices.ContainsFunc(q.Tools, func(t Tool) bool { return t.Name == c.Offers })) &&
+		(c.Offers == "" || !q.NoCalls && slices.ContainsFunc(q.Tools, func(t Tool) bool { return t.Name == c.Offers })) &&
 		(c.Model == "" || c.Model == model)
 }
 

@@ -151,8 +151,12 @@ func settle(batch []*item, err error) {
 	}
 }
 
-// ready clears what an earlier failure left.
+// ready clears what an earlier failure left, and refuses where nobody would find
+// what is written.
 func (w *Writer) ready() error {
+	if err := w.inPlace(); err != nil {
+		return err
+	}
 	if w.junk {
 		if err := w.file.Truncate(w.head.size); err != nil {
 			return err

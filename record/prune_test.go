@@ -55,6 +55,27 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// A signed tombstone signs what it stands for, also while nothing behind it is
+// signed yet.
+func TestTombstoneSigns(t *testing.T) {
+	dir, _ := aged(t)
+	stones, err := record.Prune(dir, record.PruneOptions{Before: time.Now(), SigningKey: key()})
+	if err != nil || len(stones) != 5 {
+		t.Fatalf("pruned %+v, %v", stones, err)
+	}
+	s := segments(t, dir)[0]
+	data, _ := os.ReadFile(s)
+	event, _, _ := strings.Cut(string(data), "\n")
+	os.WriteFile(s, []byte(event+"\n"), 0o600)
+	r := sound(t, dir, record.VerifyOptions{Keys: public()})
+	if r.Checkpoints != 0 || r.Signed != stones[4].Last || r.Head.Seq != r.Signed+1 {
+		t.Errorf("report %+v", r)
+	}
+	if r := sound(t, dir, record.VerifyOptions{}); r.Signed != 0 {
+		t.Errorf("without keys something counts as signed: %+v", r)
+	}
+}
+
 // A tombstone that was forged, edited, taken away or made for a segment that was
 // only deleted is found.
 func TestTombstonesTampered(t *testing.T) {

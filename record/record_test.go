@@ -254,6 +254,60 @@ func TestOneWriter(t *testing.T) {
 	}
 }
 
+// What goes into a segment that is no longer the record's is never acknowledged,
+// and a lock file that was deleted does not let two writers write.
+func TestMoved(t *testing.T) {
+	for name, file := range map[string]string{"the folder": "", "the segment": "00000000000000000001.jsonl", "the lock": "LOCK"} {
+		for _, policy := range []record.Policy{record.Always, record.Batch, record.None} {
+			dir := filepath.Join(t.TempDir(), "audit")
+			w := open(t, dir, record.Options{Policy: policy})
+			put(t, w, "r", 1, record.CycleStart{})
+			away := filepath.Join(t.TempDir(), "away")
+			if err := os.Rename(filepath.Join(dir, file), away); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Append(t.Context(), record.Event{Payload: record.CycleStart{}}); !errors.Is(err, record.ErrMoved) {
+				t.Errorf("%s is away, %v: append returns %v", name, policy, err)
+			}
+			if err := os.Rename(away, filepath.Join(dir, file)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, w, "r", 2, record.CycleStart{})
+			shut(t, w)
+			if r := sound(t, dir, record.VerifyOptions{}); r.Events != 2 {
+				t.Errorf("%s was away, %v: %d events", name, policy, r.Events)
+			}
+		}
+	}
+}
+
+// Where the lock was deleted, the writer that came last writes.
+func TestLockDeleted(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir, record.Options{})
+	put(t, first, "first", 1, record.CycleStart{})
+	if err := os.Remove(filepath.Join(dir, "LOCK")); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, dir, record.Options{})
+	put(t, second, "second", 1, record.CycleStart{})
+	first.Enqueue(record.Event{Payload: record.CycleStart{}})
+	if _, err := first.Append(t.Context(), record.Event{Payload: record.CycleStart{}}); !errors.Is(err, record.ErrMoved) {
+		t.Errorf("append of the first returns %v", err)
+	}
+	if first.Dropped() != 1 {
+		t.Errorf("%d events count as dropped", first.Dropped())
+	}
+	if err := first.Close(); !errors.Is(err, record.ErrMoved) {
+		t.Errorf("Close of the first returns %v", err)
+	}
+	put(t, second, "second", 2, record.CycleStart{})
+	shut(t, second)
+	if r := sound(t, dir, record.VerifyOptions{}); r.Events != 3 {
+		t.Errorf("%d events, want 3", r.Events)
+	}
+}
+
 // Nobody else can read the files, and a run's name is never a path.
 func TestFilesAndNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "record")

@@ -66,7 +66,7 @@ type Report struct {
 	Bytes       int64
 	Head        Head
 	Checkpoints int    // signed by one of the keys
-	Signed      uint64 // the last event under a checkpoint of ours, 0 without
+	Signed      uint64 // the last event under a checkpoint or tombstone of ours, 0 without
 	Torn        int64  // bytes of a last line without an end, which was never acknowledged
 	Findings    []Finding
 	More        int // findings beyond those listed
@@ -147,7 +147,11 @@ func (v *verifier) files(dir string, list []segment, stones []Tombstone) error {
 func (v *verifier) stone(t Tombstone) {
 	v.report.Pruned++
 	name := filepath.Base(t.path)
-	if len(v.o.Keys) > 0 && !t.signedBy(v.o.Keys) {
+	switch {
+	case len(v.o.Keys) == 0:
+	case t.signedBy(v.o.Keys):
+		v.report.Signed = t.Last
+	default:
 		v.find(Forged, t.First, t.Last, name)
 	}
 	v.follow(frame{first: t.First, last: t.Last, prev: t.Prev}, name)

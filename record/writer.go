@@ -47,6 +47,7 @@ type Writer struct {
 	build   sync.Mutex // guards the rest
 	file    file
 	segment segment
+	stands  [2]stand  // of the segment and the lock
 	born    time.Time // when the segment's first event came
 	head    state     // written
 	durable state     // synced
@@ -107,7 +108,11 @@ func Open(dir string, o Options) (*Writer, error) {
 		rotated: make(chan struct{}, 1), kept: make(chan struct{}),
 	}
 	w.items.New = func() any { return newItem(&w.items) }
-	if err := w.openLast(); err != nil {
+	w.stands[1], err = standsAt(l.Name(), l)
+	if err == nil {
+		err = w.openLast()
+	}
+	if err != nil {
 		l.Close()
 		return nil, fmt.Errorf("record %s: %w", dir, err)
 	}
@@ -136,11 +141,13 @@ func (w *Writer) openLast() error {
 	if w.file, err = w.o.open(w.segment.path, os.O_RDWR); err != nil {
 		return err
 	}
-	if err := w.repair(list); err != nil {
-		w.file.Close()
-		return err
+	if err = w.repair(list); err == nil {
+		w.stands[0], err = standsAt(w.segment.path, w.file)
 	}
-	return nil
+	if err != nil {
+		w.file.Close()
+	}
+	return err
 }
 
 // repair removes a torn line and finds the head.
@@ -199,6 +206,13 @@ func (w *Writer) create() error {
 		os.Remove(s.path)
 		return err
 	}
+	at, err := standsAt(s.path, f)
+	if err != nil {
+		f.Close()
+		os.Remove(s.path)
+		return err
+	}
+	w.stands[0] = at
 	w.file, w.segment, w.born, w.index = f, s, time.Time{}, newIndexing(s)
 	w.head.size, w.head.rows = 0, 0
 	w.durable = w.head

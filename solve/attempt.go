@@ -3,6 +3,7 @@ package solve
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -54,6 +55,11 @@ func (a *attempt) solve(ctx context.Context) error {
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errTimeout):
 		a.result.Reason, err = "timeout", nil
+	case errors.Is(err, ErrNoReply):
+		err = nil
+		if len(a.result.Attempts) == 0 {
+			a.result.Reason = "no_reply"
+		}
 	case err != nil && ofThisProblem(err):
 		a.result.Reason, err = "model_error", nil
 	}
@@ -66,7 +72,7 @@ var errTimeout = errors.New("the problem took too long")
 // problem, and nothing about the next.
 func ofThisProblem(err error) bool {
 	var e *model.Error
-	if errors.Is(err, ErrNoReply) || errors.Is(err, model.ErrBrokenOff) {
+	if errors.Is(err, model.ErrBrokenOff) {
 		return true
 	}
 	return errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusUnprocessableEntity)
@@ -147,6 +153,9 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	q := model.Request{Messages: a.messages(), MaxTokens: o.MaxTokens, Temperature: &o.Temperatures[i], Seed: o.Seed, Think: o.Think}
 	began := time.Now()
 	reply, err := a.invoke(ctx, i+1, q)
+	if errors.Is(err, ErrNoReply) {
+		return err // nothing was asked: no attempt, and no tokens
+	}
 	try := Try{Temperature: o.Temperatures[i], Millis: millis(time.Since(began))}
 	try.count(q, reply)
 	a.result.ModelMillis += try.Millis
@@ -204,7 +213,7 @@ func (a *attempt) finish() {
 	if r.Solved && a.s.o.Audit != nil {
 		r.Wrong = !a.s.o.Audit.Validate(a.s.o.Audit.Normalise(r.Candidate), a.problem.Problem).OK
 	}
-	r.Millis = millis(time.Since(a.began))
+	r.Millis, r.ModelMillis = millis(time.Since(a.began)), math.Round(1000*r.ModelMillis)/1000
 }
 
 // learn hands the outcome to memory.

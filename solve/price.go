@@ -3,6 +3,7 @@ package solve
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,13 +37,16 @@ func ReadPrices(data []byte) (Prices, error) {
 	}
 	prices := Prices{}
 	for name, p := range raw {
-		if p.Input == nil || p.Output == nil || *p.Input < 0 || *p.Output < 0 {
-			return nil, fmt.Errorf("prices: model %q: want input and output, per million tokens, neither below 0", name)
+		if p.Input == nil || p.Output == nil || !payable(*p.Input) || !payable(*p.Output) {
+			return nil, fmt.Errorf("prices: model %q: want input and output, per million tokens, each a number and not below 0", name)
 		}
 		prices[name] = Price{*p.Input, *p.Output}
 	}
 	return prices, nil
 }
+
+// payable is false also of NaN, which is neither below 0 nor above.
+func payable(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
 
 // Of returns the price of a model. One that is not there is an error: it does not
 // cost nothing.

@@ -29,7 +29,8 @@ type Result struct {
 	Candidate string `json:"candidate"`
 	// Method is that of the extraction, or template.
 	Method string `json:"method"`
-	// Reason is that of the last verdict, or timeout, or model_error.
+	// Reason is that of the last verdict, or timeout, or model_error; no_reply where
+	// a log has not one reply to the problem.
 	Reason string `json:"reason"`
 	// Wrong says that what passed is not right, by Options.Audit.
 	Wrong bool `json:"wrong,omitempty"`

@@ -410,8 +410,12 @@ func TestRecorded(t *testing.T) {
 	if r := one(build(), "y", 1, skipped); r.Candidate != "8*3*1*1" {
 		t.Errorf("gone on with: %+v", r)
 	}
-	if r := one(solve.NewRecorded("empty", game24), "y", 2); r.Solved || r.Reason != "model_error" || len(r.Attempts) != 1 {
+	if r := one(solve.NewRecorded("empty", game24), "y", 2); r.Solved || r.Reason != "no_reply" || len(r.Attempts) != 0 || r.Input != 0 {
 		t.Errorf("no reply: %+v", r)
+	}
+	// Where the log ends within a problem, its last verdict stands.
+	if r := one(build(), "log-0", 3); r.Reason != string(answer.WrongNumbers) || r.Candidate != "1+1" || len(r.Attempts) != 1 {
+		t.Errorf("the log ends: %+v", r)
 	}
 }
 
@@ -484,7 +488,7 @@ func TestPrices(t *testing.T) {
 	if _, err := prices.Of("c"); err == nil || !strings.Contains(err.Error(), `"c"`) {
 		t.Error("an unknown model has a price:", err)
 	}
-	for _, bad := range []string{"a: {input: 1}", "a: {input: 1, output: -1}", "a: {input: 1, output: 1, other: 1}", "- a", "a: 3"} {
+	for _, bad := range []string{"a: {input: 1}", "a: {input: 1, output: -1}", "a: {input: .nan, output: 1}", "a: {input: 1, output: .inf}", "a: {input: 1, output: 1, other: 1}", "- a", "a: 3"} {
 		if p, err := solve.ReadPrices([]byte(bad)); err == nil {
 			t.Errorf("%s: %v", bad, p)
 		}

@@ -2,6 +2,9 @@ package probe
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -13,17 +16,57 @@ import (
 // leakIn says what reasoning parts deliver as if it were the answer, or "".
 func leakIn(parts []*a2a.Part) string {
 	for _, p := range parts {
-		if p == nil {
-			continue
-		}
 		if a2aserver.IsThought(p) {
-			return "a part that is marked as reasoning: " + quote(p.Text())
-		}
-		if found := leakInText(p.Text()); found != "" {
-			return found
+			return "a part that is marked as reasoning: " + quote(said(p))
 		}
 	}
+	return leakBeside(parts)
+}
+
+// leakBeside is leakIn where parts that are marked as reasoning have their
+// place: in messages. Parts are read each and joined, as clients show them.
+func leakBeside(parts []*a2a.Part) string {
+	var all string
+	for _, p := range parts {
+		if p == nil || a2aserver.IsThought(p) {
+			continue
+		}
+		text := said(p)
+		if found := leakInText(text); found != "" {
+			return found
+		}
+		all += text
+	}
+	return leakInText(all)
+}
+
+// said is the text of a part, or what the strings of its data say.
+func said(p *a2a.Part) string {
+	switch c := p.Content.(type) {
+	case a2a.Text:
+		return string(c)
+	case a2a.Data:
+		var texts []string
+		walk(c.Value, func(s string) { texts = append(texts, s) })
+		return strings.Join(texts, "\n")
+	}
 	return ""
+}
+
+// walk finds the strings of a JSON value.
+func walk(v any, found func(string)) {
+	switch v := v.(type) {
+	case string:
+		found(v)
+	case []any:
+		for _, e := range v {
+			walk(e, found)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			walk(v[name], found)
+		}
+	}
 }
 
 // leakInText reads a text as a reply in every dialect. A tag that is quoted or

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -85,19 +86,14 @@ func (l *life) checkTask(t *a2a.Task) {
 	l.clean("message leak", inMessages(t))
 }
 
-// inMessages looks through what the agent said beside artifacts. There parts
-// that are marked as reasoning have their place.
+// inMessages looks through what the agent said beside artifacts.
 func inMessages(t *a2a.Task) string {
-	for _, m := range append(t.History, t.Status.Message) {
+	for _, m := range append(slices.Clone(t.History), t.Status.Message) {
 		if m == nil || m.Role != a2a.MessageRoleAgent {
 			continue
 		}
-		for _, p := range m.Parts {
-			if p != nil && p.Metadata == nil {
-				if found := leakInText(p.Text()); found != "" {
-					return found
-				}
-			}
+		if found := leakBeside(m.Parts); found != "" {
+			return found
 		}
 	}
 	return ""
@@ -149,7 +145,7 @@ func (l *life) list(ctx context.Context) {
 func text(t *a2a.Task) (s string) {
 	for _, a := range t.Artifacts {
 		for _, p := range a.Parts {
-			s += p.Text()
+			s += said(p)
 		}
 	}
 	return s
@@ -167,12 +163,12 @@ func (l *life) unknown() {
 	if !l.card.Capabilities.Streaming {
 		return
 	}
-	var subscribe error
+	subscribed := false // an error that comes without a stream is lost in the client
 	for _, err := range l.c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: id}) {
-		subscribe = err
+		subscribed = err == nil
 		break
 	}
-	l.expect("subscribe, unknown", subscribe != nil, "a task that is not there was subscribed to")
+	l.expect("subscribe, unknown", !subscribed, "a task that is not there was subscribed to")
 }
 
 // refused expects an error of a kind; clients of 0.3 do not tell kinds apart

@@ -1,7 +1,9 @@
 package probe_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -126,5 +128,29 @@ func TestStrangers(t *testing.T) {
 		if _, err := probe.Run(t.Context(), url, probe.Options{}); err == nil {
 			t.Errorf("%q was probed", url)
 		}
+	}
+}
+
+// TestPlainRefusal: a server that refuses a subscription in plain JSON, without
+// a stream, has refused it.
+func TestPlainRefusal(t *testing.T) {
+	s, err := a2aserver.New(a2aserver.Config{Mind: says("Four.")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"SubscribeToTask"`)) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"no such task"}}`)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	if r := look(t, web.URL, ""); r.Findings != 0 {
+		t.Errorf("%+v", r)
 	}
 }

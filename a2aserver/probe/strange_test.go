@@ -65,6 +65,28 @@ func TestStrange(t *testing.T) {
 			m := a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart("<think>plan</think>I look."))
 			return []a2a.Event{task(ec), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateWorking, m), piece(ec, "Four.", false), done(ec)}
 		}, []string{"message leak", "stream leak"}},
+		{"a leak beside metadata", func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			m := a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart("<think>plan</think>I look."))
+			m.Parts[0].SetMeta("lang", "en")
+			return []a2a.Event{task(ec), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateWorking, m), piece(ec, "Four.", false), done(ec)}
+		}, []string{"message leak", "stream leak"}},
+		{"reasoning in its place", func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			m := a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart("<think>plan</think>"))
+			m.Parts[0].SetMeta("adk_thought", true)
+			return []a2a.Event{task(ec), a2a.NewStatusUpdateEvent(ec, a2a.TaskStateWorking, m), piece(ec, "Four.", false), done(ec)}
+		}, nil},
+		{"a leak over two parts", func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			return []a2a.Event{task(ec), a2a.NewArtifactEvent(ec, a2a.NewTextPart("plan</thi"), a2a.NewTextPart("nk>Four.")), done(ec)}
+		}, []string{"artifact leak", "stream leak"}},
+		{"a leak in data", func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			data := map[string]any{"answers": []any{map[string]any{"text": "<think>plan</think>Four."}}}
+			return []a2a.Event{task(ec), a2a.NewArtifactEvent(ec, a2a.NewDataPart(data)), done(ec)}
+		}, []string{"artifact leak", "stream leak"}},
+		{"a leak in the history", func(ec *a2asrv.ExecutorContext) []a2a.Event {
+			first := a2a.NewSubmittedTask(ec, ec.Message)
+			first.History = append(first.History, a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("<think>plan</think>I look.")))
+			return []a2a.Event{first, piece(ec, "Four.", false), done(ec)}
+		}, []string{"message leak", "stream leak"}},
 		{"no answer", func(ec *a2asrv.ExecutorContext) []a2a.Event {
 			return []a2a.Event{task(ec), done(ec)}
 		}, []string{"outcome"}},

@@ -30,11 +30,15 @@ func (l *life) stream() {
 		s.fault = "it ended before the task did"
 	}
 	l.expect("stream shape", s.fault == "", "%s", s.fault)
-	l.clean("stream leak", s.leak)
 	if s.id == "" {
+		l.clean("stream leak", s.leak)
 		return
 	}
 	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: s.id})
+	if err == nil {
+		s.leaks(inMessages(got))
+	}
+	l.clean("stream leak", s.leak)
 	if err != nil {
 		l.add("stream, then get", Finding, "the streamed task cannot be got: "+plain(err))
 		return
@@ -92,6 +96,7 @@ func (s *shape) take(e a2a.Event) {
 		for _, a := range e.Artifacts {
 			s.put(a, false)
 		}
+		s.leaks(inMessages(e))
 		s.status(e.Status)
 	case *a2a.TaskStatusUpdateEvent:
 		s.status(e.Status)
@@ -114,11 +119,7 @@ func (s *shape) take(e a2a.Event) {
 func (s *shape) status(t a2a.TaskStatus) {
 	s.over = rests(t.State)
 	if m := t.Message; m != nil {
-		for _, p := range m.Parts {
-			if p != nil && p.Metadata == nil {
-				s.leaks(leakInText(p.Text()))
-			}
-		}
+		s.leaks(leakBeside(m.Parts))
 	}
 }
 
@@ -136,7 +137,7 @@ func (s *shape) put(a *a2a.Artifact, more bool) {
 	}
 	s.leaks(leakIn(a.Parts))
 	for _, p := range a.Parts {
-		s.artifacts[a.ID] += p.Text()
+		s.artifacts[a.ID] += said(p)
 	}
 	s.leaks(leakInText(s.artifacts[a.ID]))
 }

@@ -59,6 +59,28 @@ func TestServeA2A(t *testing.T) {
 	}
 }
 
+// TestCheckA2A: --check finds what is wrong with the flags of the A2A server.
+func TestCheckA2A(t *testing.T) {
+	for args, want := range map[string]string{
+		"--a2a": "", "--a2a --a2a-push-to=10.0.0.0/8 --a2a-url=https://agent.example": "",
+		"--a2a-push-to=x":                            "", // no agent
+		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
+		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
+		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is no range`,
+		"--a2a --a2a-url=agent":                      `"agent", is not one such as https://agent.example`,
+		"--a2a --a2a-api=gopher":                     `gopher`,
+		"--a2a --a2a-agent=nowhere.yaml":             `--a2a-agent: open nowhere.yaml`,
+		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: which of the upstream's models answers is not said`,
+		"--a2a --upstream=http://127.0.0.1:1 -d nix": `--dialect: unknown dialect "nix"`,
+	} {
+		var out, errs bytes.Buffer
+		status := Run(append([]string{"serve", "--check"}, strings.Fields(args)...), strings.NewReader(""), &out, &errs, func(string) string { return "" })
+		if (status == 1) != (want != "") || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s: %d %s, want %q", args, status, errs.String(), want)
+		}
+	}
+}
+
 // status is that of a GET.
 func (r *running) status(path string) int {
 	r.t.Helper()

@@ -27,7 +27,7 @@ type recordCommand struct {
 
 // Help says what a record is.
 func (recordCommand) Help() string {
-	return `A record is a folder that sotto serve, extract, score and run write with --record DIR: what models were asked, what they thought and said, byte for byte. Its format, and what it proves, is in docs/record.md. Reading one never disturbs who writes it.
+	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. Its format, and what it proves, is in docs/record.md. Reading one never disturbs who writes it.
 
 Examples:
 
@@ -72,7 +72,7 @@ func checkRecord(dir string) error {
 			return nil
 		}
 	}
-	return hinted{fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score or run writes"}
+	return hinted{fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes"}
 }
 
 // readHint adds to an error of reading what may help.

@@ -92,7 +92,7 @@ func (r *runCommand) config() (*agent.Config, error) {
 			return nil, err
 		}
 	} else if r.Replay == "" {
-		config.Name += time.Now().UTC().Format("-20060102-150405")
+		config.Name += time.Now().UTC().Format("-20060102-150405.000")
 	}
 	if r.Name != "" {
 		config.Name = r.Name
@@ -141,7 +141,7 @@ func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p 
 	case errors.Is(err, context.Canceled):
 		return hinted{fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record)}
 	case errors.Is(err, recording.ErrLocked):
-		return hinted{fmt.Errorf("record %s: %w", o.Record, err), "another process runs there; wait for it, or give another --record"}
+		return hinted{err, "another process runs there; wait for it, or give another --record"}
 	case errors.As(err, &changed):
 		return hinted{err, "go on with the experiment as it was, or give the run another --name"}
 	case err != nil:
@@ -175,6 +175,13 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 		return err
 	case report.Difference != nil:
 		d := report.Difference
+		if r.JSON {
+			if err := r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "difference": map[string]any{
+				"seq": d.Seq, "run": d.Run, "cycle": d.Cycle, "type": d.Type, "field": d.Field, "recorded": d.Recorded, "now": d.Now,
+			}}); err != nil {
+				return err
+			}
+		}
 		return hinted{fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq)}
 	}
 	end := "the run ends as recorded: " + string(report.Status)

@@ -31,14 +31,9 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 	if address == "" {
 		address = "127.0.0.1:8385"
 	}
-	host, _, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		o.err = usageError{fmt.Errorf("operator.listen %q: want a loopback address with a port, such as 127.0.0.1:8385", address), ""}
-		return inbox
-	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		o.err = fmt.Errorf("the operator's inbox: %w", err)
+		o.err = hinted{fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address"}
 		return inbox
 	}
 	fmt.Fprintf(o.sh.err, "the operator's inbox is at http://%s/messages\n", l.Addr())

@@ -55,7 +55,7 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 	if c.Replayed {
 		words = append(words, "recorded")
 	}
-	fmt.Fprintf(p.sh.err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection))
+	fmt.Fprintf(p.sh.err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection+c.Failure))
 	if p.bar != nil {
 		p.bar.Set(c.Cycle)
 	}

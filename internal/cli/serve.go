@@ -83,6 +83,7 @@ func (s *serveCommand) Run(sh *shell, c *catalogue, ctx *kong.Context) error {
 	}
 	switch {
 	case s.Check:
+		s.checkA2A(sh, set)
 		return set.printChecked(sh)
 	case len(set.faults) > 0:
 		return set.refuse(sh)

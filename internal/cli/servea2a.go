@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 
 	"github.com/sotto-llm/sotto/a2aserver"
@@ -56,6 +57,25 @@ func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *serv
 	})
 	log.Info("the agent is up", "card", at.gateway.JoinPath(".well-known", "agent-card.json").String(), "name", config.Card.Name)
 	return a.Close, nil
+}
+
+// checkA2A adds what is wrong with the settings of the A2A server, as far as it
+// shows before anything is opened. What is wrong with others goes before.
+func (c *serveCommand) checkA2A(sh *shell, s *serveSetup) {
+	on, err := c.A2A.on("--a2a")
+	if on && len(s.faults) == 0 {
+		at := addresses{upstream: s.upstream, scripted: s.upstream == nil}
+		if at.scripted {
+			at.upstream = &url.URL{Scheme: "http", Host: "localhost"}
+		}
+		var config a2aserver.Config
+		if config, err = c.a2aConfig(sh, s, at); err == nil {
+			err = config.Check()
+		}
+	}
+	if err != nil {
+		s.faults = append(s.faults, &misstep{err: err})
+	}
 }
 
 // on reads a toggle that no other setting stands beside.
@@ -131,7 +151,7 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 func (c *serveCommand) agentMind(sh *shell, config *a2aserver.Config) error {
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {
-		return fmt.Errorf("--a2a-agent: %w", cause(err))
+		return fmt.Errorf("--a2a-agent: %w", err)
 	}
 	x, err := file.Experiment(agent.Surroundings{Getenv: sh.getenv})
 	if err != nil {

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,7 +46,7 @@ Examples:
 type solveStream struct {
 	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"What is asked (${default}); see sotto extract for the names, and wordsort, mgsm."`
 	TaskFile   string `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
-	Problems   string `short:"p" placeholder:"FILE" help:"The problems, a JSON object a line; without it the solvable games of 24, in random order."`
+	Problems   string `short:"p" placeholder:"FILE" help:"The problems, a JSON object a line; without it those of --replies, or the solvable games of 24, in random order."`
 	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of what is asked (${default})."`
 	GoldField  string `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
 	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples of memory), template (known templates first)."`
@@ -85,7 +87,7 @@ type solveStream struct {
 func (solveStream) Help() string {
 	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, every other a problem. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
 
-Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream. The guide is docs/memory.md.
+Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream: each problem once, with its replies as the attempts, or the problems of --problems, of which one with a reply's id gets that reply. The guide is docs/memory.md.
 
 Examples:
 
@@ -95,14 +97,23 @@ Examples:
     sotto solve report cot.jsonl graph.jsonl --html report.html`
 }
 
+// maxTemperature is more than any server takes.
+const maxTemperature = 10
+
 // Validate refuses flags that do not go together.
 func (x *solveStream) Validate() error {
 	switch {
 	case x.Resume && x.Output == "":
 		return errors.New("--resume needs --output")
+	case x.Replies != "" && x.Script != "" || (x.Replies != "" || x.Script != "") && x.Model != "":
+		return errors.New("want one of --model, --replies and --script")
+	case math.IsNaN(x.BudgetCost) || math.IsInf(x.BudgetCost, 0):
+		return errors.New("--budget-cost: want a number")
+	case slices.ContainsFunc(x.Temperatures, func(t float64) bool { return !(t >= 0 && t <= maxTemperature) }):
+		return fmt.Errorf("--temperatures: want 0 or more, and %d at most", maxTemperature)
 	case x.BudgetCost > 0 && x.Prices == "":
 		return errors.New("--budget-cost needs --prices")
-	case x.Floor <= 0 || x.Floor > 1:
+	case !(x.Floor > 0 && x.Floor <= 1):
 		return errors.New("--floor: want more than 0, and 1 at most")
 	case x.Paths < 1 || x.Tokens < 1:
 		return errors.New("--paths and --path-tokens: want 1 or more")

@@ -26,14 +26,13 @@ const scriptedName = "scripted"
 
 // apply sets the model, and what embeds.
 func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err error) {
-	if m.Replies != "" && m.Script != "" || (m.Replies != "" || m.Script != "") && m.Model != "" {
-		return usageError{errors.New("want one of --model, --replies and --script"), ""}
-	}
 	switch {
 	case m.Replies != "":
 		o.Model, err = m.recorded(sh, x, o.Task)
 	case m.Script != "":
 		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
+	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
+		return usageError{errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers"}
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:

@@ -69,7 +69,7 @@ func (s *streamSummary) shown() shownStream {
 		shown.Shown = append(shown.Shown, shownRow{
 			Row: r, Accuracy: of(r.Solved), Attempts: fmt.Sprintf("%.2f", float64(r.Attempts)/float64(r.Problems)),
 			Template: of(r.ByTemplate), Paths: of(r.WithPaths), Wrong: fmt.Sprintf("%.1f", 100*share1(r.Wrong, r.Solved)),
-			Tokens: fmt.Sprintf("%.0f", r.TokensPerSolved), Cost: strings.TrimSpace(cost(s.Priced, r.CostPerSolved)),
+			Tokens: perSolved("%.0f", r.TokensPerSolved, r.Solved), Cost: strings.TrimSpace(cost(s.Priced, r)),
 		})
 	}
 	return shown
@@ -86,13 +86,15 @@ func solvePlots(list []streamSummary) []plot {
 	if hits := hitSeries(list); len(hits) > 0 {
 		plots = append(plots, plot{"Hits over the stream", "Cumulative share of problems that a known template solved, or, dashed, that were given examples.", drawSeries(hits, 1, " %", 100)})
 	}
-	tokens := series(list, false, func(r *pace) float64 { return ratio(float64(r.tokens), r.solved) })
-	plots = append(plots, plot{"Tokens per solved problem, over the stream", "Cumulative: all tokens so far by all solved so far.", drawSeries(tokens, 0, "", 1)})
-	if slices.ContainsFunc(list, func(s streamSummary) bool { return s.Priced }) {
-		costs := series(list, false, func(r *pace) float64 { return ratio(r.cost, r.solved) })
-		plots = append(plots, plot{"Cost per solved problem, over the stream", "Cumulative, in the unit of the prices.", drawSeries(costs, 0, "", 1)})
+	tokens := series(list, anyStream, func(r *pace) float64 { return ratio(float64(r.tokens), r.solved) })
+	if len(tokens) > 0 {
+		plots = append(plots, plot{"Tokens per solved problem, over the stream", "Cumulative: all tokens so far by all solved so far.", drawSeries(tokens, 0, "", 1)})
 	}
-	sizes := series(list, true, func(r *pace) float64 { return float64(r.nodes) })
+	costs := series(list, pricedStream, func(r *pace) float64 { return ratio(r.cost, r.solved) })
+	if len(costs) > 0 {
+		plots = append(plots, plot{"Cost per solved problem, over the stream", "Cumulative, in the unit of the prices, of the streams that had prices.", drawSeries(costs, 0, "", 1)})
+	}
+	sizes := series(list, remembering, func(r *pace) float64 { return float64(r.nodes) })
 	if len(sizes) > 0 {
 		plots = append(plots, plot{"Memory", "Traces and templates after each problem.", drawSeries(sizes, 0, "", 1)})
 	}
@@ -111,20 +113,27 @@ type line struct {
 	name   string
 	colour int // that of its stream
 	dashed bool
-	points []float64 // after 1, 2, 3 … problems
+	from   int       // how many problems came before the first point
+	points []float64 // after each problem from there on
 }
 
+// ratio is not a number where nothing is solved yet.
 func ratio(x float64, n int) float64 {
 	if n == 0 {
-		return 0
+		return math.NaN()
 	}
 	return x / float64(n)
 }
 
-// series gives a line per stream, or per stream with a memory.
-func series(list []streamSummary, remembering bool, value func(*pace) float64) (lines []line) {
+func anyStream(*streamSummary) bool      { return true }
+func pricedStream(s *streamSummary) bool { return s.Priced }
+func remembering(s *streamSummary) bool  { return s.Mode == solve.Graph || s.Mode == solve.Template }
+
+// series gives a line per stream that is of interest. It begins with the first
+// value that is a number; a stream without one has no line.
+func series(list []streamSummary, of func(*streamSummary) bool, value func(*pace) float64) (lines []line) {
 	for i, s := range list[:min(len(list), 8)] {
-		if remembering && s.Mode != solve.Graph && s.Mode != solve.Template {
+		if !of(&s) {
 			continue
 		}
 		l := line{name: s.Name, colour: i}
@@ -133,9 +142,15 @@ func series(list []streamSummary, remembering bool, value func(*pace) float64) (
 		var r pace
 		for _, x := range results {
 			r.add(x)
-			l.points = append(l.points, value(&r))
+			if v := value(&r); !math.IsNaN(v) {
+				l.points = append(l.points, v)
+			} else {
+				l.from++
+			}
 		}
-		lines = append(lines, l)
+		if len(l.points) > 0 {
+			lines = append(lines, l)
+		}
 	}
 	return lines
 }
@@ -159,8 +174,8 @@ func (r *pace) add(x solve.Result) {
 }
 
 func hitSeries(list []streamSummary) []line {
-	lines := series(list, true, func(r *pace) float64 { return ratio(float64(r.templates), r.n) })
-	for _, l := range series(list, true, func(r *pace) float64 { return ratio(float64(r.paths), r.n) }) {
+	lines := series(list, remembering, func(r *pace) float64 { return ratio(float64(r.templates), r.n) })
+	for _, l := range series(list, remembering, func(r *pace) float64 { return ratio(float64(r.paths), r.n) }) {
 		l.dashed = true
 		lines = append(lines, l)
 	}
@@ -172,8 +187,8 @@ func hitSeries(list []streamSummary) []line {
 func drawSeries(lines []line, most float64, unit string, scale float64) template.HTML {
 	long := 2
 	for _, l := range lines {
-		long = max(long, len(l.points))
-		if len(l.points) > 0 && unit == "" {
+		long = max(long, l.from+len(l.points))
+		if unit == "" {
 			most = max(most, slices.Max(l.points[min(len(l.points)-1, len(l.points)/50):]))
 		}
 	}
@@ -198,12 +213,7 @@ func drawSeries(lines []line, most float64, unit string, scale float64) template
 	return template.HTML(b.String())
 }
 
-func (l *line) last() float64 {
-	if len(l.points) == 0 {
-		return 0
-	}
-	return l.points[len(l.points)-1]
-}
+func (l *line) last() float64 { return l.points[len(l.points)-1] }
 
 const (
 	maxPoints = 400  // of a line, whatever its length
@@ -221,10 +231,10 @@ func (l *line) draw(b *strings.Builder, x func(int) float64, y func(float64) flo
 	var path []string
 	step := max(1, len(l.points)/maxPoints)
 	for i := 0; i < len(l.points); i += step {
-		path = append(path, fmt.Sprintf("%.1f,%.1f", x(i), y(l.points[i])))
+		path = append(path, fmt.Sprintf("%.1f,%.1f", x(l.from+i), y(l.points[i])))
 	}
 	end := len(l.points) - 1
-	path = append(path, fmt.Sprintf("%.1f,%.1f", x(end), y(l.points[end])))
+	path = append(path, fmt.Sprintf("%.1f,%.1f", x(l.from+end), y(l.points[end])))
 	fmt.Fprintf(b, `<polyline class="%s c%d" points="%s"/>`, class, l.colour, strings.Join(path, " "))
 	at, away := y(l.points[end])+4, -labelHigh
 	for slices.ContainsFunc(*taken, func(other float64) bool { return math.Abs(at-other) < labelHigh }) {
@@ -233,7 +243,7 @@ func (l *line) draw(b *strings.Builder, x func(int) float64, y func(float64) flo
 		}
 	}
 	*taken = append(*taken, at)
-	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.colour, x(end)+8, at, label(l.name, 18), value)
+	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.colour, x(l.from+end)+8, at, label(l.name, 18), value)
 }
 
 // short prints a number in few letters.

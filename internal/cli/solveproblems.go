@@ -16,6 +16,9 @@ import (
 // problems reads the stream, whole: a fault in the last line is found before the
 // first call of a model.
 func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error) {
+	if x.Problems == "" && x.Replies != "" {
+		return x.logged(sh, t)
+	}
 	if x.Problems == "" {
 		if t.Name() != answer.Game24.Name() {
 			return nil, usageError{fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE"}
@@ -48,6 +51,39 @@ func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error)
 	}
 	if len(list) == 0 {
 		return nil, errors.New("--problems: there is none")
+	}
+	return list, nil
+}
+
+// logged are the problems of --replies, each once. Their ids are no reply's, so that
+// each gets all replies to it.
+func (x *solveStream) logged(sh *shell, t solve.Task) ([]solve.Problem, error) {
+	if x.Replies == "-" {
+		return nil, usageError{errors.New("--replies - can be read once only"), "want --problems FILE too"}
+	}
+	r, err := x.lineReader(x.Field)
+	if err != nil {
+		return nil, err
+	}
+	var list []solve.Problem
+	seen := map[string]bool{}
+	err = r.each(sh, x.Replies, func(p solve.Problem, _ string, _ *posedLine) error {
+		query := metagraph.Query(t, p.Problem)
+		if query == "" {
+			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, errMissing, t.Name())
+		}
+		if !seen[query] {
+			seen[query] = true
+			p.ID = fmt.Sprintf("problem-%d", len(list)+1)
+			list = append(list, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--replies: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("--replies: there is none")
 	}
 	return list, nil
 }

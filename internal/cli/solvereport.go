@@ -119,8 +119,8 @@ func printRows(w io.Writer, s solve.Summary) {
 	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "", "%", "each", "hits %", "given %", "%", "nodes", "solved", costUnit(s.Priced))
 	for _, r := range s.Rows {
 		n := float64(r.Problems)
-		fmt.Fprintf(w, "%8d %7.1f %8.2f %9.1f %7.1f %6.1f %9d %10.0f %s\n", r.Problems, 100*float64(r.Solved)/n, float64(r.Attempts)/n,
-			100*float64(r.ByTemplate)/n, 100*float64(r.WithPaths)/n, 100*share1(r.Wrong, r.Solved), r.Traces+r.Templates, r.TokensPerSolved, cost(s.Priced, r.CostPerSolved))
+		fmt.Fprintf(w, "%8d %7.1f %8.2f %9.1f %7.1f %6.1f %9d %10s %s\n", r.Problems, 100*float64(r.Solved)/n, float64(r.Attempts)/n,
+			100*float64(r.ByTemplate)/n, 100*float64(r.WithPaths)/n, 100*share1(r.Wrong, r.Solved), r.Traces+r.Templates, perSolved("%.0f", r.TokensPerSolved, r.Solved), cost(s.Priced, r))
 	}
 	r := s.Rows[len(s.Rows)-1]
 	fmt.Fprintf(w, "%-34s %12s %12s\n", "of a problem", "p50", "p95")
@@ -156,11 +156,19 @@ func costUnit(priced bool) string {
 	return fmt.Sprintf("%10s", "solved")
 }
 
-func cost(priced bool, x float64) string {
+func cost(priced bool, r solve.Row) string {
 	if !priced {
 		return ""
 	}
-	return fmt.Sprintf("%10.4g", x)
+	return fmt.Sprintf("%10s", perSolved("%.4g", r.CostPerSolved, r.Solved))
+}
+
+// perSolved prints what a solved problem took: nothing solved is not the cheapest.
+func perSolved(format string, x float64, solved int) string {
+	if solved == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format, x)
 }
 
 // solveFigures works out the figures of docs/memory.md.

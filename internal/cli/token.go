@@ -141,7 +141,7 @@ func unquote(quoted []byte) string {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return string(appendUnquoted(nil, quoted))
+	return string(appendUnquoted(make([]byte, 0, len(inner)), quoted)) // no escape is shorter than what it stands for
 }
 
 // appendUnquoted appends the text of a JSON string that a finder has read. Half

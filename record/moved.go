@@ -1,0 +1,44 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// ErrMoved is the error of appends to a record whose segment or lock was deleted,
+// moved or replaced while it is written: what went there would be acknowledged,
+// and never found. Appends work again when the files are back, or after Open.
+var ErrMoved = errors.New("it was moved or deleted while the record is written")
+
+// A stand is where a file stood when the writer opened it.
+type stand struct {
+	path string
+	info fs.FileInfo
+}
+
+func standsAt(path string, f interface{ Stat() (fs.FileInfo, error) }) (stand, error) {
+	info, err := f.Stat()
+	return stand{path, info}, err
+}
+
+// check returns ErrMoved where another file stands there now, or none. Where that
+// cannot be told it returns nil.
+func (s stand) check() error {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.info, info) {
+		return fmt.Errorf("%s: %w", s.path, ErrMoved)
+	}
+	return nil
+}
+
+// inPlace returns ErrMoved where the writer's files are no longer the record's.
+func (w *Writer) inPlace() error {
+	for _, s := range w.stands {
+		if err := s.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
