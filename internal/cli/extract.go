@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
@@ -110,11 +113,22 @@ func (x *extractCommand) append(dst []byte, e *extractor, p *posed, id []byte, f
 
 // readOne reads FILE as one reply in plain text.
 func (e *extractor) readOne(sh *shell, files []string) (*posed, error) {
-	raw, err := sh.readAll(slices.Concat(files, []string{""})[0])
+	name := slices.Concat(files, []string{""})[0]
+	raw, err := sh.readAll(name)
 	if err != nil {
 		return nil, err
 	}
+	if isJSONLines(raw) {
+		sh.hintf("%s looks like JSON Lines, and is read as one reply: --jsonl reads a reply a line", cmp.Or(name, "standard input"))
+	}
 	return &posed{manner: e.manner, raw: raw, problem: e.problem}, nil
+}
+
+// isJSONLines reports whether a text begins with two lines that are objects.
+func isJSONLines(text string) bool {
+	first, rest, _ := strings.Cut(text, "\n")
+	second, _, _ := strings.Cut(rest, "\n")
+	return gjson.Parse(first).IsObject() && gjson.Parse(second).IsObject() && gjson.Valid(first) && gjson.Valid(second)
 }
 
 // print writes the verdict on one reply.

@@ -68,6 +68,11 @@ func (s *serveSetup) checkRecord() {
 		}
 		s.fault(key, f.error)
 	}
+	for _, name := range []string{s.recording.RecordSigningKey, s.recording.RecordDigestKey} {
+		if name != "" {
+			s.warnOpenFile(name)
+		}
+	}
 }
 
 // openRecord opens the record, if there is to be one.
