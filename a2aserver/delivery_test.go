@@ -293,6 +293,9 @@ func TestPieces(t *testing.T) {
 	text := strings.Repeat("日本語 ", 40)
 	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, _ Turn, on func(Event) error) (Outcome, error) {
 		for i := range len(text) {
+			if i == len(text)/2 {
+				time.Sleep(100 * time.Millisecond) // what came before is due by now, on a busy machine too
+			}
 			if err := on(Visible{text[i : i+1]}); err != nil {
 				return Outcome{}, err
 			}

@@ -26,7 +26,9 @@
 //  1. No artifact and no piece of one holds reasoning, or a part of a marker,
 //     wherever the model's stream was cut. Pieces, joined, are a beginning of
 //     the answer; the last artifact update holds the whole of it and replaces
-//     them.
+//     them. A reply that was cut before it showed how it began may all be
+//     reasoning, and is withheld, unless its family or the operator says
+//     otherwise.
 //  2. Reasoning leaves the server only where [Config.Reasoning] allows it and the
 //     client asked by [ReasoningExtension]: in status updates, in parts of their
 //     own, marked by [ThoughtKey]. Parts so marked that come in reach no mind.

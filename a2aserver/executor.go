@@ -239,12 +239,12 @@ func (r *run) report(now time.Time, last bool) bool {
 // piece sends the visible text that has not gone out. It begins and ends
 // between two characters.
 func (r *run) piece(now time.Time) bool {
-	r.pieces.last = now
 	text := r.text.String()[r.sent:]
 	text = text[:len(text)-cutRune(text)]
 	if text == "" || r.sent == 0 && blank(text) {
 		return true
 	}
+	r.pieces.last = now
 	e := a2a.NewArtifactUpdateEvent(r.ec, answerID, a2a.NewTextPart(valid(text)))
 	e.Append = r.sent > 0
 	r.sent += len(text)
