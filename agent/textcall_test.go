@@ -134,7 +134,7 @@ func TestTextCallsHostile(t *testing.T) {
 	for _, line := range []string{"[1,\n", "<write key=\"a\">\n", "{\"a\":\n", "<list \n", "```\n", "<", "<list a=\"b\" "} {
 		began := time.Now()
 		box.textCalls(strings.Repeat(line, 1<<20/len(line)), &sotto.Reply{})
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(began); took > time.Minute { // a hang
 			t.Errorf("%q: %v", line, took)
 		}
 	}
