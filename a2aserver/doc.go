@@ -46,7 +46,8 @@
 //     on disk until it has arrived, or was refused.
 //  8. Off loopback the server needs a token. Tokens are compared in constant time,
 //     and each caller sees its own tasks alone.
-//  9. What a peer can make grow has [Limits]. A mind that gives no sign of life
+//  9. What a peer can make grow has [Limits], and tasks of one caller that wait do
+//     not keep others out. A mind that gives no sign of life
 //     is ended; a long answer is not.
 //
 // # Security

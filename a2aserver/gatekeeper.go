@@ -43,6 +43,7 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 		if stored.Status.State.Terminal() {
 			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: there is nothing to notify of")
 		}
+		return ctx, nil, g.s.store.admit(task)
 	}
 	return ctx, nil, nil
 }
@@ -128,7 +129,7 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task *a2a.Task) error
 	if said >= s.limits.Messages {
 		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", said))
 	}
-	return nil
+	return s.store.admit(task.ID)
 }
 
 func takesText(mode string) bool {

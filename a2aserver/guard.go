@@ -68,15 +68,30 @@ func (g guard) url(ctx context.Context, raw string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil || len(ips) == 0 {
-		return fmt.Errorf("the host %q of the push URL has no address", u.Hostname())
+	if err != nil {
+		return unreachable{u.Hostname(), err}
+	}
+	if len(ips) == 0 {
+		return unreachable{u.Hostname(), errors.New("the name has no address")}
 	}
 	for _, ip := range ips {
 		if err := g.address(u.Scheme, ip); err != nil {
-			return fmt.Errorf("pushes do not go to %q: %w", u.Hostname(), err)
+			return unreachable{u.Hostname(), fmt.Errorf("%s: %w", ip, err)}
 		}
 	}
 	return nil
+}
+
+// An unreachable is a host to which no push goes. What it says is the same
+// whatever is the reason, since a client that could tell reasons apart could
+// find out which names this network has. The reason is for the log.
+type unreachable struct {
+	host   string
+	reason error
+}
+
+func (u unreachable) Error() string {
+	return fmt.Sprintf("pushes do not go to %q: the host must have public addresses and the URL begin with https", u.host)
 }
 
 // address checks one address. Plain HTTP would show the credentials on the way,

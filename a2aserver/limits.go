@@ -11,7 +11,9 @@ type Limits struct {
 	Each     int           // tasks of one caller at once; 16
 	Earlier  int           // bytes of earlier messages that a turn gets; 256 KiB
 	Messages int           // that a client may send to one task; 64
+	Waiting  int           // tasks of one caller that wait for an answer; 100
 	Tasks    int           // that are kept; 10,000
+	Bytes    int64         // of the file of tasks, at which room is made before more is taken in; 1 GiB
 	Keep     time.Duration // how long a task is kept that has ended or waits; 7 days
 	Pushes   int           // push configurations of a task; 8
 	Queue    int           // pushes that wait for one receiver; 64
@@ -25,7 +27,9 @@ func (l Limits) withDefaults() Limits {
 	or(&l.Each, 16)
 	or(&l.Earlier, 256<<10)
 	or(&l.Messages, 64)
+	or(&l.Waiting, 100)
 	or(&l.Tasks, 10_000)
+	or(&l.Bytes, 1<<30)
 	or(&l.Keep, 7*24*time.Hour)
 	or(&l.Pushes, 8)
 	or(&l.Queue, 64)

@@ -23,6 +23,7 @@ const (
 	Aborted         Ending = "aborted"           // failed: the mind broke off; the artifact is what there was
 	Silent          Ending = "silent"            // failed: the mind said nothing for too long
 	Interrupted     Ending = "interrupted"       // failed: the server was shut down or restarted meanwhile
+	Dropped         Ending = "dropped"           // failed: it waited, and so do too many newer tasks of its caller
 	Refused         Ending = "refused"           // rejected: the caller has too many tasks running
 	Asked           Ending = "asked"             // input required: the status message is the question
 	Canceled        Ending = "canceled"
@@ -92,6 +93,8 @@ func (e *ended) limit(n int) {
 }
 
 const interruptedMessage = "The server was stopped or restarted while this was being worked on, and the work is lost. Send the message again."
+
+const droppedMessage = "This waited for an answer, and more tasks of the same caller wait than the server keeps: the oldest was ended. Send the message again."
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 

@@ -183,6 +183,33 @@ func TestPushRefused(t *testing.T) {
 	}
 }
 
+// TestPushRefusedAlike: a client cannot tell why a host is refused, and the log
+// says it.
+func TestPushRefusedAlike(t *testing.T) {
+	var log bytes.Buffer
+	h := serve(t, Config{Mind: mind(Outcome{Question: "What?"}, nil), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	c := client(t, h.url(), 0)
+	task := send(t, c, message("Hi"))
+	said := map[string]string{}
+	for host, reason := range map[string]string{
+		"localhost": "the address is not public", "10.0.0.1": "10.0.0.1: the address is not public",
+		"nowhere.invalid": "lookup nowhere.invalid", "1.1.1.1": "the connection is not encrypted",
+	} {
+		log.Reset()
+		_, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: task.ID, URL: "http://" + host + "/key"})
+		if err == nil {
+			t.Fatalf("%s was taken", host)
+		}
+		said[strings.ReplaceAll(err.Error(), host, "HOST")] = host
+		if got := log.String(); !strings.Contains(got, reason) || strings.Contains(got, "key") {
+			t.Errorf("%s: the log says %q, want %q and no path", host, got, reason)
+		}
+	}
+	if len(said) != 1 {
+		t.Errorf("%d refusals: %q", len(said), said)
+	}
+}
+
 // TestPushRebinding: a name that was public when it was given and means this
 // machine when it is dialed gets nothing.
 func TestPushRebinding(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,6 +34,9 @@ func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConf
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "there is no push configuration")
 	}
 	if err := p.guard.url(ctx, config.URL); err != nil {
+		if u, ok := errors.AsType[unreachable](err); ok {
+			p.log.Warn("a push URL was refused", "task", string(task), "host", u.host, "reason", u.reason)
+		}
 		return nil, a2a.NewError(a2a.ErrInvalidParams, err.Error())
 	}
 	if err := checkAuth(config); err != nil {

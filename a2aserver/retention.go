@@ -25,28 +25,103 @@ func (s *store) sweep(now time.Time) error {
 	return s.drop(old)
 }
 
-// room makes room for one more task: the ones that have ended longest ago go,
-// a tenth of all at once. The caller has the lock.
-func (s *store) room() error {
-	if len(s.index) < s.limits.Tasks {
-		return nil
-	}
-	var over []listed
+// endWaiting ends the oldest tasks of an owner that wait, where more do than may.
+// The one that has just begun to wait stays. The caller has the lock.
+func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) {
+	var waiting []listed
 	for id, e := range s.index {
-		if e.state.Terminal() {
-			over = append(over, listed{id, e})
+		if e.owner == owner && e.state == a2a.TaskStateInputRequired && id != stays {
+			waiting = append(waiting, listed{id, e})
 		}
 	}
+	if len(waiting) < s.limits.Waiting {
+		return nil, nil
+	}
+	slices.SortFunc(waiting, newestFirst)
+	var over []*a2a.Task
+	for _, l := range waiting[s.limits.Waiting-1:] {
+		r, err := s.change(l.id, func(r *record) error { fail(r.Task, Dropped, droppedMessage); return nil })
+		if err != nil {
+			return over, err
+		}
+		over = append(over, r.Task)
+		if err := s.keepMemo(l.id, nil); err != nil {
+			return over, err
+		}
+	}
+	return over, nil
+}
+
+// admit makes room for more of a task that is there.
+func (s *store) admit(id a2a.TaskID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room(0, id)
+}
+
+// room makes room for as many tasks more, or for more of one, which stays. The
+// caller has the lock.
+func (s *store) room(more int, stays a2a.TaskID) error {
+	for {
+		used, err := s.used()
+		if err != nil {
+			return err
+		}
+		if len(s.index)+more <= s.limits.Tasks && used < s.limits.Bytes {
+			return nil
+		}
+		old := s.oldest(stays)
+		if len(old) == 0 {
+			return a2a.NewError(a2a.ErrServerError, "the server keeps as many tasks, or as many bytes of them, as it may, and none can go: cancel some, or try again later")
+		}
+		if err := s.drop(old); err != nil {
+			return err
+		}
+	}
+}
+
+// used is how many bytes of the file hold something.
+func (s *store) used() (bytes int64, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		bytes = tx.Size()
+		return nil
+	})
+	st := s.db.Stats()
+	return bytes - int64(st.FreePageN+st.PendingPageN)*int64(s.db.Info().PageSize), err
+}
+
+// oldest returns what is to go first: of the tasks that have ended a tenth, those
+// that ended longest ago. If there are none, a task that waits: the oldest of the
+// owner whose waiting tasks hold the most, so that nobody's push out another's
+// that hold less.
+func (s *store) oldest(stays a2a.TaskID) []a2a.TaskID {
+	var over []listed
+	waiting, held := map[string][]listed{}, map[string]int{}
+	for id, e := range s.index {
+		switch {
+		case id == stays:
+		case e.state.Terminal():
+			over = append(over, listed{id, e})
+		case e.state == a2a.TaskStateInputRequired:
+			waiting[e.owner] = append(waiting[e.owner], listed{id, e})
+			held[e.owner] += e.size
+		}
+	}
+	n := max(1, len(over)/10)
 	if len(over) == 0 {
-		return a2a.NewError(a2a.ErrServerError, "the server keeps as many tasks as it may, and none of them is over: cancel some")
+		most := 0
+		for owner, bytes := range held {
+			if bytes > most {
+				most, over = bytes, waiting[owner]
+			}
+		}
 	}
 	slices.SortFunc(over, newestFirst)
-	n := min(len(over), max(1, s.limits.Tasks/10))
 	var old []a2a.TaskID
-	for _, l := range over[len(over)-n:] {
+	for _, l := range over[max(0, len(over)-n):] {
 		old = append(old, l.id)
 	}
-	return s.drop(old)
+	return old
 }
 
 // drop forgets tasks, and what was to be pushed of them. The caller has the

@@ -42,8 +42,9 @@ type Config struct {
 	// [ReasoningExtension].
 	Reasoning bool
 
-	// File is where tasks are kept. If empty, they are kept in memory and end
-	// with the process.
+	// File is where tasks are kept. If empty, they end with the process: they
+	// are in a temporary file, which has no name while the server runs where the
+	// system allows that (not on Windows).
 	File string
 
 	// NoPush turns push notifications off. PushTo are addresses beside public
@@ -116,6 +117,7 @@ func New(c Config) (*Server, error) {
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
+		st.ended = s.push.tell
 	}
 	s.mux = s.routes(c.KeepAlive)
 	if err := s.recover(); err != nil {

@@ -32,6 +32,7 @@ type store struct {
 	file   string
 	temp   bool // the file goes when the store is closed
 	limits Limits
+	ended  func(*a2a.Task) // hears of tasks that end without an event
 
 	mu    sync.Mutex
 	index map[a2a.TaskID]entry
@@ -46,6 +47,7 @@ type entry struct {
 	status         time.Time // of the status; zero if it has none
 	created        time.Time
 	updated        time.Time
+	size           int // bytes of the record
 }
 
 // A record is a task as it lies in the file.
@@ -55,10 +57,11 @@ type record struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Task    *a2a.Task `json:"task"`
+	size    int       // in the file
 }
 
 func (r *record) entry() entry {
-	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated}
+	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated, size: r.size}
 	if t := r.Task.Status.Timestamp; t != nil {
 		e.status = *t
 	}
@@ -67,7 +70,7 @@ func (r *record) entry() entry {
 
 // openStore opens the file, or one that goes with the process if there is none.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, index: map[a2a.TaskID]entry{}}
+	s := &store{file: file, limits: limits, ended: func(*a2a.Task) {}, index: map[a2a.TaskID]entry{}}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -90,6 +93,9 @@ func openStore(file string, limits Limits) (*store, error) {
 		return nil, fmt.Errorf("the file of tasks %s: %w", s.file, err)
 	}
 	s.db = db
+	if s.temp && os.Remove(s.file) == nil { // where an open file cannot be removed, close does it
+		s.temp = false
+	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("the file of tasks %s: %w", s.file, err), s.close())
 	}
@@ -123,7 +129,7 @@ func (s *store) close() error {
 }
 
 func readRecord(id, data []byte) (*record, error) {
-	r := &record{}
+	r := &record{size: len(data)}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("task %s: %w", id, err)
 	}
@@ -133,12 +139,13 @@ func readRecord(id, data []byte) (*record, error) {
 	return r, nil
 }
 
-// put writes a record and its place in the index. The caller has the lock.
+// put writes a record. The caller has the lock.
 func (s *store) put(tx *bbolt.Tx, r *record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write task: %w: %w", a2a.ErrInvalidParams, err)
 	}
+	r.size = len(data)
 	return tx.Bucket(tasksBucket).Put([]byte(r.Task.ID), data)
 }
 
@@ -157,7 +164,7 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 	if _, there := s.index[task.ID]; there {
 		return taskstore.TaskVersionMissing, taskstore.ErrTaskAlreadyExists
 	}
-	if err := s.room(); err != nil {
+	if err := s.room(1, ""); err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
 	now := time.Now().UTC()
@@ -170,8 +177,16 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 }
 
 // Update implements [taskstore.Store]. A task that has ended does not change:
-// what comes later is too late.
+// what comes later is too late. One that begins to wait may end another.
 func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
+	version, over, err := s.update(req)
+	for _, task := range over {
+		s.ended(task)
+	}
+	return version, err
+}
+
+func (s *store) update(req *taskstore.UpdateRequest) (version taskstore.TaskVersion, over []*a2a.Task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r, err := s.change(req.Task.ID, func(r *record) error {
@@ -186,9 +201,14 @@ func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (tasksto
 		return nil
 	})
 	if err != nil {
-		return taskstore.TaskVersionMissing, err
+		return taskstore.TaskVersionMissing, nil, err
 	}
-	return taskstore.TaskVersion(r.Version), nil
+	if r.Task.Status.State == a2a.TaskStateInputRequired {
+		if over, err = s.endWaiting(r.Owner, r.Task.ID); err != nil {
+			return taskstore.TaskVersionMissing, over, err
+		}
+	}
+	return taskstore.TaskVersion(r.Version), over, nil
 }
 
 // putQuestionFirst moves the question that a message answers into the history
@@ -272,7 +292,7 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 		if e.state.Terminal() || e.state == a2a.TaskStateInputRequired {
 			continue
 		}
-		r, err := s.change(id, func(r *record) error { fail(r.Task); return nil })
+		r, err := s.change(id, func(r *record) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err
 		}
@@ -281,9 +301,9 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 	return lost, nil
 }
 
-// fail ends a task as interrupted, as the update of a running server would.
-func fail(t *a2a.Task) {
-	u := ended{ending: Interrupted, state: a2a.TaskStateFailed, message: interruptedMessage}.status(t)
+// fail ends a task as the update of a running server would.
+func fail(t *a2a.Task, why Ending, message string) {
+	u := ended{ending: why, state: a2a.TaskStateFailed, message: message}.status(t)
 	if t.Status.Message != nil {
 		t.History = append(t.History, t.Status.Message)
 	}

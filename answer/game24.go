@@ -20,7 +20,8 @@ var gameMarkers = said("Answer", "Final answer", "Output", "Solution")
 var gameStops = []string{"Input:", "Question:"}
 
 // Game24 is the Game of 24: the problem's Input holds the numbers ("2 5 8 11"),
-// or its Gold does where there is no Input.
+// or its Gold does where there is no Input. What stands among them and is no
+// whole number is a [BadGold], never a smaller game.
 var Game24 Task = &game{
 	name: "game24", title: "Game24", target: "24",
 	form: Form{Rules: "game24/1", Markers: gameMarkers, Scan: true, Stops: gameStops},
@@ -67,6 +68,9 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	}
 	numbers, target := g.problem(p, room[:0])
 	if len(numbers) == 0 || target == "" {
+		if at := strayIn(gameInput(p)); at != "" {
+			return Verdict{Reason: BadGold, Detail: "the problem has " + strconv.Quote(clip(at)) + " where a whole number should be"}
+		}
 		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}
 	}
 	v, ok := e.value()
@@ -130,17 +134,26 @@ next:
 	return true
 }
 
-// problem returns the numbers of a problem, and the value wanted.
-func (g *game) problem(p Problem, room []string) (numbers []string, target string) {
-	in := p.Input
-	if blank(in) {
-		in = p.Gold
+// gameInput is the text that holds the numbers.
+func gameInput(p Problem) string {
+	if blank(p.Input) {
+		return p.Gold
 	}
+	return p.Input
+}
+
+// problem returns the numbers of a problem, and the value wanted; no numbers
+// where something that is none stands among them.
+func (g *game) problem(p Problem, room []string) (numbers []string, target string) {
+	in := gameInput(p)
 	if strings.Contains(in, "{") || strings.Contains(p.Gold, "{") {
 		numbers, target = jsonProblem(in, p.Gold)
 	}
 	var other string
 	if len(numbers) == 0 {
+		if strayIn(in) != "" {
+			return nil, ""
+		}
 		numbers, other = longestRun(in, room)
 	}
 	switch {
@@ -161,9 +174,13 @@ func jsonProblem(texts ...string) (numbers []string, target string) {
 		Target  json.Number   `json:"target"`
 	}
 	for _, text := range texts {
-		if strings.Contains(text, "{") && json.Unmarshal([]byte(text), &at) == nil {
+		if !strings.Contains(text, "{") {
+			continue
+		}
+		if json.Unmarshal([]byte(text), &at) == nil {
 			break
 		}
+		at.Numbers, at.Target = nil, "" // what was read before the fault
 	}
 	for _, n := range at.Numbers {
 		if !isDigits(string(n)) || len(n) > maxExprDigits || len(numbers) == maxLiterals {

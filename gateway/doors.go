@@ -150,18 +150,31 @@ func (d *doors) authorised(r *http.Request) bool {
 // credential is the API key of a request, by the first of the ways that
 // providers' clients send one.
 func credential(r *http.Request) string {
-	if a := r.Header.Get("Authorization"); a != "" {
-		if kind, key, ok := strings.Cut(a, " "); ok && strings.EqualFold(kind, "Bearer") {
-			return strings.TrimSpace(key)
-		}
-		return a
+	if all := credentials(r); len(all) > 0 {
+		return all[0]
 	}
+	return ""
+}
+
+// credentials are all that a request has, wherever APIs look for one; the first
+// is the one that counts.
+func credentials(r *http.Request) []string {
+	var all []string
+	add := func(s string) {
+		if s != "" {
+			all = append(all, s)
+		}
+	}
+	a := r.Header.Get("Authorization")
+	if kind, key, ok := strings.Cut(a, " "); ok && strings.EqualFold(kind, "Bearer") {
+		a = strings.TrimSpace(key)
+	}
+	add(a)
 	for _, h := range keyHeaders {
-		if k := r.Header.Get(h); k != "" {
-			return k
-		}
+		add(r.Header.Get(h))
 	}
-	return r.URL.Query().Get("key")
+	add(r.URL.Query().Get("key"))
+	return all
 }
 
 // keyHeaders are the headers beside Authorization that hold API keys.

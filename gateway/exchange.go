@@ -29,6 +29,7 @@ type exchange struct {
 	route   Route
 	request *wire.Request
 	body    []byte // as it goes to the upstream
+	model   string // as it may be shown
 	caller  string // the credential, for what must not cross callers
 	key     learnedKey
 	plan    history.Plan
@@ -54,10 +55,27 @@ type exchange struct {
 // modelName bounds what a client calls a model.
 func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "?") }
 
+// shownModel is a model's name as logs, metrics and files may have it: a key that
+// a client sent there by mistake is cut out, before the name is.
+func (g *Handler) shownModel(name string, keys []string) string {
+	keys = append(keys, g.config.Token, g.config.UpstreamKey)
+	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) }) // one may begin another
+	for _, key := range keys {
+		if len(key) >= shortestKey {
+			name = strings.ReplaceAll(name, key, "[secret]")
+		}
+	}
+	return modelName(name)
+}
+
+// shortestKey is the length below which a value is not taken for a key, as in the
+// record.
+const shortestKey = 4
+
 // exchange plans one exchange: how its reply is read, and what of its earlier
 // messages goes to the upstream. upstream names the server.
-func (g *Handler) exchange(c codec, body []byte, upstream, caller string) (*exchange, error) {
-	x := &exchange{g: g, codec: c, body: body, caller: caller, began: time.Now(), request: &wire.Request{}}
+func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request) (*exchange, error) {
+	x := &exchange{g: g, codec: c, body: body, caller: credential(r), began: time.Now(), request: &wire.Request{}}
 	if gjson.ValidBytes(body) { // else the upstream says what is wrong with it
 		q, err := c.Request(body)
 		if err != nil {
@@ -66,13 +84,14 @@ func (g *Handler) exchange(c codec, body []byte, upstream, caller string) (*exch
 		x.request = q
 	}
 	q := x.request
+	x.model = g.shownModel(q.Model, credentials(r))
 	q.Model = modelName(q.Model)
 	x.route = g.route(c.Name(), q.Model)
 	var err error
 	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
-	x.key = learnedKey{Upstream: upstream, Model: q.Model, Switch: q.Switch}
+	x.key = learnedKey{Upstream: upstream, Model: x.model, Switch: q.Switch}
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}
@@ -442,9 +461,8 @@ func (x *exchange) log() {
 	if x.outcome() == "failed" {
 		level = x.g.log.Warn
 	}
-	q := x.request
 	fields := []any{
-		"api", x.codec.Name(), "model", q.Model, "dialect", x.family.dialect, "status", x.status,
+		"api", x.codec.Name(), "model", x.model, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.outcome(), "stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
 	}

@@ -268,7 +268,7 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 		g.refuse(w, r, c, err)
 		return
 	}
-	x, err := g.exchange(c, body, g.config.Upstream.Host, credential(r))
+	x, err := g.exchange(c, body, g.config.Upstream.Host, r)
 	if err != nil {
 		g.refuse(w, r, c, err)
 		return

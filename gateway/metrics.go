@@ -69,7 +69,7 @@ func (m *metrics) model(name string) string {
 }
 
 func (m *metrics) exchange(x *exchange) {
-	model := m.model(x.request.Model)
+	model := m.model(x.model)
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.outcome()).Inc()
 	m.seconds.WithLabelValues(x.codec.Name()).Observe(x.lasted().Seconds())
 	found := x.reading.findings()

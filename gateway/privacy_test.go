@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A journal is a log that is written from several sides.
@@ -166,5 +167,47 @@ func TestDoorsTellNothing(t *testing.T) {
 		if w.Code < 400 || strings.Contains(w.Body.String(), canary) || strings.Contains(log.String(), canary) {
 			t.Errorf("%d %s\n%s", w.Code, w.Body, log.String())
 		}
+	}
+}
+
+// TestKeyForModel: a key that a client sends as the model's name is in no log, no
+// metric, no list of what was learned and no record, even where only its beginning
+// would be.
+func TestKeyForModel(t *testing.T) {
+	long := strings.Repeat("sk-long-", 40)
+	for place, h := range map[string]http.Header{
+		"Authorization": header("Authorization", "Bearer "+long), "X-Api-Key": header("X-Api-Key", long), "Api-Key": header("Api-Key", long),
+		"the second": header("Authorization", "Bearer other-key", "X-Api-Key", long), "the query": {},
+	} {
+		var log journal
+		s := speakers[0]
+		recorder, dir := openRecord(t, record.Options{})
+		g := handler(t, gateway.Config{Recorder: recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}, answering(func(*http.Request) *http.Response {
+			return response(s.kind(false), strings.NewReader(s.whole("<think>a</think>b", sotto.Stopped)))
+		}))
+		for _, model := range []string{long, "openai/" + long + "/x"} {
+			r := httptest.NewRequest("POST", s.path, strings.NewReader(chatBody(model, false)))
+			if place == "the query" {
+				r = httptest.NewRequest("POST", s.path+"?key="+long, strings.NewReader(chatBody(model, false)))
+			}
+			r.Host, r.Header = "localhost", h.Clone()
+			w := httptest.NewRecorder()
+			g.ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				t.Fatalf("%s: %d %s", place, w.Code, w.Body)
+			}
+		}
+		if !strings.Contains(log.String(), "model=[secret]") || !strings.Contains(log.String(), "model=openai/[secret]/x") {
+			t.Errorf("%s: the log has\n%s", place, log.String())
+		}
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Host = "localhost"
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		if all := log.String() + w.Body.String() + fmt.Sprint(g.Learned().Starts()); strings.Contains(all, "sk-long") {
+			t.Errorf("%s: the key is in\n%s", place, all)
+		}
+		exchanges(t, recorder, dir)
+		mustLack(t, dir, "sk-long")
 	}
 }

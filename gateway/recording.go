@@ -128,7 +128,7 @@ func (x *exchange) record() {
 	}
 	asked := account.Room{Left: x.g.config.Limits.Recorded}
 	e := record.Exchange{
-		API: x.codec.Name(), Model: x.request.Model, Path: rec.path, Upstream: rec.upstream,
+		API: x.codec.Name(), Model: x.model, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.outcome(), Millis: x.lasted().Milliseconds(),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec.Name(), x.body, &asked),
 	}

@@ -45,7 +45,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := t.g.exchange(c, body, r.URL.Host, credential(r))
+	x, err := t.g.exchange(c, body, r.URL.Host, r)
 	if err != nil {
 		return nil, err
 	}

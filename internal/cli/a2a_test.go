@@ -63,7 +63,15 @@ func TestServeA2A(t *testing.T) {
 func TestCheckA2A(t *testing.T) {
 	for args, want := range map[string]string{
 		"--a2a": "", "--a2a --a2a-push-to=10.0.0.0/8 --a2a-url=https://agent.example": "",
-		"--a2a-push-to=x":                            "", // no agent
+		"--no-a2a --a2a-agent=nowhere.yaml":          "",
+		"--a2a-agent=nowhere.yaml":                   `--a2a-agent: there is no A2A agent`,
+		"--a2a-model=m":                              `--a2a-model: there is no A2A agent`,
+		"--a2a-api=openai":                           `--a2a-api: there is no A2A agent`,
+		"--a2a-system=s":                             `--a2a-system: there is no A2A agent`,
+		"--a2a-name=n":                               `--a2a-name: there is no A2A agent`,
+		"--a2a-url=https://agent.example":            `--a2a-url: there is no A2A agent`,
+		"--a2a-reasoning":                            `--a2a-reasoning: there is no A2A agent`,
+		"--a2a-push-to=10.0.0.0/8":                   `--a2a-push-to: there is no A2A agent`,
 		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
 		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
 		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is no range`,
@@ -78,6 +86,17 @@ func TestCheckA2A(t *testing.T) {
 		if (status == 1) != (want != "") || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: %d %s, want %q", args, status, errs.String(), want)
 		}
+	}
+}
+
+// TestNoA2A: a server does not start on settings of an agent that is not there,
+// and that is wrong usage.
+func TestNoA2A(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := []string{"serve", "--listen=127.0.0.1:0", "--scripted-listen=127.0.0.1:0", "--data=" + t.TempDir(), "--a2a-agent=agent.yaml"}
+	status := Run(args, strings.NewReader(""), &out, &errs, func(string) string { return "" })
+	if status != 2 || !strings.Contains(errs.String(), "--a2a-agent: there is no A2A agent") || !strings.Contains(errs.String(), "add --a2a") {
+		t.Errorf("%d %s", status, errs.String())
 	}
 }
 

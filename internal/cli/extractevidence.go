@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -220,8 +221,19 @@ func (v *evidence) fail(err error) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.failed = cmp.Or(v.failed, err)
-	return err
+	if v.failed == nil {
+		v.failed = v.named(err)
+	}
+	return v.failed
+}
+
+// named says which record an error is of. It is not wrapped: who writes the
+// output would show only the cause of a file's error, as if the output had failed.
+func (v *evidence) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the record in %s: %v", v.dir, err)
 }
 
 // guard returns a writer that writes no object once something is not recorded, so
@@ -242,6 +254,19 @@ func (v *evidence) guard(w io.Writer) io.Writer {
 	})
 }
 
+// open returns the runs without an end, and why nothing more can be recorded.
+// Where a batch broke off, some of its lines may still be under way.
+func (v *evidence) open() (runs []string, failed error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, r := range v.runs {
+		if !r.ended {
+			runs = append(runs, r.name)
+		}
+	}
+	return runs, v.failed
+}
+
 // end ends the runs by how the batch ended, and closes the record.
 func (v *evidence) end(err error) error {
 	if v == nil {
@@ -254,22 +279,20 @@ func (v *evidence) end(err error) error {
 	case err != nil && !errors.Is(err, errNoVisible):
 		status = "failed"
 	}
-	if v.failed == nil {
-		for _, r := range v.runs {
-			if r.ended {
-				continue
-			}
-			e := record.RunEnd{Status: status, Millis: time.Since(v.began).Milliseconds()}
-			if _, failed := v.w.Append(context.Background(), record.Event{Run: r.name, Payload: e}); failed != nil {
-				v.failed = failed
-			}
+	open, failed := v.open()
+	for _, run := range open {
+		if failed != nil {
+			break
 		}
+		e := record.RunEnd{Status: status, Millis: time.Since(v.began).Milliseconds()}
+		_, cause := v.w.Append(context.Background(), record.Event{Run: run, Payload: e})
+		failed = v.fail(cause)
 	}
-	closed := v.w.Close()
+	closed := v.named(v.w.Close())
 	if err == nil || errors.Is(err, errReported) {
-		err = worst(err, v.failed, closed)
+		err = worst(err, failed, closed)
 	}
-	if err != nil && v.failed != nil {
+	if err != nil && failed != nil {
 		return hinted{err, "what was put out is in the record; with --output, --resume goes on from there"}
 	}
 	return err

@@ -20,7 +20,7 @@ func TestEvidenceFullDisk(t *testing.T) {
 	dir, out := filepath.Join(disk, "audit"), filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"extract", "--task", "game24", "--jsonl", "-o", out, "--record", dir}
 	_, stderr, status := runSotto(t, "", append(args, in)...)
-	if status != 1 || !strings.Contains(stderr, "no space left on device") || !strings.Contains(stderr, "--resume") {
+	if status != 1 || !strings.Contains(stderr, "the record in "+dir+":") || !strings.Contains(stderr, "no space left on device") || !strings.Contains(stderr, "--resume") {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
 	if err := syscall.Mount("none", disk, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {

@@ -35,7 +35,7 @@ const scriptedMind = "minimax-m2"
 // to be one. leave closes it.
 func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
-	if on, err := c.A2A.on("--a2a"); !on || err != nil {
+	if on, err := c.wanted(); !on || err != nil {
 		return none, err
 	}
 	config, err := c.a2aConfig(sh, s, at)
@@ -62,7 +62,7 @@ func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *serv
 // checkA2A adds what is wrong with the settings of the A2A server, as far as it
 // shows before anything is opened. What is wrong with others goes before.
 func (c *serveCommand) checkA2A(sh *shell, s *serveSetup) {
-	on, err := c.A2A.on("--a2a")
+	on, err := c.wanted()
 	if on && len(s.faults) == 0 {
 		at := addresses{upstream: s.upstream, scripted: s.upstream == nil}
 		if at.scripted {
@@ -76,6 +76,32 @@ func (c *serveCommand) checkA2A(sh *shell, s *serveSetup) {
 	if err != nil {
 		s.faults = append(s.faults, &misstep{err: err})
 	}
+}
+
+// wanted says whether there is to be an agent. A setting of the agent's is a
+// mistake where nobody said that there is one, and none where --no-a2a did.
+func (f *a2aFlags) wanted() (bool, error) {
+	if f.A2A != "" {
+		return f.A2A.on("--a2a")
+	}
+	for _, s := range []struct {
+		flag string
+		said bool
+	}{
+		{"--a2a-model", f.A2AModel != ""},
+		{"--a2a-api", f.A2AAPI != ""},
+		{"--a2a-system", f.A2ASystem != ""},
+		{"--a2a-agent", f.A2AAgent != ""},
+		{"--a2a-name", f.A2AName != ""},
+		{"--a2a-url", f.A2AURL != ""},
+		{"--a2a-reasoning", f.A2AReasoning != ""},
+		{"--a2a-push-to", len(f.A2APushTo) > 0},
+	} {
+		if s.said {
+			return false, usageError{fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later"}
+		}
+	}
+	return false, nil
 }
 
 // on reads a toggle that no other setting stands beside.

@@ -340,6 +340,9 @@ func (y *responsesReply) finish(end sotto.End) {
 func (y *responsesReply) end(e *responsesEvent) {
 	response := wire.Parse(e.Data).Get("response")
 	end := responsesEnd(response, string(e.name))
+	if string(e.name) == "response.failed" || response.Get("status").Str == "failed" {
+		y.r.Fail(wire.ErrUpstream)
+	}
 	y.finish(end)
 	y.body(response, end)
 	y.ended = true

@@ -1,0 +1,32 @@
+package openai_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai"
+)
+
+// A stream that ends with an event of failure is no whole reply; one that was cut
+// is.
+func TestResponsesFailed(t *testing.T) {
+	for data, failed := range map[string]bool{
+		`{"type":"response.failed","response":{"output":[]}}`:                                                         true,
+		`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error"},"output":[]}}`:       true,
+		`{"type":"response.completed","response":{"status":"failed","output":[]}}`:                                    true,
+		`{"type":"error","code":"server_error"}`:                                                                      true,
+		`{"type":"response.completed","response":{"status":"completed","output":[]}}`:                                 false,
+		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"},"output":[]}}`: false,
+	} {
+		y, r := openai.Responses.Reply(wire.Settings{}), &failing{responsesReader: newResponsesReader("")}
+		out := y.Frame(nil, wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: 6}, r)
+		out = y.End(out, nil, r)
+		if errors.Is(r.err, wire.ErrUpstream) != failed || !failed && r.err != nil {
+			t.Errorf("%s: %v", data, r.err)
+		}
+		if want := "data: " + data + "\n\n"; string(out) != want {
+			t.Errorf("%s: came out as %s", data, out)
+		}
+	}
+}
