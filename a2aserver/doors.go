@@ -58,7 +58,7 @@ func (v visit) user() *a2asrv.User {
 
 // ServeHTTP lets a request in and serves it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.door.Open(w, r) {
+	if !s.access.Admit(w, r) {
 		return
 	}
 	if isCard(r) { // whoever may come in may read it

@@ -69,7 +69,7 @@ type Server struct {
 	mind      Mind
 	card      Card
 	tokens    keys
-	door      gateway.Door
+	access    gateway.Access
 	reasoning bool
 	silence   time.Duration
 	limits    Limits
@@ -113,7 +113,7 @@ func New(c Config) (*Server, error) {
 		requests: newSlots(0, limits.Requests), running: newSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
-	s.door = gateway.Door{Public: c.Public, AllowOrigins: c.AllowOrigins, Refuse: refuse}
+	s.access = gateway.Access{Public: c.Public, AllowOrigins: c.AllowOrigins, Refuse: refuse}
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)

@@ -28,7 +28,7 @@ import (
 type Handler struct {
 	config   Config
 	proxy    *httputil.ReverseProxy
-	doors    doors
+	access   access
 	learned  *Learned
 	store    *history.Store
 	families families
@@ -55,7 +55,7 @@ func build(c Config) (*Handler, error) {
 	}
 	g := &Handler{
 		config:   c,
-		doors:    newDoors(c),
+		access:   newAccess(c),
 		families: families{max: c.Limits.Learned},
 		learned:  learned,
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
@@ -215,7 +215,7 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.doors.open(w, r) || g.operations(w, r) {
+	if !g.access.open(w, r) || g.operations(w, r) {
 		return
 	}
 	var c codec
@@ -238,7 +238,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pass sends on what is no model's route. A body of usual length is read whole
 // first, as with models; a large one goes on while it comes.
 func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
-	if !g.doors.passes(r) {
+	if !g.access.passes(r) {
 		refuse(w, nil, http.StatusNotFound, "this gateway passes only the routes of models")
 		return
 	}
@@ -316,13 +316,13 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 func (g *Handler) rewrite(p *httputil.ProxyRequest) {
 	p.SetURL(g.config.Upstream)
 	p.Out.Host = g.config.Upstream.Host
-	g.doors.keys(p.Out)
+	g.access.keys(p.Out)
 }
 
 func modify(resp *http.Response) error {
 	for name := range resp.Header {
 		if strings.HasPrefix(name, "Access-Control-") {
-			delete(resp.Header, name) // the door for pages is here
+			delete(resp.Header, name) // access control for pages is here
 		}
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {

@@ -152,8 +152,8 @@ func (refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, &url.Error{Op: "Post", URL: r.URL.String(), Err: errors.New("no way to the upstream")}
 }
 
-// TestDoorsTellNothing: neither do the refusals at the door.
-func TestDoorsTellNothing(t *testing.T) {
+// TestRefusalsTellNothing: neither do the refusals of access control.
+func TestRefusalsTellNothing(t *testing.T) {
 	var log journal
 	g := handler(t, gateway.Config{Token: "tok", Logger: slog.New(slog.NewTextHandler(&log, nil))}, refusing{})
 	for _, h := range []http.Header{

@@ -88,7 +88,7 @@ func TestRecordCanary(t *testing.T) {
 }
 
 // parrotRequests sends requests that hold every credential in every place, and
-// returns how many passed the doors.
+// returns how many were admitted.
 func parrotRequests(t *testing.T, g http.Handler, s speaker, words []string) int {
 	t.Helper()
 	said := quoted(strings.Join(words, " "))

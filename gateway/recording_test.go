@@ -309,8 +309,8 @@ func TestRecordMessages(t *testing.T) {
 	}
 }
 
-// TestRecordRefusals: what the gateway itself refuses behind its doors is
-// recorded; what the doors refuse is not.
+// TestRecordRefusals: what the gateway itself refuses after access control is
+// recorded; what access control refuses is not.
 func TestRecordRefusals(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})
 	v := converse(t, speakers[0], gateway.Config{Recorder: w, Token: "right-token-123", Limits: gateway.Limits{Body: 50}})

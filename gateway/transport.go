@@ -14,7 +14,7 @@ import (
 type Transport struct{ g *Handler }
 
 // NewTransport returns a transport. The configuration's Transport reaches the
-// servers; its Upstream, keys and doors mean nothing here: requests go where the
+// servers; its Upstream, keys and access control mean nothing here: requests go where the
 // client sends them, with the client's key.
 func NewTransport(c Config) (*Transport, error) {
 	c.Upstream = &url.URL{Scheme: "http", Host: "client"}

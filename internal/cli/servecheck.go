@@ -37,7 +37,7 @@ func countFaults(n int) error {
 }
 
 // refuse is the error of a run whose settings are wrong. Other words on the
-// command line mend it where no fault stands in the file, and at the doors.
+// command line mend it where no fault stands in the file, and for access control.
 func (s *serveSetup) refuse(sh *shell) error {
 	usage := true
 	for _, f := range s.faults {

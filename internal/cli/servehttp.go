@@ -138,7 +138,7 @@ func (s *serveSetup) checkOpen(l net.Listener) error {
 	}
 	s.gateway.Public = true
 	if s.gateway.Token == "" && !s.insecurePublic {
-		return usageError{fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), doorsHint}
+		return usageError{fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) 
 	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", sh.getenv, ctx)
 	s.fillGateway(names)
 	s.checkGateway()
-	s.checkDoors()
+	s.checkAccess()
 	s.checkUpstream()
 	s.checkRoutes()
 	s.checkRecord()
@@ -285,13 +285,13 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 	return all
 }
 
-const doorsHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
+const accessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
 
-// checkDoors refuses to let other machines in without a token, unless told.
-func (s *serveSetup) checkDoors() {
+// checkAccess refuses to let other machines in without a token, unless told.
+func (s *serveSetup) checkAccess() {
 	g := &s.gateway
 	if g.Public && g.Token == "" && !s.insecurePublic && !slices.ContainsFunc(s.faults, aboutToken) {
-		s.fault("listen", usageError{fmt.Errorf("%s lets other machines in, and there is no token", s.listen), doorsHint})
+		s.fault("listen", usageError{fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint})
 	}
 	if g.Public && g.Token == "" && s.insecurePublic {
 		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Doors decide who may come in, and with which key a request goes on.
-type doors struct {
+// access decides whose requests are admitted, and with which key they go on.
+type access struct {
 	public, passAll bool
 	origins         []string
 	token           [sha256.Size]byte
@@ -21,61 +21,61 @@ type doors struct {
 	answer          func(w http.ResponseWriter, r *http.Request, status int, why string) // if nil, the API's error
 }
 
-// A Door lets clients in by the gateway's rules to a server that stands beside
+// An Access admits requests by the gateway's rules to a server that stands beside
 // one: on loopback only by a Host of this machine, and pages of other origins
 // only where they are allowed.
-type Door struct {
+type Access struct {
 	// Public and AllowOrigins are as in [Config].
 	Public       bool
 	AllowOrigins []string
-	// Refuse answers a request that may not come in.
+	// Refuse answers a request that is not admitted.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
 }
 
-// Open reports whether a request may come in, and answers it if not. It answers
+// Admit reports whether a request is admitted, and answers it if not. It answers
 // the preflights of allowed pages too.
-func (d Door) Open(w http.ResponseWriter, r *http.Request) bool {
-	s := doors{public: d.Public, passAll: true, origins: d.AllowOrigins, answer: d.Refuse}
-	return s.open(w, r)
+func (a Access) Admit(w http.ResponseWriter, r *http.Request) bool {
+	own := access{public: a.Public, passAll: true, origins: a.AllowOrigins, answer: a.Refuse}
+	return own.open(w, r)
 }
 
 // Credential returns the API key of a request, by whichever of the usual ways
 // it came.
 func Credential(r *http.Request) string { return credential(r) }
 
-// refuse answers a request that may not come in.
-func (d *doors) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if d.answer != nil {
-		d.answer(w, r, status, why)
+// refuse answers a request that is not admitted.
+func (a *access) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if a.answer != nil {
+		a.answer(w, r, status, why)
 		return
 	}
 	refuse(w, codecOf(r.URL.Path), status, why)
 }
 
-func newDoors(c Config) doors {
-	return doors{
+func newAccess(c Config) access {
+	return access{
 		public: c.Public, passAll: c.PassAll, origins: c.AllowOrigins,
 		token: sha256.Sum256([]byte(c.Token)), hasToken: c.Token != "", upstreamKey: c.UpstreamKey,
 	}
 }
 
-// open reports whether a request may come in, and answers it if not.
-func (d *doors) open(w http.ResponseWriter, r *http.Request) bool {
-	if !d.public && !loopbackHost(r.Host) {
+// open reports whether a request is admitted, and answers it if not.
+func (a *access) open(w http.ResponseWriter, r *http.Request) bool {
+	if !a.public && !loopbackHost(r.Host) {
 		// A name that somebody made resolve to this machine (DNS rebinding).
-		d.refuse(w, r, http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
+		a.refuse(w, r, http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quoteShort(r.Host))
 		return false
 	}
-	if d.public && !d.passAll && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
+	if a.public && !a.passAll && path.Clean(r.URL.Path) != strings.TrimSuffix(r.URL.Path, "/") && r.URL.Path != "/" {
 		refuse(w, nil, http.StatusBadRequest, "the path is not plain")
 		return false
 	}
-	if !d.origin(w, r) {
+	if !a.origin(w, r) {
 		return false
 	}
-	if d.hasToken && !d.authorised(r) && !isProbe(r) {
+	if a.hasToken && !a.authorised(r) && !isProbe(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
-		d.refuse(w, r, http.StatusUnauthorized, "this gateway needs its token as the API key")
+		a.refuse(w, r, http.StatusUnauthorized, "this gateway needs its token as the API key")
 		return false
 	}
 	return true
@@ -103,11 +103,11 @@ func loopbackHost(host string) bool {
 
 // origin keeps out web pages that were not allowed: a page of another site must
 // not spend the key. It answers their preflights.
-func (d *doors) origin(w http.ResponseWriter, r *http.Request) bool {
+func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			d.refuse(w, r, http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
+			a.refuse(w, r, http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
 			return false
 		}
 		return true
@@ -115,8 +115,8 @@ func (d *doors) origin(w http.ResponseWriter, r *http.Request) bool {
 	if sameOrigin(origin, r) {
 		return true
 	}
-	if !slices.Contains(d.origins, origin) && !slices.Contains(d.origins, "*") {
-		d.refuse(w, r, http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
+	if !slices.Contains(a.origins, origin) && !slices.Contains(a.origins, "*") {
+		a.refuse(w, r, http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
 		return false
 	}
 	h := w.Header()
@@ -142,9 +142,9 @@ func sameOrigin(origin string, r *http.Request) bool {
 }
 
 // authorised compares the token in constant time, its length hidden too.
-func (d *doors) authorised(r *http.Request) bool {
+func (a *access) authorised(r *http.Request) bool {
 	sum := sha256.Sum256([]byte(credential(r)))
-	return subtle.ConstantTimeCompare(sum[:], d.token[:]) == 1
+	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
 }
 
 // credential is the API key of a request, by the first of the ways that
@@ -165,11 +165,11 @@ func credentials(r *http.Request) []string {
 			all = append(all, s)
 		}
 	}
-	a := r.Header.Get("Authorization")
-	if kind, key, ok := strings.Cut(a, " "); ok && strings.EqualFold(kind, "Bearer") {
-		a = strings.TrimSpace(key)
+	auth := r.Header.Get("Authorization")
+	if kind, key, ok := strings.Cut(auth, " "); ok && strings.EqualFold(kind, "Bearer") {
+		auth = strings.TrimSpace(key)
 	}
-	add(a)
+	add(auth)
 	for _, h := range keyHeaders {
 		add(r.Header.Get(h))
 	}
@@ -182,16 +182,16 @@ var keyHeaders = []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
 // keys gives the upstream's request its key: the client's own passes through
 // where the gateway has neither a token nor a key of its own.
-func (d *doors) keys(out *http.Request) {
+func (a *access) keys(out *http.Request) {
 	h := out.Header
-	h.Del("Origin") // the door for pages is here
+	h.Del("Origin") // access control for pages is here
 	h.Del("Referer")
 	for name := range h {
 		if strings.HasPrefix(name, "Sec-Fetch-") {
 			h.Del(name)
 		}
 	}
-	if !d.hasToken && d.upstreamKey == "" {
+	if !a.hasToken && a.upstreamKey == "" {
 		return
 	}
 	anthropic := h.Get("X-Api-Key") != ""
@@ -204,13 +204,13 @@ func (d *doors) keys(out *http.Request) {
 		q.Del("key")
 		out.URL.RawQuery = q.Encode()
 	}
-	if d.upstreamKey == "" {
+	if a.upstreamKey == "" {
 		return
 	}
-	h.Set("Authorization", "Bearer "+d.upstreamKey)
+	h.Set("Authorization", "Bearer "+a.upstreamKey)
 	if anthropic || strings.Contains(out.URL.Path+"/", "/messages/") {
 		h.Del("Authorization")
-		h.Set("X-Api-Key", d.upstreamKey)
+		h.Set("X-Api-Key", a.upstreamKey)
 	}
 }
 
@@ -222,8 +222,8 @@ var openPaths = map[string][]string{
 }
 
 // passes reports whether what is no route of a model may go on.
-func (d *doors) passes(r *http.Request) bool {
-	if !d.public || d.passAll {
+func (a *access) passes(r *http.Request) bool {
+	if !a.public || a.passAll {
 		return true
 	}
 	method := r.Method

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 )
 
-// A visit is a request at the door, and what came of it.
+// A visit is a request to the gateway, and what came of it.
 type visit struct {
 	method, path, host string
 	header             http.Header
