@@ -75,19 +75,17 @@ const shortestKey = 4
 // exchange plans one exchange: how its reply is read, and what of its earlier
 // messages goes to the upstream. upstream names the server.
 func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request) (*exchange, error) {
-	x := &exchange{g: g, codec: c, body: body, caller: credential(r), began: time.Now(), request: &wire.Request{}}
-	if gjson.ValidBytes(body) { // else the upstream says what is wrong with it
-		q, err := c.Request(body)
-		if err != nil {
-			return nil, &requestError{http.StatusBadRequest, err}
-		}
-		x.request = q
+	if !gjson.ValidBytes(body) { // a lenient upstream could read what we cannot
+		return nil, &requestError{http.StatusBadRequest, errInvalidJSON}
 	}
-	q := x.request
+	q, err := c.Request(body)
+	if err != nil {
+		return nil, &requestError{http.StatusBadRequest, err}
+	}
+	x := &exchange{g: g, codec: c, body: body, caller: credential(r), began: time.Now(), request: q}
 	x.model = g.shownModel(q.Model, credentials(r))
 	q.Model = modelName(q.Model)
 	x.route = g.route(c.Name(), q.Model)
-	var err error
 	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
@@ -183,6 +181,10 @@ type requestError struct {
 
 func (e *requestError) Error() string { return e.err.Error() }
 func (e *requestError) Unwrap() error { return e.err }
+
+// errInvalidJSON refuses a request that the gateway cannot read: what it would say
+// of the request could differ from what the upstream reads.
+var errInvalidJSON = errors.New("the request's body is not valid JSON")
 
 // modify makes the client's response of the upstream's.
 func (x *exchange) modify(resp *http.Response) error {

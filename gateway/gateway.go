@@ -301,6 +301,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %q is not read: send it plain", e)}
 	}
+	if err := checkCharset(r); err != nil {
+		return nil, err
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {

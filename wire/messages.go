@@ -15,6 +15,9 @@ var ErrNoObject = errors.New("the body is no JSON object")
 // ReadMessages reads a list of messages as chat APIs have them: objects with a
 // role, and content that is a string or a list of typed blocks.
 func ReadMessages(list gjson.Result) []Message {
+	if !list.IsArray() {
+		return nil
+	}
 	var all []Message
 	list.ForEach(func(_, m gjson.Result) bool {
 		all = append(all, readMessage(m).Message)
@@ -91,6 +94,9 @@ func (m *message) readContent(v gjson.Result) {
 	if v.Type == gjson.String {
 		m.Texts = append(m.Texts, v.Str)
 		m.texts = append(m.texts, SpanOf(v))
+		return
+	}
+	if !v.IsArray() {
 		return
 	}
 	m.blocks = Members(v)

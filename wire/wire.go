@@ -36,7 +36,8 @@ type Codec interface {
 	// Framing says how streamed replies are framed.
 	Framing() Framing
 	// Request finds in the body of a request what the gateway must know. The
-	// body is valid JSON; one that is not a request of the API is an error.
+	// body is valid JSON; one that is not a request of the API is an error, and so
+	// is one that [ReadRequest] refuses.
 	Request(body []byte) (*Request, error)
 	// Edit appends to dst the body with changes made to its messages.
 	Edit(dst, body []byte, changes []Change) ([]byte, error)

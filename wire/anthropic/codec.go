@@ -27,9 +27,9 @@ func (messages) Framing() wire.Framing { return wire.SSE }
 func (messages) Matches(path string) bool { return strings.HasSuffix(path, "/v1/messages") }
 
 func (messages) Request(body []byte) (*wire.Request, error) {
-	root := wire.Parse(body)
-	if !root.IsObject() {
-		return nil, wire.ErrNoObject
+	root, err := wire.ReadRequest(body)
+	if err != nil {
+		return nil, err
 	}
 	list := root.Get("messages")
 	if !list.IsArray() {

@@ -29,9 +29,9 @@ func (a api) Matches(path string) bool { return strings.HasSuffix(path, a.path) 
 func (a api) Framing() wire.Framing    { return wire.NDJSON }
 
 func (a api) Request(body []byte) (*wire.Request, error) {
-	root := wire.Parse(body)
-	if !root.IsObject() {
-		return nil, wire.ErrNoObject
+	root, err := wire.ReadRequest(body)
+	if err != nil {
+		return nil, err
 	}
 	stream := root.Get("stream")
 	q := &wire.Request{

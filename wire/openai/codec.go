@@ -42,9 +42,9 @@ func (c choices) Matches(path string) bool {
 }
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
-	root := wire.Parse(body)
-	if !root.IsObject() {
-		return nil, wire.ErrNoObject
+	root, err := wire.ReadRequest(body)
+	if err != nil {
+		return nil, err
 	}
 	q := &wire.Request{
 		Model:  root.Get("model").Str,

@@ -30,9 +30,9 @@ func (responses) Reply(s wire.Settings) wire.Reply { return &responsesReply{set:
 
 // Request has a message for each item of the input.
 func (responses) Request(body []byte) (*wire.Request, error) {
-	root := wire.Parse(body)
-	if !root.IsObject() {
-		return nil, wire.ErrNoObject
+	root, err := wire.ReadRequest(body)
+	if err != nil {
+		return nil, err
 	}
 	items, err := responsesInputs(root)
 	if err != nil {

@@ -1,0 +1,29 @@
+package gateway
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+var errCharset = errors.New("a request's JSON is read as UTF-8: send no other charset in Content-Type")
+
+// checkCharset refuses a request whose Content-Type names another encoding than
+// UTF-8. Bytes that are JSON in UTF-8 can say something else in UTF-7 or UTF-16, to
+// an upstream that heeds the name. The media type itself does not matter: clients
+// send JSON under many, and a body that is valid JSON cannot be multipart.
+func checkCharset(r *http.Request) error {
+	for _, kind := range r.Header.Values("Content-Type") {
+		if !strings.Contains(strings.ToLower(kind), "charset") {
+			continue
+		}
+		_, params, err := mime.ParseMediaType(kind)
+		switch charset := strings.ToLower(params["charset"]); {
+		case err == nil && (charset == "utf-8" || charset == "utf8" || charset == "us-ascii"):
+		default:
+			return &requestError{http.StatusUnsupportedMediaType, errCharset}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// Keys are the members of an object that the gateway decides by, each with the
+// members that it decides by in the value: in an object, or in each element of a
+// list.
+//
+// Readers of JSON disagree about a member that stands twice: some take the first,
+// some the last. Some match keys without regard to case, as encoding/json does. A
+// request in which a member of Keys stands twice or in another case could mean
+// one thing here and another to the upstream, and is refused.
+type Keys map[string]Keys
+
+// DecidingKeys are the deciding members of requests, of all APIs. Whatever a
+// codec's Request, the history or the record reads must be here; a test compares.
+var DecidingKeys = decidingKeys()
+
+func decidingKeys() Keys {
+	text := Keys{"type": nil, "text": nil}
+	block := Keys{
+		"type": nil, "text": text, "thinking": text, "reasoning": text, "summary": text, "content": text,
+		"signature": nil, "data": nil, "id": nil, "tool_use_id": nil, "name": nil, "input": nil,
+	}
+	function := Keys{"name": nil, "arguments": nil}
+	message := Keys{
+		"role": nil, "content": block, "tool_call_id": nil,
+		"tool_calls":        {"id": nil, "function": function},
+		"function_call":     function,
+		"reasoning_details": {"type": nil, "text": nil, "summary": nil, "signature": nil, "data": nil, "index": nil},
+	}
+	for _, name := range NativeFields {
+		message[name] = nil
+	}
+	item := Keys{
+		"type": nil, "role": nil, "status": nil, "id": nil, "call_id": nil, "name": nil,
+		"content": block, "summary": text, "encrypted_content": nil,
+		"arguments": nil, "input": nil, "output": block,
+	}
+	root := Keys{
+		"model": nil, "stream": nil, "n": nil,
+		"messages": message, "input": item, "prompt": block, "system": block, "instructions": block,
+		"raw": nil, "template": nil, "suffix": nil, "context": nil,
+		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,
+		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
+		"options": {}, "chat_template_kwargs": {}, "reasoning": {}, "thinking": {}, "output_config": {},
+	}
+	for _, path := range switches {
+		at := root
+		for _, key := range append(strings.Split(path, "."), "type") {
+			if at[key] == nil {
+				at[key] = Keys{}
+			}
+			at = at[key]
+		}
+	}
+	return root
+}
+
+// ReadRequest parses the body of a request, which is valid JSON. It is an error if
+// it is not an object, or if a member of [DecidingKeys] stands in it twice or in
+// another case. Every codec's Request begins with it.
+func ReadRequest(body []byte) (gjson.Result, error) {
+	root := Parse(body)
+	if !root.IsObject() {
+		return root, ErrNoObject
+	}
+	return root, DecidingKeys.check(root, "")
+}
+
+// check looks at an object, or at the elements of a list. path is where it stands,
+// in our own words: nothing that a peer wrote.
+func (k Keys) check(v gjson.Result, path string) (err error) {
+	if v.IsArray() {
+		i := 0
+		v.ForEach(func(_, e gjson.Result) bool {
+			if e.IsObject() { // a list in a list is no form of any API
+				err = k.check(e, path+"["+strconv.Itoa(i)+"]")
+			}
+			i++
+			return err == nil
+		})
+		return err
+	}
+	if !v.IsObject() {
+		return nil
+	}
+	var few [16]string
+	seen := few[:0] // no more than there are keys
+	v.ForEach(func(key, value gjson.Result) bool {
+		name, same := k.match(key.Str)
+		switch {
+		case !utf8.ValidString(key.Str):
+			err = fmt.Errorf("a key in %s is not valid UTF-8", where(path))
+		case name == "":
+		case !same:
+			err = fmt.Errorf("the key %q stands in %s in another case", name, where(path))
+		case slices.Contains(seen, name):
+			err = fmt.Errorf("the key %q stands twice in %s", name, where(path))
+		default:
+			seen = append(seen, name)
+			if inner := k[name]; len(inner) > 0 {
+				err = inner.check(value, strings.TrimPrefix(path+"."+name, "."))
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+func where(path string) string {
+	if path == "" {
+		return "the request"
+	}
+	return path
+}
+
+// match returns the member that a key stands for to a reader that folds case, or
+// "". same says that it is written so.
+func (k Keys) match(key string) (name string, same bool) {
+	if _, ok := k[key]; ok {
+		return key, true
+	}
+	var buf [longestKey]byte
+	folded, ok := foldKey(buf[:0], key)
+	if !ok {
+		return "", false
+	}
+	if _, ok := k[string(folded)]; ok {
+		return string(folded), false
+	}
+	return "", false
+}
+
+// longestKey is more than a member of DecidingKeys has.
+const longestKey = 32
+
+// foldKey folds a key as encoding/json does, to lower case: the long s (ſ) is an s,
+// the Kelvin sign a k. ok is false for one that no deciding key can be.
+func foldKey(dst []byte, key string) (folded []byte, ok bool) {
+	for _, r := range key {
+		if r >= utf8.RuneSelf {
+			for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+				if f < utf8.RuneSelf {
+					r = f
+					break
+				}
+			}
+		}
+		if r >= utf8.RuneSelf || len(dst) == longestKey {
+			return nil, false
+		}
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		dst = append(dst, byte(r))
+	}
+	return dst, true
+}
