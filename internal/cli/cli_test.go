@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 func TestMain(m *testing.M) {
@@ -20,6 +22,10 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error { // what is derived from the machine
+			e.Setenv("CONNECTIONS", strconv.Itoa(serving.DefaultConnections()))
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"agekey":   agekey,
 			"clobber":  clobber,

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // operators opens the operator that an experiment names.
@@ -37,8 +37,8 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 		return inbox
 	}
 	fmt.Fprintf(o.sh.err, "the operator's inbox is at http://%s/messages\n", l.Addr())
-	o.server = &http.Server{Handler: inbox, ReadTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
-	go o.server.Serve(l)
+	o.server = serving.NewServer(bodies(inbox))
+	go o.server.Serve(serving.Bound(l, serving.Bounds{}))
 	return inbox
 }
 

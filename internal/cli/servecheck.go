@@ -73,7 +73,7 @@ func (s *serveSettings) yaml() []byte {
 		top = appendKey(top, k)
 	}
 	var limits yaml.MapSlice
-	for _, k := range limitKeys(&s.gateway.Limits) {
+	for _, k := range s.limitKeys() {
 		limits = appendKey(limits, k)
 	}
 	top = append(top, yaml.MapItem{Key: "limits", Value: limits})

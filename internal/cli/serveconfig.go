@@ -179,7 +179,7 @@ func (r *configReader) top(n ast.Node) {
 		case "v":
 			r.version(v)
 		case "limits":
-			r.section(v, "limits", limitKeys(&r.settings.gateway.Limits))
+			r.section(v, "limits", r.settings.limitKeys())
 		case "routes":
 			r.routes(v)
 		default:

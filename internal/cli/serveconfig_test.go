@@ -135,6 +135,8 @@ shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
 limits:
+  connections: 300
+  connections-per-address: 30
   body: 1GiB
   frame: 1MiB
   header: 1000
@@ -229,7 +231,7 @@ func TestGuide(t *testing.T) {
 		}
 	}
 	check("", s.keys())
-	check("limits.", limitKeys(&s.gateway.Limits))
+	check("limits.", s.limitKeys())
 	check("routes[].", routeKeys(&s.gateway.Default)[:2])
 }
 

@@ -16,13 +16,11 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-const (
-	headerWait = 10 * time.Second // for a request's header
-	idleWait   = 2 * time.Minute  // for the next request of a connection
-	endWait    = time.Second      // for streams that were ended to say so
-)
+// endWait is for streams that were ended to say so.
+const endWait = time.Second
 
 // interrupts delivers what asks the process to end.
 func interrupts() (<-chan os.Signal, func()) {
@@ -90,7 +88,7 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 	leave, err := c.answerA2A(sh, s, at, v, log)
 	if err == nil {
 		s.announce(sh, log, at)
-		err = v.run(front, signals)
+		err = v.run(s.bound(front, handler.Metrics(), log), signals)
 	}
 	return errors.Join(err, leave(), closeRecord(kept, handler.Open, log), handler.Close())
 }
@@ -173,21 +171,26 @@ func (s *serveSettings) script(at *addresses, log *slog.Logger) (stop func(), er
 	if err != nil {
 		return nil, err
 	}
-	server := &http.Server{
-		Handler:           scripted.New(scripted.Options{Pause: s.scriptedPause}),
-		ReadHeaderTimeout: headerWait,
-		IdleTimeout:       idleWait,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	server := serving.NewServer(bodies(scripted.New(scripted.Options{Pause: s.scriptedPause})))
+	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	at.upstream, at.scripted = reach(l), true
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(serving.Bound(l, serving.Bounds{})); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the scripted upstream has ended", "error", err)
 		}
 	}()
 	return func() { server.Close(); <-done }, nil
+}
+
+// bodies puts the usual deadline on the bodies of a handler's requests.
+func bodies(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, done := serving.Body(w, r, serving.Pace{})
+		defer done()
+		h.ServeHTTP(w, r)
+	})
 }
 
 // A server is the gateway on its listener.
@@ -205,16 +208,12 @@ var errEnded = errors.New("the gateway was shut down")
 
 func newServer(h *gateway.Handler, s *serveSetup, log *slog.Logger) *server {
 	base, end := context.WithCancelCause(context.Background())
+	web := serving.NewServer(h)
+	web.MaxHeaderBytes = s.gateway.Limits.Header
+	web.BaseContext = func(net.Listener) context.Context { return base }
+	web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return &server{
-		http: &http.Server{
-			Handler:           h,
-			ReadHeaderTimeout: headerWait,
-			IdleTimeout:       idleWait,
-			MaxHeaderBytes:    s.gateway.Limits.Header,
-			BaseContext:       func(net.Listener) context.Context { return base },
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		},
-		gateway: h, delay: s.shutdownDelay, wait: s.shutdownWait, end: end, log: log,
+		http: web, gateway: h, delay: s.shutdownDelay, wait: s.shutdownWait, end: end, log: log,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // serveSettings are everything that sotto serve can be told, from wherever.
@@ -24,7 +25,8 @@ type serveSettings struct {
 	scriptedListen string
 	scriptedPause  time.Duration
 
-	recording recordFlags
+	recording   recordFlags
+	connections serving.Bounds
 
 	gateway gateway.Config // the rest goes straight where it is used
 }
@@ -97,8 +99,11 @@ func routeKeys(r *gateway.Route) []key {
 }
 
 // limitKeys are the keys under limits.
-func limitKeys(l *gateway.Limits) []key {
+func (s *serveSettings) limitKeys() []key {
+	l := &s.gateway.Limits
 	return []key{
+		{"connections", "", countOrNone(&s.connections.Connections)},
+		{"connections-per-address", "", countOrNone(&s.connections.PerAddress)},
 		{"body", "64MiB", sizeValue(&l.Body)},
 		{"frame", "4MiB", sizeValue(&l.Frame)},
 		{"header", "64KiB", sizeValue(&l.Header)},

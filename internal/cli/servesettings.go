@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // A serveSetup is the settings of a run, from every source, and what is wrong
@@ -56,7 +57,7 @@ func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) 
 }
 
 func (s *serveSettings) defaults(getenv func(string) string) {
-	for _, k := range slices.Concat(s.keys(), s.flagKeys(), limitKeys(&s.gateway.Limits)) {
+	for _, k := range slices.Concat(s.keys(), s.flagKeys(), s.limitKeys()) {
 		if k.def == "" {
 			continue
 		}
@@ -65,6 +66,7 @@ func (s *serveSettings) defaults(getenv func(string) string) {
 		}
 	}
 	s.gateway.Data = stateFolder(getenv)
+	s.connections.Connections = serving.DefaultConnections()
 }
 
 // An override is a setting by a flag, or by its variable in the environment.

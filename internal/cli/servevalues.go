@@ -164,6 +164,18 @@ func countValue(p *int) value {
 	}
 }
 
+// countOrNone is a count that may be left open.
+func countOrNone(p *int) value {
+	v := countValue(p)
+	v.get = func() any {
+		if *p == 0 {
+			return nil
+		}
+		return *p
+	}
+	return v
+}
+
 func sizeValue[T int | int64](p *T) value {
 	return value{
 		want:  wantSize,

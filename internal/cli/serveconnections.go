@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto/internal/serving"
+)
+
+// bound puts the bounds of the settings on a listener, counts its connections in
+// the metrics, and logs when connections begin to be refused and when that is
+// over.
+func (s *serveSettings) bound(l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
+	bounds := s.connections
+	said := &refusals{log: log}
+	bounds.Refused, bounds.Accepted = said.refused, said.accepted
+	bounded := serving.Bound(l, bounds)
+	metrics.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "connections",
+			Help: "Connections of clients."}, func() float64 { return float64(bounded.Open()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "connections_refused_total",
+			Help: "Connections that were closed at once: there were too many, in all or from one address."}, func() float64 { return float64(bounded.Refused()) }),
+	)
+	return bounded
+}
+
+// refusals log the begin and the end of a time in which connections are refused.
+type refusals struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	last time.Time // of the last refusal; zero where none was lately
+}
+
+// refusalsFor is how long no connection may be refused before that counts as
+// over.
+const refusalsFor = 10 * time.Second
+
+func (r *refusals) refused() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last.IsZero() {
+		r.log.Error("connections are refused: there are too many (limits.connections, limits.connections-per-address)")
+	}
+	r.last = time.Now()
+}
+
+func (r *refusals) accepted() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.last.IsZero() && time.Since(r.last) >= refusalsFor {
+		r.last = time.Time{}
+		r.log.Info("connections are accepted again")
+	}
+}

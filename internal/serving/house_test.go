@@ -1,0 +1,87 @@
+package serving
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEveryServer: every HTTP server of this module is made by [NewServer], and
+// none by a literal or by the functions of net/http that have no timeouts.
+func TestEveryServer(t *testing.T) {
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	files, own := 0, 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); name != root && (strings.HasPrefix(base, "_") || strings.HasPrefix(base, ".") || base == "testdata" || base == "interop" || base == "vendor") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files++
+		ast.Inspect(file, func(n ast.Node) bool {
+			made := serverMade(n)
+			switch {
+			case made == "":
+			case filepath.Dir(name) == filepath.Join(root, "internal", "serving"):
+				own++
+			default:
+				t.Errorf("%s: %s: use serving.NewServer, on a listener of serving.Bound", fset.Position(n.Pos()), made)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || files < 50 || own != 1 {
+		t.Errorf("%v; %d files, %d servers here", err, files, own)
+	}
+}
+
+// serverMade says how a node makes an HTTP server, "" if it does not.
+func serverMade(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		if isHTTP(n.Type, "Server") {
+			return "http.Server{…}"
+		}
+	case *ast.CallExpr:
+		for _, f := range []string{"ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS"} {
+			if isHTTP(n.Fun, f) {
+				return "http." + f
+			}
+		}
+	case *ast.ValueSpec:
+		if isHTTP(n.Type, "Server") {
+			return "var of http.Server"
+		}
+	}
+	return ""
+}
+
+func isHTTP(e ast.Expr, name string) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok || s.Sel.Name != name {
+		return false
+	}
+	p, ok := s.X.(*ast.Ident)
+	return ok && p.Name == "http"
+}
