@@ -36,7 +36,8 @@ type recorder struct {
 	to        Recorder
 	log       *slog.Logger
 	truncated prometheus.Counter
-	secrets   []string // of the configuration
+	tooMany   prometheus.Counter // secrets that were not searched for
+	secrets   []string           // of the configuration
 
 	mu     sync.Mutex
 	seen   uint64 // lost events that were spoken of
@@ -52,7 +53,9 @@ func newRecorder(c Config) *recorder {
 	r := &recorder{to: c.Recorder, log: c.Logger, secrets: []string{c.Token, c.UpstreamKey}}
 	r.truncated = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_truncated_total",
 		Help: "Exchanges of which the record has only what the limit allows."})
-	c.Metrics.MustRegister(r.truncated, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "record_dropped_total",
+	r.tooMany = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_unsearched_secrets_total",
+		Help: "Credentials of requests that were too many to search for: their events may hold them, and say how many."})
+	c.Metrics.MustRegister(r.truncated, r.tooMany, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "record_dropped_total",
 		Help: "Events that are not in the record: the queue was full, or the disk failed."}, func() float64 { return float64(c.Recorder.Dropped()) }))
 	return r
 }
@@ -64,6 +67,7 @@ const quietFor = 10 * time.Second
 // add hands an event over. Nobody waits for the disk.
 func (r *recorder) add(e record.Event) {
 	r.to.Enqueue(e)
+	r.tooMany.Add(float64(e.Secrets.Unsearched()))
 	lost, now := r.to.Dropped(), time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -52,6 +52,10 @@ func (it *item) encode(e *Event, g *guard) error {
 	b = append(b, it.run...)
 	b = append(b, `","cycle":`...)
 	b = strconv.AppendInt(b, int64(e.Cycle), 10)
+	if g.secrets != nil && g.secrets.unsearched > 0 {
+		b = append(b, `,"unsearched":`...)
+		b = strconv.AppendInt(b, int64(g.secrets.unsearched), 10)
+	}
 	b = append(b, `,"type":"`...)
 	b = append(b, it.typ...)
 	b = append(b, `","payload":`...)
@@ -70,8 +74,7 @@ func (it *item) scrub(from int, n *needles) error {
 		return nil
 	}
 	payload := it.body[from:]
-	_, unknown := payloadReaders[it.typ]
-	if unknown = !unknown; !unknown && !n.touches(payload) {
+	if _, ours := payloadReaders[it.typ]; ours && !n.touches(payload) {
 		return nil
 	}
 	clean, err := scrubJSON(nil, payload, n)
@@ -92,19 +95,6 @@ func (n *needles) scrubName(name string) string {
 		return "secret"
 	}
 	return name
-}
-
-// touches reports whether JSON of ours may hold a secret.
-func (n *needles) touches(payload []byte) bool {
-	if bytes.Contains(payload, []byte(`"`+base64Mark)) {
-		return true
-	}
-	for _, v := range n.inJSON {
-		if bytes.Contains(payload, []byte(v)) {
-			return true
-		}
-	}
-	return false
 }
 
 // scrubJSON copies JSON, with every string in it scrubbed.

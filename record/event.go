@@ -52,6 +52,9 @@ type Event struct {
 	// Secrets are credentials that this event may quote: they are scrubbed from
 	// it, and never recorded.
 	Secrets *Secrets
+	// Unsearched is how many of the writer's and the event's secrets it may still
+	// hold, because they were too many to search for. See [Secrets.Unsearched].
+	Unsearched int
 
 	line []byte
 }
@@ -98,15 +101,16 @@ func checkType(t Type) error {
 
 // envelope is an event's line.
 type envelope struct {
-	V       int             `json:"v"`
-	Seq     uint64          `json:"seq"`
-	Last    uint64          `json:"last"`
-	Time    time.Time       `json:"time"`
-	Run     string          `json:"run"`
-	Cycle   int             `json:"cycle"`
-	Type    Type            `json:"type"`
-	Payload json.RawMessage `json:"payload"`
-	Prev    Digest          `json:"prev"`
+	V          int             `json:"v"`
+	Seq        uint64          `json:"seq"`
+	Last       uint64          `json:"last"`
+	Time       time.Time       `json:"time"`
+	Run        string          `json:"run"`
+	Cycle      int             `json:"cycle"`
+	Unsearched int             `json:"unsearched"`
+	Type       Type            `json:"type"`
+	Payload    json.RawMessage `json:"payload"`
+	Prev       Digest          `json:"prev"`
 }
 
 // parseEvent reads a line; the event keeps a copy of it.
@@ -119,7 +123,7 @@ func parseEvent(line []byte) (Event, error) {
 	if n.V < 1 || n.Seq == 0 || n.Type == "" {
 		return Event{}, errors.New("not an event: v, seq or type is missing")
 	}
-	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Prev: n.Prev, line: line}
+	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Prev: n.Prev, Unsearched: n.Unsearched, line: line}
 	e.Payload = parsePayload(n)
 	return e, nil
 }

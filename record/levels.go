@@ -145,8 +145,8 @@ func (g *guard) digest(text string) string {
 
 // redacted returns the parts of spans that lie in segments at level redacted.
 // Both are in order.
-func (g *guard) redacted(spans [][]int, segments []Segment) [][]int {
-	var parts [][]int
+func (g *guard) redacted(spans [][]int, segments []Segment) []Span {
+	var parts []Span
 	for _, s := range segments {
 		for len(spans) > 0 && spans[0][1] <= s.Start {
 			spans = spans[1:]
@@ -159,7 +159,7 @@ func (g *guard) redacted(spans [][]int, segments []Segment) [][]int {
 				break
 			}
 			if from, to := max(p[0], s.Start), min(p[1], s.End); from < to {
-				parts = append(parts, []int{from, to})
+				parts = append(parts, Span{from, to})
 			}
 		}
 	}
@@ -167,25 +167,25 @@ func (g *guard) redacted(spans [][]int, segments []Segment) [][]int {
 }
 
 // add adds cuts at spans, less what is cut already. The cuts stay in order.
-func add(cuts []Cut, spans [][]int, why string) []Cut {
+func add(cuts []Cut, spans []Span, why string) []Cut {
 	if len(spans) == 0 {
 		return cuts
 	}
 	old, i := cuts, 0
 	for _, p := range merged(spans) {
-		from := p[0]
+		from := p.Start
 		for i < len(old) && old[i].End <= from {
 			i++
 		}
-		for k := i; from < p[1]; k++ {
-			to := p[1]
+		for k := i; from < p.End; k++ {
+			to := p.End
 			if k < len(old) {
 				to = min(to, old[k].Start)
 			}
 			if from < to {
 				cuts = append(cuts, Cut{Start: from, End: to, Now: len(words[why]), Why: why})
 			}
-			if k >= len(old) || old[k].Start >= p[1] {
+			if k >= len(old) || old[k].Start >= p.End {
 				break
 			}
 			from = old[k].End
@@ -196,12 +196,15 @@ func add(cuts []Cut, spans [][]int, why string) []Cut {
 }
 
 // merged sorts spans and joins those that overlap.
-func merged(spans [][]int) [][]int {
-	slices.SortFunc(spans, func(a, b []int) int { return a[0] - b[0] })
+func merged(spans []Span) []Span {
+	if len(spans) == 0 {
+		return nil
+	}
+	slices.SortFunc(spans, func(a, b Span) int { return a.Start - b.Start })
 	out := spans[:1]
 	for _, p := range spans[1:] {
-		if last := out[len(out)-1]; p[0] < last[1] {
-			last[1] = max(last[1], p[1])
+		if last := &out[len(out)-1]; p.Start < last.End {
+			last.End = max(last.End, p.End)
 			continue
 		}
 		out = append(out, p)

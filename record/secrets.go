@@ -1,7 +1,9 @@
 package record
 
 import (
+	"cmp"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -11,13 +13,22 @@ import (
 )
 
 // Secrets is a set of credentials that must not be recorded: wherever one stands
-// in an event, also inside other text, "[secret]" is recorded in its place. It is
-// safe for concurrent use. A nil set is empty.
+// in an event, also inside other text, "[secret]" is recorded in its place. Its
+// size is bounded: see [Secrets.Unsearched]. It is safe for concurrent use. A nil
+// set is empty.
 type Secrets struct {
-	mu     sync.RWMutex
-	values map[string]bool
-	sorted *needles // nil when values changed
+	mu      sync.RWMutex
+	values  map[string]bool // whether the caller named it, or a request carried it
+	dropped int             // values that were too many
+	built   *needles        // nil when values changed
 }
+
+// The bounds of what one set searches for: its values, and the bytes of all their
+// spellings, of which an automaton needs 13 times as many.
+const (
+	maxSecrets     = 4096
+	maxSecretBytes = 512 << 10
+)
 
 // shortest is the length below which a value is not taken for a credential:
 // cutting it out of every text would destroy the texts. guessedShortest is of
@@ -43,36 +54,68 @@ func RequestSecrets(r *http.Request) *Secrets {
 	return s
 }
 
-// Add adds values, and the forms that they take in URLs, in JSON and in base64.
-// Values of less than 4 bytes are left out.
-func (s *Secrets) Add(values ...string) {
+// Add adds values, which are searched for also as they are spelled in URLs, in
+// JSON and in base64. Values of less than 4 bytes are left out.
+func (s *Secrets) Add(values ...string) { s.add(true, values...) }
+
+func (s *Secrets) add(named bool, values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.values == nil {
 		s.values = map[string]bool{}
 	}
 	for _, v := range values {
-		if v = strings.TrimSpace(v); len(v) < shortest {
-			continue
-		}
-		for _, form := range formsOf(v) {
-			s.values[form] = true
+		if v = strings.TrimSpace(v); len(v) >= shortest {
+			s.values[v] = s.values[v] || named
 		}
 	}
-	s.sorted = nil
+	s.built = nil
+	if len(s.values) <= 2*maxSecrets {
+		return
+	}
+	list := s.ranked()
+	for _, v := range list[maxSecrets:] {
+		delete(s.values, v)
+	}
+	s.dropped += len(list) - maxSecrets
 }
 
-// formsOf lists what a value may look like in a text.
-func formsOf(v string) []string {
-	forms := []string{
+// ranked lists the values, first those that have precedence.
+func (s *Secrets) ranked() []string {
+	rank := func(v string) int {
+		if s.values[v] {
+			return 0
+		}
+		return 1
+	}
+	return slices.SortedFunc(maps.Keys(s.values), func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), len(b)-len(a), strings.Compare(a, b))
+	})
+}
+
+// spellings lists what a value may look like in a text.
+func spellings(v string) []string {
+	list := []string{
 		v, url.QueryEscape(v), url.PathEscape(v),
 		base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)),
-		string([]rune(v)), // as a string of JSON has what is no UTF-8
+		string([]rune(v)), // as a string of JSON has what is not UTF-8
 	}
-	quoted := appendString(nil, v)
-	inJSON := string(quoted[1 : len(quoted)-1])
-	// In JSON within a text, such as the arguments of a call; some escape the slash too.
-	return append(forms, inJSON, strings.ReplaceAll(inJSON, "/", `\/`))
+	// In JSON within a text, such as the arguments of a call; some escape the slash
+	// too, or what means something in HTML.
+	list = append(list, inJSON(v), strings.ReplaceAll(inJSON(v), "/", `\/`), forHTML.Replace(inJSON(v)))
+	for _, form := range list { // and each as the line of an event has it
+		list = append(list, inJSON(form))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+var forHTML = strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`)
+
+// inJSON returns a text as it stands in a string of JSON.
+func inJSON(text string) string {
+	quoted := appendString(nil, text)
+	return string(quoted[1 : len(quoted)-1])
 }
 
 // credentialName fits the names of headers, members and parameters whose values
@@ -95,12 +138,15 @@ func (s *Secrets) AddHeader(h http.Header) {
 func (s *Secrets) addHeaderValue(name, value string) {
 	if strings.Contains(strings.ToLower(name), "cookie") {
 		for part := range strings.SplitSeq(value, ";") {
-			if _, v, ok := strings.Cut(part, "="); ok && len(v) >= guessedShortest {
-				s.Add(v, strings.Trim(v, `"`))
-				if plain, err := url.QueryUnescape(v); err == nil {
-					s.Add(plain)
-				}
+			_, v, _ := strings.Cut(part, "=")
+			if len(v) < guessedShortest {
+				continue
 			}
+			plain, err := url.QueryUnescape(v)
+			if err != nil {
+				plain = v
+			}
+			s.add(false, v, strings.Trim(v, `"`), plain)
 		}
 		return
 	}
@@ -108,12 +154,12 @@ func (s *Secrets) addHeaderValue(name, value string) {
 		if strings.EqualFold(scheme, "Basic") {
 			plain, _ := base64.StdEncoding.DecodeString(rest)
 			_, password, _ := strings.Cut(string(plain), ":")
-			s.Add(password)
+			s.add(false, password)
 		}
-		s.Add(rest)
+		s.add(false, rest)
 	}
 	if len(value) >= guessedShortest || strings.EqualFold(name, "Authorization") {
-		s.Add(value)
+		s.add(false, value)
 	}
 }
 
@@ -125,7 +171,7 @@ func (s *Secrets) AddURL(u *url.URL) {
 	}
 	if u.User != nil {
 		password, _ := u.User.Password()
-		s.Add(password)
+		s.add(false, password)
 	}
 	// As the value stands in the line, and what it means: the first is what an
 	// upstream quotes, and of all spellings that mean the same only it is known.
@@ -137,9 +183,9 @@ func (s *Secrets) AddURL(u *url.URL) {
 		if !credentialName.MatchString(name) {
 			continue
 		}
-		s.Add(raw)
+		s.add(false, raw)
 		if plain, err := url.QueryUnescape(raw); err == nil {
-			s.Add(plain)
+			s.add(false, plain)
 		}
 	}
 }
@@ -150,7 +196,7 @@ func (s *Secrets) needles() *needles {
 		return nil
 	}
 	s.mu.RLock()
-	n := s.sorted
+	n := s.built
 	empty := len(s.values) == 0
 	s.mu.RUnlock()
 	if n != nil || empty {
@@ -158,72 +204,21 @@ func (s *Secrets) needles() *needles {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sorted = newNeedles(s.values)
-	return s.sorted
+	s.built = newNeedles(s.ranked())
+	s.built.unsearched += s.dropped
+	return s.built
 }
 
-// needles are strings to look for, the longest first, and the same as they stand
-// in a JSON string.
-type needles struct{ plain, inJSON []string }
-
-func newNeedles(values map[string]bool) *needles {
-	n := &needles{}
-	for v := range values {
-		n.plain = append(n.plain, v)
+// Unsearched returns how many of the values are not searched for, because the set
+// is too large: it searches for 4,096 values at most, whose spellings have 512 KiB
+// together. What [Secrets.Add] was given has precedence over what a request
+// carries, and of each the longest values over the others. An event that was
+// recorded with such a set says so in [Event.Unsearched].
+func (s *Secrets) Unsearched() int {
+	if n := s.needles(); n != nil {
+		return n.unsearched
 	}
-	slices.SortFunc(n.plain, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
-	for _, v := range n.plain {
-		quoted := appendString(nil, v)
-		n.inJSON = append(n.inJSON, string(quoted[1:len(quoted)-1]))
-	}
-	return n
-}
-
-// and returns the union of two sets.
-func (n *needles) and(more *needles) *needles {
-	if n == nil {
-		return more
-	}
-	all := map[string]bool{}
-	for _, v := range n.plain {
-		all[v] = true
-	}
-	for _, v := range more.plain {
-		all[v] = true
-	}
-	return newNeedles(all)
-}
-
-// find returns where secrets stand in a text; the spans may overlap.
-func (n *needles) find(text string) [][]int {
-	if n == nil {
-		return nil
-	}
-	var spans [][]int
-	for _, v := range n.plain {
-		for at := 0; ; {
-			i := strings.Index(text[at:], v)
-			if i < 0 {
-				break
-			}
-			spans = append(spans, []int{at + i, at + i + len(v)})
-			at += i + 1
-		}
-	}
-	return spans
-}
-
-// scrub returns a text with every secret replaced.
-func (n *needles) scrub(text string) string {
-	if spans := n.find(text); len(spans) > 0 {
-		return string(render(text, add(nil, spans, "secret")).Text)
-	}
-	return text
+	return 0
 }
 
 // plainPath is a path without its query.
