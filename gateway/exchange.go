@@ -14,10 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
@@ -75,8 +74,8 @@ const shortestKey = 4
 // exchange plans one exchange: how its reply is read, and what of its earlier
 // messages goes to the upstream. upstream names the server.
 func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request) (*exchange, error) {
-	if !gjson.ValidBytes(body) { // a lenient upstream could read what we cannot
-		return nil, &requestError{http.StatusBadRequest, errInvalidJSON}
+	if err := foreignjson.Check(body); err != nil { // what we cannot read, a lenient upstream could
+		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
 	}
 	q, err := c.Request(body)
 	if err != nil {
@@ -181,10 +180,6 @@ type requestError struct {
 
 func (e *requestError) Error() string { return e.err.Error() }
 func (e *requestError) Unwrap() error { return e.err }
-
-// errInvalidJSON refuses a request that the gateway cannot read: what it would say
-// of the request could differ from what the upstream reads.
-var errInvalidJSON = errors.New("the request's body is not valid JSON")
 
 // modify makes the client's response of the upstream's.
 func (x *exchange) modify(resp *http.Response) error {
@@ -301,8 +296,9 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.maxHold = -1
 	}
 	mended := wire.Mend(body)
+	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
-	case gjson.ValidBytes(mended) && wire.Parse(mended).IsObject():
+	case unread == nil && wire.Parse(mended).IsObject():
 		if x.rec != nil {
 			x.rec.account.Whole(mended)
 		}
@@ -310,6 +306,8 @@ func (x *exchange) whole(resp *http.Response) error {
 	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // frames under the type of a whole reply
 		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 		return nil
+	case x.route.Display != DisplayKeep && unread != nil:
+		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)
 	case x.route.Display != DisplayKeep:
 		return wire.ErrUnreadable
 	}

@@ -17,7 +17,12 @@ import (
 // refused checks that an answer is an error in the API's own JSON.
 func refused(t *testing.T, s speaker, w *httptest.ResponseRecorder, status int) {
 	t.Helper()
-	root := gjson.ParseBytes(w.Body.Bytes())
+	refusedWith(t, s, w.Result(), w.Body.Bytes(), status)
+}
+
+func refusedWith(t *testing.T, s speaker, resp *http.Response, body []byte, status int) {
+	t.Helper()
+	root := gjson.ParseBytes(body)
 	var own bool
 	switch {
 	case strings.HasPrefix(s.name(), "openai"):
@@ -27,8 +32,8 @@ func refused(t *testing.T, s speaker, w *httptest.ResponseRecorder, status int) 
 	default:
 		own = root.Get("type").Str == "error" && root.Get("error.type").Str != "" && root.Get("error.message").Str != ""
 	}
-	if w.Code != status || !own || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("%s: %d %s, want %d", s.name(), w.Code, w.Body, status)
+	if resp.StatusCode != status || !own || resp.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: %d %.500s, want %d", s.name(), resp.StatusCode, body, status)
 	}
 }
 

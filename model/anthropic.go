@@ -12,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
@@ -227,7 +228,7 @@ func textBlocks(s string) []textBlock {
 
 // isBlock reports whether a thought is a block of this API.
 func isBlock(t *Thought) bool {
-	v := gjson.ParseBytes(t.Raw)
+	v, _ := foreignjson.Parse(t.Raw)
 	if !v.IsObject() || v.Get("type").Str != t.Field {
 		return false
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
 // An embedding is an API that has embeddings.
@@ -81,10 +83,10 @@ func (e *embedder) unreadable(format string, args ...any) error {
 
 // vectors reads an answer in the form of OpenAI, or of Ollama.
 func (e *embedder) vectors(b []byte, n int) ([][]float32, error) {
-	if !gjson.ValidBytes(b) {
-		return nil, e.unreadable("the embeddings are broken JSON")
+	root, err := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Parse(b)
+	if err != nil {
+		return nil, e.unreadable("the list of vectors %v", err)
 	}
-	root := gjson.ParseBytes(b)
 	if says(root.Get("error")) {
 		return nil, said(0, b)
 	}

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
 // Why a reply failed that no server's error says.
@@ -127,10 +129,7 @@ var spent = []string{"insufficient_quota", "billing_hard_limit_reached"}
 // What is none of them is quoted.
 func said(status int, body []byte) *Error {
 	e := &Error{Status: status}
-	root := gjson.ParseBytes(body)
-	if !gjson.ValidBytes(body) {
-		root = gjson.Result{}
-	}
+	root, _ := foreignjson.Parse(body) // what is not JSON is quoted
 	if root.IsArray() {
 		root = root.Get("0")
 	}

@@ -487,7 +487,7 @@ func TestEmbedErrors(t *testing.T) {
 		`{"embeddings":[[1,2],[1,"\u001b"]]}`:                                "a vector holds",
 		`{"embeddings":[[1,2],[1,1e99]]}`:                                    "a vector holds 1e99",
 		`{"data":[{"index":1,"embedding":[1]},{"index":0,"embedding":[1]}]}`: "not in the order",
-		`{"embeddings":`:                                                     "broken JSON",
+		`{"embeddings":`:                                                     "not valid JSON",
 		`{"error":"this model does not embed"}`:                              "this model does not embed",
 	} {
 		url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -177,7 +178,7 @@ func contentParts(m *Message) []any {
 // "thinking", "thinking": […]}, as of Mistral. Anthropic's blocks are none: their
 // text is a string.
 func isPart(t *Thought) bool {
-	v := gjson.ParseBytes(t.Raw)
+	v, _ := foreignjson.Parse(t.Raw)
 	return v.IsObject() && v.Get("type").Str == t.Field && !(v.Get("thinking").Type == gjson.String)
 }
 
@@ -187,7 +188,7 @@ func memberThoughts(m *Message) []Thought {
 	var list []Thought
 	for _, t := range m.Thoughts {
 		switch i := slices.IndexFunc(list, func(of Thought) bool { return of.Field == t.Field }); {
-		case t.Field == "reasoning_details" && gjson.ParseBytes(t.Raw).IsArray():
+		case t.Field == "reasoning_details" && isList(t.Raw):
 		case t.Raw != nil || t.Sealed || t.Text == "" || !slices.Contains(wire.NativeFields, t.Field):
 			continue
 		case i >= 0:
@@ -200,6 +201,11 @@ func memberThoughts(m *Message) []Thought {
 		list = append(list, t)
 	}
 	return list
+}
+
+func isList(raw []byte) bool {
+	v, _ := foreignjson.Parse(raw)
+	return v.IsArray()
 }
 
 func chatCalls(calls []Call) []json.RawMessage {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -250,7 +251,7 @@ func frame(f wire.Frame, l listener) (done bool, err error) {
 	}
 	f, ok := wire.Readable(f)
 	if !ok {
-		return false, fmt.Errorf("%w: a frame is broken JSON", ErrUnreadable)
+		return false, fmt.Errorf("%w: a frame %w", ErrUnreadable, foreignjson.Check(f.Data))
 	}
 	return l.frame(wire.Parse(f.Data))
 }

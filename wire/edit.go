@@ -73,7 +73,8 @@ func Members(of gjson.Result) []Member {
 	return list
 }
 
-// Parse parses JSON without a copy: the result shares b's memory.
+// Parse parses JSON that was checked, as by [Readable], without a copy: the
+// result shares b's memory.
 func Parse(b []byte) gjson.Result { return gjson.Parse(StringOf(b)) }
 
 // Cut appends the edits that remove members from the object or array that they

@@ -3,24 +3,26 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
-	"github.com/tidwall/gjson"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
-// ErrUnreadable is why a reply fails of which a frame is broken JSON: nobody can
-// say what text it holds.
+// ErrUnreadable is why a reply fails of which a frame is broken JSON, or JSON
+// over the bounds of what is read: nobody can say what text it holds.
 var ErrUnreadable = errors.New("the upstream sent broken JSON")
 
 // ErrUpstream is why a reply fails whose upstream said so.
 var ErrUpstream = errors.New("the upstream ended the reply with an error")
 
 // Readable returns a frame in a form that can be parsed; ok is false where there
-// is none. Its Data has null for the numbers that JSON lacks and Python writes.
+// is none: it is broken JSON, or nests too deep, or has too many members. Its
+// Data has null for the numbers that JSON lacks and Python writes.
 func Readable(f Frame) (readable Frame, ok bool) {
-	if gjson.ValidBytes(f.Data) {
+	if foreignjson.Valid(f.Data) {
 		return f, true
 	}
-	if data := Mend(f.Data); gjson.ValidBytes(data) {
+	if data := Mend(f.Data); foreignjson.Valid(data) {
 		f.Data, f.At = data, -1
 		return f, true
 	}
@@ -34,8 +36,16 @@ func Unread(dst []byte, f Frame, s Settings, r Reader) []byte {
 	if s.Keep || len(data) == 0 || data[0] != '{' {
 		return append(dst, f.Raw...)
 	}
-	r.Fail(ErrUnreadable)
+	r.Fail(unreadable(Mend(f.Data)))
 	return dst
+}
+
+// unreadable is ErrUnreadable with the reason.
+func unreadable(data []byte) error {
+	if err := foreignjson.Check(data); err != nil {
+		return fmt.Errorf("%w: a frame %w", ErrUnreadable, err)
+	}
+	return ErrUnreadable
 }
 
 // strangers are numbers that some encoders write and JSON lacks.

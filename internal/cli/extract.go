@@ -6,10 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
 type extractCommand struct {
@@ -128,7 +127,12 @@ func (e *extractor) readOne(sh *shell, files []string) (*posed, error) {
 func isJSONLines(text string) bool {
 	first, rest, _ := strings.Cut(text, "\n")
 	second, _, _ := strings.Cut(rest, "\n")
-	return gjson.Parse(first).IsObject() && gjson.Parse(second).IsObject() && gjson.Valid(first) && gjson.Valid(second)
+	return isObject(first) && isObject(second)
+}
+
+func isObject(line string) bool {
+	v, err := foreignjson.Parse([]byte(line))
+	return err == nil && v.IsObject()
 }
 
 // print writes the verdict on one reply.

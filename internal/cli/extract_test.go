@@ -240,3 +240,23 @@ func TestOneLongLine(t *testing.T) {
 		t.Logf("the heap grew to %d MB", most>>20)
 	}
 }
+
+// Lines that nest without end, or beyond the bound, are faults of their own: the
+// lines around them are done. A parser that recurses into them overflows its
+// stack, which ends the process and this whole test binary with it.
+func TestNestedLines(t *testing.T) {
+	good := `{"id":"a","input":"3 8 1 1","raw":"Answer: 3*8*1*1"}`
+	deep := `{"id":"b","a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`
+	open := `{"id":"c","a":` + strings.Repeat(`{"a":`, 6<<20/5)
+	stdout, stderr, status := runSotto(t, strings.Join([]string{good, deep, open, good}, "\n"), "extract", "--task", "game24", "--jsonl")
+	if status != statusFailed || strings.Count(stdout, `"status":"ok"`) != 2 || strings.Count(stderr, "nested too deep") != 2 {
+		t.Errorf("status %d: %.400s\n%.400s", status, stdout, stderr)
+	}
+	for _, text := range []string{
+		open + "\n" + open, deep + "\n" + deep, strings.Repeat("[", 6<<20) + "\n[", // lines, and yet one reply
+	} {
+		if _, stderr, status := runSotto(t, text, "extract", "--task", "game24", "--input", "3 8 1 1"); status != statusNoVisible {
+			t.Errorf("status %d: %.400s", status, stderr)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
 // A span is where a value stands in a line.
@@ -82,8 +84,9 @@ type finder struct {
 	found [][]span // per path
 }
 
-// maxDepth bounds how deep a line may nest, and with it the stack.
-const maxDepth = 10000
+// maxDepth bounds how deep a line may nest, and with it the stack: as with all
+// JSON from outside.
+const maxDepth = foreignjson.MaxDepth
 
 // usualPaths is for how many paths there is room at hand.
 const usualPaths = 12
@@ -154,7 +157,7 @@ func (f *finder) value(live []tail, depth int) error {
 	start := f.pos
 	var err error
 	switch c := f.peek(); {
-	case depth > maxDepth:
+	case depth == maxDepth && (c == '{' || c == '['):
 		return f.fail("nested too deep")
 	case c == '{':
 		err = f.object(live, depth+1)

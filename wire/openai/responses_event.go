@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -70,10 +71,12 @@ type responsesEvent struct {
 	text            wire.Span // the inside of the delta or text
 	logprobs        wire.Span
 	itemID          wire.Span // with its quotes
+	nested          bool      // it has members that are objects or lists
 }
 
 // scan reads a frame. It looks at the members of the data's object only: a delta
-// costs no parse and no memory. ok is false for data that is no event.
+// costs no parse and no memory. What is nested is checked, for others parse it. ok
+// is false for data that is no event.
 func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
 	*e = responsesEvent{Frame: f, seq: -1, output: -1, content: -1, summary: -1}
 	i := responsesSpace(f.Data, 0)
@@ -95,6 +98,8 @@ func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
 			return false
 		}
 		e.member(f.Data[key.Start+1:key.End-1], value)
+		c := f.Data[value.Start]
+		e.nested = e.nested || (c == '{' || c == '[') && value.End-value.Start > 2
 		i = responsesSpace(f.Data, next)
 		if i == len(f.Data) || f.Data[i] != ',' {
 			break
@@ -104,7 +109,7 @@ func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
 		e.name = f.Type
 	}
 	e.kind = responsesKindOf(e.name)
-	return i < len(f.Data) && f.Data[i] == '}' && len(e.name) > 0
+	return i < len(f.Data) && f.Data[i] == '}' && len(e.name) > 0 && (!e.nested || foreignjson.Valid(f.Data))
 }
 
 func (e *responsesEvent) member(key []byte, v wire.Span) {

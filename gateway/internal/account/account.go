@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -191,7 +192,7 @@ func (a *Account) Fault() string { return strings.Join(a.faults, " ") }
 
 // Refused reads the body of an upstream's error.
 func (a *Account) Refused(body []byte) {
-	if gjson.ValidBytes(body) {
+	if foreignjson.Valid(body) {
 		root := wire.Parse(body)
 		a.fault(root)
 		a.fault(root.Get("error"))

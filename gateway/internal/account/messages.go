@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -19,7 +20,7 @@ import (
 // of tools are messages of the role tool.
 func Messages(name string, body []byte, room *Room) []record.Message {
 	p := apis[name]
-	if p == nil || !gjson.ValidBytes(body) {
+	if p == nil || !foreignjson.Valid(body) {
 		return nil
 	}
 	m := &messages{room: room}

@@ -1,0 +1,119 @@
+// Package foreignjson is the one entry for JSON from outside: from a peer, a
+// model or a file. It says whether bytes are JSON that the rest of the tree can
+// walk, before anything parses them.
+//
+// A document is bounded in depth, since parsers recurse, and a stack that
+// overflows ends the process; and in members, since readers keep a few dozen
+// bytes for each member that they look at. The check itself neither recurses nor
+// allocates, and takes time linear in the document.
+//
+// Within the bounds, JSON is what [encoding/json.Valid] takes for it. A test of
+// this package keeps the rest of the tree from parsing JSON by other ways.
+package foreignjson
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// The bounds that [Check] and [Parse] hold a document to. No request and no frame
+// of a stream comes near them.
+const (
+	MaxDepth   = 1000
+	MaxMembers = 1_000_000
+)
+
+// ReplyMembers bounds a whole reply. A long one with the log probabilities of 20
+// alternatives for each token, or with the vectors of 128 texts, has millions of
+// numbers.
+const ReplyMembers = 4 * MaxMembers
+
+// Why a document is refused. An [Error] wraps one of these.
+var (
+	// ErrSyntax is for bytes that are not JSON.
+	ErrSyntax = errors.New("not valid JSON")
+	// ErrDepth is for arrays and objects nested deeper than Limits.Depth.
+	ErrDepth = errors.New("nested too deeply")
+	// ErrMembers is for more members and elements than Limits.Members.
+	ErrMembers = errors.New("too many members")
+)
+
+// An Error says why a document is refused, and where that was seen.
+type Error struct {
+	Err    error // ErrSyntax, ErrDepth or ErrMembers
+	Limit  int   // the bound that was exceeded; 0 for ErrSyntax
+	Offset int   // in bytes, from 0
+}
+
+// Error says it as the rest of a sentence about the document: "nests deeper than
+// 1000 levels at byte 1000".
+func (e *Error) Error() string {
+	switch e.Err {
+	case ErrDepth:
+		return fmt.Sprintf("nests deeper than %d levels at byte %d", e.Limit, e.Offset)
+	case ErrMembers:
+		return fmt.Sprintf("has more than %d members and elements at byte %d", e.Limit, e.Offset)
+	}
+	return fmt.Sprintf("is not valid JSON at byte %d", e.Offset)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// OverLimit reports whether an error says that a document is over a bound, which
+// is not to say that it is not JSON.
+func OverLimit(err error) bool { return errors.Is(err, ErrDepth) || errors.Is(err, ErrMembers) }
+
+// Limits bound a document. The zero value has the default bounds.
+type Limits struct {
+	// Depth is how many arrays and objects may be open at a time. If zero,
+	// MaxDepth.
+	Depth int
+	// Members is how many members of objects and elements of arrays a document
+	// may have in all. If zero, MaxMembers.
+	Members int
+}
+
+// Check returns nil for a JSON document within the default bounds, and else an
+// *[Error].
+func Check(data []byte) error { return Limits{}.Check(data) }
+
+// Valid reports whether Check finds no fault.
+func Valid(data []byte) bool { return Limits{}.Check(data) == nil }
+
+// Parse checks and parses a document. The result does not share data's memory.
+func Parse(data []byte) (gjson.Result, error) { return Limits{}.Parse(data) }
+
+// Check returns nil for a JSON document within the bounds, and else an *[Error].
+func (l Limits) Check(data []byte) error {
+	if l.Depth == 0 {
+		l.Depth = MaxDepth
+	}
+	if l.Members == 0 {
+		l.Members = MaxMembers
+	}
+	var few [MaxDepth/64 + 1]uint64
+	open := few[:]
+	if l.Depth > MaxDepth {
+		open = make([]uint64, l.Depth/64+1)
+	}
+	at, fault := l.scan(data, open)
+	switch fault {
+	case nil:
+		return nil
+	case ErrDepth:
+		return &Error{Err: fault, Limit: l.Depth, Offset: at}
+	case ErrMembers:
+		return &Error{Err: fault, Limit: l.Members, Offset: at}
+	}
+	return &Error{Err: fault, Offset: at}
+}
+
+// Parse checks and parses a document. The result does not share data's memory.
+func (l Limits) Parse(data []byte) (gjson.Result, error) {
+	if err := l.Check(data); err != nil {
+		return gjson.Result{}, err
+	}
+	return gjson.ParseBytes(data), nil
+}

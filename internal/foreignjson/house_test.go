@@ -1,0 +1,149 @@
+package foreignjson_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const gjsonPath = "github.com/tidwall/gjson"
+
+// otherEntries are the calls that parse JSON with gjson outside this package, with
+// the reason why what they parse cannot hurt. None may call Valid or ValidBytes.
+var otherEntries = map[string]string{
+	"wire/edit.go: Parse":                   "wire.Parse is for frames and bodies that wire.Readable or this package has checked",
+	"record/index.go: GetBytes":             "lines of a record that its reader has decoded; gjson finds a member without recursion",
+	"record/index.go: GetManyBytes":         "as above",
+	"internal/cli/recordtexts.go: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
+}
+
+// recursive are gjson's functions that call themselves once for each level of
+// nesting.
+var recursive = []string{"Valid", "ValidBytes"}
+
+// modifier is what begins a modifier in a gjson path.
+var modifier = regexp.MustCompile("[\"`|.]@[a-z]")
+
+// No code but this package's hands bytes to gjson: its validator, and what it
+// makes Go values with, recurse without a bound, and a stack that overflows ends
+// the process. New code calls foreignjson.Check, Valid or Parse, or is listed in
+// otherEntries with a reason.
+func TestOnlyEntryForJSON(t *testing.T) {
+	unused := map[string]bool{}
+	for entry := range otherEntries {
+		unused[entry] = true
+	}
+	seen := 0
+	for _, file := range goFiles(t) {
+		name := importedAs(file.syntax, gjsonPath)
+		if name == "" || strings.HasPrefix(file.path, "internal/foreignjson/") {
+			continue
+		}
+		seen++
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				x, ok := n.X.(*ast.Ident)
+				if !ok || x.Name != name || !readsBytes(n.Sel.Name) {
+					return true
+				}
+				entry := file.path + ": " + n.Sel.Name
+				if _, ok := otherEntries[entry]; !ok || slices.Contains(recursive, n.Sel.Name) {
+					t.Errorf("%s: gjson.%s reads foreign JSON: call foreignjson.Check, Valid or Parse", file.at(n), n.Sel.Name)
+				}
+				delete(unused, entry)
+			case *ast.CallExpr:
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Value" && len(n.Args) == 0 {
+					t.Errorf("%s: gjson's Value recurses: walk the members", file.at(n))
+				}
+			case *ast.BasicLit: // a path
+				if n.Kind == token.STRING && modifier.MatchString(n.Value) && file.path != "record/index.go" { // which flattens a list of lists
+					t.Errorf("%s: gjson's modifiers recurse: do without %s", file.at(n), n.Value)
+				}
+			}
+			return true
+		})
+	}
+	if seen < 20 {
+		t.Errorf("only %d files import gjson: is the tree where it was?", seen)
+	}
+	for entry := range unused {
+		t.Errorf("otherEntries: nothing is %s any more", entry)
+	}
+}
+
+// readsBytes reports whether a function of gjson takes a document.
+func readsBytes(name string) bool {
+	for _, prefix := range []string{"Valid", "Parse", "Get", "ForEachLine"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+type goFile struct {
+	path   string // below the module's root
+	syntax *ast.File
+	set    *token.FileSet
+}
+
+func (f goFile) at(n ast.Node) string {
+	return f.path + ":" + strconv.Itoa(f.set.Position(n.Pos()).Line)
+}
+
+// goFiles parses the module's files, without its tests.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var files []goFile
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, other := os.Stat(filepath.Join(path, "go.mod"))
+			if path != root && (other == nil || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		syntax, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(root, path)
+		files = append(files, goFile{filepath.ToSlash(below), syntax, set})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// importedAs returns the name under which a file has a package, or "".
+func importedAs(f *ast.File, path string) string {
+	for _, i := range f.Imports {
+		if p, _ := strconv.Unquote(i.Path.Value); p != path {
+			continue
+		}
+		if i.Name != nil {
+			return i.Name.Name
+		}
+		return path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return ""
+}
