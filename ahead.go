@@ -6,14 +6,18 @@ import "bytes"
 // on where they stopped.
 
 // whiteAhead counts the white space after a marker.
-type whiteAhead struct{ from, to int }
+type whiteAhead struct {
+	from, to int
+	newline  bool // one is in it
+}
 
 // after returns the offset of the first byte at i or later that is no white space.
 func (w *whiteAhead) after(s *Splitter, i int) int {
 	if w.from != i || w.to < i {
-		*w = whiteAhead{i, i}
+		*w = whiteAhead{from: i, to: i}
 	}
 	for w.to < s.limit && isSpace(s.at(w.to)) {
+		w.newline = w.newline || s.at(w.to) == '\n'
 		w.to++
 		s.lex.count++
 	}
@@ -24,7 +28,7 @@ func (w *whiteAhead) after(s *Splitter, i int) int {
 // line's end; ok is false where it is still coming.
 func (s *Splitter) lineEndsAfter(i int) (ends, ok bool) {
 	to := s.white.after(s, i)
-	if bytes.IndexByte(s.data[i-s.base:to-s.base], '\n') >= 0 {
+	if s.white.newline {
 		return true, true
 	}
 	return to == s.limit, to < s.limit || s.ended
@@ -51,16 +55,16 @@ func (a *lineAhead) drop() {
 // false where the line is still coming.
 func (s *Splitter) inlineCode(t token) (in, ok bool) {
 	ts := s.stream()
-	if !s.g.code || len(ts.runs) == 0 {
+	if !s.g.code || len(ts.runs.list) == 0 {
 		return false, true
 	}
 	if bytes.IndexByte(s.data[t.start-s.base:t.end-s.base], '\n') >= 0 {
-		ts.clearRuns()
+		ts.runs.clear()
 		return false, true
 	}
 	if s.expired == t.start {
 		if !s.g.deliver {
-			ts.clearRuns()
+			ts.runs.clear()
 		}
 		return s.g.deliver, true
 	}
@@ -77,10 +81,10 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 		return false, false
 	}
 	a.mark, a.fresh = t.start, false
-	if a.hit < len(ts.runAt) && ts.runAt[a.hit] > 0 && a.last[a.hit] >= t.end {
+	if ts.runs.has(a.hit) && a.last[a.hit] >= t.end {
 		return true, true
 	}
-	for _, r := range ts.runs {
+	for _, r := range ts.runs.list {
 		if at, found := a.last[r.size]; found && at >= t.end {
 			a.hit = r.size
 			return true, true
@@ -89,7 +93,7 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 	if !a.ended && !s.ended {
 		return false, false
 	}
-	ts.clearRuns()
+	ts.runs.clear()
 	return false, true
 }
 

@@ -97,7 +97,7 @@ func (s *Splitter) narrate(stop int) bool {
 		if s.expired == nl {
 			continue
 		}
-		if bytes.IndexByte(s.data[nl+1-s.base:to-s.base], '\n') >= 0 {
+		if s.white.newline {
 			s.put(nl, s.narrSpan())
 			s.mode = inText
 			s.narr.lost = true

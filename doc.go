@@ -36,7 +36,8 @@
 //  3. Earliest emission: what every continuation and end of the reply would agree on
 //     has been given, and nothing else; what was given is never taken back.
 //  4. Bounded hold: an unfinished marker holds at most MaxMarker bytes, a doubt that
-//     only later text can settle at most MaxHold.
+//     only later text can settle at most MaxHold. More white space than that does
+//     not wait for its place in the visible text.
 //  5. Totality and linear time: no input panics, errors or costs more than a few
 //     looks at each byte.
 //  6. Idempotence: reading the visible text again gives it back, unless a literal tag

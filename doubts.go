@@ -37,7 +37,7 @@ func (s *Splitter) orphanClose(t token) bool {
 // forget drops what was read on the assumption that the reply began outside.
 func (s *Splitter) forget() {
 	s.autoHold, s.outHold = false, -1
-	s.pend, s.diags = s.pend[:0], s.diags[:0]
+	s.pend, s.diags = s.pend[:0], findings{}
 	s.blocks, s.marks = 0, 0
 	s.outer.reset()
 	s.visible, s.shown, s.blockSeen, s.openLit, s.wrapped = false, false, 0, false, 0
@@ -241,7 +241,7 @@ func (s *Splitter) unread(at int) {
 	if k := len(s.pend); k > 0 && s.pend[k-1].end > at {
 		s.pend[k-1].end = at
 	}
-	s.diags = slices.DeleteFunc(s.diags, func(d Diagnostic) bool {
+	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
 		return d.Offset >= at && d.Code != Rescued && d.Code != HoldExpired
 	})
 	s.pos, s.ti, s.mode = at, s.tok0, inText
@@ -280,7 +280,7 @@ func (s *Splitter) rescueClosed(p pad) {
 		}
 	}
 	var late []Diagnostic
-	for _, d := range s.diags {
+	for _, d := range s.diags.pending {
 		if d.Offset >= p.padClose {
 			late = append(late, d)
 		}
@@ -306,7 +306,8 @@ func (s *Splitter) rescueClosed(p pad) {
 		}
 		s.put(sp.end, sp)
 	}
-	s.diags = append(s.diags, late...)
+	s.diags.pending = append(s.diags.pending, late...)
+	s.diags.settle(s.barrier())
 	s.limit, s.outer = s.n, outer
 	s.ended, s.end = ended, end
 }

@@ -46,7 +46,10 @@ func (s *Splitter) textToken(k int) bool {
 	if t.kind == kindClose || t.kind == kindEmpty && s.body.block > 0 && t.group == s.g.output {
 		counts, ok := s.strayCounts(t)
 		if !ok {
-			return false
+			if s.expired != t.start {
+				return s.wait(t.start)
+			}
+			counts = !s.g.deliver
 		}
 		if !counts {
 			return s.keepText(t)

@@ -1,10 +1,5 @@
 package sotto
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Parse reads a reply that is whole at hand: the splitter fed once and closed,
 // with no bound on a hold. An unknown Inside name is an error.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
@@ -18,7 +13,7 @@ func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, bodies: g.d.Bodies}
 	r.add(s.FeedString(raw))
 	r.add(s.Close(end))
-	r.Diagnostics = s.diags
+	r.Diagnostics, r.Counts = s.diags.kept, s.Counts()
 	if len(raw) <= maxParsed {
 		g.parsers.Put(s)
 	}
@@ -75,13 +70,4 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 		return "", err
 	}
 	return raw, nil
-}
-
-var codeOrder = []Code{Truncated, Rescued, Nested, MismatchedClose, OrphanClose, StrayClose, UnclosedOutput,
-	UnclosedNarration, AssumedUnclosed, LiteralMarker, SplicedMarker, HoldExpired, UnknownChannel, NoVisibleAnswer}
-
-func sortDiagnostics(d []Diagnostic) {
-	slices.SortStableFunc(d, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(slices.Index(codeOrder, a.Code), slices.Index(codeOrder, b.Code)))
-	})
 }

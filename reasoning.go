@@ -195,10 +195,10 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	r := &s.r
 	own := r.any || r.own&s.g.names[t.name].bit != 0
 	alone := false
-	if !own && !s.g.closeFamily && r.blank {
+	if !own && !s.g.closeFamily && r.blank && s.expired != t.start {
 		var ok bool
 		if alone, ok = s.lineEndsAfter(t.end); !ok {
-			return false
+			return s.wait(t.start)
 		}
 	}
 	sure := s.g.closeFamily || own && !quoted || alone

@@ -58,7 +58,8 @@ type Reply struct {
 	// Raw is the reply as it came; every segment is a span of it.
 	Raw         string
 	Segments    []Segment
-	Diagnostics []Diagnostic // in the order of their offsets
+	Diagnostics []Diagnostic // the first MaxDiagnostics, in the order of their offsets
+	Counts      Counts       // of all diagnostics
 	Dialect     string
 	Start       Start // as it was read: Auto stays Auto
 	End         End

@@ -113,7 +113,7 @@ type Splitter struct {
 	pieces   []Piece
 	segment  int
 	lastSpan span
-	diags    []Diagnostic
+	diags    findings
 	view     view
 	splice   splice
 }
@@ -202,7 +202,7 @@ func (s *Splitter) Reset() {
 	s.body.block = 0
 	s.ahead.drop()
 	s.fences.drop()
-	s.view.reset(s.g.d.Bodies, s.inline)
+	s.view.reset(s.g.d.Bodies, s.inline, s.maxHold)
 	s.splice.x.reset(&s.g.lex)
 	s.pads.hold = -1
 	for i := range s.lastClose {
@@ -298,12 +298,6 @@ func (s *Splitter) Visible() []byte {
 	return nil
 }
 
-// Diagnostics returns what was found so far, in the order of the offsets.
-func (s *Splitter) Diagnostics() []Diagnostic {
-	sortDiagnostics(s.diags)
-	return s.diags
-}
-
 // Held returns the number of bytes read but not yet settled.
 func (s *Splitter) Held() int {
 	if s.easy.on {
@@ -342,7 +336,7 @@ func (s *Splitter) setEasy() {
 	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
 		sp = s.r.span()
 		e.code, e.blank = 0, &s.r.blank
-	case s.mode == inText && s.textIsEasy() && s.stream().settled(s.g.code):
+	case s.mode == inText && s.textIsEasy() && s.stream().settled():
 		sp, e.ts = s.textSpan(), s.stream()
 		e.code, e.blank = 0, &e.ts.blank
 		if s.g.code {
@@ -611,7 +605,7 @@ func (s *Splitter) finish() {
 	if s.view.blankSoFar() {
 		s.diag(NoVisibleAnswer, s.n, "")
 	}
-	sortDiagnostics(s.diags)
+	s.diags.sort()
 	s.full, s.buf = nil, s.buf[:0]
 }
 
@@ -693,6 +687,7 @@ func (s *Splitter) flush() {
 		s.release(sp)
 	}
 	s.pend = append(s.pend[:0], s.pend[i:]...)
+	s.diags.settle(b)
 }
 
 // release hands a span out.
@@ -710,10 +705,6 @@ func (s *Splitter) release(sp span) {
 	}
 	s.view.add(sp, b)
 	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, len(s.view.out())})
-}
-
-func (s *Splitter) diag(c Code, offset int, why Reason) {
-	s.diags = append(s.diags, Diagnostic{c, offset, why})
 }
 
 // absorbWhite gives a marker the white space that belongs to it.

@@ -9,11 +9,10 @@ type stream struct {
 	seen        bool // a byte that is no white space has been read
 	afterMarker bool // only white space since a removed marker
 
-	runs    []codeRun // unpaired runs of back-ticks on the line, of distinct lengths
-	runAt   []int32   // by length: index into runs, plus one
-	run     int       // length of the run under way
-	runFrom int       // where it began
-	tilde   bool      // it is of tildes
+	runs    runs // unpaired runs of back-ticks on the line
+	run     int  // length of the run under way
+	runFrom int  // where it began
+	tilde   bool // it is of tildes
 
 	fence     fence    // open
 	candidate fence    // begins with the line's end
@@ -21,8 +20,6 @@ type stream struct {
 	openers   watch    // reasoning openers that stand in the open fence
 	notes     []strayNote
 }
-
-type codeRun struct{ size, at int }
 
 // A fence is a run of three or more; the zero fence is none.
 type fence struct {
@@ -42,27 +39,19 @@ type strayNote struct {
 }
 
 func (ts *stream) reset() {
-	ts.clearRuns()
-	*ts = stream{blank: true, runs: ts.runs[:0], runAt: ts.runAt, notes: ts.notes[:0]}
+	ts.runs.clear()
+	*ts = stream{blank: true, runs: ts.runs, notes: ts.notes[:0]}
 }
 
-func (ts *stream) clearRuns() {
-	for _, r := range ts.runs {
-		ts.runAt[r.size] = 0
-	}
-	ts.runs = ts.runs[:0]
-}
-
-// settled reports whether no stray note waits for the byte after its marker, or,
-// without code, for the line's end.
-func (ts *stream) settled(code bool) bool {
+// settled reports whether no stray note waits for the byte after its marker.
+func (ts *stream) settled() bool {
 	k := len(ts.notes)
-	return k == 0 || code && ts.notes[k-1].known
+	return k == 0 || ts.notes[k-1].known
 }
 
 // lineMatters reports whether something waits for the line's end.
 func (ts *stream) lineMatters() bool {
-	return len(ts.runs) > 0 || ts.candidate.open() || len(ts.notes) > 0
+	return len(ts.runs.list) > 0 || ts.candidate.open() || len(ts.notes) > 0
 }
 
 // stops returns the kinds of bytes that matter to runs and fences where the
@@ -262,6 +251,7 @@ func (s *Splitter) settlePassedNote(c byte) {
 	ts := s.stream()
 	if k := len(ts.notes); k > 0 && !ts.notes[k-1].known && ts.notes[k-1].end == s.n {
 		ts.notes[k-1].after, ts.notes[k-1].known = c, true
+		s.settleNote(ts)
 	}
 }
 
@@ -290,14 +280,50 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 	note.start, note.end = t.start, t.end
 	note.orphan = role == RoleReasoning && s.blockSeen&watching(t.group, asClose) == 0
 	s.lookBehind(t, &note)
+	s.expireNotes(ts, note.start)
 	ts.notes = append(ts.notes, note)
+	s.settleNote(ts)
+}
+
+// settleNote resolves the newest note if nothing later can change it.
+func (s *Splitter) settleNote(ts *stream) {
+	k := len(ts.notes) - 1
+	n := ts.notes[k]
+	switch {
+	case !s.g.code:
+	case !n.known:
+		return
+	case n.quoted():
+	case n.fenced, len(ts.runs.list) > 0, ts.run > 0:
+		return
+	}
+	s.resolve(n, false)
+	ts.notes = ts.notes[:k]
+}
+
+// expireNotes resolves the notes that have waited until byte at for too long.
+func (s *Splitter) expireNotes(ts *stream, at int) {
+	k := 0
+	for k < len(ts.notes) && s.noteExpires(ts.notes[k], at) {
+		s.resolve(ts.notes[k], false)
+		k++
+	}
+	ts.notes = ts.notes[k:]
+}
+
+// noteExpires reports whether what happens at byte at is too late for a note.
+func (s *Splitter) noteExpires(n strayNote, at int) bool {
+	return s.maxHold > 0 && at > n.start+s.maxHold
+}
+
+func (n strayNote) quoted() bool {
+	return n.known && n.after == n.before && (n.before == '"' || n.before == '\'' || n.before == '`')
 }
 
 // resolve says why the note's close is text; enclosed: a pair of runs stands around it.
 func (s *Splitter) resolve(n strayNote, enclosed bool) {
-	q := n.before
 	switch {
-	case s.g.code && n.known && n.after == q && (q == '"' || q == '\'' || q == '`'):
+	case s.g.code && n.quoted():
 		s.diag(LiteralMarker, n.start, Quoted)
 	case n.fenced:
 		s.diag(LiteralMarker, n.start, Fenced)
@@ -327,9 +353,6 @@ func (s *Splitter) scanText(stop int) {
 		s.scanLines(ts, lines, from+len(b)-len(lines))
 	} else {
 		ts.blank = lineBlank(lines, ts.blank)
-		if len(ts.notes) > 0 && bytes.IndexByte(b, '\n') >= 0 {
-			ts.endLine(s)
-		}
 	}
 	if s.pos < stop { // ink may have given the white space before it
 		s.put(stop, s.textSpan())
@@ -527,22 +550,12 @@ func (ts *stream) endRun(s *Splitter) {
 	if atStart && size >= 3 {
 		ts.candidate = fence{'`', size}
 	}
-	for len(ts.runAt) <= size {
-		ts.runAt = append(ts.runAt, 0)
-	}
-	k := int(ts.runAt[size]) - 1
-	if k < 0 {
-		ts.runs = append(ts.runs, codeRun{size, ts.runFrom})
-		ts.runAt[size] = int32(len(ts.runs))
+	from, pairs := ts.runs.pair(codeRun{size, ts.runFrom})
+	if !pairs {
 		return
 	}
-	open := ts.runs[k]
-	for _, r := range ts.runs[k:] {
-		ts.runAt[r.size] = 0
-	}
-	ts.runs = ts.runs[:k]
-	for n := len(ts.notes); n > 0 && ts.notes[n-1].start > open.at; n-- {
-		s.resolve(ts.notes[n-1], true)
+	for n := len(ts.notes); n > 0 && ts.notes[n-1].start > from; n-- {
+		s.resolve(ts.notes[n-1], !s.noteExpires(ts.notes[n-1], ts.runFrom+size))
 		ts.notes = ts.notes[:n-1]
 	}
 }
@@ -558,7 +571,7 @@ func (ts *stream) endLine(s *Splitter) {
 		}
 	}
 	ts.notes = keep
-	ts.clearRuns()
+	ts.runs.clear()
 }
 
 // end settles what waited for the stream's end.
@@ -618,7 +631,7 @@ func (f fence) skip(b []byte, from int) int {
 // endFence closes the open fence; protected says that it was one.
 func (ts *stream) endFence(s *Splitter, protected bool) {
 	for _, n := range ts.notes {
-		n.fenced = n.fenced && protected
+		n.fenced = n.fenced && (protected || s.noteExpires(n, s.limit))
 		s.resolve(n, false)
 	}
 	ts.notes = ts.notes[:0]

@@ -41,6 +41,9 @@ func (s *Splitter) noteClose(t token) {
 	}
 	if cover := s.lex.cover(t); cover >= 0 && s.g.nest {
 		s.hidden = append(s.hidden, hiddenClose{t.group, t.start, cover})
+		if len(s.hidden) > 2*s.g.lex.maxMarker { // no more can be in forms under way
+			s.uncover()
+		}
 		return
 	}
 	s.lastClose[t.group] = max(s.lastClose[t.group], t.start)
@@ -48,6 +51,12 @@ func (s *Splitter) noteClose(t token) {
 
 // closeAfter reports whether a close of the group begins at byte from or later.
 func (s *Splitter) closeAfter(group int8, from int) bool {
+	s.uncover()
+	return s.lastClose[group] >= from
+}
+
+// uncover takes note of the hidden closes whose opener has failed.
+func (s *Splitter) uncover() {
 	s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool {
 		if s.lex.reads(h.cover) {
 			return false
@@ -55,7 +64,6 @@ func (s *Splitter) closeAfter(group int8, from int) bool {
 		s.lastClose[h.group] = max(s.lastClose[h.group], h.at)
 		return true
 	})
-	return s.lastClose[group] >= from
 }
 
 // before reports whether form a goes before b: it starts first, or is longer;

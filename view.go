@@ -8,6 +8,7 @@ import (
 // A view makes the visible text from settled spans as they come (G13).
 type view struct {
 	bodies string // join, first, last
+	most   int    // white space that may wait, and bytes of a last body; 0 without bound
 	inline uint8  // channels given in the text, a bit each
 
 	one  []byte // what became visible in this call: one slice of the reply,
@@ -19,16 +20,18 @@ type view struct {
 	outerNewline bool   // the text outside ends in one, while a body is read
 	drop         bool   // white space is dropped until something else comes
 	wait         []byte // white space whose place is not certain
+	white        int    // length of the run of white space that waits, or has waited for too long
 
 	block    int  // the output body that is read, 0 for the text outside
 	started  bool // it has shown something
 	shown    int  // bodies that have
+	only     int  // the body besides which no other is shown, 0 without
 	kept     []byte
 	anything bool // something visible that is no white space
 }
 
-func (v *view) reset(bodies string, inline uint8) {
-	*v = view{bodies: bodies, inline: inline, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
+func (v *view) reset(bodies string, inline uint8, most int) {
+	*v = view{bodies: bodies, inline: inline, most: most, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
 }
 
 func (v *view) begin() { v.one, v.many, v.wide = nil, v.many[:0], false }
@@ -77,7 +80,7 @@ func (v *view) turn(block int) {
 		v.outerNewline = v.newline
 	}
 	v.block = block
-	v.wait = v.wait[:0]
+	v.clearWait()
 	if block > 0 {
 		v.started, v.drop, v.newline = false, false, false
 	} else { // after a body that was blank
@@ -95,7 +98,7 @@ func (v *view) removed() {
 		return
 	}
 	if v.blank {
-		v.wait = v.wait[:0]
+		v.clearWait()
 		v.drop = true
 	} else if v.newline {
 		v.drop = true
@@ -110,7 +113,8 @@ func (v *view) addOuter(b []byte, at int) {
 		}
 		if i < 0 {
 			if !v.drop {
-				v.wait = append(v.wait, b...)
+				v.addWhite(b)
+				v.blank, v.newline = !v.flows(), b[len(b)-1] == '\n'
 			}
 			return
 		}
@@ -122,8 +126,10 @@ func (v *view) addOuter(b []byte, at int) {
 			v.blank = false
 			v.flushWait()
 		}
+		v.anything = true
+	} else if !v.anything { // white space that waited for too long has come before
+		v.anything = firstInk(b) >= 0
 	}
-	v.anything = true
 	v.newline = b[len(b)-1] == '\n'
 	v.show(b)
 }
@@ -141,7 +147,7 @@ func (v *view) addBody(b []byte) {
 		v.drop = false
 		b = b[i:]
 	}
-	if v.bodies == "first" && v.shown > 1 {
+	if v.only > 0 && v.block != v.only {
 		return
 	}
 	end := len(b)
@@ -153,22 +159,45 @@ func (v *view) addBody(b []byte) {
 		v.flushWait()
 		v.show(b[:end])
 	}
-	v.wait = append(v.wait, b[end:]...)
+	if end < len(b) {
+		v.addWhite(b[end:])
+	}
 }
+
+// addWhite takes white space whose place is not certain. What is beyond the
+// bound is shown, with all of its run.
+func (v *view) addWhite(b []byte) {
+	v.white += len(b)
+	if v.flows() {
+		white := v.white
+		v.flushWait()
+		v.show(b)
+		v.white = white
+		return
+	}
+	v.wait = append(v.wait, b...)
+}
+
+// flows reports whether the run of white space is longer than may wait.
+func (v *view) flows() bool { return v.most > 0 && v.white > v.most }
+
+func (v *view) clearWait() { v.wait, v.white = v.wait[:0], 0 }
 
 // start begins to show a body that is not blank; false where it shows nothing.
 func (v *view) start() bool {
 	v.started = true
 	v.shown++
 	switch {
-	case v.bodies == "first" && v.shown > 1:
+	case v.only > 0:
 		return false
+	case v.bodies == "first":
+		v.only = v.block
 	case v.bodies == "last":
 		v.kept = v.kept[:0]
 	case v.anything:
 		v.show([]byte("\n\n"))
 	}
-	v.wait = v.wait[:0]
+	v.clearWait()
 	v.anything = true
 	return true
 }
@@ -176,14 +205,19 @@ func (v *view) start() bool {
 func (v *view) flushWait() {
 	if len(v.wait) > 0 {
 		v.show(v.wait)
-		v.wait = v.wait[:0]
 	}
+	v.clearWait()
 }
 
 func (v *view) show(b []byte) {
 	switch {
-	case v.bodies == "last" && v.block > 0:
+	case v.bodies == "last" && v.block > 0 && v.only == 0:
 		v.kept = append(v.kept, b...)
+		if v.most > 0 && len(v.kept) > v.most { // it is the answer, whatever follows
+			kept := v.kept
+			v.only, v.kept = v.block, nil
+			v.show(kept)
+		}
 	case v.wide:
 		v.many = append(v.many, b...)
 	case v.one == nil && len(v.wait) == 0:
@@ -213,7 +247,7 @@ func (v *view) end() {
 		v.show(v.kept)
 		v.block = block
 	}
-	v.wait = v.wait[:0]
+	v.clearWait()
 }
 
 // Visible returns the user-facing answer.
@@ -227,7 +261,7 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 	for _, c := range inline {
 		mask |= 1 << c
 	}
-	v.reset(r.bodies, mask)
+	v.reset(r.bodies, mask, 0)
 	var b strings.Builder
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {

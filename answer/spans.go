@@ -30,9 +30,7 @@ func read(raw string, o Options) reading {
 	}
 	r := parse(raw, o)
 	rd := reading{raw: raw, cut: cut, reply: r}
-	for _, d := range r.Diagnostics {
-		rd.cut = rd.cut || d.Code == sotto.Truncated || d.Code == sotto.AssumedUnclosed
-	}
+	rd.cut = cut || r.Counts[sotto.Truncated]+r.Counts[sotto.AssumedUnclosed] > 0
 	if len(r.Segments) == 1 && r.Segments[0].Channel == sotto.Text && !r.Segments[0].Output {
 		rd.text = raw
 		return rd

@@ -173,16 +173,19 @@ func (r *slowReader) closes(b *slowBlock, m slowMark, quoted bool) bool {
 	}
 	own := b.own&(1<<m.def) != 0
 	sure := own && !quoted || r.g.family
+	limit, final, expires := r.window(m.start)
 	if !own && !sure {
-		sure = r.aloneInBlock(b, m)
-		if r.halt {
+		alone := r.aloneInBlock(b, m, limit, final)
+		if alone == maybe && expires {
+			return r.expire(m.start)
+		}
+		if sure = r.settle(alone); r.halt {
 			return false
 		}
 	}
 	if sure && b.unpaid == 0 {
 		return true
 	}
-	limit, final, expires := r.window(m.start)
 	got := r.closesAhead(b, m, sure, limit, final)
 	if got == maybe && expires {
 		return r.expire(m.start)
@@ -191,13 +194,13 @@ func (r *slowReader) closes(b *slowBlock, m slowMark, quoted bool) bool {
 }
 
 // aloneInBlock reports whether m stands alone on its line of the block's raw body.
-func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark) bool {
+func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final bool) tri {
 	for i := m.start - 1; i >= b.lastOpen && r.s[i] != '\n'; i-- {
 		if !r.white(i) {
-			return false
+			return no
 		}
 	}
-	return r.settle(r.whiteAfter(m.end, true))
+	return r.whiteAfter(m.end, true, limit, final)
 }
 
 // closesAhead looks at what of the family follows the close m.

@@ -418,16 +418,17 @@ func (t *slowStream) inFence(i int) bool { return t.fence && (t.fenceEnd < 0 || 
 
 // codeReason is byCode for a marker that is text anyway: nothing waits for it.
 func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
+	limit, final, expires := r.window(m.start)
 	switch {
 	case !r.g.code || r.force == m.start:
 	case r.quoted(m, r.limit, r.final) == yes:
 		return sotto.Quoted
 	case t.inFence(m.start):
-		if _, got := r.closeFence(t, r.limit, r.final); got == yes || r.cut {
+		if _, got := r.closeFence(t, limit, final); got == yes || expires || r.cut {
 			return sotto.Fenced
 		}
 	case len(t.runs) > 0 && !strings.Contains(r.s[m.start:m.end], "\n"):
-		if r.pairs(t.runs, m.end, r.limit, r.final) == yes {
+		if r.pairs(t.runs, m.end, limit, final) == yes {
 			return sotto.InlineCode
 		}
 	}
@@ -612,21 +613,26 @@ func (r *slowReader) strayGoes(t *slowStream, bd *slowBody, m slowMark) bool {
 	case d.role == sotto.RoleNarration && r.narrBlank:
 		return true
 	}
-	if r.families&(1<<d.fam) != 0 {
-		if t.blank && r.settle(r.whiteAfter(r.core(m), true)) || r.halt {
-			return true
-		}
-		if r.settle(r.whiteAfter(m.end, false)) || r.halt {
-			return true
-		}
+	limit, final, expires := r.window(m.start)
+	got := no
+	if known := r.families&(1<<d.fam) != 0; known && t.blank {
+		got = r.whiteAfter(r.core(m), true, limit, final)
+	} else if !known && (d.role != sotto.RoleOutput || r.literalOu) {
+		return false
 	}
-	return d.role == sotto.RoleOutput && !r.literalOu && r.settle(r.whiteAfter(m.end, false))
+	if got == no {
+		got = r.whiteAfter(m.end, false, limit, final)
+	}
+	if got == maybe && expires {
+		return !r.expire(m.start)
+	}
+	return r.settle(got) || r.halt
 }
 
 // whiteAfter reports whether only white space stands from i to the line's end,
-// or to the reply's.
-func (r *slowReader) whiteAfter(i int, line bool) tri {
-	for ; i < r.limit; i++ {
+// or to the reply's, as far as the limit shows.
+func (r *slowReader) whiteAfter(i int, line bool, limit int, final bool) tri {
+	for ; i < limit; i++ {
 		if line && r.s[i] == '\n' {
 			return yes
 		}
@@ -634,7 +640,7 @@ func (r *slowReader) whiteAfter(i int, line bool) tri {
 			return no
 		}
 	}
-	if r.final {
+	if final {
 		return yes
 	}
 	return maybe

@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -23,6 +24,9 @@ func (v *slowView) blank(r *slowReader) bool {
 	return true
 }
 
+// tooLong reports whether so much waiting text is shown before its place is certain.
+func (r *slowReader) tooLong(n int) bool { return r.maxHold > 0 && n > r.maxHold }
+
 func (v *slowView) trim(r *slowReader) {
 	i, j := 0, len(v.text)
 	for i < j && r.white(v.at[i]) {
@@ -30,6 +34,9 @@ func (v *slowView) trim(r *slowReader) {
 	}
 	for i < j && r.white(v.at[j-1]) {
 		j--
+	}
+	if r.tooLong(len(v.text) - j) {
+		j = len(v.text)
 	}
 	v.text, v.at = v.text[i:j], v.at[i:j]
 }
@@ -43,7 +50,7 @@ func (r *slowReader) view(output bool, block int) slowView {
 			if g.ch == sotto.Text && output {
 				continue
 			}
-			if v.blank(r) {
+			if v.blank(r) && !r.tooLong(len(v.text)) {
 				v.text, v.at = v.text[:0], v.at[:0]
 				drop = true
 			} else if v.text[len(v.text)-1] == '\n' {
@@ -83,7 +90,14 @@ func (r *slowReader) views(res *slowResult) {
 	case r.g.bodies == "first":
 		parts = parts[:1]
 	case r.g.bodies == "last":
-		parts = parts[len(parts)-1:]
+		i := slices.IndexFunc(parts, func(v slowView) bool { return r.tooLong(len(v.text)) })
+		if i < 0 {
+			i = len(parts) - 1
+		}
+		parts = parts[i : i+1]
+	}
+	if v := r.leadingWhite(); r.answered && r.tooLong(len(v)) {
+		res.visible = v
 	}
 	for i, v := range parts {
 		if i > 0 {
@@ -97,6 +111,15 @@ func (r *slowReader) views(res *slowResult) {
 	}
 	res.reasoning = r.perBlock(sotto.Reasoning)
 	res.narration = r.perBlock(sotto.Narration)
+}
+
+// leadingWhite returns the outer white space at the reply's start.
+func (r *slowReader) leadingWhite() string {
+	i := 0
+	for len(r.segs) > 0 && r.segs[0].ch == sotto.Text && !r.segs[0].output && i < r.segs[0].end && r.white(i) {
+		i++
+	}
+	return r.s[:i]
 }
 
 func (r *slowReader) someVisible(parts []slowView) bool {

@@ -191,9 +191,6 @@ func (x *exchange) modify(resp *http.Response) error {
 		if x.rec != nil {
 			resp.Body = &overheard{resp.Body, x.rec}
 		}
-		if x.route.Display == DisplayHide {
-			return x.hideRefusal(resp)
-		}
 		return nil
 	}
 	if err := decompress(resp, x.g.config.Limits.Body); err != nil {
@@ -359,6 +356,9 @@ func (x *exchange) findings() string {
 	}
 	for _, code := range x.reading.findings() {
 		words = append(words, string(code))
+	}
+	if more := x.reading.moreFindings(); more > 0 {
+		words = append(words, fmt.Sprintf("more=%d", more))
 	}
 	return strings.Join(words, ", ")
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -13,6 +14,8 @@ type Manner struct {
 	MaxHold   int
 	Display   Display
 	Narration Narration
+	Remembers bool
+	Recorded  int // bytes of the reply that are recorded
 }
 
 // NewReading returns the reader of one reply.
@@ -23,8 +26,12 @@ func NewReading(m Manner) wire.Reader {
 	if m.Narration == "" {
 		m.Narration = NarrationText
 	}
-	return &reading{limits: Limits{}.withDefaults(), manner: manner{
+	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
 		grammar: m.Grammar, start: m.Start, assumed: m.Assumed, maxHold: m.MaxHold,
-		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()),
+		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers,
 	}}
+	if m.Recorded > 0 {
+		r.room = &account.Room{Left: m.Recorded}
+	}
+	return r
 }

@@ -120,14 +120,7 @@ func (c *choice) shows() (s shown, ok bool) {
 	return showsOutside, c.end == sotto.Stopped
 }
 
-func hasOrphan(s *sotto.Splitter) bool {
-	for _, d := range s.Diagnostics() {
-		if d.Code == sotto.OrphanClose {
-			return true
-		}
-	}
-	return false
-}
+func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.OrphanClose] > 0 }
 
 // closesOf returns the close markers of a dialect's reasoning, in lower case.
 func closesOf(d sotto.Dialect) [][]byte {

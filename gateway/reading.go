@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -100,6 +101,7 @@ func (r *reading) begin(c *choice) {
 		start = sotto.Outside
 	}
 	c.assumed = r.assumed && !c.native
+	c.trim.most = max(r.maxHold, 0)
 	r.split(c, start)
 }
 
@@ -342,11 +344,27 @@ func (r *reading) findings() []sotto.Code {
 				codes = append(codes, d.Code)
 			}
 		}
+		for _, code := range slices.Sorted(maps.Keys(c.split.Counts())) { // also what is not listed
+			if !slices.Contains(codes, code) {
+				codes = append(codes, code)
+			}
+		}
 		if c.lessons.unlearned {
 			codes = append(codes, startUnlearned)
 		}
 	}
 	return codes
+}
+
+// moreFindings is how many diagnostics the choices have beyond the listed ones.
+func (r *reading) moreFindings() int {
+	more := 0
+	for _, c := range r.choices {
+		if c != nil && c.split != nil {
+			more += max(c.split.Counts().Total()-sotto.MaxDiagnostics, 0)
+		}
+	}
+	return more
 }
 
 // startUnlearned says that an assumed start was wrong, and what was taken for
@@ -360,6 +378,7 @@ type thoughtTrim struct {
 	started bool // something of the block was given
 	any     bool // something of the reply was
 	wait    []byte
+	most    int // bytes that may wait; 0 without bound
 }
 
 var blankLine = []byte("\n\n")
@@ -406,4 +425,8 @@ func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
 		give(ink)
 	}
 	t.wait = append(t.wait, b[len(ink):]...)
+	if t.most > 0 && len(t.wait) > t.most { // as for what is visible: it has waited for too long
+		give(bytes.Clone(t.wait))
+		t.wait = t.wait[:0]
+	}
 }

@@ -222,7 +222,7 @@ func (x *exchange) replies() []record.Reply {
 }
 
 // maxRemarks bounds the diagnostics of one choice in the record.
-const maxRemarks = 1000
+const maxRemarks = sotto.MaxDiagnostics
 
 // recordLimit says that a reply is recorded up to here, because it is longer than
 // the limit.
@@ -241,6 +241,7 @@ type transcript struct {
 	// where the one under way began, blocks how many there were before it.
 	base, blocks int
 	remarks      []sotto.Diagnostic
+	more         int // remarks beyond maxRemarks
 }
 
 // begin notes that a reading begins.
@@ -254,10 +255,12 @@ func (t *transcript) begin(start sotto.Start) {
 
 // end keeps the remarks on the reading under way.
 func (t *transcript) end(s *sotto.Splitter) {
+	t.more += s.Counts().Total()
 	for _, d := range s.Diagnostics() {
 		if len(t.remarks) == maxRemarks {
 			return
 		}
+		t.more--
 		d.Offset += t.base
 		t.remarks = append(t.remarks, d)
 	}
@@ -333,6 +336,7 @@ func (r *reading) recorded(i int) record.Reply {
 		t.remarks = append(t.remarks, sotto.Diagnostic{Code: recordLimit, Offset: len(t.raw)})
 	}
 	out.Start, out.Segments, out.Diagnostics, out.Raw = t.start, t.segments, t.remarks, record.Say(string(t.raw))
+	out.MoreDiagnostics = t.more
 	return out
 }
 

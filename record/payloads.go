@@ -69,6 +69,8 @@ type Reply struct {
 	Start       sotto.Start        `json:"start,omitempty"`
 	End         sotto.End          `json:"end"`
 	Diagnostics []sotto.Diagnostic `json:"diagnostics,omitempty"`
+	// MoreDiagnostics is how many there are beyond those listed.
+	MoreDiagnostics int `json:"more_diagnostics,omitempty"`
 	// Segments are places in the reply as it came. Where the caller has none and
 	// a level asks for them, the writer reads the reply itself.
 	Segments []Segment `json:"segments,omitempty"`
@@ -89,7 +91,10 @@ func ReplyOf(r *sotto.Reply) Reply {
 	for i, s := range r.Segments {
 		segments[i] = Segment{s.Channel, s.Block, s.Output, s.Start, s.End}
 	}
-	return Reply{Dialect: r.Dialect, Start: r.Start, End: r.End, Diagnostics: r.Diagnostics, Segments: segments, Raw: Say(r.Raw)}
+	return Reply{
+		Dialect: r.Dialect, Start: r.Start, End: r.End, Segments: segments, Raw: Say(r.Raw),
+		Diagnostics: r.Diagnostics, MoreDiagnostics: r.Counts.Total() - len(r.Diagnostics),
+	}
 }
 
 // A Message is one of a prompt's.

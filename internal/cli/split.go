@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
@@ -16,7 +15,7 @@ type splitCommand struct {
 
 // Help shows examples.
 func (splitCommand) Help() string {
-	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. Spans and offsets are bytes of the raw reply. Bytes that are no UTF-8 stand as U+FFFD in the strings of the object; the spans still count the raw bytes. A diagnostic of a literal marker says the "reason".
+	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. Of more than 1,000 diagnostics the first are listed, and "more_diagnostics" says how many there are besides. Spans and offsets are bytes of the raw reply. Bytes that are no UTF-8 stand as U+FFFD in the strings of the object; the spans still count the raw bytes. A diagnostic of a literal marker says the "reason".
 
 With --jsonl a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end"; the same object comes out with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
 
@@ -47,13 +46,11 @@ func (s *splitCommand) Run(sh *shell, c *catalogue) error {
 	if _, err := sh.out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
 		return fmt.Errorf("write: %w", cause(err))
 	}
-	if slices.ContainsFunc(reply.Diagnostics, isNoVisible) {
+	if reply.Counts[sotto.NoVisibleAnswer] > 0 {
 		return errNoVisible
 	}
 	return nil
 }
-
-func isNoVisible(d sotto.Diagnostic) bool { return d.Code == sotto.NoVisibleAnswer }
 
 // splitLine returns the work on one line: its reply's reading takes its place.
 func splitLine(m manner, c *catalogue) lineFunc {
@@ -115,7 +112,11 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 		}
 		dst = append(dst, '}')
 	}
-	dst = appendQuoted(append(dst, `],"dialect":`...), r.Dialect, false)
+	dst = append(dst, ']')
+	if more := r.Counts.Total() - len(r.Diagnostics); more > 0 {
+		dst = strconv.AppendInt(append(dst, `,"more_diagnostics":`...), int64(more), 10)
+	}
+	dst = appendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
 	dst = appendQuoted(append(dst, `,"start":`...), string(r.Start), false)
 	return append(dst, '}')
 }

@@ -88,7 +88,7 @@ func (s *stripCommand) strip(sh *shell, m manner, whole bool, read func(*stream)
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
-	if err := verdict(splitter.Diagnostics(), m.start); err != nil {
+	if err := verdict(splitter, m.start); err != nil {
 		return err
 	}
 	if shown.leaked() && m.name != ollamaDialect {
@@ -170,19 +170,23 @@ func (s *stripCommand) inline() []sotto.Channel {
 }
 
 // verdict turns the remarks on one reply into the command's error.
-func verdict(found []sotto.Diagnostic, start sotto.Start) error {
-	for _, d := range found {
-		if d.Code == sotto.OrphanClose && start == sotto.Outside {
-			return hinted{
-				fmt.Errorf("a block was closed at byte %d that never opened: reasoning may stand in the text", d.Offset),
-				"if the prompt opens the block, read with --start inside",
+func verdict(s *sotto.Splitter, start sotto.Start) error {
+	counts := s.Counts()
+	if counts[sotto.OrphanClose] > 0 && start == sotto.Outside {
+		where := ""
+		for _, d := range s.Diagnostics() { // it may not be among the first
+			if d.Code == sotto.OrphanClose {
+				where = fmt.Sprintf(" at byte %d", d.Offset)
+				break
 			}
 		}
-	}
-	for _, d := range found {
-		if d.Code == sotto.NoVisibleAnswer {
-			return errNoVisible
+		return hinted{
+			fmt.Errorf("a block was closed%s that never opened: reasoning may stand in the text", where),
+			"if the prompt opens the block, read with --start inside",
 		}
+	}
+	if counts[sotto.NoVisibleAnswer] > 0 {
+		return errNoVisible
 	}
 	return nil
 }

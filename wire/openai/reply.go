@@ -12,14 +12,13 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // errUnfinished is how a stream fails that ended before its choices did.
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
+	return &reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}
 }
 
 // A reply rewrites one reply of an API of choices.
@@ -205,8 +204,7 @@ func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 				return false
 			}
 		default:
-			left := y.set.Hide && !shownMessage.Shows(m.Key)
-			if m.Value.Type != gjson.Null && !left && !slices.Contains(wire.NativeFields, m.Key) {
+			if m.Value.Type != gjson.Null && !slices.Contains(wire.NativeFields, m.Key) {
 				return false
 			}
 		}

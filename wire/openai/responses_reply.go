@@ -88,18 +88,14 @@ const (
 	responsesSealed  responsesItemKind = iota // not ours to read: function calls
 	responsesMessage                          // its parts are of type output_text
 	responsesThought                          // native reasoning
-	responsesHidden                           // of a kind that is not shown, where reasoning is hidden
-	responsesKinds   = iota
 )
 
-func (y *responsesReply) kindOf(item gjson.Result) responsesItemKind {
-	switch kind := item.Get("type").Str; {
-	case kind == "message":
+func responsesItemKindOf(item gjson.Result) responsesItemKind {
+	switch item.Get("type").Str {
+	case "message":
 		return responsesMessage
-	case kind == "reasoning":
+	case "reasoning":
 		return responsesThought
-	case y.set.Hide && !shownItems.Has(kind):
-		return responsesHidden
 	}
 	return responsesSealed
 }
@@ -173,9 +169,6 @@ func (y *responsesReply) read(e *responsesEvent) {
 	case responsesEnded:
 		y.end(e)
 	default:
-		if e.kind == responsesOther && y.set.Hide && responsesShown.Events[string(e.name)] == nil {
-			return // before it gets a number
-		}
 		y.itemEvent(e)
 	}
 }
@@ -191,11 +184,8 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 			it = y.begin(e, responsesThought)
 			y.appear(it)
 		case responsesItemDone:
-			if it = y.begin(e, y.kindOf(wire.Parse(e.Data).Get("item"))); it.kind != responsesHidden {
-				y.appear(it)
-			} else {
-				y.shift--
-			}
+			it = y.begin(e, responsesItemKindOf(wire.Parse(e.Data).Get("item")))
+			y.appear(it)
 		default:
 			y.send(e, nil)
 			return
@@ -206,7 +196,6 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 		y.messageEvent(e, it)
 	case responsesThought:
 		y.thoughtEvent(e, it)
-	case responsesHidden:
 	default:
 		y.send(e, it)
 	}
@@ -252,7 +241,7 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 	}
 	y.settle(sotto.Stopped, false)
 	item := wire.Parse(e.Data).Get("item")
-	it := y.begin(e, y.kindOf(item))
+	it := y.begin(e, responsesItemKindOf(item))
 	if it.id == nil {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
 	}
@@ -261,8 +250,6 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 		it.opening = y.wait(it.opening, e)
 	case it.kind == responsesThought && y.set.Hide:
 		it.opening = y.wait(it.opening, e)
-		y.shift--
-	case it.kind == responsesHidden:
 		y.shift--
 	default:
 		y.appear(it)

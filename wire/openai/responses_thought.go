@@ -3,7 +3,6 @@ package openai
 import (
 	"bytes"
 	"strings"
-	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -210,7 +209,7 @@ func responsesEachThought(item gjson.Result, do func(summary bool, i int, text g
 // Ollama puts the reasoning itself into encrypted_content.
 func responsesEncrypted(item gjson.Result) bool {
 	sealed := item.Get("encrypted_content").Str
-	if sealed == "" || strings.ContainsFunc(sealed, unicode.IsSpace) {
+	if sealed == "" {
 		return false
 	}
 	plain := false

@@ -1,0 +1,264 @@
+package sotto_test
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// hostileUnits are what a reply may repeat without end, after what stands before
+// them: all that the reader waits for, keeps or counts.
+var hostileUnits = []struct{ before, unit string }{
+	{"", "\n"},
+	{"<think>x</think>", " \n"},
+	{"<think>x\n</thought>", " "}, // is the close alone on its line?
+	{"", "</think>"},
+	{"<output>a", "\n"},
+	{"", "<output> </output>"},
+	{"", "<think></think>"},
+	{"a\n```\n", "</think>"},
+	{"", " "},
+	{"<think>x", " "},
+	{"<think>x</think>a\n</think>", "\t"},
+	{"<think>x</think>a</think>", " "},
+	{"a ", "</think>"},
+	{"`a ", "</think>"},
+	{"a ``` ", "x`</think>``"},
+	{"a\n```\n", "<think>"},
+	{"`a ", "<think>"},
+	{"<think>", "</thought>"},
+	{"<think>", "</thought>\n"},
+	{"a<think>", "</thought> "},
+	{"a", "<think></think>"},
+	{"<think>", "<think>"},
+	{"<think>", "<think>x</thought>"},
+	{"", `<think a="</think>`},
+	{"<think>", `<think a="</think>`},
+	{"<think>", `<think a='"</think>x`},
+	{"<output>a", "<think> </think> "},
+	{"", "<output>a</output>"},
+	{"a", "<output>"},
+	{"", "<scratch_pad>"},
+	{"a", "<scratch_pad>"},
+	{"<scratch_pad>", "<output>"},
+	{"<scratch_pad>", "<output>a</output>"},
+	{"", "<scratch_pad><output>a</output></scratch_pad>"},
+	{"", "<narrate>"},
+	{"", "<narrate>a\n\n"},
+	{"<narrate>a\n", " "},
+	{"a", "`"},
+	{"a ", "`a"},
+	{"a", "~~~\n"},
+	{"a\n", "```\n"},
+	{"a", `"`},
+	{"a", `"<think>"`},
+	{"a", "<"},
+	{"a", "<th"},
+	{"a ", "<think "},
+	{"a", "{\"<function="},
+	{"\xef\xbb\xbf", "\xff"},
+}
+
+// longUnits is how many of the hostile units are repeated the longest.
+const longUnits = 8
+
+// markersOf returns what is repeated of a dialect's own markers.
+func markersOf(d sotto.Dialect) []string {
+	var units []string
+	for _, m := range d.Markers {
+		if m.Tag != "" {
+			units = append(units, "<"+m.Tag+">", "</"+m.Tag+">", "<"+m.Tag+">x</"+m.Tag+"> ")
+		}
+		units = append(units, m.Open...)
+		units = append(units, m.Close...)
+	}
+	if h := d.Header; h != nil {
+		for _, list := range [][]string{h.Begin, h.Body, h.End, h.Name, h.Close, h.Lead} {
+			units = append(units, list...)
+		}
+		units = append(units, h.Begin[0]+"final"+h.Body[0]+" ")
+	}
+	slices.Sort(units)
+	units = slices.Compact(units)
+	if len(units) > 12 {
+		units = units[:12]
+	}
+	return units
+}
+
+// heldAfter feeds a splitter size bytes of a unit and returns how many bytes of
+// the heap it keeps alive, and how many bytes of the reply it held at most.
+func heldAfter(t *testing.T, g *sotto.Grammar, o sotto.Options, before, unit string, size int) (heap, held int) {
+	t.Helper()
+	s, err := g.NewSplitter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delta := []byte(strings.Repeat(unit, max(1, 4096/len(unit))))
+	least := heapInUse()
+	s.FeedString(before)
+	for n := 0; n < size; n += len(delta) {
+		s.Feed(delta)
+		held = max(held, s.Held())
+	}
+	heap = heapInUse() - least
+	if n := len(s.Diagnostics()); n > sotto.MaxDiagnostics {
+		t.Errorf("%q: %d diagnostics", unit, n)
+	}
+	runtime.KeepAlive(s)
+	return heap, held
+}
+
+func heapInUse() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// A splitter's memory does not grow with the reply, whatever is repeated in it:
+// it holds less than a constant multiple of MaxHold. The first units go on for
+// 64 MB.
+func TestMemoryIsBounded(t *testing.T) {
+	const maxHold = 4 << 10 // small beside the reply; tokens and spans of held bytes cost more than the bytes
+	const most = 128 * maxHold
+	run := func(name string, g *sotto.Grammar, start sotto.Start, before, unit string, size int) {
+		heap, held := heldAfter(t, g, sotto.Options{Start: start, MaxHold: maxHold}, before, unit, size)
+		if heap > most || held > maxHold+2048 {
+			t.Errorf("%s start %s %q and then %q: %d bytes held, %d KB of the heap", name, start, before, unit, held, heap>>10)
+		}
+	}
+	for i, u := range hostileUnits {
+		size := 4 * most
+		if i < longUnits && !testing.Short() {
+			size = 64 << 20
+		}
+		run("default", sotto.Default(), sotto.Outside, u.before, u.unit, size)
+	}
+	for _, name := range []string{"output", "harmony", "granite", "seed_oss"} {
+		g, err := sotto.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, start := range []sotto.Start{sotto.Outside, sotto.Auto} {
+			for _, unit := range markersOf(g.Dialect()) {
+				run(name, g, start, "a ", unit, 2*most)
+			}
+		}
+	}
+}
+
+// A stream and a whole reading of the same bound keep the same first diagnostics
+// and count all of them.
+func TestDiagnosticsAreBounded(t *testing.T) {
+	for _, u := range hostileUnits {
+		raw := u.before + strings.Repeat(u.unit, 3000)
+		var lists [][]sotto.Diagnostic
+		var counts []sotto.Counts
+		for _, step := range []int{len(raw), 7} {
+			s, err := sotto.Default().NewSplitter(sotto.Options{MaxHold: 512})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < len(raw); i += step {
+				s.FeedString(raw[i:min(i+step, len(raw))])
+			}
+			s.Close(sotto.Stopped)
+			lists, counts = append(lists, s.Diagnostics()), append(counts, s.Counts())
+		}
+		if !slices.Equal(lists[0], lists[1]) || !maps.Equal(counts[0], counts[1]) {
+			t.Errorf("%q and then %q: whole %v, in deltas %v", u.before, u.unit, counts[0], counts[1])
+		}
+		if n := counts[0].Total(); len(lists[0]) != min(n, sotto.MaxDiagnostics) {
+			t.Errorf("%q and then %q: %d diagnostics of %d", u.before, u.unit, len(lists[0]), n)
+		}
+		r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Diagnostics) != min(r.Counts.Total(), sotto.MaxDiagnostics) {
+			t.Errorf("%q and then %q: a reply of %d diagnostics lists %d", u.before, u.unit, r.Counts.Total(), len(r.Diagnostics))
+		}
+	}
+}
+
+// The diagnostics that are kept are the first by their offsets, also where one
+// at an earlier byte is found last: here the narration that was never closed.
+func TestFirstDiagnostics(t *testing.T) {
+	raw := "<narrate>" + strings.Repeat("<think>a<think>b</think></think>", 2*sotto.MaxDiagnostics)
+	r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []sotto.Code{sotto.UnclosedNarration, sotto.Nested, sotto.Nested}
+	if got := codesOf(r.Diagnostics[:3]); !slices.Equal(got, want) || r.Diagnostics[0].Offset != 0 {
+		t.Errorf("the first are %v at %d, want %v", got, r.Diagnostics[0].Offset, want)
+	}
+	if n := r.Counts[sotto.Nested]; n != 2*sotto.MaxDiagnostics {
+		t.Errorf("%d nested openers", n)
+	}
+}
+
+func codesOf(list []sotto.Diagnostic) []sotto.Code {
+	var codes []sotto.Code
+	for _, d := range list {
+		codes = append(codes, d.Code)
+	}
+	return codes
+}
+
+// Diagnostics are copies: what a caller does to them changes none.
+func TestDiagnosticsAreCopies(t *testing.T) {
+	s, err := sotto.Default().NewSplitter(sotto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.FeedString("</think>a")
+	s.Diagnostics()[0].Code = "changed"
+	if got := s.Diagnostics(); got[0].Code != sotto.StrayClose {
+		t.Errorf("%v", got)
+	}
+}
+
+// White space that waits is shown once more than MaxHold of it does, before the
+// reply goes on, and however the reply is cut.
+func TestWaitingWhiteSpaceIsShown(t *testing.T) {
+	white := strings.Repeat("\n", 201)
+	for _, c := range []struct{ raw, shown, visible string }{
+		{white, white, white},
+		{white + "<think>x</think>a", white, white + "a"},
+		{white[1:] + "<think>x</think>a", "", "a"},
+		{white + "<output>a</output>", white, white + "a"},
+		{"<output>a" + white + "</output>", "a" + white, "a" + white},
+		{"<output>a" + white[1:] + "</output>", "a", "a"},
+	} {
+		for _, step := range []int{1, 7, len(c.raw)} {
+			s, err := sotto.Default().NewSplitter(sotto.Options{MaxHold: 200})
+			if err != nil {
+				t.Fatal(err)
+			}
+			visible, atWhite := "", ""
+			end := strings.LastIndexByte(c.raw, '\n') + 1
+			for i := 0; i < len(c.raw); {
+				n := min(step, len(c.raw)-i)
+				if i < end {
+					n = min(n, end-i)
+				}
+				s.FeedString(c.raw[i : i+n])
+				visible += string(s.Visible())
+				if i += n; i == end {
+					atWhite = visible
+				}
+			}
+			s.Close(sotto.Stopped)
+			visible += string(s.Visible())
+			if visible != c.visible || atWhite != c.shown {
+				t.Errorf("%q in deltas of %d: %q, and %q at the end", c.raw, step, atWhite, visible)
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package sotto
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// MaxDiagnostics is how many diagnostics of a reading are kept, those with the
+// lowest offsets. [Counts] has the others too.
+const MaxDiagnostics = 1000
+
+// Counts says how many diagnostics of each code a reading has, also of those
+// beyond [MaxDiagnostics].
+type Counts map[Code]int
+
+// Total returns how many diagnostics there are.
+func (c Counts) Total() int {
+	total := 0
+	for n := range maps.Values(c) {
+		total += n
+	}
+	return total
+}
+
+var codeOrder = [...]Code{Truncated, Rescued, Nested, MismatchedClose, OrphanClose, StrayClose, UnclosedOutput,
+	UnclosedNarration, AssumedUnclosed, LiteralMarker, SplicedMarker, HoldExpired, UnknownChannel, NoVisibleAnswer}
+
+func sortDiagnostics(d []Diagnostic) {
+	slices.SortStableFunc(d, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(slices.Index(codeOrder[:], a.Code), slices.Index(codeOrder[:], b.Code)))
+	})
+}
+
+// findings are the diagnostics of a reading. Those of pending bytes wait with
+// them, since a doubt may still take them back.
+type findings struct {
+	kept    []Diagnostic // the first MaxDiagnostics, and fewer than as many again that are not sorted out
+	pending []Diagnostic
+	counts  [len(codeOrder)]int // without the pending ones
+}
+
+// keep adds a diagnostic that stands.
+func (f *findings) keep(d Diagnostic) {
+	f.counts[slices.Index(codeOrder[:], d.Code)]++
+	f.kept = append(f.kept, d)
+	if len(f.kept) == 2*MaxDiagnostics {
+		f.sort()
+	}
+}
+
+// sort sorts the kept diagnostics and drops what is beyond the bound.
+func (f *findings) sort() {
+	sortDiagnostics(f.kept)
+	f.kept = f.kept[:min(len(f.kept), MaxDiagnostics)]
+}
+
+// settle keeps the pending diagnostics before byte barrier.
+func (f *findings) settle(barrier int) {
+	if len(f.pending) == 0 {
+		return
+	}
+	f.pending = slices.DeleteFunc(f.pending, func(d Diagnostic) bool {
+		if d.Offset < barrier {
+			f.keep(d)
+		}
+		return d.Offset < barrier
+	})
+}
+
+// list returns a copy of the first diagnostics, in the order of the offsets.
+func (f *findings) list() []Diagnostic {
+	list := slices.Concat(f.kept, f.pending)
+	sortDiagnostics(list)
+	return list[:min(len(list), MaxDiagnostics)]
+}
+
+// count returns how many there are of each code, nil where there are none.
+func (f *findings) count() Counts {
+	var c Counts
+	add := func(code Code, n int) {
+		if n == 0 {
+			return
+		}
+		if c == nil {
+			c = Counts{}
+		}
+		c[code] += n
+	}
+	for i, n := range f.counts {
+		add(codeOrder[i], n)
+	}
+	for _, d := range f.pending {
+		add(d.Code, 1)
+	}
+	return c
+}
+
+func (s *Splitter) diag(c Code, offset int, why Reason) {
+	d := Diagnostic{c, offset, why}
+	if offset < s.barrier() {
+		s.diags.keep(d)
+		return
+	}
+	s.diags.pending = append(s.diags.pending, d)
+}
+
+// Diagnostics returns what was found so far, in the order of the offsets: a copy
+// of the first [MaxDiagnostics].
+func (s *Splitter) Diagnostics() []Diagnostic { return s.diags.list() }
+
+// Counts returns how many diagnostics of each code were found so far; nil where
+// there are none.
+func (s *Splitter) Counts() Counts { return s.diags.count() }
