@@ -2,12 +2,14 @@ package a2aserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -28,19 +30,18 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 		return ctx, nil, err
 	}
 	task := taskOf(req.Payload)
-	var stored *a2a.Task
+	var known entry
 	if task != "" {
-		st, err := g.s.store.Get(ctx, task)
-		if err != nil {
+		var err error
+		if known, err = g.s.store.entry(ctx, task); err != nil {
 			return ctx, nil, err
 		}
-		stored = st.Task
 	}
 	switch p := req.Payload.(type) {
 	case *a2a.SendMessageRequest:
-		return ctx, nil, g.s.checkMessage(p, stored)
+		return ctx, nil, g.s.checkMessage(p, known)
 	case *a2a.PushConfig:
-		if stored.Status.State.Terminal() {
+		if known.state.Terminal() {
 			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: there is nothing to notify of")
 		}
 		return ctx, nil, g.s.store.admit(task)
@@ -88,8 +89,8 @@ func taskOf(payload any) a2a.TaskID {
 	return ""
 }
 
-// checkMessage holds a message to what the card declares.
-func (s *Server) checkMessage(req *a2a.SendMessageRequest, task *a2a.Task) error {
+// checkMessage holds a message to what the card declares, and to the limits.
+func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	m := req.Message
 	if m == nil {
 		return nil // the SDK says so
@@ -97,39 +98,65 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task *a2a.Task) error
 	if m.Role != a2a.MessageRoleUser {
 		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent is ROLE_USER")
 	}
-	for i, p := range m.Parts {
-		if p == nil {
-			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("part %d of the message is empty", i+1))
-		}
-		if _, ok := p.Content.(a2a.Text); !ok {
-			return a2a.NewError(a2a.ErrUnsupportedContentType, fmt.Sprintf("part %d of the message is no text, and this agent reads text only", i+1))
-		}
-	}
-	if len(m.Parts) > 0 && blank(VisibleText(m.Parts)) {
-		return a2a.NewError(a2a.ErrInvalidParams, "the message says nothing")
+	if err := checkParts(m.Parts); err != nil {
+		return err
 	}
 	if c := req.Config; c != nil && len(c.AcceptedOutputModes) > 0 && !slices.ContainsFunc(c.AcceptedOutputModes, takesText) {
 		return a2a.NewError(a2a.ErrUnsupportedContentType, "this agent answers in "+textMode+", which is not among the accepted output modes")
 	}
-	if task == nil {
-		return nil
+	if err := s.checkSize(m, task); err != nil || m.TaskID == "" {
+		return err
 	}
-	switch state := task.Status.State; {
-	case state.Terminal():
+	switch {
+	case task.state.Terminal():
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: begin another in the same context")
-	case state != a2a.TaskStateInputRequired:
+	case task.state != a2a.TaskStateInputRequired:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on: subscribe to it, or cancel it first")
+	case task.said >= s.limits.Messages:
+		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", task.said))
 	}
-	said := 0
-	for _, m := range task.History {
-		if m.Role == a2a.MessageRoleUser {
-			said++
+	return s.store.admit(m.TaskID)
+}
+
+// checkParts takes text, and nothing else.
+func checkParts(parts []*a2a.Part) error {
+	for i, p := range parts {
+		if p == nil {
+			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("part %d of the message is empty", i+1))
+		}
+		if _, ok := p.Content.(a2a.Text); !ok {
+			return a2a.NewError(a2a.ErrUnsupportedContentType, fmt.Sprintf("part %d of the message is not text, and this agent reads text only", i+1))
 		}
 	}
-	if said >= s.limits.Messages {
-		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", said))
+	if len(parts) > 0 && blank(VisibleText(parts)) {
+		return a2a.NewError(a2a.ErrInvalidParams, "the message says nothing")
 	}
-	return s.store.admit(task.ID)
+	return nil
+}
+
+// maxID bounds what a client may name: messages, contexts, tasks, extensions.
+const maxID = 256
+
+// checkSize bounds what a message makes the server keep. Names may stand in logs,
+// keys and URLs, so they hold no control characters.
+func (s *Server) checkSize(m *a2a.Message, task entry) error {
+	names := slices.Concat([]string{m.ID, m.ContextID, string(m.TaskID)}, m.Extensions)
+	for _, id := range m.ReferenceTasks {
+		names = append(names, string(id))
+	}
+	for _, name := range names {
+		if len(name) > maxID || strings.ContainsFunc(name, unicode.IsControl) {
+			return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("an id of the message, or the name of an extension, has more than %d bytes or holds a control character", maxID))
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return a2a.NewError(a2a.ErrInvalidParams, "the message cannot be written as JSON")
+	}
+	if len(data)+task.size > s.limits.Task {
+		return a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("with this message the task would hold %d bytes, and %d is the limit: send less, or begin another task", len(data)+task.size, s.limits.Task))
+	}
+	return nil
 }
 
 func takesText(mode string) bool {
@@ -210,7 +237,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*
 		if err == nil || try == cancelTries {
 			return task, err
 		}
-		if st, getErr := h.s.store.Get(ctx, req.ID); getErr != nil || st.Task.Status.State.Terminal() {
+		if known, getErr := h.s.store.entry(ctx, req.ID); getErr != nil || known.state.Terminal() {
 			return task, err
 		}
 		select {
@@ -227,12 +254,14 @@ const cancelTries = 20
 // a message there is only its state to tell.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		if st, err := h.s.store.Get(ctx, req.ID); err == nil {
-			switch state := st.Task.Status.State; {
-			case state.Terminal():
-				yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
-				return
-			case state == a2a.TaskStateInputRequired:
+		known, err := h.s.store.entry(ctx, req.ID)
+		switch {
+		case err != nil:
+		case known.state.Terminal():
+			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
+			return
+		case known.state == a2a.TaskStateInputRequired:
+			if st, err := h.s.store.Get(ctx, req.ID); err == nil {
 				yield(st.Task, nil)
 				return
 			}

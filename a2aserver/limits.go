@@ -11,6 +11,8 @@ type Limits struct {
 	Each     int           // tasks of one caller at once; 16
 	Earlier  int           // bytes of earlier messages that a turn gets; 256 KiB
 	Messages int           // that a client may send to one task; 64
+	Task     int           // bytes of a task, at which it takes no more messages; twice Body
+	Page     int           // bytes of a page of listed tasks, which holds one task at least; 1 MiB
 	Waiting  int           // tasks of one caller that wait for an answer; 100
 	Tasks    int           // that are kept; 10,000
 	Bytes    int64         // of the file of tasks, at which room is made before more is taken in; 1 GiB
@@ -27,6 +29,8 @@ func (l Limits) withDefaults() Limits {
 	or(&l.Each, 16)
 	or(&l.Earlier, 256<<10)
 	or(&l.Messages, 64)
+	or(&l.Task, int(2*l.Body))
+	or(&l.Page, 1<<20)
 	or(&l.Waiting, 100)
 	or(&l.Tasks, 10_000)
 	or(&l.Bytes, 1<<30)

@@ -17,9 +17,9 @@ func (s *store) sweep(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var old []a2a.TaskID
-	for id, e := range s.index {
-		if e.resting() && now.Sub(e.updated) > s.limits.Keep {
-			old = append(old, id)
+	for l := range s.index.all() {
+		if l.resting() && now.Sub(l.updated) > s.limits.Keep {
+			old = append(old, l.id)
 		}
 	}
 	return s.drop(old)
@@ -28,16 +28,15 @@ func (s *store) sweep(now time.Time) error {
 // endWaiting ends the oldest tasks of an owner that wait, where more do than may.
 // The one that has just begun to wait stays. The caller has the lock.
 func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) {
-	var waiting []listed
-	for id, e := range s.index {
-		if e.owner == owner && e.state == a2a.TaskStateInputRequired && id != stays {
-			waiting = append(waiting, listed{id, e})
+	var waiting []*listed // newest first
+	for _, l := range s.index.of(owner) {
+		if l.state == a2a.TaskStateInputRequired && l.id != stays {
+			waiting = append(waiting, l)
 		}
 	}
 	if len(waiting) < s.limits.Waiting {
 		return nil, nil
 	}
-	slices.SortFunc(waiting, newestFirst)
 	var over []*a2a.Task
 	for _, l := range waiting[s.limits.Waiting-1:] {
 		r, err := s.change(l.id, func(r *record) error { fail(r.Task, Dropped, droppedMessage); return nil })
@@ -67,7 +66,7 @@ func (s *store) room(more int, stays a2a.TaskID) error {
 		if err != nil {
 			return err
 		}
-		if len(s.index)+more <= s.limits.Tasks && used < s.limits.Bytes {
+		if s.index.len()+more <= s.limits.Tasks && used < s.limits.Bytes {
 			return nil
 		}
 		old := s.oldest(stays)
@@ -90,38 +89,40 @@ func (s *store) used() (bytes int64, err error) {
 	return bytes - int64(st.FreePageN+st.PendingPageN)*int64(s.db.Info().PageSize), err
 }
 
-// oldest returns what is to go first: of the tasks that have ended a tenth, those
-// that ended longest ago. If there are none, a task that waits: the oldest of the
-// owner whose waiting tasks hold the most, so that nobody's push out another's
-// that hold less.
+// oldest returns what is to go first: a tenth of the tasks that have ended, those
+// that ended longest ago, or if none has, one that waits. They are those of the
+// owner whose such tasks hold the most, so that nobody's push out another's that
+// hold less.
 func (s *store) oldest(stays a2a.TaskID) []a2a.TaskID {
-	var over []listed
-	waiting, held := map[string][]listed{}, map[string]int{}
-	for id, e := range s.index {
-		switch {
-		case id == stays:
-		case e.state.Terminal():
-			over = append(over, listed{id, e})
-		case e.state == a2a.TaskStateInputRequired:
-			waiting[e.owner] = append(waiting[e.owner], listed{id, e})
-			held[e.owner] += e.size
+	if over := s.most(func(l *listed) bool { return l.state.Terminal() && l.id != stays }); len(over) > 0 {
+		return over[:max(1, len(over)/10)]
+	}
+	waiting := s.most(func(l *listed) bool { return l.state == a2a.TaskStateInputRequired && l.id != stays })
+	return waiting[:min(1, len(waiting))]
+}
+
+// taskCost is what a task counts beside its bytes where owners are compared: one
+// who keeps many small tasks takes the places of others too.
+const taskCost = 16 << 10
+
+// most returns the tasks of a kind of the owner whose tasks of it hold the most,
+// oldest first.
+func (s *store) most(kind func(*listed) bool) (ids []a2a.TaskID) {
+	held, greatest, owner := map[string]int{}, 0, ""
+	for l := range s.index.all() {
+		if !kind(l) {
+			continue
+		}
+		if held[l.owner] += l.size + taskCost; held[l.owner] > greatest {
+			greatest, owner = held[l.owner], l.owner
 		}
 	}
-	n := max(1, len(over)/10)
-	if len(over) == 0 {
-		most := 0
-		for owner, bytes := range held {
-			if bytes > most {
-				most, over = bytes, waiting[owner]
-			}
+	for _, l := range slices.Backward(s.index.of(owner)) {
+		if kind(l) {
+			ids = append(ids, l.id)
 		}
 	}
-	slices.SortFunc(over, newestFirst)
-	var old []a2a.TaskID
-	for _, l := range over[max(0, len(over)-n):] {
-		old = append(old, l.id)
-	}
-	return old
+	return ids
 }
 
 // drop forgets tasks, and what was to be pushed of them. The caller has the
@@ -147,7 +148,7 @@ func (s *store) drop(ids []a2a.TaskID) error {
 		return err
 	}
 	for _, id := range ids {
-		delete(s.index, id)
+		s.index.drop(id)
 	}
 	return nil
 }

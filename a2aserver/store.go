@@ -35,20 +35,10 @@ type store struct {
 	ended  func(*a2a.Task) // hears of tasks that end without an event
 
 	mu    sync.Mutex
-	index map[a2a.TaskID]entry
+	index *index
 }
 
 var _ taskstore.Store = (*store)(nil)
-
-// An entry is what lists need to know of a task.
-type entry struct {
-	owner, context string
-	state          a2a.TaskState
-	status         time.Time // of the status; zero if it has none
-	created        time.Time
-	updated        time.Time
-	size           int // bytes of the record
-}
 
 // A record is a task as it lies in the file.
 type record struct {
@@ -65,12 +55,17 @@ func (r *record) entry() entry {
 	if t := r.Task.Status.Timestamp; t != nil {
 		e.status = *t
 	}
+	for _, m := range r.Task.History {
+		if m != nil && m.Role == a2a.MessageRoleUser {
+			e.said++
+		}
+	}
 	return e
 }
 
 // openStore opens the file, or one that goes with the process if there is none.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, ended: func(*a2a.Task) {}, index: map[a2a.TaskID]entry{}}
+	s := &store{file: file, limits: limits, ended: func(*a2a.Task) {}, index: newIndex()}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -114,7 +109,7 @@ func (s *store) load() error {
 			if err != nil {
 				return err
 			}
-			s.index[r.Task.ID] = r.entry()
+			s.index.put(r.Task.ID, r.entry())
 			return nil
 		})
 	})
@@ -157,22 +152,25 @@ func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*record, error) {
 	return readRecord([]byte(id), data)
 }
 
+// moment is now, as it can be read again from the file.
+func moment() time.Time { return time.Now().UTC().Round(0) }
+
 // Create implements [taskstore.Store]. The task belongs to who makes it.
 func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, there := s.index[task.ID]; there {
+	if _, there := s.index.get(task.ID); there {
 		return taskstore.TaskVersionMissing, taskstore.ErrTaskAlreadyExists
 	}
 	if err := s.room(1, ""); err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
-	now := time.Now().UTC()
+	now := moment()
 	r := &record{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task}
 	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
-	s.index[task.ID] = r.entry()
+	s.index.put(task.ID, r.entry())
 	return 1, nil
 }
 
@@ -233,26 +231,37 @@ func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error)
 			return err
 		}
 		r.Version++
-		r.Updated = time.Now().UTC()
+		r.Updated = moment()
 		return s.put(tx, r)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.index[id] = r.entry()
+	s.index.put(id, r.entry())
 	return r, nil
 }
 
 // Get implements [taskstore.Store]. Another caller's task is not there.
 func (s *store) Get(ctx context.Context, id a2a.TaskID) (*taskstore.StoredTask, error) {
+	if _, err := s.entry(ctx, id); err != nil {
+		return nil, err
+	}
 	r, err := s.record(id)
 	if err != nil {
 		return nil, err
 	}
-	if r.Owner != visitFrom(ctx).caller {
-		return nil, a2a.ErrTaskNotFound
-	}
 	return &taskstore.StoredTask{Task: r.Task, Version: taskstore.TaskVersion(r.Version)}, nil
+}
+
+// entry returns what is known of a caller's task without reading it.
+func (s *store) entry(ctx context.Context, id a2a.TaskID) (entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.index.get(id)
+	if !ok || e.owner != visitFrom(ctx).caller {
+		return entry{}, a2a.ErrTaskNotFound
+	}
+	return e, nil
 }
 
 // record returns a task, whoever's it is.
@@ -287,11 +296,14 @@ func (s *store) memo(id a2a.TaskID) (memo []byte, err error) {
 func (s *store) interrupted() ([]*a2a.Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var lost []*a2a.Task
-	for id, e := range s.index {
-		if e.state.Terminal() || e.state == a2a.TaskStateInputRequired {
-			continue
+	var broken []a2a.TaskID
+	for l := range s.index.all() {
+		if !l.resting() {
+			broken = append(broken, l.id)
 		}
+	}
+	var lost []*a2a.Task
+	for _, id := range broken {
 		r, err := s.change(id, func(r *record) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err

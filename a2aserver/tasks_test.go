@@ -309,11 +309,11 @@ func TestRetention(t *testing.T) {
 	}
 	_, gone := s.Get(t.Context(), oldest)
 	_, there := s.Get(t.Context(), running)
-	if n := len(s.index); n > 20 || gone == nil || there != nil {
+	if n := s.index.len(); n > 20 || gone == nil || there != nil {
 		t.Errorf("%d tasks, the oldest: %v, the running: %v", n, gone, there)
 	}
-	if err := s.sweep(time.Now().Add(2 * time.Hour)); err != nil || len(s.index) != 1 {
-		t.Errorf("%d tasks after their time, %v", len(s.index), err)
+	if err := s.sweep(time.Now().Add(2 * time.Hour)); err != nil || s.index.len() != 1 {
+		t.Errorf("%d tasks after their time, %v", s.index.len(), err)
 	}
 	for range 19 {
 		if _, err := add(a2a.TaskStateWorking); err != nil {

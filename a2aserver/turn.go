@@ -35,13 +35,30 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	return t, nil
 }
 
+// maxEarlier is how many earlier tasks of a context are looked at for a turn.
+const maxEarlier = 100
+
+// finished returns the last tasks of a context that have an answer, those first
+// that began last.
+func (s *store) finished(caller, id string) (found []listed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.index.of(caller) {
+		if l.context == id && l.state == a2a.TaskStateCompleted {
+			found = append(found, *l)
+		}
+		if len(found) == maxEarlier {
+			break
+		}
+	}
+	slices.SortFunc(found, func(a, b listed) int { return b.created.Compare(a.created) })
+	return found
+}
+
 // conversation returns what was said in the finished tasks of a context, oldest
 // first: of the last of them, as many as fit.
 func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Said, error) {
-	found := s.find(func(e entry) bool {
-		return e.owner == caller && e.context == id && e.state == a2a.TaskStateCompleted
-	})
-	slices.SortFunc(found, func(a, b listed) int { return b.created.Compare(a.created) })
+	found := s.finished(caller, id)
 	var tasks [][]Said
 	err := s.db.View(func(tx *bbolt.Tx) error {
 		for _, l := range found {

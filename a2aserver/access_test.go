@@ -38,9 +38,9 @@ func get(t *testing.T, method, url, body string, headers ...string) (int, string
 
 const list = `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`
 
-// TestDoors: the server is closed to other machines without a token, to foreign
+// TestAccess: the server is closed to other machines without a token, to foreign
 // pages, to foreign names and to wrong tokens; its card is open.
-func TestDoors(t *testing.T) {
+func TestAccess(t *testing.T) {
 	if _, err := New(Config{Mind: says(""), Public: true}); err == nil {
 		t.Error("open to other machines, and without a token")
 	}
