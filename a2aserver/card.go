@@ -2,16 +2,15 @@ package a2aserver
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
 // A Card is what an agent's card says about the agent itself. What it says
@@ -87,8 +86,8 @@ func (s *Server) asked(ctx context.Context, uri string) bool {
 }
 
 // agentCard is the card of the server at a base URL. Clients take the first
-// interface that they know. REST of protocol 0.3 is served and not declared:
-// the SDKs disagree on how it is written.
+// interface that they know. REST of protocol 0.3 is not served: the SDKs disagree
+// on how it is written.
 func (s *Server) agentCard(base string) *a2a.AgentCard {
 	c := &a2a.AgentCard{
 		Name: s.card.Name, Description: s.card.Description, Version: s.card.Version,
@@ -96,7 +95,7 @@ func (s *Server) agentCard(base string) *a2a.AgentCard {
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(base+rpcPath, a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(base+restPath, a2a.TransportProtocolHTTPJSON),
-			{URL: base + legacyPath, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version},
+			{URL: base + legacyPath, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v03.Version},
 		},
 		Capabilities:       *s.capabilities(),
 		DefaultInputModes:  []string{textMode},
@@ -121,7 +120,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusMethodNotAllowed, "the card is only to be read")
 		return
 	}
-	body, err := bothForms(r.Context(), s.agentCard(s.base(r)))
+	body, err := v03.CardJSON(s.agentCard(s.base(r)))
 	if err != nil {
 		s.log.Error("the card cannot be written", "error", err)
 		refuse(w, r, http.StatusInternalServerError, "the card cannot be written")
@@ -132,38 +131,6 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Vary", "Host")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
-}
-
-// bothForms writes a card with the members of both protocols. The SDK's own
-// writer gives the security schemes in the form of 0.3 alone.
-func bothForms(ctx context.Context, c *a2a.AgentCard) ([]byte, error) {
-	old, err := a2av0.NewStaticAgentCardProducer(c).(a2asrv.AgentCardJSONProducer).CardJSON(ctx)
-	if err != nil {
-		return nil, err
-	}
-	now, err := json.Marshal(c)
-	if err != nil {
-		return nil, err
-	}
-	var card, v1 map[string]any
-	if err := errors.Join(json.Unmarshal(old, &card), json.Unmarshal(now, &v1)); err != nil {
-		return nil, err
-	}
-	join(card, v1)
-	return json.MarshalIndent(card, "", "  ")
-}
-
-// join adds the members of from, those of objects within too.
-func join(to, from map[string]any) {
-	for k, v := range from {
-		a, ok1 := to[k].(map[string]any)
-		b, ok2 := v.(map[string]any)
-		if ok1 && ok2 {
-			join(a, b)
-			continue
-		}
-		to[k] = v
-	}
 }
 
 // base is the URL before the paths of the protocol.

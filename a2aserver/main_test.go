@@ -12,10 +12,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"go.uber.org/goleak"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -96,12 +96,8 @@ var bindings = []struct {
 }{
 	{"jsonrpc", a2a.TransportProtocolJSONRPC, a2a.Version},
 	{"rest", a2a.TransportProtocolHTTPJSON, a2a.Version},
-	{"jsonrpc-0.3", a2a.TransportProtocolJSONRPC, a2av0.Version},
-	{"rest-0.3", a2a.TransportProtocolHTTPJSON, a2av0.Version},
+	{"jsonrpc-0.3", a2a.TransportProtocolJSONRPC, v03.Version},
 }
-
-// undeclared is the binding that the card does not name.
-const undeclared = 3
 
 // card reads the card as the official client does.
 func card(t *testing.T, url string) *a2a.AgentCard {
@@ -123,9 +119,6 @@ func client(t *testing.T, url string, which int, headers ...string) *a2aclient.C
 			one = append(one, i)
 		}
 	}
-	if which == undeclared && len(one) == 0 {
-		one = []*a2a.AgentInterface{{URL: url + legacyPath, ProtocolBinding: b.binding, ProtocolVersion: b.version}}
-	}
 	if len(one) != 1 {
 		t.Fatalf("the card has %d interfaces for %s", len(one), b.name)
 	}
@@ -136,8 +129,7 @@ func client(t *testing.T, url string, which int, headers ...string) *a2aclient.C
 	}
 	cl, err := a2aclient.NewFromCard(t.Context(), c,
 		a2aclient.WithJSONRPCTransport(h), a2aclient.WithRESTTransport(h),
-		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC, a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: h})),
-		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolHTTPJSON, a2av0.NewRESTTransportFactory(a2av0.RESTTransportConfig{Client: h})),
+		a2aclient.WithCompatTransport(v03.Version, a2a.TransportProtocolJSONRPC, v03.Client(h)),
 		a2aclient.WithCallInterceptors(adding{params: add}),
 	)
 	if err != nil {

@@ -16,9 +16,10 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
 	"go.etcd.io/bbolt"
+
+	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
 const (
@@ -134,7 +135,7 @@ func (p *sender) body(c pushConfig, event a2a.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(a2av0.FromV1Task(r.Task))
+	return v03.TaskJSON(r.Task)
 }
 
 // keep writes a push to disk.

@@ -5,15 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
 // Where the protocol's bindings are.
 const (
 	rpcPath    = "/a2a"      // JSON-RPC
 	restPath   = "/a2a/rest" // REST
-	legacyPath = "/a2a/v0.3" // both, of protocol 0.3
+	legacyPath = "/a2a/v0.3" // JSON-RPC of protocol 0.3
 	cardPath   = a2asrv.WellKnownAgentCardPath
 	legacyCard = "/.well-known/agent.json" // where older clients look
 )
@@ -29,23 +30,14 @@ func (s *Server) routes(keepAlive time.Duration) http.Handler {
 	mux.HandleFunc(cardPath, s.serveCard)
 	mux.HandleFunc(legacyCard, s.serveCard)
 
-	legacyRPC, legacyREST := a2av0.NewJSONRPCHandler(h, option), a2av0.NewRESTHandler(h, option)
-	old := legacy(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "" || r.URL.Path == "/" {
-			legacyRPC.ServeHTTP(w, r)
-			return
-		}
-		legacyREST.ServeHTTP(w, r)
-	})
-	// Clients of 0.3 disagree on whether the binding's URL holds the /v1.
-	mux.Handle(legacyPath+"/v1/", http.StripPrefix(legacyPath+"/v1", old))
-	mux.Handle(legacyPath+"/", http.StripPrefix(legacyPath, old))
-	mux.Handle(legacyPath, http.StripPrefix(legacyPath, old))
+	old := legacy(v03.Handler(h, keepAlive))
+	mux.Handle(legacyPath, old)
+	mux.Handle(legacyPath+"/{$}", old)
 
 	rpc := a2asrv.NewJSONRPCHandler(h, option)
 	mux.Handle(rpcPath, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.Header.Get("A2A-Version"), "0.3") {
-			legacy(legacyRPC.ServeHTTP).ServeHTTP(w, r)
+			old.ServeHTTP(w, r)
 			return
 		}
 		rpc.ServeHTTP(w, r)
@@ -55,11 +47,11 @@ func (s *Server) routes(keepAlive time.Duration) http.Handler {
 }
 
 // legacy marks the requests of protocol 0.3.
-func legacy(next http.HandlerFunc) http.Handler {
+func legacy(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitFrom(r.Context())
 		v.legacy = true
-		next(w, r.WithContext(v.in(r.Context())))
+		next.ServeHTTP(w, r.WithContext(v.in(r.Context())))
 	})
 }
 

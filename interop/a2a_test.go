@@ -5,6 +5,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -16,8 +19,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto/a2aserver"
+	"github.com/sotto-llm/sotto/a2aserver/probe"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/interop/engine"
 	"github.com/sotto-llm/sotto/model"
@@ -56,7 +62,8 @@ type a2aClient func(t *testing.T, url string, stream bool) (delivered, string)
 func TestA2A(t *testing.T) {
 	clients := map[string]a2aClient{
 		"go jsonrpc": goA2A(a2a.TransportProtocolJSONRPC), "go rest": goA2A(a2a.TransportProtocolHTTPJSON),
-		"js jsonrpc": jsA2A("JSONRPC", "1.0"), "js rest": jsA2A("HTTP+JSON", "1.0"), "js jsonrpc 0.3": jsA2A("JSONRPC", "0.3"),
+		"go jsonrpc 0.3": oldGoA2A,
+		"js jsonrpc":     jsA2A("JSONRPC", "1.0"), "js rest": jsA2A("HTTP+JSON", "1.0"), "js jsonrpc 0.3": jsA2A("JSONRPC", "0.3"),
 	}
 	t.Run("agent", func(t *testing.T) {
 		url := serveA2A(t, toolAgent(t))
@@ -80,10 +87,10 @@ func TestA2A(t *testing.T) {
 	})
 }
 
-func judgeA2A(t *testing.T, ask a2aClient, url, answer, secret string, tools bool) {
+func judgeA2A(t *testing.T, client a2aClient, url, answer, secret string, tools bool) {
 	t.Helper()
 	for _, stream := range []bool{false, true} {
-		got, all := ask(t, url, stream)
+		got, all := client(t, url, stream)
 		if got.text != answer || strings.Contains(all, secret) {
 			t.Errorf("stream %v: %q, want %q\n%s", stream, got.text, answer, all)
 		}
@@ -131,32 +138,155 @@ func goA2A(binding a2a.TransportProtocol) a2aClient {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Destroy()
-		req := &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("What is it?"))}
-		var events []json.RawMessage
-		add := func(e a2a.Event) {
-			data, err := json.Marshal(a2a.StreamResponse{Event: e})
-			if err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, data)
+		return askGo(t, c, stream)
+	}
+}
+
+// oldGoA2A asks by the official SDK for protocol 0.3, which is another code than
+// the server's own.
+func oldGoA2A(t *testing.T, url string, stream bool) (delivered, string) {
+	t.Helper()
+	card, err := (&agentcard.Resolver{CardParser: a2av0.NewAgentCardParser()}).Resolve(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool { return i.ProtocolVersion != a2av0.Version })
+	c, err := a2aclient.NewFromCard(t.Context(), card, a2aclient.WithDefaultsDisabled(), a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, all := askGo(t, c, stream)
+	if !stream {
+		oldGoMethods(t, c)
+	}
+	return d, all
+}
+
+// oldGoMethods calls what is left of the methods of protocol 0.3.
+func oldGoMethods(t *testing.T, c *a2aclient.Client) {
+	t.Helper()
+	res, err := c.SendMessage(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := 0
+	got, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: res.TaskInfo().TaskID, HistoryLength: &none})
+	if err != nil || got.Status.State != a2a.TaskStateCompleted || len(got.History) != 0 || got.Status.Timestamp == nil {
+		t.Errorf("the task: %+v, %v", got, err)
+	}
+	if _, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "none"}); !errors.Is(err, a2a.ErrTaskNotFound) {
+		t.Errorf("a task that is not there: %v", err)
+	}
+	if _, err := c.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: got.ID}); !errors.Is(err, a2a.ErrTaskNotCancelable) {
+		t.Errorf("a task that is over, cancelled: %v", err)
+	}
+	if _, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: got.ID, URL: "http://127.0.0.1/"}); !errors.Is(err, a2a.ErrUnsupportedOperation) {
+		t.Errorf("a push configuration of a task that is over: %v", err)
+	}
+	if list, err := c.ListTaskPushConfigs(t.Context(), &a2a.ListTaskPushConfigRequest{TaskID: got.ID}); err != nil || len(list) > 0 {
+		t.Errorf("its push configurations: %v, %v", list, err)
+	}
+	for _, err := range c.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: got.ID}) {
+		if !errors.Is(err, a2a.ErrUnsupportedOperation) {
+			t.Errorf("a task that is over, subscribed to: %v", err)
 		}
-		if !stream {
-			res, err := c.SendMessage(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			add(res)
-			return gather(t, events)
+	}
+}
+
+// TestOldA2AServer: the probe and the tool for remote agents speak to a server of
+// protocol 0.3 that is made with the official SDK.
+func TestOldA2AServer(t *testing.T) {
+	mux := http.NewServeMux()
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	handler := a2asrv.NewHandler(oldAgent{})
+	card := &a2a.AgentCard{
+		Name: "old", Description: "d", Version: "1", DefaultInputModes: []string{"text/plain"}, DefaultOutputModes: []string{"text/plain"},
+		Skills: []a2a.AgentSkill{{ID: "s", Name: "s", Description: "s"}}, Capabilities: a2a.AgentCapabilities{Streaming: true},
+		SupportedInterfaces: []*a2a.AgentInterface{{URL: web.URL + "/rpc", ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version}},
+	}
+	mux.Handle("/rpc", a2av0.NewJSONRPCHandler(handler))
+	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewAgentCardHandler(a2av0.NewStaticAgentCardProducer(card)))
+	report, err := probe.Run(t.Context(), web.URL, probe.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]probe.Status{}
+	for _, c := range report.Checks {
+		names[c.Name] = c.Status
+		if c.Status == probe.Finding && c.Name != "push, undeclared" {
+			t.Errorf("%+v", c)
 		}
-		for e, err := range c.SendStreamingMessage(t.Context(), req) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			add(e)
+	}
+	for _, name := range []string{"send", "get", "stream", "stream shape", "stream, then get", "get, unknown"} {
+		if names[name] != probe.OK {
+			t.Errorf("%s: %q", name, names[name])
 		}
+	}
+	tool, err := a2aserver.Remote{Name: "old", Description: "d", URL: web.URL}.Tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := tool.(*agent.Func).Do(t.Context(), agent.Use{Arguments: []byte(`{"message":"Hi"}`)})
+	if got != "Eleven." || err != nil {
+		t.Errorf("the tool: %q, %v", got, err)
+	}
+}
+
+// An oldAgent answers every message alike.
+type oldAgent struct{}
+
+func (oldAgent) Execute(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		for _, e := range []a2a.Event{
+			a2a.NewSubmittedTask(ec, ec.Message),
+			a2a.NewStatusUpdateEvent(ec, a2a.TaskStateWorking, nil),
+			a2a.NewArtifactEvent(ec, a2a.NewTextPart("Eleven.")),
+			a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCompleted, nil),
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (oldAgent) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(a2a.NewStatusUpdateEvent(ec, a2a.TaskStateCanceled, nil), nil)
+	}
+}
+
+// ask is the message of the Go clients.
+var ask = &a2a.SendMessageRequest{Message: &a2a.Message{ID: "1", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("What is it?")}}}
+
+// askGo sends a message by a client, and ends the client.
+func askGo(t *testing.T, c *a2aclient.Client, stream bool) (delivered, string) {
+	t.Helper()
+	defer c.Destroy()
+	var events []json.RawMessage
+	add := func(e a2a.Event) {
+		data, err := json.Marshal(a2a.StreamResponse{Event: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, data)
+	}
+	if !stream {
+		res, err := c.SendMessage(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(res)
 		return gather(t, events)
 	}
+	for e, err := range c.SendStreamingMessage(t.Context(), ask) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(e)
+	}
+	return gather(t, events)
 }
 
 // jsA2A asks by the JavaScript SDK.

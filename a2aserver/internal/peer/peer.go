@@ -13,7 +13,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
-	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+
+	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
 // MaxBody bounds a response, in bytes.
@@ -70,7 +71,7 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // Card reads the agent card of a server, of any version.
 func Card(ctx context.Context, base *url.URL, c *http.Client) (*a2a.AgentCard, error) {
-	r := agentcard.Resolver{Client: c, CardParser: a2av0.NewAgentCardParser()}
+	r := agentcard.Resolver{Client: c, CardParser: v03.ReadCard}
 	return r.Resolve(ctx, base.String())
 }
 
@@ -90,9 +91,6 @@ func options(c *http.Client) []a2aclient.FactoryOption {
 	return []a2aclient.FactoryOption{
 		a2aclient.WithDefaultsDisabled(),
 		a2aclient.WithJSONRPCTransport(c), a2aclient.WithRESTTransport(c),
-		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolJSONRPC,
-			a2av0.NewJSONRPCTransportFactory(a2av0.JSONRPCTransportConfig{Client: c})),
-		a2aclient.WithCompatTransport(a2av0.Version, a2a.TransportProtocolHTTPJSON,
-			a2av0.NewRESTTransportFactory(a2av0.RESTTransportConfig{Client: c})),
+		a2aclient.WithCompatTransport(v03.Version, a2a.TransportProtocolJSONRPC, v03.Client(c)),
 	}
 }
