@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"net"
+	"errors"
 	"net/http"
+	"net/netip"
 
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // keys are the digests of the tokens, by the names of their callers.
@@ -41,6 +43,7 @@ type visit struct {
 	caller string
 	legacy bool  // by protocol 0.3
 	place  *slot // reserved for the task that it may start
+	load   *load // what the request holds; nil where there is none
 }
 
 type visitKey struct{}
@@ -56,8 +59,11 @@ func (v visit) user() *a2asrv.User {
 	return &a2asrv.User{Name: v.caller, Authenticated: v.caller != ""}
 }
 
-// ServeHTTP lets a request in and serves it.
+// ServeHTTP admits a request and serves it. It takes a place among the caller's
+// only when its body is there: bodies that never come keep nobody out.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, done := serving.Body(w, r, s.pace)
+	defer done()
 	if !s.access.Admit(w, r) {
 		return
 	}
@@ -79,8 +85,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		v.caller = name
 	}
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	place, err := s.requests.take(v.caller + " " + host)
+	from := v.caller + " " + network(r.RemoteAddr)
+	v.load = s.memory.read(from, stopReading(w))
+	defer v.load.end()
+	r, err := s.takeBody(w, r, v.load)
+	if no, ok := errors.AsType[*refusal](err); ok {
+		if no.status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
+		refuse(w, r, no.status, no.why)
+		return
+	}
+	place, err := s.requests.take(from)
 	if err != nil {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, r, http.StatusTooManyRequests, err.Error())
@@ -88,12 +104,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	place.use()
 	defer place.release()
-	r.Body = http.MaxBytesReader(w, r.Body, s.limits.Body)
 	ctx := context.WithValue(v.in(r.Context()), baseKey{}, s.base(r))
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// refuse answers who may not come in. A request that is turned away here was
+// network is where a request comes from: an address of IPv4, or a network of
+// IPv6, since one machine has as many addresses there as it likes.
+func network(remote string) string {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	ip := ap.Addr().Unmap().WithZone("")
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	return netip.PrefixFrom(ip, bits).Masked().String()
+}
+
+// refuse answers a request that is not admitted. A request that is turned away here was
 // not read, so its protocol is not known: the body is like that of REST.
 func refuse(w http.ResponseWriter, _ *http.Request, status int, why string) {
 	w.Header().Set("Content-Type", "application/json")

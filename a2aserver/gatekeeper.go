@@ -250,13 +250,56 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*
 
 const cancelTries = 20
 
+// GetTask implements [a2asrv.RequestHandler].
+func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (*a2a.Task, error) {
+	if err := h.s.holdTask(ctx, req.ID); err != nil {
+		return nil, err
+	}
+	return h.RequestHandler.GetTask(ctx, req)
+}
+
+// ListTasks implements [a2asrv.RequestHandler].
+func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+	if err := hold(ctx, h.s.limits.Page); err != nil {
+		return nil, err
+	}
+	return h.RequestHandler.ListTasks(ctx, req)
+}
+
+// holdTask counts the memory of a task that a request is to be answered with.
+func (s *Server) holdTask(ctx context.Context, id a2a.TaskID) error {
+	known, err := s.store.entry(ctx, id)
+	if err != nil {
+		return nil // the SDK says so
+	}
+	return hold(ctx, known.size)
+}
+
+// hold counts memory to a request.
+func hold(ctx context.Context, n int) error {
+	l := visitFrom(ctx).load
+	if l == nil {
+		return nil
+	}
+	if err := l.add(int64(copies * n)); err != nil {
+		return a2a.NewError(a2a.ErrServerError, err.Error())
+	}
+	return nil
+}
+
 // SubscribeToTask implements [a2asrv.RequestHandler]. Of a task that waits for
 // a message there is only its state to tell.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		known, err := h.s.store.entry(ctx, req.ID)
+		if err == nil {
+			err = hold(ctx, known.size)
+		}
 		switch {
-		case err != nil:
+		case errors.Is(err, a2a.ErrServerError):
+			yield(nil, err)
+			return
+		case err != nil: // the SDK says so
 		case known.state.Terminal():
 			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
 			return

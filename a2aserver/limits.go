@@ -7,6 +7,8 @@ type Limits struct {
 	Body     int64         // bytes of a request; 4 MiB
 	Answer   int           // bytes of an answer's visible text; 4 MiB
 	Requests int           // of one caller at once, streams among them; 64
+	All      int           // requests of all callers at once; 1024
+	Memory   int64         // bytes that requests hold at once, half of them of one caller: bodies, and tasks that they answer with; 256 MiB
 	Running  int           // tasks at once; 64
 	Each     int           // tasks of one caller at once; 16
 	Earlier  int           // bytes of earlier messages that a turn gets; 256 KiB
@@ -25,6 +27,8 @@ func (l Limits) withDefaults() Limits {
 	or(&l.Body, 4<<20)
 	or(&l.Answer, 4<<20)
 	or(&l.Requests, 64)
+	or(&l.All, 1024)
+	or(&l.Memory, 256<<20)
 	or(&l.Running, 64)
 	or(&l.Each, 16)
 	or(&l.Earlier, 256<<10)

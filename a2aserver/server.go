@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/eventqueue"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // A Config is what a server is made from. Its zero value, with a Mind, is right
@@ -77,9 +78,11 @@ type Server struct {
 	log       *slog.Logger
 
 	store    *store
-	push     *sender // nil if there are no pushes
-	requests *slots  // HTTP requests
-	running  *slots  // tasks
+	push     *sender      // nil if there are no pushes
+	requests *slots       // HTTP requests
+	memory   *memory      // of them
+	pace     serving.Pace // of their bodies
+	running  *slots       // tasks
 	mux      http.Handler
 
 	closing context.Context
@@ -110,7 +113,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		mind: c.Mind, card: c.Card.withDefaults(), tokens: newKeys(c.Tokens), reasoning: c.Reasoning,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
-		requests: newSlots(0, limits.Requests), running: newSlots(limits.Running, limits.Each),
+		requests: newSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: newSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
 	s.access = gateway.Access{Public: c.Public, AllowOrigins: c.AllowOrigins, Refuse: refuse}

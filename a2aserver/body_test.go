@@ -1,0 +1,223 @@
+package a2aserver
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/serving"
+)
+
+// bodyRoutes are those that read a body.
+var bodyRoutes = []string{rpcPath, restPath + "/message:send", restPath + "/message:stream", restPath + "/tasks/x/pushNotificationConfigs", legacyPath}
+
+// halfSend begins a request whose body stops before its end.
+func halfSend(t *testing.T, h *house, path, header string, length int, body string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", h.web.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\n%sContent-Length: %d\r\n\r\n%s", path, header, length, body); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answered reads the answer to a request, to the end of the connection.
+func answered(t *testing.T, c net.Conn) (status int, closed bool) {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	r := bufio.NewReader(c)
+	res, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	io.Copy(io.Discard, res.Body)
+	_, err = r.ReadByte()
+	return res.StatusCode, errors.Is(err, io.EOF)
+}
+
+// TestHalfSentBodies: bodies that never come to an end keep no caller out, not
+// their own one either, and end.
+func TestHalfSentBodies(t *testing.T) {
+	s, err := New(Config{Mind: says("Yes."), Tokens: map[string]string{"ann": "a"}, Limits: Limits{Requests: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pace = serving.Pace{Idle: 2 * time.Second}
+	h := &house{s, httptest.NewServer(s)}
+	t.Cleanup(func() { h.close(t) })
+	var half []net.Conn
+	for i := range 100 {
+		half = append(half, halfSend(t, h, bodyRoutes[i%len(bodyRoutes)], "Authorization: Bearer a\r\n", 1000, `{"json`))
+	}
+	for range 20 {
+		if status, body, _ := get(t, "POST", h.url()+rpcPath, list, "Authorization", "Bearer a"); status != 200 {
+			t.Fatalf("beside 100 half-sent bodies: %d %s", status, body)
+		}
+	}
+	for _, c := range half {
+		if status, closed := answered(t, c); status != http.StatusRequestTimeout || !closed {
+			t.Fatalf("a half-sent body: %d, closed: %v", status, closed)
+		}
+	}
+}
+
+// TestRefusedUnread: who is not admitted gets the answer at once, whatever there
+// is of the body, and the connection ends.
+func TestRefusedUnread(t *testing.T) {
+	h := serve(t, Config{Mind: says("Yes."), Tokens: map[string]string{"ann": "a"}, Limits: Limits{Body: 10_000}})
+	for _, c := range []struct {
+		header string
+		length int
+		want   int
+	}{
+		{"", 5000, 401},
+		{"Authorization: Bearer b\r\n", 5000, 401},
+		{"Authorization: Bearer a\r\nOrigin: https://evil.example\r\n", 5000, 403},
+		{"Authorization: Bearer a\r\n", 10_001, 413},
+	} {
+		for _, path := range bodyRoutes {
+			if status, closed := answered(t, halfSend(t, h, path, c.header, c.length, "{")); status != c.want || !closed {
+				t.Errorf("%s with %q: %d, closed: %v, want %d", path, c.header, status, closed, c.want)
+			}
+		}
+	}
+}
+
+// TestBodyMemory: bodies that are on their way hold no more memory than they may,
+// and the oldest of them makes room for others.
+func TestBodyMemory(t *testing.T) {
+	const limit, piece = 1 << 20, 40 << 10
+	h := serve(t, Config{Mind: says("Yes."), Limits: Limits{Memory: limit}})
+	var half []net.Conn
+	for range 20 {
+		half = append(half, halfSend(t, h, rpcPath, "", 1<<20, strings.Repeat("x", piece)))
+		time.Sleep(5 * time.Millisecond) // so that they are there in order
+		h.memory.mu.Lock()
+		held := h.memory.held
+		h.memory.mu.Unlock()
+		if held > limit/2 {
+			t.Fatalf("one caller's bodies hold %d bytes of %d", held, limit)
+		}
+	}
+	if status, _ := answered(t, half[0]); status != http.StatusRequestTimeout {
+		t.Errorf("the oldest: %d", status)
+	}
+	if status, body, _ := get(t, "POST", h.url()+rpcPath, list); status != 200 {
+		t.Errorf("another request: %d %s", status, body)
+	}
+}
+
+// TestBodyShape: what a body costs is bounded by its bytes: one that nests deep or
+// holds many values is refused before the SDK decodes it, on every route.
+func TestBodyShape(t *testing.T) {
+	h := serve(t, Config{Mind: says("Yes.")})
+	wrap := func(parts string) string {
+		return `{"jsonrpc":"2.0","id":1,"method":"SendMessage","message":{"parts":[` + parts + `]},"params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[` + parts + `]}}}`
+	}
+	for name, body := range map[string]string{
+		"deep":      strings.Repeat("[", 4<<20),
+		"deep data": wrap(`{"data":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`),
+		"parts":     wrap(strings.Repeat("{},", 600_000) + "{}"),
+		"metadata":  wrap(`{"text":"x","metadata":{"a":[` + strings.Repeat("0,", 900_000) + `0]}}`),
+		"id":        `{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 1<<20) + `","method":"GetTask","params":{"id":"x"}}`,
+	} {
+		for _, path := range bodyRoutes {
+			var status int
+			cost := allocated(func() { status, _, _ = get(t, "POST", h.url()+path, body) })
+			if status != http.StatusBadRequest || cost > 64<<20 {
+				t.Errorf("%s at %s: %d, and %d bytes allocated for %d", name, path, status, cost, len(body))
+			}
+		}
+	}
+	ordinary := wrap(`{"text":"` + strings.Repeat(`[[[\"{{{,,,`, 100_000) + `"}`)
+	if status, body, _ := get(t, "POST", h.url()+rpcPath, ordinary); status != 200 || !strings.Contains(body, "Yes.") {
+		t.Errorf("a text full of brackets: %d %.200s", status, body)
+	}
+}
+
+// TestAnswersHoldMemory: what requests are answered with counts as their bodies
+// do, and is given back.
+func TestAnswersHoldMemory(t *testing.T) {
+	h := serve(t, Config{Mind: says(strings.Repeat("y", 200<<10)), Limits: Limits{Memory: 1 << 20, Page: 100 << 10}})
+	c := client(t, h.url(), 0)
+	task := send(t, c, message("Hi"))
+	path := h.url() + restPath + "/tasks/" + string(task.ID)
+	if status, body, _ := get(t, "GET", path, ""); status == 200 || !strings.Contains(body, "as much memory as they may") {
+		t.Errorf("a task that is larger than what a caller may hold: %d %.200s", status, body)
+	}
+	if status, body, _ := get(t, "POST", h.url()+rpcPath, list); status != 200 || !strings.Contains(body, string(task.ID)) {
+		t.Errorf("a page: %d %.200s", status, body)
+	}
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	if h.memory.held != 0 || len(h.memory.by) != 0 || len(h.memory.reading) != 0 {
+		t.Errorf("%d bytes are held by nobody", h.memory.held)
+	}
+}
+
+// TestMemoryLaw: whatever requests do, in any order, no more is held than the
+// limits say, no more bodies are read, and nothing is left at the end.
+func TestMemoryLaw(t *testing.T) {
+	const limit = 1000
+	rnd := rand.New(rand.NewPCG(3, 4))
+	m := newMemory(limit)
+	var open []*load
+	stopped := 0
+	for range 20_000 {
+		switch n := len(open); {
+		case n == 0 || rnd.IntN(3) == 0:
+			open = append(open, m.read(string(rune('a'+rnd.IntN(3))), func() { stopped++ }))
+		case rnd.IntN(4) == 0:
+			i := rnd.IntN(n)
+			open[i].end()
+			open = append(open[:i], open[i+1:]...)
+		case rnd.IntN(4) == 0:
+			_ = open[rnd.IntN(n)].whole()
+		default:
+			if err := open[rnd.IntN(n)].add(int64(rnd.IntN(200))); err != nil && !errors.Is(err, errBusy) && !errors.Is(err, errCut) {
+				t.Fatal(err)
+			}
+		}
+		sum := int64(0)
+		for _, held := range m.by {
+			sum += held
+			if held > limit/2 {
+				t.Fatalf("one caller holds %d of %d", held, limit)
+			}
+		}
+		if sum != m.held || sum > limit || len(m.reading) > maxReading {
+			t.Fatalf("held: %d, by callers %d; %d are read", m.held, sum, len(m.reading))
+		}
+	}
+	for _, l := range open {
+		l.end()
+	}
+	if m.held != 0 || len(m.reading) != 0 || stopped == 0 {
+		t.Errorf("%d bytes and %d bodies are left, %d were cut", m.held, len(m.reading), stopped)
+	}
+}
+
+// TestNetwork: the addresses that one machine has count as one.
+func TestNetwork(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:1": "192.0.2.1/32", "[::ffff:192.0.2.1]:2": "192.0.2.1/32",
+		"[2001:db8:1:2:3::4]:5": "2001:db8:1:2::/64", "[2001:db8:1:2:9::4%eth0]:6": "2001:db8:1:2::/64", "pipe": "pipe",
+	} {
+		if got := network(remote); got != want {
+			t.Errorf("%s is of %s, want %s", remote, got, want)
+		}
+	}
+}
