@@ -49,6 +49,9 @@
 //  9. What a peer can make grow has [Limits], and tasks of one caller that wait do
 //     not keep others out. A mind that gives no sign of life
 //     is ended; a long answer is not.
+//  10. A request takes its place among the caller's when its body has arrived, and
+//     the memory of all requests is bounded. A page of tasks costs the memory of
+//     the tasks on it, whatever number is stored.
 //
 // # Security
 //

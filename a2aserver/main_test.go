@@ -185,7 +185,7 @@ func stream(t *testing.T, c *a2aclient.Client, req *a2a.SendMessageRequest) []a2
 // answerOf returns the one artifact's text, and how the task ended.
 func answerOf(t *testing.T, task *a2a.Task) (string, Ending) {
 	t.Helper()
-	ending, _ := member(task.Metadata, OutcomeKey).(string)
+	ending, _ := task.Metadata[OutcomeKey].(string)
 	if len(task.Artifacts) == 0 {
 		return "", Ending(ending)
 	}

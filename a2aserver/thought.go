@@ -28,7 +28,7 @@ func IsThought(p *a2a.Part) bool {
 		return false
 	}
 	for _, key := range []string{ThoughtKey, "thought"} {
-		switch v := member(p.Metadata, key).(type) {
+		switch v := p.Metadata[key].(type) {
 		case bool:
 			if v {
 				return true
@@ -39,20 +39,7 @@ func IsThought(p *a2a.Part) bool {
 			}
 		}
 	}
-	return member(p.Metadata, ChannelKey) == "reasoning"
-}
-
-// member looks a member up as it was written, and as the REST binding of
-// protocol 0.3 rewrites names: adk_thought is adkThought there.
-func member(m map[string]any, name string) any {
-	if v, ok := m[name]; ok {
-		return v
-	}
-	words := strings.Split(name, "_")
-	for i, w := range words[1:] {
-		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	return m[strings.Join(words, "")]
+	return p.Metadata[ChannelKey] == "reasoning"
 }
 
 // VisibleText returns the text of parts, those left out that are marked as

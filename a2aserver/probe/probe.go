@@ -143,7 +143,7 @@ func (p *prober) run(ctx context.Context) {
 		}
 	}
 	p.at = ""
-	p.expect("interfaces", spoken > 0, "none of the card's interfaces is one of JSON-RPC and REST, 0.3 or 1.0")
+	p.expect("interfaces", spoken > 0, "none of the card's interfaces is one of JSON-RPC 1.0, REST 1.0 and JSON-RPC 0.3")
 }
 
 func (p *prober) checkCard(ctx context.Context) bool {

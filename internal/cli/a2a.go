@@ -31,7 +31,7 @@ type a2aProbeCommand struct {
 
 // Help shows examples.
 func (a2aProbeCommand) Help() string {
-	return `Reads the card, then speaks to every interface that the card declares by JSON-RPC or REST, of protocol 1.0 or 0.3: sends a message, streamed and not, gets, lists, cancels, subscribes; asks for what is not there; and reads what was delivered in all dialects. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages: one that charges for them charges for these.
+	return `Reads the card, then speaks to every interface that the card declares by JSON-RPC or REST of protocol 1.0, or by JSON-RPC of 0.3: sends a message, streamed and not, gets, lists, cancels, subscribes; asks for what is not there; and reads what was delivered in all dialects. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages: one that charges for them charges for these.
 
 Examples:
 
