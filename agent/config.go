@@ -294,7 +294,7 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 	}
 	if m.KeyEnv != "" {
 		if mc.Key = model.Secret(b.s.Getenv(m.KeyEnv)); mc.Key == "" {
-			b.fault(path+".key-env", "the environment has no %s", m.KeyEnv)
+			b.fault(path+".key-env", "the environment has no variable of this name")
 		}
 	}
 	client, err := b.s.Open(mc)

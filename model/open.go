@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -170,7 +171,11 @@ func (c *Config) readKey() error {
 		}
 		f, err := os.Open(c.KeyFile)
 		if err != nil {
-			return fmt.Errorf("model: key file: %w", err)
+			// The name is not told: it may be the key, in the wrong place.
+			if p, ok := errors.AsType[*fs.PathError](err); ok {
+				err = p.Err
+			}
+			return fmt.Errorf("model: the key file cannot be read: %w", err)
 		}
 		defer f.Close()
 		b, err := io.ReadAll(io.LimitReader(f, maxKey+1))

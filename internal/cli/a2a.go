@@ -71,7 +71,7 @@ func (c *a2aProbeCommand) token(sh *shell) (string, error) {
 	if c.TokenFile != "" {
 		data, err := os.ReadFile(c.TokenFile)
 		if err != nil {
-			return "", fmt.Errorf("read %s: %w", c.TokenFile, cause(err))
+			return "", fmt.Errorf("--token-file: %w", unreadable(err))
 		}
 		token = strings.TrimRight(string(data), "\r\n")
 	}

@@ -47,7 +47,7 @@ type recordDir struct {
 func (d *recordDir) reader() (*record.Reader, error) {
 	ids, err := readIdentities(d.Identity)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--identity: %w", err)
 	}
 	return openReader(d.Dir, ids)
 }

@@ -17,17 +17,23 @@ import (
 	"filippo.io/age"
 )
 
+// unreadable is the error of a file with a key that cannot be read. It does not
+// tell the file's name: it may be the key, in the wrong place.
+func unreadable(err error) error {
+	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", cause(err))
+}
+
 // readKeyFile reads a file of keys or patterns, none of which is large.
 func readKeyFile(name string) ([]byte, error) {
 	const most = 1 << 20
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, cause(err))
+		return nil, unreadable(err)
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, cause(err))
+		return nil, unreadable(err)
 	}
 	if len(data) > most {
 		return nil, fmt.Errorf("%s: larger than 1 MiB", name)

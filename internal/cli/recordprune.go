@@ -51,7 +51,7 @@ func (p *recordPrune) Run(sh *shell) error {
 	}
 	if p.SigningKey != "" {
 		if o.SigningKey, err = readSigningKey(p.SigningKey); err != nil {
-			return err
+			return fmt.Errorf("--signing-key: %w", err)
 		}
 	}
 	if err := checkRecord(p.Dir); err != nil {

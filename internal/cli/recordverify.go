@@ -35,7 +35,7 @@ func (v *recordVerify) Run(sh *shell) error {
 	for _, name := range v.Key {
 		keys, err := readPublicKeys(name)
 		if err != nil {
-			return err
+			return fmt.Errorf("--key: %w", err)
 		}
 		o.Keys = append(o.Keys, keys...)
 	}
