@@ -35,6 +35,10 @@ type Config struct {
 	// names of the callers. A caller sees its own tasks alone. Without tokens
 	// everybody who can reach the server is one caller.
 	Tokens map[string]string
+	// AllowHosts are names that requests may use for the server, beside those of
+	// this machine and addresses; "*" allows any. With Tokens and no names any will
+	// do.
+	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the server, beside
 	// its own; "*" allows any.
 	AllowOrigins []string
@@ -116,7 +120,9 @@ func New(c Config) (*Server, error) {
 		requests: newSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: newSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
-	s.access = gateway.Access{Public: c.Public, AllowOrigins: c.AllowOrigins, Refuse: refuse}
+	s.access = gateway.Access{
+		Public: c.Public, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins, Authenticated: len(c.Tokens) > 0, Refuse: refuse,
+	}
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)

@@ -9,8 +9,7 @@ import (
 
 type codec = wire.Codec
 
-// Codecs are the APIs whose replies are read. The first that matches a path is
-// taken; what none matches passes through.
+// Codecs are the APIs whose replies are read.
 var Codecs = []codec{
 	openai.Chat,
 	openai.Completions,
@@ -26,16 +25,6 @@ func codecNames() []string {
 		names[i] = c.Name()
 	}
 	return names
-}
-
-// codecOf returns the codec of a path, or nil.
-func codecOf(path string) codec {
-	for _, c := range Codecs {
-		if c.Matches(path) {
-			return c
-		}
-	}
-	return nil
 }
 
 // hasNarrationField reports whether an API has room for narration beside its

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -24,13 +25,23 @@ func decompress(resp *http.Response, limit int64) error {
 	case "deflate":
 		open = inflate
 	default:
-		return fmt.Errorf("the upstream compressed its reply as %q, which was not asked for and is not known here", encoding)
+		return fmt.Errorf("the upstream compressed its reply as %s, which was not asked for and is not read here", encodingName(encoding))
 	}
 	resp.Body = &inflated{src: resp.Body, open: open}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Encoding")
 	resp.Header.Del("Content-Length")
 	return nil
+}
+
+// encodingName names an encoding in a message, by the name of none but known ones: a
+// peer wrote it.
+func encodingName(encoding string) string {
+	encoding = strings.ToLower(strings.TrimSpace(encoding))
+	if slices.Contains([]string{"br", "compress", "dcb", "dcz", "deflate", "gzip", "x-gzip", "zstd"}, encoding) {
+		return encoding
+	}
+	return "something unknown"
 }
 
 // inflate reads what servers call deflate: zlib, as the standard says, or bare.

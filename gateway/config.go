@@ -38,9 +38,16 @@ type Config struct {
 	ForModel func(model string) (g *sotto.Grammar, known bool)
 
 	// Public says that the gateway can be reached from other machines: then
-	// only the routes of models pass, unless PassAll, and any Host is taken.
+	// only the routes of models and harmless ones pass, unless PassAll.
 	Public  bool
 	PassAll bool
+	// PathPrefix, such as "/openai", may stand before the paths that pass for
+	// other machines. It goes to the upstream with the path.
+	PathPrefix string
+	// AllowHosts are names that requests may use for the gateway, beside those of
+	// this machine and addresses; "*" allows any. With a Token and no names any
+	// will do.
+	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the gateway, beside
 	// its own; "*" allows any.
 	AllowOrigins []string
@@ -190,6 +197,8 @@ func (c *Config) Check() []error {
 		}
 	}
 	fault(-1, "upstream", checkUpstream(c.Upstream))
+	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
+	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
 	for i, r := range append([]Route{c.Default}, c.Routes...) {
 		i--
 		fault(i, "dialect", c.checkDialect(r.Dialect))
@@ -214,6 +223,29 @@ func checkUpstream(u *url.URL) error {
 		return fmt.Errorf("%q has no host", u.Redacted())
 	case u.User != nil:
 		return fmt.Errorf("%q holds a password: use the upstream key", u.Redacted())
+	}
+	return nil
+}
+
+func checkPrefix(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	u := &url.URL{Path: prefix}
+	if checkPath(u) != nil || u.EscapedPath() != prefix || strings.HasSuffix(prefix, "/") {
+		return fmt.Errorf("%q: want the beginning of a path such as /openai, without a slash at its end", prefix)
+	}
+	return nil
+}
+
+func checkHosts(names []string) error {
+	for _, name := range names {
+		other := func(r rune) bool {
+			return r != '-' && r != '.' && r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}
+		if name != "*" && (name == "" || strings.ContainsFunc(strings.ToLower(name), other)) {
+			return fmt.Errorf("%q: want a name such as chat.example, without a scheme and a port, or *", name)
+		}
 	}
 	return nil
 }

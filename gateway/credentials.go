@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -44,36 +45,48 @@ func credentials(r *http.Request) []string {
 		add(r.Header.Get(h))
 	}
 	add(r.URL.Query().Get("key"))
+	for _, p := range protocols(r.Header) {
+		if key, ok := strings.CutPrefix(p, keyProtocol); ok {
+			add(key)
+		}
+	}
 	return all
 }
 
 // keyHeaders are the headers beside Authorization that hold API keys.
 var keyHeaders = []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// keys gives the upstream's request its key: the client's own passes through
-// where the gateway has neither a token nor a key of its own.
-func (a *access) keys(out *http.Request) {
-	h := out.Header
-	h.Del("Origin") // access control for pages is here
-	h.Del("Referer")
-	for name := range h {
-		if strings.HasPrefix(name, "Sec-Fetch-") {
-			h.Del(name)
+// keyProtocol begins the key among the protocols of a WebSocket: pages can send
+// no other header with one.
+const keyProtocol = "openai-insecure-api-key."
+
+// protocols are those that a WebSocket may speak.
+func protocols(h http.Header) []string {
+	var list []string
+	for _, v := range h["Sec-Websocket-Protocol"] {
+		for p := range strings.SplitSeq(v, ",") {
+			list = append(list, strings.TrimSpace(p))
 		}
 	}
-	if !a.hasToken && a.upstreamKey == "" {
+	return list
+}
+
+// goesOn makes the upstream's headers and query of the client's: without what is
+// meant for the gateway, and with the upstream's key. The client's own key goes on
+// where the gateway has neither a token nor a key of its own.
+func (a *access) goesOn(out *http.Request) {
+	h := out.Header
+	for name := range h {
+		if staysHere(name) {
+			delete(h, name)
+		}
+	}
+	out.Trailer = nil
+	if a.tokenText == "" && a.upstreamKey == "" {
 		return
 	}
 	anthropic := h.Get("X-Api-Key") != ""
-	h.Del("Authorization")
-	h.Del("Cookie")
-	for _, name := range keyHeaders {
-		h.Del(name)
-	}
-	if q := out.URL.Query(); q.Has("key") {
-		q.Del("key")
-		out.URL.RawQuery = q.Encode()
-	}
+	a.dropKeys(out)
 	if a.upstreamKey == "" {
 		return
 	}
@@ -82,4 +95,78 @@ func (a *access) keys(out *http.Request) {
 		h.Del("Authorization")
 		h.Set("X-Api-Key", a.upstreamKey)
 	}
+}
+
+// dropKeys takes the client's credentials out of a request, and the token wherever
+// else it may be.
+func (a *access) dropKeys(out *http.Request) {
+	h := out.Header
+	var kept []string
+	for _, p := range protocols(h) {
+		if !strings.HasPrefix(p, keyProtocol) {
+			kept = append(kept, p)
+		}
+	}
+	h.Del("Sec-Websocket-Protocol")
+	if len(kept) > 0 {
+		h.Set("Sec-Websocket-Protocol", strings.Join(kept, ", "))
+	}
+	for name, values := range h {
+		if isKeyName(name) || slices.ContainsFunc(values, a.isToken) {
+			delete(h, name)
+		}
+	}
+	q, changed := out.URL.Query(), false
+	for name, values := range q {
+		if isKeyName(name) || name == "key" || slices.ContainsFunc(values, a.isToken) {
+			delete(q, name)
+			changed = true
+		}
+	}
+	if changed {
+		out.URL.RawQuery = q.Encode()
+	}
+}
+
+// isKeyName reports whether a header or parameter holds a credential.
+func isKeyName(name string) bool {
+	switch spelled(name) {
+	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "apikey", "x-goog-api-key", "access-token", "x-auth-token", "x-access-token":
+		return true
+	}
+	return false
+}
+
+// isToken reports whether a value is the gateway's token, with a scheme before it
+// or without.
+func (a *access) isToken(value string) bool {
+	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;=\"", r) })
+	return a.tokenText != "" && slices.Contains(words, a.tokenText)
+}
+
+// spelled is a header's name as servers compare it that take an underscore for a
+// hyphen.
+func spelled(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
+
+// staysHere reports whether a client's header ends at the gateway. Those that name
+// another path, method, host or user speak for a proxy that the upstream trusts,
+// and would lead a request past what was admitted.
+func staysHere(name string) bool {
+	name = spelled(name)
+	return slices.Contains(proxyHeaders, name) ||
+		slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+var proxyHeaders = []string{
+	"origin", "referer", // access control for pages is here
+	"client-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-real-ip", "x-proxyuser-ip", "cf-connecting-ip", "fastly-client-ip",
+	"base-url", "destination", "forwarded", "host-override", "http2-settings", "proxy", "request-uri", "script-name", "via",
+	"remote-user", "x-remote-user", "x-authenticated-user", "x-webauth-user", "x-user",
+	"x-host", "x-path", "x-path-info", "x-script-name", "x-uri", "x-url", "x-request-uri", "x-request-url",
+}
+
+var proxyPrefixes = []string{
+	"sec-fetch-", // access control for pages is here
+	"x-accel-", "x-envoy-", "x-forward", "x-http-dest", "x-http-host", "x-http-method", "x-http-path", "x-host-", "x-method",
+	"x-original-", "x-override-", "x-proxy-", "x-replaced-", "x-rewrite-", "x-sendfile", "x-waws-",
 }

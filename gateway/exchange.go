@@ -52,7 +52,10 @@ type exchange struct {
 }
 
 // modelName bounds what a client calls a model.
-func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "?") }
+func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxName)], "?") }
+
+// maxName bounds the name of a model.
+const maxName = 200
 
 // shownModel is a model's name as logs, metrics and files may have it: a key that
 // a client sent there by mistake is cut out, before the name is.
@@ -64,7 +67,7 @@ func (g *Handler) shownModel(name string, keys []string) string {
 			name = strings.ReplaceAll(name, key, "[secret]")
 		}
 	}
-	return modelName(name)
+	return escape(name, maxName)
 }
 
 // shortestKey is the length below which a value is not taken for a key, as in the
@@ -476,7 +479,7 @@ func (x *exchange) log() {
 		fields = append(fields, "history", x.plan.String(), "dry_run", x.g.config.HistoryDryRun)
 	}
 	if x.err != nil {
-		fields = append(fields, "error", x.err.Error())
+		fields = append(fields, "error", plain(x.err.Error()))
 	}
 	level("exchange", fields...)
 }

@@ -35,3 +35,19 @@ func NewReading(m Manner) wire.Reader {
 	}
 	return r
 }
+
+// An Endpoint is a row of the table of endpoints.
+type Endpoint struct {
+	Methods, Path, Kind string
+	Codec               wire.Codec // may be nil
+}
+
+// Endpoints returns the table.
+func Endpoints() []Endpoint {
+	kinds := map[kind]string{replies: "replies", harmless: "harmless", local: "local", unread: "unread", own: "own", probe: "probe"}
+	var list []Endpoint
+	for _, e := range endpoints {
+		list = append(list, Endpoint{e.methods, e.path, kinds[e.kind], e.codec})
+	}
+	return list
+}

@@ -215,12 +215,13 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !g.access.open(w, r) || g.operations(w, r) {
+	e, ok := g.access.admit(w, r)
+	if !ok || g.operations(w, r, e) {
 		return
 	}
 	var c codec
-	if r.Method == http.MethodPost {
-		c = codecOf(r.URL.Path)
+	if e.kind == replies {
+		c = e.codec
 	}
 	if n := g.open.Add(1); n > int64(g.config.Limits.Exchanges) {
 		g.open.Add(-1)
@@ -238,10 +239,6 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pass sends on what is no model's route. A body of usual length is read whole
 // first, as with models; a large one goes on while it comes.
 func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
-	if !g.access.passes(r) {
-		refuse(w, nil, http.StatusNotFound, "this gateway passes only the routes of models")
-		return
-	}
 	if n := r.ContentLength; n > 0 && n <= usualBody {
 		body, err := io.ReadAll(io.LimitReader(r.Body, n))
 		if err != nil {
@@ -299,7 +296,7 @@ func (x *exchange) send(r *http.Request) {
 
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %q is not read: send it plain", e)}
+		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not read: send it plain", encodingName(e))}
 	}
 	if err := checkCharset(r); err != nil {
 		return nil, err
@@ -317,21 +314,37 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 // rewrite makes the upstream's request of the client's.
 func (g *Handler) rewrite(p *httputil.ProxyRequest) {
+	if !encodedSlash(p.Out.URL) {
+		p.Out.URL.RawPath = "" // as the path is usually encoded
+	}
 	p.SetURL(g.config.Upstream)
 	p.Out.Host = g.config.Upstream.Host
-	g.access.keys(p.Out)
+	g.access.goesOn(p.Out)
 }
 
 func modify(resp *http.Response) error {
 	for name := range resp.Header {
-		if strings.HasPrefix(name, "Access-Control-") {
-			delete(resp.Header, name) // access control for pages is here
+		if strings.HasPrefix(name, "Access-Control-") || slices.Contains(ownAnswers, name) {
+			delete(resp.Header, name)
 		}
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols && !switches(resp) {
+		return errors.New("the upstream switched to a protocol that it was not asked for")
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
 		return x.modify(resp)
 	}
 	return nil
+}
+
+// ownAnswers are headers by which an upstream would speak for the gateway, or to a
+// proxy before it. Access control for pages is here too.
+var ownAnswers = []string{"Alt-Svc", "X-Accel-Redirect", "X-Reproxy-Url", "X-Sendfile"}
+
+// switches reports whether an upstream speaks the protocol that it was asked for.
+func switches(resp *http.Response) bool {
+	return resp.Request.Header.Get("Upgrade") == "websocket" && len(resp.Header["Upgrade"]) == 1 &&
+		strings.EqualFold(resp.Header.Get("Upgrade"), "websocket")
 }
 
 // proxyError answers where the upstream does not, or not well.
@@ -360,7 +373,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	if errors.As(err, &bad) {
 		status = bad.status
 	}
-	g.log.Warn("refused", "api", c.Name(), "status", status, "error", err.Error())
+	g.log.Warn("refused", "api", c.Name(), "status", status, "error", plain(err.Error()))
 	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
 	refuse(w, c, status, err.Error())
 }
@@ -373,7 +386,7 @@ func refuse(w http.ResponseWriter, c codec, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(c.Error(status, message), '\n'))
+	_, _ = w.Write(append(c.Error(status, plain(message)), '\n'))
 }
 
 var _ wire.Reader = (*reading)(nil)

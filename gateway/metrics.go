@@ -110,28 +110,26 @@ func leakKind(found []sotto.Code, r *reading) string {
 }
 
 // operations answers what is asked of the gateway itself.
-func (g *Handler) operations(w http.ResponseWriter, r *http.Request) bool {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint) bool {
+	if e.kind != own && e.kind != probe {
 		return false
 	}
-	switch r.URL.Path {
+	switch e.path {
 	case "/healthz":
-		plain(w, http.StatusOK, "ok")
+		answerText(w, http.StatusOK, "ok")
 	case "/readyz":
 		if g.closing.Load() {
-			plain(w, http.StatusServiceUnavailable, "shutting down")
+			answerText(w, http.StatusServiceUnavailable, "shutting down")
 		} else {
-			plain(w, http.StatusOK, "ready")
+			answerText(w, http.StatusOK, "ready")
 		}
 	case "/metrics":
 		g.metrics.handler.ServeHTTP(w, r)
-	default:
-		return false
 	}
 	return true
 }
 
-func plain(w http.ResponseWriter, status int, text string) {
+func answerText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n"))

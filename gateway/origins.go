@@ -3,22 +3,69 @@ package gateway
 import (
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 )
 
-// loopbackHost reports whether a Host names this machine.
-func loopbackHost(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+// host reports whether a request names this gateway by a name that it may have, and
+// answers it if not. A page can make a name of its own resolve to this machine (DNS
+// rebinding), and then be of the gateway's own origin. A page cannot know a token,
+// so where there is one any name will do, unless names are listed.
+func (a *access) host(w http.ResponseWriter, r *http.Request) bool {
+	name := hostName(r.Host)
+	if loopbackName(name) || slices.Contains(a.hosts, name) || slices.Contains(a.hosts, "*") {
 		return true
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	if !a.public {
+		a.refuse(w, r, http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quote(r.Host)+"; see --allow-host")
+		return false
+	}
+	if _, err := netip.ParseAddr(name); err == nil || a.authenticated && !a.listed {
+		return true
+	}
+	a.refuse(w, r, http.StatusForbidden, "this gateway does not serve the Host "+quote(r.Host)+": see --allow-host")
+	return false
+}
+
+// hostName is a Host without its port, in lower case.
+func hostName(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// loopbackName reports whether a name is this machine's on loopback. A request of
+// HTTP/1.0 has none.
+func loopbackName(name string) bool {
+	if name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// ownHosts are the names that a gateway is served by, beside those of loopback:
+// those listed, and this machine's where others reach it.
+func ownHosts(public bool, listed []string) []string {
+	var names []string
+	for _, name := range listed {
+		names = append(names, hostName(name))
+	}
+	if !public {
+		return names
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		name = hostName(name)
+		short, _, _ := strings.Cut(name, ".")
+		names = append(names, name, short, short+".local")
+	}
+	return names
 }
 
 // origin keeps out web pages that were not allowed: a page of another site must
@@ -36,7 +83,7 @@ func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	if !slices.Contains(a.origins, origin) && !slices.Contains(a.origins, "*") {
-		a.refuse(w, r, http.StatusForbidden, "the origin "+quoteShort(origin)+" may not use this gateway: see --allow-origin")
+		a.refuse(w, r, http.StatusForbidden, "the origin "+quote(origin)+" may not use this gateway: see --allow-origin")
 		return false
 	}
 	h := w.Header()

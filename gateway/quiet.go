@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A quietError is an error of the connection to the upstream without what it
@@ -46,4 +48,47 @@ func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, quiet(err)
 	}
 	return resp, nil
+}
+
+const (
+	maxQuoted  = 64      // bytes that are shown of a value
+	maxMessage = 1 << 10 // bytes of a message
+)
+
+// quote shows a value that a peer wrote, in a message: its beginning, in quotes,
+// with what is not printable escaped.
+func quote(s string) string {
+	if len(s) <= maxQuoted {
+		return strconv.Quote(s)
+	}
+	return strconv.Quote(s[:maxQuoted]) + "... (" + strconv.Itoa(len(s)) + " bytes)"
+}
+
+// plain makes a message fit for logs, records and answers, whatever the values in
+// it: it is bounded, and what is not printable is escaped.
+func plain(s string) string {
+	shown := escape(s, maxMessage)
+	if len(s) > maxMessage {
+		shown += "..."
+	}
+	return shown
+}
+
+// escape escapes what is not printable, and returns at most limit bytes.
+func escape(s string, limit int) string {
+	var b strings.Builder
+	for i := 0; i < len(s) && b.Len() < limit; {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		part := s[i : i+size]
+		if !strconv.IsPrint(r) || r == utf8.RuneError && size == 1 {
+			part = strconv.Quote(part)
+			part = part[1 : len(part)-1]
+		}
+		if b.Len()+len(part) > limit {
+			break
+		}
+		b.WriteString(part)
+		i += size
+	}
+	return b.String()
 }

@@ -114,10 +114,8 @@ func (x *exchange) note(r *http.Request, upstream *url.URL) {
 	x.rec, x.reading.room = rec, &rec.room
 }
 
-// maxPath bounds a path that a client asked for.
-const maxPath = 1 << 10
-
-func pathOf(u *url.URL) string { return strings.ToValidUTF8(u.Path[:min(len(u.Path), maxPath)], "?") }
+// pathOf is a path that a client asked for, as it may be shown.
+func pathOf(u *url.URL) string { return escape(u.Path, maxPath) }
 
 // upstreamOf names a server, without what may be a credential.
 func upstreamOf(u *url.URL) string {
@@ -152,7 +150,7 @@ func (x *exchange) remarks(cut bool) string {
 	var list []string
 	switch {
 	case x.err != nil:
-		list = append(list, x.err.Error())
+		list = append(list, plain(x.err.Error()))
 	case x.outcome() == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
@@ -175,7 +173,7 @@ func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, statu
 		return
 	}
 	r.add(record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
-		API: api, Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: err.Error(),
+		API: api, Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
 	}})
 }
 

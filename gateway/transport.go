@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -31,11 +32,23 @@ func (t *Transport) Close() error { return t.g.Close() }
 // Learned returns what the transport has learned of how replies begin.
 func (t *Transport) Learned() *Learned { return t.g.learned }
 
+// codec returns what reads the reply to a request, or nil where it is no model's.
+func (t *Transport) codec(r *http.Request) (codec, error) {
+	e := look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
+	if e.kind == unread && t.g.access.hides {
+		return nil, errors.New("display hides reasoning, and what this route returns is not read")
+	}
+	if e.kind == replies && r.Body != nil {
+		return e.codec, nil
+	}
+	return nil, nil
+}
+
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	next := t.g.config.Transport
-	c := codec(nil)
-	if r.Method == http.MethodPost && r.Body != nil {
-		c = codecOf(r.URL.Path)
+	c, err := t.codec(r)
+	if err != nil {
+		return nil, err
 	}
 	if c == nil {
 		return next.RoundTrip(r)

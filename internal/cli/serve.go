@@ -33,6 +33,8 @@ type serveCommand struct {
 	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Let other machines in without a token."`
 	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The API key for the upstream; or the key itself in $$SOTTO_UPSTREAM_KEY."`
 	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Let web pages of this origin in, such as https://chat.example; repeatable. In the environment, with commas ($$SOTTO_ALLOW_ORIGIN)."`
+	AllowHost       []string `sep:"none" placeholder:"NAME" help:"Let requests use this name for the gateway, such as chat.example; repeatable; * is any. In the environment, with commas ($$SOTTO_ALLOW_HOST)."`
+	PathPrefix      string   `placeholder:"PATH" setting:"SOTTO_PATH_PREFIX" help:"Let other machines put PATH, such as /openai, before the paths of models."`
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
 
 	recordFlags

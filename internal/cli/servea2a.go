@@ -118,7 +118,7 @@ func (t toggle) on(flag string) (bool, error) {
 func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
-		Public: s.gateway.Public, Insecure: s.insecurePublic, AllowOrigins: s.gateway.AllowOrigins,
+		Public: s.gateway.Public, Insecure: s.insecurePublic, AllowHosts: s.gateway.AllowHosts, AllowOrigins: s.gateway.AllowOrigins,
 	}
 	if s.gateway.Token != "" {
 		config.Tokens = map[string]string{"token": s.gateway.Token}

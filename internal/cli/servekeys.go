@@ -55,6 +55,8 @@ func (s *serveSettings) keys() []key {
 		{"token-file", "", textValue(&s.token.file, "the name of a file", nil)},
 		{"insecure-public", "false", yesNo(&s.insecurePublic)},
 		{"pass-all", "false", yesNo(&g.PassAll)},
+		{"path-prefix", "", textValue(&g.PathPrefix, "the beginning of a path such as /openai", nil)},
+		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
 	}, recordKeys(&s.recording), replyKeys(&g.Default), []key{

@@ -89,7 +89,9 @@ func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) 
 	add("token-file", c.TokenFile)
 	add("insecure-public", string(c.InsecurePublic))
 	add("pass-all", string(c.PassAll))
-	add("allow-origins", c.origins(getenv)...)
+	add("path-prefix", c.PathPrefix)
+	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
+	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
 	add("data", c.Data)
 	c.recordOverrides(add)
 	add("dialect", c.Dialect)
@@ -112,21 +114,22 @@ func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) 
 func spokenAs(ctx *kong.Context, flag string) string {
 	for _, f := range ctx.Flags() {
 		if f.Name == flag && !given(ctx, flag) {
-			return cmp.Or(f.Tag.Get("setting"), originVariable)
+			return cmp.Or(f.Tag.Get("setting"), listVariables[flag])
 		}
 	}
 	return "--" + flag
 }
 
-const originVariable = "SOTTO_ALLOW_ORIGIN"
+// listVariables are the variables of flags that are lists.
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST"}
 
-// origins returns the flags, or the list of the environment. It is parted by
-// commas: an origin holds colons.
-func (c *serveCommand) origins(getenv func(string) string) []string {
-	if text := getenv(originVariable); len(c.AllowOrigin) == 0 && text != "" {
-		return strings.Split(text, ",")
+// listed returns the flags, or the list of the environment. It is parted by commas:
+// an origin holds colons.
+func listed(flags []string, variable string) []string {
+	if len(flags) == 0 && variable != "" {
+		return strings.Split(variable, ",")
 	}
-	return c.AllowOrigin
+	return flags
 }
 
 func (s *serveSetup) override(keys []key, list []override) {
@@ -187,7 +190,7 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(st
 	default:
 		data, err := os.ReadFile(to.file)
 		if err != nil {
-			s.fault(key, fmt.Errorf("read %s: %w", to.file, cause(err)))
+			s.fault(key, unreadable(err))
 			return
 		}
 		to.text = strings.TrimRight(string(data), "\r\n")
@@ -297,6 +300,9 @@ func (s *serveSetup) checkAccess() {
 	}
 	if g.Public && g.Token == "" && s.insecurePublic {
 		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)
+		if slices.Contains(g.AllowHosts, "*") {
+			s.warn("any web page can make its own name lead here, and use the models: * is an allowed host, and there is no token")
+		}
 	}
 	if n := len(g.Token); n > 0 && n < shortToken {
 		s.warn("the token is shorter than %d characters, and may be guessed", shortToken)

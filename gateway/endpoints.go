@@ -1,0 +1,358 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/openai"
+)
+
+// A kind says what the gateway does with the requests of an endpoint.
+type kind uint8
+
+const (
+	unknown  kind = iota // not in the table: passes on this machine where nothing is hidden
+	replies              // a codec reads its replies
+	harmless             // lists models or counts tokens: returns no reply, and changes nothing
+	local                // changes the server or shows its settings: for this machine only
+	unread               // returns a model's text, and no codec reads it
+	own                  // the gateway answers it
+	probe                // the gateway answers it, also without a token
+)
+
+// An endpoint is a route that the gateway knows.
+type endpoint struct {
+	methods string // parted by spaces; empty: any. GET includes HEAD
+	// path is the whole path, without a prefix. {} stands for one segment, {...}
+	// for one or more, {}:verb for a segment that ends in a verb.
+	path  string
+	kind  kind
+	codec codec // reads the replies, and writes the errors; nil: errors as OpenAI's
+}
+
+// endpoints are all that the gateway knows. Whether a request is admitted from
+// another machine, read, passed, or refused because reasoning is hidden follows
+// from this table alone. The first row that fits is taken, so a fixed path stands
+// before a pattern.
+var endpoints = slices.Concat(gatewayEndpoints, openAIEndpoints, anthropicEndpoints,
+	ollamaEndpoints, googleEndpoints, amazonEndpoints, serverEndpoints, providerEndpoints)
+
+var gatewayEndpoints = []endpoint{
+	{"GET", "/healthz", probe, nil},
+	{"GET", "/readyz", probe, nil},
+	{"GET", "/metrics", own, nil},
+}
+
+// https://platform.openai.com/docs/api-reference. Below a base URL that holds the
+// version, clients leave /v1 out; llama.cpp's server has both. Azure puts a
+// deployment into the path.
+var openAIEndpoints = []endpoint{
+	{"POST", "/v1/chat/completions", replies, openai.Chat},
+	{"POST", "/chat/completions", replies, openai.Chat},
+	{"POST", "/openai/deployments/{}/chat/completions", replies, openai.Chat},
+	{"POST", "/v1/completions", replies, openai.Completions},
+	{"POST", "/completions", replies, openai.Completions},
+	{"POST", "/openai/deployments/{}/completions", replies, openai.Completions},
+	{"POST", "/v1/responses", replies, openai.Responses},
+	{"POST", "/responses", replies, openai.Responses},
+
+	{"POST", "/v1/responses/input_tokens", harmless, openai.Responses},
+	{"POST", "/responses/input_tokens", harmless, openai.Responses},
+	{"GET", "/v1/models", harmless, nil},
+	{"GET", "/models", harmless, nil},
+	{"POST", "/v1/embeddings", harmless, nil},
+	{"POST", "/embeddings", harmless, nil},
+
+	// Stored replies: who knows an id, or the list, reads another caller's.
+	{"", "/v1/chat/completions/{...}", unread, openai.Chat},
+	{"", "/chat/completions/{...}", unread, openai.Chat},
+	{"GET", "/v1/chat/completions", unread, openai.Chat},
+	{"GET", "/chat/completions", unread, openai.Chat},
+	{"", "/v1/completions/{...}", unread, openai.Completions},
+	{"GET", "/v1/responses", unread, openai.Responses},
+	{"GET", "/responses", unread, openai.Responses},
+	{"", "/v1/responses/{...}", unread, openai.Responses},
+	{"", "/responses/{...}", unread, openai.Responses},
+	{"", "/v1/conversations", unread, openai.Responses},
+	{"", "/v1/conversations/{...}", unread, openai.Responses},
+	{"", "/v1/batches", unread, nil},
+	{"", "/v1/batches/{...}", unread, nil},
+	{"", "/v1/files/{}/content", unread, nil},
+	{"", "/v1/containers/{...}", unread, nil},
+	{"", "/v1/threads", unread, nil},
+	{"", "/v1/threads/{...}", unread, nil},
+	{"", "/v1/evals", unread, nil},
+	{"", "/v1/evals/{...}", unread, nil},
+	{"", "/v1/realtime", unread, nil},
+	{"", "/v1/realtime/{...}", unread, nil},
+	{"", "/realtime", unread, nil},
+	{"", "/openai/realtime", unread, nil},
+	{"", "/v1/chatkit/{...}", unread, nil},
+	// A model that hears may think too: llama.cpp's server asks the chat model.
+	{"POST", "/v1/audio/transcriptions", unread, nil},
+	{"POST", "/v1/audio/translations", unread, nil},
+	{"POST", "/audio/transcriptions", unread, nil},
+
+	{"", "/v1/audio/speech", local, nil},
+	{"", "/v1/assistants", local, nil},
+	{"", "/v1/assistants/{...}", local, nil},
+	{"", "/v1/files", local, nil},
+	{"", "/v1/files/{}", local, nil},
+	{"", "/v1/fine_tuning/{...}", local, nil},
+	{"", "/v1/images/{...}", local, nil},
+	{"", "/v1/moderations", local, nil},
+	{"", "/v1/organization/{...}", local, nil},
+	{"", "/v1/uploads", local, nil},
+	{"", "/v1/uploads/{...}", local, nil},
+	{"", "/v1/vector_stores", local, nil},
+	{"", "/v1/vector_stores/{...}", local, nil},
+	{"", "/v1/videos", local, nil},
+	{"", "/v1/videos/{...}", local, nil},
+}
+
+// https://docs.anthropic.com/en/api
+var anthropicEndpoints = []endpoint{
+	{"POST", "/v1/messages", replies, anthropic.Messages},
+	{"POST", "/v1/messages/count_tokens", harmless, anthropic.Messages},
+	{"", "/v1/messages/{...}", unread, anthropic.Messages}, // batches and their results
+	{"POST", "/v1/complete", unread, anthropic.Messages},
+	{"", "/v1/sessions", unread, anthropic.Messages},
+	{"", "/v1/sessions/{...}", unread, anthropic.Messages},
+	{"", "/v1/organizations/{...}", local, anthropic.Messages},
+	{"", "/v1/skills", local, anthropic.Messages},
+	{"", "/v1/skills/{...}", local, anthropic.Messages},
+}
+
+// https://github.com/ollama/ollama/blob/main/server/routes.go
+var ollamaEndpoints = []endpoint{
+	{"POST", "/api/chat", replies, ollama.Chat},
+	{"POST", "/api/generate", replies, ollama.Generate},
+	{"GET", "/api/tags", harmless, ollama.Chat},
+	{"GET", "/api/version", harmless, ollama.Chat},
+	{"GET", "/api/ps", harmless, ollama.Chat},
+	{"POST", "/api/show", harmless, ollama.Chat},
+	{"POST", "/api/embed", harmless, ollama.Chat},
+	{"POST", "/api/embeddings", harmless, ollama.Chat},
+	{"GET", "/", local, ollama.Chat}, // "Ollama is running"; llama.cpp's pages
+	{"", "/api/blobs/{}", local, ollama.Chat},
+	{"", "/api/copy", local, ollama.Chat},
+	{"", "/api/create", local, ollama.Chat},
+	{"", "/api/delete", local, ollama.Chat},
+	{"", "/api/me", local, ollama.Chat},
+	{"", "/api/pull", local, ollama.Chat},
+	{"", "/api/push", local, ollama.Chat},
+	{"", "/api/signin", local, ollama.Chat},
+	{"", "/api/signout", local, ollama.Chat},
+	{"", "/api/web_fetch", local, ollama.Chat},
+	{"", "/api/web_search", local, ollama.Chat},
+}
+
+// https://ai.google.dev/api and Vertex AI's
+// projects/…/publishers/google/models/MODEL:VERB. The verbs stand after the model.
+var googleEndpoints = []endpoint{
+	{"GET", "/v1beta/models", harmless, nil},
+	{"GET", "/v1beta/models/{}", harmless, nil},
+	{"POST", "/v1beta/models/{}:countTokens", harmless, nil},
+	{"POST", "/v1beta/models/{}:embedContent", harmless, nil},
+	{"POST", "/v1beta/models/{}:batchEmbedContents", harmless, nil},
+	{"POST", "/models/{}:{}", unread, nil}, // generateContent, streamGenerateContent, rawPredict …
+	{"POST", "/v1/models/{}:{}", unread, nil},
+	{"POST", "/v1alpha/models/{}:{}", unread, nil},
+	{"POST", "/v1beta/models/{}:{}", unread, nil},
+	{"POST", "/tunedModels/{}:{}", unread, nil},
+	{"POST", "/endpoints/{}:{}", unread, nil},
+	{"", "/v1beta/batches", unread, nil},
+	{"", "/v1beta/batches/{...}", unread, nil},
+	{"", "/v1beta/files/{...}", unread, nil},
+	{"", "/v1beta/interactions", unread, nil},
+	{"", "/v1beta/interactions/{...}", unread, nil},
+	{"", "/ws/{...}", unread, nil}, // BidiGenerateContent
+}
+
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html
+// A model's id may be an ARN, which holds slashes.
+var amazonEndpoints = []endpoint{
+	{"", "/model/{...}/converse", unread, nil},
+	{"", "/model/{...}/converse-stream", unread, nil},
+	{"", "/model/{...}/invoke", unread, nil},
+	{"", "/model/{...}/invoke-with-response-stream", unread, nil},
+	{"", "/model/{...}/invoke-with-bidirectional-stream", unread, nil},
+	{"POST", "/model/{...}/count-tokens", harmless, nil},
+	{"", "/async-invoke", unread, nil},
+	{"", "/async-invoke/{...}", unread, nil},
+	{"", "/endpoints/{}/invocations", unread, nil}, // SageMaker
+	{"", "/endpoints/{}/invocations-response-stream", unread, nil},
+	{"", "/invocations", unread, nil},
+}
+
+// Servers of open models: llama.cpp (tools/server/README.md), vLLM
+// (docs/serving/openai_compatible_server.md), SGLang, text-generation-inference,
+// KoboldCpp, LM Studio, Triton.
+var serverEndpoints = []endpoint{
+	{"POST", "/tokenize", harmless, nil},
+	{"POST", "/detokenize", harmless, nil},
+	{"POST", "/embedding", harmless, nil},
+	{"POST", "/embed", harmless, nil},
+	{"POST", "/rerank", harmless, nil},
+	{"POST", "/reranking", harmless, nil},
+	{"POST", "/v1/rerank", harmless, nil},
+	{"POST", "/v1/reranking", harmless, nil},
+	{"POST", "/v2/rerank", harmless, nil},
+
+	{"", "/completion", unread, nil},
+	{"", "/infill", unread, nil},
+	{"", "/slots", unread, nil}, // llama.cpp shows prompts and replies under way
+	{"", "/slots/{...}", unread, nil},
+	{"", "/generate", unread, nil},
+	{"", "/generate_stream", unread, nil},
+	{"POST", "/", unread, nil}, // text-generation-inference
+	{"", "/vertex", unread, nil},
+	{"", "/api/v1/generate", unread, nil},
+	{"", "/api/v1/stream", unread, nil},
+	{"", "/api/extra/generate/{...}", unread, nil},
+	{"", "/api/v1/chat", unread, nil},
+	{"", "/inference/v1/generate", unread, nil},
+	{"", "/generative_scoring", unread, nil},
+	{"", "/separate_reasoning", unread, nil},
+	{"", "/v2/models/{}/generate", unread, nil},
+	{"", "/v2/models/{}/generate_stream", unread, nil},
+	{"", "/v2/models/{}/infer", unread, nil},
+
+	{"GET", "/health", local, nil},
+	{"GET", "/v1/health", local, nil},
+	{"GET", "/version", local, nil},
+	{"GET", "/info", local, nil},
+	{"GET", "/load", local, nil},
+	{"", "/ping", local, nil},
+	{"", "/props", local, nil},
+	{"", "/apply-template", local, nil},
+	{"", "/lora-adapters", local, nil},
+	{"", "/models/load", local, nil},
+	{"", "/models/unload", local, nil},
+	{"", "/v1/load_lora_adapter", local, nil},
+	{"", "/v1/unload_lora_adapter", local, nil},
+	{"GET", "/api/v0/models", local, nil},
+	{"GET", "/api/v0/models/{...}", local, nil},
+}
+
+// Other providers: Mistral, Cohere, Replicate, xAI, Hugging Face, Cloudflare,
+// watsonx.
+var providerEndpoints = []endpoint{
+	{"", "/v1/fim/completions", unread, nil},
+	{"", "/v1/agents/completions", unread, nil},
+	{"", "/v1/chat", unread, nil},
+	{"", "/v2/chat", unread, nil},
+	{"", "/v1/generate", unread, nil},
+	{"", "/v1/summarize", unread, nil},
+	{"", "/v1/predictions", unread, nil},
+	{"", "/v1/predictions/{...}", unread, nil},
+	{"", "/v1/chat/deferred-completion/{}", unread, nil},
+	{"POST", "/v1/models/{...}/predictions", unread, nil},
+	{"POST", "/models/{...}", unread, nil},
+	{"", "/accounts/{}/ai/run/{...}", unread, nil},
+	{"", "/ml/v1/text/{}", unread, nil},
+
+	// A model's name may hold slashes, so this stands after all that follow a name.
+	{"GET", "/v1/models/{...}", harmless, nil},
+	{"DELETE", "/v1/models/{...}", local, nil},
+}
+
+// takes reports whether an endpoint has a method.
+func (e *endpoint) takes(method string) bool {
+	if method == "HEAD" {
+		method = "GET"
+	}
+	return e.methods == "" || slices.Contains(strings.Fields(e.methods), method)
+}
+
+// isModel reports whether an endpoint returns a model's text.
+func (e *endpoint) isModel() bool { return e.kind == replies || e.kind == unread }
+
+// A pattern is the path of an endpoint in segments.
+type pattern []string
+
+var patterns = func() []pattern {
+	list := make([]pattern, len(endpoints))
+	for i, e := range endpoints {
+		list[i] = segmentsOf(e.path)
+	}
+	return list
+}()
+
+// segmentsOf parts a path at its slashes. A slash at the end does not count.
+func segmentsOf(path string) []string {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil
+	}
+	return strings.Split(path, "/")
+}
+
+// fits reports whether segments are of a pattern, and whether their fixed parts
+// are spelled as the pattern has them: some servers take capitals too.
+func (p pattern) fits(segments []string) (ok, exact bool) {
+	exact = true
+	for i, part := range p {
+		if part == "{...}" {
+			for n := i + 1; n <= len(segments); n++ {
+				if ok, rest := p[i+1:].fits(segments[n:]); ok {
+					return true, exact && rest
+				}
+			}
+			return false, false
+		}
+		if i >= len(segments) {
+			return false, false
+		}
+		ok, same := fitsSegment(part, segments[i])
+		if !ok {
+			return false, false
+		}
+		exact = exact && same
+	}
+	return len(segments) == len(p), exact
+}
+
+func fitsSegment(part, segment string) (ok, exact bool) {
+	verb, named := strings.CutPrefix(part, "{}")
+	switch {
+	case !named:
+		return strings.EqualFold(part, segment), part == segment
+	case verb == "":
+		return true, true
+	}
+	i := strings.LastIndexByte(segment, ':')
+	if i < 1 {
+		return false, false
+	}
+	return verb == ":{}" || strings.EqualFold(verb, segment[i:]), verb == ":{}" || verb == segment[i:]
+}
+
+// A found endpoint is where a path leads.
+type found struct {
+	endpoint
+	exact bool // the path is spelled as the endpoint's
+	at    int  // how many segments stand before the endpoint's path
+}
+
+// look finds the endpoint that segments end in, of those that may be taken. The
+// longest path is taken: of /api/generate, not /generate.
+func look(segments []string, may func(*endpoint) bool) found {
+	for at := range max(1, len(segments)) {
+		for i := range endpoints {
+			e := &endpoints[i]
+			if at > 0 && e.whole() || !may(e) {
+				continue
+			}
+			if ok, exact := patterns[i].fits(segments[at:]); ok {
+				return found{*e, exact, at}
+			}
+		}
+	}
+	return found{}
+}
+
+// whole reports whether no prefix may stand before an endpoint's path.
+func (e *endpoint) whole() bool { return e.kind == own || e.kind == probe || e.path == "/" }
