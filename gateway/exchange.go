@@ -194,6 +194,9 @@ func (x *exchange) modify(resp *http.Response) error {
 		if x.rec != nil {
 			resp.Body = &overheard{resp.Body, x.rec}
 		}
+		if x.route.Display == DisplayHide {
+			return x.hideRefusal(resp)
+		}
 		return nil
 	}
 	if err := decompress(resp, x.g.config.Limits.Body); err != nil {

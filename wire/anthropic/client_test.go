@@ -281,10 +281,6 @@ func pass(y *reply, stream []byte, r wire.Reader, each func()) (dst []byte) {
 	}
 }
 
-func newReply(hide bool) *reply {
-	return Messages.Reply(wire.Settings{Hide: hide}).(*reply)
-}
-
 // received is what a strict client gets of a stream.
 func received(t *testing.T, stream []byte) *client {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // Messages is the Messages API.
@@ -50,6 +51,10 @@ func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 }
 
 func (messages) Reply(s wire.Settings) wire.Reply {
+	return shown.Only(newReply(s), s, messagesShown)
+}
+
+func newReply(s wire.Settings) *reply {
 	y := &reply{late: -1, set: s}
 	y.flow = flow{to: y, hide: s.Hide}
 	return y

@@ -21,7 +21,7 @@ func says(t string) block          { return block{Type: "text", Text: t} }
 func thinks(t, sig string) block   { return block{Type: "thinking", Text: t, Sig: sig} }
 func blocks(list ...block) []block { return list }
 func (d *reader) with() *reader    { return &reader{start: d.start, hide: d.hide, tags: d.tags} }
-func (d *reader) reply() *reply    { return newReply(d.hide) }
+func (d *reader) reply() *reply    { return newReply(wire.Settings{Hide: d.hide}) }
 
 var replies = []struct {
 	name   string
@@ -370,18 +370,18 @@ func TestHide(t *testing.T) {
 	m := message{blocks(thinks("r", "c2ln"), says("<think>s</think>a")), "end_turn"}
 	want := blocks(thinks("", "c2ln"), says("a"))
 	d := &reader{}
-	if got := received(t, pass(newReply(true), m.stream(spelling{}), d, nil)); !slices.Equal(got.blocks, want) {
+	if got := received(t, pass(newReply(wire.Settings{Hide: true}), m.stream(spelling{}), d, nil)); !slices.Equal(got.blocks, want) {
 		t.Error(show(got.blocks))
 	}
 	d = &reader{}
-	y := newReply(true)
+	y := newReply(wire.Settings{Hide: true})
 	pass(y, cutAt(m.stream(spelling{}), "content_block_delta"), d, nil)
 	more := string(spelling{}.block(nil, "content_block_delta", 0, `,"delta":{"type":"summary_delta","summary":"r"}`))
 	if got := pass2(y, nil, more, d); len(got) > 0 {
 		t.Errorf("%s", got)
 	}
 	d = &reader{}
-	if got := wholeBlocks(t, newReply(true).Whole(nil, m.whole(), d)); !slices.Equal(got, want) {
+	if got := wholeBlocks(t, newReply(wire.Settings{Hide: true}).Whole(nil, m.whole(), d)); !slices.Equal(got, want) {
 		t.Error(show(got))
 	}
 }

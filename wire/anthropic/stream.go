@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/tidwall/gjson"
@@ -36,10 +35,10 @@ type reply struct {
 
 	// The client's index is the upstream's plus shift, for blocks that pass.
 	shift  int
-	next   int      // the client's index of the next block made here
-	index  int      // … and of the open one
-	passed []passed // blocks that pass and are open
-	late   int      // a block that was ended before the upstream ended it, or -1
+	next   int         // the client's index of the next block made here
+	index  int         // … and of the open one
+	passed map[int]int // the client's index of blocks that pass and are open; -1 of hidden ones
+	late   int         // a block that was ended before the upstream ended it, or -1
 
 	shapes  [3]shape // by kind
 	decoded []byte
@@ -51,9 +50,6 @@ type reply struct {
 	begun bool // message_start has passed
 	over  bool // message_stop or an error has
 }
-
-// passed is a block that passes as it came.
-type passed struct{ up, client int }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if f.Data == nil || y.over {
@@ -136,7 +132,7 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.endBlock(sotto.Stopped, r)
 	e := y.event
 	if e.kind == other {
-		y.passBlock(r)
+		y.passBlock(root.Get("content_block.type").Str, r)
 		return
 	}
 	y.start.keep(y.frame, e)
@@ -176,13 +172,30 @@ func (y *reply) finish(end sotto.End, r wire.Reader) {
 	y.flow.finish(end, r)
 }
 
-// passBlock begins a block that passes.
-func (y *reply) passBlock(r wire.Reader) {
+// maxOpen bounds the blocks that are open at the same time.
+const maxOpen = 4096
+
+var errOpen = errors.New("the upstream sent more than 4096 blocks without an end")
+
+// passBlock begins a block that passes. Where reasoning is hidden, one of a kind
+// that is not known does not.
+func (y *reply) passBlock(kind string, r wire.Reader) {
 	y.flow.part(r)
 	block := y.event.block
 	client := block + y.shift
-	y.forget(block)
-	y.passed = append(y.passed, passed{block, client})
+	if y.passed == nil {
+		y.passed = map[int]int{}
+	}
+	if len(y.passed) == maxOpen {
+		r.Fail(errOpen)
+		return
+	}
+	if y.flow.hide && !shownBlocks.Has(kind) {
+		y.passed[block] = -1
+		y.shift--
+		return
+	}
+	y.passed[block] = client
 	y.next = client + 1
 	y.flow.made++
 	y.passAs(client)
@@ -201,28 +214,25 @@ func (y *reply) stopBlock(r wire.Reader) {
 		y.late = -1
 		return
 	}
-	y.passAs(y.clientOf(block))
-	y.forget(block)
+	y.passOf(block)
+	delete(y.passed, block)
 }
 
-// forget ends a block that passes.
-func (y *reply) forget(block int) {
-	y.passed = slices.DeleteFunc(y.passed, func(p passed) bool { return p.up == block })
-}
-
-// clientOf is the client's index of a block that passes.
-func (y *reply) clientOf(block int) int {
-	for _, p := range y.passed {
-		if p.up == block {
-			return p.client
-		}
+// passOf passes the frame under way, which is of a block that passes.
+func (y *reply) passOf(block int) {
+	client, ok := y.passed[block]
+	if !ok {
+		client = block + y.shift
 	}
-	return block + y.shift
+	if client >= 0 {
+		y.passAs(client)
+	}
 }
 
 // passes says whether a block is one that passes.
 func (y *reply) passes(block int) bool {
-	return slices.ContainsFunc(y.passed, func(p passed) bool { return p.up == block })
+	_, ok := y.passed[block]
+	return ok
 }
 
 func (y *reply) delta(r wire.Reader) {
@@ -230,7 +240,7 @@ func (y *reply) delta(r wire.Reader) {
 	current := y.flow.in.kind != other && e.block == y.start.block
 	switch {
 	case !current && (e.kind == other || y.passes(e.block)):
-		y.passAs(y.clientOf(e.block))
+		y.passOf(e.block)
 		return
 	case !current: // a server that sends no start
 		y.endBlock(sotto.Stopped, r)

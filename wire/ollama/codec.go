@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // Chat is /api/chat, Generate is /api/generate.
 var (
-	Chat     wire.Codec = api{name: "ollama.chat", path: "/api/chat", member: "message", text: "content"}
-	Generate wire.Codec = api{name: "ollama.generate", path: "/api/generate", text: "response"}
+	Chat     wire.Codec = api{name: "ollama.chat", path: "/api/chat", member: "message", text: "content", shows: chatShown}
+	Generate wire.Codec = api{name: "ollama.generate", path: "/api/generate", text: "response", shows: generateShown}
 )
 
 // thinking is the member that Ollama's clients read reasoning from.
@@ -22,6 +23,7 @@ type api struct {
 	name, path string
 	member     string // of a frame, that holds the text; if empty, the frame does
 	text       string
+	shows      *shown.API
 }
 
 func (a api) Name() string             { return a.name }
@@ -64,5 +66,5 @@ func (a api) Reply(s wire.Settings) wire.Reply {
 		y.speech.Names = []string{thinking}
 	}
 	y.speech.Hide = s.Hide
-	return y
+	return shown.Only(y, s, a.shows)
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // Chat is the chat completions API, Completions the older one that takes a
 // rendered prompt.
 var (
-	Chat        wire.Codec = choices{name: "openai.chat", path: "/chat/completions", delta: "delta", message: "message", text: "content"}
-	Completions wire.Codec = choices{name: "openai.completions", path: "/completions", text: "text"}
+	Chat        wire.Codec = choices{name: "openai.chat", path: "/chat/completions", delta: "delta", message: "message", text: "content", shows: chatShown}
+	Completions wire.Codec = choices{name: "openai.completions", path: "/completions", text: "text", shows: completionsShown}
 )
 
 // choices is an API whose replies are lists of choices.
@@ -28,6 +29,7 @@ type choices struct {
 	// frame and in a whole reply; if empty, the choice itself does.
 	delta, message string
 	text           string // the member with the text
+	shows          *shown.API
 }
 
 func (c choices) Name() string          { return c.name }

@@ -12,13 +12,14 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // errUnfinished is how a stream fails that ended before its choices did.
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	return &reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}
+	return shown.Only(&reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
 }
 
 // A reply rewrites one reply of an API of choices.
@@ -204,7 +205,8 @@ func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 				return false
 			}
 		default:
-			if m.Value.Type != gjson.Null && !slices.Contains(wire.NativeFields, m.Key) {
+			left := y.set.Hide && !shownMessage.Shows(m.Key)
+			if m.Value.Type != gjson.Null && !left && !slices.Contains(wire.NativeFields, m.Key) {
 				return false
 			}
 		}

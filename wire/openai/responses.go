@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 // Responses is the responses API. A reply is a list of output items: reasoning
@@ -26,7 +27,9 @@ func (responses) Matches(path string) bool { return strings.HasSuffix(path, "/v1
 
 func (responses) Error(status int, message string) []byte { return errorBody(status, message) }
 
-func (responses) Reply(s wire.Settings) wire.Reply { return &responsesReply{set: s} }
+func (responses) Reply(s wire.Settings) wire.Reply {
+	return shown.Only(&responsesReply{set: s}, s, responsesShown)
+}
 
 // Request has a message for each item of the input.
 func (responses) Request(body []byte) (*wire.Request, error) {

@@ -43,7 +43,7 @@ func responsesEndOf(i, n int, end sotto.End) sotto.End {
 
 // wholeItem reads an item that came in one piece, as the i-th of the output.
 func (y *responsesReply) wholeItem(item gjson.Result, i int, end sotto.End) *responsesItem {
-	it := &responsesItem{kind: responsesItemKindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
+	it := &responsesItem{kind: y.kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
 	y.items = append(y.items, it)
 	switch {
 	case it.kind == responsesMessage:
@@ -55,6 +55,9 @@ func (y *responsesReply) wholeItem(item gjson.Result, i int, end sotto.End) *res
 		if responsesEncrypted(item) {
 			y.unhide(it)
 		}
+		return it
+	case it.kind == responsesHidden:
+		y.shift--
 		return it
 	case it.kind == responsesThought:
 		y.appear(it)
@@ -97,14 +100,14 @@ func (y *responsesReply) body(response gjson.Result, end sotto.End) {
 // match finds the items of a final output. What a stream did not show is read
 // now.
 func (y *responsesReply) match(list []wire.Member, end sotto.End) []*responsesItem {
-	var of [3][]*responsesItem
+	var of [responsesKinds][]*responsesItem
 	for _, it := range y.items {
 		of[it.kind] = append(of[it.kind], it)
 	}
 	y.mute = true
 	items := make([]*responsesItem, len(list))
 	for i, m := range list {
-		kind := responsesItemKindOf(m.Value)
+		kind := y.kindOf(m.Value)
 		if len(of[kind]) > 0 {
 			items[i], of[kind] = of[kind][0], of[kind][1:]
 			continue

@@ -88,14 +88,18 @@ const (
 	responsesSealed  responsesItemKind = iota // not ours to read: function calls
 	responsesMessage                          // its parts are of type output_text
 	responsesThought                          // native reasoning
+	responsesHidden                           // of a kind that is not shown, where reasoning is hidden
+	responsesKinds   = iota
 )
 
-func responsesItemKindOf(item gjson.Result) responsesItemKind {
-	switch item.Get("type").Str {
-	case "message":
+func (y *responsesReply) kindOf(item gjson.Result) responsesItemKind {
+	switch kind := item.Get("type").Str; {
+	case kind == "message":
 		return responsesMessage
-	case "reasoning":
+	case kind == "reasoning":
 		return responsesThought
+	case y.set.Hide && !shownItems.Has(kind):
+		return responsesHidden
 	}
 	return responsesSealed
 }
@@ -169,6 +173,9 @@ func (y *responsesReply) read(e *responsesEvent) {
 	case responsesEnded:
 		y.end(e)
 	default:
+		if e.kind == responsesOther && y.set.Hide && responsesShown.Events[string(e.name)] == nil {
+			return // before it gets a number
+		}
 		y.itemEvent(e)
 	}
 }
@@ -184,8 +191,11 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 			it = y.begin(e, responsesThought)
 			y.appear(it)
 		case responsesItemDone:
-			it = y.begin(e, responsesItemKindOf(wire.Parse(e.Data).Get("item")))
-			y.appear(it)
+			if it = y.begin(e, y.kindOf(wire.Parse(e.Data).Get("item"))); it.kind != responsesHidden {
+				y.appear(it)
+			} else {
+				y.shift--
+			}
 		default:
 			y.send(e, nil)
 			return
@@ -196,6 +206,7 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 		y.messageEvent(e, it)
 	case responsesThought:
 		y.thoughtEvent(e, it)
+	case responsesHidden:
 	default:
 		y.send(e, it)
 	}
@@ -241,7 +252,7 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 	}
 	y.settle(sotto.Stopped, false)
 	item := wire.Parse(e.Data).Get("item")
-	it := y.begin(e, responsesItemKindOf(item))
+	it := y.begin(e, y.kindOf(item))
 	if it.id == nil {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
 	}
@@ -250,6 +261,8 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 		it.opening = y.wait(it.opening, e)
 	case it.kind == responsesThought && y.set.Hide:
 		it.opening = y.wait(it.opening, e)
+		y.shift--
+	case it.kind == responsesHidden:
 		y.shift--
 	default:
 		y.appear(it)

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"strings"
+	"unicode"
 
 	"github.com/tidwall/gjson"
 
@@ -209,7 +210,7 @@ func responsesEachThought(item gjson.Result, do func(summary bool, i int, text g
 // Ollama puts the reasoning itself into encrypted_content.
 func responsesEncrypted(item gjson.Result) bool {
 	sealed := item.Get("encrypted_content").Str
-	if sealed == "" {
+	if sealed == "" || strings.ContainsFunc(sealed, unicode.IsSpace) {
 		return false
 	}
 	plain := false

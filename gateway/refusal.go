@@ -1,0 +1,33 @@
+package gateway
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	wireshown "github.com/sotto-llm/sotto/wire/shown"
+)
+
+// maxError bounds the body of an upstream's error where it is read.
+const maxError = 1 << 20
+
+// hideRefusal leaves of the body of an upstream's error what an error says, where
+// reasoning is hidden: some servers send with it what the model wrote. A body that
+// is not an error in JSON is left out whole.
+func (x *exchange) hideRefusal(resp *http.Response) error {
+	if err := decompress(resp, maxError); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, x, true}, maxError+1))
+	resp.Body.Close()
+	if err != nil {
+		return fmt.Errorf("the upstream's error broke off: %w", quiet(err))
+	}
+	said, ok := wireshown.Error(body)
+	if !ok || len(body) > maxError {
+		said = x.codec.Error(resp.StatusCode, "the upstream refused the request")
+	}
+	resp.Header.Set("Content-Type", "application/json")
+	setBody(resp, said)
+	return nil
+}

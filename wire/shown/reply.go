@@ -1,0 +1,216 @@
+package shown
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/ndjson"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// An API is what one shows of its replies where reasoning is hidden.
+type API struct {
+	Framing wire.Framing
+	// Frame is a frame of a stream. An API whose frames are events has Events in
+	// its place, by their names.
+	Frame  *Value
+	Events map[string]*Value
+	// Body is the body of a reply that is not streamed. It has one of the members
+	// Needs, or nobody can say what it is.
+	Body  *Value
+	Needs []string
+}
+
+// Fault is the object of an error, in every API's form.
+var Fault = TextOr(Object("type code param status", Members{"message": Text}))
+
+// ErrorBody is the body of a response that is an error.
+var ErrorBody = Object("type code param status object request_id", Members{"message": Text, "error": Fault})
+
+// Only returns a reply that gives of another what is shown, where the settings say
+// that reasoning is hidden. Whatever a codec lets pass, it passes here last.
+func Only(y wire.Reply, s wire.Settings, shows *API) wire.Reply {
+	if !s.Hide || s.Keep {
+		return y
+	}
+	return &hiding{reply: y, shows: shows}
+}
+
+type hiding struct {
+	reply wire.Reply
+	shows *API
+	buf   []byte
+	edits []wire.Edit
+}
+
+// NativeField is that of the reply.
+func (h *hiding) NativeField() string {
+	if y, ok := h.reply.(interface{ NativeField() string }); ok {
+		return y.NativeField()
+	}
+	return ""
+}
+
+// CallIDs are those of the reply.
+func (h *hiding) CallIDs() []string {
+	if y, ok := h.reply.(interface{ CallIDs() []string }); ok {
+		return y.CallIDs()
+	}
+	return nil
+}
+
+func (h *hiding) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+	h.buf = h.reply.Frame(h.buf[:0], f, r)
+	return h.show(dst, r)
+}
+
+func (h *hiding) End(dst []byte, err error, r wire.Reader) []byte {
+	h.buf = h.reply.End(h.buf[:0], err, r)
+	return h.show(dst, r)
+}
+
+func (h *hiding) KeepAlive(dst []byte) []byte {
+	h.buf = h.reply.KeepAlive(h.buf[:0])
+	return h.show(dst, nil)
+}
+
+// show appends what is shown of the frames in h.buf.
+func (h *hiding) show(dst []byte, r wire.Reader) []byte {
+	var events sse.Scanner
+	var lines ndjson.Scanner
+	for in := h.buf; len(in) > 0; {
+		var f wire.Frame
+		var ok bool
+		if h.shows.Framing == wire.SSE {
+			var e sse.Frame
+			e, ok = events.Next(in)
+			f = wire.Frame(e)
+		} else {
+			var l ndjson.Line
+			l, ok = lines.Next(in)
+			f = wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}
+		}
+		if !ok {
+			break
+		}
+		in = in[len(f.Raw):]
+		var err error
+		if dst, err = h.frame(dst, f); err != nil && r != nil {
+			r.Fail(err)
+			break
+		}
+	}
+	if cap(h.buf) > largeFrame {
+		h.buf = nil
+	}
+	return dst
+}
+
+// largeFrame is more than is kept for the frames to come.
+const largeFrame = 64 << 10
+
+// frame appends what is shown of a frame. Comments lose their text, which keeps
+// connections as open without.
+func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
+	data := bytes.TrimSpace(f.Data)
+	switch {
+	case h.shows.Framing == wire.SSE && bytes.HasPrefix(f.Raw, []byte(":")) && f.Data == nil:
+		return sse.AppendComment(dst, "keep-alive"), nil
+	case h.shows.Framing == wire.SSE && string(data) == "[DONE]":
+		return append(dst, "data: [DONE]\n\n"...), nil
+	case len(data) == 0 || data[0] != '{':
+		return dst, nil
+	}
+	f, ok := wire.Readable(f)
+	if !ok {
+		return dst, wire.ErrUnreadable
+	}
+	root := wire.Parse(f.Data)
+	shown, name := h.shows.Frame, ""
+	if h.shows.Events != nil {
+		if name = root.Get("type").Str; name == "" {
+			name = string(f.Type)
+		}
+		if shown = h.shows.Events[name]; shown == nil {
+			return dst, nil
+		}
+	}
+	var keep bool
+	var err error
+	if h.edits, keep, err = shown.prune(h.edits[:0], root, gjson.Result{}); err != nil || !keep {
+		return dst, err
+	}
+	plain := h.plain(f, name)
+	if plain && len(h.edits) == 0 {
+		return append(dst, f.Raw...), nil
+	}
+	left := wire.Splice(nil, f.Data, h.edits)
+	if len(wire.Members(wire.Parse(left))) == 0 {
+		return dst, nil
+	}
+	switch {
+	case h.shows.Framing == wire.NDJSON:
+		return append(append(dst, left...), '\n'), nil
+	case plain && f.At >= 0:
+		dst = append(append(dst, f.Raw[:f.At]...), left...)
+		return append(dst, f.Raw[f.At+len(f.Data):]...), nil
+	}
+	return sse.Append(dst, name, left), nil
+}
+
+// plain reports whether a frame has nothing beside its data but the name of its
+// event, and that but once.
+func (h *hiding) plain(f wire.Frame, name string) bool {
+	if f.At < 0 {
+		return false
+	}
+	before, after := f.Raw[:f.At], f.Raw[f.At+len(f.Data):]
+	if h.shows.Framing == wire.NDJSON {
+		return len(bytes.TrimSpace(before)) == 0 && len(bytes.TrimSpace(after)) == 0
+	}
+	if len(bytes.Trim(after, "\n")) > 0 {
+		return false
+	}
+	before = bytes.TrimRight(before, " ")
+	return string(before) == "data:" || name != "" &&
+		(string(before) == "event: "+name+"\ndata:" || string(before) == "event:"+name+"\ndata:")
+}
+
+func (h *hiding) Whole(dst, body []byte, r wire.Reader) []byte {
+	out := h.reply.Whole(nil, body, r)
+	root := wire.Parse(out)
+	edits, keep, err := h.shows.Body.prune(nil, root, gjson.Result{})
+	if err == nil && keep {
+		if left := wire.Splice(nil, out, edits); h.isReply(wire.Parse(left)) {
+			return append(dst, left...)
+		}
+	}
+	r.Fail(cmp.Or(err, wire.ErrUnreadable))
+	return dst
+}
+
+// isReply reports whether what is shown of a body is a reply of the API, or an error.
+func (h *hiding) isReply(root gjson.Result) bool {
+	return says(root.Get("error")) ||
+		slices.ContainsFunc(h.shows.Needs, func(name string) bool { return root.Get(name).Exists() })
+}
+
+// Error returns what is shown of the body of a response that is an error; ok is
+// false where it is not one in any API's form.
+func Error(body []byte) (shown []byte, ok bool) {
+	f, ok := wire.Readable(wire.Frame{Data: body})
+	root := wire.Parse(f.Data)
+	if !ok || !root.IsObject() {
+		return nil, false
+	}
+	edits, keep, err := ErrorBody.prune(nil, root, gjson.Result{})
+	if err != nil || !keep {
+		return nil, false
+	}
+	shown = wire.Splice(nil, f.Data, edits)
+	return shown, len(wire.Members(wire.Parse(shown))) > 0
+}

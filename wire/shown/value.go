@@ -1,0 +1,283 @@
+package shown
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A Value says what of a JSON value a client may see where reasoning is hidden. What
+// it does not name is left out, for servers put reasoning into members of many
+// names. A codec declares what its API shows as data, made of the values and
+// functions below.
+type Value struct {
+	fits func(v gjson.Result) bool // of a value that is neither an object nor a list
+
+	members map[string]*Value // of an object
+	rest    *Value            // … of its other members, whose keys are names
+	needs   []string          // … without which it says nothing, and is left out
+	types   map[string]*Value // of an object, by its member "type"
+
+	each *Value // of a list, each element
+
+	all    bool     // all of it, whatever it is
+	blank  bool     // the member stays, empty: clients want it to be there
+	beside []string // tokens: paths of the texts beside them that they must spell
+}
+
+// Members are those of an object. A key that ends in "!" is needed: an object that
+// is left without that member is left out itself.
+type Members map[string]*Value
+
+var (
+	// Text is a string of any length, a number, a boolean or null.
+	Text = &Value{fits: func(v gjson.Result) bool { return !v.IsObject() && !v.IsArray() }}
+	// Word is a short string without white space, such as an id or a role, a number,
+	// a boolean or null.
+	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isWord(v.Str) }}
+	// Sealed is a string that could be signed or encrypted: it has no white space.
+	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && !hasSpace(v.Str) }}
+	// Opaque is all of a value, whatever it is: a tool's arguments and results.
+	Opaque = &Value{all: true}
+	// Blank is nothing of a value whose member stays: a string becomes "", a list
+	// [], an object null.
+	Blank = &Value{blank: true}
+	// Counts is an object of numbers and booleans under any names, of such objects,
+	// and of lists of them. A list of numbers could be the tokens of a text.
+	Counts = &Value{}
+)
+
+func init() { // it holds itself
+	*Counts = *Object("service_tier type inference_geo speed", nil)
+	inList := *Counts
+	Counts.rest, Counts.each = Counts, &inList
+	inList.rest, inList.each = Counts, nil
+	Counts.fits = func(v gjson.Result) bool { return v.Type != gjson.String && !v.IsObject() && !v.IsArray() }
+}
+
+// Object is an object with some members that are a [Word], named in a list with
+// spaces, and others.
+func Object(words string, others Members) *Value {
+	s := &Value{members: map[string]*Value{}}
+	for _, name := range strings.Fields(words) {
+		s.members[name] = Word
+	}
+	for name, m := range others {
+		if bare, needed := strings.CutSuffix(name, "!"); needed {
+			s.needs = append(s.needs, bare)
+			name = bare
+		}
+		s.members[name] = m
+	}
+	return s
+}
+
+// With is an object's members and further ones.
+func (s *Value) With(words string, others Members) *Value {
+	more := Object(words, others)
+	for name, m := range s.members {
+		if more.members[name] == nil {
+			more.members[name] = m
+		}
+	}
+	more.needs = append(more.needs, s.needs...)
+	return more
+}
+
+// List is a list of such values; elements that are not shown are left out.
+func List(each *Value) *Value { return &Value{each: each} }
+
+// TextOr is a [Text], or another value.
+func TextOr(s *Value) *Value {
+	both := *s
+	both.fits = Text.fits
+	return &both
+}
+
+// MapOf is an object of such values under any names.
+func MapOf(s *Value) *Value { return &Value{rest: s} }
+
+// ByType is an object of a kind that its member "type" names. One of another kind
+// is left out.
+func ByType(types map[string]*Value) *Value { return &Value{types: types} }
+
+// Tokens are the log probabilities of the text beside them, which stands at one of
+// some paths in the object that they are a member of. They stay where their tokens
+// spell just that text, and become [Blank] elsewhere: they would spell what is
+// hidden.
+func Tokens(beside ...string) *Value {
+	return &Value{beside: beside}
+}
+
+// tokens are log probabilities in the forms that APIs give them.
+var tokens = func() *Value {
+	token := Object("logprob", Members{"token": Text, "bytes": List(Word)})
+	list := List(token.With("", Members{"top_logprobs": List(token)}))
+	return &Value{each: list.each, members: map[string]*Value{
+		"content": list, "refusal": Blank, "tokens": List(Text), "token_logprobs": List(Word), "text_offset": List(Word), "top_logprobs": Blank,
+	}}
+}()
+
+// Shows reports whether an object's member is shown.
+func (s *Value) Shows(member string) bool { return s.members[member] != nil }
+
+// Has reports whether a kind of objects is shown.
+func (s *Value) Has(kind string) bool { return s.types[kind] != nil }
+
+// longestWord bounds a [Word], longestName a key of what has keys of any name.
+const (
+	longestWord = 512
+	longestName = 64
+)
+
+// isName reports whether a key is one that a program would choose.
+func isName(s string) bool {
+	return s != "" && len(s) <= longestName && !hasSpace(s) && ('a' <= s[0]|0x20 && s[0]|0x20 <= 'z')
+}
+
+func isWord(s string) bool { return len(s) <= longestWord && !hasSpace(s) }
+
+func hasSpace(s string) bool { return strings.ContainsFunc(s, unicode.IsSpace) }
+
+// errDouble is why a reply fails that has a shown member twice: its readers could
+// take the one that was not read here.
+var errDouble = errors.New("the upstream sent a member twice")
+
+// prune appends the edits that leave a value with what is shown of it. keep is false
+// where nothing is. holder is the object that the value is a member of.
+func (s *Value) prune(edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit, keep bool, err error) {
+	switch {
+	case s.all:
+		return edits, true, nil
+	case s.blank:
+		return blank(edits, v), true, nil
+	case s.beside != nil:
+		if !says(v) {
+			return edits, v.Type == gjson.Null, nil
+		}
+		if !spells(v, holder, s.beside) {
+			return blank(edits, v), true, nil
+		}
+		return tokens.prune(edits, v, holder)
+	case v.IsArray():
+		if s.each == nil {
+			return edits, false, nil
+		}
+		return s.pruneList(edits, v)
+	case v.IsObject() && s.types != nil:
+		kind := s.types[v.Get("type").Str]
+		if kind == nil {
+			return edits, false, nil
+		}
+		return kind.pruneObject(edits, v)
+	case v.IsObject():
+		if s.members == nil && s.rest == nil {
+			return edits, false, nil
+		}
+		return s.pruneObject(edits, v)
+	}
+	return edits, s.fits != nil && s.fits(v), nil
+}
+
+func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
+
+func blank(edits []wire.Edit, v gjson.Result) []wire.Edit {
+	as := "null"
+	switch {
+	case v.Type == gjson.String:
+		as = `""`
+	case v.IsArray():
+		as = "[]"
+	}
+	if v.Raw == as {
+		return edits
+	}
+	return append(edits, wire.Edit{Span: wire.SpanOf(v), With: []byte(as)})
+}
+
+func (s *Value) pruneList(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, keep bool, err error) {
+	list := wire.Members(v)
+	drop := make([]bool, len(list))
+	for i, m := range list {
+		if edits, keep, err = pruneInto(s.each, edits, m.Value, v); err != nil {
+			return edits, false, err
+		}
+		drop[i] = !keep
+	}
+	return wire.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+}
+
+// pruneInto is prune, without the edits of what is left out.
+func pruneInto(s *Value, edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit, keep bool, err error) {
+	n := len(edits)
+	if edits, keep, err = s.prune(edits, v, holder); !keep {
+		edits = edits[:n]
+	}
+	return edits, keep, err
+}
+
+func (s *Value) pruneObject(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, keep bool, err error) {
+	list := wire.Members(v)
+	drop := make([]bool, len(list))
+	var few [16]string
+	seen := few[:0] // no more than there are members
+	for i, m := range list {
+		inner := s.members[m.Key]
+		switch {
+		case inner != nil:
+			if slices.Contains(seen, m.Key) {
+				return edits, false, errDouble
+			}
+			seen = append(seen, m.Key)
+		case s.rest != nil && isName(m.Key):
+			inner = s.rest
+		default:
+			drop[i] = true
+			continue
+		}
+		if edits, keep, err = pruneInto(inner, edits, m.Value, v); err != nil {
+			return edits, false, err
+		}
+		drop[i] = !keep
+	}
+	for _, name := range s.needs {
+		if !slices.ContainsFunc(list, func(m wire.Member) bool { return m.Key == name }) ||
+			drop[slices.IndexFunc(list, func(m wire.Member) bool { return m.Key == name })] {
+			return edits, false, nil
+		}
+	}
+	return wire.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+}
+
+// spells reports whether the tokens of log probabilities, joined, are the text that
+// stands beside them.
+func spells(v, holder gjson.Result, beside []string) bool {
+	text, found := "", false
+	for _, path := range beside {
+		if t := holder.Get(path); t.Type == gjson.String && !found {
+			text, found = t.Str, true
+		}
+	}
+	list := v
+	if v.IsObject() {
+		if list = v.Get("content"); !list.IsArray() {
+			list = v.Get("tokens")
+		}
+	}
+	same := found && list.IsArray()
+	list.ForEach(func(_, t gjson.Result) bool {
+		token := t.Str
+		if t.IsObject() {
+			token = t.Get("token").Str
+		}
+		text, found = strings.CutPrefix(text, token)
+		same = same && found
+		return same
+	})
+	return same && text == ""
+}
