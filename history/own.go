@@ -41,22 +41,18 @@ func (p *planner) own(t wire.Thought) bool {
 func (p *planner) giveBack(i int) bool {
 	m := &p.q.Messages[i]
 	var own []int
-	thought, native := "", ""
+	var said thoughts
+	native := ""
 	for j, t := range m.Thoughts {
-		if !p.own(t) {
-			if t.Name == p.k.Native {
-				native = t.Text
-			}
-			continue
-		}
-		own = append(own, j)
-		if !strings.Contains(thought, t.Text) { // members of several names say the same
-			if thought != "" {
-				thought += "\n\n"
-			}
-			thought += t.Text
+		switch {
+		case p.own(t):
+			own = append(own, j)
+			said.add(t.Text)
+		case t.Name == p.k.Native:
+			native = t.Text
 		}
 	}
+	thought := said.text.String()
 	switch {
 	case len(own) == 0:
 		return len(m.Thoughts) == 0 && p.giveBackTags(i)
@@ -69,12 +65,46 @@ func (p *planner) giveBack(i int) bool {
 	return true
 }
 
+// few is more than the members that hold reasoning under several names. Only so many
+// texts are sought in each other: more of them are compared whole, for a message may
+// have a hundred thousand.
+const few = 16
+
+// thoughts joins texts, each that says something new. Members of several names say
+// the same.
+type thoughts struct {
+	text strings.Builder
+	n    int
+	seen map[string]bool
+}
+
+func (t *thoughts) add(text string) {
+	if text == "" {
+		return
+	}
+	if t.seen == nil {
+		t.seen = map[string]bool{}
+	}
+	if t.n++; t.seen[text] || t.n <= few && strings.Contains(t.text.String(), text) {
+		return
+	}
+	t.seen[text] = true
+	if t.text.Len() > 0 {
+		t.text.WriteString("\n\n")
+	}
+	t.text.WriteString(text)
+}
+
 // rename moves reasoning to the upstream's own member. Where the message has that
 // already, native is what it says: then only what says the same goes.
 func (p *planner) rename(i int, drop []int, thought, native string) {
 	m := &p.q.Messages[i]
 	if native != "" {
-		drop = slices.DeleteFunc(drop, func(j int) bool { return !strings.Contains(native, m.Thoughts[j].Text) })
+		many := len(drop) > few
+		drop = slices.DeleteFunc(drop, func(j int) bool {
+			text := m.Thoughts[j].Text
+			return text != native && (many || !strings.Contains(native, text))
+		})
 		if len(drop) == 0 {
 			return
 		}
@@ -97,8 +127,8 @@ func (p *planner) rename(i int, drop []int, thought, native string) {
 func (p *planner) dropMinted(i int, own []int) {
 	m := &p.q.Messages[i]
 	says := m.Calls || p.api == responsesAPI || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
-	for j, t := range m.Thoughts {
-		says = says || t.Sealed && !slices.Contains(own, j)
+	for _, t := range m.Thoughts { // what is sealed is not our own
+		says = says || t.Sealed
 	}
 	if !says {
 		return
@@ -112,6 +142,10 @@ func (p *planner) dropMinted(i int, own []int) {
 	}
 }
 
+// maxFolds bounds the items whose reasoning is folded into one message: each reads
+// the message again.
+const maxFolds = 64
+
 // fold puts reasoning back into the content; false where it cannot.
 func (p *planner) fold(i int, drop []int, thought string) bool {
 	m := &p.q.Messages[i]
@@ -121,9 +155,13 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 		return false
 	}
 	at := p.target(i)
-	if at < 0 {
+	if at < 0 || p.folds[at] == maxFolds {
 		return false
 	}
+	if p.folds == nil {
+		p.folds = map[int]int{}
+	}
+	p.folds[at]++
 	into := &p.q.Messages[at]
 	if len(into.Texts) > 1 || at != i {
 		raw = ""
@@ -170,18 +208,22 @@ func (p *planner) raw(i int) string {
 // target returns the message whose first text message i's reasoning stood in
 // front of, or -1. Where items of reply are messages, it may be a later one.
 func (p *planner) target(i int) int {
-	for j := i; j < len(p.q.Messages); j++ {
-		m := &p.q.Messages[j]
-		switch {
-		case m.Role != "assistant":
-			return -1
-		case len(m.Texts) > 0:
-			return j
-		case p.api != responsesAPI || m.Calls:
-			return -1
+	if p.targets == nil {
+		p.targets = make([]int, len(p.q.Messages)+1)
+		p.targets[len(p.q.Messages)] = -1
+		for j := len(p.q.Messages) - 1; j >= 0; j-- {
+			m := &p.q.Messages[j]
+			p.targets[j] = -1
+			switch {
+			case m.Role != "assistant":
+			case len(m.Texts) > 0:
+				p.targets[j] = j
+			case p.api == responsesAPI && !m.Calls:
+				p.targets[j] = p.targets[j+1]
+			}
 		}
 	}
-	return -1
+	return p.targets[i]
 }
 
 // marked returns a text with reasoning before it, in the first markers of

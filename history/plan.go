@@ -113,8 +113,10 @@ type planner struct {
 	rule   Rule
 	api    string
 
-	from    int    // the first message of the turn under way
-	tools   []bool // by message: its turn calls tools
+	from    int         // the first message of the turn under way
+	targets []int       // by message, see target; nil before they are asked for
+	folds   map[int]int // how often reasoning was folded into a message
+	tools   []bool      // by message: its turn calls tools
 	changes map[int]*wire.Change
 
 	removed, restored int

@@ -170,12 +170,14 @@ func (m *message) edits(c Change) ([]Edit, error) {
 		}
 		edits = append(edits, Edit{m.texts[i], AppendString(nil, BytesOf(text))})
 	}
-	dropped := func(block bool) func(int) bool {
-		return func(i int) bool {
-			return slices.ContainsFunc(c.Drop, func(t int) bool {
-				return t < len(m.thoughts) && m.thoughts[t] == thoughtPlace{block, i}
-			})
+	drop := map[thoughtPlace]bool{}
+	for _, t := range c.Drop {
+		if t >= 0 && t < len(m.thoughts) {
+			drop[m.thoughts[t]] = true
 		}
+	}
+	dropped := func(block bool) func(int) bool {
+		return func(i int) bool { return drop[thoughtPlace{block, i}] }
 	}
 	edits = Cut(edits, m.blocks, dropped(true))
 	edits = Cut(edits, m.members, dropped(false))

@@ -51,8 +51,8 @@ type Speech struct {
 	// Native is the string member in which the upstream was seen to send
 	// reasoning.
 	Native string
-	// CallIDs are the ids of the tools that were called, or their names.
-	CallIDs []string
+	// Calls are the ids of the tools that were called, or their names.
+	Calls CallIDs
 
 	content, reasoning, narration []byte
 	scratch                       []byte
@@ -88,15 +88,14 @@ func (s *Speech) Read(o Object, r Reader) {
 
 // readCalls notes the calls' ids; the pieces of a call that follow have none.
 func (s *Speech) readCalls(v gjson.Result) {
-	for _, call := range v.Array() {
+	v.ForEach(func(_, call gjson.Result) bool {
 		id := call.Get("id").Str
-		if slices.Contains(s.CallIDs, id) {
-			continue
+		if s.Calls.Has(id) {
+			return true
 		}
-		if id = cmp.Or(id, call.Get("function.name").Str); id != "" {
-			s.CallIDs = append(s.CallIDs, strings.Clone(id))
-		}
-	}
+		s.Calls.add(cmp.Or(id, call.Get("function.name").Str))
+		return !s.Calls.full()
+	})
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
@@ -296,12 +295,15 @@ func ThoughtText(e gjson.Result) string {
 		if v.Type == gjson.String {
 			return v.Str
 		}
-		var all string
-		for _, t := range v.Array() {
-			all += t.Get("text").Str
+		var all strings.Builder
+		if v.IsArray() {
+			v.ForEach(func(_, t gjson.Result) bool {
+				all.WriteString(t.Get("text").Str)
+				return true
+			})
 		}
-		if all != "" {
-			return all
+		if all.Len() > 0 {
+			return all.String()
 		}
 	}
 	return ""

@@ -212,7 +212,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 func (y *reply) NativeField() string { return y.speech.Native }
 
 // CallIDs are the ids of the tools that the first choice called.
-func (y *reply) CallIDs() []string { return y.speech.CallIDs }
+func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
 
 // KeepAlive is a frame that says nothing: Ollama's clients take an empty line
 // for broken JSON.

@@ -310,7 +310,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 func (y *reply) NativeField() string { return y.speech.Native }
 
 // CallIDs are the ids of the tools that the first choice called.
-func (y *reply) CallIDs() []string { return y.speech.CallIDs }
+func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 

@@ -3,7 +3,6 @@ package openai
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -153,7 +152,7 @@ func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 		return dst, err
 	}
 	var edits []wire.Edit
-	var drop []int
+	drop := map[int]bool{}
 	for _, c := range changes {
 		if c.Message < 0 || c.Message >= len(items) {
 			return dst, fmt.Errorf("item %d of %d", c.Message, len(items))
@@ -163,12 +162,12 @@ func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 			return dst, fmt.Errorf("item %d: %w", c.Message, err)
 		}
 		if len(c.Drop) > 0 {
-			drop = append(drop, c.Message)
+			drop[c.Message] = true
 		}
 	}
 	if len(drop) > 0 {
 		list := wire.Members(root.Get("input"))
-		edits = wire.Cut(edits, list, func(i int) bool { return slices.Contains(drop, i) })
+		edits = wire.Cut(edits, list, func(i int) bool { return drop[i] })
 	}
 	return wire.Splice(dst, body, edits), nil
 }

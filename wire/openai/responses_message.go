@@ -66,16 +66,14 @@ func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
 // part returns the text of an item at an index, which begins with its first event.
 func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
 	index = max(index, 0)
-	for i := len(it.parts) - 1; i >= 0; i-- {
-		if it.parts[i].index == index {
-			return it.parts[i]
-		}
+	if p := it.find(false, index); p != nil {
+		return p
 	}
 	y.closeInline(sotto.Stopped)
 	p := &responsesPart{choice: y.choices, index: index}
 	y.choices++
 	y.keep(responsesItemKept)
-	it.parts = append(it.parts, p)
+	it.add(p)
 	return p
 }
 
@@ -226,29 +224,21 @@ func (y *responsesReply) late(it *responsesItem, p *responsesPart, text []byte) 
 
 // lateItem reads the texts of a message that came without events of their own.
 func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
-	n := 0
+	n, ended := 0, 0
 	for _, part := range item.Get("content").Array() {
 		if part.Get("type").Str != "output_text" {
 			continue
 		}
 		if n == len(it.parts) {
-			for _, p := range it.parts {
+			for _, p := range it.parts[ended:] {
 				y.endPart(it, p, sotto.Stopped)
 			}
-			y.part(it, y.freeIndex(it)).silent = true
+			ended = n
+			y.part(it, it.top[0]).silent = true // no text of the item has that index
 		}
 		y.late(it, it.parts[n], y.decode(part.Get("text")))
 		n++
 	}
-}
-
-// freeIndex is an index that no text of the item has.
-func (y *responsesReply) freeIndex(it *responsesItem) int {
-	n := 0
-	for _, p := range it.parts {
-		n = max(n, p.index+1)
-	}
-	return n
 }
 
 // conclude ends the texts of a message, and sends the events that waited for it.

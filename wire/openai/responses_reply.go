@@ -77,6 +77,11 @@ type responsesItem struct {
 	client int    // the client's; -1 while it has not seen the item
 	id     []byte // with its quotes
 	parts  []*responsesPart
+	// byKey finds a part, nth those of the content and of the summary in their order;
+	// top is above their indices.
+	byKey map[responsesPartKey]*responsesPart
+	nth   [2][]*responsesPart
+	top   [2]int
 	// opening waits until the item's place is known, ending until its end is.
 	opening, ending []responsesEvent
 	done            bool
@@ -115,6 +120,34 @@ type responsesPart struct {
 	closed  bool
 	silent  bool           // no event began it
 	run     *responsesMint // the reasoning that it is in
+}
+
+type responsesPartKey struct {
+	summary bool
+	index   int
+}
+
+// list numbers the lists of parts.
+func (k responsesPartKey) list() int {
+	if k.summary {
+		return 1
+	}
+	return 0
+}
+
+func (it *responsesItem) find(summary bool, index int) *responsesPart {
+	return it.byKey[responsesPartKey{summary, index}]
+}
+
+func (it *responsesItem) add(p *responsesPart) {
+	key := responsesPartKey{p.summary, p.index}
+	if it.byKey == nil {
+		it.byKey = map[responsesPartKey]*responsesPart{}
+	}
+	it.byKey[key] = p
+	it.parts = append(it.parts, p)
+	it.nth[key.list()] = append(it.nth[key.list()], p)
+	it.top[key.list()] = max(it.top[key.list()], p.index+1)
 }
 
 func (y *responsesReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {

@@ -50,14 +50,12 @@ func (y *responsesReply) thoughtPart(e *responsesEvent, it *responsesItem) *resp
 }
 
 func (y *responsesReply) thoughtText(it *responsesItem, summary bool, index int) *responsesPart {
-	for _, p := range it.parts {
-		if p.summary == summary && p.index == index {
-			return p
-		}
+	if p := it.find(summary, index); p != nil {
+		return p
 	}
 	y.keep(responsesItemKept)
 	p := &responsesPart{summary: summary, index: index}
-	it.parts = append(it.parts, p)
+	it.add(p)
 	return p
 }
 
@@ -157,18 +155,11 @@ func (y *responsesReply) readThought(item gjson.Result, it *responsesItem) {
 // thoughtIndex is the index that events gave to the text which is the i-th of
 // its list: some servers do not begin at 0.
 func (y *responsesReply) thoughtIndex(it *responsesItem, summary bool, i int) int {
-	n, last := 0, -1
-	for _, p := range it.parts {
-		if p.summary != summary {
-			continue
-		}
-		if n == i {
-			return p.index
-		}
-		n++
-		last = max(last, p.index)
+	list := responsesPartKey{summary: summary}.list()
+	if i < len(it.nth[list]) {
+		return it.nth[list][i].index
 	}
-	return last + 1
+	return it.top[list]
 }
 
 // unhide gives a hidden item a place after all.

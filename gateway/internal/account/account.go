@@ -63,6 +63,8 @@ type Account struct {
 	texts int // that were begun before the frame under way
 
 	parts  []*part
+	byKey  map[partKey]*part
+	items  map[key]*part // of the responses API: by index and field alone
 	usage  record.Usage
 	counts bool // there is a usage
 	faults []string
@@ -97,6 +99,11 @@ type key struct {
 	choice int
 	index  int
 	field  string
+}
+
+type partKey struct {
+	key
+	call bool
 }
 
 // New returns the account of a reply of an API, by its codec's name. What it
@@ -249,16 +256,21 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 
 // part returns the part of a key, made if it is new; nil where there is no room.
 func (a *Account) part(k key, call bool) *part {
-	for i := len(a.parts) - 1; i >= 0; i-- {
-		if p := a.parts[i]; p.key == k && p.call == call {
-			return p
-		}
+	if p := a.byKey[partKey{k, call}]; p != nil {
+		return p
 	}
 	return a.add(k, call)
 }
 
-// maxParts bounds the thoughts and calls of a reply.
-const maxParts = 4096
+// maxParts bounds the thoughts and calls of a reply; reach is how many parts before
+// the latest a frame may go on with, where it does not name the part by a key.
+const (
+	maxParts = 4096
+	reach    = 256
+)
+
+// latestParts are the parts that a frame may go on with.
+func (a *Account) latestParts() []*part { return a.parts[max(len(a.parts)-reach, 0):] }
 
 func (a *Account) add(k key, call bool) *part {
 	if len(a.parts) == maxParts {
@@ -272,6 +284,10 @@ func (a *Account) add(k key, call bool) *part {
 	k.field = strings.Clone(k.field)
 	p := &part{key: k, call: call, name: k.field}
 	a.parts = append(a.parts, p)
+	if a.byKey == nil {
+		a.byKey = map[partKey]*part{}
+	}
+	a.byKey[partKey{k, call}] = p
 	return p
 }
 

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -68,8 +69,8 @@ func (a *Account) blockDelta(index int, d gjson.Result) {
 	case "signature_delta":
 		a.signed(index, d.Get("signature"))
 	case "input_json_delta":
-		for i := len(a.parts) - 1; i >= 0; i-- {
-			if p := a.parts[i]; p.call && p.key.index == index {
+		for _, p := range slices.Backward(a.latestParts()) {
+			if p.call && p.key.index == index {
 				a.say(p, textOf(d.Get("partial_json")))
 				return
 			}
@@ -82,10 +83,8 @@ func (a *Account) signed(index int, signature gjson.Result) {
 	if signature.Str == "" {
 		return
 	}
-	for _, p := range a.parts {
-		if !p.call && p.key == (key{a.coming(), index, "thinking"}) {
-			p.sealed = true
-		}
+	if p := a.byKey[partKey{key{a.coming(), index, "thinking"}, false}]; p != nil {
+		p.sealed = true
 	}
 	a.sealed(key{a.coming(), index, "signature"}, signature)
 }

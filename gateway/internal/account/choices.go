@@ -117,7 +117,7 @@ func (a *Account) toolCall(choice int, call gjson.Result) {
 	id, fn := call.Get("id").Str, call.Get("function")
 	index := call.Get("index")
 	var p *part
-	for _, q := range slices.Backward(a.parts) {
+	for _, q := range slices.Backward(a.latestParts()) {
 		if !q.call || q.key.choice != choice || q.key.index < 0 {
 			continue
 		}

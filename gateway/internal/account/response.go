@@ -72,12 +72,10 @@ func (a *Account) item(index int, item gjson.Result) {
 
 // itemCall returns the call of an item, wherever the texts stand now.
 func (a *Account) itemCall(index int) *part {
-	for _, p := range a.parts {
-		if p.call && p.key.index == index {
-			return p
-		}
+	if p := a.items[key{0, index, ""}]; p != nil {
+		return p
 	}
-	return a.add(key{a.latest(), index, ""}, true)
+	return a.addItem(key{0, index, ""}, key{a.latest(), index, ""}, true)
 }
 
 // anew puts a whole text in the place of its deltas.
@@ -112,10 +110,20 @@ func (a *Account) reasoning(index int, item gjson.Result) {
 }
 
 func (a *Account) itemThought(index int, field string) *part {
-	for _, p := range a.parts {
-		if !p.call && p.key.index == index && p.key.field == field {
-			return p
-		}
+	if p := a.items[key{0, index, field}]; p != nil {
+		return p
 	}
-	return a.add(key{a.coming(), index, field}, false)
+	return a.addItem(key{0, index, field}, key{a.coming(), index, field}, false)
+}
+
+// addItem adds the part of an item that is found by its index and field alone.
+func (a *Account) addItem(by, k key, call bool) *part {
+	p := a.add(k, call)
+	if p != nil {
+		if a.items == nil {
+			a.items = map[key]*part{}
+		}
+		a.items[by] = p
+	}
+	return p
 }
