@@ -2,13 +2,11 @@ package record
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +42,8 @@ const (
 	lineFront = `{"v":`
 	lineSeq   = `,"seq":`
 	lineLast  = `,"last":`
+	lineTime  = `,"time":"`
+	lineID    = `,"record":"`
 	linePrev  = `,"prev":"`
 	lineBack  = "\"}\n"
 	tailSize  = len(linePrev) + 2*sha256.Size + len(lineBack)
@@ -57,6 +57,7 @@ type frame struct {
 	prev        Digest
 	typ         Type
 	time        string
+	id          string // of the record, in the first line of a segment
 }
 
 var errFrame = errors.New("not a line of a record")
@@ -70,7 +71,7 @@ func parseFrame(line []byte) (f frame, err error) {
 	v, rest, ok1 := leadingUint(rest)
 	rest, ok2 := bytes.CutPrefix(rest, []byte(lineSeq))
 	first, rest, ok3 := leadingUint(rest)
-	if !ok1 || !ok2 || !ok3 || v == 0 || first == 0 {
+	if !ok1 || !ok2 || !ok3 || v == 0 || v > math.MaxInt32 || first == 0 {
 		return f, errFrame
 	}
 	f.v, f.first, f.last = int(v), first, first
@@ -83,7 +84,8 @@ func parseFrame(line []byte) (f frame, err error) {
 		return f, errFrame
 	}
 	front := rest[:min(len(rest), frontSize)]
-	f.time, f.typ = member(front, `"time":"`), Type(member(front, `"type":"`))
+	f.time, f.typ = member(front, lineTime[1:]), Type(member(front, `"type":"`))
+	f.id = idIn(front)
 	return f, nil
 }
 
@@ -111,77 +113,57 @@ func leadingUint(b []byte) (n uint64, rest []byte, ok bool) {
 	for ; i < len(b) && i < 19 && b[i] >= '0' && b[i] <= '9'; i++ {
 		n = n*10 + uint64(b[i]-'0')
 	}
-	return n, b[i:], i > 0 && (b[0] != '0' || i == 1)
+	return n, b[i:], i > 0 && (i == len(b) || b[i] < '0' || b[i] > '9') && (b[0] != '0' || i == 1)
 }
 
-// appendFront begins a line.
-func appendFront(dst []byte, seq, last uint64, t time.Time) []byte {
-	dst = append(dst, `{"v":1,"seq":`...)
+// idIn returns the identity that stands behind the time, if any.
+func idIn(front []byte) string {
+	rest, ok := bytes.CutPrefix(front, []byte(lineTime))
+	if !ok {
+		return ""
+	}
+	_, rest, _ = bytes.Cut(rest, []byte(`"`))
+	if !bytes.HasPrefix(rest, []byte(lineID)) {
+		return ""
+	}
+	id := member(rest, lineID[1:])
+	if raw, err := hex.DecodeString(id); err != nil || len(raw) != idSize {
+		return ""
+	}
+	return id
+}
+
+// idIf is the identity for a line that begins a segment, and nothing for others.
+func idIf(first bool, id string) string {
+	if first {
+		return id
+	}
+	return ""
+}
+
+// appendFront begins a line. The first of a segment has the record's identity.
+func appendFront(dst []byte, id string, seq, last uint64, t time.Time) []byte {
+	dst = append(dst, `{"v":2,"seq":`...)
 	dst = strconv.AppendUint(dst, seq, 10)
 	if last > 0 {
 		dst = append(dst, lineLast...)
 		dst = strconv.AppendUint(dst, last, 10)
 	}
-	dst = append(dst, `,"time":"`...)
+	dst = append(dst, lineTime...)
 	dst = t.AppendFormat(dst, time.RFC3339Nano)
+	if id != "" {
+		dst = append(dst, `"`+lineID...)
+		dst = append(dst, id...)
+	}
 	return append(dst, `",`...)
 }
+
+func digestOf(line []byte) Digest { return sha256.Sum256(line) }
 
 // appendBack ends the line that begins at from, and returns its digest.
 func appendBack(dst []byte, from int, prev Digest) ([]byte, Digest) {
 	dst = append(dst, linePrev...)
 	dst = hex.AppendEncode(dst, prev[:])
 	dst = append(dst, lineBack...)
-	return dst, sha256.Sum256(dst[from:])
-}
-
-// A Checkpoint is a signature under its place, the line before it and the time.
-type Checkpoint struct {
-	Key string `json:"key"` // the public key, in hexadecimal
-	Sig string `json:"sig"` // Ed25519, in base64
-}
-
-// Type returns [TypeCheckpoint].
-func (Checkpoint) Type() Type               { return TypeCheckpoint }
-func (Checkpoint) facts() facts             { return facts{} }
-func (c Checkpoint) guarded(*guard) Payload { return c }
-
-func checkpointMessage(seq uint64, prev Digest, at string) []byte {
-	return fmt.Appendf(nil, "sotto record checkpoint\n%d\n%s\n%s\n", seq, prev, at)
-}
-
-// appendCheckpoint appends a signed line, numbered seq.
-func appendCheckpoint(dst []byte, key ed25519.PrivateKey, seq uint64, prev Digest, t time.Time) ([]byte, Digest) {
-	from := len(dst)
-	sig := ed25519.Sign(key, checkpointMessage(seq, prev, t.Format(time.RFC3339Nano)))
-	dst = appendFront(dst, seq, 0, t)
-	dst = append(dst, `"run":"","cycle":0,"type":"CHECKPOINT","payload":{"key":"`...)
-	dst = hex.AppendEncode(dst, key.Public().(ed25519.PublicKey))
-	dst = append(dst, `","sig":"`...)
-	dst = base64.StdEncoding.AppendEncode(dst, sig)
-	dst = append(dst, `"}`...)
-	return appendBack(dst, from, prev)
-}
-
-// signedBy reports whether one of the keys signed a checkpoint's line.
-func signedBy(keys []ed25519.PublicKey, f frame, line []byte) bool {
-	var n struct{ Payload Checkpoint }
-	if json.Unmarshal(line, &n) != nil {
-		return false
-	}
-	return verifyAny(keys, checkpointMessage(f.first, f.prev, f.time), n.Payload.Key, n.Payload.Sig)
-}
-
-// verifyAny reports whether the key named is one of keys and signed the message.
-func verifyAny(keys []ed25519.PublicKey, message []byte, named, sig string) bool {
-	raw, err := base64.StdEncoding.DecodeString(sig)
-	if err != nil {
-		return false
-	}
-	for _, k := range keys {
-		if len(k) == ed25519.PublicKeySize && hex.EncodeToString(k) == named && ed25519.Verify(k, message, raw) {
-			return true
-		}
-	}
-	return false
+	return dst, digestOf(dst[from:])
 }

@@ -92,7 +92,7 @@ func (w *Writer) commit(batch []*item) {
 	w.build.Lock()
 	err := w.ready()
 	if err == nil {
-		err = w.write(batch, w.signDue(len(batch)))
+		err = w.write(batch, w.signDue(len(batch)), Digest{})
 	}
 	if err == nil && w.o.Policy == Always {
 		w.waiting = append(w.waiting, batch...)
@@ -176,8 +176,9 @@ func (w *Writer) signDue(n int) bool {
 	return w.o.SigningKey != nil && w.head.seq+uint64(n)-w.head.signed >= w.o.CheckpointEvery
 }
 
-// write appends the lines of a batch to the file, with a checkpoint or not.
-func (w *Writer) write(batch []*item, signed bool) error {
+// write appends the lines of a batch to the file, with a checkpoint or not. Where
+// the checkpoint ends the segment, index is the digest of its index.
+func (w *Writer) write(batch []*item, signed bool, index Digest) error {
 	s := w.head
 	now := time.Now().UTC()
 	if w.out = w.out[:0]; cap(w.out) > 16<<20 {
@@ -189,11 +190,12 @@ func (w *Writer) write(batch []*item, signed bool) error {
 	} else {
 		s = w.appendPlain(s, batch, now)
 	}
+	s.closed = s.closed && len(batch) == 0
 	if err == nil && signed {
 		from := len(w.out)
 		s.seq++
-		w.out, s.prev = appendCheckpoint(w.out, w.o.SigningKey, s.seq, s.prev, now)
-		s.signed = s.seq
+		w.out, s.prev = appendCheckpoint(w.out, w.o.SigningKey, w.id, index, w.idAt(from) != "", s.seq, s.prev, now)
+		s.signed, s.closed = s.seq, !index.IsZero()
 		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeCheckpoint, facts{})
 	}
 	if err == nil {
@@ -201,12 +203,12 @@ func (w *Writer) write(batch []*item, signed bool) error {
 	}
 	if err != nil {
 		w.junk = true
-		w.index.truncate(w.head.rows)
+		w.index.truncate(w.head.index)
 		_ = w.ready() // or before the next write
 		return err
 	}
 	s.size = w.head.size + int64(len(w.out))
-	s.rows = w.index.rows()
+	s.index = w.index.extent()
 	if w.born.IsZero() {
 		w.born = now
 	}
@@ -221,7 +223,7 @@ func (w *Writer) appendPlain(s state, batch []*item, now time.Time) state {
 		from := len(w.out)
 		s.seq++
 		it.seq, it.time = s.seq, now
-		w.out = appendFront(w.out, s.seq, 0, now)
+		w.out = appendFront(w.out, w.idAt(from), s.seq, 0, now)
 		w.out = append(w.out, it.body...)
 		w.out, s.prev = appendBack(w.out, from, s.prev)
 		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now, cycle: it.cycle}, it.run, it.typ, it.facts)
@@ -297,7 +299,7 @@ func (w *Writer) undo(batch []*item, err error) {
 	batch = append(batch, w.waiting...)
 	w.waiting = nil
 	w.head, w.junk = w.durable, true
-	w.index.truncate(w.head.rows)
+	w.index.truncate(w.head.index)
 	_ = w.ready() // or before the next write
 	w.fail(batch, fmt.Errorf("sync: %w", err))
 }
@@ -305,7 +307,7 @@ func (w *Writer) undo(batch []*item, err error) {
 // rotateIfDue ends the segment where it is long or old enough.
 func (w *Writer) rotateIfDue() error {
 	w.build.Lock()
-	due := w.head.size >= w.o.SegmentSize || !w.born.IsZero() && w.head.size > 0 && time.Since(w.born) >= w.o.SegmentAge
+	due := w.outdated || w.head.size >= w.o.SegmentSize || !w.born.IsZero() && w.head.size > 0 && time.Since(w.born) >= w.o.SegmentAge
 	w.build.Unlock()
 	if !due {
 		return nil
@@ -333,7 +335,8 @@ func (w *Writer) rotateIfDue() error {
 
 // endSegment signs and syncs all there is. The caller holds flight.
 func (w *Writer) endSegment() error {
-	if err := w.sign(); err != nil {
+	covered, index, err := w.conclude()
+	if err != nil {
 		return err
 	}
 	w.syncOnce()
@@ -345,25 +348,56 @@ func (w *Writer) endSegment() error {
 	if w.durable != w.head {
 		return errors.Join(errors.New("the segment does not sync"), w.syncErr)
 	}
-	w.index.flush(w.head)
+	if index != nil {
+		w.index.put(covered, index)
+	}
 	return nil
 }
 
-// sign appends a checkpoint where the last line is not one.
-func (w *Writer) sign() error {
+// conclude signs the segment as it is, with the digest of its index, unless it
+// ends with such a checkpoint. It returns the index and how much of the segment it
+// covers; the index is nil where it need not be written.
+func (w *Writer) conclude() (covered int64, index []byte, err error) {
 	w.build.Lock()
 	defer w.build.Unlock()
-	if w.o.SigningKey == nil || w.head.seq == w.head.signed || w.head.seq == 0 {
-		return nil
+	if w.head.size == 0 || w.head.closed {
+		return 0, nil, nil
 	}
-	err := w.ready()
-	if err == nil {
-		err = w.write(nil, true)
+	if err := w.ready(); err != nil {
+		return 0, nil, err
+	}
+	covered = w.head.size
+	if w.index.rows() > 0 && covered <= maxIndexed {
+		if index, err = w.index.bytes(covered, w.head.prev); err != nil {
+			return 0, nil, err
+		}
+	}
+	switch {
+	case w.o.SigningKey == nil || index == nil && w.head.seq == w.head.signed:
+	case index == nil:
+		err = w.write(nil, true, Digest{})
+	default:
+		err = w.write(nil, true, digestOf(index))
 	}
 	if err != nil {
 		w.o.Log.Error("the record is not signed", "error", err)
 	}
-	return err
+	if covered == w.index.saved {
+		index = nil
+	}
+	return covered, index, err
+}
+
+// sign appends a checkpoint where the last line is not one.
+func (w *Writer) sign() error {
+	covered, index, err := w.conclude()
+	if err != nil || index == nil {
+		return err
+	}
+	w.build.Lock()
+	defer w.build.Unlock()
+	w.index.put(covered, index)
+	return nil
 }
 
 // finish ends the record at Close.
@@ -384,7 +418,7 @@ func (w *Writer) commitLast() {
 	defer w.build.Unlock()
 	err := w.ready()
 	if err == nil {
-		err = w.write(batch, false)
+		err = w.write(batch, false, Digest{})
 	}
 	if err != nil {
 		w.fail(batch, err)

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -47,6 +48,9 @@ func (it *item) encode(e *Event, g *guard) error {
 	}
 	p := e.Payload.guarded(g)
 	it.run, it.cycle, it.typ, it.facts = g.secrets.scrubName(e.Run), e.Cycle, p.Type(), p.facts()
+	for _, s := range it.facts.strings() { // as the line has them
+		*s = string([]rune(*s))
+	}
 	it.replies = digestsOf(p)
 	b := append(it.body[:0], `"run":"`...)
 	b = append(b, it.run...)
@@ -64,7 +68,13 @@ func (it *item) encode(e *Event, g *guard) error {
 	if it.body, err = appendJSON(b, p); err != nil {
 		return err
 	}
-	return it.scrub(from, g.secrets)
+	if err := it.scrub(from, g.secrets); err != nil {
+		return err
+	}
+	if _, ok := p.(Unknown); ok { // what a reader will see in it
+		it.facts = factsIn(it.typ, slices.Concat([]byte("{"), it.body, []byte("}")))
+	}
+	return nil
 }
 
 // scrub is the net below the guard: no string of the payload keeps a secret,
@@ -82,9 +92,8 @@ func (it *item) scrub(from int, n *needles) error {
 		return err
 	}
 	it.body = append(it.body[:from], clean...)
-	it.facts.model = n.scrub(it.facts.model)
-	for i, c := range it.facts.codes {
-		it.facts.codes[i] = n.scrub(c)
+	for _, s := range it.facts.strings() {
+		*s = n.scrub(*s)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (w *Writer) appendSealed(s state, batch []*item, now time.Time) (state, err
 	for i, it := range batch {
 		s.seq++
 		it.seq, it.time = s.seq, now
-		w.inner = appendFront(w.inner, s.seq, 0, now)
+		w.inner = appendFront(w.inner, "", s.seq, 0, now)
 		w.inner = append(w.inner, it.body...)
 		w.inner = append(w.inner, "}\n"...)
 		if i < len(batch)-1 && len(w.inner) < sealAt {
@@ -41,7 +41,7 @@ func (w *Writer) appendSealed(s state, batch []*item, now time.Time) (state, err
 		}
 		from := len(w.out)
 		var err error
-		if w.out, err = seal(appendFront(w.out, first, s.seq, now), w.inner, w.o.Recipients); err != nil {
+		if w.out, err = seal(appendFront(w.out, w.idAt(from), first, s.seq, now), w.inner, w.o.Recipients); err != nil {
 			return s, err
 		}
 		w.out, s.prev = appendBack(w.out, from, s.prev)

@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the version of the format that this package writes.
-const Version = 1
+const Version = 2
 
 // A Type names what an event is.
 type Type string

@@ -44,7 +44,7 @@ func (r *Reader) advance(at *place, q *Query, out *sink) bool {
 		if s.first > at.segment {
 			*at = place{s.first, r.startOf(s, q.After)}
 		}
-		if info, err := os.Stat(s.path); err == nil && info.Size() < at.offset {
+		if info, err := os.Lstat(s.path); err == nil && info.Size() < at.offset {
 			at.offset = info.Size() // taken back
 		}
 		end, more := out.segment(s, at.offset)

@@ -3,89 +3,47 @@ package record
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"math/bits"
-	"os"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/tidwall/gjson"
 )
 
 // The index of a segment is a line of JSON, the header, and a row of fixed size
 // for each line of the segment. It may cover only the segment's beginning. It is
-// written without sync and rebuilt where it is missing or does not fit, so what
-// rests on it is speed; nothing is ever verified by it.
+// a function of the lines that it covers: whoever makes it, a writer, a reader or
+// Verify, makes the same bytes. It is written without sync and made anew where it
+// is missing or does not fit; nothing is ever verified by it.
 
 const (
 	rowSize      = 56
 	maxCodes     = 63 // further codes share the last bit
-	indexVersion = 1
-	saveEvery    = 16 << 20 // bytes of the segment
+	indexVersion = 2
+	saveEvery    = 16 << 20  // bytes of the segment
+	maxIndexed   = 256 << 20 // a longer segment has no index, and is read line by line
+	oddRow       = 1 << 31   // in typ
 )
 
-// indexHeader describes the rows, and the segment well enough to see that it is
-// another one now.
+// indexHeader describes the rows.
 type indexHeader struct {
-	V       int       `json:"v"`
-	Covered int64     `json:"covered"` // bytes of the segment
-	Rows    int       `json:"rows"`
-	LastAt  int64     `json:"last_at"` // where the last line begins
-	Last    Digest    `json:"last"`    // its digest
-	Sum     Digest    `json:"sum"`     // of the rows
-	From    time.Time `json:"from"`
-	To      time.Time `json:"to"`
-	Runs    []string  `json:"runs"`
-	Models  []string  `json:"models"`
-	Types   []string  `json:"types"`
-	Codes   []string  `json:"codes"`
-}
-
-// row is one line of a segment in its index.
-type row struct {
-	seq   uint64
-	more  uint32 // events behind the first
-	at    int64
-	size  int
-	time  time.Time
-	cycle int
-	run   uint32
-	model uint32
-	typ   uint32
-	codes uint64
-}
-
-// putAt is no method of row alone: offsets are in the segment.
-func appendRow(dst []byte, r row) []byte {
-	e := binary.LittleEndian
-	dst = e.AppendUint64(dst, r.seq)
-	dst = e.AppendUint64(dst, uint64(r.at))
-	dst = e.AppendUint64(dst, uint64(r.time.UnixNano()))
-	dst = e.AppendUint64(dst, r.codes)
-	for _, v := range [...]uint32{r.more, uint32(r.size), uint32(int32(r.cycle)), r.run, r.model, r.typ} {
-		dst = e.AppendUint32(dst, v)
-	}
-	return dst
-}
-
-func rowAt(b []byte, i int) row {
-	b = b[i*rowSize : (i+1)*rowSize]
-	e := binary.LittleEndian
-	u := func(at int) uint32 { return e.Uint32(b[at:]) }
-	return row{
-		seq: e.Uint64(b), at: int64(e.Uint64(b[8:])), time: time.Unix(0, int64(e.Uint64(b[16:]))).UTC(),
-		codes: e.Uint64(b[24:]), more: u(32), size: int(u(36)), cycle: int(int32(u(40))),
-		run: u(44), model: u(48), typ: u(52),
-	}
+	V       int      `json:"v"`
+	Covered int64    `json:"covered"` // bytes of the segment
+	Last    Digest   `json:"last"`    // of the last line that is covered
+	Sum     Digest   `json:"sum"`     // of the rows
+	Runs    []string `json:"runs"`
+	Models  []string `json:"models"`
+	Types   []string `json:"types"`
+	Codes   []string `json:"codes"`
 }
 
 // indexing is an index in memory: as it grows, or as it was read.
 type indexing struct {
 	segment segment
-	header  indexHeader
+	off     bool // the segment is too long to have one
 	data    []byte
 	runs    table
 	models  table
@@ -94,141 +52,203 @@ type indexing struct {
 	saved   int64 // how much of the segment the file covers
 }
 
-// table numbers strings.
-type table struct {
-	list []string
-	at   map[string]uint32
-}
-
-func (t *table) number(s string) uint32 {
-	n, ok := t.at[s]
-	if !ok {
-		if t.at == nil {
-			t.at = map[string]uint32{}
-		}
-		n = uint32(len(t.list))
-		t.at[s] = n
-		t.list = append(t.list, s)
-	}
-	return n
-}
-
-// find returns a string's number.
-func (t *table) find(s string) (uint32, bool) {
-	n, ok := t.at[s]
-	return n, ok
-}
-
-func tableOf(list []string) table {
-	t := table{}
-	for _, s := range list {
-		t.number(s)
-	}
-	return t
-}
+// An extent is how far an index got.
+type extent struct{ rows, runs, models, types, codes int }
 
 func newIndexing(s segment) *indexing { return &indexing{segment: s} }
 
 func (x *indexing) rows() int { return len(x.data) / rowSize }
 
+func (x *indexing) extent() extent {
+	return extent{x.rows(), len(x.runs.list), len(x.models.list), len(x.types.list), len(x.codes.list)}
+}
+
+// truncate forgets what was added since it got as far as e.
+func (x *indexing) truncate(e extent) {
+	x.data, x.saved = x.data[:e.rows*rowSize], 0
+	x.runs.truncate(e.runs)
+	x.models.truncate(e.models)
+	x.types.truncate(e.types)
+	x.codes.truncate(e.codes)
+}
+
+// The times that a row has room for.
+var minRowTime, maxRowTime = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
+
 // add adds a line.
 func (x *indexing) add(r row, run string, typ Type, f facts) {
+	if x.off {
+		return
+	}
 	r.run, r.typ, r.model = x.runs.number(run), x.types.number(string(typ)), x.models.number(f.model)
 	for _, code := range f.codes {
 		r.codes |= 1 << min(x.codes.number(code), maxCodes)
 	}
-	if n := r.time; x.header.From.IsZero() || n.Before(x.header.From) {
-		x.header.From = n
+	if r.time.Before(minRowTime) || r.time.After(maxRowTime) {
+		r.time, r.odd = time.Unix(0, 0), true
 	}
-	if r.time.After(x.header.To) {
-		x.header.To = r.time
-	}
+	r.odd = r.odd || int(int32(r.cycle)) != r.cycle
 	x.data = appendRow(x.data, r)
 }
 
-// truncate forgets all but the first rows.
-func (x *indexing) truncate(rows int) { x.data = x.data[:rows*rowSize] }
+// addLine adds a line as it is found in the segment. One that is not an event has
+// a row of number 0.
+func (x *indexing) addLine(line []byte, at int64) {
+	f, err := parseFrame(line)
+	if err != nil {
+		x.add(row{at: at, size: len(line), odd: true, time: time.Unix(0, 0)}, "", "", facts{})
+		return
+	}
+	r := row{seq: f.first, at: at, size: len(line)}
+	if more := f.last - f.first; more > math.MaxUint32 || more > 0 && f.typ != TypeSealed {
+		r.odd = true
+	} else {
+		r.more = uint32(more)
+	}
+	front := line[:min(len(line), frontSize)]
+	run := member(front, `"run":"`)
+	var ok bool
+	r.cycle, ok = cycleIn(front)
+	if r.time, err = time.Parse(time.RFC3339Nano, f.time); err != nil || !ok || strings.Contains(run+string(f.typ), `\`) {
+		r.odd = true
+	}
+	x.add(r, run, f.typ, factsIn(f.typ, line))
+}
+
+// bytes returns the index's file: of the segment's first bytes, whose last line
+// has the digest.
+func (x *indexing) bytes(covered int64, last Digest) ([]byte, error) {
+	h := indexHeader{V: indexVersion, Covered: covered, Last: last, Sum: sha256.Sum256(x.data)}
+	h.Runs, h.Models, h.Types, h.Codes = x.runs.list, x.models.list, x.types.list, x.codes.list
+	head, err := json.Marshal(h)
+	return slices.Concat(head, []byte("\n"), x.data), err
+}
 
 // save writes the index now and then.
 func (x *indexing) save(s state) {
 	if s.size-x.saved >= saveEvery {
-		x.flush(s)
+		x.write(s.size, s.prev)
 	}
 }
 
-// flush writes the index. Where that fails there is none, which is no error.
-func (x *indexing) flush(s state) {
-	if s.rows == 0 || s.size == x.saved {
+// write writes the index. Where that fails there is none, which is no error.
+func (x *indexing) write(covered int64, last Digest) {
+	if x.rows() == 0 || covered == x.saved || covered > maxIndexed {
 		return
 	}
-	x.write(s.size, s.prev)
+	if data, err := x.bytes(covered, last); err == nil {
+		x.put(covered, data)
+	}
 }
 
-// write writes the index of the segment's first bytes, whose last line has the
-// digest.
-func (x *indexing) write(covered int64, last Digest) {
-	h := x.header
-	h.V, h.Covered, h.Rows, h.Last = indexVersion, covered, x.rows(), last
-	h.LastAt = rowAt(x.data, h.Rows-1).at
-	h.Sum = sha256.Sum256(x.data)
-	h.Runs, h.Models, h.Types, h.Codes = x.runs.list, x.models.list, x.types.list, x.codes.list
-	head, err := json.Marshal(h)
-	if err == nil {
-		err = replaceFile(x.segment.with(indexExt), append(head, '\n'), x.data)
-	}
-	if err == nil {
+func (x *indexing) put(covered int64, data []byte) {
+	if replaceFile(x.segment.with(indexExt), false, data) == nil {
 		x.saved = covered
 	}
 }
 
 var errStale = errors.New("the index does not fit its segment")
 
-// readIndex reads a segment's index and checks that it fits.
-func readIndex(s segment, f io.ReaderAt, size int64) (*indexing, error) {
-	data, err := os.ReadFile(s.with(indexExt))
+// readIndex reads a segment's index, of as many bytes as the segment's first
+// whole lines have, and checks that it fits them. It returns the file as well.
+func readIndex(s segment, f io.ReaderAt, size int64) (*indexing, []byte, error) {
+	file, err := readRegular(s.with(indexExt), 2*size+4096) // an index is smaller than its segment
+	if err != nil {
+		return nil, nil, err
+	}
+	head, rows, ok := bytes.Cut(file, []byte("\n"))
+	var h indexHeader
+	if !ok || json.Unmarshal(head, &h) != nil {
+		return nil, nil, errStale
+	}
+	x := &indexing{segment: s, data: rows, saved: h.Covered}
+	var fine [4]bool
+	x.runs, fine[0] = tableOf(h.Runs)
+	x.models, fine[1] = tableOf(h.Models)
+	x.types, fine[2] = tableOf(h.Types)
+	x.codes, fine[3] = tableOf(h.Codes)
+	if fine != [4]bool{true, true, true, true} || !x.fits(&h, f, size) {
+		return nil, nil, errStale
+	}
+	return x, file, nil
+}
+
+// fits reports whether the rows are whole, follow each other without a gap, and
+// end with a line that the segment still has. What else a row says is compared
+// with its line when that is read, and by Verify.
+func (x *indexing) fits(h *indexHeader, f io.ReaderAt, size int64) bool {
+	if h.V != indexVersion || len(x.data) == 0 || len(x.data)%rowSize != 0 || h.Covered > size || digestOf(x.data) != h.Sum {
+		return false
+	}
+	at, next := int64(0), x.segment.first
+	for i := range x.rows() {
+		r := rowAt(x.data, i)
+		if r.at != at || r.size == 0 || !x.numbered(r) || r.seq != next && !(r.odd && r.seq == 0) {
+			return false
+		}
+		if at = r.end(); r.seq > 0 {
+			next = r.last() + 1
+		}
+	}
+	last := rowAt(x.data, x.rows()-1)
+	if at != h.Covered || last.size > maxLine {
+		return false
+	}
+	line := make([]byte, last.size)
+	_, err := f.ReadAt(line, last.at)
+	return err == nil && digestOf(line) == h.Last
+}
+
+// numbered reports whether the tables have what a row numbers.
+func (x *indexing) numbered(r row) bool {
+	return int(r.run) < len(x.runs.list) && int(r.model) < len(x.models.list) && int(r.typ) < len(x.types.list) &&
+		bits.Len64(r.codes) <= len(x.codes.list) && (r.more == 0 || x.types.list[r.typ] == string(TypeSealed))
+}
+
+// indexUse says how an index is got.
+type indexUse struct {
+	trusted bool // only one that a closing checkpoint names is read
+	keep    bool // one that was made is written
+}
+
+// indexOf reads a segment's index, or makes it. Of a segment that a closing
+// checkpoint ends, only the index that the checkpoint names is read.
+func indexOf(s segment, f file, u indexUse) (*indexing, error) {
+	t, err := tailOf(f)
 	if err != nil {
 		return nil, err
 	}
-	head, rows, ok := bytes.Cut(data, []byte("\n"))
-	x := &indexing{segment: s, data: rows}
-	if !ok || json.Unmarshal(head, &x.header) != nil || !x.fits(f, size) {
-		return nil, errStale
+	if t.size > maxIndexed {
+		return &indexing{segment: s, off: true}, nil
 	}
-	h := x.header
-	x.runs, x.models, x.types, x.codes = tableOf(h.Runs), tableOf(h.Models), tableOf(h.Types), tableOf(h.Codes)
-	x.saved = h.Covered
-	return x, nil
-}
-
-// fits reports whether the index is whole and the segment still has the last
-// line that it covers. An edit elsewhere is seen when the line is read.
-func (x *indexing) fits(f io.ReaderAt, size int64) bool {
-	h := x.header
-	n := h.Covered - h.LastAt
-	if h.V != indexVersion || h.Rows < 1 || len(x.data) != h.Rows*rowSize || h.Covered > size || n <= 0 || n > maxLine || h.LastAt < 0 {
-		return false
+	covers := t.size
+	c, closed := closing(t.line)
+	if closed {
+		covers -= int64(len(t.line))
 	}
-	if sha256.Sum256(x.data) != [sha256.Size]byte(h.Sum) {
-		return false
-	}
-	for i := range h.Rows {
-		if r := rowAt(x.data, i); int(r.run) >= len(h.Runs) || int(r.model) >= len(h.Models) || int(r.typ) >= len(h.Types) || r.at < 0 || r.at+int64(r.size) > h.Covered {
-			return false
+	x := newIndexing(s)
+	if closed || !u.trusted {
+		read, file, err := readIndex(s, f, covers)
+		if err == nil && (!closed || digestOf(file) == c.Index) {
+			x = read
 		}
 	}
-	line := make([]byte, n)
-	_, err := f.ReadAt(line, h.LastAt)
-	return err == nil && sha256.Sum256(line) == [sha256.Size]byte(h.Last)
+	if err := x.scan(f, x.saved, covers); err != nil {
+		return nil, err
+	}
+	if u.keep && covers-x.saved >= saveEvery/16 {
+		x.keep(f, covers)
+	}
+	return x, x.scan(f, covers, t.size)
 }
 
-// loadIndexing returns the index of a segment's first size bytes: read as far as
-// its file goes, and from there on made.
-func loadIndexing(s segment, f io.ReaderAt, size int64) (*indexing, error) {
-	x, err := readIndex(s, f, size)
-	if err != nil {
-		x = newIndexing(s)
+// keep writes an index that was made of a segment's first bytes.
+func (x *indexing) keep(f io.ReaderAt, covers int64) {
+	last := rowAt(x.data, x.rows()-1)
+	line := make([]byte, last.size)
+	if _, err := f.ReadAt(line, last.at); err == nil && last.end() == covers {
+		x.write(covers, digestOf(line))
 	}
-	return x, x.scan(f, x.header.Covered, size)
 }
 
 // scan adds the lines from one place to another.
@@ -246,35 +266,21 @@ func (x *indexing) scan(f io.ReaderAt, from, to int64) error {
 	}
 }
 
-// addLine adds a line as it is found in the segment. One that is none of ours
-// has no row: readers find it only when they read all.
-func (x *indexing) addLine(line []byte, at int64) {
-	f, err := parseFrame(line)
-	if err != nil {
-		return
-	}
-	front := line[:min(len(line), frontSize)]
-	r := row{seq: f.first, more: uint32(f.last - f.first), at: at, size: len(line), cycle: int(gjson.GetBytes(front, "cycle").Int())}
-	r.time, _ = time.Parse(time.RFC3339Nano, f.time)
-	x.add(r, member(front, `"run":"`), f.typ, factsIn(f.typ, line))
-}
-
-// factsIn reads from a line what the payload's facts were.
-func factsIn(t Type, line []byte) facts {
-	var f facts
-	switch t {
-	case TypeExchange, TypeInvocation:
-		got := gjson.GetManyBytes(line, "payload.model", "payload.replies.#.diagnostics.#.code|@flatten")
-		f.model = got[0].String()
-		for _, c := range got[1].Array() {
-			f.codes = append(f.codes, c.String())
+// span is the time of the first and the last event of the rows; all is false
+// where a row is odd, which may be of any time.
+func (x *indexing) span() (from, to time.Time, all bool) {
+	all = true
+	for i := range x.rows() {
+		r := rowAt(x.data, i)
+		if from.IsZero() || r.time.Before(from) {
+			from = r.time
 		}
-	case TypeRunStart:
-		f.model = gjson.GetBytes(line, "payload.model").String()
-	case TypeAdvisory, TypeError:
-		f.codes = oneCode(gjson.GetBytes(line, "payload.code").String())
+		if r.time.After(to) {
+			to = r.time
+		}
+		all = all && !r.odd
 	}
-	return f
+	return from, to, all
 }
 
 // codesOfRow lists a row's diagnostics; others stands for those that the index
@@ -282,16 +288,11 @@ func factsIn(t Type, line []byte) facts {
 func (x *indexing) codesOfRow(r row) (codes []string) {
 	for m := r.codes; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
-		if i >= len(x.codes.list) {
-			continue
-		}
 		if i == maxCodes && len(x.codes.list) > maxCodes+1 {
 			codes = append(codes, "others")
 			continue
 		}
-		if code := x.codes.list[i]; !slices.Contains(codes, code) {
-			codes = append(codes, code)
-		}
+		codes = append(codes, x.codes.list[i])
 	}
 	return codes
 }

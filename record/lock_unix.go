@@ -11,7 +11,7 @@ import (
 // lock takes the record for this process. The lock ends with the process,
 // however that ends.
 func lock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := openRegular(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func standsAt(path string, f interface{ Stat() (fs.FileInfo, error) }) (stand, e
 // check returns ErrMoved where another file stands there now, or none. Where that
 // cannot be told it returns nil.
 func (s stand) check() error {
-	info, err := os.Stat(s.path)
+	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.info, info) {
 		return fmt.Errorf("%s: %w", s.path, ErrMoved)
 	}

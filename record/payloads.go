@@ -310,6 +310,15 @@ type facts struct {
 	codes []string // diagnostics of replies, codes of errors and advisories
 }
 
+// strings are the strings of the facts.
+func (f *facts) strings() []*string {
+	list := []*string{&f.model}
+	for i := range f.codes {
+		list = append(list, &f.codes[i])
+	}
+	return list
+}
+
 func (x Exchange) facts() facts   { return facts{x.Model, codesOf(x.Replies)} }
 func (x Invocation) facts() facts { return facts{x.Model, codesOf(x.Replies)} }
 func (ToolCall) facts() facts     { return facts{} }

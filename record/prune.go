@@ -26,11 +26,15 @@ type Tombstone struct {
 	Prev   Digest    `json:"prev"` // of the line before the segment
 	Head   Digest    `json:"head"` // of its last line
 	Pruned time.Time `json:"pruned"`
+	Record string    `json:"record,omitempty"` // the record's identity; version 1 has none
 
 	path     string
 	raw      []byte
 	key, sig string
 }
+
+// maxTombstone bounds a tombstone's file, which has a few hundred bytes.
+const maxTombstone = 64 << 10
 
 // signedTombstone is a tombstone's file.
 type signedTombstone struct {
@@ -137,7 +141,7 @@ func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error
 
 func sizeOf(list []segment) (total int64, err error) {
 	for _, s := range list {
-		info, err := os.Stat(s.path)
+		info, err := os.Lstat(s.path)
 		if err != nil {
 			return 0, err
 		}
@@ -155,19 +159,23 @@ func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {
 	if err != nil {
 		return Tombstone{}, err
 	}
-	v := &verifier{head: before, top: before.Seq}
-	t := Tombstone{V: Version, First: list[i].first, Prev: before.Digest, path: list[i].with(tombstoneExt)}
+	v := &verifier{dir: dir, numbering: numbering{head: before, top: before.Seq}}
+	id, err := idOf(dir, list[:i+1])
+	if err != nil {
+		return Tombstone{}, err
+	}
+	t := Tombstone{V: Version, Record: id, First: list[i].first, Prev: before.Digest, path: list[i].with(tombstoneExt)}
 	if err := v.segment(list[i], false); err != nil {
 		return t, err
 	}
 	t.Last, t.Head, t.Bytes = v.head.Seq, v.head.Digest, v.report.Bytes
-	if _, err := os.Stat(t.path); err != nil { // else it was looked at before
+	if _, err := os.Lstat(t.path); err != nil { // else it was looked at before
 		if next, err := firstFrame(list[i+1]); err == nil {
-			v.follow(next, "")
+			v.follow(next, Head{}, "")
 		}
 	}
-	if len(v.report.Findings) > 0 {
-		return t, fmt.Errorf("%w: %v", ErrEvidence, v.report.Findings[0])
+	if len(v.findings) > 0 {
+		return t, fmt.Errorf("%w: %v", ErrEvidence, v.findings[0])
 	}
 	t.From, t.To, err = timesOf(list[i])
 	return t, err
@@ -175,7 +183,7 @@ func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {
 
 // firstFrame reads how a segment begins; it is errFrame where it is empty.
 func firstFrame(s segment) (frame, error) {
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
 		return frame{}, err
 	}
@@ -188,7 +196,7 @@ func firstFrame(s segment) (frame, error) {
 }
 
 func timesOf(s segment) (from, to time.Time, err error) {
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
 		return from, to, err
 	}
@@ -218,7 +226,7 @@ func bury(s segment, t *Tombstone, o PruneOptions) error {
 	}
 	data, err := json.Marshal(signed)
 	if err == nil {
-		err = replaceDurably(t.path, append(data, '\n'))
+		err = replaceFile(t.path, true, append(data, '\n'))
 	}
 	if err != nil {
 		return err
@@ -231,58 +239,51 @@ func bury(s segment, t *Tombstone, o PruneOptions) error {
 
 func tombstoneMessage(raw []byte) []byte { return append([]byte("sotto record tombstone\n"), raw...) }
 
-// replaceDurably is replaceFile with everything on the disk.
-func replaceDurably(path string, data []byte) error {
-	if err := replaceFile(path, data); err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
 // signedBy reports whether one of the keys signed the tombstone.
 func (t *Tombstone) signedBy(keys []ed25519.PublicKey) bool {
 	return verifyAny(keys, tombstoneMessage(t.raw), t.key, t.sig)
 }
 
-// tombstonesOf reads a record's tombstones, in order.
-func tombstonesOf(dir string) ([]Tombstone, error) {
+// lastStone reads the last tombstone of a segment that began before an event; it
+// is nil where there is none.
+func lastStone(dir string, before uint64) (*Tombstone, error) {
 	numbers, err := numbered(dir, tombstoneExt)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Tombstone, len(numbers))
-	for i, n := range numbers {
-		t := &list[i]
-		t.path = segmentAt(dir, n).with(tombstoneExt)
-		if err := t.read(n); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(t.path), err)
-		}
+	i, _ := slices.BinarySearch(numbers, before)
+	if i == 0 {
+		return nil, nil
 	}
-	return list, nil
+	return readStone(dir, numbers[i-1])
 }
 
-func (t *Tombstone) read(first uint64) error {
-	data, err := os.ReadFile(t.path)
+// readStone reads the tombstone of the segment that began with an event.
+func readStone(dir string, first uint64) (*Tombstone, error) {
+	t := &Tombstone{path: segmentAt(dir, first).with(tombstoneExt)}
+	data, err := readRegular(t.path, maxTombstone)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var s signedTombstone
-	if err := json.Unmarshal(data, &s); err != nil {
-		return err
+	if err = json.Unmarshal(data, &s); err == nil {
+		err = json.Unmarshal(s.Tombstone, t)
 	}
-	if err := json.Unmarshal(s.Tombstone, t); err != nil {
-		return err
+	if err == nil && (t.First != first || t.Last < t.First) {
+		err = errors.New("a tombstone of another segment")
+	}
+	if err != nil {
+		return nil, &stoneError{filepath.Base(t.path), err}
 	}
 	t.raw, t.key, t.sig = s.Tombstone, s.Key, s.Sig
-	if t.First != first || t.Last < t.First {
-		return errors.New("a tombstone of another segment")
-	}
-	return nil
+	return t, nil
 }
+
+// A stoneError is the error of a tombstone that cannot be read.
+type stoneError struct {
+	name string
+	err  error
+}
+
+func (e *stoneError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *stoneError) Unwrap() error { return e.err }

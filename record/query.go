@@ -65,12 +65,12 @@ type selection struct {
 // selection translates a query; none reports that nothing can match.
 func (x *indexing) selection(q *Query) (s selection, none bool) {
 	s = selection{q: q}
-	s.sealed, s.hasSealed = x.types.find(string(TypeSealed))
-	s.checkpoint, s.hasCheck = x.types.find(string(TypeCheckpoint))
-	h := &x.header
-	if !q.From.IsZero() && h.To.Before(q.From) || !q.To.IsZero() && !h.From.Before(q.To) {
+	from, to, whole := x.span()
+	if whole && (!q.From.IsZero() && to.Before(q.From) || !q.To.IsZero() && !from.Before(q.To)) {
 		return s, true
 	}
+	s.sealed, s.hasSealed = x.types.find(string(TypeSealed))
+	s.checkpoint, s.hasCheck = x.types.find(string(TypeCheckpoint))
 	missing := !find(&x.runs, q.Run, &s.run) || !find(&x.models, q.Model, &s.model)
 	for _, t := range q.Types {
 		if n, ok := x.types.find(string(t)); ok {
@@ -84,7 +84,7 @@ func (x *indexing) selection(q *Query) (s selection, none bool) {
 		}
 		missing = missing || s.codes == 0
 	}
-	return s, missing && !s.hasSealed
+	return s, missing && whole && !s.hasSealed
 }
 
 // find looks up what a query asks for, if it does.
@@ -100,10 +100,13 @@ func find(t *table, want string, n *uint32) bool {
 }
 
 // matches reports whether a row may be selected: for sure, or as the batch of
-// an event that is.
+// an event that is, or because only its line can tell.
 func (s *selection) matches(r row) bool {
 	q := s.q
-	if r.seq+uint64(r.more) <= q.After || !q.inTime(r.time) {
+	if r.odd {
+		return true
+	}
+	if r.last() <= q.After || !q.inTime(r.time) {
 		return false
 	}
 	if s.hasSealed && r.typ == s.sealed {

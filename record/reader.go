@@ -57,132 +57,23 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// An Entry is what the index knows of an event.
-type Entry struct {
-	Seq  uint64    `json:"seq"`
-	Last uint64    `json:"last"` // Seq, or the last event of an encrypted batch
-	Time time.Time `json:"time"`
-	// The rest is not known of an encrypted batch, but its type, SEALED.
-	Run         string   `json:"run"`
-	Cycle       int      `json:"cycle"`
-	Type        Type     `json:"type"`
-	Model       string   `json:"model,omitempty"`
-	Diagnostics []string `json:"diagnostics,omitempty"`
-	Size        int      `json:"size"` // bytes of the line
-}
-
-// Entries lists the events that a query selects, of the indexes alone. A query
-// for what an encrypted record hides is an error there, [ErrSealed].
-func (r *Reader) Entries(q Query) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		n := 0
-		r.rows(&q, func(x *indexing, _ io.ReaderAt, w row) bool {
-			e := x.entry(w)
-			if e.Type == TypeSealed && q.inContent() {
-				yield(e, ErrSealed)
-				return false
-			}
-			n++
-			return yield(e, nil) && (q.Limit == 0 || n < q.Limit)
-		}, func(err error) bool { return yield(Entry{}, err) })
-	}
-}
-
-func (x *indexing) entry(w row) Entry {
-	return Entry{
-		Seq: w.seq, Last: w.seq + uint64(w.more), Time: w.time, Run: x.runs.list[w.run], Cycle: w.cycle,
-		Type: Type(x.types.list[w.typ]), Model: x.models.list[w.model], Diagnostics: x.codesOfRow(w), Size: w.size,
-	}
-}
-
-// rows calls visit with the rows that a query may select, and fail with errors,
-// until one of them returns false.
-func (r *Reader) rows(q *Query, visit func(*indexing, io.ReaderAt, row) bool, fail func(error) bool) {
-	list, err := segmentsOf(r.dir)
-	if err != nil {
-		fail(fmt.Errorf("record: %w", err))
-		return
-	}
-	for i, s := range list {
-		if i+1 < len(list) && list[i+1].first <= q.After+1 {
-			continue
-		}
-		more, err := r.rowsOf(s, q, visit)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			more = fail(fmt.Errorf("record: %w", err))
-		}
-		if !more {
-			return
-		}
-	}
-}
-
-// rowsOf visits one segment's rows. A segment that was pruned meanwhile is
-// os.ErrNotExist.
-func (r *Reader) rowsOf(s segment, q *Query, visit func(*indexing, io.ReaderAt, row) bool) (more bool, err error) {
-	f, err := os.Open(s.path)
-	if err != nil {
-		return true, err
-	}
-	defer f.Close()
-	x, err := r.index(s, f)
-	if err != nil {
-		return true, err
-	}
-	sel, none := x.selection(q)
-	if none {
-		return true, nil
-	}
-	for i := range x.rows() {
-		if w := rowAt(x.data, i); sel.matches(w) && !visit(x, f, w) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// index returns a segment's index, made anew where it is missing or stale.
-func (r *Reader) index(s segment, f *os.File) (*indexing, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size, err := lastNewline(f, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	x, err := loadIndexing(s, f, size)
-	if err != nil {
-		return nil, err
-	}
-	r.keep(x, f, size)
-	return x, nil
-}
-
-// keep writes an index that covers much more than its file does.
-func (r *Reader) keep(x *indexing, f io.ReaderAt, size int64) {
-	if r.o.NoIndex || x.rows() == 0 || size-x.saved < saveEvery/16 {
-		return
-	}
-	last := rowAt(x.data, x.rows()-1)
-	line := make([]byte, last.size)
-	if _, err := f.ReadAt(line, last.at); err == nil && last.at+int64(last.size) == size {
-		h, _ := headOf(line)
-		x.write(size, h.Digest)
-	}
-}
-
 // Events gives the events that a query selects, in order. A line that cannot be
-// read is a [LineError], behind which the reading goes on; only where the query
-// filters it is left out, being in no index.
+// read is a [LineError], behind which the reading goes on.
 func (r *Reader) Events(q Query) iter.Seq2[Event, error] {
 	if !q.filters() {
 		return r.all(q)
 	}
 	return func(yield func(Event, error) bool) {
 		out := sink{q: &q, ids: r.o.Identities, yield: yield}
-		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) bool {
-			return out.row(x.segment, f, w)
+		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) (bool, error) {
+			line, err := x.line(f, w)
+			if err == errStale {
+				return true, err
+			}
+			if err != nil {
+				return yield(Event{}, &LineError{x.segment.name(), w.at, err}), nil
+			}
+			return out.line(x.segment, w.at, line), nil
 		}, func(err error) bool { return yield(Event{}, err) })
 	}
 }
@@ -213,24 +104,27 @@ func (r *Reader) startOf(s segment, after uint64) int64 {
 	if after < s.first {
 		return 0
 	}
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
-	x, err := r.index(s, f)
-	if err != nil {
+	x, err := indexOf(s, f, indexUse{keep: !r.o.NoIndex})
+	if err != nil || x.off {
 		return 0
 	}
 	i := sort.Search(x.rows(), func(i int) bool {
 		w := rowAt(x.data, i)
-		return w.seq+uint64(w.more) > after
+		return w.last() > after
 	})
 	if i == 0 {
 		return 0
 	}
 	before := rowAt(x.data, i-1)
-	return before.at + int64(before.size)
+	if _, err := x.line(f, before); err != nil || before.last() > after || before.seq < s.first || i < x.rows() && rowAt(x.data, i).seq != before.last()+1 {
+		return 0 // the index is of other lines, or the lines are not in order
+	}
+	return before.end()
 }
 
 // Head returns where the record ends now. That is what a kept head is compared
@@ -258,7 +152,7 @@ type sink struct {
 // segment reads a segment from a place on; it returns where whole lines end, and
 // whether more is wanted.
 func (k *sink) segment(s segment, from int64) (end int64, more bool) {
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) { // pruned meanwhile
 		return from, true
 	}
@@ -282,19 +176,6 @@ func (k *sink) segment(s segment, from int64) (end int64, more bool) {
 			return at, false
 		}
 	}
-}
-
-// row reads the line of an index's row.
-func (k *sink) row(s segment, f io.ReaderAt, w row) bool {
-	line := make([]byte, w.size)
-	if _, err := f.ReadAt(line, w.at); err != nil {
-		return k.yield(Event{}, &LineError{s.name(), w.at, err})
-	}
-	if fr, err := parseFrame(line); err != nil || fr.first != w.seq {
-		os.Remove(s.with(indexExt)) // the next reader makes it anew
-		return k.yield(Event{}, &LineError{s.name(), w.at, errStale})
-	}
-	return k.line(s, w.at, line)
 }
 
 // line hands out the event of a line, or those in it.

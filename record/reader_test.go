@@ -202,7 +202,7 @@ func TestVersions(t *testing.T) {
 	zeros := strings.Repeat("0", 64)
 	dir := join(t,
 		[]byte(`{"v":1,"seq":1,"time":"2026-01-02T03:04:05Z","run":"r","cycle":1,"type":"NEW_THING","shard":7,"payload":{"a":1},"prev":"`+zeros+"\"}\n"),
-		[]byte(`{"v":2,"seq":2,"time":"2026-01-02T03:04:05Z","run":"r","cycle":1,"type":"CYCLE_START","payload":{"goal":["of","another","form"]},"prev":"`+zeros+"\"}\n"),
+		[]byte(`{"v":3,"seq":2,"time":"2026-01-02T03:04:05Z","run":"r","cycle":1,"type":"CYCLE_START","payload":{"goal":["of","another","form"]},"prev":"`+zeros+"\"}\n"),
 		[]byte(`{"v":1,"seq":3,"time":"2026-01-02T03:04:05Z","run":"r","type":"CYCLE_START","payload":{"goal":{"text":"g","tone":"kind"},"more":1},"prev":"`+zeros+"\"}\n"),
 		[]byte(`{"v":1,"seq":4,"time":"2026-01-02T03:04:05Z","type":"CYCLE_START","payload":{"goal":5},"prev":"`+zeros+"\"}\n"),
 	)
@@ -213,7 +213,7 @@ func TestVersions(t *testing.T) {
 	if u, ok := got[0].Payload.(record.Unknown); !ok || u.Name != "NEW_THING" || string(u.JSON) != `{"a":1}` || !strings.Contains(string(got[0].Line()), `"shard":7`) {
 		t.Errorf("a new type is %+v", got[0])
 	}
-	if u, ok := got[1].Payload.(record.Unknown); !ok || got[1].V != 2 || u.Type() != record.TypeCycleStart {
+	if u, ok := got[1].Payload.(record.Unknown); !ok || got[1].V != 3 || u.Type() != record.TypeCycleStart {
 		t.Errorf("a new version is %+v", got[1])
 	}
 	if p, ok := got[2].Payload.(record.CycleStart); !ok || p.Goal.Text != "g" || got[2].Cycle != 0 {

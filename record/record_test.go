@@ -145,7 +145,7 @@ func TestRoundTrip(t *testing.T) {
 		if string(r.Reasoning[0].Text.Text) != raws[i] || string(r.ToolCalls[0].Arguments.Text) != `{"b":1,"a":`+raws[i] {
 			t.Errorf("fields of reply %d changed", i)
 		}
-		if e.V != 1 || e.Run != "run-1" || e.Cycle != i || e.Type != record.TypeInvocation || e.Time.IsZero() {
+		if e.V != record.Version || e.Run != "run-1" || e.Cycle != i || e.Type != record.TypeInvocation || e.Time.IsZero() {
 			t.Errorf("event %+v", e)
 		}
 	}

@@ -36,7 +36,7 @@ type file interface {
 	Stat() (fs.FileInfo, error)
 }
 
-func openFile(path string, flag int) (file, error) { return os.OpenFile(path, flag, 0o600) }
+func openFile(path string, flag int) (file, error) { return openRegular(path, flag) }
 
 // segment is a file of events.
 type segment struct {
@@ -90,6 +90,9 @@ type lines struct {
 
 func newLines(r io.Reader, off int64) *lines { return &lines{r: r, off: off} }
 
+// errLongLine is the error of a line that is longer than any that is read.
+var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
+
 // errTorn is the error of bytes behind the last newline.
 var errTorn = errors.New("torn line")
 
@@ -126,7 +129,7 @@ func (l *lines) fill() int {
 	l.start, l.end = 0, l.end-l.start
 	if l.end == len(l.buf) {
 		if len(l.buf) >= maxLine {
-			l.err = fmt.Errorf("a line of more than %d bytes", maxLine)
+			l.err = errLongLine
 			return l.end
 		}
 		l.buf = append(make([]byte, 0, max(64<<10, 4*len(l.buf))), l.buf...)
@@ -207,14 +210,11 @@ func headBefore(dir string, list []segment, i int) (Head, error) {
 			return headIf(line, err)
 		}
 	}
-	stones, err := tombstonesOf(dir)
-	h := Head{}
-	for _, t := range stones {
-		if t.First < first {
-			h = Head{t.Last, t.Head}
-		}
+	t, err := lastStone(dir, first)
+	if err != nil || t == nil {
+		return Head{}, err
 	}
-	return h, err
+	return Head{t.Last, t.Head}, nil
 }
 
 func headIf(line []byte, err error) (Head, error) {
@@ -226,7 +226,7 @@ func headIf(line []byte, err error) (Head, error) {
 
 // lastLine returns a segment's last line, nil if it has none.
 func lastLine(s segment) ([]byte, error) {
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -241,34 +241,4 @@ func bornAt(f file) (time.Time, bool) {
 	n, _ := f.ReadAt(buf, 0)
 	at, err := time.Parse(time.RFC3339Nano, member(buf[:n], `"time":"`))
 	return at, err == nil
-}
-
-// syncDir makes the names of a folder durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
-}
-
-// replaceFile puts a file in place whole, or not at all.
-func replaceFile(path string, parts ...[]byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // 0600
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if err == nil {
-			_, err = f.Write(p)
-		}
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }

@@ -68,7 +68,7 @@ func TestTampering(t *testing.T) {
 		{"deletion", append(at(0, 3), at(4, 10)...), record.Finding{Fault: record.Missing, First: 4, Last: 4}},
 		{"deletion of several", append(at(0, 3), at(7, 10)...), record.Finding{Fault: record.Missing, First: 4, Last: 7}},
 		{"deletion of the first", at(1, 10), record.Finding{Fault: record.Missing, First: 1, Last: 1}},
-		{"reordering", swap, record.Finding{Fault: record.Reordered, First: 5, Last: 5}},
+		{"reordering", swap, record.Finding{Fault: record.Reordered, First: 6, Last: 6}},
 		{"repetition", append(at(0, 5), at(4, 10)...), record.Finding{Fault: record.Repeated, First: 5, Last: 5}},
 		{"insertion of garbage", append(append(at(0, 5), []byte("{}\n")), at(5, 10)...), record.Finding{Fault: record.Unreadable, First: 5, Last: 5}},
 		{"truncation", at(0, 6), record.Finding{Fault: record.Truncated, First: 7, Last: 10}},

@@ -1,141 +1,72 @@
 package record
 
 import (
-	"crypto/ed25519"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
-// VerifyOptions say what a record is held against.
-type VerifyOptions struct {
-	// Head is one that was kept from before: the record must still hold it.
-	Head *Head
-	// Keys are the public keys whose checkpoints and tombstones count. Without
-	// one no signature is looked at.
-	Keys []ed25519.PublicKey
-}
-
-// A Fault names what is wrong with a record.
-type Fault string
-
-const (
-	Edited     Fault = "edited"     // the next event was written behind another line than this
-	Missing    Fault = "missing"    // events First to Last are not there
-	Reordered  Fault = "reordered"  // an event stands in another place
-	Repeated   Fault = "repeated"   // an event of a number that was there already
-	Unreadable Fault = "unreadable" // a line that is no event, behind event First
-	Forged     Fault = "forged"     // a checkpoint or tombstone that no key of ours signed
-	Truncated  Fault = "truncated"  // the record ends before the head that was kept
-	Rewritten  Fault = "rewritten"  // the event of the head that was kept is another one
-)
-
-// A Finding is one thing wrong, and where.
-type Finding struct {
-	Fault Fault
-	// First and Last are the events that it is about; of an encrypted record the
-	// batch that holds them.
-	First, Last uint64
-	Segment     string
-}
-
-func (f Finding) String() string {
-	where := fmt.Sprintf("event %d", f.First)
-	if f.Last > f.First {
-		where = fmt.Sprintf("events %d to %d", f.First, f.Last)
-	}
-	if f.Fault == Unreadable {
-		where = "behind " + where
-	}
-	if f.Segment != "" {
-		where += " (" + f.Segment + ")"
-	}
-	return where + ": " + string(f.Fault)
-}
-
-// maxFindings bounds a report. The first one matters.
-const maxFindings = 100
-
-// A Report is what Verify found.
-type Report struct {
-	Segments    int
-	Pruned      int    // segments of which tombstones are left
-	Events      uint64 // in the segments
-	Bytes       int64
-	Head        Head
-	Checkpoints int    // signed by one of the keys
-	Signed      uint64 // the last event under a checkpoint or tombstone of ours, 0 without
-	Torn        int64  // bytes of a last line without an end, which was never acknowledged
-	Findings    []Finding
-	More        int // findings beyond those listed
-}
-
-// Err returns what was found as an error, which is a [*TamperError], or nil.
-func (r *Report) Err() error {
-	if len(r.Findings) == 0 {
-		return nil
-	}
-	return &TamperError{r.Findings}
-}
-
-// A TamperError is the error of a record that is not what was written.
-type TamperError struct{ Findings []Finding }
-
-func (e *TamperError) Error() string {
-	s := "record: " + e.Findings[0].String()
-	if n := len(e.Findings) - 1; n > 0 {
-		s += fmt.Sprintf(", and %d more", n)
-	}
-	return s
-}
-
-// Verify reads a whole record, its lines and tombstones and nothing else, and
-// holds it against the chain and the options. The error is of the reading; what
-// was found is in the report, and by [Report.Err] an error too.
+// Verify reads a whole record, its lines and tombstones, and holds it against the
+// chain and the options; it compares each index that a reader would use with its
+// segment. The error is of the reading; what was found is in the report, and by
+// [Report.Err] an error too.
 func Verify(dir string, o VerifyOptions) (Report, error) {
-	v := &verifier{o: o}
+	v := &verifier{o: o, dir: dir}
 	list, err := segmentsOf(dir)
 	if err != nil {
 		return Report{}, fmt.Errorf("record: %w", err)
 	}
-	stones, err := tombstonesOf(dir)
+	stones, err := numbered(dir, tombstoneExt)
 	if err != nil {
 		return Report{}, fmt.Errorf("record: %w", err)
 	}
-	if err := v.files(dir, list, stones); err != nil {
+	paths := []string{dir}
+	for _, s := range list {
+		paths = append(paths, s.path)
+	}
+	if why := writableByOthers(paths...); why != "" {
+		v.report.Warnings = append(v.report.Warnings, why)
+	}
+	if err := v.files(list, stones); err != nil {
 		return v.report, fmt.Errorf("record: %w", err)
 	}
 	v.finish()
 	return v.report, nil
 }
 
-// verifier walks the lines. The head is the last line's; top is the greatest
-// number so far.
+// verifier walks the lines.
 type verifier struct {
 	o      VerifyOptions
+	dir    string
 	report Report
-	head   Head
-	top    uint64
-	broken bool // the line before is no event, so there is nothing to compare
-	gaps   []Finding
-	found  bool // the head that was kept
+	numbering
+	found bool // the head that was kept
 }
 
 // files walks segments and tombstones in order. A tombstone of a segment that
 // is still there, by a prune that was interrupted, does not count.
-func (v *verifier) files(dir string, list []segment, stones []Tombstone) error {
+func (v *verifier) files(list []segment, stones []uint64) error {
 	for len(list) > 0 || len(stones) > 0 {
-		if len(stones) > 0 && (len(list) == 0 || stones[0].First < list[0].first) {
-			v.stone(stones[0])
+		if len(stones) > 0 && (len(list) == 0 || stones[0] < list[0].first) {
+			if err := v.stone(stones[0]); err != nil {
+				return err
+			}
 			stones = stones[1:]
 			continue
 		}
-		if len(stones) > 0 && stones[0].First == list[0].first {
+		if len(stones) > 0 && stones[0] == list[0].first {
 			stones = stones[1:]
 		}
-		if err := v.segment(list[0], len(list) == 1); err != nil {
+		err := v.segment(list[0], len(list) == 1)
+		if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
+			err = v.stone(list[0].first)
+		}
+		if err != nil {
 			return err
 		}
 		list = list[1:]
@@ -143,45 +74,81 @@ func (v *verifier) files(dir string, list []segment, stones []Tombstone) error {
 	return nil
 }
 
-// stone takes a tombstone for the segment that it stands for.
-func (v *verifier) stone(t Tombstone) {
+// stone takes the tombstone of the segment that began with an event in its place.
+func (v *verifier) stone(first uint64) error {
+	t, err := readStone(v.dir, first)
+	var bad *stoneError
+	switch {
+	case errors.As(err, &bad):
+		v.find(Unreadable, v.head.Seq, v.head.Seq, bad.name)
+		return nil
+	case errors.Is(err, errNotRegular):
+		v.find(Unreadable, v.head.Seq, v.head.Seq, segmentAt(v.dir, first).name())
+		return nil
+	case err != nil:
+		return err
+	}
 	v.report.Pruned++
 	name := filepath.Base(t.path)
+	signed := t.signedBy(v.o.Keys)
 	switch {
 	case len(v.o.Keys) == 0:
-	case t.signedBy(v.o.Keys):
+	case signed:
 		v.report.Signed = t.Last
 	default:
 		v.find(Forged, t.First, t.Last, name)
 	}
-	v.follow(frame{first: t.First, last: t.Last, prev: t.Prev}, name)
-	v.head, v.top, v.broken = Head{t.Last, t.Head}, max(v.top, t.Last), false
+	v.sameRecord(t.Record, t.First, t.Last, name)
+	v.follow(frame{first: t.First, last: t.Last, prev: t.Prev}, Head{t.Last, t.Head}, name)
+	if want := v.o.Head; want != nil && t.First <= want.Seq && want.Seq < t.Last && !v.found {
+		v.found, v.report.HeadPruned, v.report.HeadSigned = true, true, signed
+	}
 	v.meet()
+	return nil
+}
+
+// sameRecord holds an identity against that of the record; "" is none.
+func (v *verifier) sameRecord(id string, first, last uint64, name string) {
+	switch {
+	case id == "":
+		return
+	case v.report.ID == "":
+		v.report.ID = id
+	}
+	if id != v.report.ID {
+		v.find(Foreign, first, last, name)
+	}
 }
 
 func (v *verifier) segment(s segment, last bool) error {
-	f, err := os.Open(s.path)
+	f, err := openRegular(s.path, os.O_RDONLY)
+	if errors.Is(err, errNotRegular) {
+		v.find(Unreadable, v.head.Seq, v.head.Seq, s.name())
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	v.report.Segments++
+	index := v.indexOf(s, f)
 	l := newLines(f, 0)
 	for {
-		line, _, err := l.next()
+		line, at, err := l.next()
 		switch {
 		case err == io.EOF:
 			return nil
 		case err == errTorn && last:
 			v.report.Torn = int64(len(line))
 			return nil
-		case err == errTorn:
+		case err == errTorn || errors.Is(err, errLongLine):
 			v.find(Unreadable, v.head.Seq, v.head.Seq, s.name())
 			return nil
 		case err != nil:
 			return err
 		}
 		v.line(line, s.name())
+		index.add(line, at)
 	}
 }
 
@@ -194,55 +161,30 @@ func (v *verifier) line(line []byte, name string) {
 		v.broken = true
 		return
 	}
-	h, _ := headOf(line)
-	v.report.Events += f.last - f.first + 1
-	v.follow(f, name)
-	if f.typ == TypeCheckpoint && len(v.o.Keys) > 0 {
+	v.follow(f, Head{f.last, digestOf(line)}, name)
+	v.sameRecord(f.id, f.first, f.last, name)
+	if f.typ == TypeCheckpoint {
 		v.checkpoint(f, line, name)
 	}
-	v.head, v.top, v.broken = h, max(v.top, f.last), false
 	v.meet()
 }
 
-// follow holds a line against the one before.
-func (v *verifier) follow(f frame, name string) {
-	switch {
-	case f.first <= v.top:
-		v.late(f, name)
-	case f.first > v.top+1:
-		v.gaps = append(v.gaps, Finding{Missing, v.top + 1, f.first - 1, name})
-		v.find(Missing, v.top+1, f.first-1, name)
-	case v.head.Seq+1 == f.first && !v.broken && f.prev != v.head.Digest:
-		v.find(Edited, max(v.head.Seq, 1), max(v.head.Seq, 1), name)
-	}
-}
-
-// late is a line that should have come before: one that was missed, or a second.
-func (v *verifier) late(f frame, name string) {
-	for i, g := range v.gaps {
-		if f.first < g.First || f.last > g.Last {
-			continue
-		}
-		v.gaps = slices.Delete(v.gaps, i, i+1)
-		if g.First < f.first {
-			v.gaps = append(v.gaps, Finding{Missing, g.First, f.first - 1, g.Segment})
-		}
-		if g.Last > f.last {
-			v.gaps = append(v.gaps, Finding{Missing, f.last + 1, g.Last, g.Segment})
-		}
-		v.find(Reordered, f.first, f.last, name)
-		return
-	}
-	v.find(Repeated, f.first, f.last, name)
-}
-
 func (v *verifier) checkpoint(f frame, line []byte, name string) {
-	if !signedBy(v.o.Keys, f, line) {
-		v.find(Forged, f.first, f.last, name)
-		return
+	c, ok := checkpointIn(line)
+	if ok && f.v > 1 {
+		v.sameRecord(c.Record, f.first, f.last, name)
 	}
-	v.report.Checkpoints++
-	v.report.Signed = f.first
+	switch {
+	case len(v.o.Keys) == 0:
+	case !ok || !signedBy(v.o.Keys, f, line, c):
+		v.find(Forged, f.first, f.last, name)
+	default:
+		v.report.Checkpoints++
+		v.report.Signed = f.first
+		if f.v == 1 {
+			v.report.Weak++
+		}
+	}
 }
 
 // meet compares the head that was kept, where it is reached.
@@ -255,32 +197,70 @@ func (v *verifier) meet() {
 	}
 }
 
-func (v *verifier) find(f Fault, first, last uint64, segment string) {
-	if len(v.report.Findings) >= maxFindings {
-		v.report.More++
-		return
-	}
-	v.report.Findings = append(v.report.Findings, Finding{f, first, last, segment})
-}
-
 // finish takes back gaps that were only out of order, and looks at the end.
 func (v *verifier) finish() {
 	r := &v.report
-	r.Head = v.head
-	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
-		return f.Fault == Missing && !slices.Contains(v.gaps, f)
-	})
-	for _, g := range v.gaps {
-		if !slices.Contains(r.Findings, g) {
-			v.find(g.Fault, g.First, g.Last, g.Segment)
-		}
-	}
+	v.settle()
+	r.Head, r.Events = v.head, v.events
+	r.Findings, r.More = v.findings, v.more
 	want := v.o.Head
 	switch {
 	case want == nil || v.found || want.Seq == 0:
 	case v.top < want.Seq:
 		v.find(Truncated, v.top+1, want.Seq, "")
-	case !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.First <= want.Seq && want.Seq <= f.Last }):
+	case !slices.ContainsFunc(v.findings, func(f Finding) bool { return f.First <= want.Seq && want.Seq <= f.Last }):
 		v.find(Rewritten, want.Seq, want.Seq, "")
+	}
+	if v.o.ID != "" && r.ID != v.o.ID {
+		v.findings = slices.Insert(v.findings, 0, Finding{Foreign, 1, max(v.top, 1), ""})
+	}
+	r.Findings, r.More = v.findings, v.more
+}
+
+// An indexCheck compares an index with the lines that it covers, as they are read.
+type indexCheck struct {
+	v    *verifier
+	f    *os.File
+	want []byte // nil where there is nothing to compare
+	x    *indexing
+	to   int64 // how much of the segment it covers
+}
+
+// indexOf begins to compare the index of a segment, where there is one that a
+// reader would use.
+func (v *verifier) indexOf(s segment, f *os.File) *indexCheck {
+	c := &indexCheck{v: v, f: f}
+	info, err := f.Stat()
+	if err != nil || info.Size() > maxIndexed {
+		return c
+	}
+	if x, file, err := readIndex(s, f, info.Size()); err == nil {
+		c.want, c.x, c.to = file, newIndexing(s), x.saved
+	}
+	return c
+}
+
+// add takes the next line; behind the last one that is covered it compares.
+func (c *indexCheck) add(line []byte, at int64) {
+	if c.want == nil {
+		return
+	}
+	c.x.addLine(line, at)
+	if at+int64(len(line)) < c.to {
+		return
+	}
+	got, err := c.x.bytes(c.to, digestOf(line))
+	want, s := c.want, c.x.segment
+	c.want, c.x = nil, nil
+	if err != nil || at+int64(len(line)) != c.to {
+		return
+	}
+	c.v.report.Indexes++
+	if bytes.Equal(got, want) {
+		return
+	}
+	// A writer may have taken back lines meanwhile, and the index with them.
+	if _, again, err := readIndex(s, c.f, c.to); err == nil && bytes.Equal(again, want) {
+		c.v.find(Misindexed, s.first, c.v.head.Seq, filepath.Base(s.with(indexExt)))
 	}
 }

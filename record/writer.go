@@ -44,19 +44,21 @@ type Writer struct {
 	syncs   chan struct{}
 	stopped chan struct{}
 
-	build   sync.Mutex // guards the rest
-	file    file
-	segment segment
-	stands  [2]stand  // of the segment and the lock
-	born    time.Time // when the segment's first event came
-	head    state     // written
-	durable state     // synced
-	waiting []*item   // written, not yet synced
-	junk    bool      // bytes behind head.size must go first
-	syncErr error     // of the last sync, policy Batch
-	index   *indexing
-	out     []byte
-	inner   []byte
+	build    sync.Mutex // guards the rest
+	file     file
+	segment  segment
+	id       string    // the record's identity
+	outdated bool      // the segment is of version 1: the next event begins another
+	stands   [2]stand  // of the segment and the lock
+	born     time.Time // when the segment's first event came
+	head     state     // written
+	durable  state     // synced
+	waiting  []*item   // written, not yet synced
+	junk     bool      // bytes behind head.size must go first
+	syncErr  error     // of the last sync, policy Batch
+	index    *indexing
+	out      []byte
+	inner    []byte
 
 	pruning sync.Mutex
 	rotated chan struct{} // a segment ended
@@ -72,9 +74,10 @@ type Writer struct {
 type state struct {
 	seq    uint64
 	prev   Digest
-	size   int64  // of the segment
-	rows   int    // of its index
+	size   int64 // of the segment
+	index  extent
 	signed uint64 // the last checkpoint
+	closed bool   // it ends the segment
 }
 
 // A Receipt says where an event stands.
@@ -116,6 +119,9 @@ func Open(dir string, o Options) (*Writer, error) {
 		l.Close()
 		return nil, fmt.Errorf("record %s: %w", dir, err)
 	}
+	if why := writableByOthers(dir); why != "" {
+		o.Log.Warn("the record is not protected", "why", why)
+	}
 	go w.run()
 	go w.syncer()
 	go w.keeper()
@@ -128,6 +134,12 @@ func (w *Writer) openLast() error {
 	list, err := segmentsOf(w.dir)
 	if err != nil {
 		return err
+	}
+	if w.id, err = idOf(w.dir, list); err != nil {
+		return err
+	}
+	if w.id == "" {
+		w.id = newID()
 	}
 	if len(list) == 0 {
 		before, err := headBefore(w.dir, nil, 0)
@@ -175,14 +187,19 @@ func (w *Writer) repair(list []segment) error {
 		return err
 	}
 	w.born, _ = bornAt(w.file)
-	if w.index, err = loadIndexing(w.segment, w.file, t.size); err != nil {
+	if w.index, err = indexOf(w.segment, w.file, indexUse{trusted: true}); err != nil {
 		return err
 	}
-	w.head = state{seq: head.Seq, prev: head.Digest, size: t.size, rows: w.index.rows()}
+	w.head = state{seq: head.Seq, prev: head.Digest, size: t.size, index: w.index.extent()}
 	if f, err := parseFrame(t.line); err == nil && f.typ == TypeCheckpoint {
 		w.head.signed = head.Seq
+		_, w.head.closed = closing(t.line)
 	}
 	w.durable = w.head
+	if t.line != nil {
+		first, err := firstFrame(w.segment)
+		w.outdated = err == nil && first.id != w.id
+	}
 	return nil
 }
 
@@ -214,7 +231,7 @@ func (w *Writer) create() error {
 	}
 	w.stands[0] = at
 	w.file, w.segment, w.born, w.index = f, s, time.Time{}, newIndexing(s)
-	w.head.size, w.head.rows = 0, 0
+	w.head.size, w.head.index, w.outdated = 0, extent{}, false
 	w.durable = w.head
 	return nil
 }
@@ -272,6 +289,15 @@ func (w *Writer) drop(n uint64) {
 
 // Repaired returns how many bytes of a torn line Open removed.
 func (w *Writer) Repaired() int64 { return w.repaired }
+
+// ID returns the record's identity, which was made with it and stands in every
+// checkpoint. Kept elsewhere, it shows to [Verify] that a record is this one, and
+// not another that the same key signed.
+func (w *Writer) ID() string { return w.id }
+
+// idAt is the identity for the line at a place of the batch, if it begins the
+// segment.
+func (w *Writer) idAt(from int) string { return idIf(w.head.size == 0 && from == 0, w.id) }
 
 // Head returns where the durable part of the record ends. Kept elsewhere, it
 // proves to [Verify] what stood here.

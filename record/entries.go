@@ -1,0 +1,199 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"time"
+)
+
+// An Entry is what the index knows of an event.
+type Entry struct {
+	Seq  uint64    `json:"seq"`
+	Last uint64    `json:"last"` // Seq, or the last event of an encrypted batch
+	Time time.Time `json:"time"`
+	// The rest is not known of an encrypted batch, but its type, SEALED.
+	Run         string   `json:"run"`
+	Cycle       int      `json:"cycle"`
+	Type        Type     `json:"type"`
+	Model       string   `json:"model,omitempty"`
+	Diagnostics []string `json:"diagnostics,omitempty"`
+	Size        int      `json:"size"` // bytes of the line
+}
+
+// Entries lists the events that a query selects, of the indexes alone. A query
+// for what an encrypted record hides is an error there, [ErrSealed].
+func (r *Reader) Entries(q Query) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		n := 0
+		give := func(e Entry) bool {
+			if e.Type == TypeSealed && q.inContent() {
+				yield(e, ErrSealed)
+				return false
+			}
+			n++
+			return yield(e, nil) && (q.Limit == 0 || n < q.Limit)
+		}
+		fail := func(err error) bool { return yield(Entry{}, err) }
+		r.rows(&q, func(x *indexing, f io.ReaderAt, w row) (bool, error) {
+			if !w.odd {
+				return give(x.entry(w)), nil
+			}
+			e, err := x.read(f, w)
+			switch {
+			case err == errStale:
+				return true, err
+			case err != nil:
+				return fail(&LineError{x.segment.name(), w.at, err}), nil
+			case e.Type != TypeSealed && !q.matches(&e):
+				return true, nil
+			}
+			return give(entryOf(&e, w.size)), nil
+		}, fail)
+	}
+}
+
+func (x *indexing) entry(w row) Entry {
+	return Entry{
+		Seq: w.seq, Last: w.last(), Time: w.time, Run: x.runs.list[w.run], Cycle: w.cycle,
+		Type: Type(x.types.list[w.typ]), Model: x.models.list[w.model], Diagnostics: x.codesOfRow(w), Size: w.size,
+	}
+}
+
+// entryOf is the entry of an event that the index has no room for.
+func entryOf(e *Event, size int) Entry {
+	f, last := e.Payload.facts(), e.Seq
+	if s, ok := e.Payload.(Sealed); ok {
+		last = s.Last
+	}
+	return Entry{e.Seq, last, e.Time, e.Run, e.Cycle, e.Type, f.model, f.codes, size}
+}
+
+// read reads the event of a row's line. It is errStale where the index is not of
+// these lines.
+func (x *indexing) read(f io.ReaderAt, w row) (Event, error) {
+	line, err := x.line(f, w)
+	if err != nil {
+		return Event{}, err
+	}
+	return parseEvent(line)
+}
+
+// line reads a row's line, and holds it against the row.
+func (x *indexing) line(f io.ReaderAt, w row) ([]byte, error) {
+	if w.size > maxLine {
+		return nil, errStale
+	}
+	line := make([]byte, w.size)
+	if _, err := f.ReadAt(line, w.at); err != nil {
+		return nil, err
+	}
+	if fr, err := parseFrame(line); bytes.IndexByte(line, '\n') != len(line)-1 || (err != nil) != (w.seq == 0) || fr.first != w.seq {
+		return nil, errStale
+	}
+	return line, nil
+}
+
+// visitor gets the rows that a query may select, and reports whether it wants
+// more. Its error is that the row is not of its line.
+type visitor func(*indexing, io.ReaderAt, row) (more bool, err error)
+
+// rows calls visit with the rows that a query may select, and fail with errors,
+// until one of them returns false.
+func (r *Reader) rows(q *Query, visit visitor, fail func(error) bool) {
+	list, err := segmentsOf(r.dir)
+	if err != nil {
+		fail(fmt.Errorf("record: %w", err))
+		return
+	}
+	for i, s := range list {
+		if i+1 < len(list) && list[i+1].first <= q.After+1 {
+			continue
+		}
+		more, err := r.rowsOf(s, q, visit, fail)
+		var line *LineError
+		switch {
+		case err == nil || errors.Is(err, os.ErrNotExist):
+		case errors.As(err, &line):
+			more = fail(err)
+		default:
+			more = fail(fmt.Errorf("record: %w", err))
+		}
+		if !more {
+			return
+		}
+	}
+}
+
+// rowsOf visits one segment's rows. A segment that was pruned meanwhile is
+// os.ErrNotExist. Where an index turns out to be of other lines, that is said, and
+// the rest of the segment is read without it.
+func (r *Reader) rowsOf(s segment, q *Query, visit visitor, fail func(error) bool) (more bool, err error) {
+	f, err := openRegular(s.path, os.O_RDONLY)
+	if err != nil {
+		return true, err
+	}
+	defer f.Close()
+	x, err := indexOf(s, f, indexUse{keep: !r.o.NoIndex})
+	if err != nil {
+		return true, err
+	}
+	from := int64(0)
+	if !x.off {
+		if from, more, err = x.visit(f, q, visit); err != errStale {
+			return more, err
+		}
+		if !fail(&LineError{s.name(), from, errStale}) {
+			return false, nil
+		}
+	}
+	return visitLines(s, f, from, q, visit)
+}
+
+// visit visits the rows that a query may select. Where one is not of its line, at
+// is its place.
+func (x *indexing) visit(f io.ReaderAt, q *Query, visit visitor) (at int64, more bool, err error) {
+	sel, none := x.selection(q)
+	if none {
+		return 0, true, nil
+	}
+	for i := range x.rows() {
+		w := rowAt(x.data, i)
+		if !sel.matches(w) {
+			continue
+		}
+		if more, err := visit(x, f, w); err != nil || !more {
+			return w.at, more, err
+		}
+	}
+	return 0, true, nil
+}
+
+// visitLines visits the rows of a segment's lines from a place on, without its
+// index, some of them at a time.
+func visitLines(s segment, f io.ReaderAt, from int64, q *Query, visit visitor) (more bool, err error) {
+	const some = 4096
+	l := newLines(io.NewSectionReader(f, from, math.MaxInt64-from), from)
+	for {
+		x := newIndexing(s)
+		for x.rows() < some && err == nil {
+			var line []byte
+			if line, from, err = l.next(); err == nil {
+				x.addLine(line, from)
+			}
+		}
+		if _, more, err := x.visit(f, q, visit); err != nil || !more {
+			return more, err
+		}
+		if err == io.EOF || err == errTorn {
+			return true, nil
+		}
+		if err != nil {
+			return true, &LineError{s.name(), from, err}
+		}
+	}
+}

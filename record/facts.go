@@ -1,0 +1,47 @@
+package record
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+)
+
+// What an index holds of a line is read from the line here, as it is written by
+// appendFront and encode.
+
+// cycleIn reads the cycle from the beginning of a line; ok is false where it is
+// not an integer.
+func cycleIn(front []byte) (n int, ok bool) {
+	_, rest, found := bytes.Cut(front, []byte(`"cycle":`))
+	if !found {
+		return 0, true
+	}
+	end := 0
+	for end < len(rest) && (rest[end] == '-' || rest[end] >= '0' && rest[end] <= '9') {
+		end++
+	}
+	if end == len(rest) || rest[end] != ',' && rest[end] != '}' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(rest[:end]))
+	return n, err == nil
+}
+
+// factsIn reads from a line what the payload's facts were.
+func factsIn(t Type, line []byte) facts {
+	var f facts
+	switch t {
+	case TypeExchange, TypeInvocation:
+		got := gjson.GetManyBytes(line, "payload.model", "payload.replies.#.diagnostics.#.code|@flatten")
+		f.model = got[0].String()
+		for _, c := range got[1].Array() {
+			f.codes = append(f.codes, c.String())
+		}
+	case TypeRunStart:
+		f.model = gjson.GetBytes(line, "payload.model").String()
+	case TypeAdvisory, TypeError:
+		f.codes = oneCode(gjson.GetBytes(line, "payload.code").String())
+	}
+	return f
+}

@@ -1,0 +1,115 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// All files of a record are opened here. Whoever can write its folder can put
+// anything in the place of one, so only regular files are opened: a named pipe
+// would block for ever, and a symbolic link leads out of the folder.
+
+// errNotRegular is in the error of a file that is a pipe, a device, a link, or a
+// folder.
+var errNotRegular = errors.New("not a regular file")
+
+// openRegular opens a regular file, with the flags of [os.OpenFile], and never
+// blocks.
+func openRegular(path string, flag int) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil {
+		if err := checkRegular(path, info); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, flag|neverBlock, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat() // of what was opened, which may have come since
+	if err == nil {
+		err = checkRegular(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func checkRegular(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%w: %v", errNotRegular, info.Mode().Type())}
+}
+
+// readRegular reads a regular file of at most limit bytes.
+func readRegular(path string, limit int64) ([]byte, error) {
+	f, err := openRegular(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%d bytes, %d at most", info.Size(), limit)}
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// writableByOthers says of a folder, or of files in it, that others than their
+// owner can write there. It is "" where they cannot, or where nobody can tell.
+func writableByOthers(paths ...string) string {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err == nil && modesCount && info.Mode().Perm()&0o022 != 0 {
+			return fmt.Sprintf("others than the owner can write %s (mode %04o): what they change is not what was written", filepath.Base(path), info.Mode().Perm())
+		}
+	}
+	return ""
+}
+
+// syncDir makes the names of a folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+// replaceFile puts a file in place whole, or not at all. If durable, it is on the
+// disk before it has its name, and its name is when replaceFile returns.
+func replaceFile(path string, durable bool, parts ...[]byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // 0600
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err == nil {
+			_, err = f.Write(p)
+		}
+	}
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	if durable {
+		return syncDir(filepath.Dir(path))
+	}
+	return nil
+}
