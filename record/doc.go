@@ -13,7 +13,7 @@
 //
 // A record is a folder of segments, files of JSON Lines with an event a line:
 //
-//	{"v":1,"seq":7,"time":"…","run":"run-7","cycle":2,"type":"LLM_INVOCATION","payload":{…},"prev":"…"}
+//	{"v":2,"seq":7,"time":"…","run":"run-7","cycle":2,"type":"LLM_INVOCATION","payload":{…},"prev":"…"}
 //
 // v and seq stand first and prev last in every version; a newer one may add
 // members anywhere between. A reader keeps what it does not know: types and
@@ -76,18 +76,18 @@
 //     secret cut it; then the cut says its place and length.
 //  4. At levels Digests and Off no reasoning is recorded, in no field of no event
 //     whose payload is of this package. At no level is a credential of
-//     [Secrets] recorded.
+//     [Secrets] recorded, except those that the event counts in Unsearched.
 //  5. [Verify] finds every edit, deletion and reordering before the last line, up
 //     to the last checkpoint by whoever has not the key, and against a head that
 //     was kept any cut and any rewriting, and says at which event.
 //  6. Indexes are a shortcut: they are rebuilt where they do not fit, and nothing
-//     is verified by them.
+//     is verified by them. [Verify] compares them with the lines.
 //
 // # What it cannot prove
 //
 // That an event is true: the writer can record anything. That nothing was left
 // out before it was recorded. What a process that holds the signing key did to
-// the record before its head was kept elsewhere. That events behind the last
+// the record before its head was kept elsewhere. That events after the last
 // checkpoint and the kept head are as written: their tail can be cut. When
 // something happened: the times are the writer's clock's.
 //

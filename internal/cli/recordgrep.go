@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -45,12 +46,16 @@ func (g *recordGrep) Run(sh *shell) error {
 	}
 	s := &search{re: re, in: g.In, json: g.JSON, out: bufio.NewWriterSize(sh.out, 64<<10)}
 	defer s.out.Flush()
+	bad := badLines{sh: sh}
 	for e, err := range r.Events(q) {
 		if err == nil && e.Type == record.TypeSealed {
 			err = record.ErrSealed
 		}
 		if err != nil {
-			return readHint(err)
+			if err = bad.skip(err); err != nil {
+				return err
+			}
+			continue
 		}
 		if s.event(&e); s.err != nil {
 			return s.err
@@ -59,7 +64,7 @@ func (g *recordGrep) Run(sh *shell) error {
 			break
 		}
 	}
-	return s.out.Flush()
+	return cmp.Or(s.out.Flush(), bad.err())
 }
 
 // A search prints the matches in events.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"filippo.io/age"
@@ -26,11 +27,14 @@ func unreadable(err error) error {
 // readKeyFile reads a file of keys or patterns, none of which is large.
 func readKeyFile(name string) ([]byte, error) {
 	const most = 1 << 20
-	file, err := os.Open(name)
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its other end
 	if err != nil {
 		return nil, unreadable(err)
 	}
 	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	}
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, unreadable(err)

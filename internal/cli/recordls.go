@@ -40,9 +40,13 @@ func (l *recordLs) Run(sh *shell) error {
 	if !l.JSON {
 		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
 	}
+	bad := badLines{sh: sh}
 	for e, err := range r.Entries(q) {
 		if err != nil {
-			return readHint(err)
+			if err = bad.skip(err); err != nil {
+				return err
+			}
+			continue
 		}
 		if l.JSON {
 			err = lsJSON(out, e)
@@ -53,7 +57,7 @@ func (l *recordLs) Run(sh *shell) error {
 			return err
 		}
 	}
-	return out.Flush()
+	return cmp.Or(out.Flush(), bad.err())
 }
 
 // lsForm holds no width of the last column, so that no line ends in spaces.

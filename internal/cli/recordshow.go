@@ -167,6 +167,9 @@ func (p *eventPrinter) head(e *record.Event) {
 	if e.Run != "" {
 		where = fmt.Sprintf("  %s, cycle %d", e.Run, e.Cycle)
 	}
+	if e.Unsearched > 0 {
+		where += fmt.Sprintf("  (may hold %d secrets: there were too many to search for)", e.Unsearched)
+	}
 	fmt.Fprintf(p.w, "%s  %s%s\n", head, e.Time.Format(time.RFC3339Nano), visible(where))
 }
 
