@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,6 +70,23 @@ func TestSelectiveFile(t *testing.T) {
 		system := string(e.Payload.(record.Invocation).Messages[0].Text.Text)
 		if !strings.Contains(system, "**Cycle 1**: Progress: Oslo is chosen.\nPlan: Look at it.\nThoughts: Oslo is near the sea.") || strings.Contains(system, "went well") {
 			t.Errorf("the prompt:\n%s", system)
+		}
+	}
+}
+
+// A file that is nested without end, or full of mistakes, is refused in few words.
+func TestHostileConfig(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{strings.Repeat("[", 200_000), "f.yaml:1:101: lists and mappings nest deeper than 100 levels"},
+		{"v: 1\ntools:\n  - schema: " + strings.Repeat("{a: ", 200), "f.yaml:3:413: lists and mappings nest deeper than 100 levels"},
+		{strings.Repeat("k: 1\n", 40_000), "f.yaml:101:1: too many faults: from here on they are not listed"},
+		{"tools:\n  - schema: {a: 1, a: 2}\n", `f.yaml:2:20: tools[0].schema: the key "a" stands twice`},
+		{"tools:\n  - schema: {a: &x 1, b: *x}\n", "f.yaml:2:17: tools[0].schema: an anchor, which is not read here"},
+		{strings.Repeat("#", 1<<20+1), "f.yaml: larger than 1 MiB"},
+	} {
+		_, err := ParseConfig("f.yaml", []byte(tt.text))
+		if got := fmt.Sprint(err); !strings.Contains(got, tt.want) || len(got) > 100_000 {
+			t.Errorf("%.30q: %.400s, want %s", tt.text, got, tt.want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,18 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
-
-// maxConfig is the most bytes of an experiment's file.
-const maxConfig = 4 << 20
 
 // ReadConfig reads an experiment's file, YAML with the keys of [Config]. All that
 // is wrong in it is one [*ConfigError].
 func ReadConfig(name string) (*Config, error) {
-	data, err := os.ReadFile(name)
+	data, err := yamlfile.Load(name)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +28,7 @@ func ReadConfig(name string) (*Config, error) {
 func ParseConfig(name string, data []byte) (*Config, error) {
 	c := &Config{places: map[string]Place{"": {File: name}}, folder: filepath.Dir(name)}
 	r := configReader{file: name, places: c.places}
-	if len(data) > maxConfig {
-		r.faults = append(r.faults, Fault{Place{File: name}, "", fmt.Errorf("larger than %d MiB", maxConfig>>20)})
-	} else {
-		r.read(data, c)
-	}
+	r.read(data, c)
 	if len(r.faults) > 0 {
 		return nil, &ConfigError{r.faults}
 	}
@@ -57,58 +47,44 @@ type configReader struct {
 }
 
 func (r *configReader) read(data []byte, c *Config) {
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		at := Place{File: r.file}
-		if e, ok := errors.AsType[yaml.Error](err); ok {
-			err = errors.New(e.GetMessage())
-			if t := e.GetToken(); t != nil && t.Position != nil {
-				at.Line, at.Column = t.Position.Line, t.Position.Column
-			}
-		}
-		r.faults = append(r.faults, Fault{at, "", fmt.Errorf("no YAML: %w", err)})
-		return
-	}
-	first := true
-	for _, doc := range file.Docs {
-		switch {
-		case doc.Body == nil:
-		case !first:
-			r.fault(doc.Body, "", "a second document begins here: want one")
-		default:
-			first = false
-			r.value(doc.Body, "", reflect.ValueOf(c).Elem())
-		}
-	}
-}
-
-func (r *configReader) place(n ast.Node) Place {
+	n, err := yamlfile.Read(data)
 	at := Place{File: r.file}
-	if m, ok := n.(ast.MapNode); ok {
-		if it := m.MapRange(); it.Next() {
-			n = it.Key()
-		}
+	switch e, ok := errors.AsType[*yamlfile.Error](err); {
+	case ok:
+		at.Line, at.Column = e.Line, e.Column
+		r.faults = append(r.faults, Fault{at, "", e.Err})
+	case err != nil:
+		r.faults = append(r.faults, Fault{at, "", err})
+	case n != nil:
+		r.value(n, "", reflect.ValueOf(c).Elem())
 	}
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		at.Line, at.Column = t.Position.Line, t.Position.Column
-	}
-	return at
 }
 
-func (r *configReader) fault(n ast.Node, path, format string, args ...any) {
-	r.faults = append(r.faults, Fault{r.place(n), path, fmt.Errorf(format, args...)})
+func (r *configReader) place(n *yamlfile.Node) Place {
+	return Place{File: r.file, Line: n.Line, Column: n.Column}
 }
+
+func (r *configReader) fault(n *yamlfile.Node, path, format string, args ...any) {
+	switch {
+	case len(r.faults) < maxFaults:
+		r.faults = append(r.faults, Fault{r.place(n), path, fmt.Errorf(format, args...)})
+	case len(r.faults) == maxFaults:
+		r.faults = append(r.faults, Fault{r.place(n), "", errors.New("too many faults: from here on they are not listed")})
+	}
+}
+
+// maxFaults is how many faults of a file are listed.
+const maxFaults = 100
 
 var durationType = reflect.TypeFor[time.Duration]()
 
 // value reads what stands at a key.
-func (r *configReader) value(n ast.Node, path string, v reflect.Value) {
+func (r *configReader) value(n *yamlfile.Node, path string, v reflect.Value) {
 	if _, ok := r.places[path]; !ok {
 		r.places[path] = r.place(n)
 	}
 	switch {
-	case n.Type() == ast.AnchorType || n.Type() == ast.AliasType || n.Type() == ast.TagType:
+	case n.Kind > yamlfile.Mapping:
 		r.fault(n, path, "anchors, aliases and tags are not read here")
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -124,7 +100,7 @@ func (r *configReader) value(n ast.Node, path string, v reflect.Value) {
 	}
 }
 
-func (r *configReader) scalar(n ast.Node, path string, v reflect.Value) {
+func (r *configReader) scalar(n *yamlfile.Node, path string, v reflect.Value) {
 	text, isText := textOfNode(n)
 	switch {
 	case v.Type() == durationType:
@@ -144,22 +120,22 @@ func (r *configReader) scalar(n ast.Node, path string, v reflect.Value) {
 		}
 		v.SetString(text)
 	case v.Kind() == reflect.Bool:
-		b, ok := n.(*ast.BoolNode)
-		if !ok {
+		b, err := strconv.ParseBool(strings.ToLower(text))
+		if n.Kind != yamlfile.Bool || err != nil {
 			r.fault(n, path, "want true or false, not %s", kindOfNode(n))
 			return
 		}
-		v.SetBool(b.Value)
+		v.SetBool(b)
 	case v.CanInt():
 		i, err := strconv.ParseInt(text, 10, 64)
-		if _, ok := n.(*ast.IntegerNode); !ok || err != nil {
+		if n.Kind != yamlfile.Int || err != nil {
 			r.fault(n, path, "want a whole number, not %s", kindOfNode(n))
 			return
 		}
 		v.SetInt(i)
 	case v.CanFloat():
 		f, err := strconv.ParseFloat(text, 64)
-		if err != nil || n.Type() == ast.StringType {
+		if err != nil || n.Kind == yamlfile.Text {
 			r.fault(n, path, "want a number, not %s", kindOfNode(n))
 			return
 		}
@@ -169,36 +145,24 @@ func (r *configReader) scalar(n ast.Node, path string, v reflect.Value) {
 
 // textOfNode is a scalar's text; words that YAML reads as numbers or truth are
 // text where text is wanted.
-func textOfNode(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return n.Value.Value, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, true
+func textOfNode(n *yamlfile.Node) (string, bool) {
+	switch n.Kind {
+	case yamlfile.Text, yamlfile.Int, yamlfile.Float, yamlfile.Bool:
+		return n.Text, true
 	}
 	return "", false
 }
 
-func kindOfNode(n ast.Node) string {
-	switch n.Type() {
-	case ast.NullType:
-		return "nothing"
-	case ast.MappingType, ast.MappingValueType:
-		return "keys with values"
-	case ast.SequenceType:
-		return "a list"
-	}
+func kindOfNode(n *yamlfile.Node) string {
 	if text, ok := textOfNode(n); ok {
 		return strconv.Quote(cutAt(text, 40))
 	}
-	return "this"
+	return n.Kind.String()
 }
 
 // mapping reads the keys of a struct, and reports those that are unknown, stand
 // twice, or have no value.
-func (r *configReader) mapping(n ast.Node, path string, v reflect.Value) {
+func (r *configReader) mapping(n *yamlfile.Node, path string, v reflect.Value) {
 	fields := map[string]reflect.Value{}
 	var names []string
 	for i := range v.NumField() {
@@ -208,8 +172,8 @@ func (r *configReader) mapping(n ast.Node, path string, v reflect.Value) {
 		}
 	}
 	lines := map[string]int{}
-	r.keys(n, path, func(k, value ast.Node) {
-		name := k.GetToken().Value
+	r.keys(n, path, func(k, value *yamlfile.Node) {
+		name := k.Text
 		at := join(path, name)
 		switch line, twice := lines[name]; {
 		case !fields[name].IsValid():
@@ -217,59 +181,62 @@ func (r *configReader) mapping(n ast.Node, path string, v reflect.Value) {
 		case twice:
 			r.fault(k, at, "stands twice, before in line %d", line)
 		default:
-			lines[name] = k.GetToken().Position.Line
+			lines[name] = k.Line
 			r.value(value, at, fields[name])
 		}
 	})
 }
 
 // keys calls each for the keys of a mapping that have values.
-func (r *configReader) keys(n ast.Node, path string, each func(k, v ast.Node)) {
-	m, ok := n.(ast.MapNode)
-	if !ok {
+func (r *configReader) keys(n *yamlfile.Node, path string, each func(k, v *yamlfile.Node)) {
+	if n.Kind != yamlfile.Mapping {
 		r.fault(n, path, "want keys with values, not %s", kindOfNode(n))
 		return
 	}
-	for it := m.MapRange(); it.Next(); {
-		k, v := ast.Node(it.Key()), it.Value()
-		if q, ok := k.(*ast.MappingKeyNode); ok && q.Value != nil {
-			k = q.Value
-		}
-		if v == nil || v.Type() == ast.NullType {
-			r.fault(k, join(path, k.GetToken().Value), "has no value: give one, or leave the key out")
+	for _, m := range n.Members {
+		if m.Value.Kind == yamlfile.Null {
+			r.fault(m.Key, join(path, m.Key.Text), "has no value: give one, or leave the key out")
 			continue
 		}
-		each(k, v)
+		each(m.Key, m.Value)
 	}
 }
 
 // table reads a mapping with keys of the file's own.
-func (r *configReader) table(n ast.Node, path string, v reflect.Value) {
+func (r *configReader) table(n *yamlfile.Node, path string, v reflect.Value) {
 	if v.Type().Elem().Kind() == reflect.Interface { // what a schema says is its own
-		var any map[string]any
-		if err := yaml.NodeToValue(n, &any); err != nil {
-			r.fault(n, path, "want keys with values")
-			return
-		}
-		v.Set(reflect.ValueOf(any))
+		r.schema(n, path, v)
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
-	r.keys(n, path, func(k, value ast.Node) {
+	r.keys(n, path, func(k, value *yamlfile.Node) {
 		x := reflect.New(v.Type().Elem()).Elem()
-		r.value(value, join(path, k.GetToken().Value), x)
-		v.SetMapIndex(reflect.ValueOf(k.GetToken().Value), x)
+		r.value(value, join(path, k.Text), x)
+		v.SetMapIndex(reflect.ValueOf(k.Text), x)
 	})
 }
 
-func (r *configReader) list(n ast.Node, path string, v reflect.Value) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
+// schema reads keys and values as encoding/json would have them.
+func (r *configReader) schema(n *yamlfile.Node, path string, v reflect.Value) {
+	value, err := n.Value()
+	object, ok := value.(map[string]any)
+	switch e, isPlaced := errors.AsType[*yamlfile.Error](err); {
+	case isPlaced:
+		r.faults = append(r.faults, Fault{Place{r.file, e.Line, e.Column}, path, e.Err})
+	case err != nil || !ok:
+		r.fault(n, path, "want keys with values, not %s", kindOfNode(n))
+	default:
+		v.Set(reflect.ValueOf(object))
+	}
+}
+
+func (r *configReader) list(n *yamlfile.Node, path string, v reflect.Value) {
+	if n.Kind != yamlfile.List {
 		r.fault(n, path, "want a list, not %s", kindOfNode(n))
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(list.Values), len(list.Values)))
-	for i, x := range list.Values {
+	v.Set(reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items)))
+	for i, x := range n.Items {
 		r.value(x, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A TaskFileError says what is wrong with a file of a task, and where.
@@ -53,18 +51,15 @@ const maxTaskFile = 64 << 10
 // end), and {replace: PATTERN, with: TEXT}; the validator's own come after them.
 // An error is a [*TaskFileError].
 func ReadTask(data []byte) (Task, error) {
-	if len(data) > maxTaskFile {
-		return nil, &TaskFileError{Err: fmt.Errorf("larger than %d KiB", maxTaskFile>>10)}
-	}
-	file, err := parser.ParseBytes(data, 0)
+	body, err := yamlfile.Limits{Size: maxTaskFile, Nodes: maxTaskFile}.Read(data)
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+	if body == nil {
 		return nil, &TaskFileError{Err: errors.New("want one task: a mapping with name and validator")}
 	}
 	r := taskReader{task: fileTask{form: Form{Extent: FirstLine}}}
-	r.read(file.Docs[0].Body)
+	r.read(body)
 	r.finish(data)
 	if r.err != nil {
 		return nil, r.err
@@ -73,9 +68,8 @@ func ReadTask(data []byte) (Task, error) {
 }
 
 func syntaxError(err error) error {
-	var at yaml.Error
-	if errors.As(err, &at) && at.GetToken() != nil {
-		return &TaskFileError{Line: at.GetToken().Position.Line, Err: errors.New(at.GetMessage())}
+	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
+		return &TaskFileError{Line: at.Line, Err: at.Err}
 	}
 	return &TaskFileError{Err: err}
 }
@@ -129,39 +123,24 @@ type taskReader struct {
 
 var taskKeys = []string{"name", "markers", "extent", "boxed", "stops", "scan", "normalise", "validator", "pattern"}
 
-func (r *taskReader) fail(n ast.Node, key, format string, args ...any) {
+func (r *taskReader) fail(n *yamlfile.Node, key, format string, args ...any) {
 	if r.err != nil {
 		return
 	}
 	line := 0
-	if n != nil && n.GetToken() != nil {
-		line = n.GetToken().Position.Line
+	if n != nil {
+		line = n.Line
 	}
 	r.err = &TaskFileError{Line: line, Key: key, Err: fmt.Errorf(format, args...)}
 }
 
-// entries returns the members of a mapping; ok is false if n is none.
-func entries(n ast.Node) (list []*ast.MappingValueNode, ok bool) {
-	switch n := n.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	}
-	return nil, false
-}
-
-func (r *taskReader) read(body ast.Node) {
-	list, ok := entries(body)
-	if !ok {
+func (r *taskReader) read(body *yamlfile.Node) {
+	if body.Kind != yamlfile.Mapping {
 		r.fail(body, "", "want a mapping with name and validator")
 		return
 	}
-	for _, e := range list {
-		key := e.Key.String()
-		if k, ok := e.Key.(*ast.StringNode); ok {
-			key = k.Value
-		}
+	for _, e := range body.Members {
+		key := e.Key.Text
 		switch {
 		case !slices.Contains(taskKeys, key):
 			if near := nearest(key, taskKeys); near != "" {
@@ -176,7 +155,7 @@ func (r *taskReader) read(body ast.Node) {
 	}
 }
 
-func (r *taskReader) member(key string, n ast.Node) {
+func (r *taskReader) member(key string, n *yamlfile.Node) {
 	t := &r.task
 	switch key {
 	case "name":
@@ -194,12 +173,11 @@ func (r *taskReader) member(key string, n ast.Node) {
 		}
 		t.form.Extent = Extent(max(0, i))
 	case "boxed":
-		b, ok := n.(*ast.BoolNode)
-		if !ok {
+		if n.Kind != yamlfile.Bool {
 			r.fail(n, key, "want true or false")
 			return
 		}
-		t.form.Boxed = b.Value
+		t.form.Boxed = strings.EqualFold(n.Text, "true")
 	case "scan":
 		t.scan, t.form.Scan = r.pattern(key, n), true
 	case "normalise":
@@ -218,36 +196,29 @@ func (r *taskReader) member(key string, n ast.Node) {
 }
 
 // text reads a string that says something.
-func (r *taskReader) text(key string, n ast.Node) string {
-	s := ""
-	switch n := n.(type) {
-	case *ast.StringNode:
-		s = n.Value
-	case *ast.LiteralNode:
-		s = n.Value.Value
-	default:
+func (r *taskReader) text(key string, n *yamlfile.Node) string {
+	if n.Kind != yamlfile.Text {
 		r.fail(n, key, "want a string")
 	}
-	if blank(s) {
+	if blank(n.Text) {
 		r.fail(n, key, "is empty")
 	}
-	return s
+	return n.Text
 }
 
-func (r *taskReader) texts(key string, n ast.Node) []string {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
+func (r *taskReader) texts(key string, n *yamlfile.Node) []string {
+	if n.Kind != yamlfile.List {
 		r.fail(n, key, "want a list of strings")
 		return nil
 	}
 	var out []string
-	for i, v := range list.Values {
+	for i, v := range n.Items {
 		out = append(out, r.text(fmt.Sprintf("%s[%d]", key, i), v))
 	}
 	return out
 }
 
-func (r *taskReader) pattern(key string, n ast.Node) *regexp.Regexp {
+func (r *taskReader) pattern(key string, n *yamlfile.Node) *regexp.Regexp {
 	s := r.text(key, n)
 	re, err := regexp.Compile(s)
 	if err != nil {
@@ -266,16 +237,15 @@ var normaliseSteps = map[string]func(string) string{
 	"punctuation": func(s string) string { return strings.TrimRight(s, white+".,;:!?") },
 }
 
-func (r *taskReader) steps(n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
+func (r *taskReader) steps(n *yamlfile.Node) {
+	if n.Kind != yamlfile.List {
 		r.fail(n, "normalise", "want a list of steps")
 		return
 	}
-	for i, v := range list.Values {
+	for i, v := range n.Items {
 		key := fmt.Sprintf("normalise[%d]", i)
-		if members, ok := entries(v); ok {
-			r.replacement(key, v, members)
+		if v.Kind == yamlfile.Mapping {
+			r.replacement(key, v)
 			continue
 		}
 		name := r.text(key, v)
@@ -287,20 +257,19 @@ func (r *taskReader) steps(n ast.Node) {
 	}
 }
 
-func (r *taskReader) replacement(key string, at ast.Node, members []*ast.MappingValueNode) {
+func (r *taskReader) replacement(key string, at *yamlfile.Node) {
 	var re *regexp.Regexp
 	with := ""
-	for _, m := range members {
-		switch name := m.Key.String(); name {
-		case "replace", `"replace"`, "'replace'":
+	for _, m := range at.Members {
+		switch name := m.Key.Text; name {
+		case "replace":
 			re = r.pattern(key+".replace", m.Value)
-		case "with", `"with"`, "'with'":
-			s, ok := m.Value.(*ast.StringNode)
-			if !ok {
+		case "with":
+			if m.Value.Kind != yamlfile.Text {
 				r.fail(m.Value, key+".with", "want a string")
 				return
 			}
-			with = s.Value
+			with = m.Value.Text
 		default:
 			r.fail(m.Key, key, "unknown key %s: there are replace and with", name)
 		}

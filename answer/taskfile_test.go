@@ -151,3 +151,17 @@ func TestRegex(t *testing.T) {
 		}
 	}
 }
+
+// A file that is nested without end is refused where it gets too deep.
+func TestHostileTask(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("[", 60_000):                   "line 1: lists and mappings nest deeper than 100 levels",
+		"name: x\nstops: " + strings.Repeat("[", 200): "line 2: lists and mappings nest deeper than 100 levels",
+		"name: &x [a]\nstops: *x\n":                   "line 1: name: want a string",
+		strings.Repeat(" ", 65_537):                   "larger than 64 KiB",
+	} {
+		if _, err := answer.ReadTask([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%.30q: %v, want %s", text, err, want)
+		}
+	}
+}

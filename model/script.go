@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A Script is written replies, and when each is given. The first reply whose
@@ -80,6 +78,9 @@ type Script struct {
 
 // maxScript is the most bytes of a script.
 const maxScript = 32 << 20
+
+// scriptYAML bounds a script that is YAML.
+var scriptYAML = yamlfile.Limits{Size: 4 << 20, Nodes: 400_000}
 
 // A ScriptError says what is wrong with a script, and where.
 type ScriptError struct {
@@ -154,84 +155,72 @@ func (s *Script) readLines(data []byte) error {
 }
 
 func (s *Script) readYAML(data []byte) error {
-	file, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		at, ok := errors.AsType[yaml.Error](err)
-		if !ok || at.GetToken() == nil {
-			return &ScriptError{File: s.name, Err: err}
-		}
-		return &ScriptError{File: s.name, Line: at.GetToken().Position.Line, Err: errors.New(at.GetMessage())}
+	n, err := scriptYAML.Read(data)
+	switch {
+	case err != nil:
+		return s.fault(err)
+	case n == nil:
+		return nil
+	case n.Kind != yamlfile.List:
+		return &ScriptError{File: s.name, Line: n.Line, Err: errors.New(`want a list of replies, each beginning with "- "`)}
 	}
-	for i, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		list, ok := doc.Body.(*ast.SequenceNode)
-		switch {
-		case i > 0:
-			return &ScriptError{File: s.name, Line: lineOf(doc.Body), Err: errors.New("a second document begins here: want one list")}
-		case !ok:
-			return &ScriptError{File: s.name, Line: lineOf(doc.Body), Err: errors.New(`want a list of replies, each beginning with "- "`)}
-		}
-		for _, v := range list.Values {
-			if err := s.addNode(v); err != nil {
-				return err
-			}
+	for _, item := range n.Items {
+		if err := s.addNode(item); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// addNode adds a reply of YAML, by way of JSON: there is one reader of replies.
-func (s *Script) addNode(n ast.Node) error {
-	var v any
-	err := yaml.NodeToValue(n, &v)
-	if err == nil {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err = e.Encode(v); err == nil {
-			return s.add(lineOf(n), b.Bytes(), n)
-		}
+// fault says where in the script an error of YAML is.
+func (s *Script) fault(err error) error {
+	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
+		return &ScriptError{File: s.name, Line: at.Line, Err: at.Err}
 	}
-	return &ScriptError{File: s.name, Line: lineOf(n), Err: err}
+	return &ScriptError{File: s.name, Err: err}
 }
 
-func lineOf(n ast.Node) int {
-	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 {
-		n = m.Values[0].Key
+// addNode adds a reply of YAML, by way of JSON: there is one reader of replies.
+func (s *Script) addNode(n *yamlfile.Node) error {
+	v, err := n.Value()
+	if err != nil {
+		return s.fault(err)
 	}
-	if n == nil || n.GetToken() == nil {
-		return 0
+	object, err := marshal(v)
+	if err != nil {
+		return &ScriptError{File: s.name, Line: n.Line, Err: err}
 	}
-	return n.GetToken().Position.Line
+	return s.add(n.Line, object, n)
 }
 
 // keyLine returns the line of the first key of a name below a node, or else
 // that of the node.
-func keyLine(n ast.Node, key string) int {
-	f := &keyFinder{key: key}
-	ast.Walk(f, n)
-	if f.line > 0 {
-		return f.line
+func keyLine(n *yamlfile.Node, key string) int {
+	if line := findKey(n, key); line > 0 {
+		return line
 	}
-	return lineOf(n)
+	return n.Line
 }
 
-type keyFinder struct {
-	key  string
-	line int
-}
-
-func (f *keyFinder) Visit(n ast.Node) ast.Visitor {
-	if m, ok := n.(*ast.MappingValueNode); ok && f.line == 0 && m.Key.GetToken().Value == f.key {
-		f.line = m.Key.GetToken().Position.Line
+func findKey(n *yamlfile.Node, key string) int {
+	for _, item := range n.Items {
+		if line := findKey(item, key); line > 0 {
+			return line
+		}
 	}
-	return f
+	for _, m := range n.Members {
+		if m.Key.Text == key {
+			return m.Key.Line
+		}
+		if line := findKey(m.Value, key); line > 0 {
+			return line
+		}
+	}
+	return 0
 }
 
 // add reads one reply. The node is where it stands in YAML, or nil.
-func (s *Script) add(line int, object []byte, n ast.Node) error {
+func (s *Script) add(line int, object []byte, n *yamlfile.Node) error {
 	r := &scriptReply{line: line}
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.DisallowUnknownFields()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // An asking holds the flags that say what is looked for in a reply, and what was
@@ -58,7 +59,7 @@ func (a *asking) extractor(m manner) (*extractor, error) {
 func (a *asking) task() (answer.Task, error) {
 	switch {
 	case a.TaskFile != "":
-		data, err := os.ReadFile(a.TaskFile)
+		data, err := yamlfile.Load(a.TaskFile)
 		if err != nil {
 			return nil, fmt.Errorf("read task file %s: %w", a.TaskFile, cause(err))
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // printChecked prints every fault, or else the settings as a configuration
@@ -62,42 +62,58 @@ func (s *serveSetup) refuse(sh *shell) error {
 // yaml writes the settings as a configuration file. A secret of the environment
 // is only said to be there.
 func (s *serveSettings) yaml() []byte {
-	top := yaml.MapSlice{{Key: "v", Value: 1}}
+	top := &yamlfile.Node{Kind: yamlfile.Mapping}
+	top.Add("v", yamlfile.IntNode(1))
 	for _, k := range s.keys() {
 		switch {
 		case k.name == "token-file" && s.token.file == "" && s.token.text != "":
-			top = append(top, yaml.MapItem{Key: "token", Value: "(set)"})
+			top.Add("token", yamlfile.TextNode("(set)"))
 		case k.name == "upstream-key-file" && s.upstreamKey.file == "" && s.upstreamKey.text != "":
-			top = append(top, yaml.MapItem{Key: "upstream-key", Value: "(set)"})
+			top.Add("upstream-key", yamlfile.TextNode("(set)"))
 		}
-		top = appendKey(top, k)
+		addKey(top, k)
 	}
-	var limits yaml.MapSlice
+	limits := &yamlfile.Node{Kind: yamlfile.Mapping}
 	for _, k := range s.limitKeys() {
-		limits = appendKey(limits, k)
+		addKey(limits, k)
 	}
-	top = append(top, yaml.MapItem{Key: "limits", Value: limits})
-	var routes []yaml.MapSlice
+	top.Add("limits", limits)
+	routes := yamlfile.ListNode()
 	for i := range s.gateway.Routes {
-		var route yaml.MapSlice
+		route := &yamlfile.Node{Kind: yamlfile.Mapping}
 		for _, k := range routeKeys(&s.gateway.Routes[i]) {
-			route = appendKey(route, k)
+			addKey(route, k)
 		}
-		routes = append(routes, route)
+		routes.Items = append(routes.Items, route)
 	}
-	if routes != nil {
-		top = append(top, yaml.MapItem{Key: "routes", Value: routes})
+	if len(routes.Items) > 0 {
+		top.Add("routes", routes)
 	}
-	data, err := yaml.MarshalWithOptions(top, yaml.IndentSequence(true))
+	data, err := yamlfile.Write(top)
 	if err != nil {
 		panic(fmt.Sprintf("settings as YAML: %v", err)) // they are strings and numbers
 	}
 	return data
 }
 
-func appendKey(m yaml.MapSlice, k key) yaml.MapSlice {
-	if v := k.get(); v != nil {
-		m = append(m, yaml.MapItem{Key: k.name, Value: v})
+func addKey(m *yamlfile.Node, k key) {
+	switch v := k.get().(type) {
+	case nil:
+	case bool:
+		m.Add(k.name, yamlfile.BoolNode(v))
+	case int:
+		m.Add(k.name, yamlfile.IntNode(int64(v)))
+	case int64:
+		m.Add(k.name, yamlfile.IntNode(v))
+	case string:
+		m.Add(k.name, yamlfile.TextNode(v))
+	case []string:
+		list := yamlfile.ListNode()
+		for _, text := range v {
+			list.Items = append(list.Items, yamlfile.TextNode(text))
+		}
+		m.Add(k.name, list)
+	default:
+		panic(fmt.Sprintf("unreachable: %s is a %T", k.name, v))
 	}
-	return m
 }

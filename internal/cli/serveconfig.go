@@ -3,17 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A place is where a setting was made: in a file, or by a flag or a variable of
@@ -78,7 +73,7 @@ type configReader struct {
 // readConfig reads a configuration file. It fails where the file cannot be
 // read; what is wrong in it are faults.
 func (s *serveSettings) readConfig(name string) (*configReader, error) {
-	data, err := os.ReadFile(name)
+	data, err := yamlfile.Load(name)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", name, cause(err))
 	}
@@ -107,74 +102,43 @@ func (s *serveSettings) resolvePaths(folder string) {
 }
 
 func (r *configReader) read(data []byte) {
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
-	if err != nil {
+	switch n, err := yamlfile.Read(data); {
+	case err != nil:
 		r.syntax(err)
-		return
-	}
-	var bodies []ast.Node
-	for _, doc := range file.Docs {
-		if doc.Body != nil {
-			bodies = append(bodies, doc.Body)
-		}
-	}
-	if len(bodies) > 1 {
-		r.fault(bodies[1], "", errors.New("a second document begins here: want one"))
-	}
-	if len(bodies) > 0 {
-		r.top(bodies[0])
+	case n != nil:
+		r.top(n)
 	}
 }
 
-// syntax reports text that is no YAML; the parser stops at the first.
+// syntax reports text that is not valid YAML; the parser stops at the first.
 func (r *configReader) syntax(err error) {
 	at := place{file: r.file}
-	if e, ok := errors.AsType[yaml.Error](err); ok {
-		at, err = r.place(e.GetToken()), errors.New(e.GetMessage())
+	if e, ok := errors.AsType[*yamlfile.Error](err); ok {
+		at.line, at.column, err = e.Line, e.Column, e.Err
 	}
-	r.faults = append(r.faults, &misstep{at, "", fmt.Errorf("no YAML: %w", err)})
+	r.faults = append(r.faults, &misstep{at, "", err})
 }
 
-func (r *configReader) place(t *token.Token) place {
-	at := place{file: r.file}
-	if t != nil && t.Position != nil {
-		at.line, at.column = t.Position.Line, t.Position.Column
-	}
-	return at
+func (r *configReader) place(n *yamlfile.Node) place {
+	return place{file: r.file, line: n.Line, column: n.Column}
 }
 
-func (r *configReader) fault(n ast.Node, path string, err error) {
-	r.faults = append(r.faults, &misstep{r.place(first(n)), path, err})
-}
+// maxFaults is how many faults of a file are listed.
+const maxFaults = 100
 
-// first returns the token that a node begins with; to a mapping without braces
-// the parser gives that of its first colon.
-func first(n ast.Node) *token.Token {
-	if m, ok := n.(*ast.MappingNode); ok && m.IsFlowStyle {
-		return m.Start
+func (r *configReader) fault(n *yamlfile.Node, path string, err error) {
+	switch {
+	case len(r.faults) < maxFaults:
+		r.faults = append(r.faults, &misstep{r.place(n), path, err})
+	case len(r.faults) == maxFaults:
+		r.faults = append(r.faults, &misstep{r.place(n), "", errors.New("too many faults: from here on they are not listed")})
 	}
-	if m, ok := n.(ast.MapNode); ok {
-		if it := m.MapRange(); it.Next() {
-			return keyOf(it).GetToken()
-		}
-	}
-	return n.GetToken()
-}
-
-// keyOf returns a mapping's key, without the question mark it may be written
-// with.
-func keyOf(it *ast.MapNodeIter) ast.Node {
-	if k, ok := it.Key().(*ast.MappingKeyNode); ok && k.Value != nil {
-		return k.Value
-	}
-	return it.Key()
 }
 
 // top reads the keys at the top of the file.
-func (r *configReader) top(n ast.Node) {
+func (r *configReader) top(n *yamlfile.Node) {
 	keys := r.settings.keys()
-	r.mapping(n, "", r.settings.topNames(), func(name string, v ast.Node) {
+	r.mapping(n, "", r.settings.topNames(), func(name string, v *yamlfile.Node) {
 		switch name {
 		case "v":
 			r.version(v)
@@ -189,75 +153,72 @@ func (r *configReader) top(n ast.Node) {
 	})
 }
 
-func (r *configReader) version(v ast.Node) {
-	if n, ok := v.(*ast.IntegerNode); !ok || n.GetToken().Value != "1" {
+func (r *configReader) version(v *yamlfile.Node) {
+	if v.Kind != yamlfile.Int || v.Text != "1" {
 		r.fault(v, "v", errors.New("want 1, the only version there is"))
 	}
 }
 
 // section reads a mapping whose keys all have values.
-func (r *configReader) section(n ast.Node, path string, keys []key) {
-	r.mapping(n, path, names(keys), func(name string, v ast.Node) {
+func (r *configReader) section(n *yamlfile.Node, path string, keys []key) {
+	r.mapping(n, path, names(keys), func(name string, v *yamlfile.Node) {
 		k, _ := find(keys, name)
 		r.value(v, join(path, name), k.value)
 	})
 }
 
-func (r *configReader) routes(n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok {
+func (r *configReader) routes(n *yamlfile.Node) {
+	if n.Kind != yamlfile.List {
 		r.fault(n, "routes", fmt.Errorf("want a list, not %s", kind(n)))
 		return
 	}
-	routes := make([]gateway.Route, len(list.Values))
+	routes := make([]gateway.Route, len(n.Items))
 	r.settings.gateway.Routes = routes
-	for i, v := range list.Values {
+	for i, v := range n.Items {
 		path := fmt.Sprintf("routes[%d]", i)
-		r.places[path] = r.place(first(v))
+		r.places[path] = r.place(v)
 		r.section(v, path, routeKeys(&routes[i]))
 	}
 }
 
 // mapping calls each for the values of a mapping, and reports keys that are
 // unknown, stand twice, or have no value.
-func (r *configReader) mapping(n ast.Node, path string, known []string, each func(name string, v ast.Node)) {
-	m, ok := n.(ast.MapNode)
-	if !ok {
+func (r *configReader) mapping(n *yamlfile.Node, path string, known []string, each func(name string, v *yamlfile.Node)) {
+	if n.Kind != yamlfile.Mapping {
 		r.fault(n, path, fmt.Errorf("want keys with values, not %s", kind(n)))
 		return
 	}
 	lines := map[string]int{}
-	for it := m.MapRange(); it.Next(); {
-		k, v := keyOf(it), it.Value()
-		name := k.GetToken().Value
+	for _, m := range n.Members {
+		k, v := m.Key, m.Value
+		name := k.Text
 		at := join(path, name)
 		switch line, twice := lines[name]; {
 		case !slices.Contains(known, name):
 			r.fault(k, at, r.unknownKey(path, name, known))
 		case twice:
 			r.fault(k, at, fmt.Errorf("stands twice, before in line %d", line))
-		case v == nil || v.Type() == ast.NullType:
+		case v.Kind == yamlfile.Null:
 			r.fault(k, at, errors.New("has no value: give one, or leave the key out"))
 		default:
 			each(name, v)
 		}
 		if _, twice := lines[name]; !twice {
-			lines[name] = k.GetToken().Position.Line
+			lines[name] = k.Line
 		}
 	}
 }
 
 // value reads what stands at a key.
-func (r *configReader) value(n ast.Node, path string, v value) {
-	r.places[path] = r.place(first(n))
-	list, isList := n.(*ast.SequenceNode)
+func (r *configReader) value(n *yamlfile.Node, path string, v value) {
+	r.places[path] = r.place(n)
 	switch {
-	case isList && v.list:
+	case n.Kind == yamlfile.List && v.list:
 		v.clear()
 		v.want = "text"
-		for i, item := range list.Values {
+		for i, item := range n.Items {
 			at := fmt.Sprintf("%s[%d]", path, i)
-			r.places[at] = r.place(first(item))
+			r.places[at] = r.place(item)
 			r.scalar(item, at, v)
 		}
 	case v.list && !v.orOne:
@@ -270,45 +231,25 @@ func (r *configReader) value(n ast.Node, path string, v value) {
 	}
 }
 
-func (r *configReader) scalar(n ast.Node, path string, v value) {
-	if !slices.Contains(v.nodes, n.Type()) {
+func (r *configReader) scalar(n *yamlfile.Node, path string, v value) {
+	if !slices.Contains(v.kinds, n.Kind) {
 		r.fault(n, path, fmt.Errorf("want %s, not %s", v.want, kind(n)))
 		return
 	}
-	text := n.GetToken().Value
-	if s, ok := n.(*ast.StringNode); ok {
-		text = s.Value
-	}
-	if err := v.set(text); err != nil {
+	if err := v.set(n.Text); err != nil {
 		r.fault(n, path, err)
 	}
 }
 
 // kind says what a node is.
-func kind(n ast.Node) string {
-	switch n.Type() {
-	case ast.StringType, ast.LiteralType:
-		return "text"
-	case ast.IntegerType:
-		return "a number"
-	case ast.FloatType, ast.InfinityType, ast.NanType:
-		return "a number that is not whole"
-	case ast.BoolType:
-		return n.GetToken().Value
-	case ast.NullType:
-		return "nothing"
-	case ast.MappingType, ast.MappingValueType:
-		return "keys with values"
-	case ast.SequenceType:
-		return "a list"
-	case ast.AnchorType:
-		return "an anchor, which is not read here"
-	case ast.AliasType:
-		return "an alias, which is not read here"
-	case ast.TagType:
-		return "a tag, which is not read here"
+func kind(n *yamlfile.Node) string {
+	switch n.Kind {
+	case yamlfile.Bool:
+		return n.Text
+	case yamlfile.Anchor, yamlfile.Alias, yamlfile.Tag:
+		return n.Kind.String() + ", which is not read here"
 	}
-	return "this"
+	return n.Kind.String()
 }
 
 // secretKeys are what people try to write a secret to.
@@ -320,6 +261,9 @@ var secretKeys = map[string]string{
 }
 
 func (r *configReader) unknownKey(path, name string, known []string) error {
+	if len(r.faults) >= maxFaults {
+		return errUnknownKey // which is not listed
+	}
 	instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]
 	if isSecret {
 		return fmt.Errorf("a secret does not stand in this file: use %s", instead)
@@ -329,8 +273,10 @@ func (r *configReader) unknownKey(path, name string, known []string) error {
 	}
 	section, _, _ := strings.Cut(path, "[") // routes[0]
 	r.unknown[section] = known
-	return errors.New("unknown key")
+	return errUnknownKey
 }
+
+var errUnknownKey = errors.New("unknown key")
 
 // keyHints list the keys of the sections that hold unknown ones.
 func (r *configReader) keyHints() []string {
@@ -353,6 +299,9 @@ func join(path, name string) string {
 
 // nearest returns the name that is written almost so, or "".
 func nearest(name string, known []string) string {
+	if len(name) > 64 {
+		return "" // like no key
+	}
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	best, least := "", max(1, len(name)/3)+1
 	for _, other := range known {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,8 @@ func TestConfigFaults(t *testing.T) {
 
 		{"- a\n", "f:1:1: want keys with values, not a list"},
 		{"listen\n", "f:1:1: want keys with values, not text"},
-		{"listen: [a\n", "f:1:9: no YAML: sequence end token ']' not found"},
-		{"a: b: c\n", "f:1:4: no YAML: mapping value is not allowed in this context"},
+		{"listen: [a\n", "f:1:9: not valid YAML: did not find expected ',' or ']'"},
+		{"a: b: c\n", "f:1:5: not valid YAML: mapping values are not allowed in this context"},
 		{"display: hide\n---\ndisplay: keep\n", "f:3:1: a second document begins here: want one"},
 		{"v: 2\n", "f:1:4: v: want 1, the only version there is"},
 		{"v: '1'\n", "f:1:4: v: want 1, the only version there is"},
@@ -82,7 +83,7 @@ func TestConfigFaults(t *testing.T) {
 		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
 		{"limits: 7\n", "f:1:9: limits: want keys with values, not a number"},
 		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not a number that is not whole\nf:6:12: limits.choices: want a whole number, not text"},
-		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not text"},
+		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not a number that is not whole"},
 		{"routes: {}\n", "f:1:9: routes: want a list, not keys with values"},
 		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want keys with values, not a number\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not text\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
 	} {
@@ -261,4 +262,37 @@ func FuzzConfig(f *testing.F) {
 			t.Fatalf("printed and read: %s\n%s\n%s", faults, s.yaml(), again.yaml())
 		}
 	})
+}
+
+// A file that is nested without end, or full of mistakes, has few faults, and takes
+// no more to read than its size explains.
+func TestHostileConfig(t *testing.T) {
+	var keys strings.Builder
+	for i := 0; keys.Len() < 490_000; i++ {
+		fmt.Fprintf(&keys, "k%d: 1\n", i)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{strings.Repeat("[", 200_000), "f:1:101: lists and mappings nest deeper than 100 levels"},
+		{"limits:\n  body: " + strings.Repeat("{a: ", 50_000), "f:2:409: lists and mappings nest deeper than 100 levels"},
+		{keys.String(), "f: more than 100000 keys and values"},
+		{keys.String()[:400_000], "f:101:1: too many faults: from here on they are not listed"},
+		{strings.Repeat("x", 900_000) + ": 1\n", "x: unknown key"},
+		{"allow-origins: [" + strings.Repeat("a,", 45_000) + "]\n", "too many faults"},
+		{strings.Repeat("- ", 1<<20), "f: larger than 1 MiB"},
+	} {
+		got := ""
+		n := allocations(func() { _, got = readText(tt.text) })
+		if !strings.Contains(got, tt.want) || strings.Count(got, "\n") > maxFaults || n > 400<<20 {
+			t.Errorf("%.30q: %d MB, %d faults: %.300s", tt.text, n>>20, 1+strings.Count(got, "\n"), got)
+		}
+	}
+}
+
+// allocations is how many bytes a function allocates.
+func allocations(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

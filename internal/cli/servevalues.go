@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A value is a place in the settings, and how it is written as text: in the
 // file, in the environment, and on the command line.
 type value struct {
 	want  string // for messages: "a duration such as 30s"
-	nodes []ast.NodeType
+	kinds []yamlfile.Kind
 	list  bool
 	orOne bool                    // of a list: one string will do
 	set   func(text string) error // of a list: adds one item
@@ -27,7 +27,7 @@ type value struct {
 func textValue[T ~string](p *T, want string, check func(string) error) value {
 	return value{
 		want:  want,
-		nodes: []ast.NodeType{ast.StringType},
+		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
 			err := checkText(text)
 			if err == nil && check != nil {
@@ -51,7 +51,7 @@ func textValue[T ~string](p *T, want string, check func(string) error) value {
 func listValue(p *[]string, want string, check func(string) error) value {
 	return value{
 		want:  want,
-		nodes: []ast.NodeType{ast.StringType},
+		kinds: []yamlfile.Kind{yamlfile.Text},
 		list:  true,
 		clear: func() { *p = nil },
 		set: func(text string) error {
@@ -89,7 +89,7 @@ func nameList(p *[]string) value {
 func yesNo(p *bool) value {
 	return value{
 		want:  "true or false",
-		nodes: []ast.NodeType{ast.BoolType},
+		kinds: []yamlfile.Kind{yamlfile.Bool},
 		set: func(text string) error {
 			on, err := strconv.ParseBool(text)
 			if err != nil {
@@ -116,7 +116,7 @@ func durationOrNone(p *time.Duration) value {
 func durationFrom(p *time.Duration, least time.Duration, tooLittle string) value {
 	return value{
 		want:  wantDuration,
-		nodes: []ast.NodeType{ast.StringType},
+		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
 			d, err := time.ParseDuration(text)
 			switch {
@@ -148,7 +148,7 @@ func countValue(p *int) value {
 	const want = "a whole number"
 	return value{
 		want:  want,
-		nodes: []ast.NodeType{ast.IntegerType},
+		kinds: []yamlfile.Kind{yamlfile.Int},
 		set: func(text string) error {
 			n, err := strconv.ParseInt(text, 0, strconv.IntSize)
 			switch {
@@ -179,7 +179,7 @@ func countOrNone(p *int) value {
 func sizeValue[T int | int64](p *T) value {
 	return value{
 		want:  wantSize,
-		nodes: []ast.NodeType{ast.IntegerType, ast.StringType},
+		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
 		set: func(text string) error {
 			n, err := parseSize(text)
 			if err == nil && int64(T(n)) != n {
@@ -242,7 +242,7 @@ func baseURL(p **url.URL) value {
 	const want = "a URL such as http://localhost:11434"
 	return value{
 		want:  want,
-		nodes: []ast.NodeType{ast.StringType},
+		kinds: []yamlfile.Kind{yamlfile.Text},
 		set: func(text string) error {
 			u, err := url.Parse(text)
 			switch {

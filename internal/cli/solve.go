@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -301,7 +302,7 @@ func (x *solveStream) grammar(names *catalogue, model string) (*sotto.Grammar, e
 }
 
 func (x *solveStream) price(o *solve.Options) error {
-	data, err := os.ReadFile(x.Prices)
+	data, err := yamlfile.Load(x.Prices)
 	if err != nil {
 		return fmt.Errorf("read prices %s: %w", x.Prices, cause(err))
 	}
