@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ func (l *messagesListener) frame(root gjson.Result) (done bool, err error) {
 		return false, said(0, []byte(root.Raw))
 	case "message_start":
 		m := root.Get("message")
-		l.model = str(m.Get("model"))
+		l.model = short(str(m.Get("model")))
 		l.count(m.Get("usage"))
 	case "message": // a whole one
 		return true, l.whole(root)
@@ -54,14 +55,17 @@ func (l *messagesListener) frame(root gjson.Result) (done bool, err error) {
 }
 
 func (l *messagesListener) whole(root gjson.Result) error {
-	l.model = str(root.Get("model"))
-	for i, b := range root.Get("content").Array() {
+	l.model = short(str(root.Get("model")))
+	i := 0
+	err := each(root.Get("content"), func(b gjson.Result) error {
+		defer func() { i++ }()
 		if err := l.start(i, b); err != nil {
 			return err
 		}
-		if err := l.stop(i); err != nil {
-			return err
-		}
+		return l.stop(i)
+	})
+	if err != nil {
+		return err
 	}
 	l.ends(root.Get("stop_reason"))
 	l.count(root.Get("usage"))
@@ -82,7 +86,7 @@ func (l *messagesListener) ends(reason gjson.Result) {
 	if reason.Str == "" {
 		return
 	}
-	l.finish = str(reason)
+	l.finish = short(str(reason))
 	switch l.finish {
 	case "max_tokens", "model_context_window_exceeded", "pause_turn":
 		l.heard.end = sotto.Cut
@@ -92,6 +96,10 @@ func (l *messagesListener) ends(reason gjson.Result) {
 		l.heard.end = sotto.Stopped
 	}
 }
+
+// maxOpen is how many blocks may be under way at once; servers send one after the
+// other.
+const maxOpen = 1000
 
 func (l *messagesListener) start(index int, v gjson.Result) (err error) {
 	b := &block{index: index, kind: v.Get("type").Str}
@@ -124,6 +132,9 @@ func (l *messagesListener) start(index int, v gjson.Result) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if len(l.open) >= maxOpen {
+		return fmt.Errorf("%w: more than %d blocks at once", ErrTooLarge, maxOpen)
 	}
 	b.kind = strings.Clone(b.kind)
 	l.open = append(l.open, b)

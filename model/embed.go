@@ -90,24 +90,40 @@ func (e *embedder) vectors(b []byte, n int) ([][]float32, error) {
 	if says(root.Get("error")) {
 		return nil, said(0, b)
 	}
-	list := root.Get("embeddings").Array()
-	vectors := make([][]float32, n)
-	for i, d := range root.Get("data").Array() {
-		list = append(list, d.Get("embedding"))
-		if at := d.Get("index"); at.Exists() && int(at.Int()) != i {
-			return nil, e.unreadable("the embeddings are not in the order of their texts")
+	var list []gjson.Result
+	add := func(v gjson.Result) error {
+		if list = append(list, v); len(list) > n {
+			return e.unreadable("more than %d vectors for %d texts", n, n)
 		}
+		return nil
 	}
-	if len(list) != n {
+	if err := each(root.Get("embeddings"), add); err != nil {
+		return nil, err
+	}
+	err = each(root.Get("data"), func(d gjson.Result) error {
+		if at := d.Get("index"); at.Exists() && int(at.Int()) != len(list) {
+			return e.unreadable("the embeddings are not in the order of their texts")
+		}
+		return add(d.Get("embedding"))
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) != n:
 		return nil, e.unreadable("%d vectors for %d texts", len(list), n)
 	}
+	vectors := make([][]float32, n)
 	for i, v := range list {
-		for _, x := range v.Array() {
+		err := each(v, func(x gjson.Result) error {
 			f := float32(x.Num)
 			if x.Type != gjson.Number || math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-				return nil, e.unreadable("a vector holds %s", clean(x.Raw))
+				return e.unreadable("a vector holds %s", clean(x.Raw))
 			}
 			vectors[i] = append(vectors[i], f)
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 		if len(vectors[i]) == 0 || len(vectors[i]) != len(vectors[0]) {
 			return nil, e.unreadable("vectors of %d and of %d numbers", len(vectors[0]), len(vectors[i]))

@@ -68,6 +68,9 @@ func (c *calling) call() Call {
 // many empty parts has a bound too.
 const overhead = 1 << 10
 
+// memberCost is what a member that is kept counts beside its bytes.
+const memberCost = 128
+
 func (h *heard) give(d Delta) error {
 	h.spoke = true
 	if h.on == nil || h.refused != nil {
@@ -179,11 +182,13 @@ func (h *heard) addExtra(c *calling, call gjson.Result) error {
 		}
 		key := strings.Clone(m.Key)
 		old, ok := c.extra[key]
+		more := max(0, len(m.Value.Raw)-len(old))
 		if !ok {
 			c.keys = append(c.keys, key)
+			more += len(key) + memberCost
 		}
 		c.extra[key] = strings.Clone(m.Value.Raw)
-		if err := h.grow(len(m.Key) + max(0, len(m.Value.Raw)-len(old))); err != nil {
+		if err := h.grow(more); err != nil {
 			return err
 		}
 	}

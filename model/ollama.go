@@ -127,7 +127,7 @@ func (l *ollamaListener) frame(root gjson.Result) (done bool, err error) {
 		return false, said(0, []byte(root.Raw))
 	}
 	if name := root.Get("model"); l.model == "" {
-		l.model = str(name)
+		l.model = short(str(name))
 	}
 	m := root.Get("message")
 	if thought := str(m.Get("thinking")); thought != "" {
@@ -142,15 +142,13 @@ func (l *ollamaListener) frame(root gjson.Result) (done bool, err error) {
 	if err := l.say(str(m.Get("content"))); err != nil {
 		return false, err
 	}
-	for _, c := range m.Get("tool_calls").Array() {
-		if err := l.call(c); err != nil {
-			return false, err
-		}
+	if err := each(m.Get("tool_calls"), l.call); err != nil {
+		return false, err
 	}
 	if !root.Get("done").Bool() {
 		return false, nil
 	}
-	l.finish, l.heard.end, l.finished = str(root.Get("done_reason")), sotto.Stopped, true
+	l.finish, l.heard.end, l.finished = short(str(root.Get("done_reason"))), sotto.Stopped, true
 	if l.finish == "length" {
 		l.heard.end = sotto.Cut
 	}

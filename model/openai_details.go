@@ -32,37 +32,37 @@ func (d *detail) sealed() bool {
 // servers send pieces, others all so far in every frame: what plain reasoning the
 // frame has beside them tells which, or else what the details begin with.
 func (l *chatListener) detailed(list gjson.Result, plain string) (news string, err error) {
-	if !list.IsArray() {
-		return "", nil
-	}
-	for _, e := range list.Array() {
+	var said strings.Builder
+	err = each(list, func(e gjson.Result) error {
 		d, err := l.detailOf(e)
 		if err != nil {
-			return "", err
+			return err
 		}
 		for _, m := range wire.Members(wire.Parse([]byte(e.Raw))) {
 			if !slices.Contains(growing, m.Key) || m.Value.Type != gjson.String {
 				if err := l.setDetail(d, m); err != nil {
-					return "", err
+					return err
 				}
 				continue
 			}
 			all := d.texts[m.Key]
 			if all == nil {
 				all = new(strings.Builder)
-				d.keys, d.texts[m.Key] = append(d.keys, m.Key), all
+				key := strings.Clone(m.Key)
+				d.keys, d.texts[key] = append(d.keys, key), all
 			}
 			piece := l.piece(all.String(), str(m.Value), plain)
 			all.WriteString(piece)
 			if err := l.grow(len(piece)); err != nil {
-				return "", err
+				return err
 			}
 			if m.Key != "data" {
-				news += piece
+				said.WriteString(piece)
 			}
 		}
-	}
-	return news, nil
+		return nil
+	})
+	return said.String(), err
 }
 
 // piece returns what a text adds to what came before it.
@@ -107,14 +107,18 @@ func (l *chatListener) detailOf(e gjson.Result) (*detail, error) {
 }
 
 func (l *chatListener) setDetail(d *detail, m wire.Member) error {
-	old, ok := d.values[m.Key]
-	if !ok {
-		d.keys = append(d.keys, m.Key)
-	} else if !says(m.Value) {
+	key := strings.Clone(m.Key) // of its own, lest it keep the frame
+	old, ok := d.values[key]
+	more := max(0, len(m.Value.Raw)-len(old))
+	switch {
+	case !ok:
+		d.keys = append(d.keys, key)
+		more += len(key) + memberCost
+	case !says(m.Value):
 		return nil
 	}
-	d.values[m.Key] = json.RawMessage(strings.Clone(m.Value.Raw))
-	return l.grow(max(0, len(m.Value.Raw)-len(old)))
+	d.values[key] = json.RawMessage(strings.Clone(m.Value.Raw))
+	return l.grow(more)
 }
 
 func (l *chatListener) detailsJSON() json.RawMessage {

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -37,7 +38,7 @@ func (l *chatListener) frame(root gjson.Result) (done bool, err error) {
 		return false, said(0, []byte(root.Raw))
 	}
 	if name := root.Get("model"); l.model == "" && name.Str != "" {
-		l.model = str(name)
+		l.model = short(str(name))
 	}
 	if u := root.Get("usage"); u.IsObject() {
 		l.usage = Usage{
@@ -53,19 +54,24 @@ func (l *chatListener) frame(root gjson.Result) (done bool, err error) {
 		return false, err
 	}
 	if finish.Type == gjson.String && finish.Str != "" {
-		l.heard.finish, l.heard.end, l.finished = str(finish), endOf(finish.Str), true
+		l.heard.finish, l.heard.end, l.finished = short(str(finish)), endOf(finish.Str), true
 	}
 	return false, nil
 }
 
 // firstChoice returns the choice of a frame that was asked for.
-func firstChoice(root gjson.Result) gjson.Result {
-	for _, c := range root.Get("choices").Array() {
-		if c.Get("index").Int() == 0 {
-			return c
-		}
+func firstChoice(root gjson.Result) (first gjson.Result) {
+	list := root.Get("choices")
+	if !list.IsArray() {
+		return first
 	}
-	return gjson.Result{}
+	list.ForEach(func(_, c gjson.Result) bool {
+		if c.Get("index").Int() == 0 {
+			first = c
+		}
+		return !first.Exists()
+	})
+	return first
 }
 
 func (l *chatListener) delta(o gjson.Result) error {
@@ -82,7 +88,7 @@ func (l *chatListener) delta(o gjson.Result) error {
 		case "reasoning_details":
 			details = v
 		default:
-			if v.Type == gjson.String && v.Str != "" {
+			if v.Type == gjson.String && v.Str != "" && slices.Contains(wire.NativeFields, key.Str) {
 				native[key.Str] = v
 			}
 		}
@@ -97,12 +103,7 @@ func (l *chatListener) delta(o gjson.Result) error {
 	if err := l.say(str(refusal)); err != nil { // instead of content, never beside it
 		return err
 	}
-	for _, c := range calls.Array() {
-		if err := l.call(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(calls, l.call)
 }
 
 // native reads reasoning that stands in a member: the first that says something,
@@ -151,23 +152,16 @@ func (l *chatListener) content(v gjson.Result) error {
 		}
 		return l.say(str(v))
 	}
-	if !v.IsArray() {
-		return nil
-	}
-	for _, p := range v.Array() {
-		var err error
+	return each(v, func(p gjson.Result) error {
 		switch kind := p.Get("type").Str; kind {
 		case "text", "output_text":
 			l.part = nil
-			err = l.say(str(p.Get("text")))
+			return l.say(str(p.Get("text")))
 		case "thinking", "reasoning":
-			err = l.thinkingPart(kind, p)
+			return l.thinkingPart(strings.Clone(kind), p)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // thinkingPart reads a part that is reasoning. Parts in a row are one.
@@ -193,11 +187,12 @@ func partText(p gjson.Result) string {
 		case v.Type == gjson.String:
 			return str(v)
 		case v.IsArray():
-			all := ""
-			for _, e := range v.Array() {
-				all += str(e.Get("text"))
-			}
-			return all
+			var all strings.Builder
+			_ = each(v, func(e gjson.Result) error {
+				all.WriteString(str(e.Get("text")))
+				return nil
+			})
+			return all.String()
 		}
 	}
 	return ""

@@ -27,11 +27,25 @@ import (
 var transport = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 32
+	t.MaxResponseHeaderBytes = maxHeader
 	return t
 })
 
-// maxError is the most that is read of an error's body.
-const maxError = 64 << 10
+// maxHeader bounds the header of a response, and the interim responses before it.
+const maxHeader = 256 << 10
+
+// What is read of an error's body: the most bytes, for the longest time.
+const (
+	maxError  = 64 << 10
+	errorTime = 10 * time.Second
+)
+
+// How much a reply may hold that says nothing: comments, blank lines, frames
+// without text, the JSON around each piece.
+const (
+	emptyBytes    = 16 << 20 // in any case
+	emptyPerBytes = 1 << 10  // for each byte that is kept
+)
 
 // post sends a body and gives the response to read, if its status is that of a
 // success. Where the server is silent for too long, all of it ends.
@@ -40,7 +54,7 @@ func (c *client) post(ctx context.Context, path []string, body []byte, read func
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := &watch{limit: c.Silence, cancel: func() { cancel(ErrSilent) }}
-	defer w.stop()
+	defer w.end()
 
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path...).String(), bytes.NewReader(body))
 	if err != nil {
@@ -57,6 +71,7 @@ func (c *client) post(ctx context.Context, path []string, body []byte, read func
 		defer resp.Body.Close()
 		watched := &watched{resp.Body, w}
 		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			w.within(errorTime)
 			return c.refusal(resp, watched)
 		}
 		err = read(resp, watched)
@@ -136,7 +151,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 		}
 		body = bytes.NewReader(b) // frames under the type of a whole reply
 	}
-	err := c.frames(body, l)
+	err := c.frames(&bounded{Reader: body, h: h}, l)
 	if err == nil && !h.finished {
 		err = ErrBrokenOff
 	}
@@ -150,7 +165,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 // used again.
 func drain(body io.Reader) {
 	if w, ok := body.(*watched); ok {
-		w.watch.limit = min(w.watch.limit, 100*time.Millisecond)
+		w.watch.within(100 * time.Millisecond)
 	}
 	io.Copy(io.Discard, io.LimitReader(body, 16<<10))
 }
@@ -226,7 +241,9 @@ func (c *client) frames(body io.Reader, l listener) error {
 		case ended != nil:
 			return fmt.Errorf("%w: %w", ErrBrokenOff, ended)
 		default:
-			b, ended = more(b, body)
+			if b, ended = more(b, body); errors.Is(ended, ErrTooLarge) {
+				return ended
+			}
 		}
 	}
 }
@@ -270,26 +287,73 @@ func str(v gjson.Result) string {
 // says reports whether a member is there, and not null.
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
+// each calls f with the elements of an array until one fails. It makes no list of
+// them: a frame may hold a million.
+func each(list gjson.Result, f func(gjson.Result) error) (err error) {
+	if list.IsArray() {
+		list.ForEach(func(_, v gjson.Result) bool {
+			err = f(v)
+			return err == nil
+		})
+	}
+	return err
+}
+
+// short is a name that a server gives, cut to the length of one.
+func short(name string) string { return name[:min(len(name), maxName)] }
+
+// A bounded body ends where a reply holds too much that says nothing.
+type bounded struct {
+	io.Reader
+	h    *heard
+	came int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.came += int64(n)
+	if b.came > emptyBytes+emptyPerBytes*int64(b.h.size) {
+		return 0, fmt.Errorf("%w: %d bytes, of which %d were a reply", ErrTooLarge, b.came, b.h.size)
+	}
+	return n, err
+}
+
 // A watch ends what waits for the server for too long. The time that the client
 // itself takes does not count.
 type watch struct {
 	limit  time.Duration
 	cancel func()
 	timer  *time.Timer
+	fixed  bool // the time is for all that follows, not for each read
 }
 
 func (w *watch) start() {
-	if w.timer == nil {
+	switch {
+	case w.fixed:
+	case w.timer == nil:
 		w.timer = time.AfterFunc(w.limit, w.cancel)
-		return
+	default:
+		w.timer.Reset(w.limit)
 	}
-	w.timer.Reset(w.limit)
 }
 
 func (w *watch) stop() {
-	if w.timer != nil {
+	if w.timer != nil && !w.fixed {
 		w.timer.Stop()
 	}
+}
+
+// within gives all further reads together a time.
+func (w *watch) within(d time.Duration) {
+	w.limit = min(w.limit, d)
+	w.start()
+	w.fixed = true
+}
+
+// end stops the watch for good.
+func (w *watch) end() {
+	w.fixed = false
+	w.stop()
 }
 
 // A watched body may not be silent for too long.
