@@ -114,6 +114,9 @@ func heard(res a2a.SendMessageResult) (answer string, done bool, err error) {
 		}
 		var texts []string
 		for _, a := range r.Artifacts {
+			if a == nil {
+				continue
+			}
 			if text := onlyVisible(a.Parts); text != "" {
 				texts = append(texts, text)
 			}

@@ -26,7 +26,7 @@ func leakIn(parts []*a2a.Part) string {
 // leakBeside is leakIn where parts that are marked as reasoning have their
 // place: in messages. Parts are read each and joined, as clients show them.
 func leakBeside(parts []*a2a.Part) string {
-	var all string
+	var all strings.Builder
 	for _, p := range parts {
 		if p == nil || a2aserver.IsThought(p) {
 			continue
@@ -35,13 +35,16 @@ func leakBeside(parts []*a2a.Part) string {
 		if found := leakInText(text); found != "" {
 			return found
 		}
-		all += text
+		all.WriteString(text)
 	}
-	return leakInText(all)
+	return leakInText(all.String())
 }
 
 // said is the text of a part, or what the strings of its data say.
 func said(p *a2a.Part) string {
+	if p == nil {
+		return ""
+	}
 	switch c := p.Content.(type) {
 	case a2a.Text:
 		return string(c)
@@ -109,8 +112,12 @@ var grammars = sync.OnceValue(func() []*sotto.Grammar {
 
 // quote shows the beginning of a text.
 func quote(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		s = string(r[:80]) + "…"
+	n := 0
+	for i := range s {
+		if n++; n > 80 {
+			s = s[:i] + "…"
+			break
+		}
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -74,6 +75,9 @@ func (l *life) checkTask(t *a2a.Task) {
 	leak := ""
 	empty := len(t.Artifacts) == 0 && t.Status.Message == nil
 	for _, a := range t.Artifacts {
+		if a == nil {
+			continue
+		}
 		if found := leakIn(a.Parts); found != "" {
 			leak = found
 		}
@@ -136,19 +140,23 @@ func (l *life) list(ctx context.Context) {
 	}
 	found := false
 	for _, t := range res.Tasks {
-		found = found || t.ID == l.task.ID
+		found = found || t != nil && t.ID == l.task.ID
 	}
 	l.expect("list", found, "the list of the context's tasks lacks the task")
 }
 
 // text is what a task's artifacts say.
-func text(t *a2a.Task) (s string) {
+func text(t *a2a.Task) string {
+	var all strings.Builder
 	for _, a := range t.Artifacts {
+		if a == nil {
+			continue
+		}
 		for _, p := range a.Parts {
-			s += said(p)
+			all.WriteString(said(p))
 		}
 	}
-	return s
+	return all.String()
 }
 
 // unknown asks for what is not there.

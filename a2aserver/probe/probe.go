@@ -35,6 +35,8 @@ type Options struct {
 	Token string
 	// Time bounds each call. If zero, 2 min.
 	Time time.Duration
+	// Whole bounds the probe. If zero, ten times Time.
+	Whole time.Duration
 	// Transport reaches the server. If nil, http.DefaultTransport.
 	Transport http.RoundTripper
 }
@@ -88,9 +90,18 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	if o.Time == 0 {
 		o.Time = 2 * time.Minute
 	}
+	if o.Whole == 0 {
+		o.Whole = 10 * o.Time
+	}
 	u.User = nil
 	p := &prober{Options: o, base: u, http: peer.Client(u, o.Token, o.Transport), report: &Report{V: 1, URL: u.String()}}
-	p.run(ctx)
+	whole, cancel := context.WithTimeout(ctx, o.Whole)
+	defer cancel()
+	p.run(whole)
+	if ctx.Err() == nil && whole.Err() != nil {
+		p.at = ""
+		p.add("time", Finding, fmt.Sprintf("the checks were not done after %s", o.Whole))
+	}
 	return p.report, ctx.Err()
 }
 
@@ -108,10 +119,15 @@ func (p *prober) add(name string, s Status, detail string) {
 	if s == Finding {
 		p.report.Findings++
 	}
-	if len(detail) > 500 {
-		detail = strings.ToValidUTF8(detail[:500], "") + "…"
+	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, short(detail, 500)})
+}
+
+// short is what a server said, cut to a number of bytes.
+func short(s string, n int) string {
+	if len(s) <= n {
+		return s
 	}
-	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, detail})
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // expect adds a check that holds or not.
@@ -129,7 +145,7 @@ func (p *prober) run(ctx context.Context) {
 	}
 	spoken := 0
 	for _, i := range p.card.SupportedInterfaces {
-		p.at = strings.TrimSpace(string(i.ProtocolBinding) + " " + string(i.ProtocolVersion))
+		p.at = short(strings.TrimSpace(string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)), 64)
 		c, err := peer.Connect(ctx, p.card, i, p.http)
 		if err != nil {
 			p.add("connect", Skipped, "this binding is not known here")
@@ -154,7 +170,7 @@ func (p *prober) checkCard(ctx context.Context) bool {
 		p.add("card", Finding, "no card can be read at /.well-known/agent-card.json: "+plain(err))
 		return false
 	}
-	p.card, p.report.Agent = card, card.Name
+	p.card, p.report.Agent = card, short(card.Name, 200)
 	p.add("card", OK, "")
 	var missing []string
 	for name, there := range map[string]bool{
@@ -169,7 +185,7 @@ func (p *prober) checkCard(ctx context.Context) bool {
 	p.expect("card members", len(missing) == 0, "the card lacks %s", strings.Join(missing, ", "))
 	var away []string
 	for _, i := range card.SupportedInterfaces {
-		if u, err := url.Parse(i.URL); err != nil || u.Host != p.base.Host {
+		if u, err := url.Parse(i.URL); err != nil || u.Host != p.base.Host || u.Scheme != p.base.Scheme {
 			away = append(away, i.URL)
 		}
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -14,7 +15,7 @@ func (l *life) stream() {
 	}
 	ctx, cancel := l.limited()
 	defer cancel()
-	s := shape{artifacts: map[a2a.ArtifactID]string{}}
+	s := shape{artifacts: map[a2a.ArtifactID]*strings.Builder{}}
 	for e, err := range l.c.SendStreamingMessage(ctx, l.message()) {
 		if err != nil {
 			l.add("stream", Finding, "the stream ended in an error: "+plain(err))
@@ -22,6 +23,7 @@ func (l *life) stream() {
 		}
 		s.take(e)
 	}
+	s.whole()
 	l.expect("stream", s.events > 0, "the stream held nothing")
 	if s.events == 0 {
 		return
@@ -52,17 +54,18 @@ type shape struct {
 	id        a2a.TaskID
 	context   string
 	over      bool
-	artifacts map[a2a.ArtifactID]string
+	artifacts map[a2a.ArtifactID]*strings.Builder
 	order     []a2a.ArtifactID
 	fault     string // the first
 	leak      string // the first
 }
 
-func (s *shape) text() (all string) {
+func (s *shape) text() string {
+	var all strings.Builder
 	for _, id := range s.order {
-		all += s.artifacts[id]
+		all.WriteString(s.artifacts[id].String())
 	}
-	return all
+	return all.String()
 }
 
 func (s *shape) wrong(format string, args ...any) {
@@ -94,7 +97,9 @@ func (s *shape) take(e a2a.Event) {
 	case *a2a.Task:
 		s.id, s.context = info.TaskID, info.ContextID
 		for _, a := range e.Artifacts {
-			s.put(a, false)
+			if a != nil {
+				s.put(a, false)
+			}
 		}
 		s.leaks(inMessages(e))
 		s.status(e.Status)
@@ -123,21 +128,32 @@ func (s *shape) status(t a2a.TaskStatus) {
 	}
 }
 
-// put looks at a piece of an artifact on its own, and at all there is of it.
+// put looks at a piece of an artifact on its own. All there is of an artifact is
+// looked at when no more comes, or another takes its place.
 func (s *shape) put(a *a2a.Artifact, more bool) {
-	_, there := s.artifacts[a.ID]
+	all, there := s.artifacts[a.ID]
 	if more && !there {
 		s.wrong("a piece is appended to an artifact that never began")
 	}
 	if !there {
 		s.order = append(s.order, a.ID)
 	}
-	if !more {
-		s.artifacts[a.ID] = ""
+	if !more || !there {
+		if there {
+			s.leaks(leakInText(all.String()))
+		}
+		all = &strings.Builder{}
+		s.artifacts[a.ID] = all
 	}
 	s.leaks(leakIn(a.Parts))
 	for _, p := range a.Parts {
-		s.artifacts[a.ID] += said(p)
+		all.WriteString(said(p))
 	}
-	s.leaks(leakInText(s.artifacts[a.ID]))
+}
+
+// whole looks at the artifacts as they are at the end.
+func (s *shape) whole() {
+	for _, id := range s.order {
+		s.leaks(leakInText(s.artifacts[id].String()))
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -17,9 +16,6 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
-// MaxBody bounds a response, in bytes.
-const MaxBody = 16 << 20
-
 // ErrElsewhere says that a card sends clients to another host than its own.
 var ErrElsewhere = errors.New("the card sends clients to another host")
 
@@ -27,46 +23,35 @@ var ErrElsewhere = errors.New("the card sends clients to another host")
 // is one.
 func Client(base *url.URL, token string, transport http.RoundTripper) *http.Client {
 	if transport == nil {
-		transport = http.DefaultTransport
+		transport = shared()
 	}
 	return &http.Client{
-		Transport:     &bounded{transport, base.Host, token},
+		Transport:     &bounded{transport, base.Scheme, base.Host, token},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
 type bounded struct {
-	next        http.RoundTripper
-	host, token string
+	next                http.RoundTripper
+	scheme, host, token string
 }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host != b.host {
-		return nil, fmt.Errorf("%w: %q", ErrElsewhere, r.URL.Host)
+	if r.URL.Scheme != b.scheme || r.URL.Host != b.host { // the token does not go by plain HTTP either
+		return nil, fmt.Errorf("%w: %.200q", ErrElsewhere, r.URL.Scheme+"://"+r.URL.Host)
 	}
 	if b.token != "" && r.Header.Get("Authorization") == "" {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
 	res, err := b.next.RoundTrip(r)
-	if err == nil {
-		res.Body = &limited{res.Body, MaxBody}
+	if err != nil {
+		return nil, err
 	}
-	return res, err
-}
-
-type limited struct {
-	io.ReadCloser
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, fmt.Errorf("the response is longer than %d bytes", MaxBody)
+	if err := check(res); err != nil {
+		return nil, err
 	}
-	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
-	return n, err
+	return res, nil
 }
 
 // Card reads the agent card of a server, of any version.

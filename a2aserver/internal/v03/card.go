@@ -3,9 +3,14 @@ package v03
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
+
+// maxInterfaces is how many interfaces of a card are looked at. There are a few
+// bindings, in two versions.
+const maxInterfaces = 16
 
 // ReadCard reads an agent card of protocol 0.3 or 1.0, or one that is both. The
 // security schemes are left out: the client has its token or has none.
@@ -29,6 +34,8 @@ func ReadCard(data []byte) (*a2a.AgentCard, error) {
 	if len(card.SupportedInterfaces) == 0 {
 		card.SupportedInterfaces = old.interfaces()
 	}
+	card.SupportedInterfaces = slices.DeleteFunc(card.SupportedInterfaces, func(i *a2a.AgentInterface) bool { return i == nil })
+	card.SupportedInterfaces = card.SupportedInterfaces[:min(len(card.SupportedInterfaces), maxInterfaces)]
 	card.Capabilities.ExtendedAgentCard = card.Capabilities.ExtendedAgentCard || old.Extended
 	return card, nil
 }
@@ -51,6 +58,9 @@ func (c *oldCard) interfaces() (list []*a2a.AgentInterface) {
 		version = Version
 	}
 	add := func(url, transport string) {
+		if len(list) == maxInterfaces {
+			return
+		}
 		if transport == "" {
 			transport = string(a2a.TransportProtocolJSONRPC) // what 0.3 says of a card that names none
 		}
