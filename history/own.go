@@ -170,7 +170,7 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 	for _, j := range drop {
 		grown -= len(m.Thoughts[j].Text)
 	}
-	switch inline := reasoningOf(p.k.Grammar, text, sotto.Outside); {
+	switch inline := reasoningOf(p.reader, text, sotto.Outside); {
 	case raw != "":
 	case inline != "" && strings.Contains(inline, strings.Trim(thought, white)):
 		raw = text // the client sent both
@@ -236,15 +236,15 @@ func (p *planner) marked(thought, text string) (string, bool) {
 		return "", false
 	}
 	out := open + "\n" + thought + "\n" + shut + "\n\n" + text
-	r, err := p.k.Grammar.Parse(out, sotto.Outside, sotto.Stopped)
+	after, _, err := visibleOf(p.reader, out, sotto.Outside, sotto.Stopped)
 	if err != nil {
 		return "", false
 	}
-	before, err := p.k.Grammar.Parse(text, sotto.Outside, sotto.Stopped)
-	if err != nil || !sameInk(r.VisibleWith(inline...), before.VisibleWith(inline...)) {
+	before, _, err := visibleOf(p.reader, text, sotto.Outside, sotto.Stopped)
+	if err != nil || !sameInk(after, before) {
 		return "", false
 	}
-	return out, len(r.Reasoning()) > 0 && sameInk(r.Reasoning()[0], thought)
+	return out, firstReasoning(p.reader, out, sotto.Outside) == thought
 }
 
 func sameInk(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
@@ -274,8 +274,8 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	}
 	text := m.Texts[0]
-	bare, ok := strip(sotto.Default(), text, sotto.Outside)
-	thought := reasoningOf(sotto.Default(), text, sotto.Outside)
+	bare, ok := strip(p.plain, text, sotto.Outside)
+	thought := reasoningOf(p.plain, text, sotto.Outside)
 	if !ok || thought == "" {
 		return false
 	}
@@ -294,7 +294,7 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	case raw != "" && len(m.Texts) == 1:
 		with = raw
-	case reasoningOf(p.k.Grammar, text, sotto.Outside) != "":
+	case hasReasoning(p.reader, text, sotto.Outside):
 		return true // the family's own tags
 	default:
 		if with, ok = p.marked(thought, bare); !ok {
@@ -372,34 +372,8 @@ func (p *planner) missing(m *wire.Message) bool {
 	if p.mayPreOpen() {
 		start = sotto.Auto
 	}
-	return !slices.ContainsFunc(m.Texts, func(t string) bool { return reasoningOf(p.k.Grammar, t, start) != "" })
+	return !slices.ContainsFunc(m.Texts, func(t string) bool { return hasReasoning(p.reader, t, start) })
 }
 
 // inline are the channels that stay in the texts of history.
 var inline = []sotto.Channel{sotto.Narration, sotto.Tool}
-
-// strip returns a text without its reasoning; ok is false where it has none, or
-// where what is left would not read the same again.
-func strip(g *sotto.Grammar, text string, start sotto.Start) (bare string, ok bool) {
-	r, err := g.Parse(text, start, sotto.Unknown)
-	if err != nil || !slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel == sotto.Reasoning }) {
-		return text, false
-	}
-	if bare, err = g.Strip(text, start, inline...); err != nil {
-		return text, false
-	}
-	again, err := g.Parse(bare, start, sotto.Unknown)
-	if err != nil || again.VisibleWith(inline...) != bare {
-		return text, false
-	}
-	return bare, true
-}
-
-// reasoningOf returns the reasoning that stands in a text.
-func reasoningOf(g *sotto.Grammar, text string, start sotto.Start) string {
-	r, err := g.Parse(text, start, sotto.Unknown)
-	if err != nil {
-		return ""
-	}
-	return strings.Join(r.Reasoning(), "\n\n")
-}

@@ -96,6 +96,7 @@ func PlanFor(q *wire.Request, policy Policy, k Knowledge, api string) Plan {
 	if p.k.Grammar == nil {
 		p.k.Grammar, _ = sotto.ForModel(q.Model)
 	}
+	p.reader, p.plain = readerOf(p.k.Grammar), readerOf(sotto.Default())
 	p.turns()
 	for i := len(q.Messages) - 1; i >= 0; i-- { // backward: what folds into a later text comes before it
 		if q.Messages[i].Role == "assistant" {
@@ -118,6 +119,8 @@ type planner struct {
 	folds   map[int]int // how often reasoning was folded into a message
 	tools   []bool      // by message: its turn calls tools
 	changes map[int]*wire.Change
+	reader  *reader // of the model's texts
+	plain   *reader // of tags that Sotto made
 
 	removed, restored int
 	kept              bool // the rule stood against the policy
@@ -267,12 +270,12 @@ func (p *planner) strip(i int) bool {
 func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says bool) {
 	for j, text := range m.Texts {
 		start := sotto.Outside
-		if j == 0 && p.mayPreOpen() && preOpened(p.k.Grammar, text) {
+		if j == 0 && p.mayPreOpen() && preOpened(p.reader, text) {
 			start = sotto.Auto
 		}
-		bare, ok := strip(p.k.Grammar, text, start)
+		bare, ok := strip(p.reader, text, start)
 		if !ok && j == 0 && p.k.Tags && strings.HasPrefix(text, tagOpen) {
-			bare, ok = strip(sotto.Default(), text, sotto.Outside)
+			bare, ok = strip(p.plain, text, sotto.Outside)
 		}
 		if ok && blank(bare) && !(m.Calls && len(m.Texts) == 1 && p.api != messagesAPI) {
 			ok = false
@@ -298,22 +301,35 @@ func (p *planner) mayPreOpen() bool {
 
 // preOpened reports whether a text begins inside reasoning: a close without an
 // opener is alone on its line. One in a line of prose is none, whatever it says.
-func preOpened(g *sotto.Grammar, text string) bool {
-	r, err := g.Parse(text, sotto.Auto, sotto.Unknown)
+func preOpened(r *reader, text string) bool {
+	found, err := r.scan(text, sotto.Auto, sotto.Unknown, nil, nil)
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(r.Diagnostics, func(d sotto.Diagnostic) bool { return d.Code == sotto.OrphanClose })
+	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Code == sotto.OrphanClose })
 	if i < 0 {
 		return false
 	}
-	at := r.Diagnostics[i].Offset
-	j := slices.IndexFunc(r.Segments, func(s sotto.Segment) bool { return s.Start <= at && at < s.End && s.Channel == sotto.Markup })
-	if j < 0 {
+	at := found[i].Offset
+	segment, end := -1, -1 // of the close
+	_, _ = r.scan(text, sotto.Auto, sotto.Unknown, func(pieces []sotto.Piece) bool {
+		for _, p := range pieces {
+			switch {
+			case p.Channel != sotto.Markup:
+			case p.Segment == segment, p.Offset <= at && at < p.Offset+len(p.Bytes):
+				segment, end = p.Segment, p.Offset+len(p.Bytes)
+			}
+			if segment >= 0 && p.Segment > segment {
+				return false
+			}
+		}
+		return true
+	}, nil)
+	if end < 0 {
 		return false
 	}
 	before := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-	after, _, _ := strings.Cut(text[r.Segments[j].End:], "\n")
+	after, _, _ := strings.Cut(text[end:], "\n")
 	return blank(before) && blank(after)
 }
 

@@ -202,14 +202,16 @@ func (s *Store) keys(caller string, q *wire.Request) []key {
 
 // A chain is the digest of a conversation, which grows with each message.
 type chain struct {
-	mac     hash.Hash
-	sum     key
-	grammar *sotto.Grammar
+	mac    hash.Hash
+	sum    key
+	reader *reader // of the model's texts
+	plain  *reader // of tags that Sotto made
 }
 
 func (s *Store) chain(caller, model string) *chain {
 	c := &chain{mac: hmac.New(sha256.New, s.secret[:])}
-	c.grammar, _ = sotto.ForModel(model)
+	grammar, _ := sotto.ForModel(model)
+	c.reader, c.plain = readerOf(grammar), readerOf(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
 	return c
 }
@@ -257,9 +259,9 @@ func (c *chain) write(s string) {
 // bare is a text without reasoning, and without white space around it: the same
 // before and after a client drops the one and trims the other.
 func (c *chain) bare(text string) string {
-	text, _ = strip(c.grammar, text, sotto.Auto)
+	text, _ = strip(c.reader, text, sotto.Auto)
 	if strings.HasPrefix(text, tagOpen) {
-		text, _ = strip(sotto.Default(), text, sotto.Outside)
+		text, _ = strip(c.plain, text, sotto.Outside)
 	}
 	return strings.Trim(text, white)
 }

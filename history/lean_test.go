@@ -1,0 +1,162 @@
+package history
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/openai"
+)
+
+// allocated is how many bytes f allocates, and how many of them the heap has at most
+// at its end.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// hostile are texts of about n bytes in which a reading finds as much as it can.
+func hostile(n int) map[string]string {
+	of := func(unit string) string { return strings.Repeat(unit, n/len(unit)) }
+	return map[string]string{
+		"closes":       of("</think>"),
+		"lone closes":  of("</think>\n"),
+		"openers":      of("<think>"),
+		"blocks":       of("<think>a</think>"),
+		"blocks, text": of("<think>a</think>b"),
+		"pads":         of("<scratch_pad>a</scratch_pad>"),
+		"spliced":      of("<th<think>a</think>ink>"),
+		"quoted":       of("`<think>` "),
+		"white space":  of(" \n"),
+		"white after":  "<think>a</think>" + of("\n"),
+		"letters":      of("a"),
+		"angles":       of("<"),
+	}
+}
+
+// held are texts of which a reading keeps more while their start is in doubt: what
+// may begin a marker, and remarks that a doubt may take back.
+var held = map[string]int64{"quoted": 100, "angles": 900}
+
+// TestHistoryIsLean holds that reading and editing the history of a request allocates
+// a small multiple of its body, in all, whatever stands in it: a client's few
+// megabytes must not become hundreds.
+func TestHistoryIsLean(t *testing.T) {
+	const size, multiple = 256 << 10, 24
+	for name, text := range hostile(size) {
+		for _, model := range []string{"qwen3:8b", "deepseek-r1"} {
+			for _, policy := range []Policy{Auto, Strip, Restore} {
+				body := []byte(`{"model":"` + model + `","messages":[{"role":"user","content":"a"},{"role":"assistant","content":` +
+					string(wire.AppendString(nil, []byte(text))) + `},{"role":"user","content":"b"}]}`)
+				store := NewStore(8, 1<<20, time.Hour)
+				store.Remember("c", &wire.Request{Model: model}, Said{Visible: "x", Thought: "t"})
+				got := allocated(func() {
+					q, err := openai.Chat.Request(body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan := PlanFor(q, policy, Knowledge{Native: Inline, Tags: true, Recall: store.For("c", q)}, "openai.chat")
+					if _, err := openai.Chat.Edit(nil, body, plan.Changes); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if got > max(multiple, held[name])*int64(len(body)) {
+					t.Errorf("%s, %s, %s: %d bytes for a body of %d: %.1f times", name, model, policy, got, len(body), float64(got)/float64(len(body)))
+				}
+			}
+		}
+	}
+}
+
+// TestManyMessagesAreLean holds the same of many small messages, blocks and items:
+// what each costs is bounded, however many there are.
+func TestManyMessagesAreLean(t *testing.T) {
+	const n, each = 5000, 6 << 10
+	list := func(unit string) string { return strings.TrimSuffix(strings.Repeat(unit+",", n), ",") }
+	for name, c := range map[string]struct {
+		codec wire.Codec
+		body  string
+	}{
+		"messages": {openai.Chat, `{"model":"m","messages":[` + list(`{"role":"assistant","content":"<think>a</think>b"}`) + `,{"role":"user","content":"x"}]}`},
+		"blocks":   {anthropic.Messages, `{"model":"m","messages":[{"role":"assistant","content":[` + list(`{"type":"thinking","thinking":"t","signature":""}`) + `,{"type":"text","text":"a"}]},{"role":"user","content":"x"}]}`},
+		"items":    {openai.Responses, `{"model":"m","input":[` + list(`{"type":"reasoning","id":"rs_sotto_1","content":[{"type":"reasoning_text","text":"t"}]}`) + `,{"role":"assistant","content":"a"},{"role":"user","content":"x"}]}`},
+		"calls":    {openai.Chat, `{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[` + list(`{"id":"c","function":{"name":"f"}}`) + `]},{"role":"user","content":"x"}]}`},
+	} {
+		for _, policy := range []Policy{Auto, Strip, Restore} {
+			for _, native := range []string{"", Inline, "reasoning_content"} {
+				store := NewStore(8, 1<<20, time.Hour)
+				store.Remember("c", &wire.Request{Model: "m"}, Said{Visible: "x", Thought: "t"})
+				got := allocated(func() {
+					q, err := c.codec.Request([]byte(c.body))
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan := PlanFor(q, policy, Knowledge{Native: native, Tags: true, Recall: store.For("c", q)}, c.codec.Name())
+					if _, err := c.codec.Edit(nil, []byte(c.body), plan.Changes); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if got > n*each {
+					t.Errorf("%s, %s, %q: %d bytes for each of %d", name, policy, native, got/n, n)
+				}
+			}
+		}
+	}
+}
+
+// TestReadingsAgree holds that a text of history reads as a finished reply does: what
+// is kept is less, not other.
+func TestReadingsAgree(t *testing.T) {
+	words := []string{"<think>", "</think>", "<scratch_pad>", "</scratch_pad>", "<output>", "</output>", "<narrate>", "</narrate>", "`", "```\n", "\n", "\n\n", " ", "a", "b c", "<th", "ink>", "</thinking>"}
+	rng := rand.New(rand.NewPCG(3, 4))
+	deepseek, _ := sotto.ForModel("deepseek-r1")
+	readers := []*reader{readerOf(sotto.Default()), readerOf(deepseek)} // used again and again
+	for i := range 2000 {
+		var b strings.Builder
+		for range 1 + rng.IntN(12) {
+			b.WriteString(words[rng.IntN(len(words))])
+		}
+		if i%40 == 0 { // longer than a step
+			b.WriteString(strings.Repeat("<think>a</think>b\n", 4000))
+		}
+		text := b.String()
+		by := readers[i%2]
+		g := by.grammar
+		for _, start := range []sotto.Start{sotto.Outside, sotto.Auto} {
+			r, err := g.Parse(text, start, sotto.Unknown)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := reasoningOf(by, text, start), strings.Join(r.Reasoning(), "\n\n"); got != want || hasReasoning(by, text, start) != (want != "") {
+				t.Fatalf("%q from %s: reasoning %.200q, want %.200q", text, start, got, want)
+			}
+			if got, all, err := visibleOf(by, text, start, sotto.Unknown); err != nil || got != r.VisibleWith(inline...) || all != (got == text) {
+				t.Fatalf("%q from %s: visible %.200q, %v", text, start, got, err)
+			}
+			does := slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel == sotto.Reasoning })
+			want, err := g.Strip(text, start, inline...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := g.Parse(want, start, sotto.Unknown)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !does || again.VisibleWith(inline...) != want {
+				want = text
+			}
+			if got, _ := strip(by, text, start); got != want {
+				t.Fatalf("%q from %s: stripped %.200q, want %.200q", text, start, got, want)
+			}
+		}
+	}
+}

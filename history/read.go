@@ -1,0 +1,194 @@
+package history
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Texts of history come from clients, a megabyte of markers as soon as one of prose.
+// They are read as streams are, a piece after the other, and of each reading only
+// what it was made for is kept: a [sotto.Reply] would keep every segment, which is
+// many times the text.
+
+// step is how much of a text is read at once.
+const step = 8 << 10
+
+// A reader reads texts by one grammar. It is not safe for concurrent use.
+type reader struct {
+	grammar *sotto.Grammar
+	ready   map[sotto.Start]*sotto.Splitter // to be used again
+}
+
+func readerOf(g *sotto.Grammar) *reader {
+	return &reader{grammar: g, ready: map[sotto.Start]*sotto.Splitter{}}
+}
+
+// splitter returns a splitter at the beginning of a text.
+func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
+	if s := r.ready[start]; s != nil {
+		delete(r.ready, start)
+		s.Reset()
+		return s, nil
+	}
+	return r.grammar.NewSplitter(sotto.Options{Start: start, MaxHold: -1, Inline: inline})
+}
+
+// scan reads a text that is whole at hand. pieces is given the settled pieces of each
+// step, and shown what became visible by them, with the inline channels in it; both
+// are valid until it returns. The reading stops where one of them says so. The
+// diagnostics are those of all that was read.
+func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func([]sotto.Piece) (more bool), shown func([]byte) (more bool)) ([]sotto.Diagnostic, error) {
+	s, err := r.splitter(start)
+	if err != nil {
+		return nil, err
+	}
+	give := func(p []sotto.Piece) bool {
+		return (pieces == nil || pieces(p)) && (shown == nil || shown(s.Visible()))
+	}
+	more := true
+	for at := 0; at < len(text) && more; at += step {
+		more = give(s.FeedString(text[at:min(at+step, len(text))]))
+	}
+	if more {
+		give(s.Close(end))
+	}
+	r.ready[start] = s
+	return slices.Clone(s.Diagnostics()), nil
+}
+
+// thinks reports whether reasoning stands in a text.
+func thinks(r *reader, text string, start sotto.Start) (does bool) {
+	_, _ = r.scan(text, start, sotto.Unknown, func(pieces []sotto.Piece) bool {
+		for _, p := range pieces {
+			does = does || p.Channel == sotto.Reasoning && len(p.Bytes) > 0
+		}
+		return !does
+	}, nil)
+	return does
+}
+
+// reasoningOf returns the reasoning that stands in a text: each block that is not
+// blank, trimmed, with a blank line between them.
+func reasoningOf(r *reader, text string, start sotto.Start) string {
+	return blocksOf(r, text, start, sotto.Unknown, false)
+}
+
+// firstReasoning returns the first of these blocks, of a text that is whole.
+func firstReasoning(r *reader, text string, start sotto.Start) string {
+	return blocksOf(r, text, start, sotto.Stopped, true)
+}
+
+func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bool) string {
+	var all strings.Builder
+	block, from := -1, 0 // the block under way, and where it begins in all
+	var wait []byte      // white space that may end it
+	_, _ = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
+		for _, p := range pieces {
+			if p.Channel != sotto.Reasoning {
+				continue
+			}
+			if p.Block != block {
+				if first && all.Len() > 0 {
+					return false
+				}
+				block, from, wait = p.Block, all.Len(), wait[:0]
+			}
+			b := p.Bytes
+			if all.Len() == from {
+				if b = trimLeft(b); len(b) > 0 && from > 0 {
+					all.WriteString("\n\n")
+				}
+			}
+			ink := trimRight(b)
+			if len(ink) > 0 {
+				all.Write(wait)
+				all.Write(ink)
+				wait = wait[:0]
+			}
+			wait = append(wait, b[len(ink):]...)
+		}
+		return true
+	}, nil)
+	return all.String()
+}
+
+// hasReasoning reports whether reasoningOf is not empty.
+func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
+	_, _ = r.scan(text, start, sotto.Unknown, func(pieces []sotto.Piece) bool {
+		for _, p := range pieces {
+			has = has || p.Channel == sotto.Reasoning && len(trimLeft(p.Bytes)) > 0
+		}
+		return !has
+	}, nil)
+	return has
+}
+
+// visibleOf returns what is visible of a text, without a copy where that is all.
+func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visible string, all bool, err error) {
+	var out []byte
+	same := 0 // so much of the text is visible as it stands
+	_, err = r.scan(text, start, end, nil, func(b []byte) bool {
+		if out == nil && strings.HasPrefix(text[same:], wire.StringOf(b)) {
+			same += len(b)
+			return true
+		}
+		if out == nil {
+			out = append(make([]byte, 0, len(text)), text[:same]...)
+		}
+		out = append(out, b...)
+		return true
+	})
+	switch {
+	case err != nil:
+		return text, false, err
+	case out == nil:
+		return text[:same], same == len(text), nil
+	}
+	return wire.StringOf(out), wire.StringOf(out) == text, nil
+}
+
+// strip returns a text without its reasoning; ok is false where it has none, or where
+// what is left would not read the same again. It reads as [sotto.Grammar.Strip] does:
+// again until nothing changes, four times at most.
+func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
+	if !thinks(r, text, start) {
+		return text, false
+	}
+	bare, begins, done := text, start, false
+	for range 5 {
+		next, all, err := visibleOf(r, bare, begins, sotto.Unknown)
+		if err != nil {
+			return text, false
+		}
+		if done = all; done {
+			break
+		}
+		bare, begins = next, sotto.Outside
+	}
+	if !done {
+		bare = ""
+	}
+	if _, same, err := visibleOf(r, bare, start, sotto.Unknown); err != nil || !same {
+		return text, false
+	}
+	return bare, true
+}
+
+func isWhite(c byte) bool { return strings.IndexByte(white, c) >= 0 }
+
+func trimLeft(b []byte) []byte {
+	for len(b) > 0 && isWhite(b[0]) {
+		b = b[1:]
+	}
+	return b
+}
+
+func trimRight(b []byte) []byte {
+	for len(b) > 0 && isWhite(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
