@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // shown is how a reply began.
@@ -112,10 +113,19 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 		return nil, fmt.Errorf("learned starts: %s: %w; remove the file to begin anew", l.file, err)
 	}
 	for _, s := range all.Starts {
-		l.entries[s.learnedKey] = &s
+		if s.isOwn() { // else of an earlier version, which kept what clients wrote
+			l.entries[s.learnedKey] = &s
+		}
 	}
 	l.bound(l.max)
 	return l, nil
+}
+
+// isOwn reports whether an entry is one that this gateway would keep: it is shown,
+// and holds no text that a client chose freely.
+func (l *LearnedStart) isOwn() bool {
+	return wire.IsSwitch(l.Switch) && l.Model == escape(l.Model, maxName) &&
+		l.Upstream == escape(l.Upstream, maxPath) && l.Native == escape(l.Native, maxQuoted)
 }
 
 // says returns how the last two replies began, if both alike.

@@ -2,8 +2,10 @@ package gateway_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -280,5 +282,41 @@ func TestPreOpeningFamilyIsHeld(t *testing.T) {
 		v.raw, v.cut = raw, byteByByte(raw)
 		w := ask(v, v.s.path, v.request("deepseek-r1", true, ""))
 		v.s.listen(t, w.Body.Bytes()).wants(t, want[0], want[1])
+	}
+}
+
+// TestLearnedHoldsNoText: what a client writes into a request's model and switches
+// is in starts.json, the list and the log escaped, as a fixed word or as a digest;
+// and what an earlier version kept is not taken on.
+func TestLearnedHoldsNoText(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	var log journal
+	v := converse(t, speakers[0], gateway.Config{Data: dir, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	v.raw, v.cut = preOpened, byteByByte(preOpened)
+	for range 2 {
+		w := ask(v, v.s.path, `{"model":"m\u001b]0;title\u0007\u202e","stream":true,"reasoning_effort":"CANARY text","think":4711,"messages":[{"role":"user","content":"q"}]}`)
+		if w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "starts.json"))
+	if err != nil || len(v.Learned().Starts()) != 1 {
+		t.Fatal(err, v.Learned().Starts())
+	}
+	for _, all := range []string{string(data), log.String(), v.Learned().Starts()[0].Model + v.Learned().Starts()[0].Switch} {
+		if strings.Contains(all, "CANARY") || strings.Contains(all, "4711") || strings.ContainsFunc(all, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) {
+			t.Errorf("%q", all)
+		}
+	}
+	old := strings.Replace(string(data), `"switch": "`, `"switch": "reasoning_effort=CANARY text,`, 1)
+	if old == string(data) {
+		t.Fatalf("no switch in %s", data)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "starts.json"), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := gateway.OpenLearned(dir, 0)
+	if err != nil || len(l.Starts()) != 0 {
+		t.Errorf("%v, %v", l.Starts(), err)
 	}
 }

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -14,12 +17,19 @@ var switches = []string{
 	"options.think", "output_config.effort", "include_reasoning",
 }
 
+// switchWords are the values that switches have. Of any other there is a digest:
+// switches are kept in files and shown, and clients choose their values.
+var switchWords = []string{
+	"true", "false", "on", "off", "yes", "no", "none", "auto", "default", "enabled", "disabled", "adaptive",
+	"minimal", "low", "medium", "high", "xhigh", "max", "think", "no_think", "concise", "detailed", "summarized",
+}
+
 // maxSwitch is the most bytes of a switch: requests are hostile, and switches
 // are remembered.
 const maxSwitch = 128
 
 // SwitchOf returns how a request turns thinking on or off, in one word that is
-// the same for the same setting.
+// the same for the same setting. It holds no text of the request's own.
 func SwitchOf(root gjson.Result, messages []Message) string {
 	var all []string
 	for _, path := range switches {
@@ -30,14 +40,62 @@ func SwitchOf(root gjson.Result, messages []Message) string {
 		}
 		switch v.Type {
 		case gjson.String, gjson.True, gjson.False, gjson.Number:
-			all = append(all, path+"="+v.String())
+			all = append(all, path+"="+switchValue(v))
 		}
 	}
 	if flag := thinkFlag(messages); flag != "" {
 		all = append(all, flag)
 	}
 	s := strings.Join(all, ",")
-	return s[:min(len(s), maxSwitch)]
+	if len(s) > maxSwitch {
+		return digest(s)
+	}
+	return s
+}
+
+// switchValue writes a value. Of a number, a budget of tokens, only its sign counts.
+func switchValue(v gjson.Result) string {
+	switch {
+	case v.Type == gjson.Number && v.Num > 0:
+		return "positive"
+	case v.Type == gjson.Number && v.Num < 0:
+		return "negative"
+	case v.Type == gjson.Number:
+		return "0"
+	}
+	word := strings.ToLower(strings.TrimSpace(v.String()))
+	if slices.Contains(switchWords, word) {
+		return word
+	}
+	return digest(v.String())
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "#" + hex.EncodeToString(sum[:6])
+}
+
+// IsSwitch reports whether a text is one that SwitchOf may return.
+func IsSwitch(s string) bool {
+	if len(s) > maxSwitch {
+		return false
+	}
+	for part := range strings.SplitSeq(s, ",") {
+		path, value, valued := strings.Cut(part, "=")
+		switch {
+		case s == "", part == "/think", part == "/no_think", !valued && isDigest(part):
+		case !valued || !slices.Contains(switches, strings.TrimSuffix(path, ".type")):
+			return false
+		case !slices.Contains(switchWords, value) && !slices.Contains([]string{"0", "positive", "negative"}, value) && !isDigest(value):
+			return false
+		}
+	}
+	return true
+}
+
+func isDigest(s string) bool {
+	sum, err := hex.DecodeString(strings.TrimPrefix(s, "#"))
+	return err == nil && len(sum) == 6 && s[0] == '#'
 }
 
 // thinkFlag returns the soft switch that Qwen3 and SmolLM3 read in the last

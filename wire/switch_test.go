@@ -38,3 +38,30 @@ func TestSwitchOf(t *testing.T) {
 		t.Errorf("%d bytes", len(got))
 	}
 }
+
+// TestSwitchHoldsNoText: whatever a client sets, the switch is of fixed words and
+// digests, and another value is another switch.
+func TestSwitchHoldsNoText(t *testing.T) {
+	values := []string{`"CANARY"`, `"canary\u001b[31m"`, `"a,think=true"`, `" High "`, `12345678`, `-7`, `0`, `0.5`, `true`, `{"type":"CANARY"}`, `""`}
+	seen := map[string]string{}
+	for _, v := range values {
+		body := `{"think":` + v + `}`
+		got := wire.SwitchOf(wire.Parse([]byte(body)), nil)
+		if strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, "1234") || !wire.IsSwitch(got) {
+			t.Errorf("%s: %q", body, got)
+		}
+		if other, ok := seen[got]; ok && !(v == "0.5" && other == "12345678") {
+			t.Errorf("%s and %s are both %q", v, other, got)
+		}
+		seen[got] = v
+	}
+	all := `{"chat_template_kwargs":{"enable_thinking":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"},"enable_thinking":"CANARY","think":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"}`
+	if got := wire.SwitchOf(wire.Parse([]byte(all)), nil); len(got) > 128 || !wire.IsSwitch(got) {
+		t.Errorf("%q", got)
+	}
+	for _, text := range []string{"CANARY", "think=CANARY", "canary=true", "#zz", "think=#00", "/think,x", strings.Repeat("#000000000000,", 20)} {
+		if wire.IsSwitch(text) {
+			t.Errorf("%q is a switch", text)
+		}
+	}
+}
