@@ -30,9 +30,6 @@ const (
 type Codec interface {
 	// Name is what configuration and metrics call the API: "openai.chat".
 	Name() string
-	// Matches says whether requests to a path are of this API. Only POST
-	// requests are asked about.
-	Matches(path string) bool
 	// Framing says how streamed replies are framed.
 	Framing() Framing
 	// Request finds in the body of a request what the gateway must know. The

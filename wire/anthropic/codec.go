@@ -23,10 +23,6 @@ var errNoMessages = errors.New("messages: no list")
 func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
-// Matches takes any prefix, and none of the paths below: counting tokens and
-// batches have no reply to read.
-func (messages) Matches(path string) bool { return strings.HasSuffix(path, "/v1/messages") }
-
 func (messages) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)
 	if err != nil {

@@ -10,17 +10,6 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-func TestMatches(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/v1/messages": true, "/anthropic/v1/messages": true,
-		"/v1/messages/count_tokens": false, "/v1/messages/batches": false, "/messages": false, "/v1/chat/completions": false,
-	} {
-		if got := Messages.Matches(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-}
-
 const request = `{"model":"qwen3","max_tokens":1.0e3,"stream":true,"thinking":{"type":"enabled","budget_tokens":2048},
  "output_config":{"effort":"high"},"system":"be kind","messages":[
  {"role":"user","content":"hi"},

@@ -4,7 +4,6 @@ package ollama
 import (
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -12,23 +11,22 @@ import (
 
 // Chat is /api/chat, Generate is /api/generate.
 var (
-	Chat     wire.Codec = api{name: "ollama.chat", path: "/api/chat", member: "message", text: "content", shows: chatShown}
-	Generate wire.Codec = api{name: "ollama.generate", path: "/api/generate", text: "response", shows: generateShown}
+	Chat     wire.Codec = api{name: "ollama.chat", member: "message", text: "content", shows: chatShown}
+	Generate wire.Codec = api{name: "ollama.generate", text: "response", shows: generateShown}
 )
 
 // thinking is the member that Ollama's clients read reasoning from.
 const thinking = "thinking"
 
 type api struct {
-	name, path string
-	member     string // of a frame, that holds the text; if empty, the frame does
-	text       string
-	shows      *shown.API
+	name   string
+	member string // of a frame, that holds the text; if empty, the frame does
+	text   string
+	shows  *shown.API
 }
 
-func (a api) Name() string             { return a.name }
-func (a api) Matches(path string) bool { return strings.HasSuffix(path, a.path) }
-func (a api) Framing() wire.Framing    { return wire.NDJSON }
+func (a api) Name() string          { return a.name }
+func (a api) Framing() wire.Framing { return wire.NDJSON }
 
 func (a api) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)

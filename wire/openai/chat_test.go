@@ -163,17 +163,4 @@ func TestChatRequest(t *testing.T) {
 	if _, err := openai.Chat.Request([]byte(`[1]`)); err == nil {
 		t.Error("a list is a request")
 	}
-	for path, want := range map[string]string{
-		"/v1/chat/completions": "openai.chat", "/openai/v1/chat/completions": "openai.chat", "/v1/completions": "openai.completions", "/v1/embeddings": "",
-	} {
-		got := ""
-		for _, c := range []wire.Codec{openai.Completions, openai.Chat} {
-			if c.Matches(path) {
-				got += c.Name()
-			}
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
-	}
 }

@@ -18,13 +18,13 @@ import (
 // Chat is the chat completions API, Completions the older one that takes a
 // rendered prompt.
 var (
-	Chat        wire.Codec = choices{name: "openai.chat", path: "/chat/completions", delta: "delta", message: "message", text: "content", shows: chatShown}
-	Completions wire.Codec = choices{name: "openai.completions", path: "/completions", text: "text", shows: completionsShown}
+	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content", shows: chatShown}
+	Completions wire.Codec = choices{name: "openai.completions", text: "text", shows: completionsShown}
 )
 
 // choices is an API whose replies are lists of choices.
 type choices struct {
-	name, path string
+	name string
 	// delta and message are the members of a choice that hold its text in a
 	// frame and in a whole reply; if empty, the choice itself does.
 	delta, message string
@@ -34,14 +34,6 @@ type choices struct {
 
 func (c choices) Name() string          { return c.name }
 func (c choices) Framing() wire.Framing { return wire.SSE }
-
-// Matches takes any prefix: servers put the API below /v1, /api/v1, /openai/v1.
-func (c choices) Matches(path string) bool {
-	if c.delta == "" && strings.HasSuffix(path, "/chat"+c.path) {
-		return false
-	}
-	return strings.HasSuffix(path, c.path)
-}
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)

@@ -20,10 +20,6 @@ type responses struct{}
 func (responses) Name() string          { return "openai.responses" }
 func (responses) Framing() wire.Framing { return wire.SSE }
 
-// Matches leaves out what stands below the path: stored responses, which are
-// not made by the request.
-func (responses) Matches(path string) bool { return strings.HasSuffix(path, "/v1/responses") }
-
 func (responses) Error(status int, message string) []byte { return errorBody(status, message) }
 
 func (responses) Reply(s wire.Settings) wire.Reply {
