@@ -33,9 +33,11 @@ func TestEndpoints(t *testing.T) {
 		v := visit{method: method, path: path}
 		status := func(c gateway.Config) int {
 			w, reached := v.call(t, c)
-			answers := e.Kind == "own" || e.Kind == "probe"
-			if (reached != nil) != (w.Code == http.StatusOK && !answers) {
-				t.Errorf("%s %s: %d, reached %v", method, path, w.Code, reached != nil)
+			if reached != nil {
+				return http.StatusOK // what the upstream says does not matter here
+			}
+			if own := e.Kind == "own" || e.Kind == "probe"; w.Code == http.StatusOK && !own {
+				t.Errorf("%s %s is answered by the gateway", method, path)
 			}
 			return w.Code
 		}
