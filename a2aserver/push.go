@@ -28,6 +28,7 @@ const (
 	pushLongest = 5 * time.Minute // that a receiver may ask to wait
 	pushTimeout = 15 * time.Second
 	pushAtOnce  = 16
+	pushEach    = 4        // at once for the tasks of one caller: receivers that hang hold up nobody else's
 	pushBytes   = 64 << 20 // of pushes that wait in memory
 )
 
@@ -47,8 +48,9 @@ type sender struct {
 	atOnce chan struct{}
 	wait   sync.WaitGroup
 	mu     sync.Mutex
-	room   int                 // for the bodies of letters, in bytes
-	queues map[string][]letter // what waits, by the key of its configuration; there while a goroutine delivers it
+	room   int                      // for the bodies of letters, in bytes
+	lanes  map[string]chan struct{} // by caller
+	queues map[string][]letter      // what waits, by the key of its configuration; there while a goroutine delivers it
 }
 
 var _ push.Sender = (*sender)(nil)
@@ -64,7 +66,7 @@ type letter struct {
 func newSender(s *store, g guard, l Limits, log *slog.Logger) *sender {
 	p := &sender{
 		store: s, guard: g, limits: l, log: log, client: g.client(pushTimeout), pause: pushPause, room: pushBytes,
-		atOnce: make(chan struct{}, pushAtOnce), queues: map[string][]letter{},
+		atOnce: make(chan struct{}, pushAtOnce), queues: map[string][]letter{}, lanes: map[string]chan struct{}{},
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	return p
@@ -251,14 +253,38 @@ func (p *sender) deliver(key string) {
 	}
 }
 
+// lane is where the pushes for a task's caller go, a few at once.
+func (p *sender) lane(task a2a.TaskID) chan struct{} {
+	owner := p.store.owner(task)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lane, ok := p.lanes[owner]
+	if !ok {
+		lane = make(chan struct{}, pushEach)
+		p.lanes[owner] = lane
+	}
+	return lane
+}
+
+// enter waits for a place in a lane, and among all. It is false where the sender
+// was closed meanwhile.
+func (p *sender) enter(lane chan struct{}) bool {
+	for _, places := range []chan struct{}{lane, p.atOnce} {
+		select {
+		case places <- struct{}{}:
+		case <-p.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
 // bring tries until a push has arrived or is given up. It is false where the
 // sender was closed meanwhile.
 func (p *sender) bring(l letter) bool {
-	pause := p.pause
+	pause, lane := p.pause, p.lane(l.Task)
 	for try := 1; ; try++ {
-		select {
-		case p.atOnce <- struct{}{}:
-		case <-p.ctx.Done():
+		if !p.enter(lane) {
 			return false
 		}
 		c, ok := p.config(l.Task, l.Config)
@@ -269,6 +295,7 @@ func (p *sender) bring(l letter) bool {
 			again, after, err = p.send(c, l)
 		}
 		<-p.atOnce
+		<-lane
 		if err == nil {
 			return true // or nobody wants it any more
 		}

@@ -355,3 +355,32 @@ func TestPushMemory(t *testing.T) {
 		t.Errorf("%d pushes, room for %d", len(hook.bodies), p.room)
 	}
 }
+
+// TestPushFair: receivers that hang hold up the pushes of their own caller alone.
+func TestPushFair(t *testing.T) {
+	hook := newHook(t, 200)
+	hang := make(chan struct{})
+	stuck := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer stuck.Close()
+	defer close(hang)
+	s := emptyStore(t, Limits{})
+	p := newSender(s, guard{allow: loopback}, Limits{}.withDefaults(), slog.New(slog.DiscardHandler))
+	defer p.close()
+	send := func(caller string, n int, url string) {
+		ctx := visit{caller: caller}.in(t.Context())
+		task := finishedTask(n, 1)
+		create(t, ctx, s, task)
+		config, err := p.Save(ctx, task.ID, &a2a.PushConfig{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SendPush(ctx, config, task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 * pushAtOnce {
+		send("ann", i, stuck.URL)
+	}
+	send("bob", 1000, hook.URL)
+	hook.await(t, 1)
+}

@@ -264,6 +264,14 @@ func (s *store) entry(ctx context.Context, id a2a.TaskID) (entry, error) {
 	return e, nil
 }
 
+// owner returns whose a task is; "" if it is gone.
+func (s *store) owner(id a2a.TaskID) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, _ := s.index.get(id)
+	return e.owner
+}
+
 // record returns a task, whoever's it is.
 func (s *store) record(id a2a.TaskID) (r *record, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) (err error) {
