@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/message"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
 // A toolbox holds the tools of a turn, ready to be called.
@@ -82,6 +83,9 @@ func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, lim
 	}
 	if strings.TrimSpace(text) == "" {
 		text = "{}"
+	}
+	if err := foreignjson.Check([]byte(text)); foreignjson.OverLimit(err) {
+		return nil, fmt.Errorf("the arguments are not taken: the JSON %w", err)
 	}
 	v, err := decodeArguments(text)
 	if err != nil {

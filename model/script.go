@@ -71,6 +71,9 @@ import (
 //	model     the model's name
 //
 // A number is 3, or a range "2-4" or "5-".
+//
+// A script in JSON Lines has at most 32 MiB. One in YAML has at most 4 MiB, nests at
+// most 100 levels deep, and has no anchors, aliases or tags.
 type Script struct {
 	name    string
 	replies []*scriptReply
