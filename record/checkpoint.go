@@ -93,8 +93,10 @@ func closing(line []byte) (c Checkpoint, ok bool) {
 	if err != nil || f.typ != TypeCheckpoint {
 		return c, false
 	}
-	c, ok = checkpointIn(line)
-	return c, ok && !c.Index.IsZero()
+	if c, ok = checkpointIn(line); !ok || c.Index.IsZero() {
+		return Checkpoint{}, false
+	}
+	return c, true
 }
 
 // signedBy reports whether one of the keys signed a checkpoint's line.

@@ -128,10 +128,37 @@ func parseEvent(line []byte) (Event, error) {
 	return e, nil
 }
 
-// parsePayload reads a payload. One of a newer version, or that is not as its
-// type says, is kept unread.
+// maxValues bounds the values in a payload that is read. A value of three bytes
+// may take hundreds in memory. Events of a writer stay below it.
+const maxValues = 1 << 20
+
+// tooManyValues reports whether JSON has more values than are read.
+func tooManyValues(data []byte) bool {
+	if len(data) <= maxValues {
+		return false
+	}
+	n := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ',', '[', '{':
+			if n++; n > maxValues {
+				return true
+			}
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return false
+}
+
+// parsePayload reads a payload. One of a newer version, that is not as its type
+// says, or that has too many values, is kept unread.
 func parsePayload(n envelope) Payload {
-	if n.V > Version {
+	if n.V > Version || tooManyValues(n.Payload) {
 		return Unknown{n.Type, n.Payload}
 	}
 	if read := payloadReaders[n.Type]; read != nil {

@@ -33,9 +33,13 @@ func factsIn(t Type, line []byte) facts {
 	var f facts
 	switch t {
 	case TypeExchange, TypeInvocation:
-		got := gjson.GetManyBytes(line, "payload.model", "payload.replies.#.diagnostics.#.code|@flatten")
-		f.model = got[0].String()
-		for _, c := range got[1].Array() {
+		f.model = gjson.GetBytes(line, "payload.model").String()
+		// Most lines have none. The search for bytes is quick because it begins with
+		// one that is rare, which a quotation mark is not.
+		if !bytes.Contains(line, []byte(`gnostics":`)) {
+			break
+		}
+		for _, c := range gjson.GetBytes(line, "payload.replies.#.diagnostics.#.code|@flatten").Array() {
 			f.codes = append(f.codes, c.String())
 		}
 	case TypeRunStart:

@@ -76,6 +76,28 @@ func writableByOthers(paths ...string) string {
 	return ""
 }
 
+// eachName calls f with the names in a folder, of which only some are held at a
+// time.
+func eachName(dir string, f func(name string)) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for {
+		entries, err := d.ReadDir(1024)
+		for _, e := range entries {
+			f(e.Name())
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // syncDir makes the names of a folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

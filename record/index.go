@@ -150,8 +150,9 @@ func (x *indexing) put(covered int64, data []byte) {
 var errStale = errors.New("the index does not fit its segment")
 
 // readIndex reads a segment's index, of as many bytes as the segment's first
-// whole lines have, and checks that it fits them. It returns the file as well.
-func readIndex(s segment, f io.ReaderAt, size int64) (*indexing, []byte, error) {
+// whole lines have, and checks that it fits them. If want is set, the file must
+// have that digest. It returns the file as well.
+func readIndex(s segment, f io.ReaderAt, size int64, want Digest) (*indexing, []byte, error) {
 	file, err := readRegular(s.with(indexExt), 2*size+4096) // an index is smaller than its segment
 	if err != nil {
 		return nil, nil, err
@@ -159,6 +160,9 @@ func readIndex(s segment, f io.ReaderAt, size int64) (*indexing, []byte, error) 
 	head, rows, ok := bytes.Cut(file, []byte("\n"))
 	var h indexHeader
 	if !ok || json.Unmarshal(head, &h) != nil {
+		return nil, nil, errStale
+	}
+	if !want.IsZero() && digestOf(file) != want || want.IsZero() && digestOf(rows) != h.Sum {
 		return nil, nil, errStale
 	}
 	x := &indexing{segment: s, data: rows, saved: h.Covered}
@@ -177,7 +181,7 @@ func readIndex(s segment, f io.ReaderAt, size int64) (*indexing, []byte, error) 
 // end with a line that the segment still has. What else a row says is compared
 // with its line when that is read, and by Verify.
 func (x *indexing) fits(h *indexHeader, f io.ReaderAt, size int64) bool {
-	if h.V != indexVersion || len(x.data) == 0 || len(x.data)%rowSize != 0 || h.Covered > size || digestOf(x.data) != h.Sum {
+	if h.V != indexVersion || len(x.data) == 0 || len(x.data)%rowSize != 0 || h.Covered > size {
 		return false
 	}
 	at, next := int64(0), x.segment.first
@@ -228,8 +232,7 @@ func indexOf(s segment, f file, u indexUse) (*indexing, error) {
 	}
 	x := newIndexing(s)
 	if closed || !u.trusted {
-		read, file, err := readIndex(s, f, covers)
-		if err == nil && (!closed || digestOf(file) == c.Index) {
+		if read, _, err := readIndex(s, f, covers, c.Index); err == nil {
 			x = read
 		}
 	}
@@ -266,10 +269,22 @@ func (x *indexing) scan(f io.ReaderAt, from, to int64) error {
 	}
 }
 
-// span is the time of the first and the last event of the rows; all is false
-// where a row is odd, which may be of any time.
-func (x *indexing) span() (from, to time.Time, all bool) {
-	all = true
+// hasOdd reports whether a row is odd, and may be what any query asks for.
+func (x *indexing) hasOdd() bool {
+	for at := rowSize - 1; at < len(x.data); at += rowSize {
+		if x.data[at]&(oddRow>>24) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// span is the time of the first and the last event of the rows, where the query
+// asks for a time.
+func (x *indexing) span(q *Query) (from, to time.Time) {
+	if q.From.IsZero() && q.To.IsZero() {
+		return from, to
+	}
 	for i := range x.rows() {
 		r := rowAt(x.data, i)
 		if from.IsZero() || r.time.Before(from) {
@@ -278,9 +293,8 @@ func (x *indexing) span() (from, to time.Time, all bool) {
 		if r.time.After(to) {
 			to = r.time
 		}
-		all = all && !r.odd
 	}
-	return from, to, all
+	return from, to
 }
 
 // codesOfRow lists a row's diagnostics; others stands for those that the index

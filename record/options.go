@@ -71,7 +71,7 @@ type Options struct {
 	// Queue bounds the bytes of events that wait to be written; Append then
 	// waits, and Enqueue drops. If zero, 64 MiB.
 	Queue int
-	// MaxEvent bounds one event's line. If zero, 64 MiB.
+	// MaxEvent bounds one event's line, to 112 MiB at most. If zero, 64 MiB.
 	MaxEvent int
 
 	// SigningKey signs checkpoints: after CheckpointEvery events, at the latest
@@ -119,6 +119,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if n := len(o.SigningKey); n != 0 && n != ed25519.PrivateKeySize {
 		return o, errors.New("the signing key is no Ed25519 key")
+	}
+	if o.MaxEvent > maxMaxEvent {
+		return o, fmt.Errorf("events of %d bytes: a line has %d at most", o.MaxEvent, maxMaxEvent)
 	}
 	if o.Policy > None || o.Reasoning > Off || o.Answer > Off {
 		return o, errors.New("unknown policy or level")

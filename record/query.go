@@ -65,8 +65,8 @@ type selection struct {
 // selection translates a query; none reports that nothing can match.
 func (x *indexing) selection(q *Query) (s selection, none bool) {
 	s = selection{q: q}
-	from, to, whole := x.span()
-	if whole && (!q.From.IsZero() && to.Before(q.From) || !q.To.IsZero() && !from.Before(q.To)) {
+	whole := !x.hasOdd()
+	if from, to := x.span(q); whole && (!q.From.IsZero() && to.Before(q.From) || !q.To.IsZero() && !from.Before(q.To)) {
 		return s, true
 	}
 	s.sealed, s.hasSealed = x.types.find(string(TypeSealed))

@@ -23,7 +23,8 @@ const (
 	tombstoneExt = ".pruned"
 	lockName     = "LOCK"
 	nameDigits   = 20
-	maxLine      = 256 << 20
+	maxLine      = 160 << 20
+	maxMaxEvent  = 112 << 20 // with those that are sealed with it, and in base64, it is a line
 )
 
 // file is what the writer does with a segment.
@@ -64,19 +65,15 @@ func segmentsOf(dir string) ([]segment, error) {
 
 // numbered lists the numbers of a folder's files with an extension, in order.
 func numbered(dir, ext string) ([]uint64, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
 	var list []uint64
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ext)
+	err := eachName(dir, func(name string) {
+		name, ok := strings.CutSuffix(name, ext)
 		if n, err := strconv.ParseUint(name, 10, 64); ok && err == nil && len(name) == nameDigits && n > 0 {
 			list = append(list, n)
 		}
-	}
+	})
 	slices.Sort(list)
-	return list, nil
+	return list, err
 }
 
 // lines reads a file line by line.
@@ -132,7 +129,7 @@ func (l *lines) fill() int {
 			l.err = errLongLine
 			return l.end
 		}
-		l.buf = append(make([]byte, 0, max(64<<10, 4*len(l.buf))), l.buf...)
+		l.buf = append(make([]byte, 0, min(max(64<<10, 4*len(l.buf)), maxLine)), l.buf...)
 		l.buf = l.buf[:cap(l.buf)]
 	}
 	from := l.end
@@ -172,10 +169,14 @@ func tailOf(f file) (tail, error) {
 	return t, err
 }
 
-// lastNewline returns the place behind the last newline before end, or 0.
+// lastNewline returns the place after the last newline before end, or 0. It looks
+// no further back than a line can be long.
 func lastNewline(f io.ReaderAt, end int64) (int64, error) {
 	buf := make([]byte, 64<<10)
-	for end > 0 {
+	for from := end; end > 0; {
+		if from-end > maxLine {
+			return 0, errLongLine
+		}
 		n := min(end, int64(len(buf)))
 		if _, err := f.ReadAt(buf[:n], end-n); err != nil {
 			return 0, err

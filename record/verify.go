@@ -234,7 +234,7 @@ func (v *verifier) indexOf(s segment, f *os.File) *indexCheck {
 	if err != nil || info.Size() > maxIndexed {
 		return c
 	}
-	if x, file, err := readIndex(s, f, info.Size()); err == nil {
+	if x, file, err := readIndex(s, f, info.Size(), Digest{}); err == nil {
 		c.want, c.x, c.to = file, newIndexing(s), x.saved
 	}
 	return c
@@ -260,7 +260,7 @@ func (c *indexCheck) add(line []byte, at int64) {
 		return
 	}
 	// A writer may have taken back lines meanwhile, and the index with them.
-	if _, again, err := readIndex(s, c.f, c.to); err == nil && bytes.Equal(again, want) {
+	if _, again, err := readIndex(s, c.f, c.to, Digest{}); err == nil && bytes.Equal(again, want) {
 		c.v.find(Misindexed, s.first, c.v.head.Seq, filepath.Base(s.with(indexExt)))
 	}
 }

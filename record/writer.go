@@ -16,7 +16,8 @@ var (
 	ErrLocked = errors.New("another writer has the record")
 	// ErrClosed is the error of an append to a closed writer.
 	ErrClosed = errors.New("the record is closed")
-	// ErrTooLarge is the error of an event over Options.MaxEvent.
+	// ErrTooLarge is the error of an event over Options.MaxEvent, or of more than
+	// about a million values.
 	ErrTooLarge = errors.New("the event is too large")
 )
 
@@ -328,6 +329,9 @@ func (w *Writer) prepare(e *Event) (*item, error) {
 	err := it.encode(e, &g)
 	if err == nil && len(it.body) > w.o.MaxEvent {
 		err = fmt.Errorf("%w: %d bytes, %d at most", ErrTooLarge, len(it.body), w.o.MaxEvent)
+	}
+	if err == nil && tooManyValues(it.body) {
+		err = fmt.Errorf("%w: more than %d values", ErrTooLarge, maxValues)
 	}
 	if err != nil {
 		it.free()
