@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -38,12 +36,10 @@ type exchange struct {
 	reply   wire.Reply
 	rec     *recording // nil where nothing is recorded
 
-	began    time.Time
+	activity
 	status   int
 	streamed bool
 	err      error        // why the exchange failed, if it did
-	activity atomic.Int64 // when something moved last, since began
-	waits    atomic.Bool  // for the upstream, not for the client
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	settled  bool // learnt and remembered
@@ -84,7 +80,7 @@ func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Reques
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
-	x := &exchange{g: g, codec: c, body: body, caller: credential(r), began: time.Now(), request: q}
+	x := &exchange{g: g, codec: c, body: body, caller: credential(r), activity: activity{began: time.Now()}, request: q}
 	x.model = g.shownModel(q.Model, credentials(r))
 	q.Model = modelName(q.Model)
 	x.route = g.route(c.Name(), q.Model)
@@ -289,7 +285,7 @@ func looksLikeSSE(body []byte) bool {
 // whole reads the body of a reply that is not streamed and writes it anew.
 func (x *exchange) whole(resp *http.Response) error {
 	limit := x.g.config.Limits.Body
-	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, x, true}, limit+1))
+	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, &x.activity, true}, limit+1))
 	resp.Body.Close()
 	switch {
 	case err != nil:
@@ -326,21 +322,8 @@ func (x *exchange) whole(resp *http.Response) error {
 	}
 	setBody(resp, body)
 	x.complete = true
-	resp.Body = &moving{resp.Body, x, false}
+	resp.Body = &moving{resp.Body, &x.activity, false}
 	return nil
-}
-
-// A moving body notes when it is read, and whom the exchange waits for then.
-type moving struct {
-	io.ReadCloser
-	x     *exchange
-	waits bool
-}
-
-func (m *moving) Read(p []byte) (int, error) {
-	n, err := m.ReadCloser.Read(p)
-	m.x.moved(m.waits)
-	return n, err
 }
 
 func setBody(resp *http.Response, body []byte) {
@@ -367,53 +350,6 @@ func (x *exchange) findings() string {
 		words = append(words, fmt.Sprintf("more=%d", more))
 	}
 	return strings.Join(words, ", ")
-}
-
-// errSilent is why an exchange ends that nothing moves in.
-var errSilent = errors.New("nothing came for too long")
-
-// watch ends the exchange where nothing moves for too long. A client that takes
-// nothing holds it up as much as an upstream that sends nothing.
-func (x *exchange) watch(unblock func()) (stop func()) {
-	silence := x.g.config.Silence
-	x.waits.Store(true)
-	var mu sync.Mutex
-	var timer *time.Timer // nil once the exchange has ended
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(silence, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if timer == nil {
-			return
-		}
-		idle := time.Since(x.began) - time.Duration(x.activity.Load())
-		if idle < silence {
-			timer.Reset(silence - idle)
-			return
-		}
-		waits := x.waits.Load() // whom the cancel wakes changes it
-		x.cancel(errSilent)
-		if !waits {
-			unblock()
-			return
-		}
-		timer.Reset(silence) // for a client that can be told, and may not take it
-	})
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if timer != nil {
-			timer.Stop()
-			timer = nil
-		}
-	}
-}
-
-// moved notes that something came or went, and whom the exchange waits for next.
-func (x *exchange) moved(waits bool) {
-	x.activity.Store(int64(time.Since(x.began)))
-	x.waits.Store(waits)
 }
 
 // finish ends the exchange on every exit, once: it learns, remembers, counts,

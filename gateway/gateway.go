@@ -276,7 +276,7 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	x.ctx, x.cancel = ctx, cancel
 	defer x.finish() // before its context ends: that would look like a client gone
 	control := http.NewResponseController(w)
-	defer x.watch(func() { _ = control.SetWriteDeadline(time.Now()) })()
+	defer x.watch(g.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
 	r = r.WithContext(ctx)
 	x.send(r)
 	g.proxy.ServeHTTP(w, r)

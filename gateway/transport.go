@@ -65,7 +65,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	x.note(r, &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
 	ctx, cancel := context.WithCancelCause(r.Context())
 	x.ctx, x.cancel = ctx, cancel
-	stop := x.watch(func() {})
+	stop := x.watch(t.g.config.Silence, cancel, func() {})
 	end := sync.OnceFunc(func() {
 		stop()
 		x.finish()
