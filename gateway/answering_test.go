@@ -54,6 +54,7 @@ func handler(t testing.TB, c gateway.Config, up http.RoundTripper) *gateway.Hand
 	if err != nil {
 		t.Fatal(err)
 	}
+	draining(t, c.Recorder, g)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)

@@ -88,6 +88,9 @@ func (b *body) fill(room []byte) {
 	b.x.moved(false)
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
+	if err := b.x.charge.stream(int64(cap(b.in) + len(b.out) + b.x.held())); err != nil {
+		b.x.reading.Fail(err)
+	}
 	switch {
 	case b.failed():
 		b.end(b.x.reading.failure)

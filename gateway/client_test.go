@@ -42,6 +42,7 @@ func inFront(t testing.TB, upstream string, c gateway.Config) *gateway.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draining(t, c.Recorder, g)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
 			t.Error(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // A Config is what a gateway is made from. Its zero value, with an Upstream, is
@@ -75,7 +76,7 @@ type Config struct {
 	Metrics *prometheus.Registry
 	// Recorder gets an event for every exchange with a model: what was asked and
 	// what came, byte for byte, and how it was read. If nil, nothing is recorded.
-	// Whoever made it closes it, behind the gateway.
+	// Whoever made it closes it, after the gateway.
 	Recorder Recorder
 	// Transport reaches the upstream. If nil, one of its own.
 	Transport http.RoundTripper
@@ -129,9 +130,15 @@ var (
 
 // Limits bound what a peer can make grow. A zero is the default.
 type Limits struct {
+	// Memory bounds the bytes that are held for all exchanges together: bodies,
+	// frames, held text, what reading a history takes, and what waits to be
+	// recorded. Where they are spent, new requests are refused with 503; streams
+	// that have begun go on, as far as they overdraw it by no more than half. If
+	// zero, a quarter of the memory that the process may use.
+	Memory    int64
 	Body      int64 // bytes of a request's body, and of a whole reply's; 64 MiB
 	Frame     int   // bytes of one frame of a stream; 4 MiB
-	Header    int   // bytes of a request's header; 64 KiB
+	Header    int   // bytes of a request's header, and of an upstream's response; 64 KiB
 	Exchanges int   // at the same time; 10000
 	Choices   int   // of a reply: its texts, blocks or items; one beyond is an error; 1024
 	Hold      int   // bytes of a reply held in doubt; 256 KiB
@@ -159,6 +166,9 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Restored, 4096)
 	set(&l.Labels, 64)
 	set(&l.Recorded, 4<<20)
+	if l.Memory == 0 {
+		l.Memory = serving.DefaultMemory()
+	}
 	if l.Body == 0 {
 		l.Body = 64 << 20
 	}

@@ -36,15 +36,19 @@ type exchange struct {
 	reply   wire.Reply
 	rec     *recording // nil where nothing is recorded
 
+	charge *charge // the memory that is held for it
+
 	activity
 	status   int
 	streamed bool
-	err      error        // why the exchange failed, if it did
+	err      error // why the exchange failed, if it did
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	settled  bool // learnt and remembered
 	complete bool // all of the reply was read and written
 	finished bool
+	ended    string // its outcome, once it is finished
+	took     time.Duration
 }
 
 // modelName bounds what a client calls a model.
@@ -72,15 +76,18 @@ const shortestKey = 4
 
 // exchange plans one exchange: how its reply is read, and what of its earlier
 // messages goes to the upstream. upstream names the server.
-func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request) (*exchange, error) {
+func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request, hold *charge) (*exchange, error) {
 	if err := foreignjson.Check(body); err != nil { // what we cannot read, a lenient upstream could
 		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
+	}
+	if err := hold.take(parsedCost(body)); err != nil {
+		return nil, err
 	}
 	q, err := c.Request(body)
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
-	x := &exchange{g: g, codec: c, body: body, caller: credential(r), activity: activity{began: time.Now()}, request: q}
+	x := &exchange{g: g, codec: c, body: body, charge: hold, caller: credential(r), activity: activity{began: time.Now()}, request: q}
 	x.model = g.shownModel(q.Model, credentials(r))
 	q.Model = modelName(q.Model)
 	x.route = g.route(c.Name(), q.Model)
@@ -159,9 +166,15 @@ func (x *exchange) editHistory() error {
 		Grammar: x.family.grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
 		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.caller, x.request),
 	}
-	x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
-	if len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {
+	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
+		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
 		return nil
+	})
+	if err != nil || len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {
+		return err
+	}
+	if err := x.charge.take(int64(len(x.body))); err != nil {
+		return err
 	}
 	body, err := x.codec.Edit(nil, x.body, x.plan.Changes)
 	if err != nil {
@@ -284,14 +297,9 @@ func looksLikeSSE(body []byte) bool {
 
 // whole reads the body of a reply that is not streamed and writes it anew.
 func (x *exchange) whole(resp *http.Response) error {
-	limit := x.g.config.Limits.Body
-	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, &x.activity, true}, limit+1))
-	resp.Body.Close()
-	switch {
-	case err != nil:
-		return fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
-	case int64(len(body)) > limit:
-		return fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
+	body, err := x.readWhole(resp)
+	if err != nil {
+		return err
 	}
 	if x.request.Stream { // and yet it is at hand
 		x.reading.start, x.reading.assumed = x.startOf(true)
@@ -301,10 +309,9 @@ func (x *exchange) whole(resp *http.Response) error {
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
 	case unread == nil && wire.Parse(mended).IsObject():
-		if x.rec != nil {
-			x.rec.account.Whole(mended)
+		if body, err = x.rewrite(mended); err != nil {
+			return err
 		}
-		body = x.reply.Whole(nil, mended, &x.reading)
 	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // frames under the type of a whole reply
 		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 		return nil
@@ -324,6 +331,48 @@ func (x *exchange) whole(resp *http.Response) error {
 	x.complete = true
 	resp.Body = &moving{resp.Body, &x.activity, false}
 	return nil
+}
+
+// readWhole reads the body of a whole reply. Where there is no memory for it, the
+// client, who has seen nothing of the reply, is refused.
+func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
+	limit := x.g.config.Limits.Body
+	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
+	resp.Body.Close()
+	var own *requestError
+	switch {
+	case errors.Is(err, errLarge):
+		return nil, fmt.Errorf("the upstream's reply is larger than %d bytes", limit)
+	case errors.As(err, &own):
+		return nil, own
+	case err != nil:
+		return nil, fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
+	}
+	return body, nil
+}
+
+// rewrite reads a whole reply and writes it anew.
+func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
+	err = x.charge.use(parsedCost(reply)+readCost(wire.StringOf(reply)), func() error {
+		if x.rec != nil {
+			x.rec.account.Whole(reply)
+		}
+		body = x.reply.Whole(nil, reply, &x.reading)
+		return nil
+	})
+	if err == nil {
+		err = x.charge.take(int64(cap(body) + x.held()))
+	}
+	return body, err
+}
+
+// held is how much memory the reading of the reply holds.
+func (x *exchange) held() int {
+	n := x.reading.weight
+	if x.rec != nil {
+		n += x.g.config.Limits.Recorded - x.rec.room.Left
+	}
+	return n
 }
 
 func setBody(resp *http.Response, body []byte) {
@@ -363,6 +412,7 @@ func (x *exchange) finish() {
 		x.reading.Close(i, sotto.Aborted)
 	}
 	x.settle()
+	x.ended, x.took = x.outcome(), time.Since(x.began)
 	x.g.metrics.exchange(x)
 	x.log()
 	x.record()
@@ -403,12 +453,12 @@ func (x *exchange) learn() {
 
 func (x *exchange) log() {
 	level := x.g.log.Info
-	if x.outcome() == "failed" {
+	if x.ended == "failed" {
 		level = x.g.log.Warn
 	}
 	fields := []any{
 		"api", x.codec.Name(), "model", x.model, "dialect", x.family.dialect, "status", x.status,
-		"outcome", x.outcome(), "stream", x.streamed, "ms", time.Since(x.began).Milliseconds(),
+		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
 	}
 	if found := x.findings(); found != "" {
@@ -422,9 +472,6 @@ func (x *exchange) log() {
 	}
 	level("exchange", fields...)
 }
-
-// lasted is how long the exchange took.
-func (x *exchange) lasted() time.Duration { return time.Since(x.began) }
 
 // outcome is how the exchange ended, in a word for metrics.
 func (x *exchange) outcome() string {

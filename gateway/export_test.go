@@ -51,3 +51,19 @@ func Endpoints() []Endpoint {
 	}
 	return list
 }
+
+// Drain waits until what the handler has to record is handed over.
+func (g *Handler) Drain() {
+	if g.recorder != nil {
+		g.recorder.backlog.wait()
+	}
+}
+
+// Held is how many bytes the handler holds for exchanges.
+func (g *Handler) Held() int64 { return g.budget.used.Load() }
+
+// Drain waits until what the transport has to record is handed over.
+func (t *Transport) Drain() { t.g.Drain() }
+
+// Held is how many bytes the transport holds for exchanges.
+func (t *Transport) Held() int64 { return t.g.Held() }

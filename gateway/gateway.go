@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -33,6 +33,7 @@ type Handler struct {
 	store    *history.Store
 	families families
 	metrics  *metrics
+	budget   *budget
 	recorder *recorder // nil where nothing is recorded
 	log      *slog.Logger
 	open     atomic.Int64 // exchanges under way
@@ -62,6 +63,7 @@ func build(c Config) (*Handler, error) {
 		log:      c.Logger,
 	}
 	g.metrics = newMetrics(c.Metrics, c.Limits.Labels, &g.open)
+	g.budget = newBudget(c)
 	g.recorder = newRecorder(c)
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite:        g.rewrite,
@@ -90,7 +92,7 @@ func (c Config) withDefaults() Config {
 		c.Metrics = prometheus.NewRegistry()
 	}
 	if c.Transport == nil {
-		c.Transport = transport()
+		c.Transport = transport(c.Limits.Header)
 	}
 	c.Default = c.Default.withDefaults()
 	c.Routes = slices.Clone(c.Routes)
@@ -131,8 +133,10 @@ func (r Route) over(d Route) Route {
 }
 
 // transport is [http.DefaultTransport] for one upstream that many clients share.
-func transport() http.RoundTripper {
+// header bounds the header of a response, in bytes.
+func transport(header int) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxResponseHeaderBytes = int64(header)
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 512
@@ -174,12 +178,15 @@ func (g *Handler) Metrics() *prometheus.Registry { return g.config.Metrics }
 // Shutdown makes /readyz say that no new exchange should come.
 func (g *Handler) Shutdown() { g.closing.Store(true) }
 
-// Close keeps what was learned and drops the upstream's idle connections.
+// Close keeps what was learned, drops the upstream's idle connections, and hands
+// over to the record what still waits. Call it when the exchanges have ended, and
+// before the record is closed.
 func (g *Handler) Close() error {
 	g.Shutdown()
 	if t, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
+	g.recorder.close()
 	return g.learned.flush()
 }
 
@@ -215,6 +222,8 @@ func exchangeOf(ctx context.Context) *exchange {
 }
 
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, done := serving.Body(w, r, serving.Pace{Idle: min(g.config.Silence, bodyIdle)})
+	defer done()
 	e, ok := g.access.admit(w, r)
 	if !ok || g.operations(w, r, e) {
 		return
@@ -236,22 +245,8 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r, c)
 }
 
-// pass sends on what is no model's route. A body of usual length is read whole
-// first, as with models; a large one goes on while it comes.
-func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
-	if n := r.ContentLength; n > 0 && n <= usualBody {
-		body, err := io.ReadAll(io.LimitReader(r.Body, n))
-		if err != nil {
-			refuse(w, nil, http.StatusBadRequest, "the request broke off")
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	g.proxy.ServeHTTP(w, r)
-}
-
-// usualBody is more than requests have that bring no files.
-const usualBody = 1 << 20
+// bodyIdle is the longest that a request's body may stand still.
+const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
 func (g *Handler) Open() int { return int(g.open.Load()) }
@@ -260,18 +255,24 @@ func (g *Handler) Open() int { return int(g.open.Load()) }
 // on: the history needs it, and a server that closes an unread body when the
 // response begins makes the transport drop the upstream's connection.
 func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
-	body, err := readBody(w, r, g.config.Limits.Body)
+	hold, err := g.budget.open()
 	if err != nil {
 		g.refuse(w, r, c, err)
 		return
 	}
-	x, err := g.exchange(c, body, g.config.Upstream.Host, r)
+	defer hold.leave()
+	body, err := readBody(w, r, g.config.Limits.Body, hold)
+	if err != nil {
+		g.refuse(w, r, c, err)
+		return
+	}
+	x, err := g.exchange(c, body, g.config.Upstream.Host, r, hold)
 	if err != nil {
 		g.refuse(w, r, c, err)
 		return
 	}
 	x.note(r, g.config.Upstream)
-	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
+	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), exchangeKey{}, x)))
 	defer cancel(nil)
 	x.ctx, x.cancel = ctx, cancel
 	defer x.finish() // before its context ends: that would look like a client gone
@@ -292,24 +293,6 @@ func (x *exchange) send(r *http.Request) {
 	r.TransferEncoding = nil
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Del("Expect")
-}
-
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not read: send it plain", encodingName(e))}
-	}
-	if err := checkCharset(r); err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
-	case err != nil:
-		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
-	}
-	return body, nil
 }
 
 // rewrite makes the upstream's request of the client's.
@@ -334,6 +317,9 @@ func modify(resp *http.Response) error {
 	if x := exchangeOf(resp.Request.Context()); x != nil {
 		return x.modify(resp)
 	}
+	if p := passageOf(resp.Request.Context()); p != nil {
+		p.modify(resp)
+	}
 	return nil
 }
 
@@ -350,21 +336,38 @@ func switches(resp *http.Response) bool {
 // proxyError answers where the upstream does not, or not well.
 func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
-	status, c := http.StatusBadGateway, codec(nil)
+	c := codec(nil)
 	if x != nil {
 		c = x.codec
 		if cause := x.cause(); cause != nil {
 			err = cause
 		}
-		x.err, x.status = err, status
+	} else if p := passageOf(r.Context()); p != nil && context.Cause(p.ctx) != nil {
+		err = context.Cause(p.ctx)
 	}
-	if errors.Is(err, errSilent) {
-		status = http.StatusGatewayTimeout
+	status, text := failure(err)
+	if x != nil {
+		x.err, x.status = err, status
 	}
 	if r.Context().Err() != nil && !errors.Is(err, errSilent) {
 		return // the client is gone
 	}
-	refuse(w, c, status, "upstream: "+err.Error())
+	refuse(w, c, status, text)
+}
+
+// failure is the status and the text of an answer in the place of a reply.
+func failure(err error) (status int, text string) {
+	var own *requestError
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &own):
+		return own.status, own.Error()
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
+	case errors.Is(err, errSilent):
+		return http.StatusGatewayTimeout, "upstream: " + err.Error()
+	}
+	return http.StatusBadGateway, "upstream: " + err.Error()
 }
 
 func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {
@@ -372,6 +375,10 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	var bad *requestError
 	if errors.As(err, &bad) {
 		status = bad.status
+	}
+	if errors.Is(err, errSpent) { // a flood of these makes neither log nor record grow
+		refuse(w, c, status, err.Error())
+		return
 	}
 	g.log.Warn("refused", "api", c.Name(), "status", status, "error", plain(err.Error()))
 	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
@@ -385,6 +392,9 @@ func refuse(w http.ResponseWriter, c codec, status int, message string) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(c.Error(status, plain(message)), '\n'))
 }

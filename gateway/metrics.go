@@ -70,8 +70,8 @@ func (m *metrics) model(name string) string {
 
 func (m *metrics) exchange(x *exchange) {
 	model := m.model(x.model)
-	m.exchanges.WithLabelValues(x.codec.Name(), model, x.outcome()).Inc()
-	m.seconds.WithLabelValues(x.codec.Name()).Observe(x.lasted().Seconds())
+	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
+	m.seconds.WithLabelValues(x.codec.Name()).Observe(x.took.Seconds())
 	found := x.reading.findings()
 	for _, code := range found {
 		m.doubts.WithLabelValues(string(code)).Inc()

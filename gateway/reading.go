@@ -27,6 +27,7 @@ type reading struct {
 
 	all, reasoning int // bytes of the model's texts; of reasoning found in content
 	held           time.Duration
+	weight         int // bytes of memory that the choices hold
 }
 
 // A manner is how the replies of an exchange are read and shown.
@@ -51,9 +52,10 @@ type manner struct {
 // kept are the texts of a choice, where they are remembered.
 type kept struct{ visible, raw, native, inline []byte }
 
-// keep appends a text, within a limit.
-func (r *reading) keep(to *[]byte, text []byte) {
-	if r.remembers && len(*to)+len(text) <= r.limits.Frame {
+// keep appends a text of the first choice, the one that clients go on with,
+// within a limit.
+func (r *reading) keep(c *choice, to *[]byte, text []byte) {
+	if r.remembers && c == r.choices[0] && len(*to)+len(text) <= r.limits.Frame {
 		*to = append(*to, text...)
 	}
 }
@@ -77,6 +79,22 @@ type choice struct {
 	script         *transcript // nil where nothing is recorded
 	shown, thought int         // bytes of visible text and of reasoning given
 	heldSince      time.Time
+	weight         int // of the reading's
+}
+
+// choiceCost is of a choice's splitter and of what else it holds that does not
+// grow.
+const choiceCost = 2 << 10
+
+// weigh notes how much memory a choice holds now.
+func (r *reading) weigh(c *choice) {
+	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld)
+	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
+	if c.split != nil {
+		n += 2 * c.split.Held() // as it came, and what is pending of it
+	}
+	r.weight += n - c.weight
+	c.weight = n
 }
 
 func (r *reading) choice(i int) *choice {
@@ -139,7 +157,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 		r.begin(c)
 	}
 	r.all += len(text)
-	r.keep(&c.kept.raw, text)
+	r.keep(c, &c.kept.raw, text)
 	if c.script != nil {
 		c.script.add(text, r.room)
 	}
@@ -147,6 +165,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 	r.parts = r.parts[:0]
 	r.sort(c, c.split.Feed(text))
 	r.timeHold(c)
+	r.weigh(c)
 	if r.display == DisplayKeep {
 		r.parts = append(r.parts[:0], wire.Part{Place: wire.Content, Text: text})
 	}
@@ -182,7 +201,7 @@ func (r *reading) sort(c *choice, pieces []sotto.Piece) {
 			r.reasoning += len(p.Bytes)
 			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
-				r.keep(&c.kept.inline, text)
+				r.keep(c, &c.kept.inline, text)
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
 			})
 		case sotto.Narration:
@@ -221,7 +240,7 @@ func (r *reading) content(c *choice, text []byte) {
 		return
 	}
 	c.shown += len(text)
-	r.keep(&c.kept.visible, text)
+	r.keep(c, &c.kept.visible, text)
 	if c.tagOpen {
 		c.tagOpen = false
 		r.part(wire.Content, tagClose)
@@ -266,7 +285,8 @@ func (r *reading) Native(i int, text []byte) []wire.Part {
 	}
 	c.native = true
 	r.all += len(text)
-	r.keep(&c.kept.native, text)
+	r.keep(c, &c.kept.native, text)
+	r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
 		r.part(wire.Reasoning, text)
@@ -290,6 +310,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		c.lessons.finish(r.closes)
 		r.unlearn(c)
 	}
+	r.weigh(c)
 	if c.tagOpen {
 		c.tagOpen, r.shut = false, true
 		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))

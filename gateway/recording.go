@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,10 @@ type recorder struct {
 	truncated prometheus.Counter
 	tooMany   prometheus.Counter // secrets that were not searched for
 	secrets   []string           // of the configuration
+	backlog   *backlog
+
+	lost   atomic.Uint64 // events for which the backlog had no room
+	unsaid atomic.Uint64 // of those, what the record does not say yet
 
 	mu     sync.Mutex
 	seen   uint64 // lost events that were spoken of
@@ -51,12 +56,13 @@ func newRecorder(c Config) *recorder {
 		return nil
 	}
 	r := &recorder{to: c.Recorder, log: c.Logger, secrets: []string{c.Token, c.UpstreamKey}}
+	r.backlog = newBacklog(c.Limits.Memory/backlogShare, r.fault)
 	r.truncated = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_truncated_total",
 		Help: "Exchanges of which the record has only what the limit allows."})
 	r.tooMany = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_unsearched_secrets_total",
 		Help: "Credentials of requests that were too many to search for: their events may hold them, and say how many."})
 	c.Metrics.MustRegister(r.truncated, r.tooMany, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "record_dropped_total",
-		Help: "Events that are not in the record: the queue was full, or the disk failed."}, func() float64 { return float64(c.Recorder.Dropped()) }))
+		Help: "Events that are not in the record: the queue was full, or the disk failed."}, func() float64 { return float64(r.dropped()) }))
 	return r
 }
 
@@ -64,11 +70,59 @@ func newRecorder(c Config) *recorder {
 // again: one line in the log for a disk that fails now and then.
 const quietFor = 10 * time.Second
 
-// add hands an event over. Nobody waits for the disk.
+// backlogShare is the share of the memory for exchanges that those may hold that
+// wait to be recorded.
+const backlogShare = 8
+
+// later hands an event over after the client has its reply: to make one takes
+// time, most of all the search for credentials. event makes it; size is what is
+// held for it until then, and done is called after that.
+func (r *recorder) later(size int64, event func() record.Event, done func()) {
+	if r.backlog.add(work{size, func() { r.add(event()) }, done}) {
+		return
+	}
+	r.lose()
+	if done != nil {
+		done()
+	}
+}
+
+// lose counts an event that is not recorded.
+func (r *recorder) lose() {
+	r.lost.Add(1)
+	r.unsaid.Add(1)
+	r.tell()
+}
+
+// fault is told of an event that could not be made.
+func (r *recorder) fault(err error) {
+	r.log.Error("an exchange is not recorded", "error", err)
+	r.lose()
+}
+
+// dropped is how many events are not in the record.
+func (r *recorder) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
+
+// close hands over what waits. Nothing is recorded after it.
+func (r *recorder) close() {
+	if r != nil {
+		r.backlog.close()
+	}
+}
+
+// add hands an event over, and before it how many were lost.
 func (r *recorder) add(e record.Event) {
+	if n := r.unsaid.Swap(0); n > 0 && !r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
+		r.unsaid.Add(n)
+	}
 	r.to.Enqueue(e)
 	r.tooMany.Add(float64(e.Secrets.Unsearched()))
-	lost, now := r.to.Dropped(), time.Now()
+	r.tell()
+}
+
+// tell says in the log when events begin to be lost, and when that is over.
+func (r *recorder) tell() {
+	lost, now := r.dropped(), time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -122,16 +176,22 @@ func upstreamOf(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// record hands the exchange over, which has ended.
+// record has the exchange recorded, which has ended. Its memory stays reserved
+// until then.
 func (x *exchange) record() {
-	rec := x.rec
-	if rec == nil {
-		return
+	if x.rec != nil {
+		x.charge.keep()
+		x.rec.to.later(x.charge.held, x.event, x.charge.leave)
 	}
+}
+
+// event is the exchange as it is recorded.
+func (x *exchange) event() record.Event {
+	rec := x.rec
 	asked := account.Room{Left: x.g.config.Limits.Recorded}
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Path: rec.path, Upstream: rec.upstream,
-		Status: x.status, Streamed: x.streamed, Outcome: x.outcome(), Millis: x.lasted().Milliseconds(),
+		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec.Name(), x.body, &asked),
 	}
 	if len(x.plan.Changes) > 0 && !x.g.config.HistoryDryRun {
@@ -141,7 +201,7 @@ func (x *exchange) record() {
 	if asked.Cut || rec.room.Cut {
 		rec.to.truncated.Inc()
 	}
-	rec.to.add(record.Event{Payload: e, Secrets: rec.secrets})
+	return record.Event{Payload: e, Secrets: rec.secrets}
 }
 
 // remarks say what went wrong, and what is not recorded.
@@ -151,7 +211,7 @@ func (x *exchange) remarks(cut bool) string {
 	switch {
 	case x.err != nil:
 		list = append(list, plain(x.err.Error()))
-	case x.outcome() == "refused":
+	case x.ended == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
 	rec.account.Refused(rec.refusal)
@@ -167,14 +227,19 @@ func (x *exchange) remarks(cut bool) string {
 	return strings.Join(list, "; ")
 }
 
+// refusalCost is of an event about a refused exchange: a path, an error, and the
+// credentials of a header.
+const refusalCost = 64 << 10
+
 // refused records an exchange that ended before it began.
 func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, status int, err error) {
 	if r == nil {
 		return
 	}
-	r.add(record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
+	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
 		API: api, Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
-	}})
+	}}
+	r.later(refusalCost, func() record.Event { return e }, nil)
 }
 
 // usage is what the provider counted. Where it says nothing of reasoning, that is

@@ -128,6 +128,7 @@ func TestRecordUserInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draining(t, w, tr)
 	defer tr.Close()
 	address := strings.Replace(up.URL, "://", "://me:"+password+"@", 1) + "/v1/chat/completions?token=" + password
 	for range 2 { // the second finds nobody

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +36,35 @@ func openRecord(t testing.TB, o record.Options) (*record.Writer, string) {
 	return w, dir
 }
 
+// recordedBy has the handlers and transports that record with a recorder.
+var recordedBy sync.Map
+
+type drainer interface{ Drain() }
+
+// draining has exchanges wait for what g has to record.
+func draining(t testing.TB, to gateway.Recorder, g drainer) {
+	if to == nil {
+		return
+	}
+	all, _ := recordedBy.LoadOrStore(to, new(sync.Map))
+	all.(*sync.Map).Store(g, true)
+	t.Cleanup(func() { recordedBy.Delete(to) })
+}
+
+// drain waits until all that is to be recorded is handed over.
+func drain(to gateway.Recorder) {
+	if all, ok := recordedBy.Load(to); ok {
+		all.(*sync.Map).Range(func(g, _ any) bool {
+			g.(drainer).Drain()
+			return true
+		})
+	}
+}
+
 // exchanges closes a record and returns the exchanges in it.
 func exchanges(t testing.TB, w *record.Writer, dir string) []record.Exchange {
 	t.Helper()
+	drain(w)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -380,6 +407,7 @@ func TestRecordTransport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	draining(t, w, tr)
 	defer tr.Close()
 	resp, err := (&http.Client{Transport: tr}).Post(up.URL+"/v1/chat/completions", "application/json", strings.NewReader(chatBody("minimax-m2", true)))
 	if err != nil {

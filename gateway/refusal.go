@@ -1,8 +1,8 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
@@ -18,13 +18,17 @@ func (x *exchange) hideRefusal(resp *http.Response) error {
 	if err := decompress(resp, maxError); err != nil {
 		return err
 	}
-	body, err := io.ReadAll(io.LimitReader(&moving{resp.Body, x, true}, maxError+1))
+	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
 	resp.Body.Close()
-	if err != nil {
+	var own *requestError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case err != nil && !errors.Is(err, errLarge):
 		return fmt.Errorf("the upstream's error broke off: %w", quiet(err))
 	}
 	said, ok := wireshown.Error(body)
-	if !ok || len(body) > maxError {
+	if !ok || err != nil {
 		said = x.codec.Error(resp.StatusCode, "the upstream refused the request")
 	}
 	resp.Header.Set("Content-Type", "application/json")

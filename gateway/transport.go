@@ -53,12 +53,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c == nil {
 		return next.RoundTrip(r)
 	}
-	body, err := io.ReadAll(r.Body)
-	r.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	x, err := t.g.exchange(c, body, r.URL.Host, r)
+	x, hold, err := t.open(c, r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +65,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		stop()
 		x.finish()
 		cancel(nil)
+		hold.leave()
 	})
 	r = r.Clone(ctx)
 	x.send(r)
@@ -87,6 +83,25 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &endingBody{resp.Body, end}
 	return resp, nil
+}
+
+// open reads a request and begins its exchange. Whoever gets one leaves its
+// charge.
+func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
+	defer r.Body.Close()
+	hold, err := t.g.budget.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := takeBody(r.Body, r.ContentLength, t.g.config.Limits.Body, hold)
+	if err == nil {
+		var x *exchange
+		if x, err = t.g.exchange(c, body, r.URL.Host, r, hold); err == nil {
+			return x, hold, nil
+		}
+	}
+	hold.leave()
+	return nil, nil, err
 }
 
 // An endingBody ends its exchange when the client has read all of it, or closes

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,6 +24,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error { // what is derived from the machine
+			e.Setenv("MEMORY", fmt.Sprint(showSize(serving.DefaultMemory())))
 			e.Setenv("CONNECTIONS", strconv.Itoa(serving.DefaultConnections()))
 			return nil
 		},

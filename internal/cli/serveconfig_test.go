@@ -136,6 +136,7 @@ shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
 limits:
+  memory: 2GiB
   connections: 300
   connections-per-address: 30
   body: 1GiB

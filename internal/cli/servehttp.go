@@ -82,7 +82,7 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 	}
 	handler, err := gateway.New(s.gateway)
 	if err != nil {
-		return errors.Join(err, closeRecord(kept, func() int { return 0 }, log))
+		return errors.Join(err, closeRecord(kept, log))
 	}
 	v := newServer(handler, s, log)
 	leave, err := c.answerA2A(sh, s, at, v, log)
@@ -90,7 +90,7 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 		s.announce(sh, log, at)
 		err = v.run(s.bound(front, handler.Metrics(), log), signals)
 	}
-	return errors.Join(err, leave(), closeRecord(kept, handler.Open, log), handler.Close())
+	return errors.Join(err, leave(), closeGateway(handler), closeRecord(kept, log))
 }
 
 // logger writes to standard error.

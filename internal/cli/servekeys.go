@@ -104,6 +104,7 @@ func routeKeys(r *gateway.Route) []key {
 func (s *serveSettings) limitKeys() []key {
 	l := &s.gateway.Limits
 	return []key{
+		{"memory", "", sizeOrNone(&l.Memory)},
 		{"connections", "", countOrNone(&s.connections.Connections)},
 		{"connections-per-address", "", countOrNone(&s.connections.PerAddress)},
 		{"body", "64MiB", sizeValue(&l.Body)},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -81,14 +82,19 @@ func (s *serveSetup) openRecord(log *slog.Logger) (*record.Writer, error) {
 	return s.recording.open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
 
-// closeRecord closes the record once no exchange is under way, and says what is
-// missing in it.
-func closeRecord(w *record.Writer, open func() int, log *slog.Logger) error {
+// closeGateway closes a gateway, which hands over to the record what waits, once
+// no exchange is under way.
+func closeGateway(g *gateway.Handler) error {
+	for until := time.Now().Add(endWait); g.Open() > 0 && time.Now().Before(until); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	return g.Close()
+}
+
+// closeRecord closes the record and says what is missing in it.
+func closeRecord(w *record.Writer, log *slog.Logger) error {
 	if w == nil {
 		return nil
-	}
-	for until := time.Now().Add(endWait); open() > 0 && time.Now().Before(until); {
-		time.Sleep(5 * time.Millisecond)
 	}
 	err := w.Close()
 	if n := w.Dropped(); n > 0 {

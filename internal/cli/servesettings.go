@@ -66,6 +66,7 @@ func (s *serveSettings) defaults(getenv func(string) string) {
 		}
 	}
 	s.gateway.Data = stateFolder(getenv)
+	s.gateway.Limits.Memory = serving.DefaultMemory()
 	s.connections.Connections = serving.DefaultConnections()
 }
 

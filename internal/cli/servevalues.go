@@ -164,6 +164,18 @@ func countValue(p *int) value {
 	}
 }
 
+// sizeOrNone is a size that may be left open.
+func sizeOrNone(p *int64) value {
+	v := sizeValue(p)
+	v.get = func() any {
+		if *p == 0 {
+			return nil
+		}
+		return showSize(*p)
+	}
+	return v
+}
+
 // countOrNone is a count that may be left open.
 func countOrNone(p *int) value {
 	v := countValue(p)

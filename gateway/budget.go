@@ -1,0 +1,260 @@
+package gateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A budget is how many bytes a gateway holds for exchanges, and how many it may
+// hold: Limits.Memory. Where it is spent, new requests are refused, and so are
+// requests and whole replies that are still being read, since their clients have
+// seen nothing of a reply. A stream that has begun may overdraw the budget by
+// half; beyond that it ends as an error.
+type budget struct {
+	max     int64
+	used    atomic.Int64
+	refused prometheus.Counter
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	spent bool // the log says so
+}
+
+func newBudget(c Config) *budget {
+	b := &budget{max: c.Limits.Memory, log: c.Logger}
+	b.refused = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
+		Help: "Exchanges that were refused or ended because limits.memory was spent."})
+	c.Metrics.MustRegister(b.refused,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "memory_bytes",
+			Help: "Bytes held for exchanges, of limits.memory."}, func() float64 { return float64(b.used.Load()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "memory_limit_bytes",
+			Help: "The setting limits.memory."}, func() float64 { return float64(b.max) }))
+	return b
+}
+
+var (
+	// errSpent is why an exchange is refused for which there is no memory.
+	errSpent = errors.New("the gateway's memory for exchanges is used up: try again later")
+	// errOverdrawn is why a stream ends that needs more than may be overdrawn.
+	errOverdrawn = errors.New("the gateway's memory for exchanges is used up, and this reply needs more")
+)
+
+// spentError is errSpent as a refusal.
+func spentError() error { return &requestError{http.StatusServiceUnavailable, errSpent} }
+
+// take reserves bytes up to a limit.
+func (b *budget) take(n, limit int64) bool {
+	for {
+		used := b.used.Load()
+		if n > limit-used {
+			b.begin(used)
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return true
+		}
+	}
+}
+
+// give returns bytes.
+func (b *budget) give(n int64) {
+	if used := b.used.Add(-n); used < b.max/4*3 {
+		b.over(used)
+	}
+}
+
+// begin counts a refusal, and logs the first.
+func (b *budget) begin(used int64) {
+	b.refused.Inc()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.spent {
+		b.spent = true
+		b.log.Error("requests are refused: the memory for exchanges is used up (limits.memory)", "used", used, "limit", b.max)
+	}
+}
+
+// over logs that there is room again.
+func (b *budget) over(used int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spent {
+		b.spent = false
+		b.log.Info("there is memory for exchanges again", "used", used, "limit", b.max)
+	}
+}
+
+// What an exchange costs beside the bytes that are counted one by one.
+const (
+	// baseCost is of the goroutines, buffers and headers of an exchange's two
+	// connections, and of its reading.
+	baseCost = 48 << 10
+	// objectCost is of an object of a request's JSON: what is read of a message, a
+	// part or a call.
+	objectCost = 768
+	// markerCost is of a byte that may begin a marker, while a text is read whole:
+	// its segments, pieces and diagnostics.
+	markerCost = 1 << 10
+	// textCost is of a byte of such a text: decoded, read, and written anew.
+	textCost = 4
+	// levelStep is what streams round their charge up to, so that most frames
+	// change nothing.
+	levelStep = 16 << 10
+)
+
+// A charge is what one exchange has reserved of the budget. The exchange, and
+// the record after it, hold it; when the last of them leaves, all of it goes
+// back. Only one goroutine uses it at a time.
+type charge struct {
+	b       *budget
+	held    int64 // of it, level is for a stream
+	level   int64
+	holders atomic.Int32
+}
+
+// open begins an exchange, if there is room for one.
+func (b *budget) open() (*charge, error) {
+	if !b.take(baseCost, b.max) {
+		return nil, spentError()
+	}
+	c := &charge{b: b, held: baseCost}
+	c.holders.Store(1)
+	return c, nil
+}
+
+// keep adds a holder.
+func (c *charge) keep() { c.holders.Add(1) }
+
+// leave is called by each holder once. The last one returns what is reserved.
+func (c *charge) leave() {
+	if c.holders.Add(-1) == 0 {
+		c.b.give(c.held)
+		c.held = 0
+	}
+}
+
+// take reserves more, if there is room.
+func (c *charge) take(n int64) error {
+	switch {
+	case n > c.b.max:
+		c.b.begin(c.b.used.Load())
+		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than limits.memory allows at all", n)}
+	case !c.b.take(n, c.b.max):
+		return spentError()
+	}
+	c.held += n
+	return nil
+}
+
+// give returns some of what is reserved.
+func (c *charge) give(n int64) {
+	if n > 0 {
+		c.held -= n
+		c.b.give(n)
+	}
+}
+
+// use reserves bytes for as long as a call takes.
+func (c *charge) use(n int64, call func() error) error {
+	if err := c.take(n); err != nil {
+		return err
+	}
+	defer c.give(n)
+	return call()
+}
+
+// stream sets what a stream holds, which may overdraw the budget by half.
+func (c *charge) stream(n int64) error {
+	level := (n + levelStep - 1) / levelStep * levelStep
+	switch more := level - c.level; {
+	case more > 0:
+		if !c.b.take(more, c.b.max+c.b.max/2) {
+			return errOverdrawn
+		}
+		c.held += more
+	case more < 0:
+		c.give(-more)
+	}
+	c.level = level
+	return nil
+}
+
+// errLarge is why a body is not read to its end.
+var errLarge = errors.New("too large")
+
+// read reads a body of at most limit bytes, and reserves memory as it comes.
+// size is how long it says to be, or -1: so much is reserved only as far as it
+// does come.
+func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
+	const least = 4 << 10
+	var buf []byte
+	for {
+		if len(buf) == cap(buf) {
+			room := max(2*int64(cap(buf)), least)
+			if whole := size + 512; size >= 0 && whole > int64(len(buf)) {
+				room = min(room, max(whole, least)) // one more read finds the end
+			}
+			if err := c.take(room); err != nil {
+				return nil, err
+			}
+			old := cap(buf)
+			buf = append(make([]byte, 0, room), buf...)
+			c.give(int64(old))
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return nil, errLarge
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// parsedCost estimates what is kept of a body's JSON when it is read.
+func parsedCost(body []byte) int64 {
+	return int64(bytes.Count(body, []byte{'{'})) * objectCost
+}
+
+// readCost estimates what it takes to read texts whole.
+func readCost(texts ...string) int64 {
+	var all int64
+	for _, text := range texts {
+		b := wire.BytesOf(text)
+		all += int64(len(b)) * textCost
+		for _, mark := range markerStarts {
+			all += int64(bytes.Count(b, mark)) * markerCost
+		}
+	}
+	return all
+}
+
+// markerStarts are what markers of the dialects begin with. The gateway's own
+// dialect files may name others: these are read at the cost of their bytes.
+var markerStarts = [][]byte{
+	[]byte("<"), []byte("["), []byte("◁"), []byte("`"), []byte(`\u003c`), []byte(`\u003C`), []byte("Here is my"), []byte("Thinking"),
+}
+
+// assistantTexts are the texts of a history that are read for reasoning.
+func assistantTexts(q *wire.Request) []string {
+	var texts []string
+	for i := range q.Messages {
+		if q.Messages[i].Role == "assistant" {
+			texts = append(texts, q.Messages[i].Texts...)
+		}
+	}
+	return texts
+}

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A passage is an exchange of which nothing is read.
+type passage struct {
+	activity
+	ctx context.Context
+}
+
+// passageKey is the context key of a passage.
+type passageKey struct{}
+
+func passageOf(ctx context.Context) *passage {
+	p, _ := ctx.Value(passageKey{}).(*passage)
+	return p
+}
+
+// pass sends on what is no model's route. A body of usual length is read whole
+// first, as with models; a large one goes on while it comes, up to the limit.
+func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
+	hold, err := g.budget.open()
+	if err != nil {
+		g.refusePassage(w, err)
+		return
+	}
+	defer hold.leave()
+	p := &passage{activity: activity{began: time.Now()}}
+	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
+	defer cancel(nil)
+	p.ctx = ctx
+	control := http.NewResponseController(w)
+	defer p.watch(g.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
+	r = r.WithContext(ctx)
+	if err := g.passBody(w, r, p, hold); err != nil {
+		g.refusePassage(w, err)
+		return
+	}
+	g.proxy.ServeHTTP(w, r)
+}
+
+// passBody bounds the body of a request that passes.
+func (g *Handler) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) error {
+	limit := g.config.Limits.Body
+	switch n := r.ContentLength; {
+	case n > limit:
+		return tooLarge(limit) // unread
+	case n > 0 && n <= usualBody:
+		body, err := takeBody(r.Body, n, limit, hold)
+		if err != nil {
+			return err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	case n != 0 && r.Body != nil:
+		r.Body = &moving{http.MaxBytesReader(w, r.Body, limit), &p.activity, true}
+	}
+	return nil
+}
+
+func (g *Handler) refusePassage(w http.ResponseWriter, err error) {
+	status, text := failure(err)
+	refuse(w, nil, status, text)
+}
+
+// usualBody is more than requests have that bring no files.
+const usualBody = 1 << 20
+
+// modify has the watch notice what moves in the response.
+func (p *passage) modify(resp *http.Response) {
+	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body = &movingBoth{both, &p.activity}
+		return
+	}
+	resp.Body = &passing{resp.Body, &p.activity}
+}
+
+// A passing body notes, while it is read, that the exchange waits for the
+// upstream, and else that it waits for the client.
+type passing struct {
+	io.ReadCloser
+	*activity
+}
+
+func (b *passing) Read(p []byte) (int, error) {
+	b.moved(true)
+	n, err := b.ReadCloser.Read(p)
+	b.moved(false)
+	return n, err
+}
+
+// movingBoth is a connection that was upgraded. It waits for both sides.
+type movingBoth struct {
+	io.ReadWriteCloser
+	*activity
+}
+
+func (b *movingBoth) Read(p []byte) (int, error) {
+	n, err := b.ReadWriteCloser.Read(p)
+	b.moved(true)
+	return n, err
+}
+
+func (b *movingBoth) Write(p []byte) (int, error) {
+	n, err := b.ReadWriteCloser.Write(p)
+	b.moved(true)
+	return n, err
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"os"
+)
+
+// readBody reads the body of a request of a model's route.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, hold *charge) ([]byte, error) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not read: send it plain", encodingName(e))}
+	}
+	if err := checkCharset(r); err != nil {
+		return nil, err
+	}
+	return takeBody(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, hold)
+}
+
+// takeBody reads a body of at most limit bytes. Its errors say what to answer.
+func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
+	if size > limit {
+		return nil, tooLarge(limit) // unread
+	}
+	body, err := hold.read(from, limit, size)
+	var large *http.MaxBytesError
+	var own *requestError
+	switch {
+	case err == nil:
+		return body, nil
+	case errors.As(err, &own):
+		return nil, own
+	case errors.As(err, &large), errors.Is(err, errLarge):
+		return nil, tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &requestError{http.StatusRequestTimeout, errors.New("the request's body did not come, or came too slowly")}
+	}
+	return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
+}
+
+func tooLarge(limit int64) *requestError {
+	return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
+}
+
+// maxInformational bounds the responses of status 1xx before one reply. The proxy
+// hands them on, so that net/http leaves their number to it.
+const maxInformational = 16
+
+// fewInformational returns a context in which a request fails whose upstream
+// sends more informational responses.
+func fewInformational(ctx context.Context) context.Context {
+	n := 0
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
+		if n++; n > maxInformational {
+			return fmt.Errorf("more than %d informational responses", maxInformational)
+		}
+		return nil
+	}})
+}

@@ -1,0 +1,14 @@
+package serving
+
+// DefaultMemory is what servers may hold for their clients by default: a quarter
+// of the memory that the process may use, in whole MiB. The rest is for what is
+// not counted, and for garbage that is not yet collected.
+func DefaultMemory() int64 { return quarter(memory()) }
+
+// unknownMemory is taken for the machine's where the system does not say.
+const unknownMemory = 4 << 30
+
+func quarter(all int64) int64 {
+	const step, least = 1 << 20, 16 << 20
+	return max(all/4/step*step, least)
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package serving
+
+func memory() int64 { return unknownMemory }
