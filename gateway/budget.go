@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -26,8 +27,9 @@ type budget struct {
 	refused prometheus.Counter
 	log     *slog.Logger
 
+	spent atomic.Bool // the log says so
 	mu    sync.Mutex
-	spent bool // the log says so
+	last  time.Time // of a refusal
 }
 
 func newBudget(c Config) *budget {
@@ -57,39 +59,38 @@ func (b *budget) take(n, limit int64) bool {
 	for {
 		used := b.used.Load()
 		if n > limit-used {
-			b.begin(used)
+			b.refuse(used)
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
+			b.over(used + n)
 			return true
 		}
 	}
 }
 
 // give returns bytes.
-func (b *budget) give(n int64) {
-	if used := b.used.Add(-n); used < b.max/4*3 {
-		b.over(used)
-	}
-}
+func (b *budget) give(n int64) { b.over(b.used.Add(-n)) }
 
-// begin counts a refusal, and logs the first.
-func (b *budget) begin(used int64) {
+// refuse counts a refusal, and logs the first.
+func (b *budget) refuse(used int64) {
 	b.refused.Inc()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.spent {
-		b.spent = true
+	b.last = time.Now()
+	if b.spent.CompareAndSwap(false, true) {
 		b.log.Error("requests are refused: the memory for exchanges is used up (limits.memory)", "used", used, "limit", b.max)
 	}
 }
 
-// over logs that there is room again.
+// over logs that there is room again, once nothing was refused for a while.
 func (b *budget) over(used int64) {
+	if !b.spent.Load() {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.spent {
-		b.spent = false
+	if time.Since(b.last) >= quietFor && b.spent.CompareAndSwap(true, false) {
 		b.log.Info("there is memory for exchanges again", "used", used, "limit", b.max)
 	}
 }
@@ -147,7 +148,7 @@ func (c *charge) leave() {
 func (c *charge) take(n int64) error {
 	switch {
 	case n > c.b.max:
-		c.b.begin(c.b.used.Load())
+		c.b.refuse(c.b.used.Load())
 		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than limits.memory allows at all", n)}
 	case !c.b.take(n, c.b.max):
 		return spentError()

@@ -112,8 +112,8 @@ func (r *recorder) close() {
 
 // add hands an event over, and before it how many were lost.
 func (r *recorder) add(e record.Event) {
-	if n := r.unsaid.Swap(0); n > 0 && !r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
-		r.unsaid.Add(n)
+	if n := r.unsaid.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
+		r.unsaid.Add(-n)
 	}
 	r.to.Enqueue(e)
 	r.tooMany.Add(float64(e.Secrets.Unsearched()))

@@ -1,0 +1,157 @@
+package gateway
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func testHandler(t *testing.T, c Config) *Handler {
+	t.Helper()
+	c.Upstream = &url.URL{Scheme: "http", Host: "upstream"}
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestMemoryLog: the log says once that requests are refused, and once, when none
+// was refused for a while, that there is room again.
+func TestMemoryLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		b := testHandler(t, Config{Limits: Limits{Memory: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).budget
+		for range 3 {
+			first, _ := b.open()
+			second, _ := b.open()
+			for range 3 {
+				if _, err := b.open(); err == nil {
+					t.Error("a third exchange has room")
+				}
+				time.Sleep(time.Second)
+			}
+			first.leave()
+			second.leave()
+		}
+		time.Sleep(quietFor)
+		if c, err := b.open(); err == nil {
+			c.leave()
+		}
+		text := log.String()
+		if strings.Count(text, "requests are refused") != 1 || strings.Count(text, "memory for exchanges again") != 1 {
+			t.Error(text)
+		}
+		if b.used.Load() != 0 {
+			t.Errorf("%d bytes are held", b.used.Load())
+		}
+	})
+}
+
+// TestCharge: what is reserved goes back once, with the last who holds it.
+func TestCharge(t *testing.T) {
+	b := testHandler(t, Config{Limits: Limits{Memory: 1 << 20}}).budget
+	c, err := b.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.keep()
+	if c.take(100_000) != nil || c.stream(300_000) != nil || c.stream(40_000) != nil || c.use(1000, func() error { return nil }) != nil {
+		t.Error("there is room")
+	}
+	if used := b.used.Load(); used != baseCost+100_000+3*levelStep {
+		t.Errorf("%d bytes are held", used)
+	}
+	if c.take(1<<20) == nil || c.take(1<<21) == nil {
+		t.Error("there is no room")
+	}
+	c.leave()
+	if b.used.Load() == 0 {
+		t.Error("a holder is left")
+	}
+	c.leave()
+	if used := b.used.Load(); used != 0 {
+		t.Errorf("%d bytes are held", used)
+	}
+}
+
+// TestCosts: what the reading of a request is charged covers what it takes, for
+// the bodies that make it grow most. The estimates were measured so.
+func TestCosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory")
+	}
+	const size = 512 << 10
+	g := testHandler(t, Config{Limits: Limits{Memory: 4 << 30}})
+	fill := func(s string) string { return strings.TrimSuffix(strings.Repeat(s, size/len(s)), ",") }
+	said := func(s string) string { return `{"role":"assistant","content":"` + fill(s) + `"}` }
+	for name, messages := range map[string]string{
+		"text":             said("word "),
+		"escaped":          said(`x\n`),
+		"closes":           said("</think>"),
+		"closes on lines":  said(`</think>\n`),
+		"opens":            said("<think>"),
+		"blocks":           said("<think>a</think>b"),
+		"angles":           said("<"),
+		"ticks":            said("`"),
+		"escaped brackets": said(`\u003c/think>`),
+		"objects":          fill("{},"),
+		"messages":         fill(`{"role":"user","content":""},`),
+		"parts":            `{"role":"assistant","content":[` + fill(`{"type":"text","text":"a"},`) + `]}`,
+		"empty parts":      `{"role":"assistant","content":[` + fill(`{},`) + `]}`,
+		"calls":            `{"role":"assistant","content":"","tool_calls":[` + fill(`{"id":"a"},`) + `]}`,
+	} {
+		body := []byte(`{"model":"qwen3","messages":[` + messages + `,{"role":"user","content":"x"}]}`)
+		charged, most := costOf(t, g, body)
+		if allowed := charged*3/2 + 4<<20; most > allowed {
+			t.Errorf("%s: %d KiB live for a body of %d KiB, and charged are %d", name, most>>10, len(body)>>10, charged>>10)
+		}
+		if charged > int64(len(body))*markerCost+4<<20 {
+			t.Errorf("%s: charged are %d KiB", name, charged>>10)
+		}
+	}
+}
+
+// costOf plans an exchange and returns the most that was charged for it at a
+// time, and the most memory that was live.
+func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // so that little garbage counts
+	c, err := g.budget.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.leave()
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	before := int64(m.HeapAlloc)
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			var m runtime.MemStats
+			charged = max(charged, g.budget.used.Load())
+			runtime.ReadMemStats(&m)
+			live = max(live, int64(m.HeapAlloc)-before)
+			select {
+			case <-end:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
+	if _, err := g.exchange(Codecs[0], body, "upstream", r, c); err != nil {
+		t.Errorf("%v", err)
+	}
+	close(end)
+	<-done
+	return charged, live
+}
