@@ -342,14 +342,14 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 		if cause := x.cause(); cause != nil {
 			err = cause
 		}
-	} else if p := passageOf(r.Context()); p != nil && context.Cause(p.ctx) != nil {
-		err = context.Cause(p.ctx)
+	} else if p := passageOf(r.Context()); p != nil {
+		err = p.reason(err)
 	}
 	status, text := failure(err)
 	if x != nil {
 		x.err, x.status = err, status
 	}
-	if r.Context().Err() != nil && !errors.Is(err, errSilent) {
+	if r.Context().Err() != nil && !errors.Is(err, errSilent) && !errors.Is(err, errLate) {
 		return // the client is gone
 	}
 	refuse(w, c, status, text)

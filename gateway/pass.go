@@ -3,15 +3,30 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 )
 
 // A passage is an exchange of which nothing is read.
 type passage struct {
 	activity
-	ctx context.Context
+	ctx  context.Context
+	late atomic.Bool // the request's body came too late
+}
+
+// reason is why a passage failed, which an error of the proxy may not tell.
+func (p *passage) reason(err error) error {
+	if p.late.Load() {
+		return lateError()
+	}
+	if cause := context.Cause(p.ctx); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // passageKey is the context key of a passage.
@@ -58,7 +73,7 @@ func (g *Handler) passBody(w http.ResponseWriter, r *http.Request, p *passage, h
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	case n != 0 && r.Body != nil:
-		r.Body = &moving{http.MaxBytesReader(w, r.Body, limit), &p.activity, true}
+		r.Body = &uploading{http.MaxBytesReader(w, r.Body, limit), p}
 	}
 	return nil
 }
@@ -70,6 +85,21 @@ func (g *Handler) refusePassage(w http.ResponseWriter, err error) {
 
 // usualBody is more than requests have that bring no files.
 const usualBody = 1 << 20
+
+// An uploading body goes on to the upstream while it comes.
+type uploading struct {
+	io.ReadCloser
+	p *passage
+}
+
+func (u *uploading) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	u.p.moved(true)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		u.p.late.Store(true)
+	}
+	return n, err
+}
 
 // modify has the watch notice what moves in the response.
 func (p *passage) modify(resp *http.Response) {

@@ -38,10 +38,15 @@ func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 	case errors.As(err, &large), errors.Is(err, errLarge):
 		return nil, tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &requestError{http.StatusRequestTimeout, errors.New("the request's body did not come, or came too slowly")}
+		return nil, lateError()
 	}
 	return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
 }
+
+// errLate is why a request is refused whose body is not there in time.
+var errLate = errors.New("the request's body did not come, or came too slowly")
+
+func lateError() *requestError { return &requestError{http.StatusRequestTimeout, errLate} }
 
 func tooLarge(limit int64) *requestError {
 	return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
