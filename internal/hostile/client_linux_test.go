@@ -150,14 +150,13 @@ func TestCookies(t *testing.T) {
 	for i := range 16 {
 		fmt.Fprintf(letters, "c%d=%s; ", i, strings.Repeat("a", 3000+i))
 	}
-	text := says(strings.Repeat("a", size))
-	attacks = append(attacks, attack{name: "one letter", reply: text})
+	oneLetter := attack{name: "one letter", reply: says(strings.Repeat("a", size))}
 	for _, level := range []string{"full", "digest", "off"} {
 		dir := t.TempDir()
-		p := serve(t, "--upstream", hostileServer(t), "--record", dir, "--record-reasoning", level)
+		p := serve(t, "--upstream", hostileServer(t, oneLetter), "--record", dir, "--record-reasoning", level)
 		for name, cookie := range map[string]string{"many": many.String(), "letters": letters.String()} {
 			p.measure(t)
-			o := p.ask("/v1/chat/completions", apis[0].request("one-letter", true), http.Header{"Cookie": {cookie}})
+			o := p.ask("/v1/chat/completions", apis[0].request(oneLetter.model(), true), http.Header{"Cookie": {cookie}})
 			p.alive(t)
 			if o.err != nil || o.status != http.StatusOK {
 				t.Errorf("%s, level %s: %d %v %.200q", name, level, o.status, o.err, o.begin)
@@ -179,15 +178,12 @@ func TestCookies(t *testing.T) {
 // streams come whole and exact, and the process stays within its ceiling.
 func TestAllAtOnce(t *testing.T) {
 	answer := strings.Repeat("The honest answer stays as it is. ", 2000)
-	attacks = append(attacks, attack{name: "honest", reply: says("<think>a thought</think>" + answer)})
+	honest := attack{name: "honest", reply: says("<think>a thought</think>" + answer)}
 	config := configuration(t, "limits:\n  memory: 256MiB\n")
-	p := serve(t, "--upstream", hostileServer(t), "--config", config, "--record", t.TempDir(), "--record-policy", "none")
+	p := serve(t, "--upstream", hostileServer(t, honest), "--config", config, "--record", t.TempDir(), "--record-policy", "none")
 	p.measure(t)
 	var all sync.WaitGroup
 	for _, k := range attacks {
-		if k.name == "honest" {
-			continue
-		}
 		all.Go(func() {
 			for _, a := range apis {
 				p.ask(a.path, a.request(k.model(), true), nil)

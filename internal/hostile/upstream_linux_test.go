@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,9 +220,9 @@ func (k attack) model() string {
 	return strings.NewReplacer(" ", "-", ",", "", "-8", "8").Replace(k.name)
 }
 
-// hostileServer is a model server that attacks as the model's name says. It
-// returns its URL.
-func hostileServer(t *testing.T) string {
+// hostileServer is a model server that attacks as the model's name says, or
+// replies as more says. It returns its URL.
+func hostileServer(t *testing.T, more ...attack) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -235,14 +236,14 @@ func hostileServer(t *testing.T) string {
 			if err != nil {
 				return
 			}
-			open.Go(func() { attackOne(c) })
+			open.Go(func() { attackOne(c, slices.Concat(attacks, more)) })
 		}
 	})
 	return "http://" + l.Addr().String()
 }
 
 // attackOne reads one request and answers it as its model says.
-func attackOne(c net.Conn) {
+func attackOne(c net.Conn, known []attack) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
 	r, err := http.ReadRequest(bufio.NewReader(c))
@@ -258,7 +259,7 @@ func attackOne(c net.Conn) {
 	}
 	w := bufio.NewWriter(c)
 	defer w.Flush()
-	for _, k := range attacks {
+	for _, k := range known {
 		if k.model() != q.Model {
 			continue
 		}
