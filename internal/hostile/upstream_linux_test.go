@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -85,10 +86,17 @@ func inFrame(a api, members string) string {
 	return text[:len(text)-1] + "," + members + "}"
 }
 
-const (
-	mib  = 1 << 20
-	size = 2 * mib // of most attacks: all of them run over 6 APIs and 5 record levels
-)
+const mib = 1 << 20
+
+// size is about how long most hostile replies are. $HOSTILE_SIZE multiplies it;
+// the ceilings stay.
+var size = func() int {
+	n, err := strconv.Atoi(os.Getenv("HOSTILE_SIZE"))
+	if err != nil || n < 1 {
+		n = 1
+	}
+	return n * mib
+}()
 
 // An attack is one hostile reply. Its answer is how the client learns of it:
 // whole replies and streams that cannot be read must fail visibly.
