@@ -200,3 +200,17 @@ func TestLimits(t *testing.T) {
 	send(t, c, atOnce("Hi"))
 	<-begun
 }
+
+// TestPublicHosts: a server that other machines reach without a token is not served
+// by the name that a page made resolve to it.
+func TestPublicHosts(t *testing.T) {
+	h := serve(t, Config{Mind: says("Yes."), Public: true, Insecure: true, AllowHosts: []string{"agent.example"}})
+	for host, want := range map[string]int{"agent.example": 200, "192.0.2.7:8383": 200, "localhost": 200, "rebound.example": 403, "agent.example.evil.example": 403} {
+		for _, path := range []string{rpcPath, cardPath} {
+			method := map[string]string{rpcPath: "POST", cardPath: "GET"}[path]
+			if got, body, _ := get(t, method, h.url()+path, list, "Host", host); got != want {
+				t.Errorf("%s, %s: %d %s, want %d", path, host, got, body, want)
+			}
+		}
+	}
+}
