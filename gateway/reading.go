@@ -73,7 +73,8 @@ type choice struct {
 	lessons lessons
 	trim    thoughtTrim
 	echo    echo
-	tagOpen bool // a <think> of ours stands open in the content
+	tagOpen bool            // a <think> of ours stands open in the content
+	details *sotto.Splitter // of what is left of the text, where reasoning is hidden
 
 	kept           kept
 	script         *transcript // nil where nothing is recorded
@@ -236,6 +237,14 @@ func (r *reading) part(place wire.Place, text []byte) {
 var tagOpen, tagClose = []byte("<think>\n"), []byte("\n</think>\n\n")
 
 func (r *reading) content(c *choice, text []byte) {
+	if r.display == DisplayHide && len(text) > 0 {
+		text = r.withoutDetails(c, text)
+	}
+	r.say(c, text)
+}
+
+// say gives the client text.
+func (r *reading) say(c *choice, text []byte) {
 	if len(text) == 0 {
 		return
 	}
@@ -309,6 +318,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		r.timeHold(c)
 		c.lessons.finish(r.closes)
 		r.unlearn(c)
+		r.endDetails(c, end)
 	}
 	r.weigh(c)
 	if c.tagOpen {

@@ -1,0 +1,47 @@
+package gateway
+
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// Some user interfaces write reasoning into the text as a folded section of HTML,
+// <details type="reasoning" …>, and send it on as a model's reply. Other sections are
+// part of an answer, so it is no marker of any dialect: a plain </details> would count
+// as its close. Only where reasoning is hidden is it read, by a grammar of its own,
+// in what is left of the text.
+var detailsGrammar = func() *sotto.Grammar {
+	on, off := true, false
+	g, err := sotto.Compile(sotto.Dialect{
+		Name: "details", Code: &on, Stray: &off, Nest: &off,
+		Markers: []sotto.Marker{{
+			Role: sotto.RoleReasoning, Name: "details",
+			Open: []string{`<details type="reasoning"`, `<details type='reasoning'`}, Close: []string{"</details>"},
+		}},
+	})
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return g
+}()
+
+// withoutDetails returns what is certain of a choice's text without such sections.
+func (r *reading) withoutDetails(c *choice, text []byte) []byte {
+	if c.details == nil {
+		c.details, _ = detailsGrammar.NewSplitter(sotto.Options{Start: sotto.Outside, MaxHold: r.maxHold})
+	}
+	c.details.Feed(text)
+	return bytes.Clone(c.details.Visible())
+}
+
+// endDetails gives the rest of that text.
+func (r *reading) endDetails(c *choice, end sotto.End) {
+	if c.details == nil {
+		return
+	}
+	c.details.Close(end)
+	rest := bytes.Clone(c.details.Visible())
+	c.details = nil
+	r.say(c, rest)
+}
