@@ -69,9 +69,9 @@ func (c *a2aProbeCommand) Run(sh *shell) error {
 func (c *a2aProbeCommand) token(sh *shell) (string, error) {
 	token := sh.getenv("SOTTO_A2A_TOKEN")
 	if c.TokenFile != "" {
-		data, err := os.ReadFile(c.TokenFile)
+		data, err := readSecretFile(c.TokenFile)
 		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", unreadable(err))
+			return "", fmt.Errorf("--token-file: %w", err)
 		}
 		token = strings.TrimRight(string(data), "\r\n")
 	}
@@ -84,7 +84,7 @@ func (c *a2aProbeCommand) token(sh *shell) (string, error) {
 // table prints the findings, or every check, and counts.
 func (c *a2aProbeCommand) table(sh *shell, r *probe.Report) error {
 	count := map[probe.Status]int{}
-	w := tabwriter.NewWriter(sh.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(sh.text, 0, 0, 2, ' ', 0)
 	for _, check := range r.Checks {
 		count[check.Status]++
 		if check.Status == probe.Finding || c.All {
@@ -94,7 +94,7 @@ func (c *a2aProbeCommand) table(sh *shell, r *probe.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(sh.out, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
+	_, err := fmt.Fprintf(sh.text, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
 		count[probe.OK], count[probe.Skipped], plural(r.Findings, "1 finding", "%d findings"))
 	return err
 }
@@ -107,4 +107,4 @@ func orDash(s string) string {
 }
 
 // onOneLine keeps what a server said from parting lines and columns.
-func onOneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func onOneLine(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }

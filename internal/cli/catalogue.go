@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/sotto-llm/sotto"
@@ -22,9 +21,9 @@ type added struct {
 func loadCatalogue(files []string) (*catalogue, error) {
 	c := new(catalogue)
 	for _, name := range files {
-		data, err := os.ReadFile(name)
+		data, err := readFile("dialect file", name, maxDialects)
 		if err != nil {
-			return nil, fmt.Errorf("read dialect file %s: %w", name, cause(err))
+			return nil, err
 		}
 		rows, err := sotto.ReadDialects(data)
 		if err != nil {

@@ -101,7 +101,7 @@ func newParser(line *commandLine, sh *shell) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("sotto"),
 		kong.Description(description),
-		kong.Writers(sh.rawOut, sh.rawErr),
+		kong.Writers(sh.text, sh.err),
 		kong.Exit(func(status int) { panic(helpShown(status)) }),
 		kong.Resolvers(settings(sh.getenv)),
 		kong.ValueFormatter(describeFlag),

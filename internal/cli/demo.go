@@ -109,7 +109,7 @@ type demo struct {
 
 func newDemo(sh *shell) *demo {
 	d := &demo{sh: sh, paint: newPainter(sh)}
-	if isTerminal(sh.rawOut) {
+	if sh.out.tty {
 		d.due = time.Now()
 	}
 	return d
@@ -151,7 +151,7 @@ func (d *demo) run(lines *shownLines) error {
 // without pauses, and a line each where nobody looks on.
 func (d *demo) choosePace(first []shownLine) {
 	if len(first) > demoFew {
-		d.compact = !isTerminal(d.sh.rawOut)
+		d.compact = !d.sh.out.tty
 		return
 	}
 	deltas := 1

@@ -47,7 +47,7 @@ func (d *dialectsCommand) Run(sh *shell, c *catalogue) error {
 			Dialects []sotto.Dialect `json:"dialects"`
 		}{1, c.dialects()})
 	}
-	return printTable(sh.out, dialectRows(c.dialects()), terminalWidth(sh.rawOut))
+	return printTable(sh.text, dialectRows(c.dialects()), sh.out.width())
 }
 
 type versioned struct {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A usageError is wrong usage: other words on the command line would mend it.
@@ -54,7 +55,7 @@ func (sh *shell) report(err error) int {
 }
 
 func (sh *shell) errorf(format string, args ...any) {
-	fmt.Fprintf(sh.err, "sotto: error: "+format+"\n", args...)
+	sh.say("error", fmt.Sprintf(format, args...))
 }
 
 // lineError prints the error of one line of a batch.
@@ -68,5 +69,12 @@ func (sh *shell) lineError(number int, err error) {
 }
 
 func (sh *shell) hintf(format string, args ...any) {
-	fmt.Fprintf(sh.err, "sotto: hint: "+format+"\n", args...)
+	sh.say("hint", fmt.Sprintf(format, args...))
+}
+
+// say prints a remark. Its further lines are indented: what an error quotes must
+// not look like a remark of ours.
+func (sh *shell) say(kind, text string) {
+	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+	fmt.Fprintf(sh.err, "sotto: %s: %s\n", kind, text)
 }

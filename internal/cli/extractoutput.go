@@ -48,16 +48,12 @@ func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
 			return nil, usageError{fmt.Errorf("--output %s is what is read", o.Output), ""}
 		}
 	}
-	mode := os.O_RDWR | os.O_CREATE | os.O_TRUNC
-	if o.Resume {
-		mode &^= os.O_TRUNC
-	}
-	file, err := os.OpenFile(o.Output, mode, 0o666)
+	file, err := sh.createFile(o.Output, o.Resume)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", o.Output, cause(err))
+		return nil, fmt.Errorf("open %s: %w", o.Output, err)
 	}
 	into := *sh
-	into.out, into.rawOut = file, file
+	into.into(file)
 	out := &outFile{sh: &into, file: file}
 	if o.Resume {
 		err = out.cutTorn()

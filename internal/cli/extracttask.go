@@ -3,12 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // An asking holds the flags that say what is looked for in a reply, and what was
@@ -49,8 +47,8 @@ func (a *asking) extractor(m manner) (*extractor, error) {
 		return nil, err
 	}
 	if a.Schema != "" {
-		if e.problem.Schema, err = os.ReadFile(a.Schema); err != nil {
-			return nil, fmt.Errorf("read schema %s: %w", a.Schema, cause(err))
+		if e.problem.Schema, err = readFile("schema", a.Schema, maxSettings); err != nil {
+			return nil, err
 		}
 	}
 	return e, nil
@@ -59,9 +57,9 @@ func (a *asking) extractor(m manner) (*extractor, error) {
 func (a *asking) task() (answer.Task, error) {
 	switch {
 	case a.TaskFile != "":
-		data, err := yamlfile.Load(a.TaskFile)
+		data, err := readFile("task file", a.TaskFile, maxSettings)
 		if err != nil {
-			return nil, fmt.Errorf("read task file %s: %w", a.TaskFile, cause(err))
+			return nil, err
 		}
 		task, err := answer.ReadTask(data)
 		if err != nil {

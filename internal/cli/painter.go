@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"strings"
@@ -12,32 +11,30 @@ import (
 // A painter prints pieces so that their channels can be told apart: by type
 // where there is colour, else by a word before each line.
 type painter struct {
-	w      *bufio.Writer
-	colour bool
+	w *typesetter
 
 	channel sotto.Channel
 	block   int
-	open    bool   // a run has begun
-	inLine  bool   // something stands on the line
-	newline int    // line ends that wait for more of the run
-	held    []byte // a character cut by a piece
+	open    bool // a run has begun
+	inLine  bool // something stands on the line
+	newline int  // line ends that wait for more of the run
+	esc     escaper
 }
 
 // looks are the styles and the words of the channels.
-var looks = [...]struct{ style, word string }{
-	sotto.Text:      {"", "say  │ "},
-	sotto.Reasoning: {"\x1b[2m", "think│ "},
-	sotto.Narration: {"\x1b[3m", "tell │ "},
-	sotto.Tool:      {"\x1b[36m", "tool │ "},
-	sotto.Aside:     {"\x1b[2;9m", "aside│ "},
+var looks = [...]struct {
+	style style
+	word  string
+}{
+	sotto.Text:      {unstyled, "say  │ "},
+	sotto.Reasoning: {dim, "think│ "},
+	sotto.Narration: {italic, "tell │ "},
+	sotto.Tool:      {cyan, "tool │ "},
+	sotto.Aside:     {struck, "aside│ "},
 	sotto.Markup:    {},
 }
 
-const plainStyle = "\x1b[0m"
-
-func newPainter(sh *shell) *painter {
-	return &painter{w: bufio.NewWriterSize(sh.rawOut, 32<<10), colour: sh.colour(sh.rawOut)}
-}
+func newPainter(sh *shell) *painter { return &painter{w: newTypesetter(sh.out)} }
 
 func (p *painter) flush() error { return p.w.Flush() }
 
@@ -57,10 +54,7 @@ func (p *painter) piece(piece sotto.Piece) {
 
 // write prints bytes of the run.
 func (p *painter) write(text []byte, end bool) {
-	text = append(p.held, text...)
-	shown, n := appendVisible(nil, text, end)
-	p.held = append([]byte(nil), text[n:]...)
-	shown = bytes.ReplaceAll(shown, []byte("\r\n"), []byte("\n"))
+	shown := bytes.ReplaceAll(p.esc.append(nil, text, end), []byte("\r\n"), []byte("\n"))
 	for i, line := range bytes.Split(shown, []byte("\n")) {
 		if i > 0 {
 			p.newline++
@@ -69,7 +63,7 @@ func (p *painter) write(text []byte, end bool) {
 			continue
 		}
 		p.startLine()
-		p.styled(line)
+		p.w.set(looks[p.channel].style, string(line))
 	}
 }
 
@@ -80,38 +74,25 @@ func (p *painter) startLine() {
 		p.begin()
 	}
 	for ; p.newline > 0; p.newline-- {
-		p.w.WriteByte('\n')
+		p.w.WriteString("\n")
 		p.begin()
 	}
 	p.inLine = true
 }
 
 func (p *painter) begin() {
-	if !p.colour {
+	if !p.w.colour {
 		p.w.WriteString(looks[p.channel].word)
 	}
 }
 
-// styled writes text in the type of its channel. The type ends with the text:
-// an interrupt must not leave the terminal in it.
-func (p *painter) styled(text []byte) {
-	style := looks[p.channel].style
-	if !p.colour || style == "" {
-		p.w.Write(text)
-		return
-	}
-	p.w.WriteString(style)
-	p.w.Write(text)
-	p.w.WriteString(plainStyle)
-}
-
 // endRun ends what is printed of a block.
 func (p *painter) endRun() {
-	if len(p.held) > 0 {
+	if p.open {
 		p.write(nil, true)
 	}
 	if p.inLine {
-		p.w.WriteByte('\n')
+		p.w.WriteString("\n")
 	}
 	p.open, p.inLine, p.newline = false, false, 0
 }
@@ -128,23 +109,18 @@ func (p *painter) title(number int, line shownLine) {
 			caption += ", id " + string(line.id)
 		}
 	}
-	shown, _ := appendVisible(nil, []byte(caption), true)
-	head := fmt.Sprintf("%d. %s", number, shown)
-	if p.colour {
-		head = "\x1b[1m" + head + plainStyle
-	}
 	if number > 1 {
-		p.w.WriteByte('\n')
+		p.w.WriteString("\n")
 	}
-	fmt.Fprintf(p.w, "%s  [%s, starts %s, ends %s]\n", head, line.name, line.start, line.end)
+	p.w.set(bold, fmt.Sprintf("%d. %s", number, visible(caption)))
+	fmt.Fprintf(p.w, "  [%s, starts %s, ends %s]\n", visible(line.name), visible(string(line.start)), line.end)
 }
 
 // note prints a remark of ours below a reply.
 func (p *painter) note(text string) {
-	if p.colour {
-		text = "\x1b[2m" + text + plainStyle
-	}
-	fmt.Fprintf(p.w, "       %s\n", text)
+	p.w.WriteString("       ")
+	p.w.set(dim, text)
+	p.w.WriteString("\n")
 }
 
 // line prints a reply in one line.
@@ -154,6 +130,5 @@ func (p *painter) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 		name = string(line.id)
 	}
 	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
-	shown, _ := appendVisible(nil, []byte(shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)), true)
-	fmt.Fprintf(p.w, "%s\n", shown)
+	fmt.Fprintf(p.w, "%s\n", visible(shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)))
 }

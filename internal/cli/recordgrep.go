@@ -44,7 +44,7 @@ func (g *recordGrep) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	s := &search{re: re, in: g.In, json: g.JSON, out: bufio.NewWriterSize(sh.out, 64<<10)}
+	s := &search{re: re, in: g.In, json: g.JSON, out: bufio.NewWriterSize(sh.results(g.JSON), 64<<10)}
 	defer s.out.Flush()
 	bad := badLines{sh: sh}
 	for e, err := range r.Events(q) {

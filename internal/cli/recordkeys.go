@@ -7,43 +7,13 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"filippo.io/age"
 )
-
-// unreadable is the error of a file with a key that cannot be read. It does not
-// tell the file's name: it may be the key, in the wrong place.
-func unreadable(err error) error {
-	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", cause(err))
-}
-
-// readKeyFile reads a file of keys or patterns, none of which is large.
-func readKeyFile(name string) ([]byte, error) {
-	const most = 1 << 20
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not wait for its other end
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", name)
-	}
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	if len(data) > most {
-		return nil, fmt.Errorf("%s: larger than 1 MiB", name)
-	}
-	return data, nil
-}
 
 // readPatterns reads regular expressions, one a line. Blank lines and those that
 // begin with # are none.

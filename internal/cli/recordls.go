@@ -35,7 +35,7 @@ func (l *recordLs) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(sh.out, 64<<10)
+	out := bufio.NewWriterSize(sh.results(l.JSON), 64<<10)
 	defer out.Flush()
 	if !l.JSON {
 		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
@@ -71,16 +71,9 @@ func lsLine(out *bufio.Writer, e record.Entry) error {
 	if e.Run == "" {
 		cycle = "-"
 	}
-	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), oneWord(string(e.Type)), cmp.Or(e.Run, "-"), cycle,
+	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), oneWord(string(e.Type)), oneWord(e.Run), cycle,
 		strconv.Itoa(e.Size), oneWord(e.Model), oneWord(strings.Join(e.Diagnostics, ",")))
 	return err
-}
-
-// oneWord makes what others named fit a column: without control characters, and
-// with a hyphen for nothing.
-func oneWord(text string) string {
-	shown, _ := appendVisible(nil, []byte(text), true)
-	return cmp.Or(strings.Join(strings.Fields(string(shown)), "_"), "-")
 }
 
 func lsJSON(out *bufio.Writer, e record.Entry) error {

@@ -79,9 +79,9 @@ func (p *recordPrune) print(sh *shell, done []record.Tombstone) error {
 	for _, t := range done {
 		events += t.Last - t.First + 1
 		bytes += t.Bytes
-		fmt.Fprintf(sh.out, "%s events %d to %d, of %s to %s, %d bytes\n", word, t.First, t.Last, t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), t.Bytes)
+		fmt.Fprintf(sh.text, "%s events %d to %d, of %s to %s, %d bytes\n", word, t.First, t.Last, t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), t.Bytes)
 	}
-	_, err := fmt.Fprintf(sh.out, "%s: %d segments, %d events, %d bytes\n", word, len(done), events, bytes)
+	_, err := fmt.Fprintf(sh.text, "%s: %d segments, %d events, %d bytes\n", word, len(done), events, bytes)
 	return err
 }
 
@@ -106,7 +106,7 @@ func (k *recordKeygen) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(k.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := createNew(k.File)
 	if errors.Is(err, os.ErrExist) {
 		return hinted{fmt.Errorf("create %s: %w", k.File, cause(err)), "a key that signed a record is needed as long as the record is"}
 	}

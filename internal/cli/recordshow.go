@@ -157,12 +157,6 @@ func (p *eventPrinter) head(e *record.Event) {
 	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
 		number += fmt.Sprintf("-%d", s.Last)
 	}
-	head := "#" + number + " " + string(e.Type)
-	if p.colour {
-		head = "\x1b[1m" + visible(head) + plainStyle
-	} else {
-		head = visible(head)
-	}
 	where := ""
 	if e.Run != "" {
 		where = fmt.Sprintf("  %s, cycle %d", e.Run, e.Cycle)
@@ -170,13 +164,8 @@ func (p *eventPrinter) head(e *record.Event) {
 	if e.Unsearched > 0 {
 		where += fmt.Sprintf("  (may hold %d secrets: there were too many to search for)", e.Unsearched)
 	}
-	fmt.Fprintf(p.w, "%s  %s%s\n", head, e.Time.Format(time.RFC3339Nano), visible(where))
-}
-
-// visible makes what others wrote safe for a line of a terminal.
-func visible(text string) string {
-	shown, _ := appendVisible(nil, []byte(text), true)
-	return strings.ReplaceAll(string(shown), "\n", "⏎")
+	p.w.set(bold, visible("#"+number+" "+string(e.Type)))
+	fmt.Fprintf(p.w, "  %s%s\n", e.Time.Format(time.RFC3339Nano), visible(where))
 }
 
 // members prints plain values in a line.
@@ -184,7 +173,7 @@ func (p *eventPrinter) members(path string, list []member) {
 	var words []string
 	for _, m := range list {
 		if m.value != "" {
-			words = append(words, m.name+" "+visible(m.value))
+			words = append(words, visible(m.name)+" "+visible(m.value))
 		}
 	}
 	if path != "" {

@@ -89,7 +89,7 @@ func (s *recordStats) Run(sh *shell) error {
 	if s.JSON {
 		err = printJSON(sh.out, sum)
 	} else {
-		err = sum.print(sh.out)
+		err = sum.print(sh.text)
 	}
 	return cmp.Or(err, bad.err())
 }

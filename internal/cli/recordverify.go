@@ -130,7 +130,7 @@ func (v *recordVerify) print(sh *shell, r record.Report, o record.VerifyOptions)
 		fmt.Fprintf(&b, "found: %d more\n", r.More)
 	}
 	fmt.Fprintf(&b, "head: %s\n", r.Head)
-	_, err := fmt.Fprint(sh.out, b.String())
+	_, err := fmt.Fprint(sh.text, b.String())
 	return err
 }
 

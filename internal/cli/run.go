@@ -69,7 +69,7 @@ func (r *runCommand) Run(sh *shell, c *catalogue) error {
 	case people.err != nil:
 		return people.err
 	case r.Check:
-		fmt.Fprintf(sh.out, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
+		fmt.Fprintf(sh.text, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
 		return nil
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -191,7 +191,7 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 	if r.JSON {
 		return r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "unfinished": report.Unfinished, "status": report.Status})
 	}
-	_, err = fmt.Fprintf(sh.out, "%d events alike, none differs; %s\n", report.Events, end)
+	_, err = fmt.Fprintf(sh.text, "%d events alike, none differs; %s\n", report.Events, end)
 	return err
 }
 
@@ -214,7 +214,7 @@ func (r *runCommand) print(sh *shell, s agent.Result, dir string) error {
 	if s.Bound != "" {
 		bound = ", by the bound " + string(s.Bound)
 	}
-	_, err := fmt.Fprintf(sh.out, `run %s: %s%s, %s in %v
+	_, err := fmt.Fprintf(sh.text, `run %s: %s%s, %s in %v
 replies     %d, %d of them asked for again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/sotto-llm/sotto/agent"
 )
 
@@ -16,15 +14,13 @@ type runProgress struct {
 	sh     *shell
 	cycles int
 	quiet  bool
-	bar    *progressbar.ProgressBar
+	bar    *progress
 }
 
 func newRunProgress(sh *shell, cycles int, quiet bool) *runProgress {
-	p := &runProgress{sh: sh, cycles: cycles, quiet: quiet}
-	if !quiet && isTerminal(sh.rawErr) {
-		p.bar = progressbar.NewOptions(cycles,
-			progressbar.OptionSetWriter(sh.rawErr), progressbar.OptionSetDescription("cycles"), progressbar.OptionShowCount(),
-			progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(true))
+	p := &runProgress{sh: sh, cycles: cycles, quiet: quiet, bar: &progress{}}
+	if !quiet {
+		p.bar = newCountProgress(sh, "cycles", cycles, 0)
 	}
 	return p
 }
@@ -56,16 +52,10 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 		words = append(words, "recorded")
 	}
 	fmt.Fprintf(p.sh.err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection+c.Failure))
-	if p.bar != nil {
-		p.bar.Set(c.Cycle)
-	}
+	p.bar.set(c.Cycle)
 }
 
-func (p *runProgress) clear() {
-	if p.bar != nil {
-		p.bar.Clear()
-	}
-}
+func (p *runProgress) clear() { p.bar.clear() }
 
 // shortLine is the beginning of a text, on one line.
 func shortLine(text string) string {

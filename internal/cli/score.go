@@ -172,12 +172,12 @@ func (x *scoreCommand) conclude(sh *shell, s *scorer, versus *comparison) error 
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		fmt.Fprintf(sh.err, "%s\n", text)
+		fmt.Fprintf(sh.err.data(), "%s\n", text)
 	} else {
 		sum.print(sh.err)
 	}
 	if x.HTML == "" {
 		return nil
 	}
-	return writePage(x.HTML, sum, s.total().failures, s.extractor)
+	return writePage(sh, x.HTML, sum, s.total().failures, s.extractor)
 }

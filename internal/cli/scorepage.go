@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	_ "embed"
@@ -10,9 +9,8 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
@@ -99,7 +97,7 @@ type shownPiece struct {
 }
 
 // writePage writes the page to a file, whole or not at all.
-func writePage(name string, sum *summary, failures map[answer.Reason][]*failure, e *extractor) error {
+func writePage(sh *shell, name string, sum *summary, failures map[answer.Reason][]*failure, e *extractor) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -114,29 +112,17 @@ func writePage(name string, sum *summary, failures map[answer.Reason][]*failure,
 			p.Failures = append(p.Failures, showGroup(reason, list))
 		}
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return writeWhole(name, b.Bytes())
+	return sh.writeHTML(name, t, p)
 }
 
-// writeWhole writes a file by way of another beside it.
-func writeWhole(name string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(name), ".page-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, cause(err))
+// writeHTML writes a page to a file. Besides what html/template escapes, nothing
+// in it is hidden or reorders the text around it.
+func (sh *shell) writeHTML(name string, t *template.Template, page any) error {
+	var b strings.Builder
+	if err := t.Execute(&b, page); err != nil {
+		return fmt.Errorf("page: %w", err)
 	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(text)
-	err = cmp.Or(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, cause(err))
-	}
-	return nil
+	return sh.writeFile(name, []byte(safe(b.String())))
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
@@ -193,12 +179,6 @@ func (f *failure) pieces(seg sotto.Segment) (pieces []shownPiece) {
 		pieces = append(pieces, shownPiece{class, text})
 	}
 	return pieces
-}
-
-// safe makes control and reordering characters visible.
-func safe(text string) string {
-	shown, _ := appendVisible(nil, []byte(text), true)
-	return string(shown)
 }
 
 // abridge keeps the begin of what was asked.

@@ -73,9 +73,9 @@ type configReader struct {
 // readConfig reads a configuration file. It fails where the file cannot be
 // read; what is wrong in it are faults.
 func (s *serveSettings) readConfig(name string) (*configReader, error) {
-	data, err := yamlfile.Load(name)
+	data, err := readFile("configuration", name, maxSettings)
 	if err != nil {
-		return nil, fmt.Errorf("read configuration %s: %w", name, cause(err))
+		return nil, err
 	}
 	r := newConfigReader(name, s)
 	r.read(data)

@@ -35,7 +35,7 @@ func (c *serveCommand) printLearned(sh *shell, folder string) error {
 	for _, l := range starts {
 		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
 	}
-	if err := printTable(sh.out, rows, 0); err != nil {
+	if err := printTable(sh.text, rows, 0); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {

@@ -189,9 +189,9 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(st
 	case to.file == "":
 		return
 	default:
-		data, err := os.ReadFile(to.file)
+		data, err := readSecretFile(to.file)
 		if err != nil {
-			s.fault(key, unreadable(err))
+			s.fault(key, err)
 			return
 		}
 		to.text = strings.TrimRight(string(data), "\r\n")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,30 +9,38 @@ import (
 	"os"
 )
 
-// A shell is what surrounds a command: its streams and its environment. What
-// goes to out and err is safe on a terminal; rawOut and rawErr are for our own
-// control sequences.
+// A shell is what surrounds a command: its streams and its environment.
 type shell struct {
-	in             io.Reader
-	out, err       io.Writer
-	rawOut, rawErr io.Writer
-	getenv         func(string) string
+	in     io.Reader
+	out    *printer // results that are data: in a pipe, byte for byte
+	text   *printer // results for people, on the same stream
+	err    *printer // everything else, for people
+	getenv func(string) string
 }
 
 func newShell(in io.Reader, out, err io.Writer, getenv func(string) string) *shell {
-	return &shell{in: in, out: terminalSafe(out), err: terminalSafe(err), rawOut: out, rawErr: err, getenv: getenv}
+	sh := &shell{in: in, err: &printer{newTerminal(err, getenv), true}, getenv: getenv}
+	sh.into(out)
+	return sh
+}
+
+// into sends the results to a stream.
+func (sh *shell) into(stream io.Writer) {
+	t := newTerminal(stream, sh.getenv)
+	sh.out, sh.text = &printer{t, false}, &printer{t, true}
 }
 
 // flush writes what a character cut by a chunk has held back.
 func (sh *shell) flush() error {
-	for _, w := range []io.Writer{sh.out, sh.err} {
-		if v, ok := w.(*visibleWriter); ok {
-			if err := v.Flush(); err != nil {
-				return err
-			}
-		}
+	return cmp.Or(sh.out.Flush(), sh.err.Flush())
+}
+
+// results returns what results go to: data, or what is for people.
+func (sh *shell) results(data bool) *printer {
+	if data {
+		return sh.out
 	}
-	return nil
+	return sh.text
 }
 
 // An input is what a command reads.
@@ -85,9 +94,9 @@ func (sh *shell) readAll(name string) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	data, err := io.ReadAll(in)
+	data, err := readBounded(in, maxReply)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", in.name, cause(err))
+		return "", fmt.Errorf("read %s: %w", in.name, err)
 	}
 	return string(data), nil
 }

@@ -30,7 +30,7 @@ func openSink(sh *shell, where string) (*blockWriter, error) {
 	case where == "":
 		return new(blockWriter), nil
 	case where == "stderr", where == "fd:2":
-		return &blockWriter{w: sh.err}, nil
+		return &blockWriter{w: sh.err.data()}, nil
 	case where == "fd:1":
 		return &blockWriter{w: sh.out}, nil
 	case isFD:
@@ -42,13 +42,13 @@ func openSink(sh *shell, where string) (*blockWriter, error) {
 		if _, err := file.Stat(); err != nil {
 			return nil, usageError{fmt.Errorf("--reasoning-to %s: %w", where, cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt"}
 		}
-		return &blockWriter{w: terminalSafe(file), file: file}, nil
+		return &blockWriter{w: filePrinter(file), file: file}, nil
 	}
-	file, err := os.Create(where)
+	file, err := sh.createFile(where, false)
 	if err != nil {
-		return nil, fmt.Errorf("--reasoning-to %s: %w", where, cause(err))
+		return nil, fmt.Errorf("--reasoning-to %s: %w", where, err)
 	}
-	return &blockWriter{w: terminalSafe(file), file: file}, nil
+	return &blockWriter{w: filePrinter(file), file: file}, nil
 }
 
 func (b *blockWriter) write(block int, p []byte) error {
@@ -84,8 +84,8 @@ func (b *blockWriter) Close() error {
 		_, err := io.WriteString(b.w, "\n")
 		errs = append(errs, err)
 	}
-	if v, ok := b.w.(*visibleWriter); ok {
-		errs = append(errs, v.Flush())
+	if p, ok := b.w.(*printer); ok {
+		errs = append(errs, p.Flush())
 	}
 	if b.file != nil {
 		errs = append(errs, b.file.Close())

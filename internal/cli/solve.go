@@ -18,7 +18,6 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -138,7 +137,7 @@ func (x *solveStream) Run(sh *shell, names *catalogue) (err error) {
 	if err != nil {
 		return err
 	}
-	out, err := x.open(o)
+	out, err := x.open(sh, o)
 	if err != nil {
 		return err
 	}
@@ -172,7 +171,10 @@ func (x *solveStream) stream(sh *shell, o solve.Options, out *solveOutput, probl
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	results := out.done
-	bar := newCountProgress(sh, o.Task.Name(), x.count(problems), len(results), out.file != nil)
+	bar := &progress{}
+	if out.file != nil || !sh.out.tty { // on a terminal the results themselves show it
+		bar = newCountProgress(sh, o.Task.Name(), x.count(problems), len(results))
+	}
 	each := func(yield func(solve.Problem, error) bool) {
 		for _, p := range problems {
 			if !yield(p, nil) {
@@ -220,18 +222,18 @@ func (x *solveStream) conclude(sh *shell, results []solve.Result) error {
 	}
 	list := []streamSummary{{sum, results}}
 	if x.Quiet {
-		return writeReports(list, x.CSV, x.HTML)
+		return writeReports(sh, list, x.CSV, x.HTML)
 	}
 	if x.JSON {
 		text, err := json.Marshal(sum)
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		fmt.Fprintf(sh.err, "%s\n", text)
+		fmt.Fprintf(sh.err.data(), "%s\n", text)
 	} else if len(results) > 0 {
 		printSummaries(sh.err, list)
 	}
-	return writeReports(list, x.CSV, x.HTML)
+	return writeReports(sh, list, x.CSV, x.HTML)
 }
 
 // solveTask finds the task.
@@ -270,9 +272,9 @@ func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*so
 		}
 	}
 	if x.Instruction != "" {
-		text, err := os.ReadFile(x.Instruction)
+		text, err := readFile("instruction", x.Instruction, maxSettings)
 		if err != nil {
-			return nil, fmt.Errorf("read instruction %s: %w", x.Instruction, cause(err))
+			return nil, err
 		}
 		o.Instruction = strings.TrimSpace(string(text))
 	}
@@ -302,9 +304,9 @@ func (x *solveStream) grammar(names *catalogue, model string) (*sotto.Grammar, e
 }
 
 func (x *solveStream) price(o *solve.Options) error {
-	data, err := yamlfile.Load(x.Prices)
+	data, err := readFile("prices", x.Prices, maxSettings)
 	if err != nil {
-		return fmt.Errorf("read prices %s: %w", x.Prices, cause(err))
+		return err
 	}
 	prices, err := solve.ReadPrices(data)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -194,7 +195,7 @@ func TestSolvePageEscapes(t *testing.T) {
 	s.Summary = solve.Summarise(s.results)
 	s.Name = evil
 	name := filepath.Join(t.TempDir(), "page.html")
-	if err := writeSolvePage(name, []streamSummary{s, s}); err != nil {
+	if err := writeSolvePage(newShell(nil, io.Discard, io.Discard, os.Getenv), name, []streamSummary{s, s}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(name)

@@ -99,7 +99,7 @@ func (x *memoryLs) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(sh.out)
+	out := bufio.NewWriter(sh.results(x.JSON))
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	if !x.JSON {
@@ -176,7 +176,7 @@ func (x *memoryShow) show(sh *shell, n metagraph.Node, edges []metagraph.Edge) e
 		_, err = fmt.Fprintf(sh.out, "%s\n", text)
 		return err
 	}
-	out := bufio.NewWriter(sh.out)
+	out := bufio.NewWriter(sh.text)
 	fmt.Fprintf(out, "%s\n", safe(n.Text()))
 	fmt.Fprintf(out, "%s of task %s, first found for %s: %s\n", n.Kind, safe(n.Task), safe(n.Problem.Input), safe(n.Candidate))
 	fmt.Fprintf(out, "seen %d, used %d, solved %d, failed %d; lately %.0f %% success, %.0f tokens, %.0f ms a problem\n", n.Seen, n.Used, n.Solved, n.Failed, 100*n.Success, n.Tokens, n.Millis)
@@ -273,7 +273,7 @@ func (x *memoryPrune) Run(sh *shell) error {
 		return err
 	}
 	for _, r := range gone {
-		fmt.Fprintf(sh.out, "%s %s %s\n", label1(r.Task, 20), r.Kind, safe(r.Key))
+		fmt.Fprintf(sh.text, "%s %s %s\n", label1(r.Task, 20), r.Kind, safe(r.Key))
 	}
 	verb := "removed"
 	if x.DryRun {

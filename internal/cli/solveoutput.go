@@ -10,8 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/sotto-llm/sotto/solve"
 )
 
@@ -35,7 +33,7 @@ type solveOutput struct {
 }
 
 // open opens the output, and reads what an earlier run has written.
-func (x *solveStream) open(o *solve.Options) (*solveOutput, error) {
+func (x *solveStream) open(sh *shell, o *solve.Options) (*solveOutput, error) {
 	out := &solveOutput{head: solveHead{
 		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
 		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
@@ -48,15 +46,11 @@ func (x *solveStream) open(o *solve.Options) (*solveOutput, error) {
 			return nil, usageError{fmt.Errorf("--output %s is what is read", x.Output), ""}
 		}
 	}
-	mode := os.O_RDWR | os.O_CREATE | os.O_TRUNC
-	if x.Resume {
-		mode &^= os.O_TRUNC
-	}
-	file, err := os.OpenFile(x.Output, mode, 0o600)
+	file, err := sh.createFile(x.Output, x.Resume)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", x.Output, cause(err))
+		return nil, fmt.Errorf("open %s: %w", x.Output, err)
 	}
-	out.file, out.to = file, file
+	out.file, out.to = file, filePrinter(file)
 	if x.Resume {
 		if err := out.resume(); err != nil {
 			file.Close()
@@ -162,24 +156,4 @@ func (f *solveOutput) close() error {
 		return fmt.Errorf("write: %w", cause(err))
 	}
 	return nil
-}
-
-// newCountProgress shows how many of n are done, on a terminal that shows nothing
-// else.
-func newCountProgress(sh *shell, name string, n, done int, toFile bool) *progress {
-	if n == 0 || !isTerminal(sh.rawErr) || isTerminal(sh.rawOut) && !toFile {
-		return &progress{}
-	}
-	bar := progressbar.NewOptions(n,
-		progressbar.OptionSetWriter(sh.rawErr),
-		progressbar.OptionSetDescription(name),
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionUseANSICodes(true),
-	)
-	bar.Add(done)
-	return &progress{bar}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -40,7 +39,7 @@ type shownRow struct {
 }
 
 // writeSolvePage writes the page of some streams, whole or not at all.
-func writeSolvePage(name string, list []streamSummary) error {
+func writeSolvePage(sh *shell, name string, list []streamSummary) error {
 	t, err := template.New("page").Parse(solvePageText)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -53,11 +52,7 @@ func writeSolvePage(name string, list []streamSummary) error {
 	for _, s := range list {
 		p.Streams = append(p.Streams, s.shown())
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return writeWhole(name, b.Bytes())
+	return sh.writeHTML(name, t, p)
 }
 
 func (s *streamSummary) shown() shownStream {

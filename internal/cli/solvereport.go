@@ -60,9 +60,9 @@ func (x *solveReport) Run(sh *shell) error {
 			fmt.Fprintf(sh.out, "%s\n", text)
 		}
 	} else {
-		printSummaries(sh.out, list)
+		printSummaries(sh.text, list)
 	}
-	return writeReports(list, x.CSV, x.HTML)
+	return writeReports(sh, list, x.CSV, x.HTML)
 }
 
 // A streamSummary is a summary and what it is of.
@@ -75,7 +75,7 @@ type streamSummary struct {
 func (s *streamSummary) last() solve.Row { return s.Rows[len(s.Rows)-1] }
 
 // writeReports writes the files that are named.
-func writeReports(list []streamSummary, csv, html string) error {
+func writeReports(sh *shell, list []streamSummary, csv, html string) error {
 	if csv != "" {
 		var sums []solve.Summary
 		for _, s := range list {
@@ -85,7 +85,7 @@ func writeReports(list []streamSummary, csv, html string) error {
 		if err := solve.WriteCSV(&b, sums); err != nil {
 			return err
 		}
-		if err := writeWhole(csv, b.Bytes()); err != nil {
+		if err := sh.writeFile(csv, b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func writeReports(list []streamSummary, csv, html string) error {
 	if len(list[0].results) == 0 {
 		return errors.New("--html: there is no result to show")
 	}
-	return writeSolvePage(html, list)
+	return writeSolvePage(sh, html, list)
 }
 
 // printSummaries writes the amortisation tables.
@@ -214,6 +214,6 @@ func (x *solveFigures) Run(sh *shell) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(sh.out, b.String())
+	_, err := io.WriteString(sh.text, b.String())
 	return err
 }

@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"fmt"
+	"bufio"
 	"io"
 	"os"
-	"unicode/utf8"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -15,110 +15,144 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// terminalWidth returns the columns of a terminal, and 0 of anything else.
-func terminalWidth(stream any) int {
-	if !isTerminal(stream) {
+// A terminal is a stream that commands write to, be it a terminal, a pipe or a
+// file. Nothing but this file, and the progress bar, writes to the stream itself:
+// everything else goes through a printer or a typesetter, so that no text of a
+// model, a file or a peer reaches a terminal as it came.
+type terminal struct {
+	device io.Writer
+	tty    bool
+	colour bool // a terminal that is not dumb, and no NO_COLOR
+
+	mu  sync.Mutex // programs log and draw at the same time
+	esc escaper
+	buf []byte
+}
+
+func newTerminal(stream io.Writer, getenv func(string) string) *terminal {
+	tty := isTerminal(stream)
+	return &terminal{device: stream, tty: tty, colour: tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+}
+
+// width returns the columns of a terminal, and 0 of anything else.
+func (t *terminal) width() int {
+	if !t.tty {
 		return 0
 	}
-	width, _, err := term.GetSize(int(stream.(*os.File).Fd()))
+	width, _, err := term.GetSize(int(t.device.(*os.File).Fd()))
 	if err != nil || width < 1 {
 		return 80
 	}
 	return width
 }
 
-// colour reports whether a stream may be given colour: a terminal that is not
-// dumb, and no NO_COLOR.
-func (sh *shell) colour(stream any) bool {
-	return isTerminal(stream) && sh.getenv("NO_COLOR") == "" && sh.getenv("TERM") != "dumb"
-}
-
-// terminalSafe makes control sequences visible on a terminal, and leaves every
-// other stream as it is: a pipe gets the bytes.
-func terminalSafe(w io.Writer) io.Writer {
-	if isTerminal(w) {
-		return &visibleWriter{w: w}
+// verbatim writes bytes of our own, or those of a pipe, after what waits.
+func (t *terminal) verbatim(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.flush(); err != nil {
+		return 0, err
 	}
-	return w
+	return t.device.Write(p)
 }
 
-// A visibleWriter writes text so that no byte of it moves the cursor, colours,
-// or reorders what a reader sees. A character cut by a chunk waits for its rest.
-type visibleWriter struct {
-	w    io.Writer
-	held []byte
-	buf  []byte
-}
-
-func (v *visibleWriter) Write(p []byte) (int, error) {
-	text := p
-	if len(v.held) > 0 {
-		text = append(v.held, p...)
-	}
-	var n int
-	v.buf, n = appendVisible(v.buf[:0], text, false)
-	v.held = append([]byte(nil), text[n:]...)
-	if _, err := v.w.Write(v.buf); err != nil {
+// text writes text with its control characters made visible.
+func (t *terminal) text(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = t.esc.append(t.buf[:0], p, false)
+	if _, err := t.device.Write(t.buf); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
 // Flush writes what waits for the rest of a character.
-func (v *visibleWriter) Flush() error {
-	if len(v.held) == 0 {
+func (t *terminal) Flush() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.flush()
+}
+
+func (t *terminal) flush() error {
+	if len(t.esc.held) == 0 {
 		return nil
 	}
-	v.buf, _ = appendVisible(v.buf[:0], v.held, true)
-	v.held = nil
-	_, err := v.w.Write(v.buf)
+	t.buf = t.esc.append(t.buf[:0], nil, true)
+	_, err := t.device.Write(t.buf)
 	return err
 }
 
-// appendVisible appends text with its control characters made visible, and
-// returns how many bytes of it it used: a cut character or a carriage return at
-// the end waits, unless the text ends there.
-func appendVisible(dst, text []byte, end bool) ([]byte, int) {
-	i := 0
-	for i < len(text) {
-		c := text[i]
-		switch {
-		case c == '\r' && i+1 == len(text) && !end:
-			return dst, i
-		case c == '\r' && i+1 < len(text) && text[i+1] == '\n', c == '\n', c == '\t', c >= ' ' && c < 0x7f:
-			dst = append(dst, c)
-			i++
-			continue
-		case c < ' ':
-			dst = utf8.AppendRune(dst, '␀'+rune(c))
-			i++
-			continue
-		case c == 0x7f:
-			dst = append(dst, "␡"...)
-			i++
-			continue
-		case !end && !utf8.FullRune(text[i:]):
-			return dst, i
-		}
-		r, size := utf8.DecodeRune(text[i:])
-		if deceives(r) {
-			dst = fmt.Appendf(dst, `\u%04x`, r)
-		} else {
-			dst = utf8.AppendRune(dst, r) // an invalid byte is U+FFFD
-		}
-		i += size
-	}
-	return dst, i
+// A printer writes to a terminal so that nothing of the text controls it. What
+// is data goes into a pipe or a file byte for byte; what is for people does not.
+type printer struct {
+	*terminal
+	people bool
 }
 
-// deceives reports whether a character is a control of the C1 set or one that
-// reorders the text around it.
-func deceives(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f, r == 0x061c, r == 0x200e, r == 0x200f:
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x2028, r == 0x2029:
-		return true
+func (p *printer) Write(b []byte) (int, error) {
+	if p.tty || p.people {
+		return p.text(b)
 	}
-	return false
+	return p.verbatim(b)
 }
+
+// data returns the printer of the same stream that writes data.
+func (p *printer) data() *printer { return &printer{p.terminal, false} }
+
+// A style is a type that text is set in. There are no others, so that every
+// control sequence that a typesetter writes is one of these.
+type style int
+
+const (
+	unstyled style = iota
+	bold
+	dim
+	italic
+	cyan
+	struck
+)
+
+var styleSequences = [...]string{unstyled: "\x1b[0m", bold: "\x1b[1m", dim: "\x1b[2m", italic: "\x1b[3m", cyan: "\x1b[36m", struck: "\x1b[2;9m"}
+
+// A typesetter writes text for people in types, where there is colour. Its text
+// is made visible in pipes too, which may end at a terminal.
+type typesetter struct {
+	colour bool
+	w      *bufio.Writer // to the stream; only styles are written to it as they are
+	esc    escaper
+	buf    []byte
+}
+
+func newTypesetter(p *printer) *typesetter {
+	return &typesetter{colour: p.colour, w: bufio.NewWriterSize(writerTo(func(b []byte) error {
+		_, err := p.verbatim(b)
+		return err
+	}), 32<<10)}
+}
+
+// Write writes text. An error is that of Flush, too.
+func (t *typesetter) Write(text []byte) (int, error) {
+	t.buf = t.esc.append(t.buf[:0], text, true)
+	if _, err := t.w.Write(t.buf); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// WriteString writes text.
+func (t *typesetter) WriteString(text string) { t.Write([]byte(text)) }
+
+// set writes text in a type. The type ends with the text: an interrupt must not
+// leave the terminal in it.
+func (t *typesetter) set(s style, text string) {
+	if !t.colour || s == unstyled {
+		t.WriteString(text)
+		return
+	}
+	t.w.WriteString(styleSequences[s])
+	t.WriteString(text)
+	t.w.WriteString(styleSequences[unstyled])
+}
+
+func (t *typesetter) Flush() error { return t.w.Flush() }

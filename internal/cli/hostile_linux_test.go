@@ -1,0 +1,557 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// strange is what a model, a file or a peer may write to take over a terminal, or
+// to deceive who reads it. Its last byte is of no UTF-8. The word owned shows
+// that a command has printed it.
+const strange = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x1b[31m\u009b31m\u0090q\x08\x7f\rover\u202erlo\u2066x\u061c\u200b\ufeff\U000e0041\u2028\u00ad\v\x9b"
+
+// strangeText is the same as it may stand in JSON.
+var strangeText = strings.ToValidUTF8(strange, "")
+
+// quote quotes it as JSON does, with every byte as it is where JSON lets it be.
+func quote(text string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		panic(err)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), `\u2028`, "\u2028")
+}
+
+// quoteYAML quotes it as YAML does, in plain ASCII: YAML has no control
+// characters as they are.
+func quoteYAML(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < ' ' || r >= 0x7f || r == '"' || r == '\\' {
+			fmt.Fprintf(&b, `\U%08x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+// A hostileCase is one call of a command.
+type hostileCase struct {
+	args  []string
+	stdin string
+	// silent says why nothing strange is in what it prints.
+	silent string
+	// run runs the command in place of its arguments.
+	run func(t *testing.T, sh *shell)
+}
+
+func of(args ...string) hostileCase { return hostileCase{args: args} }
+
+// unnamed is a call whose file may be a key, typed where its name belongs.
+func unnamed(args ...string) hostileCase {
+	return hostileCase{args: args, silent: "the name of a file of keys is not shown"}
+}
+
+// TestHostileText walks every command against files and peers that are full of
+// control sequences, with standard output and standard error a terminal. A
+// command that has no case fails.
+func TestHostileText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	cases := hostileCases(t)
+	var line commandLine
+	parser, err := newParser(&line, newShell(nil, io.Discard, io.Discard, os.Getenv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, leaf := range parser.Model.Leaves(false) {
+		name := strings.TrimPrefix(leaf.FullPath(), "sotto ")
+		names[name] = true
+		if len(cases[name]) == 0 {
+			t.Errorf("sotto %s has no case", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		if !names[name] {
+			t.Errorf("there is no command %q", name)
+		}
+		words := strings.Fields(name)
+		list := append(cases[name], of("--"+strange))
+		for i, c := range list {
+			c.args = append(slices.Clone(words), c.args...)
+			for _, colour := range []bool{true, false} {
+				if !colour && !slices.Contains([]string{"demo", "record show", "record follow"}, name) {
+					continue // nothing else has styles
+				}
+				t.Run(fmt.Sprintf("%s/%d/%t", strings.ReplaceAll(name, " ", "_"), i, colour), func(t *testing.T) { c.check(t, colour) })
+			}
+		}
+	}
+}
+
+// strangeFile is the name of a file that is strange itself.
+func strangeFile(name string) string { return strings.ReplaceAll(name+strange, "/", "") }
+
+func (c *hostileCase) check(t *testing.T, colour bool) {
+	getenv := func(name string) string {
+		switch {
+		case name == "NO_COLOR" && !colour:
+			return "1"
+		case name == "XDG_STATE_HOME":
+			return t.TempDir()
+		}
+		return ""
+	}
+	var status int
+	shown := onTerminal(t, func(tty *os.File) {
+		if c.run != nil {
+			c.run(t, newShell(strings.NewReader(c.stdin), tty, tty, getenv))
+			return
+		}
+		status = Run(c.args, strings.NewReader(c.stdin), tty, tty, getenv)
+	})
+	rest := shown
+	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, styleSequences[:]...) {
+		rest = bytes.ReplaceAll(rest, []byte(s), nil)
+	}
+	if bytes.Contains(shown, []byte("\r")) && !bytes.Contains(shown, []byte("%|")) && !bytes.Contains(shown, []byte("% |")) {
+		t.Errorf("a carriage return, and no progress bar:\n%q", shown)
+	}
+	if bad := forbidden(rest); bad != "" {
+		t.Errorf("sotto %q (status %d) printed %s", c.args, status, bad)
+	}
+	if strings.Contains(string(shown), "owned") == (c.silent != "") {
+		t.Errorf("sotto %q (status %d): want something strange in it: %t, got\n%s", c.args, status, c.silent == "", rest)
+	}
+}
+
+// TestHostilePages: nothing in a page is hidden, reorders it, or is markup that
+// a file brought.
+func TestHostilePages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	script := strangeText + "<script>owned</script>\" onload=\"owned"
+	q := quote(script)
+	lines := write(t, "lines.jsonl", fmt.Sprintf(`{"id":%[1]s,"raw":%[2]s,"input":%[1]s,"gold":"x","arm":%[1]s}`+"\n"+`{"id":"b","raw":"Answer: x","input":"y","gold":"x","arm":"b"}`+"\n", q, quote("<think>"+script+"</think>Answer: "+script)))
+	task := write(t, "task.yaml", "name: mine\nvalidator: regex\npattern: '[\\s\\S]+'\n")
+	results := "results" + strings.ReplaceAll(script, "/", "")
+	for _, args := range [][]string{
+		{"score", "--task", "qa", "--jsonl", "--by-field", "arm", "--k", "--html", "page.html", lines},
+		{"solve", "--task-file", task, "--mode", "cot", "--replies", lines, "-o", results, "-q"},
+		{"solve", "report", results, "--html", "page.html"},
+	} {
+		if status, errs := statusOf(args...); status != 0 {
+			t.Fatalf("%q: %s", args, errs)
+		}
+		page, err := os.ReadFile("page.html")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bad := forbidden(page); bad != "" || bytes.Contains(page, []byte("<script")) || bytes.Contains(page, []byte(`" onload`)) || !bytes.Contains(page, []byte("owned")) {
+			t.Errorf("%q: the page has %s:\n%s", args, bad, page)
+		}
+	}
+}
+
+// TestTypesetter: a style is the only control sequence that text in a style
+// brings, and in a pipe there is none.
+func TestTypesetter(t *testing.T) {
+	write := func(out *os.File) {
+		w := newTypesetter(newShell(nil, out, io.Discard, func(string) string { return "" }).out)
+		w.set(dim, "a"+strange)
+		fmt.Fprintf(w, "b%s", strange)
+		w.set(unstyled, strange)
+		if err := w.Flush(); err != nil {
+			t.Error(err)
+		}
+	}
+	shown := string(onTerminal(t, write))
+	text, styled := strings.CutPrefix(shown, "\x1b[2ma"+safe(strange)+"\x1b[0m")
+	if want := "b" + safe(strange) + safe(strange); !styled || text != want {
+		t.Errorf("a terminal gets %q", shown)
+	}
+	pipe, err := os.Create(filepath.Join(t.TempDir(), "pipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(pipe)
+	piped, err := os.ReadFile(pipe.Name())
+	if want := "a" + safe(strange) + text; err != nil || string(piped) != want {
+		t.Errorf("a pipe gets %q, want %q", piped, want)
+	}
+}
+
+// TestProgressBar: a bar shows the name of a file made visible, and writes no
+// control sequence but those that draw it anew.
+func TestProgressBar(t *testing.T) {
+	shown := onTerminal(t, func(tty *os.File) {
+		sh := newShell(nil, io.Discard, tty, func(string) string { return "" })
+		bar := newCountProgress(sh, strange, 100, 0)
+		bar.advance(60)
+		bar.clear()
+		fmt.Fprintf(barWriter{sh.err.terminal}, "\r\x1b[2K%s\r", strange)
+	})
+	for _, s := range barSequences {
+		shown = bytes.ReplaceAll(shown, []byte(s), nil)
+	}
+	if bad := forbidden(shown); bad != "" || !bytes.Contains(shown, []byte("␛]0;owned")) {
+		t.Errorf("the bar is %q, with %s", shown, bad)
+	}
+}
+
+// onTerminal returns what is written to a terminal.
+func onTerminal(t *testing.T, write func(tty *os.File)) []byte {
+	t.Helper()
+	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := term.MakeRaw(int(tty.Fd())); err != nil { // what is written is what is read
+		t.Fatal(err)
+	}
+	shown := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(control) // ends with an error when the terminal is closed
+		shown <- all
+	}()
+	write(tty)
+	tty.Close()
+	return <-shown
+}
+
+// write writes a file of the test.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// hostileCases makes the files and peers, and lists the calls by command.
+func hostileCases(t *testing.T) map[string][]hostileCase {
+	q, y := quote(strangeText), quoteYAML(strangeText)
+	reply := write(t, strangeFile("reply"), "<think>"+strange+"</think>Answer: "+strange+"\n<narrate>"+strange+"</narrate>\n")
+	lines := write(t, strangeFile("lines"), fmt.Sprintf(`{"id":%[1]s,"raw":%[2]s,"input":%[1]s,"gold":%[1]s,"caption":%[1]s,"arm":%[1]s}`+"\n"+`{"id":"b","raw":"x","input":"y","gold":"z","arm":"w","dialect":%[1]s}`+"\n"+`{"id":%[1]s,`+strange+"\n", q, quote("<think>"+strangeText+"</think>Answer: "+strangeText)))
+	good := write(t, "good.jsonl", fmt.Sprintf(`{"id":%s,"raw":%s,"input":%[1]s,"gold":"x %[3]s"}`+"\n", q, quote("<think>"+strangeText+"</think>Answer: "+strangeText), strings.Trim(q, `"`)))
+	task := write(t, "task.yaml", "name: mine\nvalidator: regex\npattern: '[\\s\\S]+'\n")
+	badYAML := write(t, strangeFile("bad.yaml"), "v: 1\n"+strangeText+": 1\n")
+	oddYAML := write(t, "odd.yaml", "v: 1\n"+y+": "+y+"\nupstream: "+y+"\ndisplay: "+y+"\n")
+	missing := strangeFile("missing")
+	all := map[string][]hostileCase{
+		"version":    {{silent: "there is nothing foreign in it"}},
+		"completion": {of(strange), {args: []string{"bash"}, silent: "there is nothing foreign in it"}},
+		"demo":       {of(lines), of("--field", "caption", lines), of("--field", strange, lines), of(missing)},
+		"strip": {
+			of(reply), {args: []string{"--narration", "text"}, stdin: "a " + strange + strange}, of("--reasoning-to", "stderr", reply), of("--reasoning-to", "fd:1", reply),
+			of("--reasoning-to", "fd:"+strange, reply), of("--reasoning-to", "/dev/tty"+strange+"/x", reply), of("--jsonl", "--field", "raw", lines), of("--jsonl", "--field", strange, lines), of("--start", strange, reply), of(missing),
+		},
+		"split": {of(reply), of("--jsonl", lines), of("--dialect", strange, reply), of("--model", strange, "--end", strange, reply), of(missing)},
+		"extract": {
+			of("--task-file", task, reply), of("--task", "qa", "--jsonl", "--distill", "query", lines), of("--task", strange, reply), of("--task-file", badYAML, reply), of("--task-file", write(t, "odd-task.yaml", "name: "+y+"\nvalidator: "+y+"\n"), reply),
+			of("--task", "json", "--schema", oddYAML, reply), of("--task", "json", "--schema", missing, reply), of("--task", "qa", "--jsonl", "--field", "a."+strange, lines), of("--task", "qa", "--jsonl", "-o", missing+"/x", lines),
+		},
+		"dialects":  hostileDialects(t),
+		"a2a probe": hostileA2A(t),
+		"run":       hostileRun(t),
+		"serve":     hostileServe(t, badYAML, oddYAML),
+	}
+	maps.Copy(all, hostileScores(t, good, lines, reply))
+	maps.Copy(all, hostileRecord(t))
+	maps.Copy(all, hostileSolve(t, good, lines, task))
+	return all
+}
+
+func hostileScores(t *testing.T, good, lines, reply string) map[string][]hostileCase {
+	var out bytes.Buffer
+	Run([]string{"score", "--task", "qa", "--jsonl", good}, nil, &out, io.Discard, os.Getenv)
+	scored := write(t, "scored.jsonl", strings.ReplaceAll(out.String(), `"candidate":"`, `"candidate":"not `))
+	return map[string][]hostileCase{"score": {
+		of("--task", "qa", "--gold", strange, reply), of("--task", "qa", "--jsonl", "--by-field", "arm", "--k", lines), of("--task", "qa", "--jsonl", "--compare", scored, good),
+		of("--task", "qa", "--jsonl", "--json", "--by-field", "arm", lines), of("--task", "qa", "--jsonl", "--compare", lines, good), of("--task", "qa", "--jsonl", "--compare", strange+"=1", good),
+		{args: []string{"--task", "qa", "--jsonl", "-o", "out.jsonl", "--by-field", "id", lines}}, of("--task", "qa", "--jsonl", "--html", "/dev/stdout"+strange+"/x", good),
+	}}
+}
+
+func hostileDialects(t *testing.T) []hostileCase {
+	q := quote(strangeText)
+	own := write(t, "dialect.json", fmt.Sprintf(`[{"name":"mine","models":["mine-*"],"sources":[%[1]s],"prompt":%[1]s,"markers":[{"role":"reasoning","name":"plan","open":[%[2]s],"close":["[[/plan]]"]}]}]`, q, quote("[["+strangeText)))
+	var list []hostileCase
+	for i, text := range []string{`[{"name":` + q, `[{"name":` + q + `}]`, `[{"name":"mine",` + q + `:1}]`, `[{"name":"mine","markers":[{"role":` + q + `,"tag":"x"}]}]`} {
+		list = append(list, of("--dialect-file", write(t, fmt.Sprintf("dialect%d.json", i), text)))
+	}
+	list[0].silent = "a syntax error quotes nothing"
+	return append(list, of("--dialect-file", own), of("--dialect-file", own, "mine"), of("--dialect-file", own, "--json"), of("--dialect-file", own, "--prompt", "mine"), of(strange), of("--prompt", strange), of("--dialect-file", strangeFile("none")))
+}
+
+// hostileRecord makes a record whose every text is strange, also in members that
+// this version does not know.
+func hostileRecord(t *testing.T) map[string][]hostileCase {
+	s := strangeText
+	say := record.Say(s)
+	reply := spoken("qwen3", "<think>"+s+"</think>"+s, sotto.Stopped)
+	reply.ToolCalls = []record.Call{{ID: s, Name: s, Arguments: say}}
+	reply.Reasoning = []record.Thought{{Field: s, Text: say}}
+	dir := writeRun(t, []record.Event{
+		{Run: "run", Payload: record.RunStart{Agent: s, Model: s, Goal: say}},
+		{Run: "run", Cycle: 1, Payload: record.Invocation{Model: s, Provider: s, Purpose: s, Error: s, Messages: []record.Message{{Role: s, Text: say, CallID: s}}, Replies: []record.Reply{reply}}},
+		{Run: "run", Cycle: 1, Payload: record.ToolCall{ID: s, Name: s, Phase: "end", Arguments: say, Result: say, Error: s}},
+		{Run: "run", Cycle: 1, Payload: record.Extraction{Of: record.Ref{Seq: 2}, Task: s, Method: s, Status: s, Candidate: say, Verdict: &record.Verdict{Reason: s, Detail: say, By: s}}},
+		{Run: "run", Cycle: 1, Payload: record.Advisory{Code: s, From: s, Text: say}},
+		{Run: "run", Cycle: 1, Payload: record.CycleEnd{Status: s, Summary: say}},
+		{Payload: record.Exchange{API: s, Model: s, Path: s, Upstream: s, Status: 500, Outcome: s, Error: s, History: s, Replies: []record.Reply{reply}}},
+		{Payload: record.Failure{Code: s, Message: s}},
+		{Run: "run", Payload: record.RunEnd{Status: s, Result: say}},
+	}, record.Options{})
+	segments, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(segments) != 1 {
+		t.Fatal(segments, err)
+	}
+	data, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := quote(s)
+	text := strings.ReplaceAll(string(data), `"payload":{`, `"payload":{`+q+`:`+q+`,"nest":{`+q+`:{`+q+`:1}},"list":[`+q+`],`)
+	text = strings.Replace(text, `"type":"RUN_END"`, `"type":`+q, 1)
+	write(t, segments[0], text)
+	if list, _ := filepath.Glob(filepath.Join(dir, "*.idx")); len(list) > 0 {
+		os.Remove(list[0])
+	}
+	broken := t.TempDir()
+	write(t, filepath.Join(broken, filepath.Base(segments[0])), text+`{"v":1,`+s+"\n")
+	none := strangeFile("none")
+	return map[string][]hostileCase{
+		"record ls":     {of(dir), of(dir, "--json"), of(none), of(dir, "--from", strange), of(broken)},
+		"record show":   {of(dir), of(dir, "--json"), of(dir, "2"), of(dir, "--type", "EXCHANGE"), of(dir, strange), of(broken), unnamed("-i", none, dir)},
+		"record follow": {of(dir, "--all", "--limit", "9"), of(dir, "--all", "--limit", "9", "--json"), of(none)},
+		"record grep":   {of(dir, "owned"), of(dir, "owned", "--json"), of(dir, strange+"[owned"), of(dir, "owned", "--in", "reasoning")},
+		"record stats":  {of(dir), of(dir, "--json"), of(none)},
+		"record export": {of(dir, "--content"), of(dir, "--signal", "logs", "--content"), of(none)},
+		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", strange), unnamed(dir, "--key", none)},
+		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", strange), of(dir, "--older", strange)},
+		"record keygen": {of(none + "/key")},
+	}
+}
+
+func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCase {
+	memory := filepath.Join(t.TempDir(), "memory.db")
+	results := filepath.Join(t.TempDir(), strangeFile("results"))
+	var errs bytes.Buffer
+	if status := Run([]string{"solve", "--task-file", task, "--mode", "graph", "--replies", good, "--memory", memory, "-o", results}, nil, io.Discard, &errs, os.Getenv); status != 0 {
+		t.Fatal(errs.String())
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasPrefix(r.URL.Path, "/bad") {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"error":%s}`, quote(strangeText))
+			return
+		}
+		fmt.Fprintf(w, `{"message":{"role":"assistant","content":%s},"done":true}`+"\n", quote("<think>x</think>Answer: "+strangeText))
+	}))
+	t.Cleanup(upstream.Close)
+	key, _, _ := strings.Cut(nodeKey(t, memory), "\n")
+	stream := func(args ...string) []string {
+		return append([]string{"--task-file", task, "--problems", good, "--mode", "graph"}, args...)
+	}
+	none := strangeFile("none")
+	return map[string][]hostileCase{
+		"solve stream": {
+			of(stream("--model", strange, "--url", upstream.URL)...), of(stream("--model", strange, "--url", upstream.URL+"/bad")...), of(stream("--model", strange, "--json", "--url", upstream.URL)...),
+			of("--task-file", task, "--problems", lines), of("--replies", lines), of("--task", strange), of("--script", none), of("--prices", none), of(stream("--model", strange, "--prices", write(t, "prices.yaml", quoteYAML(strangeText)+": {input: "+quoteYAML(strangeText)+"}\n"))...),
+			of("--provider", strange, "--model", "x"), of("--think", strange, "--model", "scripted", "--instruction", none), of(stream("-o", "stream.jsonl", "--model", strange, "--url", upstream.URL)...),
+		},
+		"solve report":        {of(results), of(results, "--json"), of(lines), of(none), of(results, "--html", none+"/x")},
+		"solve memory ls":     {of("--memory", memory), of("--memory", memory, "--json"), of("--memory", none)},
+		"solve memory show":   {of("--memory", memory, key), of("--memory", memory, "--json", key), of("--memory", memory, strange)},
+		"solve memory export": {of("--memory", memory), of("--memory", none)},
+		"solve memory import": {of("--memory", memory, lines), of("--memory", memory, write(t, "import.jsonl", `{"v":1,"task":`+quote(strangeText)+`,"kind":"trace","key":"x","problem":{"input":"x"},"candidate":"y","seen":1}`+"\n"))},
+		"solve memory prune":  {of("--memory", memory, "--unused", "1ns", "--dry-run"), of("--memory", memory, "--unused", strange)},
+		"solve games":         {of("--seed", strange)},
+		"solve figures":       {of("--log", none)},
+	}
+}
+
+// nodeKey returns the key of a memory's node.
+func nodeKey(t *testing.T, memory string) string {
+	t.Helper()
+	var out bytes.Buffer
+	Run([]string{"solve", "memory", "ls", "--json", "--memory", memory}, nil, &out, io.Discard, os.Getenv)
+	var node struct{ Key string }
+	if err := json.NewDecoder(&out).Decode(&node); err != nil {
+		t.Fatal(err)
+	}
+	return node.Key
+}
+
+// hostileA2A are servers whose every text is strange.
+func hostileA2A(t *testing.T) []hostileCase {
+	q := quote(strangeText)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if !strings.HasSuffix(r.URL.Path, "agent-card.json") {
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":%[1]s,"data":%[1]s}}`, q)
+			return
+		}
+		fmt.Fprintf(w, `{"name":%[1]s,"description":%[1]s,"version":%[1]s,"protocolVersion":"0.3.0","url":"http://%[2]s/rpc","preferredTransport":"JSONRPC","supportedInterfaces":[{"url":"http://%[2]s/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"},{"url":%[1]s,"protocolBinding":%[1]s,"protocolVersion":%[1]s}],
+			"capabilities":{"streaming":true},"defaultInputModes":[%[1]s],"defaultOutputModes":[%[1]s],"skills":[{"id":%[1]s,"name":%[1]s,"description":%[1]s,"tags":[%[1]s]}]}`, q, r.Host)
+	}))
+	t.Cleanup(server.Close)
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusTeapot)
+		io.WriteString(w, strange)
+	}))
+	t.Cleanup(broken.Close)
+	return []hostileCase{
+		of("--all", "--time", "2s", server.URL), of("--json", "--time", "2s", server.URL), of("http://" + strange), of("http://127.0.0.1:1/" + strangeText), unnamed("--token-file", strangeFile("none"), server.URL),
+		{args: []string{"--time", "2s", broken.URL}, silent: "what is not a card is not shown"},
+	}
+}
+
+// hostileRun are experiments whose model writes strange things, to a terminal of
+// its operator too.
+func hostileRun(t *testing.T) []hostileCase {
+	q := quoteYAML(strangeText)
+	write(t, "script.yaml", fmt.Sprintf(`- when: {step: 1}
+  text: %[1]s
+  calls: [{name: send_message_to_operator, arguments: {message: %[1]s}}, {name: write, arguments: {key: %[1]s, value: %[1]s}}, {name: %[1]s, arguments: {}}]
+- when: {cycle: 2}
+  error: {status: 400, message: %[1]s}
+- text: %[2]s
+`, q, quoteYAML("<think>"+strangeText+"</think>"+strangeText)))
+	const rest = "cycles: 2\nmodel: {provider: scripted, script: script.yaml}\nmemory: [write]\noperator: {by: terminal}\n"
+	experiment := write(t, "experiment.yaml", "v: 1\nname: strange\ngoal: "+q+"\n"+rest)
+	odd := write(t, strangeFile("odd.yaml"), "v: 1\nname: "+q+"\ngoal: "+q+"\n"+q+": "+q+"\ndialect: "+q+"\n"+rest)
+	audit := filepath.Join(t.TempDir(), "audit")
+	return []hostileCase{
+		of("--config", experiment, "--record", audit), of("--config", experiment, "--record", audit, "--json"), of("--config", experiment, "--replay", audit),
+		of("--config", experiment, "--replay", audit, "--name", strange), of("--config", odd), of("--config", odd, "--check"), of("--config", strangeFile("none")), of("--config", experiment, "--record", audit+strange+"/x\x00"),
+	}
+}
+
+// hostileServe is the gateway before an upstream, and a client, that send strange
+// things.
+func hostileServe(t *testing.T, badYAML, oddYAML string) []hostileCase {
+	data := t.TempDir()
+	write(t, filepath.Join(data, "starts.json"), fmt.Sprintf(`{"v":1,"starts":[{"upstream":%[1]s,"model":%[1]s,"switch":%[1]s,"last":["inside"],"native":%[1]s,"seen":"2026-11-21T10:00:00Z"}]}`, quote(strangeText)))
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if bytes.Contains(body, []byte("fail")) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		fmt.Fprintf(w, `{"id":%[1]s,"model":%[1]s,"error":%[1]s,"choices":[{"index":0,"finish_reason":%[1]s,"message":{"role":"assistant","content":%[1]s}}]}`, quote(strangeText))
+	}))
+	t.Cleanup(upstream.Close)
+	forged := func(args ...string) hostileCase {
+		return hostileCase{args: args, silent: "learned starts that Sotto would not write are not read"}
+	}
+	serving := func(format string) hostileCase {
+		return hostileCase{run: func(t *testing.T, sh *shell) { serveStrangers(t, sh, upstream.URL, "--log-format="+format) }}
+	}
+	return []hostileCase{
+		of("--check", "--config", badYAML), of("--check", "--config", oddYAML), of("--config", oddYAML), of("--config", strangeFile("none")), of("--check", "--upstream", "http://"+strange), of("--listen", strange),
+		forged("--learned", "--data", data), forged("--learned", "--json", "--data", data), of("--learned", "--data", strangeFile("none")), of("--check", "--dialect", strange), unnamed("--token-file", strangeFile("none"), "--check"),
+		serving("text"), serving("json"),
+	}
+}
+
+// serveStrangers runs the gateway while a client sends it strange requests.
+func serveStrangers(t *testing.T, sh *shell, upstream string, args ...string) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	var line commandLine
+	parser, err := newParser(&line, sh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = append([]string{"serve", "--listen=" + address, "--upstream=" + upstream, "--verbose", "--data=" + t.TempDir() + strangeFile("/data")}, args...)
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := line.Serve.settings(sh, new(catalogue), ctx)
+	if err != nil || len(set.faults) > 0 {
+		t.Fatal(err, set.faults)
+	}
+	sh.errorf("%s", strange) // among the log's lines
+	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
+	go func() { ended <- line.Serve.serve(sh, set, signals) }()
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	for try := 0; ; try++ {
+		resp, err := client.Get("http://" + address + "/healthz")
+		if err == nil {
+			resp.Body.Close()
+			break
+		}
+		if try > 500 {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, body := range []string{
+		`{"model":` + quote(strangeText) + `,"messages":[{"role":"user","content":` + quote(strangeText) + `}]}`,
+		`{"model":` + quote("fail"+strangeText) + `,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, `{"model":` + strange,
+	} {
+		if resp, err := client.Post("http://"+address+"/v1/chat/completions?x="+strings.ReplaceAll("%1b%9b%e2%80%ae", " ", ""), "application/json", strings.NewReader(body)); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}
+	raw, err := net.Dial("tcp", address)
+	if err == nil {
+		fmt.Fprintf(raw, "GET /%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", strings.Map(noBreak, strange), address, strings.Map(noBreak, strange))
+		io.Copy(io.Discard, io.LimitReader(raw, 1<<16))
+		raw.Close()
+	}
+	client.CloseIdleConnections()
+	signals <- syscall.SIGTERM
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func noBreak(r rune) rune {
+	if r == '\r' || r == '\v' || r == ' ' {
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// What commands write may hold what models thought and what people wrote, so a
+// new file is for its owner only. A file that is there keeps its mode, and the
+// user is told where that lets others read it. Nothing else in this package makes
+// files.
+const privateMode fs.FileMode = 0o600
+
+// createFile opens a file to write: emptied, unless what is there is kept. It may
+// be a device or a named pipe.
+func (sh *shell) createFile(name string, keep bool) (*os.File, error) {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if keep {
+		mode = os.O_RDWR | os.O_CREATE
+	}
+	file, err := os.OpenFile(name, mode, privateMode)
+	if err != nil {
+		return nil, cause(err)
+	}
+	if info, err := file.Stat(); err == nil {
+		sh.warnOfReaders(name, info)
+	}
+	return file, nil
+}
+
+// createNew makes a file that must not be there yet.
+func createNew(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
+}
+
+// warnOfReaders tells of a file that others can read.
+func (sh *shell) warnOfReaders(name string, info fs.FileInfo) {
+	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {
+		sh.hintf("other users can read %s (mode %04o): chmod 600 keeps what is written there private", name, mode.Perm())
+	}
+}
+
+// writeFile writes a file, whole or not at all. A device or a named pipe gets the
+// bytes.
+func (sh *shell) writeFile(name string, text []byte) error {
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		target = name
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+		err = replaceFile(target, text, privateMode)
+	case info.Mode().IsRegular():
+		sh.warnOfReaders(name, info)
+		err = replaceFile(target, text, info.Mode().Perm())
+	default:
+		err = sh.writeThrough(name, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, cause(err))
+	}
+	return nil
+}
+
+// writeThrough writes to what is no regular file.
+func (sh *shell) writeThrough(name string, text []byte) error {
+	file, err := sh.createFile(name, false)
+	if err != nil {
+		return err
+	}
+	out := filePrinter(file)
+	_, err = out.Write(text)
+	return errors.Join(err, out.Flush(), file.Close())
+}
+
+// replaceFile writes a file by way of another beside it.
+func replaceFile(name string, text []byte, mode fs.FileMode) error {
+	file, err := os.CreateTemp(filepath.Dir(name), ".sotto-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(text)
+	if err == nil && mode != privateMode {
+		err = file.Chmod(mode)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// filePrinter writes data to a file, which may be a terminal.
+func filePrinter(file *os.File) *printer {
+	return &printer{newTerminal(file, os.Getenv), false}
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// The most bytes that are read of a file that is read whole. JSON Lines have no
+// such bound.
+const (
+	maxSettings = 1 << 20   // a configuration, task, schema, instruction or price list; keys and patterns
+	maxDialects = 8 << 20   // a file of dialects
+	maxReply    = 256 << 20 // one reply
+)
+
+// readFile reads a file whole; errors say what it is, and its name. It may be a
+// named pipe, such as a shell makes of a command, and must end within most bytes.
+func readFile(what, name string, most int64) ([]byte, error) {
+	data, err := openAndRead(name, most)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s: %w", what, name, err)
+	}
+	return data, nil
+}
+
+// readSecretFile reads the file of a token or an API key. Errors do not tell the
+// file's name: it may be the key, in the wrong place.
+func readSecretFile(name string) ([]byte, error) {
+	data, err := openAndRead(name, maxSettings)
+	if err != nil {
+		return nil, nameless(err)
+	}
+	return data, nil
+}
+
+func nameless(err error) error {
+	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", err)
+}
+
+// readKeyFile reads a file of keys of a record, or of what stands beside them: a
+// regular file, since a pipe in its place could keep a check waiting for good.
+func readKeyFile(name string) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nameless(cause(err))
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", name)
+	}
+	data, err := readBounded(file, maxSettings)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return data, nil
+}
+
+func openAndRead(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer file.Close()
+	return readBounded(file, most)
+}
+
+// readBounded reads a stream to its end, which must come within most bytes.
+func readBounded(from io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, most+1))
+	if err != nil {
+		return nil, cause(err)
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return data, nil
+}

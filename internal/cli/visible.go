@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// An escaper makes text safe to look at: no byte of what it appends moves the
+// cursor, colours, names the window, reorders the text around it, or is there
+// without being seen. Ordinary text, newlines and tabs are left as they are. The
+// result does not depend on where the text is cut, and escaping it again changes
+// nothing.
+type escaper struct {
+	held []byte // a character cut by a chunk, or a carriage return at its end
+	last rune   // the character before, 0 where it was escaped
+}
+
+// append appends text as it may be shown. What waits for more of the text is
+// held, unless the text ends there.
+func (e *escaper) append(dst, text []byte, end bool) []byte {
+	if len(e.held) > 0 {
+		text = append(e.held, text...)
+	}
+	var n int
+	dst, n = e.shown(dst, text, end)
+	e.held = append([]byte(nil), text[n:]...)
+	return dst
+}
+
+// shown appends text and returns how many bytes of it it used.
+func (e *escaper) shown(dst, text []byte, end bool) ([]byte, int) {
+	i := 0
+	for i < len(text) {
+		c := text[i]
+		switch {
+		case c >= ' ' && c < 0x7f, c == '\n', c == '\t':
+			dst, e.last = append(dst, c), rune(c)
+			i++
+			continue
+		case c == '\r' && i+1 == len(text) && !end:
+			return dst, i
+		case c == '\r' && i+1 < len(text) && text[i+1] == '\n':
+			dst, e.last = append(dst, c), 0
+			i++
+			continue
+		case !end && !utf8.FullRune(text[i:]):
+			return dst, i
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		dst = e.character(dst, r)
+		i += size
+	}
+	return dst, i
+}
+
+// character appends a character that is not plain ASCII; an invalid byte is
+// U+FFFD.
+func (e *escaper) character(dst []byte, r rune) []byte {
+	before := e.last
+	e.last = 0
+	switch {
+	case r < ' ':
+		return utf8.AppendRune(dst, '␀'+r)
+	case hidden(r) && !joins(before, r):
+		for _, unit := range utf16.Encode([]rune{r}) { // as in JSON, of which a line stays what it is
+			dst = fmt.Appendf(dst, `\u%04x`, unit)
+		}
+		return dst
+	}
+	e.last = r
+	return utf8.AppendRune(dst, r)
+}
+
+// hidden reports whether a character is a control, or one that has no look of
+// its own: it formats, reorders or joins what is around it, selects a variant,
+// or is ignored. The classes are Unicode's.
+func hidden(r rune) bool {
+	if r < 0x7f || r > 0x9f && r < 0x0300 && r != 0x00ad {
+		return false // most of what is written
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // which are seen
+}
+
+const (
+	nonJoiner, joiner      = '\u200c', '\u200d'
+	asText, asEmoji   rune = '\ufe0e', '\ufe0f'
+)
+
+// joins reports whether a hidden character is part of ordinary writing where it
+// stands: a joiner after a letter of a script that has them, or in an emoji, and
+// one selector after what may be an emoji. Elsewhere, or in a row, they would
+// carry what nobody sees.
+func joins(before, r rune) bool {
+	switch r {
+	case nonJoiner, joiner:
+		return before >= 0x80 && before != nonJoiner && before != joiner
+	case asText, asEmoji:
+		digit := before >= '0' && before <= '9' || before == '#' || before == '*'
+		return digit || before >= 0x80 && !hidden(before)
+	}
+	return false
+}
+
+// safe makes a text safe to look at. Newlines stay.
+func safe(text string) string {
+	var e escaper
+	return string(e.append(nil, []byte(text), true))
+}
+
+// visible makes a text safe to look at, on one line.
+func visible(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(safe(text), "\r\n", "⏎"), "\n", "⏎")
+}
+
+// oneWord makes what others named fit a column: safe to look at, without spaces,
+// and with a hyphen for nothing.
+func oneWord(text string) string {
+	return cmp.Or(strings.Join(strings.Fields(safe(text)), "_"), "-")
+}
