@@ -248,17 +248,24 @@ func TestWaitingWhiteSpaceIsShown(t *testing.T) {
 				if i < end {
 					n = min(n, end-i)
 				}
-				s.FeedString(c.raw[i : i+n])
-				visible += string(s.Visible())
+				visible += visibleOf(s.FeedString(c.raw[i : i+n]))
 				if i += n; i == end {
 					atWhite = visible
 				}
 			}
-			s.Close(sotto.Stopped)
-			visible += string(s.Visible())
+			visible += visibleOf(s.Close(sotto.Stopped))
 			if visible != c.visible || atWhite != c.shown {
 				t.Errorf("%q in deltas of %d: %q, and %q at the end", c.raw, step, atWhite, visible)
 			}
 		}
 	}
+}
+
+// visibleOf is what pieces show.
+func visibleOf(pieces []sotto.Piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		b.Write(p.Visible)
+	}
+	return b.String()
 }

@@ -201,20 +201,20 @@ func (r *reading) feed(t testing.TB, c *corpusCase, o sotto.Options, cuts []int)
 	at := 0
 	for _, cut := range append(slices.Clone(cuts), len(c.raw)) {
 		delta := []byte(c.raw[at:cut])
-		r.take(t, s.Feed(delta), s.Visible())
+		r.take(t, s.Feed(delta))
 		for i := range delta { // a delta is the caller's again
 			delta[i] = '#'
 		}
 		at = cut
 	}
-	r.take(t, s.Close(c.end), s.Visible())
+	r.take(t, s.Close(c.end))
 	r.diagnostics = slices.Clone(s.Diagnostics())
 }
 
-func (r *reading) take(t testing.TB, pieces []sotto.Piece, visible []byte) {
+func (r *reading) take(t testing.TB, pieces []sotto.Piece) {
 	t.Helper()
-	r.visible += string(visible)
 	for _, p := range pieces {
+		r.visible += string(p.Visible)
 		if p.Offset != len(r.pieces) {
 			t.Fatalf("a piece at byte %d after %d", p.Offset, len(r.pieces))
 		}

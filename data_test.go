@@ -42,15 +42,15 @@ func (h *heard) hear(t testing.TB, s *sotto.Splitter, raw string, end sotto.End,
 	s.Reset()
 	for at := 0; at < len(raw); {
 		n := min(next(), len(raw)-at)
-		h.take(s.FeedString(raw[at:at+n]), s.Visible())
+		h.take(s.FeedString(raw[at : at+n]))
 		at += n
 	}
-	h.take(s.Close(end), s.Visible())
+	h.take(s.Close(end))
 }
 
-func (h *heard) take(pieces []sotto.Piece, visible []byte) {
-	h.visible = append(h.visible, visible...)
+func (h *heard) take(pieces []sotto.Piece) {
 	for _, p := range pieces {
+		h.visible = append(h.visible, p.Visible...)
 		h.all = append(h.all, p.Bytes...)
 		switch p.Channel {
 		case sotto.Reasoning:

@@ -20,10 +20,12 @@
 //
 // [Parse] reads a whole reply of any model; [Named] and [ForModel] give the
 // [Grammar] of a model family, which reads with [Grammar.Parse]. For streams
-// there are three faces: a [Filter] takes deltas and returns visible text,
-// [Grammar.NewReader] and [Grammar.NewWriter] wrap a stream of bytes, and
-// [Grammar.Events] is an iterator over typed events. Under all of them lies the
-// [Splitter], which allocates nothing per delta.
+// there are three adapters: a [Filter] takes deltas and calls back with what they
+// say, [Grammar.Events] is an iterator over typed events, and [Grammar.NewReader]
+// and [Grammar.NewWriter] wrap a stream of bytes. Under all of them lies the
+// [Splitter], which allocates nothing per delta: it gives [Piece] after piece in
+// the order of the reply, each with the bytes that became visible with it.
+// [Reply.VisibleSpans] has the places of the visible text in the raw reply.
 //
 // # Guarantees
 //
@@ -34,7 +36,8 @@
 //  2. Split invariance: where the deltas are cut means nothing, also inside a UTF-8
 //     sequence. Parse is the splitter fed once and closed.
 //  3. Earliest emission: what every continuation and end of the reply would agree on
-//     has been given, and nothing else; what was given is never taken back.
+//     has been given, and nothing else; what was given is never taken back. Filter and
+//     Events complete UTF-8 sequences first, which holds at most 3 bytes.
 //  4. Bounded hold: an unfinished marker holds at most MaxMarker bytes, a doubt that
 //     only later text can settle at most MaxHold. More white space than that does
 //     not wait for its place in the visible text.
@@ -69,8 +72,9 @@
 //
 // A Grammar and a Reply are safe for concurrent use; a Splitter, Filter, reader
 // or writer serves one reply at a time, in one goroutine. The bytes of a [Piece]
-// and of [Splitter.Visible] are valid until the next call; they may share the
-// delta's memory. Nothing else is kept of what was handed out.
+// are valid until the next call; they may share the delta's memory. Nothing else
+// is kept of what was handed out, but for the open thought of a filter with
+// OnThought.
 //
 // # Security
 //

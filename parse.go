@@ -71,3 +71,23 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 	}
 	return raw, nil
 }
+
+// Parse reads a whole reply of any model in the [Default] dialect, its start
+// unknown: an orphan close makes all before it reasoning.
+func Parse(raw string, end End) *Reply {
+	r, err := Default().Parse(raw, Auto, end)
+	if err != nil {
+		panic(err) // Auto is a start of every dialect
+	}
+	return r
+}
+
+// Strip returns the visible text of a whole reply of any model, for history
+// and memory. What four readings cannot clean it withholds: then it is empty.
+func Strip(raw string) string {
+	text, err := Default().Strip(raw, Auto)
+	if err != nil {
+		panic(err) // Auto is a start of every dialect
+	}
+	return text
+}

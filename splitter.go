@@ -27,11 +27,13 @@ type Piece struct {
 	Block   int  // the block's number, 0 outside
 	Segment int  // the segment's number, from 0
 	Offset  int  // of the first byte in the raw reply
-	// Bytes are the piece's bytes, valid until the next call on the Splitter.
+	// Bytes are the piece's bytes, valid until the next call on the Splitter. The
+	// last piece of a reply may have none.
 	Bytes []byte
-	// Shown is how many bytes of this call's Visible had become certain when the
-	// piece was settled: where it stands among what is shown.
-	Shown int
+	// Visible are the bytes of the visible text that became certain with the piece:
+	// its own, some of them, or white space before them that waited. Joined, those
+	// of all pieces are Reply.Visible. Valid as long as Bytes.
+	Visible []byte
 }
 
 // A Splitter reads a reply as it streams in. It is not safe for concurrent use.
@@ -247,7 +249,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	p := &e.piece[0]
 	p.Offset, p.Bytes = s.n, delta
 	if e.shows {
-		p.Shown = len(delta)
+		p.Visible = delta
 	}
 	s.n += len(delta)
 	e.fed, e.last = true, delta[len(delta)-1]
@@ -284,18 +286,6 @@ func (s *Splitter) Close(end End) []Piece {
 	s.read()
 	s.finish()
 	return s.pieces
-}
-
-// Visible returns the bytes of the visible text that became certain in the last
-// call of Feed or Close; joined they are Reply.Visible. Valid until the next call.
-func (s *Splitter) Visible() []byte {
-	if !s.easy.fed {
-		return s.view.out()
-	}
-	if s.easy.shows {
-		return s.easy.piece[0].Bytes
-	}
-	return nil
 }
 
 // Held returns the number of bytes read but not yet settled.
@@ -388,7 +378,7 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	p := &e.piece[0]
 	p.Offset, p.Bytes = s.n-held, b[:stop]
 	if e.shows {
-		p.Shown = stop
+		p.Visible = p.Bytes
 	}
 	s.n += len(delta)
 	e.fed = true
@@ -601,7 +591,7 @@ func (s *Splitter) finish() {
 	s.body.stream.end(s)
 	s.outer.end(s)
 	s.closeAtEnd()
-	s.view.end()
+	s.endView()
 	if s.view.blankSoFar() {
 		s.diag(NoVisibleAnswer, s.n, "")
 	}
@@ -700,11 +690,28 @@ func (s *Splitter) release(sp span) {
 		p := &s.pieces[k-1]
 		p.Bytes = s.data[p.Offset-s.base : sp.end-s.base]
 		s.view.add(sp, b)
-		p.Shown = len(s.view.out())
+		p.Visible = s.view.out()
 		return
 	}
+	s.view.next()
 	s.view.add(sp, b)
-	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, len(s.view.out())})
+	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, s.view.out()})
+}
+
+// endView gives what waited for the reply's end to be visible, with the last piece.
+func (s *Splitter) endView() {
+	if len(s.pieces) == 0 {
+		s.view.next()
+	}
+	s.view.end()
+	v := s.view.out()
+	switch k := len(s.pieces); {
+	case k > 0:
+		s.pieces[k-1].Visible = v
+	case len(v) > 0:
+		sp := s.lastSpan
+		s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, s.n, nil, v})
+	}
 }
 
 // absorbWhite gives a marker the white space that belongs to it.

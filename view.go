@@ -11,9 +11,10 @@ type view struct {
 	most   int    // white space that may wait, and bytes of a last body; 0 without bound
 	inline uint8  // channels given in the text, a bit each
 
-	one  []byte // what became visible in this call: one slice of the reply,
-	many []byte // or what several make
-	wide bool   // many holds
+	one  []byte // what became visible with this piece: one slice of the reply,
+	many []byte // or what several make, from byte from on
+	from int
+	wide bool // many holds
 
 	blank        bool   // the visible text is blank so far
 	newline      bool   // it ends in a newline
@@ -22,7 +23,9 @@ type view struct {
 	wait         []byte // white space whose place is not certain
 	white        int    // length of the run of white space that waits, or has waited for too long
 
-	block    int  // the output body that is read, 0 for the text outside
+	block int        // the output body that is read, 0 for the text outside
+	spans *viewSpans // where places are asked for, and no bytes
+
 	started  bool // it has shown something
 	shown    int  // bodies that have
 	only     int  // the body besides which no other is shown, 0 without
@@ -31,17 +34,21 @@ type view struct {
 }
 
 func (v *view) reset(bodies string, inline uint8, most int) {
-	*v = view{bodies: bodies, inline: inline, most: most, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
+	*v = view{bodies: bodies, inline: inline, most: most, spans: v.spans, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
 }
 
-func (v *view) begin() { v.one, v.many, v.wide = nil, v.many[:0], false }
+// begin forgets what the last call gave.
+func (v *view) begin() { v.one, v.many, v.from, v.wide = nil, v.many[:0], 0, false }
+
+// next begins the next piece of a call.
+func (v *view) next() { v.one, v.from, v.wide = nil, len(v.many), false }
 
 // easy reports whether text outside is shown as it comes.
 func (v *view) easy() bool { return v.block == 0 && v.shown == 0 && !v.drop && !v.blank }
 
 func (v *view) out() []byte {
 	if v.wide {
-		return v.many
+		return v.many[v.from:]
 	}
 	return v.one
 }
@@ -68,7 +75,7 @@ func (v *view) add(sp span, b []byte) {
 		return // white space outside, once a body holds the answer
 	}
 	if v.block > 0 {
-		v.addBody(b)
+		v.addBody(b, sp.start)
 		return
 	}
 	v.addOuter(b, sp.start)
@@ -113,13 +120,13 @@ func (v *view) addOuter(b []byte, at int) {
 		}
 		if i < 0 {
 			if !v.drop {
-				v.addWhite(b)
+				v.addWhite(b, at)
 				v.blank, v.newline = !v.flows(), b[len(b)-1] == '\n'
 			}
 			return
 		}
 		if v.drop {
-			b = b[i:]
+			b, at = b[i:], at+i
 		}
 		v.drop = false
 		if v.blank {
@@ -131,11 +138,11 @@ func (v *view) addOuter(b []byte, at int) {
 		v.anything = firstInk(b) >= 0
 	}
 	v.newline = b[len(b)-1] == '\n'
-	v.show(b)
+	v.show(b, at)
 }
 
 // addBody reads bytes of an output body, which is trimmed at both ends.
-func (v *view) addBody(b []byte) {
+func (v *view) addBody(b []byte, at int) {
 	if !v.started || v.drop {
 		i := firstInk(b)
 		if i < 0 {
@@ -145,7 +152,7 @@ func (v *view) addBody(b []byte) {
 			return
 		}
 		v.drop = false
-		b = b[i:]
+		b, at = b[i:], at+i
 	}
 	if v.only > 0 && v.block != v.only {
 		return
@@ -157,22 +164,26 @@ func (v *view) addBody(b []byte) {
 	v.newline = b[len(b)-1] == '\n'
 	if end > 0 {
 		v.flushWait()
-		v.show(b[:end])
+		v.show(b[:end], at)
 	}
 	if end < len(b) {
-		v.addWhite(b[end:])
+		v.addWhite(b[end:], at+end)
 	}
 }
 
 // addWhite takes white space whose place is not certain. What is beyond the
 // bound is shown, with all of its run.
-func (v *view) addWhite(b []byte) {
+func (v *view) addWhite(b []byte, at int) {
 	v.white += len(b)
 	if v.flows() {
 		white := v.white
 		v.flushWait()
-		v.show(b)
+		v.show(b, at)
 		v.white = white
+		return
+	}
+	if v.spans != nil {
+		v.spans.wait = appendSpan(v.spans.wait, at, len(b))
 		return
 	}
 	v.wait = append(v.wait, b...)
@@ -181,7 +192,12 @@ func (v *view) addWhite(b []byte) {
 // flows reports whether the run of white space is longer than may wait.
 func (v *view) flows() bool { return v.most > 0 && v.white > v.most }
 
-func (v *view) clearWait() { v.wait, v.white = v.wait[:0], 0 }
+func (v *view) clearWait() {
+	v.wait, v.white = v.wait[:0], 0
+	if v.spans != nil {
+		v.spans.wait = v.spans.wait[:0]
+	}
+}
 
 // start begins to show a body that is not blank; false where it shows nothing.
 func (v *view) start() bool {
@@ -194,8 +210,11 @@ func (v *view) start() bool {
 		v.only = v.block
 	case v.bodies == "last":
 		v.kept = v.kept[:0]
+		if v.spans != nil {
+			v.spans.kept = v.spans.kept[:0]
+		}
 	case v.anything:
-		v.show([]byte("\n\n"))
+		v.show(betweenBodies, -1)
 	}
 	v.clearWait()
 	v.anything = true
@@ -204,19 +223,31 @@ func (v *view) start() bool {
 
 func (v *view) flushWait() {
 	if len(v.wait) > 0 {
-		v.show(v.wait)
+		v.show(v.wait, 0)
+	}
+	if v.spans != nil {
+		for _, sp := range v.spans.wait {
+			v.spans.show(v, sp.Start, sp.End-sp.Start)
+		}
 	}
 	v.clearWait()
 }
 
-func (v *view) show(b []byte) {
+// betweenBodies parts two output bodies.
+var betweenBodies = []byte("\n\n")
+
+func (v *view) show(b []byte, at int) {
+	if v.spans != nil {
+		v.spans.show(v, at, len(b))
+		return
+	}
 	switch {
 	case v.bodies == "last" && v.block > 0 && v.only == 0:
 		v.kept = append(v.kept, b...)
 		if v.most > 0 && len(v.kept) > v.most { // it is the answer, whatever follows
 			kept := v.kept
 			v.only, v.kept = v.block, nil
-			v.show(kept)
+			v.show(kept, 0)
 		}
 	case v.wide:
 		v.many = append(v.many, b...)
@@ -225,7 +256,7 @@ func (v *view) show(b []byte) {
 	case follows(v.one, b):
 		v.one = v.one[:len(v.one)+len(b)]
 	default:
-		v.many = append(append(v.many[:0], v.one...), b...)
+		v.many = append(append(v.many, v.one...), b...)
 		v.wide = true
 	}
 }
@@ -241,13 +272,37 @@ func (v *view) end() {
 	if v.block == 0 && v.blank && v.shown == 0 {
 		v.flushWait()
 	}
-	if len(v.kept) > 0 {
-		block := v.block
-		v.block = 0
-		v.show(v.kept)
-		v.block = block
-	}
 	v.clearWait()
+	v.block = 0
+	if len(v.kept) > 0 {
+		v.show(v.kept, 0)
+	}
+	if v.spans != nil {
+		v.spans.list = append(v.spans.list, v.spans.kept...)
+	}
+}
+
+// A Span is bytes [Start, End) of a raw reply.
+type Span struct{ Start, End int }
+
+// viewSpans are the places of what a view shows, waits with and keeps.
+type viewSpans struct{ list, wait, kept []Span }
+
+func (p *viewSpans) show(v *view, at, n int) {
+	if v.bodies == "last" && v.block > 0 {
+		p.kept = appendSpan(p.kept, at, n)
+		return
+	}
+	p.list = appendSpan(p.list, at, n)
+}
+
+// appendSpan adds n bytes at byte at, to the last span where they follow it.
+func appendSpan(list []Span, at, n int) []Span {
+	if k := len(list) - 1; k >= 0 && list[k].Start >= 0 && list[k].End == at {
+		list[k].End += n
+		return list
+	}
+	return append(list, Span{at, at + n})
 }
 
 // Visible returns the user-facing answer.
@@ -256,22 +311,47 @@ func (r *Reply) Visible() string { return r.VisibleWith() }
 // VisibleWith is Visible with the bytes of further channels in their places:
 // narration, or tool markup, where a consumer has nowhere else for them.
 func (r *Reply) VisibleWith(inline ...Channel) string {
-	var v view
+	return r.join(r.visibleSpans(inline, nil))
+}
+
+// VisibleSpans returns the places of the visible text in the raw reply, in their
+// order. One that starts before byte 0 is the blank line between two output
+// bodies. Where keep is not nil, it says which segments of other channels than
+// text stay in the text.
+func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
+
+func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 	var mask uint8
 	for _, c := range inline {
 		mask |= 1 << c
 	}
+	v := view{spans: &viewSpans{}}
 	v.reset(r.bodies, mask, 0)
-	var b strings.Builder
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
-		v.begin()
-		v.add(span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}, raw[sg.Start:sg.End])
-		b.Write(v.out())
+		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}
+		if sg.Channel != Text && keep != nil && keep(sg) {
+			sp.ch, sp.output, sp.block = Text, v.block > 0, v.block
+		}
+		v.add(sp, raw[sg.Start:sg.End])
 	}
-	v.begin()
 	v.end()
-	b.Write(v.out())
+	return v.spans.list
+}
+
+// join returns the text of spans.
+func (r *Reply) join(spans []Span) string {
+	if len(spans) == 1 {
+		return r.Raw[spans[0].Start:spans[0].End]
+	}
+	var b strings.Builder
+	for _, sp := range spans {
+		if sp.Start < 0 {
+			b.Write(betweenBodies)
+			continue
+		}
+		b.WriteString(r.Raw[sp.Start:sp.End])
+	}
 	return b.String()
 }
 

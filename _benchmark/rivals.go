@@ -22,7 +22,7 @@ func Deltas(g *sotto.Grammar, head string, deltas []string) Run {
 	return func() int {
 		n := 0
 		for _, d := range deltas {
-			n += given(s.FeedString(d)) + len(s.Visible())
+			n += given(s.FeedString(d))
 		}
 		return n
 	}
@@ -50,9 +50,9 @@ func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
 		s.Reset()
 		n := 0
 		for _, d := range deltas {
-			n += given(s.FeedString(d)) + len(s.Visible())
+			n += given(s.FeedString(d))
 		}
-		return n + given(s.Close(sotto.Stopped)) + len(s.Visible())
+		return n + given(s.Close(sotto.Stopped))
 	}
 }
 
@@ -144,7 +144,7 @@ func splitter(g *sotto.Grammar, o sotto.Options) *sotto.Splitter {
 func given(pieces []sotto.Piece) int {
 	n := 0
 	for i := range pieces {
-		n += len(pieces[i].Bytes)
+		n += len(pieces[i].Bytes) + len(pieces[i].Visible)
 	}
 	return n
 }

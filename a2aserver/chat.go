@@ -62,16 +62,17 @@ func (m *ChatMind) request(t Turn) model.Request {
 
 // A chatReading reads one reply as it comes.
 type chatReading struct {
-	mind     *ChatMind
-	on       func(Event) error
-	grammar  *sotto.Grammar
-	splitter *sotto.Splitter
-	native   bool // the provider told reasoning apart
-	auto     bool // where the reply begins is not known
-	marked   bool // something in it was no text
-	block    int  // of the last piece that was told
-	text     strings.Builder
-	failed   error // of on
+	mind    *ChatMind
+	on      func(Event) error
+	grammar *sotto.Grammar
+	filter  *sotto.Filter
+	native  bool // the provider told reasoning apart
+	auto    bool // where the reply begins is not known
+	block   int  // of the last thing that was told
+	text    strings.Builder
+	closing bool    // what is told waits
+	waiting []Event // … here
+	failed  error   // of on
 }
 
 func (r *chatReading) delta(d model.Delta) error {
@@ -83,7 +84,7 @@ func (r *chatReading) delta(d model.Delta) error {
 		if err := r.open(); err != nil {
 			return err
 		}
-		r.take(r.splitter.FeedString(d.Text))
+		r.filter.Push(d.Text)
 	}
 	r.tell(Alive{})
 	return r.failed
@@ -92,7 +93,7 @@ func (r *chatReading) delta(d model.Delta) error {
 // open begins the reading, as late as it can: whether reasoning came on a
 // member of its own decides where the text begins.
 func (r *chatReading) open() (err error) {
-	if r.splitter != nil {
+	if r.filter != nil {
 		return nil
 	}
 	g, start := r.mind.Grammar, r.mind.Start
@@ -107,25 +108,13 @@ func (r *chatReading) open() (err error) {
 		start = sotto.Auto
 	}
 	r.grammar, r.auto = g, start == sotto.Auto
-	r.splitter, err = g.NewSplitter(sotto.Options{Start: start, MaxHold: -1})
-	return err
-}
-
-func (r *chatReading) take(pieces []sotto.Piece) {
-	for _, p := range pieces {
-		text := string(p.Bytes)
-		r.marked = r.marked || p.Channel != sotto.Text
-		switch p.Channel {
-		case sotto.Narration:
-			r.tell(Narration{r.parted(p.Block, text)})
-		case sotto.Reasoning:
-			r.tell(Reasoning{r.parted(p.Block, text)})
-		}
+	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1}); err != nil {
+		return err
 	}
-	if v := string(r.splitter.Visible()); v != "" {
-		r.text.WriteString(v)
-		r.tell(Visible{v})
-	}
+	r.filter.OnText = func(text string) { r.tell(Visible{text}) }
+	r.filter.OnReasoning = func(block int, text string) { r.tell(Reasoning{r.parted(block, text)}) }
+	r.filter.OnNarration = func(block int, text string) { r.tell(Narration{r.parted(block, text)}) }
+	return nil
 }
 
 // parted puts a blank line between two blocks.
@@ -138,6 +127,13 @@ func (r *chatReading) parted(block int, text string) string {
 }
 
 func (r *chatReading) tell(e Event) {
+	if r.closing {
+		r.waiting = append(r.waiting, e)
+		return
+	}
+	if v, ok := e.(Visible); ok {
+		r.text.WriteString(v.Text)
+	}
 	if r.failed == nil {
 		r.failed = r.on(e)
 	}
@@ -145,17 +141,21 @@ func (r *chatReading) tell(e Event) {
 
 // close ends the reading. What was held is given on every way out.
 func (r *chatReading) close(end sotto.End) (Outcome, error) {
-	if r.splitter == nil {
+	if r.filter == nil {
 		return Outcome{End: end}, r.failed
 	}
-	last := r.splitter.Close(end)
-	for _, p := range last {
-		r.marked = r.marked || p.Channel != sotto.Text
+	r.closing = true
+	r.filter.Close(end)
+	r.closing = false
+	hidden := r.auto && r.text.Len() == 0 && undecided(r.grammar, r.filter.Marked(), end)
+	for _, e := range r.waiting {
+		if v, ok := e.(Visible); ok && hidden { // nothing in it is marked: it may all be reasoning
+			e = Reasoning(v)
+		}
+		r.tell(e)
 	}
-	if r.auto && r.text.Len() == 0 && undecided(r.grammar, r.marked, end) {
-		r.tell(Reasoning{string(r.splitter.Visible())})
-		return Outcome{End: end, Diagnostics: unclosed(r.splitter.Diagnostics())}, r.failed
+	if hidden {
+		return Outcome{End: end, Diagnostics: unclosed(r.filter.Diagnostics())}, r.failed
 	}
-	r.take(last)
-	return Outcome{Text: r.text.String(), End: end, Diagnostics: r.splitter.Diagnostics()}, r.failed
+	return Outcome{Text: r.text.String(), End: end, Diagnostics: r.filter.Diagnostics()}, r.failed
 }

@@ -174,7 +174,7 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 		}
 		return reply, reading, took, err
 	}
-	l.show(l.filter.Close(reply.End))
+	l.filter.Close(reply.End)
 	return reply, reading, took, err
 }
 
@@ -204,7 +204,10 @@ func (l *listener) open(native bool) {
 	if err != nil {
 		panic(fmt.Sprintf("agent: a start that was checked: %v", err))
 	}
-	f.OnNarration = l.Observer.OnNarration
+	f.OnText = l.Observer.OnText
+	if on := l.Observer.OnNarration; on != nil {
+		f.OnNarration = func(_ int, text string) { on(text) }
+	}
 	l.filter = f
 }
 
@@ -221,15 +224,9 @@ func (l *listener) hear(d model.Delta) error {
 		if l.filter == nil {
 			l.open(l.native)
 		}
-		l.show(l.filter.Push(d.Text))
+		l.filter.Push(d.Text)
 	}
 	return nil
-}
-
-func (l *listener) show(text string) {
-	if f := l.Observer.OnText; f != nil && text != "" {
-		f(text)
-	}
 }
 
 // millis rounds up, so that a time that has passed counts.

@@ -51,7 +51,7 @@ func TestConverse(t *testing.T) {
 	if err != nil || o.Status != Answered || o.Answer != "It is 5." {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	want := `text I |narration Adding.|text add.|reply "I add." false|start add{"a":2,"b":3}|end 5 false|start add|end error: the arguments: missing property 'b'; a: got string, want integer. Call add again with arguments that fit its schema true|text It |text is |text 5.|reply "It is 5." true`
+	want := `text I |text add.|narration Adding.|reply "I add." false|start add{"a":2,"b":3}|end 5 false|start add|end error: the arguments: missing property 'b'; a: got string, want integer. Call add again with arguments that fit its schema true|text It |text is |text 5.|reply "It is 5." true`
 	if d := cmp.Diff(strings.Split(want, "|"), seen); d != "" {
 		t.Error(d)
 	}

@@ -129,7 +129,7 @@ func equalJSON(a, b any) bool {
 
 // withoutFence takes off a fence that is all there is.
 func withoutFence(s string) string {
-	s = strings.Trim(s, white+byteOrderMark)
+	s = strings.Trim(s, white+"\ufeff")
 	first, body, ok := strings.Cut(s, "\n")
 	open, info := fenceOf(first)
 	i := strings.LastIndexByte(body, '\n')

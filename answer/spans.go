@@ -35,7 +35,7 @@ func read(raw string, o Options) reading {
 		rd.text = raw
 		return rd
 	}
-	rd.pieces = visible(r, bodiesOf(o.Grammar))
+	rd.pieces = visible(r)
 	rd.text = join(raw, rd.pieces)
 	return rd
 }
@@ -68,13 +68,6 @@ var defaultIsTags = sync.OnceValue(func() bool {
 	return d.Header == nil
 })
 
-func bodiesOf(g *sotto.Grammar) string {
-	if g == nil {
-		return "join"
-	}
-	return g.Dialect().Bodies
-}
-
 // reasoningText is the reading of the reply's reasoning, its blocks parted by a
 // blank line.
 func (rd *reading) reasoningText() reading {
@@ -82,19 +75,19 @@ func (rd *reading) reasoningText() reading {
 	if rd.reply == nil {
 		return out
 	}
-	var b spanView
+	var spans []sotto.Span
 	block := -1
 	for _, sg := range rd.reply.Segments {
 		if sg.Channel != sotto.Reasoning {
 			continue
 		}
 		if block >= 0 && sg.Block != block {
-			b.pieces = append(b.pieces, piece{raw: -1, n: 2})
+			spans = append(spans, sotto.Span{Start: -1, End: 1})
 		}
 		block = sg.Block
-		b.show(sg.Start, sg.End)
+		spans = append(spans, sotto.Span{Start: sg.Start, End: sg.End})
 	}
-	out.pieces = place(b.pieces)
+	out.pieces = pieces(spans)
 	out.text = join(rd.raw, out.pieces)
 	return out
 }
@@ -146,180 +139,24 @@ func (rd *reading) rawSpan(sp Span) (raw Span, ok bool) {
 	return Span{p.raw + sp.Start - p.at, p.raw + sp.End - p.at}, true
 }
 
-// A spanView makes the visible text by rule G13, as pieces of the raw reply in
-// place of bytes.
-type spanView struct {
-	raw    string
-	bodies string
-	pieces []piece
-	wait   []piece // white space whose place is not certain
-	kept   []piece // the last body so far
-
-	blank, newline, outerNewline, drop, started, anything bool
-
-	block, shown int
-}
-
 // visible returns the pieces of the visible text. The tags of an answer block
 // that the dialect takes for markup (a wrapper's) stay in their places.
-func visible(r *sotto.Reply, bodies string) []piece {
-	v := spanView{raw: r.Raw, bodies: bodies, blank: true}
-	for _, sg := range r.Segments {
-		answerTag := sg.Channel == sotto.Markup && isAnswerTag(r.Raw[sg.Start:sg.End])
-		if sg.Channel != sotto.Text && !answerTag {
-			v.removed()
-			continue
-		}
-		block := 0
-		switch {
-		case sg.Output:
-			block = sg.Block
-		case answerTag:
-			block = v.block
-		}
-		v.add(sg, block)
+func visible(r *sotto.Reply) []piece {
+	return pieces(r.VisibleSpans(func(sg sotto.Segment) bool {
+		return sg.Channel == sotto.Markup && isAnswerTag(r.Raw[sg.Start:sg.End])
+	}))
+}
+
+// pieces returns the pieces of spans.
+func pieces(spans []sotto.Span) []piece {
+	list := make([]piece, len(spans))
+	for i, sp := range spans {
+		list[i] = piece{raw: max(sp.Start, -1), n: sp.End - sp.Start}
 	}
-	v.end()
-	return place(v.pieces)
+	return place(list)
 }
 
 func isAnswerTag(s string) bool {
 	_, n := answerTagAt(strings.Trim(s, white))
 	return n > 0
-}
-
-func (v *spanView) add(sg sotto.Segment, block int) {
-	if block != v.block {
-		v.turn(block)
-	}
-	switch {
-	case v.block > 0:
-		v.addBody(sg.Start, sg.End)
-	case v.shown == 0:
-		v.addOuter(sg.Start, sg.End)
-	}
-}
-
-func (v *spanView) turn(block int) {
-	if v.block == 0 {
-		v.outerNewline = v.newline
-	}
-	v.block = block
-	v.wait = v.wait[:0]
-	if block > 0 {
-		v.started, v.drop, v.newline = false, false, false
-		return
-	}
-	v.newline = v.outerNewline
-	v.drop = v.blank || v.newline
-}
-
-func (v *spanView) removed() {
-	switch {
-	case v.block > 0:
-		v.drop = v.drop || !v.started || v.newline
-	case v.blank:
-		v.wait = v.wait[:0]
-		v.drop = true
-	case v.newline:
-		v.drop = true
-	}
-}
-
-const byteOrderMark = "\ufeff"
-
-func (v *spanView) addOuter(start, end int) {
-	if v.drop || v.blank {
-		from := start
-		if start == 0 && strings.HasPrefix(v.raw[:end], byteOrderMark) {
-			from = len(byteOrderMark)
-		}
-		ink := skipWhite(v.raw, from, end)
-		if ink == end {
-			if !v.drop {
-				v.wait = append(v.wait, piece{raw: start, n: end - start})
-			}
-			return
-		}
-		if v.drop {
-			start = ink
-		}
-		v.drop = false
-		if v.blank {
-			v.blank = false
-			v.flushWait()
-		}
-	}
-	v.anything = true
-	v.newline = v.raw[end-1] == '\n'
-	v.show(start, end)
-}
-
-func (v *spanView) addBody(start, end int) {
-	if !v.started || v.drop {
-		start = skipWhite(v.raw, start, end)
-		if start == end || !v.started && !v.start() {
-			return
-		}
-		v.drop = false
-	}
-	if v.bodies == "first" && v.shown > 1 {
-		return
-	}
-	ink := end
-	for ink > start && isWhite(v.raw[ink-1]) {
-		ink--
-	}
-	v.newline = v.raw[end-1] == '\n'
-	if ink > start {
-		v.flushWait()
-		v.show(start, ink)
-	}
-	if ink < end {
-		v.wait = append(v.wait, piece{raw: ink, n: end - ink})
-	}
-}
-
-func (v *spanView) start() bool {
-	v.started = true
-	v.shown++
-	switch {
-	case v.bodies == "first" && v.shown > 1:
-		return false
-	case v.bodies == "last":
-		v.kept = v.kept[:0]
-	case v.anything:
-		v.pieces = append(v.pieces, piece{raw: -1, n: 2})
-	}
-	v.wait = v.wait[:0]
-	v.anything = true
-	return true
-}
-
-func (v *spanView) flushWait() {
-	for _, p := range v.wait {
-		v.show(p.raw, p.raw+p.n)
-	}
-	v.wait = v.wait[:0]
-}
-
-// show appends bytes of the raw reply, to the run before them where they go on
-// from it.
-func (v *spanView) show(start, end int) {
-	list := &v.pieces
-	if v.bodies == "last" && v.block > 0 {
-		list = &v.kept
-	}
-	if k := len(*list) - 1; k >= 0 && (*list)[k].raw >= 0 && (*list)[k].raw+(*list)[k].n == start {
-		(*list)[k].n += end - start
-		return
-	}
-	*list = append(*list, piece{raw: start, n: end - start})
-}
-
-func (v *spanView) end() {
-	if v.block == 0 && v.blank && v.shown == 0 {
-		v.flushWait()
-	}
-	v.pieces = append(v.pieces, v.kept...)
 }

@@ -281,8 +281,8 @@ func (e *emission) check(t *testing.T, p string, seen map[string]bool) {
 	for i := range len(p) {
 		for _, piece := range sp.FeedString(p[i : i+1]) {
 			given += len(piece.Bytes)
+			visible += string(piece.Visible)
 		}
-		visible += string(sp.Visible())
 	}
 	want := e.future(t, p, e.ahead)
 	// A continuation cannot be seen to differ from what it does not reach.

@@ -15,8 +15,12 @@ type stream struct {
 	segments    []sotto.Segment
 	bytes       string // of the pieces, joined
 	visible     string
+	shownBy     []shownBy // segments, and what became visible with them
 	diagnostics []sotto.Diagnostic
 }
+
+// shownBy says how much of what is visible a segment's pieces brought.
+type shownBy struct{ segment, bytes int }
 
 // feed reads a trial cut at the given offsets.
 func (s *suite) feed(t testing.TB, tr trial, cuts []int) stream {
@@ -29,21 +33,26 @@ func (s *suite) feed(t testing.TB, tr trial, cuts []int) stream {
 	at := 0
 	for _, cut := range append(slices.Clone(cuts), len(tr.raw)) {
 		delta := []byte(tr.raw[at:cut])
-		out.take(t, tr, sp.Feed(delta), sp.Visible())
+		out.take(t, tr, sp.Feed(delta))
 		for i := range delta { // the splitter must not keep the delta
 			delta[i] = '#'
 		}
 		at = cut
 	}
-	out.take(t, tr, sp.Close(tr.end), sp.Visible())
-	out.diagnostics = slices.Clone(sp.Diagnostics())
+	out.take(t, tr, sp.Close(tr.end))
+	out.diagnostics = sp.Diagnostics()
 	return out
 }
 
-func (o *stream) take(t testing.TB, tr trial, pieces []sotto.Piece, visible []byte) {
+func (o *stream) take(t testing.TB, tr trial, pieces []sotto.Piece) {
 	t.Helper()
-	o.visible += string(visible)
 	for _, p := range pieces {
+		o.visible += string(p.Visible)
+		if k := len(o.shownBy); k > 0 && o.shownBy[k-1].segment == p.Segment {
+			o.shownBy[k-1].bytes += len(p.Visible)
+		} else if len(p.Visible) > 0 {
+			o.shownBy = append(o.shownBy, shownBy{p.Segment, len(p.Visible)})
+		}
 		if p.Offset != len(o.bytes) {
 			t.Fatalf("%v: a piece at %d, want %d", tr, p.Offset, len(o.bytes))
 		}
@@ -74,7 +83,7 @@ func everyByte(n int) []int {
 	return cuts
 }
 
-// splitInvariance: cuts mean nothing.
+// splitInvariance: cuts mean nothing, for the order of what is shown neither.
 func (s *suite) splitInvariance(t testing.TB, tr trial) {
 	t.Helper()
 	whole := s.feed(t, tr, nil)
@@ -104,7 +113,7 @@ func (s *suite) splitInvariance(t testing.TB, tr trial) {
 }
 
 func equal(a, b stream) bool {
-	return a.bytes == b.bytes && a.visible == b.visible && slices.Equal(a.segments, b.segments) && slices.Equal(a.diagnostics, b.diagnostics)
+	return a.bytes == b.bytes && a.visible == b.visible && slices.Equal(a.shownBy, b.shownBy) && slices.Equal(a.segments, b.segments) && slices.Equal(a.diagnostics, b.diagnostics)
 }
 
 // slowReader: the machine reads as the slow reader of the whole text does.

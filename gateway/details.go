@@ -1,10 +1,6 @@
 package gateway
 
-import (
-	"bytes"
-
-	"github.com/sotto-llm/sotto"
-)
+import "github.com/sotto-llm/sotto"
 
 // Some user interfaces write reasoning into the text as a folded section of HTML,
 // <details type="reasoning" …>, and send it on as a model's reply. Other sections are
@@ -31,8 +27,7 @@ func (r *reading) withoutDetails(c *choice, text []byte) []byte {
 	if c.details == nil {
 		c.details, _ = detailsGrammar.NewSplitter(sotto.Options{Start: sotto.Outside, MaxHold: r.maxHold})
 	}
-	c.details.Feed(text)
-	return bytes.Clone(c.details.Visible())
+	return visibleOf(c.details.Feed(text))
 }
 
 // endDetails gives the rest of that text.
@@ -40,8 +35,16 @@ func (r *reading) endDetails(c *choice, end sotto.End) {
 	if c.details == nil {
 		return
 	}
-	c.details.Close(end)
-	rest := bytes.Clone(c.details.Visible())
+	rest := visibleOf(c.details.Close(end))
 	c.details = nil
 	r.say(c, rest)
+}
+
+// visibleOf returns a copy of what became visible with pieces.
+func visibleOf(pieces []sotto.Piece) []byte {
+	var b []byte
+	for i := range pieces {
+		b = append(b, pieces[i].Visible...)
+	}
+	return b
 }

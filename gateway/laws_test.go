@@ -138,6 +138,7 @@ func (w *written) rightly(t testing.TB) (text, thought string) {
 	last := -1
 	take := func(pieces []sotto.Piece) {
 		for _, p := range pieces {
+			text += string(p.Visible)
 			if p.Channel != sotto.Reasoning {
 				continue
 			}
@@ -147,7 +148,6 @@ func (w *written) rightly(t testing.TB) (text, thought string) {
 			}
 			blocks[len(blocks)-1] += string(p.Bytes)
 		}
-		text += string(s.Visible())
 	}
 	take(s.FeedString(w.raw))
 	take(s.Close(w.end))

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A reading tells the choices of one reply apart and sorts what it finds by the
+// A reading tells the choices of one reply apart and places what it finds by the
 // display that the client asked for. It is the [wire.Reader] of one exchange.
 type reading struct {
 	manner
@@ -164,7 +164,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 	}
 	c.lessons.line(text, r.closes)
 	r.parts = r.parts[:0]
-	r.sort(c, c.split.Feed(text))
+	r.take(c, c.split.Feed(text))
 	r.timeHold(c)
 	r.weigh(c)
 	if r.display == DisplayKeep {
@@ -184,15 +184,9 @@ func (r *reading) timeHold(c *choice) {
 	}
 }
 
-// sort sorts settled pieces in their order.
-func (r *reading) sort(c *choice, pieces []sotto.Piece) {
-	visible := c.split.Visible()
-	from := 0
+// take gives settled pieces their places.
+func (r *reading) take(c *choice, pieces []sotto.Piece) {
 	for _, p := range pieces {
-		if p.Shown > from {
-			r.content(c, visible[from:p.Shown])
-			from = p.Shown
-		}
 		c.lessons.piece(p, r.closes)
 		if c.script != nil {
 			c.script.piece(p, r.room)
@@ -210,8 +204,8 @@ func (r *reading) sort(c *choice, pieces []sotto.Piece) {
 				r.part(wire.Narration, p.Bytes)
 			}
 		}
+		r.content(c, p.Visible)
 	}
-	r.content(c, visible[from:])
 }
 
 // guess keeps what an assumed start makes reasoning: if no close comes, it was
@@ -314,7 +308,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	c := r.choices[i]
 	c.closed, c.end = true, end
 	if c.split != nil {
-		r.sort(c, c.split.Close(end))
+		r.take(c, c.split.Close(end))
 		r.timeHold(c)
 		c.lessons.finish(r.closes)
 		r.unlearn(c)

@@ -302,7 +302,7 @@ func (p *planner) mayPreOpen() bool {
 // preOpened reports whether a text begins inside reasoning: a close without an
 // opener is alone on its line. One in a line of prose is none, whatever it says.
 func preOpened(r *reader, text string) bool {
-	found, err := r.scan(text, sotto.Auto, sotto.Unknown, nil, nil)
+	found, err := r.scan(text, sotto.Auto, sotto.Unknown, func([]sotto.Piece) bool { return true })
 	if err != nil {
 		return false
 	}
@@ -324,7 +324,7 @@ func preOpened(r *reader, text string) bool {
 			}
 		}
 		return true
-	}, nil)
+	})
 	if end < 0 {
 		return false
 	}

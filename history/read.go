@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -37,26 +36,22 @@ func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
 }
 
 // scan reads a text that is whole at hand. pieces is given the settled pieces of each
-// step, and shown what became visible by them, with the inline channels in it; both
-// are valid until it returns. The reading stops where one of them says so. The
-// diagnostics are those of all that was read.
-func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func([]sotto.Piece) (more bool), shown func([]byte) (more bool)) ([]sotto.Diagnostic, error) {
+// step, valid until it returns; the inline channels are visible in them. The reading
+// stops where it says so. The diagnostics are those of all that was read.
+func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func([]sotto.Piece) (more bool)) ([]sotto.Diagnostic, error) {
 	s, err := r.splitter(start)
 	if err != nil {
 		return nil, err
 	}
-	give := func(p []sotto.Piece) bool {
-		return (pieces == nil || pieces(p)) && (shown == nil || shown(s.Visible()))
-	}
 	more := true
 	for at := 0; at < len(text) && more; at += step {
-		more = give(s.FeedString(text[at:min(at+step, len(text))]))
+		more = pieces(s.FeedString(text[at:min(at+step, len(text))]))
 	}
 	if more {
-		give(s.Close(end))
+		pieces(s.Close(end))
 	}
 	r.ready[start] = s
-	return slices.Clone(s.Diagnostics()), nil
+	return s.Diagnostics(), nil
 }
 
 // thinks reports whether reasoning stands in a text.
@@ -66,7 +61,7 @@ func thinks(r *reader, text string, start sotto.Start) (does bool) {
 			does = does || p.Channel == sotto.Reasoning && len(p.Bytes) > 0
 		}
 		return !does
-	}, nil)
+	})
 	return does
 }
 
@@ -111,7 +106,7 @@ func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bo
 			wait = append(wait, b[len(ink):]...)
 		}
 		return true
-	}, nil)
+	})
 	return all.String()
 }
 
@@ -122,7 +117,7 @@ func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
 			has = has || p.Channel == sotto.Reasoning && len(trimLeft(p.Bytes)) > 0
 		}
 		return !has
-	}, nil)
+	})
 	return has
 }
 
@@ -130,15 +125,18 @@ func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
 func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visible string, all bool, err error) {
 	var out []byte
 	same := 0 // so much of the text is visible as it stands
-	_, err = r.scan(text, start, end, nil, func(b []byte) bool {
-		if out == nil && strings.HasPrefix(text[same:], wire.StringOf(b)) {
-			same += len(b)
-			return true
+	_, err = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
+		for i := range pieces {
+			b := pieces[i].Visible
+			if out == nil && strings.HasPrefix(text[same:], wire.StringOf(b)) {
+				same += len(b)
+				continue
+			}
+			if out == nil {
+				out = append(make([]byte, 0, len(text)), text[:same]...)
+			}
+			out = append(out, b...)
 		}
-		if out == nil {
-			out = append(make([]byte, 0, len(text)), text[:same]...)
-		}
-		out = append(out, b...)
 		return true
 	})
 	switch {

@@ -180,10 +180,10 @@ func (d *demo) show(line shownLine) {
 	d.shown++
 	t := &tally{}
 	for _, delta := range line.pieces() {
-		d.take(t, splitter, splitter.FeedString(delta))
+		d.take(t, splitter.FeedString(delta))
 		d.wait()
 	}
-	d.take(t, splitter, splitter.Close(line.end))
+	d.take(t, splitter.Close(line.end))
 	d.paint.endRun()
 	whole, err := line.grammar.Parse(line.text(), line.start, line.end)
 	switch {
@@ -211,14 +211,13 @@ func (d *demo) wait() {
 	}
 }
 
-func (d *demo) take(t *tally, s *sotto.Splitter, pieces []sotto.Piece) {
+func (d *demo) take(t *tally, pieces []sotto.Piece) {
 	for _, p := range pieces {
 		t.add(p)
 		if !d.compact {
 			d.paint.piece(p)
 		}
 	}
-	t.visible = append(t.visible, s.Visible()...)
 	if !d.compact {
 		d.paint.flush()
 	}

@@ -130,6 +130,42 @@ func (r *replyLineReader) readManner(f *finder, rec *replyLine) error {
 	return nil
 }
 
+// A deltaLine is a delta of a reply, its end, or both.
+type deltaLine struct {
+	manner
+	id, text string
+	ends     bool
+}
+
+// readDelta reads a line of a stream of deltas; what it does not say is as in m.
+func (r *replyLineReader) readDelta(line []byte, m manner) (*deltaLine, error) {
+	f := r.finders.Get().(*finder)
+	defer r.finders.Put(f)
+	if err := f.find(line, r.paths...); err != nil {
+		return nil, err
+	}
+	d := &deltaLine{id: "null", ends: f.last(memberEnd) != nil}
+	if id := f.last(memberID); id != nil {
+		if id[0] == '{' || id[0] == '[' {
+			return nil, errors.New("field id is no string or number")
+		}
+		d.id = string(id)
+	}
+	text, err := f.text(memberRaw, r.field)
+	switch {
+	case err != nil:
+		return nil, err
+	case text != nil:
+		d.text = *text
+	case !d.ends:
+		return nil, fmt.Errorf("field %s %w", r.field, errMissing)
+	}
+	rec := &replyLine{manner: m}
+	err = r.readManner(f, rec)
+	d.manner = rec.manner
+	return d, err
+}
+
 // last returns the value found for path i, as it stands in the line.
 func (f *finder) last(i int) []byte {
 	if n := len(f.found[i]); n > 0 {

@@ -9,8 +9,9 @@ import (
 
 type splitCommand struct {
 	reading
-	JSONL bool   `name:"jsonl" help:"Read a reply per JSON line, print an object per line."`
-	File  string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the lines."`
+	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read a reply per JSON line, print an object per line."`
+	Stream bool   `name:"stream" xor:"lines" help:"Read a delta per JSON line, of many replies, and print events as they become certain."`
+	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
 }
 
 // Help shows examples.
@@ -19,18 +20,33 @@ func (splitCommand) Help() string {
 
 With --jsonl a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end"; the same object comes out with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
 
+With --stream a line is {"id","delta"}, one of the deltas of the reply of that id, with optional "dialect" and "start" in the first of them; {"id","end"}, or "end" beside the last delta, ends it. Many replies may be under way at once. What becomes certain comes out at once, as events: {"v","id","event","block","text"} for "visible", "reasoning", "narration" and "tool", without "block" for what is visible; {"v","id","event":"reasoning_end","block","closed"}; {"v","id","event":"finished","end","diagnostics":[…]} at the end. Events come in the order of the reply. Replies begin outside every block unless said otherwise. At the end of the input the replies that are open end as --end says.
+
 Examples:
 
     sotto split reply.txt
     printf '<think>a</think>b' | sotto split --end stopped
-    sotto split --jsonl --model deepseek-r1 replies.jsonl > read.jsonl`
+    sotto split --jsonl --model deepseek-r1 replies.jsonl > read.jsonl
+    printf '{"id":1,"delta":"<think>a</thi"}\n{"id":1,"delta":"nk>b","end":"stopped"}\n' | sotto split --stream`
 }
 
 // Run reads one reply, or one of every line.
 func (s *splitCommand) Run(sh *shell, c *catalogue) error {
-	m, err := s.manner(sh, c, sotto.Auto)
+	start := sotto.Auto
+	if s.Stream {
+		start = sotto.Outside
+	}
+	m, err := s.manner(sh, c, start)
 	if err != nil {
 		return err
+	}
+	if s.Stream {
+		in, err := sh.open(s.File)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return newDeltaStream(sh, m, c).run(in)
 	}
 	if s.JSONL {
 		return sh.lines(s.File, &pipeline{line: splitLine(m, c)})
@@ -102,8 +118,16 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 		dst = strconv.AppendInt(append(dst, `,"end":`...), int64(s.End), 10)
 		dst = append(dst, '}')
 	}
-	dst = append(dst, `],"diagnostics":[`...)
-	for i, d := range r.Diagnostics {
+	dst = appendDiagnostics(append(dst, "],"...), r.Diagnostics, r.Counts)
+	dst = appendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
+	dst = appendQuoted(append(dst, `,"start":`...), string(r.Start), false)
+	return append(dst, '}')
+}
+
+// appendDiagnostics appends the member of that name, and how many more there are.
+func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts) []byte {
+	dst = append(dst, `"diagnostics":[`...)
+	for i, d := range list {
 		dst = appendComma(dst, i)
 		dst = append(append(dst, `{"code":"`...), d.Code...)
 		dst = strconv.AppendInt(append(dst, `","offset":`...), int64(d.Offset), 10)
@@ -113,12 +137,10 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 		dst = append(dst, '}')
 	}
 	dst = append(dst, ']')
-	if more := r.Counts.Total() - len(r.Diagnostics); more > 0 {
+	if more := counts.Total() - len(list); more > 0 {
 		dst = strconv.AppendInt(append(dst, `,"more_diagnostics":`...), int64(more), 10)
 	}
-	dst = appendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
-	dst = appendQuoted(append(dst, `,"start":`...), string(r.Start), false)
-	return append(dst, '}')
+	return dst
 }
 
 func appendStrings(dst []byte, list []string) []byte {

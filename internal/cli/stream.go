@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -11,54 +12,53 @@ import (
 // chunk is how much of a stream is read at once; what is there is read at once.
 const chunk = 32 << 10
 
-// A stream feeds a splitter and writes what becomes certain, at once.
+// deltasOf reads a source to its end. A source that breaks aborts the reply.
+func deltasOf(source io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		buf := make([]byte, chunk)
+		for {
+			n, err := source.Read(buf)
+			switch {
+			case n > 0 && !yield(string(buf[:n]), nil), errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield("", fmt.Errorf("read: %w", cause(err)))
+				return
+			}
+		}
+	}
+}
+
+// one is a reply that is whole at hand.
+func one(text string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield(text, nil) }
+}
+
+// A stream writes what becomes certain of a reply, at once.
 type stream struct {
-	splitter  *sotto.Splitter
 	out       io.Writer
 	reasoning *blockWriter
 }
 
-// run reads source to its end. A source that breaks ends the reply as aborted.
-func (st *stream) run(source io.Reader, end sotto.End) error {
-	buf := make([]byte, chunk)
-	for {
-		n, err := source.Read(buf)
-		if n > 0 {
-			if err := st.write(st.splitter.Feed(buf[:n])); err != nil {
-				return err
+// run writes the events of a reply, and returns the last.
+func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.Finished, error) {
+	var last sotto.Finished
+	for ev, err := range events {
+		if err != nil {
+			return last, err
+		}
+		switch ev := ev.(type) {
+		case sotto.VisibleDelta:
+			if _, err := io.WriteString(st.out, ev.Text); err != nil {
+				return last, fmt.Errorf("write: %w", cause(err))
 			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return st.write(st.splitter.Close(end))
-		case err != nil:
-			return errors.Join(fmt.Errorf("read: %w", cause(err)), st.write(st.splitter.Close(sotto.Aborted)))
-		}
-	}
-}
-
-// whole reads a reply that is at hand.
-func (st *stream) whole(text string, end sotto.End) error {
-	if err := st.write(st.splitter.FeedString(text)); err != nil {
-		return err
-	}
-	return st.write(st.splitter.Close(end))
-}
-
-// write gives out what the last call on the splitter settled.
-func (st *stream) write(pieces []sotto.Piece) error {
-	if text := st.splitter.Visible(); len(text) > 0 {
-		if _, err := st.out.Write(text); err != nil {
-			return fmt.Errorf("write: %w", cause(err))
+		case sotto.ReasoningDelta:
+			if err := st.reasoning.write(ev.Block, []byte(ev.Text)); err != nil {
+				return last, fmt.Errorf("write reasoning: %w", cause(err))
+			}
+		case sotto.Finished:
+			last = ev
 		}
 	}
-	for _, p := range pieces {
-		if p.Channel != sotto.Reasoning {
-			continue
-		}
-		if err := st.reasoning.write(p.Block, p.Bytes); err != nil {
-			return fmt.Errorf("write reasoning: %w", cause(err))
-		}
-	}
-	return nil
+	return last, nil
 }

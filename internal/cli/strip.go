@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -65,18 +66,18 @@ func (s *stripCommand) Run(sh *shell, c *catalogue) error {
 		if err != nil {
 			return err
 		}
-		return s.strip(sh, m, true, func(st *stream) error { return st.whole(text, m.end) })
+		return s.strip(sh, m, true, one(text))
 	}
 	in, err := sh.open(s.File)
 	if err != nil {
 		return err
 	}
-	return s.strip(sh, m, false, func(st *stream) error { return st.run(in, m.end) })
+	return s.strip(sh, m, false, deltasOf(in))
 }
 
-func (s *stripCommand) strip(sh *shell, m manner, whole bool, read func(*stream) error) error {
-	splitter, err := m.grammar.NewSplitter(s.options(m, whole))
-	if err != nil {
+func (s *stripCommand) strip(sh *shell, m manner, whole bool, deltas iter.Seq2[string, error]) error {
+	o := s.options(m, whole)
+	if _, err := m.grammar.NewSplitter(o); err != nil { // before the sink is made
 		return startError(err, "")
 	}
 	sink, err := openSink(sh, s.ReasoningTo)
@@ -84,11 +85,11 @@ func (s *stripCommand) strip(sh *shell, m manner, whole bool, read func(*stream)
 		return err
 	}
 	shown := &ollamaLines{w: sh.out}
-	err = read(&stream{splitter: splitter, out: shown, reasoning: sink})
+	last, err := (&stream{out: shown, reasoning: sink}).run(m.grammar.Events(deltas, o))
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
-	if err := verdict(splitter, m.start); err != nil {
+	if err := verdict(last, m.start); err != nil {
 		return err
 	}
 	if shown.leaked() && m.name != ollamaDialect {
@@ -154,7 +155,7 @@ func (o *ollamaLines) leaked() bool {
 }
 
 func (s *stripCommand) options(m manner, whole bool) sotto.Options {
-	o := sotto.Options{Start: m.start, Inline: s.inline()}
+	o := sotto.Options{Start: m.start, Inline: s.inline(), End: func() sotto.End { return m.end }}
 	if whole {
 		o.MaxHold = -1
 	}
@@ -170,11 +171,10 @@ func (s *stripCommand) inline() []sotto.Channel {
 }
 
 // verdict turns the remarks on one reply into the command's error.
-func verdict(s *sotto.Splitter, start sotto.Start) error {
-	counts := s.Counts()
-	if counts[sotto.OrphanClose] > 0 && start == sotto.Outside {
+func verdict(f sotto.Finished, start sotto.Start) error {
+	if f.Counts[sotto.OrphanClose] > 0 && start == sotto.Outside {
 		where := ""
-		for _, d := range s.Diagnostics() { // it may not be among the first
+		for _, d := range f.Diagnostics { // it may not be among the first
 			if d.Code == sotto.OrphanClose {
 				where = fmt.Sprintf(" at byte %d", d.Offset)
 				break
@@ -185,7 +185,7 @@ func verdict(s *sotto.Splitter, start sotto.Start) error {
 			"if the prompt opens the block, read with --start inside",
 		}
 	}
-	if counts[sotto.NoVisibleAnswer] > 0 {
+	if f.Counts[sotto.NoVisibleAnswer] > 0 {
 		return errNoVisible
 	}
 	return nil

@@ -126,8 +126,20 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 // read once and not copied.
 func (s *stripper) unchanged() bool {
 	s.splitter.Reset()
-	s.splitter.Feed(s.text)
-	rest, same := bytes.CutPrefix(s.text, s.splitter.Visible())
-	s.splitter.Close(sotto.Unknown)
-	return same && bytes.Equal(rest, s.splitter.Visible())
+	rest, same := cutVisible(s.text, s.splitter.Feed(s.text))
+	if !same {
+		return false
+	}
+	rest, same = cutVisible(rest, s.splitter.Close(sotto.Unknown))
+	return same && len(rest) == 0
+}
+
+// cutVisible cuts what pieces show from the head of a text, if it stands there.
+func cutVisible(text []byte, pieces []sotto.Piece) (rest []byte, ok bool) {
+	for i := range pieces {
+		if text, ok = bytes.CutPrefix(text, pieces[i].Visible); !ok {
+			return nil, false
+		}
+	}
+	return text, true
 }

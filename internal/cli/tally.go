@@ -37,6 +37,7 @@ type tally struct {
 
 func (t *tally) add(p sotto.Piece) {
 	t.counts[p.Channel] += len(p.Bytes)
+	t.visible = append(t.visible, p.Visible...)
 	end := p.Offset + len(p.Bytes)
 	if n := len(t.segments); n > 0 && t.last == p.Segment {
 		t.segments[n-1].End = end

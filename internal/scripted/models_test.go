@@ -58,11 +58,13 @@ func TestReadings(t *testing.T) {
 		}
 		var visible []byte
 		for _, d := range r.Deltas {
-			splitter.FeedString(d)
-			visible = append(visible, splitter.Visible()...)
+			for _, p := range splitter.FeedString(d) {
+				visible = append(visible, p.Visible...)
+			}
 		}
-		splitter.Close(r.End)
-		visible = append(visible, splitter.Visible()...)
+		for _, p := range splitter.Close(r.End) {
+			visible = append(visible, p.Visible...)
+		}
 		if string(visible) != r.Visible {
 			t.Errorf("streamed, visible is %q, want %q", visible, r.Visible)
 		}

@@ -66,8 +66,8 @@ func (d *reader) addPieces(s *sotto.Splitter, pieces []sotto.Piece) {
 		case sotto.Narration:
 			d.add(wire.Narration, p.Bytes)
 		}
+		d.add(wire.Content, p.Visible)
 	}
-	d.add(wire.Content, s.Visible())
 }
 
 func (d *reader) take() []wire.Part {

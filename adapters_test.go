@@ -1,0 +1,379 @@
+package sotto_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto"
+)
+
+func streamOf(list ...string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, d := range list {
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+func ExampleParse() {
+	r := sotto.Parse("<think>6 times 7 is 42.</think>\n\nForty-two.", sotto.Stopped)
+	fmt.Println(r.Visible())
+	fmt.Println(r.Reasoning())
+	// Output:
+	// Forty-two.
+	// [6 times 7 is 42.]
+}
+
+func ExampleFilter() {
+	f, err := sotto.Default().NewFilter(sotto.Options{})
+	if err != nil {
+		panic(err)
+	}
+	f.OnThought = func(t sotto.Thought) { fmt.Printf("(%s)\n", t.Text) }
+	f.OnText = func(text string) { fmt.Print(text) }
+	for _, delta := range []string{"<thi", "nk>Easy.</th", "ink>Forty", "-two."} {
+		f.Push(delta)
+	}
+	f.Close(sotto.Stopped)
+	// Output:
+	// (Easy.)
+	// Forty-two.
+}
+
+func ExampleGrammar_Events() {
+	stream := streamOf("<think>Ea", "sy.</think>", "Forty-two.")
+	for ev, err := range sotto.Default().Events(stream, sotto.Options{}) {
+		if err != nil {
+			panic(err)
+		}
+		switch ev := ev.(type) {
+		case sotto.ReasoningDelta:
+			fmt.Printf("reasoning %q\n", ev.Text)
+		case sotto.VisibleDelta:
+			fmt.Printf("visible %q\n", ev.Text)
+		}
+	}
+	// Output:
+	// reasoning "Ea"
+	// reasoning "sy."
+	// visible "Forty-two."
+}
+
+func ExampleGrammar_NewReader() {
+	r, err := sotto.Default().NewReader(strings.NewReader("<think>Easy.</think>Forty-two.\n"), sotto.Options{})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(os.Stdout, r)
+	// Output: Forty-two.
+}
+
+// Every thought is available the moment its block closes, not only the last.
+func TestThoughtsAreGivenAtTheirCloses(t *testing.T) {
+	f, err := sotto.Default().NewFilter(sotto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	f.OnThought = func(th sotto.Thought) { got = append(got, fmt.Sprintf("%d %s %t", th.Block, th.Text, th.Closed)) }
+	for _, step := range []struct {
+		delta string
+		want  []string
+	}{
+		{"<think>one</thi", nil},
+		{"nk>a", []string{"1 one true"}},
+		{"\n<thinking>two</thinking>", []string{"2 two true"}},
+		{"b\n<reasoning>three", nil},
+	} {
+		got = nil
+		f.Push(step.delta)
+		if !slices.Equal(got, step.want) {
+			t.Errorf("after %q: %q, want %q", step.delta, got, step.want)
+		}
+	}
+	got = nil
+	f.Close(sotto.Cut)
+	if want := []string{"3 three false"}; !slices.Equal(got, want) {
+		t.Errorf("at the end: %q, want %q", got, want)
+	}
+}
+
+// The stream adapters show what Visible shows, in whatever pieces the reply comes.
+func TestAdaptersAgree(t *testing.T) {
+	g := sotto.Default()
+	for _, raw := range []string{
+		"", "plain", "<think>r</think>\n\na", "<scratch_pad>x</scratch_pad>\n<output>\n a <think>s</think> b \n</output> aside",
+		"a <think>b</think>\nc\n", "<think>unfinished", "x < y `<think>` z", "<narrate>go</narrate>done",
+	} {
+		r, err := g.Parse(raw, sotto.Outside, sotto.Unknown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := r.Visible()
+		f, _ := g.NewFilter(sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		got := ""
+		f.OnText = func(text string) { got += text }
+		for i := range len(raw) {
+			f.Push(raw[i : i+1])
+		}
+		if f.Close(sotto.Unknown); got != want {
+			t.Errorf("%q: filter %q, want %q", raw, got, want)
+		}
+		rd, _ := g.NewReader(iotest.OneByteReader(strings.NewReader(raw)), sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		if b, err := io.ReadAll(rd); err != nil || string(b) != want {
+			t.Errorf("%q: reader %q %v, want %q", raw, b, err, want)
+		}
+		var b strings.Builder
+		w, _ := g.NewWriter(&b, sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		for i := range len(raw) {
+			if _, err := io.WriteString(w, raw[i:i+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil || b.String() != want {
+			t.Errorf("%q: writer %q %v, want %q", raw, b.String(), err, want)
+		}
+	}
+}
+
+// A broken stream gives what was held, how it ended, and then the error.
+func TestEventsOfABrokenStream(t *testing.T) {
+	broken := errors.New("connection reset")
+	stream := func(yield func(string, error) bool) {
+		_ = yield("hello <thi", nil) && yield("", broken)
+	}
+	var text string
+	var finished sotto.Finished
+	var got error
+	for ev, err := range sotto.Default().Events(stream, sotto.Options{}) {
+		if err != nil {
+			got = err
+			continue
+		}
+		switch ev := ev.(type) {
+		case sotto.VisibleDelta:
+			text += ev.Text
+		case sotto.Finished:
+			finished = ev
+		}
+	}
+	if text != "hello <thi" || finished.End != sotto.Aborted || !errors.Is(got, broken) {
+		t.Errorf("text %q, end %v, error %v", text, finished.End, got)
+	}
+}
+
+// An unknown block name is an error that names those there are.
+func TestUnknownStart(t *testing.T) {
+	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.Inside("pondering")})
+	if err == nil || !strings.Contains(err.Error(), "pondering") || !strings.Contains(err.Error(), "scratch_pad") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// order is what a reply says, in its order: text, (reasoning), [its end], {narration}.
+func order(ev sotto.Event) string {
+	switch ev := ev.(type) {
+	case sotto.VisibleDelta:
+		return ev.Text
+	case sotto.ReasoningDelta:
+		return "(" + ev.Text + ")"
+	case sotto.ReasoningEnd:
+		return fmt.Sprintf("[%d %t]", ev.Block, ev.Closed)
+	case sotto.NarrationDelta:
+		return "{" + ev.Text + "}"
+	}
+	return ""
+}
+
+// Events come in the order of the reply, and none ends within a character,
+// however the reply is cut.
+func TestEventsKeepTheOrder(t *testing.T) {
+	for _, c := range []struct{ raw, want string }{
+		{"one<think>two</think>three<think>four</think> five", "one(two)[1 true]three(four)[2 true] five"},
+		{"a<think>b</think>\n \n<output>x", "a(b)[1 true]\n \n<output>x"},
+		{"  <think>b</think><think> </think>c<think>d", "(b)[1 true]( )c<think>d"},
+		{"<think>\n<think>b</think>c", "(\nb)[1 true]c"},
+		{"é<narrate>ü</narrate>€<think>b</think>😀", "é{ü}€(b)[2 true]😀"},
+		{"<think>b", "(b)[1 false]"},
+	} {
+		for cut := 1; cut <= len(c.raw); cut++ {
+			var list []string
+			for at := 0; at < len(c.raw); at += cut {
+				list = append(list, c.raw[at:min(at+cut, len(c.raw))])
+			}
+			var got string
+			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.Options{End: func() sotto.End { return sotto.Stopped }}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				said := order(ev)
+				if got += said; !utf8.ValidString(said) {
+					t.Errorf("%q cut every %d bytes: the event %q is cut within a character", c.raw, cut, said)
+				}
+			}
+			if got = strings.NewReplacer(")(", "", "}{", "").Replace(got); got != c.want {
+				t.Errorf("%q cut every %d bytes: %q, want %q", c.raw, cut, got, c.want)
+			}
+		}
+	}
+}
+
+// A character that the reply leaves unfinished is given as it is, in its place.
+func TestBrokenCharacters(t *testing.T) {
+	for _, raw := range []string{"a\xe2\x82", "\xe2<think>b\xf0\x9f</think>\x82c", "\xff\xfe"} {
+		r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cut := 1; cut <= len(raw); cut++ {
+			var text, thought string
+			f, err := sotto.Default().NewFilter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.OnText = func(s string) { text += s }
+			f.OnReasoning = func(_ int, s string) { thought += s }
+			for at := 0; at < len(raw); at += cut {
+				f.Push(raw[at:min(at+cut, len(raw))])
+			}
+			f.Close(sotto.Stopped)
+			if text != r.Visible() || thought != r.RawOf(sotto.Reasoning) {
+				t.Errorf("%q cut every %d bytes: %q and %q", raw, cut, text, thought)
+			}
+		}
+	}
+}
+
+// A zero Filter reads in the default dialect.
+func TestZeroFilter(t *testing.T) {
+	var f sotto.Filter
+	text := ""
+	f.OnText = func(s string) { text += s }
+	f.Push("<think>a</think>b")
+	f.Close(sotto.Stopped)
+	if text != "b" || len(f.Diagnostics()) > 0 {
+		t.Errorf("%q, %v", text, f.Diagnostics())
+	}
+	new(sotto.Filter).Close(sotto.Stopped)
+}
+
+// A writer that takes a few bytes and then no more.
+type shortWriter struct{ room int }
+
+func (w *shortWriter) Write(p []byte) (int, error) {
+	n := min(len(p), w.room)
+	w.room -= n
+	return n, nil
+}
+
+// The first error of a writer is returned by every later call, a short write too:
+// no text is lost silently.
+func TestWriterErrors(t *testing.T) {
+	w, err := sotto.Default().NewWriter(&shortWriter{2}, sotto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("ab")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n, err := w.Write([]byte("cd")); n != 0 || !errors.Is(err, io.ErrShortWrite) {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if err := w.Close(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("Close: %v", err)
+	}
+	var b strings.Builder
+	if w, err = sotto.Default().NewWriter(&b, sotto.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(w, "a <think>b") // prose about a tag, where the reply stopped of itself
+	if err := w.CloseAs(sotto.Stopped); err != nil || b.String() != "a <think>b" {
+		t.Errorf("%q, %v", b.String(), err)
+	}
+	if _, err := w.Write([]byte("c")); !errors.Is(err, sotto.ErrClosed) {
+		t.Errorf("a write after Close: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+type emptyReader struct{ read int }
+
+func (r *emptyReader) Read([]byte) (int, error) { r.read++; return 0, nil }
+
+// A reader that gives nothing, and no error, ends the reading; a broken one is
+// reported behind what was held, again and again.
+func TestReaderErrors(t *testing.T) {
+	empty := &emptyReader{}
+	r, err := sotto.Default().NewReader(empty, sotto.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r); !errors.Is(err, io.ErrNoProgress) || empty.read > 1000 {
+		t.Errorf("%v after %d reads", err, empty.read)
+	}
+	broken := errors.New("connection reset")
+	for _, all := range []func(r *sotto.Reader) (string, error){
+		func(r *sotto.Reader) (string, error) { b, err := io.ReadAll(r); return string(b), err },
+		func(r *sotto.Reader) (string, error) {
+			var b strings.Builder
+			_, err := r.WriteTo(&b)
+			return b.String(), err
+		},
+	} {
+		source := io.MultiReader(strings.NewReader("hello <thi"), iotest.ErrReader(broken))
+		if r, err = sotto.Default().NewReader(source, sotto.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"hello <thi", ""} {
+			if text, err := all(r); text != want || !errors.Is(err, broken) {
+				t.Errorf("%q, %v", text, err)
+			}
+		}
+	}
+	if r, err = sotto.Default().NewReader(strings.NewReader("<think>a</think>b"), sotto.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.WriteTo(&shortWriter{0}); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a short write: %v", err)
+	}
+}
+
+// The spans of the visible text are its bytes.
+func TestVisibleSpans(t *testing.T) {
+	for _, c := range readCorpus(t) {
+		r, err := c.grammar.Parse(c.raw, c.start, c.end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		last := 0
+		for _, sp := range r.VisibleSpans(nil) {
+			if sp.Start < 0 {
+				b.WriteString("\n\n")
+				continue
+			}
+			if sp.Start < last || sp.End <= sp.Start {
+				t.Errorf("%s: span %v after byte %d", c.name, sp, last)
+			}
+			last = sp.End
+			b.WriteString(r.Raw[sp.Start:sp.End])
+		}
+		if b.String() != r.Visible() {
+			t.Errorf("%s: the spans are of %q, the text is %q", c.name, b.String(), r.Visible())
+		}
+	}
+}

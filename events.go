@@ -1,0 +1,221 @@
+package sotto
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf8"
+)
+
+// An Event is one of [VisibleDelta], [ReasoningDelta], [ReasoningEnd],
+// [NarrationDelta], [ToolDelta] and [Finished]. Events come in the order of the
+// reply, however it was cut into deltas. No text ends within a UTF-8 sequence
+// that goes on in the next event of its kind.
+type Event interface{ event() }
+
+// A VisibleDelta is visible text that became certain.
+type VisibleDelta struct{ Text string }
+
+// A ReasoningDelta is reasoning as it comes, nothing trimmed.
+type ReasoningDelta struct {
+	Block int
+	Text  string
+}
+
+// ReasoningEnd says that a block of reasoning that is not blank is over. Closed
+// says that it ended before the reply did.
+type ReasoningEnd struct {
+	Block  int
+	Closed bool
+}
+
+// A NarrationDelta is progress for the user as it comes.
+type NarrationDelta struct {
+	Block int
+	Text  string
+}
+
+// A ToolDelta is tool-call markup as it comes.
+type ToolDelta struct {
+	Block int
+	Text  string
+}
+
+// Finished is the last event of a reply.
+type Finished struct {
+	End         End
+	Diagnostics []Diagnostic // the first MaxDiagnostics
+	Counts      Counts       // of all
+}
+
+func (VisibleDelta) event()   {}
+func (ReasoningDelta) event() {}
+func (ReasoningEnd) event()   {}
+func (NarrationDelta) event() {}
+func (ToolDelta) event()      {}
+func (Finished) event()       {}
+
+// Events reads the deltas of a reply as events. An error among the deltas
+// aborts the reply: what was held is given, then Finished, then the error.
+func (g *Grammar) Events(deltas iter.Seq2[string, error], o Options) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		s, err := g.NewSplitter(o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		e := emitter{s: s, give: func(ev Event) bool { return yield(ev, nil) }}
+		end := Unknown
+		var broken error
+		for delta, err := range deltas {
+			if err != nil {
+				broken, end = err, Aborted
+				break
+			}
+			if !e.feed(delta) {
+				return
+			}
+		}
+		if o.End != nil && broken == nil {
+			end = o.End()
+		}
+		if e.close(end) && broken != nil {
+			yield(nil, broken)
+		}
+	}
+}
+
+// An emitter turns the pieces of one reply into events. Once give has returned
+// false, nothing more is given.
+type emitter struct {
+	s       *Splitter
+	give    func(Event) bool
+	delta   string // that is read
+	stopped bool
+	marked  bool // something was no text
+
+	kind  Channel // of the last text: Text for what is visible
+	block int
+	cut   []byte // its end, which is the beginning of a UTF-8 sequence
+
+	thought int  // the block of reasoning that is open, 0 without
+	ink     bool // it is not blank
+}
+
+// feed reads a delta; false says that no more is wanted.
+func (e *emitter) feed(delta string) bool {
+	e.delta = delta
+	return e.take(e.s.FeedString(delta))
+}
+
+// close ends the reply and gives the rest, and Finished.
+func (e *emitter) close(end End) bool {
+	e.delta = ""
+	e.take(e.s.Close(end))
+	e.flush()
+	e.endThought(false)
+	e.emit(Finished{end, e.s.Diagnostics(), e.s.Counts()})
+	return !e.stopped
+}
+
+func (e *emitter) take(pieces []Piece) bool {
+	for i := range pieces {
+		p := &pieces[i]
+		if e.thought > 0 && e.ends(p) {
+			e.flush()
+			e.endThought(true)
+		}
+		e.marked = e.marked || p.Channel != Text && len(p.Bytes) > 0
+		inline := e.s.inline>>p.Channel&1 != 0
+		switch {
+		case p.Channel == Reasoning && !inline:
+			e.thought, e.ink = p.Block, e.ink || firstInk(p.Bytes) >= 0
+			fallthrough
+		case (p.Channel == Narration || p.Channel == Tool) && !inline:
+			e.text(p.Channel, p.Block, p.Bytes)
+		}
+		e.text(Text, 0, p.Visible)
+	}
+	return !e.stopped
+}
+
+// ends reports whether a piece shows that the open block of reasoning is over. A
+// marker of a block that is blank so far may be a duplicate of its opener.
+func (e *emitter) ends(p *Piece) bool {
+	if p.Block != e.thought {
+		return len(p.Bytes) > 0
+	}
+	return p.Channel != Reasoning && e.ink
+}
+
+func (e *emitter) endThought(closed bool) {
+	if e.ink {
+		e.emit(ReasoningEnd{e.thought, closed})
+	}
+	e.thought, e.ink = 0, false
+}
+
+// text gives bytes of one kind, but for a UTF-8 sequence at their end that is
+// not whole.
+func (e *emitter) text(kind Channel, block int, b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	if len(e.cut) > 0 {
+		if kind == e.kind && block == e.block {
+			b = append(e.cut, b...)
+			e.cut = nil
+		} else {
+			e.flush()
+		}
+	}
+	e.kind, e.block = kind, block
+	n := len(b) - cutSequence(b)
+	e.say(b[:n])
+	e.cut = append(e.cut[:0], b[n:]...)
+}
+
+// cutSequence returns the length of the UTF-8 sequence at the end of b that is
+// not whole.
+func cutSequence(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// flush gives a UTF-8 sequence that was cut and does not go on.
+func (e *emitter) flush() {
+	e.say(e.cut)
+	e.cut = e.cut[:0]
+}
+
+func (e *emitter) say(b []byte) {
+	if len(b) == 0 || e.stopped {
+		return
+	}
+	text := e.delta
+	if len(b) != len(text) || &b[0] != &bytesOf(text)[0] { // nearly always it is the delta itself
+		text = string(b)
+	}
+	switch e.kind {
+	case Text:
+		e.emit(VisibleDelta{text})
+	case Reasoning:
+		e.emit(ReasoningDelta{e.block, text})
+	case Narration:
+		e.emit(NarrationDelta{e.block, text})
+	case Tool:
+		e.emit(ToolDelta{e.block, text})
+	}
+}
+
+func (e *emitter) emit(ev Event) {
+	e.stopped = e.stopped || !e.give(ev)
+}
+
+func trimWhite(s string) string { return strings.Trim(s, " \t\n\v\f\r") }

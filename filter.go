@@ -1,0 +1,110 @@
+package sotto
+
+import "strings"
+
+// A Filter takes the deltas of a reply and calls back with what they say, in the
+// order of the reply, however it was cut into deltas. No text ends within a
+// UTF-8 sequence. The zero Filter reads in the [Default] dialect. It is not safe
+// for concurrent use.
+type Filter struct {
+	// OnText, if set, is called with visible text as it becomes certain.
+	OnText func(text string)
+	// OnReasoning, if set, is called with reasoning as it comes, nothing trimmed.
+	OnReasoning func(block int, text string)
+	// OnReasoningEnd, if set, is called when a block of reasoning that is not blank
+	// is over; closed says that it ended before the reply did.
+	OnReasoningEnd func(block int, closed bool)
+	// OnThought, if set, is called with each thought that is not blank the moment
+	// its block closes, and with an unfinished one at the end. The filter then
+	// keeps the text of the thought that is open, however long that is.
+	OnThought func(Thought)
+	// OnNarration, if set, is called with narration as it comes.
+	OnNarration func(block int, text string)
+	// OnTool, if set, is called with tool-call markup as it comes.
+	OnTool func(block int, text string)
+
+	e       emitter
+	thought strings.Builder
+	block   int // that it is of
+}
+
+// A Thought is a block of reasoning that has ended.
+type Thought struct {
+	Block int
+	Text  string // trimmed
+	// Closed says that the block ended before the reply did.
+	Closed bool
+}
+
+// NewFilter returns a filter for one reply.
+func (g *Grammar) NewFilter(o Options) (*Filter, error) {
+	s, err := g.NewSplitter(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{e: emitter{s: s}}, nil
+}
+
+func (f *Filter) emitter() *emitter {
+	if f.e.s == nil {
+		f.e.s, _ = Default().NewSplitter(Options{}) // without a start of its own it cannot fail
+	}
+	if f.e.give == nil {
+		f.e.give = f.take
+	}
+	return &f.e
+}
+
+// Push reads a delta.
+func (f *Filter) Push(delta string) { f.emitter().feed(delta) }
+
+// Close ends the reply and gives the rest of it.
+func (f *Filter) Close(end End) { f.emitter().close(end) }
+
+// Diagnostics returns what was found so far: a copy of the first [MaxDiagnostics],
+// in the order of the offsets.
+func (f *Filter) Diagnostics() []Diagnostic { return f.emitter().s.Diagnostics() }
+
+// Counts returns how many diagnostics of each code were found so far.
+func (f *Filter) Counts() Counts { return f.emitter().s.Counts() }
+
+// Marked reports whether anything that has come is no text: reasoning, or a
+// marker.
+func (f *Filter) Marked() bool { return f.e.marked }
+
+func (f *Filter) take(ev Event) bool {
+	switch ev := ev.(type) {
+	case VisibleDelta:
+		if f.OnText != nil {
+			f.OnText(ev.Text)
+		}
+	case NarrationDelta:
+		call(f.OnNarration, ev.Block, ev.Text)
+	case ToolDelta:
+		call(f.OnTool, ev.Block, ev.Text)
+	case ReasoningDelta:
+		call(f.OnReasoning, ev.Block, ev.Text)
+		if f.OnThought != nil {
+			if ev.Block != f.block { // the last one was blank
+				f.block = ev.Block
+				f.thought.Reset()
+			}
+			f.thought.WriteString(ev.Text)
+		}
+	case ReasoningEnd:
+		if f.OnReasoningEnd != nil {
+			f.OnReasoningEnd(ev.Block, ev.Closed)
+		}
+		if f.OnThought != nil {
+			f.OnThought(Thought{ev.Block, trimWhite(f.thought.String()), ev.Closed})
+		}
+		f.thought.Reset()
+	}
+	return true
+}
+
+func call(f func(int, string), block int, text string) {
+	if f != nil {
+		f(block, text)
+	}
+}

@@ -1,0 +1,170 @@
+package sotto
+
+import (
+	"errors"
+	"io"
+)
+
+// ErrClosed is returned by a [Writer] that is written to after its Close.
+var ErrClosed = errors.New("sotto: the reply has been closed")
+
+// A Reader gives the visible text of the reply that another reader streams.
+type Reader struct {
+	s    *Splitter
+	r    io.Reader
+	o    Options
+	buf  []byte
+	left []byte // visible and not yet read
+	err  error  // sticky: given when nothing is left
+}
+
+// NewReader returns a reader of the visible text of the reply that r streams.
+// A read gives what is certain, and waits only where nothing is. An error of r
+// other than io.EOF aborts the reply and is returned behind its held text, by
+// every read from then on.
+func (g *Grammar) NewReader(r io.Reader, o Options) (*Reader, error) {
+	s, err := g.NewSplitter(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{s: s, r: r, o: o, buf: make([]byte, 32<<10)}, nil
+}
+
+// maxEmptyReads is how often in a row a reader may return nothing, and no error.
+const maxEmptyReads = 100
+
+// fill reads until something is visible or nothing more comes.
+func (r *Reader) fill() {
+	for empty := 0; len(r.left) == 0 && r.err == nil; {
+		n, err := r.r.Read(r.buf)
+		switch empty++; {
+		case n > 0:
+			empty = 0
+		case err == nil && empty == maxEmptyReads:
+			err = io.ErrNoProgress
+		}
+		r.left = appendVisible(r.left[:0], r.s.Feed(r.buf[:n]))
+		if err != nil {
+			r.err = err
+			r.left = appendVisible(r.left, r.s.Close(endOf(err, r.o)))
+		}
+	}
+}
+
+// Read implements [io.Reader].
+func (r *Reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	r.fill()
+	if len(r.left) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+// WriteTo implements [io.WriterTo].
+func (r *Reader) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for {
+		r.fill()
+		if len(r.left) == 0 {
+			if errors.Is(r.err, io.EOF) {
+				return total, nil
+			}
+			return total, r.err
+		}
+		n, err := writeAll(w, r.left)
+		r.left = r.left[n:]
+		if total += int64(n); err != nil {
+			return total, err
+		}
+	}
+}
+
+func appendVisible(dst []byte, pieces []Piece) []byte {
+	for i := range pieces {
+		dst = append(dst, pieces[i].Visible...)
+	}
+	return dst
+}
+
+func endOf(err error, o Options) End {
+	switch {
+	case !errors.Is(err, io.EOF):
+		return Aborted
+	case o.End != nil:
+		return o.End()
+	}
+	return Unknown
+}
+
+// writeAll is w.Write, for a w that does not keep to its contract.
+func writeAll(w io.Writer, b []byte) (int, error) {
+	n, err := w.Write(b)
+	n = min(max(n, 0), len(b))
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// A Writer passes the visible text of the reply that is written to it on to
+// another writer.
+type Writer struct {
+	s   *Splitter
+	w   io.Writer
+	o   Options
+	err error // sticky
+}
+
+// NewWriter returns a writer that passes the visible text of what is written to
+// it on to w, each text as soon as it is certain. The first error of w, a short
+// write too, is returned by every call from then on.
+func (g *Grammar) NewWriter(w io.Writer, o Options) (*Writer, error) {
+	s, err := g.NewSplitter(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{s: s, w: w, o: o}, nil
+}
+
+// Write implements [io.Writer].
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.pass(w.s.Feed(p)); w.err != nil {
+		return 0, w.err
+	}
+	return len(p), nil
+}
+
+// Close ends the reply as Options.End says. It does not close the writer that
+// the text goes to.
+func (w *Writer) Close() error { return w.CloseAs(endOf(io.EOF, w.o)) }
+
+// CloseAs is Close of a reply of which it is known how it ended.
+func (w *Writer) CloseAs(end End) error {
+	if w.err == nil {
+		w.pass(w.s.Close(end))
+	}
+	if w.err != nil {
+		if errors.Is(w.err, ErrClosed) {
+			return nil
+		}
+		return w.err
+	}
+	w.err = ErrClosed
+	return nil
+}
+
+func (w *Writer) pass(pieces []Piece) {
+	for i := range pieces {
+		if v := pieces[i].Visible; len(v) > 0 && w.err == nil {
+			_, w.err = writeAll(w.w, v)
+		}
+	}
+}
