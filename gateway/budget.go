@@ -104,8 +104,8 @@ const (
 	// part or a call.
 	objectCost = 768
 	// markerCost is of a byte that may begin a marker, while a text is read whole:
-	// its segments, pieces and diagnostics.
-	markerCost = 1 << 10
+	// the state to which the reading may return.
+	markerCost = 256
 	// textCost is of a byte of such a text: decoded, read, and written anew.
 	textCost = 4
 	// levelStep is what streams round their charge up to, so that most frames
@@ -243,11 +243,10 @@ func readCost(texts ...string) int64 {
 	return all
 }
 
-// markerStarts are what markers of the dialects begin with. The gateway's own
-// dialect files may name others: these are read at the cost of their bytes.
-var markerStarts = [][]byte{
-	[]byte("<"), []byte("["), []byte("◁"), []byte("`"), []byte(`\u003c`), []byte(`\u003C`), []byte("Here is my"), []byte("Thinking"),
-}
+// markerStarts are what markers of the dialects begin with, as they stand in a text
+// and as JSON may escape them. A dialect file may name others: these are read at
+// the cost of their bytes.
+var markerStarts = [][]byte{[]byte("<"), []byte("["), []byte("◁"), []byte(`\u003c`), []byte(`\u003C`)}
 
 // assistantTexts are the texts of a history that are read for reasoning.
 func assistantTexts(q *wire.Request) []string {

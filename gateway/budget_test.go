@@ -345,7 +345,7 @@ func TestHistoryMemory(t *testing.T) {
 		t.Errorf("%d MiB live, with a budget of %d MiB", most>>20, memory>>20)
 	}
 	returned(t, g)
-	if w := ask(g, s.path, strings.Replace(body, "</think>", strings.Repeat("</think>", 1<<17), 1)); w.Code != http.StatusRequestEntityTooLarge {
+	if w := ask(g, s.path, strings.Replace(body, "</think>", strings.Repeat("<", 1<<20), 1)); w.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("a request that needs more than the whole budget: %d %.100s", w.Code, w.Body)
 	}
 }

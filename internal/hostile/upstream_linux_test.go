@@ -334,18 +334,23 @@ func (o outcome) failed() bool {
 }
 
 // ceiling bounds the peak of the gateway's resident memory under any one attack
-// here, in MiB. The gateway takes 30 to 40 when it is idle.
-const ceiling = 256
+// here, in MiB. The gateway takes 30 to 40 when it is idle. Beside the exchange
+// under way, the record may hold 64 MiB that the disk has not taken, and Go's
+// collector lets garbage grow to as much again as what is in use.
+const ceiling = 320
 
 // TestUpstream sends every hostile reply through every API, whole and streamed,
 // at every level of the record. The process lives, keeps below its ceiling,
 // answers other clients, tells the client what failed, and leaves no connection
 // open; the record verifies.
 func TestUpstream(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute or two")
+	}
 	up := hostileServer(t)
 	for _, level := range []string{"none", "full", "redacted", "digest", "off"} {
 		t.Run("record "+level, func(t *testing.T) {
-			args := []string{"--upstream", up}
+			args := []string{"--upstream", up, "--config", configuration(t, "limits:\n  memory: 128MiB\n")}
 			dir := t.TempDir()
 			if level != "none" {
 				patterns := filepath.Join(t.TempDir(), "patterns")
