@@ -90,7 +90,7 @@ func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Reques
 	x := &exchange{g: g, codec: c, body: body, charge: hold, caller: credential(r), activity: activity{began: time.Now()}, request: q}
 	x.model = g.shownModel(q.Model, credentials(r))
 	q.Model = modelName(q.Model)
-	x.route = g.route(c.Name(), q.Model)
+	x.route = g.routeOf(c.Name(), q, r.URL.Path)
 	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}
@@ -195,6 +195,33 @@ func (e *requestError) Unwrap() error { return e.err }
 
 // modify makes the client's response of the upstream's.
 func (x *exchange) modify(resp *http.Response) error {
+	if err := x.answer(resp); err != nil {
+		return err
+	}
+	if x.route.Display == DisplayHide {
+		resp.Header.Del("Trailer")
+		resp.Trailer = nil // those that were announced
+		resp.Body = &untrailed{resp.Body, resp}
+	}
+	return nil
+}
+
+// An untrailed body leaves out what an upstream sends after it in trailers: no
+// client reads reasoning there, and none that is hidden may pass.
+type untrailed struct {
+	io.ReadCloser
+	resp *http.Response
+}
+
+// Close drops the trailers, which net/http has read by then.
+func (b *untrailed) Close() error {
+	err := b.ReadCloser.Close()
+	b.resp.Trailer = nil
+	return err
+}
+
+// answer makes of the upstream's response what the client gets.
+func (x *exchange) answer(resp *http.Response) error {
 	x.status = resp.StatusCode
 	if x.g.config.HistoryDryRun || len(x.plan.Changes) > 0 {
 		resp.Header.Set("Sotto-History", x.plan.String())

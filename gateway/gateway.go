@@ -190,6 +190,33 @@ func (g *Handler) Close() error {
 	return g.learned.flush()
 }
 
+// routeOf returns how the reply to a request is handled. Where another model than
+// the one that is named may answer, and the reasoning of one of them is hidden, so
+// is the reply's.
+func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
+	first := g.route(api, q.Model)
+	if first.Display == DisplayHide {
+		return first
+	}
+	others := q.Fallbacks
+	if name := deployment(path); name != "" {
+		others = append(slices.Clone(others), name)
+	}
+	for _, name := range others {
+		if r := g.route(api, modelName(name)); r.Display == DisplayHide {
+			return r
+		}
+	}
+	return first
+}
+
+// deployment returns the model that a path names, as Azure's do.
+func deployment(path string) string {
+	_, after, _ := strings.Cut(path, "/deployments/")
+	name, _, _ := strings.Cut(after, "/")
+	return name
+}
+
 // route returns how replies of a model are handled.
 func (g *Handler) route(api, model string) Route {
 	for _, r := range g.config.Routes {

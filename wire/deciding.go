@@ -47,7 +47,7 @@ func decidingKeys() Keys {
 		"arguments": nil, "input": nil, "output": block,
 	}
 	root := Keys{
-		"model": nil, "stream": nil, "n": nil,
+		"model": nil, "models": nil, "stream": nil, "n": nil,
 		"messages": message, "input": item, "prompt": block, "system": block, "instructions": block,
 		"raw": nil, "template": nil, "suffix": nil, "context": nil,
 		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,

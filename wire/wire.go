@@ -131,8 +131,11 @@ func Same(parts []Part, text []byte) bool {
 
 // A Request is what the gateway must know of one.
 type Request struct {
-	Model  string
-	Stream bool
+	Model string
+	// Fallbacks are other models that may answer instead, where the request lists
+	// some, as OpenRouter's do.
+	Fallbacks []string
+	Stream    bool
 	// Switch is how the request turns thinking on or off, in one word that is
 	// the same for the same setting: "think=true", "reasoning_effort=high";
 	// empty where it does not say.

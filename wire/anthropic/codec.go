@@ -37,6 +37,9 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 		Stream:   root.Get("stream").Bool(),
 		Messages: wire.ReadMessages(list),
 	}
+	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+		return nil, err
+	}
 	q.Prefill = wire.PrefillOf(q.Messages)
 	q.Switch = wire.SwitchOf(root, q.Messages)
 	return q, nil

@@ -45,6 +45,9 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 		Stream: root.Get("stream").Bool(),
 		Prompt: root.Get("prompt").Str,
 	}
+	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+		return nil, err
+	}
 	q.Messages = wire.ReadMessages(root.Get("messages"))
 	q.Prefill = wire.PrefillOf(q.Messages)
 	q.Switch = wire.SwitchOf(root, q.Messages)

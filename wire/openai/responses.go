@@ -37,6 +37,9 @@ func (responses) Request(body []byte) (*wire.Request, error) {
 		return nil, err
 	}
 	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
+	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+		return nil, err
+	}
 	for _, it := range items {
 		q.Messages = append(q.Messages, it.Message)
 	}

@@ -1,0 +1,79 @@
+package gateway_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// TestHiddenWhicheverAnswers: where a request leaves it to the upstream which model
+// answers, and the reasoning of one of them is hidden, no thought reaches the client.
+func TestHiddenWhicheverAnswers(t *testing.T) {
+	c := gateway.Config{Routes: []gateway.Route{{Models: []string{"secret-*"}, Display: gateway.DisplayHide}}}
+	each(t, func(t *testing.T, s speaker) {
+		g := handler(t, c, answering(func(*http.Request) *http.Response {
+			return response(s.kind(false), strings.NewReader(s.whole("<think>a hidden thought</think>Hi", sotto.Stopped)))
+		}))
+		if got := ask(g, s.path, `{"model":"secret-1","messages":[],"stream":false}`).Body.String(); strings.Contains(got, "thought") {
+			t.Errorf("the model that is named: %s", got)
+		}
+		if got := ask(g, s.path, `{"model":"other","messages":[],"stream":false}`).Body.String(); !strings.Contains(got, "thought") {
+			t.Errorf("a model that is not hidden: %s", got)
+		}
+		if strings.HasPrefix(s.name(), "ollama") {
+			return
+		}
+		if got := ask(g, s.path, `{"model":"other","models":["third","secret-1"],"messages":[],"stream":false}`).Body.String(); strings.Contains(got, "thought") {
+			t.Errorf("a list of models: %s", got)
+		}
+		for _, models := range []string{`"secret-1"`, `{"a":"secret-1"}`, `[["secret-1"]]`, `[` + strings.Repeat(`"a",`, 64) + `"secret-1"]`} {
+			if w := ask(g, s.path, `{"model":"other","models":`+models+`,"messages":[],"stream":false}`); w.Code != http.StatusBadRequest {
+				t.Errorf("models %.30s: %d %s", models, w.Code, w.Body)
+			}
+		}
+		if s.name() == "openai.chat" {
+			if got := ask(g, "/openai/deployments/secret-1/chat/completions", `{"messages":[],"stream":false}`).Body.String(); strings.Contains(got, "thought") {
+				t.Errorf("a deployment: %s", got)
+			}
+		}
+	})
+}
+
+// TestHiddenTrailers: under hide no trailer of the upstream's passes, announced or
+// not, streamed or whole.
+func TestHiddenTrailers(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		s := speakers[0]
+		w.Header().Set("Trailer", "X-Thought")
+		w.Header().Set("Content-Type", s.kind(r.Header.Get("X-Streamed") != ""))
+		if r.Header.Get("X-Streamed") != "" {
+			fmt.Fprint(w, s.stream([]string{"<think>a</think>Hi"}, sotto.Stopped))
+		} else {
+			fmt.Fprint(w, s.whole("<think>a</think>Hi", sotto.Stopped))
+		}
+		w.(http.Flusher).Flush()
+		w.Header().Set("X-Thought", "a hidden thought")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "a hidden thought")
+	}))
+	defer up.Close()
+	for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayField} {
+		base := before(t, up.URL, gateway.Config{Default: gateway.Route{Display: display}})
+		for _, streamed := range []string{"", "yes"} {
+			body := `{"model":"m","messages":[],"stream":` + fmt.Sprint(streamed != "") + `}`
+			resp, _ := post(t, base+"/v1/chat/completions", body, http.Header{"X-Streamed": {streamed}})
+			switch n := len(resp.Trailer); {
+			case display == gateway.DisplayHide && n > 0:
+				t.Errorf("hidden, streamed %q: trailers %v", streamed, resp.Trailer)
+			case display == gateway.DisplayField && streamed != "" && n == 0:
+				t.Error("a stream that hides nothing lost its trailers")
+			}
+		}
+	}
+}
