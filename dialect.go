@@ -15,6 +15,9 @@ type Dialect struct {
 	// PreOpens says whether the family's prompt template may open the reasoning
 	// block itself: "no", "yes" or "prompt" (it depends on the request).
 	PreOpens string `json:"pre_opens,omitempty"`
+	// PreOpensSince says, for people, since when the templates do what PreOpens
+	// says, and where that was read; it is empty where no source was found.
+	PreOpensSince string `json:"pre_opens_since,omitempty"`
 	// Prompt is the instruction text that teaches the protocol to a model.
 	Prompt string `json:"prompt,omitempty"`
 

@@ -65,6 +65,9 @@ func (d Dialect) check() error {
 			return err
 		}
 	}
+	if d.PreOpensSince != "" && d.PreOpens == "" {
+		return badField("pre_opens_since", "says since when, but pre_opens does not say what: write pre_opens as well")
+	}
 	if d.MaxMarker < 0 {
 		return badField("max_marker", "%d is negative: write a number of bytes, or leave it out", d.MaxMarker)
 	}

@@ -25,6 +25,9 @@ func TestDialectsAreSound(t *testing.T) {
 			if d.Title == "" || len(d.Sources) == 0 {
 				t.Error("a row has a title and names its sources")
 			}
+			if strings.ContainsAny(d.PreOpensSince, "\n|") {
+				t.Error("since when is said in one line, for a table")
+			}
 			if len(d.Models) > 0 && d.PreOpens == "" {
 				t.Error("a family says whether its template opens the block")
 			}
@@ -62,7 +65,9 @@ func TestDialectsOfFamilies(t *testing.T) {
 		granite granite33 hunyuan hunyuan3 seed_oss command_a apertus step3 ernie45 nemotron3 olmo3
 		exaone4 hyperclovax phi4 cogito smollm3 lfm2 mimo intern_s1 holo2 ling3 plamo3 pangu longcat
 		telechat4 gigachat35 rwkv iquest xingchen4 laguna solar_open solar_open2 inkling muse_glimmer
-		k2_horizon openthinker prompted xml_thinking xml_thought xml_reasoning`) {
+		k2_horizon openthinker prompted xml_thinking xml_thought xml_reasoning
+		glm53 granite42 apertus15 apriel iquest_q1 intellect3 berrylm kolibri1 minicpm minicpm5
+		vibethinker mirothinker nanbeige4 dots3`) {
 		if _, err := Named(name); err != nil {
 			t.Error(err)
 		}
@@ -232,6 +237,43 @@ func TestForModel(t *testing.T) {
 		{"open-thoughts/OpenThinker-32B", "openthinker"},
 		{"NovaSky-AI/Sky-T1-32B-Preview", "openthinker"},
 
+		{"Qwen/Qwen3.7-Max", "qwen35"},
+		{"Qwen/Qwen3.8-35B-A3B-Thinking", "qwen35"},
+		{"zai-org/GLM-5.2-FP8", "glm47"},
+		{"RedHatAI/GLM-5.3-Flash-NVFP4", "glm53"},
+		{"z-ai/glm-5p3", "glm53"},
+		{"moonshotai/Kimi-K2.6", "kimi_k2"},
+		{"MiniMaxAI/MiniMax-M2.7", "minimax_m2"},
+		{"ibm-granite/granite-4.1-8b", "granite33"},
+		{"ibm-granite/granite-4.2-8b", "granite42"},
+		{"granite4.2:8b", "granite42"},
+		{"CohereLabs/North-Code-1", "command_a"},
+		{"swiss-ai/Apertus-1.5-8B-Omni", "apertus15"},
+		{"swiss-ai/Apertus-8B-Instruct-2509", "apertus"},
+		{"ServiceNow-AI/Apriel-1.5-15b-Thinker", "apriel"},
+		{"ServiceNow-AI/Apriel-1.6-15b-Thinker", "apriel"},
+		{"stepfun-ai/Step-3.7-Flash", "step3"},
+		{"nvidia/NVIDIA-Nemotron-3.5-Nano", "nemotron3"},
+		{"inclusionAI/Ling-3-flash", "ling3"},
+		{"inclusionAI/Ring-3-1T", "ling3"},
+		{"internlm/Intern-S2-Preview", "intern_s1"},
+		{"IQuestLab/IQuest-Coder-V2-40B", "iquest"},
+		{"IQuestLab/IQuest-Q1", "iquest_q1"},
+		{"Xing4_0-Chat", "xingchen4"},
+		{"PrimeIntellect/INTELLECT-3", "intellect3"},
+		{"RWB/BerryLM-OS", "berrylm"},
+		{"kolibri1:latest", "kolibri1"},
+		{"openbmb/MiniCPM4.1-8B", "minicpm"},
+		{"openbmb/MiniCPM-V-4_5", "minicpm"},
+		{"openbmb/MiniCPM5-1B", "minicpm5"},
+		{"WeiboAI/VibeThinker-3B", "vibethinker"},
+		{"miromind-ai/MiroThinker-v1.0-30B", "mirothinker"},
+		{"Nanbeige/Nanbeige4.1-3B", "nanbeige4"},
+		{"dots-studio/dots3-note-prev", "dots3"},
+
+		{"openbmb/MiniCPM3-4B", ""},
+		{"ibm-granite/granite-3.1-8b-instruct", ""},
+		{"spring-3b", ""},
 		{"gpt-4o-mini", ""},
 		{"claude-sonnet-4-5", ""},
 		{"meta-llama/Llama-3.3-70B-Instruct", ""},
@@ -317,6 +359,8 @@ func TestDialectCheck(t *testing.T) {
 		{with(func(d *Dialect) { d.OnDoubt = "drop" }), "on_doubt"},
 		{with(func(d *Dialect) { d.AfterTool = "tool" }), "after_tool"},
 		{with(func(d *Dialect) { d.PreOpens = "maybe" }), "pre_opens"},
+		{with(func(d *Dialect) { d.PreOpens, d.PreOpensSince = "yes", "2025-02-09: a template" }), ""},
+		{with(func(d *Dialect) { d.PreOpensSince = "2025-02-09: a template" }), "pre_opens_since"},
 		{with(func(d *Dialect) { d.MaxMarker = -1 }), "max_marker"},
 		{with(func(d *Dialect) { d.MaxMarker = 7 }), "markers[0].tag"},
 		{with(func(d *Dialect) { d.AutoWindow = -1 }), "auto_window"},
@@ -402,13 +446,16 @@ func TestDialectDocs(t *testing.T) {
 
 func dialectTable(dialects []Dialect) string {
 	var b strings.Builder
-	b.WriteString("| dialect | written by | markers | prompt opens it? | sources |\n|---|---|---|---|---|\n")
+	b.WriteString("| dialect | written by | markers | prompt opens it? | since | sources |\n|---|---|---|---|---|---|\n")
 	for _, d := range dialects {
-		pre := d.PreOpens
-		if pre == "" {
-			pre = "-"
+		pre, since := d.PreOpens, d.PreOpensSince
+		switch {
+		case pre == "":
+			pre, since = "-", "-"
+		case since == "":
+			since = "not found"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", d.Name, cell(d.Title), markerCell(d), pre, cell(strings.Join(d.Sources, "; ")))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", d.Name, cell(d.Title), markerCell(d), pre, cell(since), cell(strings.Join(d.Sources, "; ")))
 	}
 	return b.String()
 }

@@ -101,15 +101,18 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// dialectRows makes the table: name, markers, pre-opens, sources.
+// dialectRows makes the table: name, markers, pre-opens and since when, sources.
 func dialectRows(dialects []sotto.Dialect) [][]string {
-	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SOURCES"}}
+	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SINCE", "SOURCES"}}
 	for _, d := range dialects {
-		opens := d.PreOpens
-		if opens == "" {
-			opens = "no"
+		opens, since := d.PreOpens, d.PreOpensSince
+		switch {
+		case opens == "": // a protocol of a prompt, which no template opens
+			opens, since = "no", "-"
+		case since == "":
+			since = "not found"
 		}
-		rows = append(rows, []string{d.Name, markers(d), opens, strings.Join(d.Sources, ", ")})
+		rows = append(rows, []string{d.Name, markers(d), opens, since, strings.Join(d.Sources, ", ")})
 	}
 	return rows
 }
@@ -135,8 +138,8 @@ func oneLine(marker string) string {
 	return strings.ReplaceAll(strings.Trim(marker, "\n"), "\n", "⏎")
 }
 
-// printTable prints rows in columns. On a terminal of some width the last two
-// wide columns give way; in a pipe nothing is cut.
+// printTable prints rows in columns. On a terminal of some width the wide columns
+// of the table of dialects give way; in a pipe nothing is cut.
 func printTable(w io.Writer, rows [][]string, width int) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -146,10 +149,11 @@ func printTable(w io.Writer, rows [][]string, width int) error {
 	}
 	last := len(widths) - 1
 	if width > 0 {
-		const gaps = 2 * 3
+		const gaps = 2 * 4
 		room := max(30, width-gaps-widths[0]-widths[2])
-		widths[1] = min(widths[1], room*3/5)
-		widths[last] = room - widths[1]
+		widths[1] = min(widths[1], room*2/5)
+		widths[3] = min(widths[3], (room-widths[1])/2)
+		widths[last] = room - widths[1] - widths[3]
 	}
 	var b strings.Builder
 	for _, row := range rows {
