@@ -110,6 +110,9 @@ func TestReadDialectsFaults(t *testing.T) {
 		{"unknown key deep down", "{\"dialects\": [{\"name\": \"x\",\n  \"markers\": [\n    {\"role\": \"reasoning\", \"tga\": \"think\"}]}]}", 3, 27, "dialects[0].markers[0].tga", `did you mean "tag"?`},
 		{"unknown key in header", `{"name": "x", "header": {"begins": []}}`, 1, 26, "header.begins", `did you mean "begin"?`},
 
+		{"since as a list", `{"name": "x", "pre_opens": "yes", "pre_opens_since": ["3.1"]}`, 1, 54, "pre_opens_since", "write a string"},
+		{"since and no value", `{"name": "x", "markers": [` + think + `], "pre_opens_since": "3.1"}`, 1, 86, "pre_opens_since", "write pre_opens"},
+
 		{"null", `{"name": "x", "markers": null}`, 1, 26, "markers", "leave the key out"},
 		{"string for a list", `{"name": "x", "markers": [{"role": "reasoning", "open": "[T]", "close": ["[/T]"]}]}`, 1, 57, "markers[0].open", "in [ ]"},
 		{"object for a list", `{"name": "x", "markers": {}}`, 1, 26, "markers", "a list"},
