@@ -37,7 +37,7 @@ func (s *Splitter) orphanClose(t token) bool {
 // forget drops what was read on the assumption that the reply began outside.
 func (s *Splitter) forget() {
 	s.autoHold, s.outHold = false, -1
-	s.pend, s.diags = s.pend[:0], findings{}
+	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
 	s.blocks, s.marks = 0, 0
 	s.outer.reset()
 	s.visible, s.shown, s.blockSeen, s.openLit, s.wrapped = false, false, 0, false, 0
@@ -55,7 +55,7 @@ func (s *Splitter) settleOutside() {
 
 // expire decides the doubt at byte p, which was not settled in time.
 func (s *Splitter) expire(p int) {
-	s.diag(HoldExpired, p, "")
+	s.reportExpired(p)
 	switch {
 	case s.autoHold && s.g.deliver:
 		s.settleOutside()
@@ -80,11 +80,21 @@ func (s *Splitter) expire(p int) {
 	}
 }
 
+// reportExpired says that a hold at byte p ran out. Several doubts that opened at
+// one byte are one hold: an undecided start and the hope for an output.
+func (s *Splitter) reportExpired(p int) {
+	if s.reported == p {
+		return
+	}
+	s.reported = p
+	s.diag(HoldExpired, p, "")
+}
+
 // readInside reads an expired auto start again, inside a block that the close
 // of any reasoning name ends.
 func (s *Splitter) readInside() {
 	s.forget()
-	s.diag(HoldExpired, 0, "")
+	s.reportExpired(0)
 	s.pos, s.ti, s.mode, s.absorb = 0, s.tok0, inText, absorb{}
 	if s.g.firstReasoning < 0 {
 		s.openBody(s.insideHeader(), "", 0)

@@ -70,6 +70,7 @@ type Splitter struct {
 
 	doubt    int // first undecided byte of the doubt that the reader waits for, -1 without
 	expired  int // the doubt at this byte has expired, -1 without
+	reported int // the byte whose expired hold was reported last, -1 without
 	pend     []span
 	autoHold bool // the start is undecided: pending from 0
 	outHold  int  // where the hope for an output began, -1 without
@@ -197,6 +198,7 @@ func (s *Splitter) Reset() {
 	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
 	s.ahead, s.fences = ahead, fences
 	s.doubt, s.expired, s.force, s.outHold, s.segment = -1, -1, -1, -1, -1
+	s.reported = -1
 	s.lastSpan.mark, s.passed.start = -1, -1
 	s.lex.reset(&s.g.lex)
 	s.outer.reset()

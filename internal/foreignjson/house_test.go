@@ -22,7 +22,6 @@ const gjsonPath = "github.com/tidwall/gjson"
 var otherEntries = map[string]string{
 	"wire: Parse":            "wire.Parse is for frames and bodies that wire.Readable or this package has checked",
 	"record: GetBytes":       "lines of a record that its reader has decoded; gjson finds a member without recursion",
-	"record: GetManyBytes":   "as above",
 	"internal/cli: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
 }
 

@@ -1,0 +1,31 @@
+package sotto_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// TestOneHoldIsReportedOnce: doubts that opened at one byte and ran out together are
+// one expired hold: here that the reply may have begun inside a block, and that an
+// output block may follow.
+func TestOneHoldIsReportedOnce(t *testing.T) {
+	d := sotto.Default().Dialect()
+	d.Output, d.OnDoubt, d.MaxMarker = "anywhere", "deliver", 16
+	s, err := sotto.MustCompile(d).NewSplitter(sotto.Options{Start: sotto.Auto, MaxHold: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.FeedString("A text that is longer than both holds.")
+	s.Close(sotto.Stopped)
+	var at []int
+	for _, d := range s.Diagnostics() {
+		if d.Code == sotto.HoldExpired {
+			at = append(at, d.Offset)
+		}
+	}
+	if !slices.Equal(at, []int{0}) || s.Counts()[sotto.HoldExpired] != 1 {
+		t.Errorf("expired holds at %v, %d in all; want one at 0", at, s.Counts()[sotto.HoldExpired])
+	}
+}
