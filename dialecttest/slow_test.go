@@ -163,6 +163,7 @@ var slowCases = []slowCase{
 	{name: "G7a expires deliver", raw: pad + out + strings.Repeat("q", 20), hold: 16, change: deliver, visible: strings.Repeat("q", 20), codes: "rescued@13 unclosed_output@13 hold_expired@13"},
 	{name: "G7b", raw: "use the <think> tag", end: sotto.Stopped, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
 	{name: "G7b unknown end", raw: "use the <think> tag", visible: "use the ", codes: "truncated@8"},
+	{name: "G7b not in an aside", raw: "a <output>b</output> c <think> d", end: sotto.Stopped, change: anywhere, visible: "b", codes: "truncated@23"},
 	{name: "G7b deliver", raw: "use the <think> tag", end: sotto.Cut, change: deliver, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
 
 	// G8

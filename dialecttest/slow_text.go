@@ -179,6 +179,12 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	}
 }
 
+// setAside reports whether text here is aside: G7b concerns no block that opens in
+// it, though text that was visible may stand before on its line.
+func (r *slowReader) setAside(bd *slowBody) bool {
+	return bd == nil && (r.mode == modeAside || r.headed && !r.inBody && r.g.header.Between != "text")
+}
+
 // feed moves the stream's line over byte i.
 func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
 	b := r.s[i]
@@ -542,7 +548,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.autoRes, r.halt = autoOutside, true
 		return
 	}
-	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && r.proseAboutTag(m) {
+	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
 		r.diag(sotto.LiteralMarker, m.start, sotto.Doubted)
 		r.literal(t, bd, m)
 		return
