@@ -51,6 +51,9 @@ var held = map[string]int64{"quoted": 100, "angles": 900}
 // a small multiple of its body, in all, whatever stands in it: a client's few
 // megabytes must not become hundreds.
 func TestHistoryIsLean(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory")
+	}
 	const size, multiple = 256 << 10, 24
 	for name, text := range hostile(size) {
 		for _, model := range []string{"qwen3:8b", "deepseek-r1"} {
