@@ -154,6 +154,9 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	streams(t, g, 10)
+	if err := g.Close(); err != nil { // the last exchanges are handed over in the background
+		t.Fatal(err)
+	}
 	lost := droppedIn(t, g)
 	if list := exchanges(t, w, filepath.Join(dir, "record")); len(list)+lost != n+10 || len(list) < 10 {
 		t.Errorf("%d recorded, %d lost of %d", len(list), lost, n+10)
