@@ -153,7 +153,7 @@ func spelled(name string) string { return strings.ReplaceAll(strings.ToLower(nam
 // and would lead a request past what was admitted.
 func staysHere(name string) bool {
 	name = spelled(name)
-	return slices.Contains(proxyHeaders, name) ||
+	return slices.Contains(proxyHeaders, name) || strings.Contains(name, "method-override") ||
 		slices.ContainsFunc(proxyPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
