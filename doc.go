@@ -73,7 +73,7 @@
 // A Grammar and a Reply are safe for concurrent use; a Splitter, Filter, reader
 // or writer serves one reply at a time, in one goroutine. The bytes of a [Piece]
 // are valid until the next call; they may share the delta's memory. Nothing else
-// is kept of what was handed out, but for the open thought of a filter with
+// is kept of what was handed out, except the open thought of a filter with
 // OnThought.
 //
 // # Security

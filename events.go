@@ -154,7 +154,7 @@ func (e *emitter) endThought(closed bool) {
 	e.thought, e.ink = 0, false
 }
 
-// text gives bytes of one kind, but for a UTF-8 sequence at their end that is
+// text gives bytes of one kind, except a UTF-8 sequence at their end that is
 // not whole.
 func (e *emitter) text(kind Channel, block int, b []byte) {
 	if len(b) == 0 {

@@ -83,7 +83,7 @@ func everyByte(n int) []int {
 	return cuts
 }
 
-// splitInvariance: cuts mean nothing, for the order of what is shown neither.
+// splitInvariance: cuts mean nothing, and do not change the order of what is shown.
 func (s *suite) splitInvariance(t testing.TB, tr trial) {
 	t.Helper()
 	whole := s.feed(t, tr, nil)
