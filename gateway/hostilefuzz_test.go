@@ -41,10 +41,23 @@ type memory struct{}
 func (memory) Enqueue(record.Event) bool { return true }
 func (memory) Dropped() uint64           { return 0 }
 
+// warmUp asks every API once, so that what the first exchange of a process builds
+// for all of them, such as the compiled dialects, is not counted.
+func warmUp(f *testing.F) {
+	f.Helper()
+	for _, s := range speakers {
+		g := handler(f, gateway.Config{Recorder: memory{}}, answering(func(*http.Request) *http.Response {
+			return response("application/json", strings.NewReader(s.whole("<think>r</think>Hi", sotto.Stopped)))
+		}))
+		ask(g, s.path, `{"model":"m","stream":false,"messages":[]}`)
+	}
+}
+
 // FuzzRequest gives any bytes as the body of a request to every API, recorded
 // and with every display. The gateway answers, in the memory that its size
 // allows, and a body that it refuses does not reach the upstream.
 func FuzzRequest(f *testing.F) {
+	warmUp(f)
 	for display := range uint8(4) {
 		f.Add([]byte(`{"model":"qwen3:8b","stream":true,"messages":[{"role":"assistant","content":"<think>a</think>b","reasoning_content":"c"},{"role":"user","content":[{"type":"text","text":"d"}]}]}`), display)
 	}
@@ -77,6 +90,7 @@ func FuzzRequest(f *testing.F) {
 // content type, to every API, recorded and with every display. The gateway ends
 // the reply in the memory that its size allows.
 func FuzzReply(f *testing.F) {
+	warmUp(f)
 	for _, s := range speakers {
 		f.Add([]byte(s.stream(faultReply, sotto.Stopped)), s.kind(true), uint8(0))
 		f.Add([]byte(s.whole("<think>r</think>a", sotto.Stopped)), "application/json", uint8(1))
