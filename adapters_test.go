@@ -26,7 +26,7 @@ func streamOf(list ...string) iter.Seq2[string, error] {
 }
 
 func ExampleParse() {
-	r := sotto.Parse("<think>6 times 7 is 42.</think>\n\nForty-two.", sotto.Stopped)
+	r := sotto.Parse("<think>6 times 7 is 42.</think>\n\nForty-two.", sotto.EndStopped)
 	fmt.Println(r.Visible())
 	fmt.Println(r.Reasoning())
 	// Output:
@@ -42,9 +42,9 @@ func ExampleFilter() {
 	f.OnThought = func(t sotto.Thought) { fmt.Printf("(%s)\n", t.Text) }
 	f.OnText = func(text string) { fmt.Print(text) }
 	for _, delta := range []string{"<thi", "nk>Easy.</th", "ink>Forty", "-two."} {
-		f.Push(delta)
+		f.Feed(delta)
 	}
-	f.Close(sotto.Stopped)
+	f.Close(sotto.EndStopped)
 	// Output:
 	// (Easy.)
 	// Forty-two.
@@ -96,13 +96,13 @@ func TestThoughtsAreGivenAtTheirCloses(t *testing.T) {
 		{"b\n<reasoning>three", nil},
 	} {
 		got = nil
-		f.Push(step.delta)
+		f.Feed(step.delta)
 		if !slices.Equal(got, step.want) {
 			t.Errorf("after %q: %q, want %q", step.delta, got, step.want)
 		}
 	}
 	got = nil
-	f.Close(sotto.Cut)
+	f.Close(sotto.EndCut)
 	if want := []string{"3 three false"}; !slices.Equal(got, want) {
 		t.Errorf("at the end: %q, want %q", got, want)
 	}
@@ -115,26 +115,26 @@ func TestAdaptersAgree(t *testing.T) {
 		"", "plain", "<think>r</think>\n\na", "<scratch_pad>x</scratch_pad>\n<output>\n a <think>s</think> b \n</output> aside",
 		"a <think>b</think>\nc\n", "<think>unfinished", "x < y `<think>` z", "<narrate>go</narrate>done",
 	} {
-		r, err := g.Parse(raw, sotto.Outside, sotto.Unknown)
+		r, err := g.Parse(raw, sotto.StartOutside, sotto.EndUnknown)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := r.Visible()
-		f, _ := g.NewFilter(sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		f, _ := g.NewFilter(sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
 		got := ""
 		f.OnText = func(text string) { got += text }
 		for i := range len(raw) {
-			f.Push(raw[i : i+1])
+			f.Feed(raw[i : i+1])
 		}
-		if f.Close(sotto.Unknown); got != want {
+		if f.Close(sotto.EndUnknown); got != want {
 			t.Errorf("%q: filter %q, want %q", raw, got, want)
 		}
-		rd, _ := g.NewReader(iotest.OneByteReader(strings.NewReader(raw)), sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		rd, _ := g.NewReader(iotest.OneByteReader(strings.NewReader(raw)), sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
 		if b, err := io.ReadAll(rd); err != nil || string(b) != want {
 			t.Errorf("%q: reader %q %v, want %q", raw, b, err, want)
 		}
 		var b strings.Builder
-		w, _ := g.NewWriter(&b, sotto.Options{Start: sotto.Outside, MaxHold: -1})
+		w, _ := g.NewWriter(&b, sotto.Options{Start: sotto.StartOutside, MaxHold: -1})
 		for i := range len(raw) {
 			if _, err := io.WriteString(w, raw[i:i+1]); err != nil {
 				t.Fatal(err)
@@ -167,14 +167,14 @@ func TestEventsOfABrokenStream(t *testing.T) {
 			finished = ev
 		}
 	}
-	if text != "hello <thi" || finished.End != sotto.Aborted || !errors.Is(got, broken) {
+	if text != "hello <thi" || finished.End != sotto.EndAborted || !errors.Is(got, broken) {
 		t.Errorf("text %q, end %v, error %v", text, finished.End, got)
 	}
 }
 
 // An unknown block name is an error that names those there are.
 func TestUnknownStart(t *testing.T) {
-	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.Inside("pondering")})
+	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartInside("pondering")})
 	if err == nil || !strings.Contains(err.Error(), "pondering") || !strings.Contains(err.Error(), "scratch_pad") {
 		t.Errorf("error %v", err)
 	}
@@ -212,7 +212,7 @@ func TestEventsKeepTheOrder(t *testing.T) {
 				list = append(list, c.raw[at:min(at+cut, len(c.raw))])
 			}
 			var got string
-			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.Options{End: func() sotto.End { return sotto.Stopped }}) {
+			for ev, err := range sotto.Default().Events(streamOf(list...), sotto.Options{End: func() sotto.End { return sotto.EndStopped }}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -231,7 +231,7 @@ func TestEventsKeepTheOrder(t *testing.T) {
 // A character that the reply leaves unfinished is given as it is, in its place.
 func TestBrokenCharacters(t *testing.T) {
 	for _, raw := range []string{"a\xe2\x82", "\xe2<think>b\xf0\x9f</think>\x82c", "\xff\xfe"} {
-		r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+		r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,10 +244,10 @@ func TestBrokenCharacters(t *testing.T) {
 			f.OnText = func(s string) { text += s }
 			f.OnReasoning = func(_ int, s string) { thought += s }
 			for at := 0; at < len(raw); at += cut {
-				f.Push(raw[at:min(at+cut, len(raw))])
+				f.Feed(raw[at:min(at+cut, len(raw))])
 			}
-			f.Close(sotto.Stopped)
-			if text != r.Visible() || thought != r.RawOf(sotto.Reasoning) {
+			f.Close(sotto.EndStopped)
+			if text != r.Visible() || thought != r.RawOf(sotto.ChannelReasoning) {
 				t.Errorf("%q cut every %d bytes: %q and %q", raw, cut, text, thought)
 			}
 		}
@@ -259,12 +259,12 @@ func TestZeroFilter(t *testing.T) {
 	var f sotto.Filter
 	text := ""
 	f.OnText = func(s string) { text += s }
-	f.Push("<think>a</think>b")
-	f.Close(sotto.Stopped)
+	f.Feed("<think>a</think>b")
+	f.Close(sotto.EndStopped)
 	if text != "b" || len(f.Diagnostics()) > 0 {
 		t.Errorf("%q, %v", text, f.Diagnostics())
 	}
-	new(sotto.Filter).Close(sotto.Stopped)
+	new(sotto.Filter).Close(sotto.EndStopped)
 }
 
 // A writer that takes a few bytes and then no more.
@@ -299,7 +299,7 @@ func TestWriterErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(w, "a <think>b") // prose about a tag, where the reply stopped of itself
-	if err := w.CloseAs(sotto.Stopped); err != nil || b.String() != "a <think>b" {
+	if err := w.CloseAs(sotto.EndStopped); err != nil || b.String() != "a <think>b" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if _, err := w.Write([]byte("c")); !errors.Is(err, sotto.ErrClosed) {

@@ -79,7 +79,7 @@ func TestRepliesDoNotAllocate(t *testing.T) {
 			for _, d := range deltas {
 				s.FeedString(d)
 			}
-			s.Close(sotto.Stopped)
+			s.Close(sotto.EndStopped)
 		}
 		if n := testing.AllocsPerRun(5, read); n != 0 {
 			t.Errorf("%s: %v allocations", g.name, n)
@@ -123,7 +123,7 @@ func BenchmarkReply(b *testing.B) {
 				b.SetBytes(int64(len(reply)))
 				b.ReportAllocs()
 				for b.Loop() {
-					r, err := g.g.Parse(reply, sotto.Outside, sotto.Stopped)
+					r, err := g.g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -175,7 +175,7 @@ func benchReply(b *testing.B, g *sotto.Grammar, o sotto.Options, size int, delta
 		for _, d := range deltas {
 			s.FeedString(d)
 		}
-		s.Close(sotto.Stopped)
+		s.Close(sotto.EndStopped)
 	}
 	perDelta(b, len(deltas))
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/byte")

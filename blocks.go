@@ -12,7 +12,7 @@ type narration struct {
 	lost   bool // a blank line ended it: its close is still to come
 }
 
-func (s *Splitter) narrSpan() span { return span{ch: Narration, block: s.narr.block} }
+func (s *Splitter) narrSpan() span { return span{ch: ChannelNarration, block: s.narr.block} }
 
 // stepNarration reads narration up to what ends it, or a reasoning block in it (G12).
 func (s *Splitter) stepNarration() bool {
@@ -45,7 +45,7 @@ func (s *Splitter) stepNarration() bool {
 			}
 		}
 		s.mode = inText
-		s.diag(UnclosedNarration, s.narr.opener, "")
+		s.diag(CodeUnclosedNarration, s.narr.opener, "")
 		switch {
 		case s.body.block > 0:
 			s.closeBodyAt(t)
@@ -101,7 +101,7 @@ func (s *Splitter) narrate(stop int) bool {
 			s.put(nl, s.narrSpan())
 			s.mode = inText
 			s.narr.lost = true
-			s.diag(UnclosedNarration, s.narr.opener, "")
+			s.diag(CodeUnclosedNarration, s.narr.opener, "")
 			return true
 		}
 		if to == s.limit && !s.ended {
@@ -166,8 +166,8 @@ func (s *Splitter) bodyInk(int) {
 	s.anyBody = true
 	if s.outHold >= 0 {
 		for i := range s.pend {
-			if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= s.outHold {
-				sp.ch = Aside
+			if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= s.outHold {
+				sp.ch = ChannelAside
 			}
 		}
 		s.outHold = -1
@@ -185,9 +185,9 @@ type toolState struct {
 
 func (s *Splitter) toolSpan() span {
 	if s.tool.aside {
-		return span{ch: Aside, block: s.tool.block}
+		return span{ch: ChannelAside, block: s.tool.block}
 	}
-	return span{ch: Tool, block: s.tool.block, mark: s.tool.mark}
+	return span{ch: ChannelTool, block: s.tool.block, mark: s.tool.mark}
 }
 
 // openTool begins a tool block, its opener included.

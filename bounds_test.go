@@ -139,14 +139,14 @@ func TestMemoryIsBounded(t *testing.T) {
 		if i < longUnits && !testing.Short() {
 			size = 8 << 20 * longer()
 		}
-		run("default", sotto.Default(), sotto.Outside, u.before, u.unit, size)
+		run("default", sotto.Default(), sotto.StartOutside, u.before, u.unit, size)
 	}
 	for _, name := range []string{"output", "harmony", "granite", "seed_oss"} {
 		g, err := sotto.Named(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, start := range []sotto.Start{sotto.Outside, sotto.Auto} {
+		for _, start := range []sotto.Start{sotto.StartOutside, sotto.StartAuto} {
 			for _, unit := range markersOf(g.Dialect()) {
 				run(name, g, start, "a ", unit, 2*most)
 			}
@@ -179,7 +179,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 			for i := 0; i < len(raw); i += step {
 				s.FeedString(raw[i:min(i+step, len(raw))])
 			}
-			s.Close(sotto.Stopped)
+			s.Close(sotto.EndStopped)
 			lists, counts = append(lists, s.Diagnostics()), append(counts, s.Counts())
 		}
 		if !slices.Equal(lists[0], lists[1]) || !maps.Equal(counts[0], counts[1]) {
@@ -188,7 +188,7 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 		if n := counts[0].Total(); len(lists[0]) != min(n, sotto.MaxDiagnostics) {
 			t.Errorf("%q and then %q: %d diagnostics of %d", u.before, u.unit, len(lists[0]), n)
 		}
-		r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+		r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,15 +202,15 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 // at an earlier byte is found last: here the narration that was never closed.
 func TestFirstDiagnostics(t *testing.T) {
 	raw := "<narrate>" + strings.Repeat("<think>a<think>b</think></think>", 2*sotto.MaxDiagnostics)
-	r, err := sotto.Default().Parse(raw, sotto.Outside, sotto.Stopped)
+	r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []sotto.Code{sotto.UnclosedNarration, sotto.Nested, sotto.Nested}
+	want := []sotto.Code{sotto.CodeUnclosedNarration, sotto.CodeNested, sotto.CodeNested}
 	if got := codesOf(r.Diagnostics[:3]); !slices.Equal(got, want) || r.Diagnostics[0].Offset != 0 {
 		t.Errorf("the first are %v at %d, want %v", got, r.Diagnostics[0].Offset, want)
 	}
-	if n := r.Counts[sotto.Nested]; n != 2*sotto.MaxDiagnostics {
+	if n := r.Counts[sotto.CodeNested]; n != 2*sotto.MaxDiagnostics {
 		t.Errorf("%d nested openers", n)
 	}
 }
@@ -231,7 +231,7 @@ func TestDiagnosticsAreCopies(t *testing.T) {
 	}
 	s.FeedString("</think>a")
 	s.Diagnostics()[0].Code = "changed"
-	if got := s.Diagnostics(); got[0].Code != sotto.StrayClose {
+	if got := s.Diagnostics(); got[0].Code != sotto.CodeStrayClose {
 		t.Errorf("%v", got)
 	}
 }
@@ -265,7 +265,7 @@ func TestWaitingWhiteSpaceIsShown(t *testing.T) {
 					atWhite = visible
 				}
 			}
-			visible += visibleOf(s.Close(sotto.Stopped))
+			visible += visibleOf(s.Close(sotto.EndStopped))
 			if visible != c.visible || atWhite != c.shown {
 				t.Errorf("%q in deltas of %d: %q, and %q at the end", c.raw, step, atWhite, visible)
 			}

@@ -102,20 +102,20 @@ func (c *recordedCase) read(t *testing.T) string {
 	if err != nil {
 		return err.Error()
 	}
-	start, end := sotto.Auto, sotto.Unknown
+	start, end := sotto.StartAuto, sotto.EndUnknown
 	if c.Inside {
-		start = sotto.InsideFirst
+		start = sotto.StartInsideFirst
 	}
 	if strings.HasPrefix(c.Note, cutNote) {
-		end = sotto.Cut
+		end = sotto.EndCut
 	}
 	r, err := g.Parse(c.Input, start, end)
 	if err != nil {
 		return err.Error()
 	}
-	reasoning, text, tools := r.RawOf(sotto.Reasoning), r.RawOf(sotto.Text), 0
+	reasoning, text, tools := r.RawOf(sotto.ChannelReasoning), r.RawOf(sotto.ChannelText), 0
 	for _, sg := range r.Segments {
-		if sg.Channel == sotto.Tool {
+		if sg.Channel == sotto.ChannelTool {
 			tools++
 		}
 	}

@@ -6,18 +6,18 @@ import "fmt"
 type Channel uint8
 
 const (
-	// Text is for the user: the answer, and everything else that is said aloud.
-	Text Channel = iota
-	// Reasoning is what the model thinks.
-	Reasoning
-	// Narration is progress for the user that is no part of the answer.
-	Narration
-	// Tool is tool-call markup that a model wrote into its text, given through untouched.
-	Tool
-	// Aside is text set aside because an output block holds the answer.
-	Aside
-	// Markup is the markers themselves.
-	Markup
+	// ChannelText is for the user: the answer, and everything else that is said aloud.
+	ChannelText Channel = iota
+	// ChannelReasoning is what the model thinks.
+	ChannelReasoning
+	// ChannelNarration is progress for the user that is no part of the answer.
+	ChannelNarration
+	// ChannelTool is tool-call markup that a model wrote into its text, given through untouched.
+	ChannelTool
+	// ChannelAside is text set aside because an output block holds the answer.
+	ChannelAside
+	// ChannelMarkup is the markers themselves.
+	ChannelMarkup
 )
 
 var channelNames = [...]string{"text", "reasoning", "narration", "tool", "aside", "markup"}
@@ -49,14 +49,14 @@ func (c *Channel) UnmarshalText(text []byte) error {
 type End uint8
 
 const (
-	// Unknown is the end of a reply whose finish reason is not at hand.
-	Unknown End = iota
-	// Stopped is the end of a reply that the model finished of itself.
-	Stopped
-	// Cut is the end of a reply that ran into a limit of length.
-	Cut
-	// Aborted is the end of a reply whose stream broke or was cancelled.
-	Aborted
+	// EndUnknown is the end of a reply whose finish reason is not at hand.
+	EndUnknown End = iota
+	// EndStopped is the end of a reply that the model finished of itself.
+	EndStopped
+	// EndCut is the end of a reply that ran into a limit of length.
+	EndCut
+	// EndAborted is the end of a reply whose stream broke or was cancelled.
+	EndAborted
 )
 
 var endNames = [...]string{"unknown", "stopped", "cut", "aborted"}
@@ -72,10 +72,10 @@ func (e End) String() string {
 // MarshalText returns the end's name.
 func (e End) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads an end's name; the empty text is [Unknown].
+// UnmarshalText reads an end's name; the empty text is [EndUnknown].
 func (e *End) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
-		*e = Unknown
+		*e = EndUnknown
 		return nil
 	}
 	for i, name := range endNames {
@@ -88,21 +88,21 @@ func (e *End) UnmarshalText(text []byte) error {
 }
 
 // incomplete reports whether more would have come: the reply was cut or aborted.
-func (e End) incomplete() bool { return e == Cut || e == Aborted }
+func (e End) incomplete() bool { return e == EndCut || e == EndAborted }
 
 // A Start says where a reply begins: outside every block, inside one that the
 // prompt's template opened, or unknown. The empty Start is the dialect's own.
 type Start string
 
 const (
-	// Outside is the start of a reply whose prompt opened no block.
-	Outside Start = "outside"
-	// Auto is the start of a reply of which nothing is known: an orphan close
+	// StartOutside is the start of a reply whose prompt opened no block.
+	StartOutside Start = "outside"
+	// StartAuto is the start of a reply of which nothing is known: an orphan close
 	// makes all before it reasoning.
-	Auto Start = "auto"
-	// InsideFirst is Inside of the dialect's first reasoning block.
-	InsideFirst Start = "inside"
+	StartAuto Start = "auto"
+	// StartInsideFirst is [StartInside] of the dialect's first reasoning block.
+	StartInsideFirst Start = "inside"
 )
 
-// Inside returns the start of a reply whose prompt already opened block name.
-func Inside(name string) Start { return Start("inside:" + name) }
+// StartInside returns the start of a reply whose prompt already opened block name.
+func StartInside(name string) Start { return Start("inside:" + name) }

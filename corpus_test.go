@@ -88,7 +88,7 @@ func readKitDialects(t testing.TB) map[string]*sotto.Grammar {
 
 func parseCase(data []byte, own map[string]*sotto.Grammar) (c corpusCase, err error) {
 	a := txtar.Parse(data)
-	c.prose, c.start, c.end, c.maxHold = strings.TrimSpace(string(a.Comment)), sotto.Outside, sotto.Stopped, -1
+	c.prose, c.start, c.end, c.maxHold = strings.TrimSpace(string(a.Comment)), sotto.StartOutside, sotto.EndStopped, -1
 	if c.prose == "" {
 		return c, fmt.Errorf("no sentence says what it shows")
 	}
@@ -180,7 +180,7 @@ func (a reading) equal(b reading) bool {
 
 // inlined are the channels that a consumer without a place for them gets in
 // the text.
-var inlined = []sotto.Channel{sotto.Narration, sotto.Tool}
+var inlined = []sotto.Channel{sotto.ChannelNarration, sotto.ChannelTool}
 
 // stream reads the reply fed in cuts at the given offsets.
 func (c *corpusCase) stream(t testing.TB, cuts ...int) reading {
@@ -272,10 +272,10 @@ func (c *corpusCase) show(r reading) string {
 	if r.inline != r.visible {
 		fmt.Fprintf(&b, "inline:      %s\n", quote(r.inline))
 	}
-	for _, s := range blocks(c.raw, r.segments, sotto.Reasoning) {
+	for _, s := range blocks(c.raw, r.segments, sotto.ChannelReasoning) {
 		fmt.Fprintf(&b, "reasoning:   %s\n", quote(s))
 	}
-	for _, s := range blocks(c.raw, r.segments, sotto.Narration) {
+	for _, s := range blocks(c.raw, r.segments, sotto.ChannelNarration) {
 		fmt.Fprintf(&b, "narration:   %s\n", quote(s))
 	}
 	for _, d := range r.diagnostics {
@@ -335,10 +335,10 @@ func (c *corpusCase) whole(t testing.TB) reading {
 	if !parsed.equal(r) {
 		t.Errorf("Parse:\n%s\nthe splitter:\n%s", c.show(parsed), c.show(r))
 	}
-	if got, want := reply.Reasoning(), blocks(c.raw, r.segments, sotto.Reasoning); !slices.Equal(got, want) {
+	if got, want := reply.Reasoning(), blocks(c.raw, r.segments, sotto.ChannelReasoning); !slices.Equal(got, want) {
 		t.Errorf("Reasoning %q, the segments hold %q", got, want)
 	}
-	if got, want := reply.Narration(), blocks(c.raw, r.segments, sotto.Narration); !slices.Equal(got, want) {
+	if got, want := reply.Narration(), blocks(c.raw, r.segments, sotto.ChannelNarration); !slices.Equal(got, want) {
 		t.Errorf("Narration %q, the segments hold %q", got, want)
 	}
 	return r
@@ -422,7 +422,7 @@ func (c *corpusCase) stripTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if twice, _ := c.grammar.Strip(once, sotto.Outside); twice != once {
+	if twice, _ := c.grammar.Strip(once, sotto.StartOutside); twice != once {
 		t.Errorf("Strip gives %q, and of that %q", once, twice)
 	}
 }
@@ -431,14 +431,14 @@ func (c *corpusCase) stripTwice(t *testing.T) {
 func TestCorpusIsWhole(t *testing.T) {
 	missing := map[string]bool{}
 	for _, code := range []sotto.Code{
-		sotto.Truncated, sotto.Rescued, sotto.Nested, sotto.MismatchedClose, sotto.OrphanClose, sotto.StrayClose,
-		sotto.UnclosedOutput, sotto.UnclosedNarration, sotto.AssumedUnclosed, sotto.SplicedMarker,
-		sotto.HoldExpired, sotto.UnknownChannel, sotto.NoVisibleAnswer,
+		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
+		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeSplicedMarker,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
 	} {
 		missing[string(code)+" at"] = true
 	}
-	for _, why := range []sotto.Reason{sotto.Quoted, sotto.InlineCode, sotto.Fenced, sotto.LateOutput, sotto.Doubted} {
-		missing[fmt.Sprintf("%s (%s)", sotto.LiteralMarker, why)] = true
+	for _, why := range []sotto.Reason{sotto.ReasonQuoted, sotto.ReasonInlineCode, sotto.ReasonFenced, sotto.ReasonLateOutput, sotto.ReasonDoubt} {
+		missing[fmt.Sprintf("%s (%s)", sotto.CodeLiteralMarker, why)] = true
 	}
 	for i := range 14 {
 		missing[fmt.Sprintf("g%02d-", i+1)] = true

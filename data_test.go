@@ -53,9 +53,9 @@ func (h *heard) take(pieces []sotto.Piece) {
 		h.visible = append(h.visible, p.Visible...)
 		h.all = append(h.all, p.Bytes...)
 		switch p.Channel {
-		case sotto.Reasoning:
+		case sotto.ChannelReasoning:
 			h.reasoning = append(h.reasoning, p.Bytes...)
-		case sotto.Text:
+		case sotto.ChannelText:
 			h.text = append(h.text, p.Bytes...)
 		}
 	}
@@ -81,11 +81,11 @@ func TestDataThinkR1(t *testing.T) {
 	}
 	kinds := map[string]int{}
 	for _, r := range readData(t, "think_r1_math500.jsonl") {
-		kind, start, end, want := "whole block", sotto.Auto, sotto.Stopped, r
+		kind, start, end, want := "whole block", sotto.StartAuto, sotto.EndStopped, r
 		switch {
 		case !strings.Contains(r.Raw, "</think>"):
 			// The template opened the block, so that nothing of it is the answer.
-			kind, start, end = "cut off", sotto.InsideFirst, sotto.Cut
+			kind, start, end = "cut off", sotto.StartInsideFirst, sotto.EndCut
 			want.Reasoning, want.Content = r.Raw, ""
 		case !strings.Contains(r.Raw, "<think>"):
 			kind = "orphan close"
@@ -102,13 +102,13 @@ func TestDataThinkR1(t *testing.T) {
 			t.Errorf("%s (%s): visible %.80q, want %.80q", r.ID, kind, got, want.Content)
 		}
 		if kind == "orphan close" { // as the gateway reads it that knows the prompt
-			again, _ := g.Parse(r.Raw, sotto.InsideFirst, end)
+			again, _ := g.Parse(r.Raw, sotto.StartInsideFirst, end)
 			if again.Visible() != reply.Visible() {
 				t.Errorf("%s: inside shows %.80q, auto %.80q", r.ID, again.Visible(), reply.Visible())
 			}
 		}
 		if kind == "cut off" { // and untagged reasoning cannot be told from prose
-			again, _ := g.Parse(r.Raw, sotto.Auto, end)
+			again, _ := g.Parse(r.Raw, sotto.StartAuto, end)
 			if again.Visible() != r.Raw {
 				t.Errorf("%s: without a marker and without a start, not all of it is text", r.ID)
 			}
@@ -141,18 +141,18 @@ func TestDataNeverClosed(t *testing.T) {
 			if !ok {
 				t.Errorf("%s does not begin with its opener", r.ID)
 			}
-			list = []stream{{r.Raw, sotto.Outside, body}, {r.Raw, sotto.Auto, body}, {r.Raw, sotto.InsideFirst, body}, {body, sotto.InsideFirst, body}}
+			list = []stream{{r.Raw, sotto.StartOutside, body}, {r.Raw, sotto.StartAuto, body}, {r.Raw, sotto.StartInsideFirst, body}, {body, sotto.StartInsideFirst, body}}
 		} else {
 			list = []stream{
-				{"<think>" + r.Reasoning, sotto.Outside, r.Reasoning},
-				{"<think>" + r.Reasoning + "</think>", sotto.Auto, r.Reasoning},
-				{r.Reasoning + "</think>\n\n", sotto.Auto, r.Reasoning},
-				{r.Reasoning, sotto.InsideFirst, r.Reasoning},
+				{"<think>" + r.Reasoning, sotto.StartOutside, r.Reasoning},
+				{"<think>" + r.Reasoning + "</think>", sotto.StartAuto, r.Reasoning},
+				{r.Reasoning + "</think>\n\n", sotto.StartAuto, r.Reasoning},
+				{r.Reasoning, sotto.StartInsideFirst, r.Reasoning},
 			}
 		}
 		g, _ := sotto.ForModel(r.Model)
 		for _, st := range list {
-			for _, end := range []sotto.End{sotto.Stopped, sotto.Cut, sotto.Aborted, sotto.Unknown} {
+			for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut, sotto.EndAborted, sotto.EndUnknown} {
 				s, err := g.NewSplitter(sotto.Options{Start: st.start})
 				if err != nil {
 					t.Fatal(err)
@@ -253,16 +253,16 @@ func (f *familyTest) reply(t *testing.T, i int, r dataReply) {
 	}
 	written := st.open + reasoning + st.between + answer + st.after
 	preOpened := reasoning + st.between + answer + st.after
-	f.stream(t, r.ID, written, sotto.Outside, reasoning, answer)
-	f.stream(t, r.ID, written, sotto.Auto, reasoning, answer)
-	f.stream(t, r.ID, preOpened, sotto.Inside(st.name), reasoning, answer)
+	f.stream(t, r.ID, written, sotto.StartOutside, reasoning, answer)
+	f.stream(t, r.ID, written, sotto.StartAuto, reasoning, answer)
+	f.stream(t, r.ID, preOpened, sotto.StartInside(st.name), reasoning, answer)
 	switch {
 	case f.d.Header != nil || f.d.Placement == "leading":
 		// There an orphan close proves nothing.
 	case st.shared:
 		f.skipped["pre-opened replies read auto, of a family whose reasoning closes as its text does"]++
 	default:
-		f.stream(t, r.ID, preOpened, sotto.Auto, reasoning, answer)
+		f.stream(t, r.ID, preOpened, sotto.StartAuto, reasoning, answer)
 	}
 }
 
@@ -278,7 +278,7 @@ func (f *familyTest) stream(t *testing.T, id, raw string, start sotto.Start, rea
 	}
 	for _, cut := range cutsOf {
 		f.streams++
-		f.heard.hear(t, s, raw, sotto.Stopped, func() int { return cut.next(f.rnd) })
+		f.heard.hear(t, s, raw, sotto.EndStopped, func() int { return cut.next(f.rnd) })
 		h := &f.heard
 		if string(h.all) != raw || string(h.reasoning) != reasoning || string(h.text) != answer ||
 			string(h.visible) != strings.TrimLeft(answer, white) {

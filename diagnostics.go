@@ -23,8 +23,8 @@ func (c Counts) Total() int {
 	return total
 }
 
-var codeOrder = [...]Code{Truncated, Rescued, Nested, MismatchedClose, OrphanClose, StrayClose, UnclosedOutput,
-	UnclosedNarration, AssumedUnclosed, LiteralMarker, SplicedMarker, HoldExpired, UnknownChannel, NoVisibleAnswer}
+var codeOrder = [...]Code{CodeTruncated, CodeRescued, CodeNested, CodeMismatchedClose, CodeOrphanClose, CodeStrayClose, CodeUnclosedOutput,
+	CodeUnclosedNarration, CodeAssumedUnclosed, CodeLiteralMarker, CodeSplicedMarker, CodeHoldExpired, CodeUnknownChannel, CodeNoVisibleAnswer}
 
 func sortDiagnostics(d []Diagnostic) {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {

@@ -13,19 +13,19 @@ import (
 func TestOneHoldIsReportedOnce(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Output, d.OnDoubt, d.MaxMarker = "anywhere", "deliver", 16
-	s, err := sotto.MustCompile(d).NewSplitter(sotto.Options{Start: sotto.Auto, MaxHold: 16})
+	s, err := sotto.MustCompile(d).NewSplitter(sotto.Options{Start: sotto.StartAuto, MaxHold: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.FeedString("A text that is longer than both holds.")
-	s.Close(sotto.Stopped)
+	s.Close(sotto.EndStopped)
 	var at []int
 	for _, d := range s.Diagnostics() {
-		if d.Code == sotto.HoldExpired {
+		if d.Code == sotto.CodeHoldExpired {
 			at = append(at, d.Offset)
 		}
 	}
-	if !slices.Equal(at, []int{0}) || s.Counts()[sotto.HoldExpired] != 1 {
-		t.Errorf("expired holds at %v, %d in all; want one at 0", at, s.Counts()[sotto.HoldExpired])
+	if !slices.Equal(at, []int{0}) || s.Counts()[sotto.CodeHoldExpired] != 1 {
+		t.Errorf("expired holds at %v, %d in all; want one at 0", at, s.Counts()[sotto.CodeHoldExpired])
 	}
 }

@@ -22,7 +22,7 @@ type Dialect struct {
 	Prompt string `json:"prompt,omitempty"`
 
 	Placement string `json:"placement,omitempty"`  // "anywhere" (default) or "leading"
-	Start     Start  `json:"start,omitempty"`      // default Outside
+	Start     Start  `json:"start,omitempty"`      // default StartOutside
 	Output    string `json:"output,omitempty"`     // "leading" (default) or "anywhere"
 	Bodies    string `json:"bodies,omitempty"`     // "join" (default), "first" or "last"
 	Close     string `json:"close,omitempty"`      // "own" (default) or "family"
@@ -60,7 +60,7 @@ type Marker struct {
 	Role Role `json:"role"`
 	// Tag is the NAME of a tag marker: "think" for <think>…</think>.
 	Tag string `json:"tag,omitempty"`
-	// Name names a literal marker, for Inside; if empty, its first Open.
+	// Name names a literal marker, for StartInside; if empty, its first Open.
 	Name string `json:"name,omitempty"`
 	// Family joins names whose closes may stand for one another; if empty, the name.
 	Family string `json:"family,omitempty"`

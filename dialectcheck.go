@@ -107,7 +107,7 @@ func (d Dialect) checkMarkers() error {
 		if err := m.check(path, d.longestMarker()); err != nil {
 			return err
 		}
-		// Two blocks of one name could not be told apart by Inside, nor two
+		// Two blocks of one name could not be told apart by StartInside, nor two
 		// blocks by one opener.
 		key := strings.ToLower(m.name())
 		if j, ok := names[key]; ok {
@@ -232,7 +232,7 @@ func (h *Header) check(longest int) error {
 		table map[string]Channel
 	}{{"header.channels", h.Channels}, {"header.recipients", h.Recipients}} {
 		for name, c := range m.table {
-			if c >= Markup {
+			if c >= ChannelMarkup {
 				return badField(m.path+"."+name, "a body cannot be %s: write text, reasoning, narration, tool or aside", c)
 			}
 		}
@@ -246,9 +246,9 @@ func (h *Header) check(longest int) error {
 func (d Dialect) checkStart() error {
 	name, inside := strings.CutPrefix(string(d.Start), "inside:")
 	switch {
-	case d.Start == "" || d.Start == Outside || d.Start == Auto:
+	case d.Start == "" || d.Start == StartOutside || d.Start == StartAuto:
 		return nil
-	case d.Start == InsideFirst:
+	case d.Start == StartInsideFirst:
 		if d.hasReasoning() {
 			return nil
 		}
@@ -281,7 +281,7 @@ func (d Dialect) hasReasoning() bool {
 	}
 	for _, table := range []map[string]Channel{d.Header.Channels, d.Header.Recipients} {
 		for _, c := range table {
-			if c == Reasoning {
+			if c == ChannelReasoning {
 				return true
 			}
 		}

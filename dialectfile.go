@@ -38,7 +38,7 @@ func (e *DialectFileError) Unwrap() error { return e.Err }
 //
 // The format that a checkpoint declares is read too: a tokenizer_config.json
 // with a response_template, or a response_template alone. It gives one dialect,
-// of literal markers only, that begins [Auto].
+// of literal markers only, that begins [StartAuto].
 //
 // Every error is a [*DialectFileError].
 func ReadDialects(data []byte) ([]Dialect, error) {
@@ -284,7 +284,7 @@ func (r *dialectFile) decodeChannel(n *jsonNode, path string, v reflect.Value) e
 	var c Channel
 	name := n.value.(string)
 	if err := c.UnmarshalText([]byte(name)); err != nil {
-		return r.faultf(n.offset, path, "unknown channel %q: %s", name, choice(name, channelNames[:Markup]))
+		return r.faultf(n.offset, path, "unknown channel %q: %s", name, choice(name, channelNames[:ChannelMarkup]))
 	}
 	v.SetUint(uint64(c))
 	return nil

@@ -48,10 +48,10 @@ func TestReadDialectsEveryField(t *testing.T) {
 		},
 		Header: &Header{
 			Begin: []string{"<|s|>", "<|e|>"}, Body: []string{"<|m|>"}, Lead: []string{" to="}, End: []string{"<|x|>"}, Close: []string{"<|e|>"},
-			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]Channel{"a": Aside, "": Text},
-			Recipients: map[string]Channel{"*": Tool, "self": Reasoning}, Between: "text", MaxHeader: 99,
+			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]Channel{"a": ChannelAside, "": ChannelText},
+			Recipients: map[string]Channel{"*": ChannelTool, "self": ChannelReasoning}, Between: "text", MaxHeader: 99,
 		},
-		Placement: "leading", Start: Inside("plan"), Output: "anywhere", Bodies: "last", Close: "family", OnDoubt: "deliver", AfterTool: "reasoning",
+		Placement: "leading", Start: StartInside("plan"), Output: "anywhere", Bodies: "last", Close: "family", OnDoubt: "deliver", AfterTool: "reasoning",
 		Code: &off, Nest: &off, Duplicates: &off, Stray: &off, MaxMarker: 64, MaxHold: -1, AutoWindow: 4096,
 	}
 	data, err := json.MarshalIndent(want, "", "  ")
@@ -182,7 +182,7 @@ func TestReadResponseTemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := list[0]
-		if d.Name != tc.name || d.Start != Auto || *d.Code || *d.Nest || *d.Duplicates || *d.Stray {
+		if d.Name != tc.name || d.Start != StartAuto || *d.Code || *d.Nest || *d.Duplicates || *d.Stray {
 			t.Errorf("read %+v", d)
 		}
 		if !reflect.DeepEqual(d.Markers, want) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 //go:embed dialects.json
@@ -117,77 +119,22 @@ func mustNamed(name string) *Grammar {
 // the same model pre-opens its reasoning on one route and not on another.
 func ForModel(model string) (g *Grammar, known bool) {
 	list := shipped()
-	if i := matchModel(list, model); i >= 0 {
+	if i := bestRow(list, model); i >= 0 {
 		return mustNamed(list[i].Name), true
 	}
 	return Default(), false
 }
 
-// matchModel returns the index of the dialect whose pattern fits a model's name
+// bestRow returns the index of the dialect whose pattern fits a model's name
 // best, or -1.
-func matchModel(list []Dialect, model string) int {
-	name, best, most := ModelName(model), -1, 0
+func bestRow(list []Dialect, model string) int {
+	best, most := -1, 0
 	for i := range list {
-		if n := matchName(list[i].Models, name); n > most {
+		if n := modelname.Match(list[i].Models, model); n > most {
 			best, most = i, n
 		}
 	}
 	return best
-}
-
-// MatchModel says how well patterns of model names, as [Dialect.Models] has
-// them, fit a model's name as a provider or a registry spells it: the number of
-// bytes beside its stars of the longest that fits, or -1.
-func MatchModel(patterns []string, model string) int {
-	return matchName(patterns, ModelName(model))
-}
-
-// matchName is MatchModel of a name in the form that patterns match.
-func matchName(patterns []string, name string) int {
-	most := -1
-	for _, p := range patterns {
-		if n := len(p) - strings.Count(p, "*"); n > most && matchPattern(p, name) {
-			most = n
-		}
-	}
-	return most
-}
-
-// ModelName brings a model's name to the form that patterns match: lower case,
-// without its registry path. A tag is joined on with a hyphen, since it may tell
-// one model from another (qwen3:30b-thinking).
-func ModelName(model string) string {
-	name := strings.ToLower(strings.TrimSpace(model))
-	name = strings.TrimRight(name, "/")
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	if i := strings.LastIndex(name, "--"); i >= 0 && strings.HasPrefix(name, "models--") {
-		name = name[i+2:] // a folder of the Hugging Face cache
-	}
-	return hyphens.Replace(name)
-}
-
-var hyphens = strings.NewReplacer(":", "-", "@", "-", " ", "-")
-
-// matchPattern says whether a pattern, in which * stands for any run of bytes,
-// is the whole of a name.
-func matchPattern(pattern, name string) bool {
-	part, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return part == name
-	}
-	if !strings.HasPrefix(name, part) {
-		return false
-	}
-	for name = name[len(part):]; ; {
-		if part, rest, star = strings.Cut(rest, "*"); !star {
-			return strings.HasSuffix(name, part)
-		}
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name = name[i+len(part):]
-	}
 }
 
 func checkModelPattern(p string) error {

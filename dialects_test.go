@@ -115,7 +115,7 @@ func TestDialectsAreCopies(t *testing.T) {
 		}
 		if d.Header != nil {
 			d.Header.Begin[0] = "changed"
-			d.Header.Channels["changed"] = Text
+			d.Header.Channels["changed"] = ChannelText
 		}
 		for i := range d.Models {
 			d.Models[i] = "changed"
@@ -298,35 +298,12 @@ func TestForModel(t *testing.T) {
 	}
 }
 
-func TestMatchPattern(t *testing.T) {
-	for _, tc := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"abc", "abc", true},
-		{"abc", "abcd", false},
-		{"abc*", "abcd", true},
-		{"*abc", "xabc", true},
-		{"*abc", "abcx", false},
-		{"a*a", "a", false},
-		{"a*a", "aa", true},
-		{"*ab*ab*", "ab", false},
-		{"*ab*ab*", "xabyabz", true},
-		{"a*b*c", "abbc", true},
-		{"a*b*c", "acb", false},
-	} {
-		if got := matchPattern(tc.pattern, tc.name); got != tc.want {
-			t.Errorf("matchPattern(%q, %q) = %v", tc.pattern, tc.name, got)
-		}
-	}
-}
-
 func TestDialectCheck(t *testing.T) {
 	lit := func(m Marker) Dialect {
 		return Dialect{Name: "x", Markers: []Marker{{Role: RoleReasoning, Tag: "think"}, m}}
 	}
 	header := func(change func(*Header)) Dialect {
-		h := Header{Begin: []string{"<|c|>"}, Body: []string{"<|m|>"}, Channels: map[string]Channel{"a": Reasoning}}
+		h := Header{Begin: []string{"<|c|>"}, Body: []string{"<|m|>"}, Channels: map[string]Channel{"a": ChannelReasoning}}
 		change(&h)
 		return Dialect{Name: "x", Header: &h}
 	}
@@ -341,8 +318,8 @@ func TestDialectCheck(t *testing.T) {
 	}{
 		{with(func(d *Dialect) {}), ""},
 		{with(func(d *Dialect) { d.Name = "" }), ""},
-		{with(func(d *Dialect) { d.Start = Inside("THINK") }), ""},
-		{with(func(d *Dialect) { d.Start = InsideFirst }), ""},
+		{with(func(d *Dialect) { d.Start = StartInside("THINK") }), ""},
+		{with(func(d *Dialect) { d.Start = StartInsideFirst }), ""},
 		{with(func(d *Dialect) { d.MaxHold = -1 }), ""},
 		{header(func(h *Header) {}), ""},
 		{lit(Marker{Role: RoleTool, Open: []string{"[CALL]"}}), ""},
@@ -365,7 +342,7 @@ func TestDialectCheck(t *testing.T) {
 		{with(func(d *Dialect) { d.MaxMarker = 7 }), "markers[0].tag"},
 		{with(func(d *Dialect) { d.AutoWindow = -1 }), "auto_window"},
 		{with(func(d *Dialect) { d.Start = "within" }), "start"},
-		{with(func(d *Dialect) { d.Start = Inside("plan") }), "start"},
+		{with(func(d *Dialect) { d.Start = StartInside("plan") }), "start"},
 		{with(func(d *Dialect) { d.Models = []string{"ok*", "*"} }), "models[1]"},
 		{with(func(d *Dialect) { d.Models = []string{"Qwen*"} }), "models[0]"},
 		{with(func(d *Dialect) { d.Models = []string{"qwen/qwen3"} }), "models[0]"},
@@ -404,7 +381,7 @@ func TestDialectCheck(t *testing.T) {
 		{header(func(h *Header) { h.Lead = []string{""} }), "header.lead[0]"},
 		{header(func(h *Header) { h.Close = []string{"<|x|>"} }), "header.close[0]"},
 		{header(func(h *Header) { h.Channels = nil }), "header.channels"},
-		{header(func(h *Header) { h.Channels["a"] = Markup }), "header.channels.a"},
+		{header(func(h *Header) { h.Channels["a"] = ChannelMarkup }), "header.channels.a"},
 		{header(func(h *Header) { h.Recipients = map[string]Channel{"*": 99} }), "header.recipients.*"},
 		{header(func(h *Header) { h.MaxHeader = -1 }), "header.max_header"},
 		{header(func(h *Header) { h.Between = "markup" }), "header.between"},

@@ -1,7 +1,7 @@
 // Package sotto tells what a language model thinks from what it says, exactly,
 // whole or streaming.
 //
-//	r := sotto.Parse("<think>6 × 7</think>Forty-two.", sotto.Stopped)
+//	r := sotto.Parse("<think>6 × 7</think>Forty-two.", sotto.EndStopped)
 //	fmt.Println(r.Visible())   // Forty-two.
 //	fmt.Println(r.Reasoning()) // [6 × 7]
 //
@@ -50,9 +50,9 @@
 // # How a reply began and ended
 //
 // Both are inputs of the reading, not guesses. A prompt template may have opened
-// the block itself: then the reply begins [Inside] it, and only a close appears.
-// [Auto] is for a reply of which nothing is known: the first orphan close makes
-// all before it reasoning. An [End] of Stopped, Cut or Aborted decides what an
+// the block itself: then the reply begins [StartInside] it, and only a close appears.
+// [StartAuto] is for a reply of which nothing is known: the first orphan close makes
+// all before it reasoning. An [End] of EndStopped, EndCut or EndAborted decides what an
 // unclosed block was. [Grammar.StartOf] reads the start off a rendered prompt.
 //
 // # The reader

@@ -24,9 +24,9 @@ func (s *Splitter) orphanClose(t token) bool {
 	s.blocks = 1
 	s.pos = 0
 	s.blockSeen |= watching(t.group, asClose)
-	s.put(t.start, span{ch: Reasoning, block: 1})
+	s.put(t.start, span{ch: ChannelReasoning, block: 1})
 	s.mark(t, 1)
-	s.diag(OrphanClose, t.start, "")
+	s.diag(CodeOrphanClose, t.start, "")
 	if t.group == s.g.headerGroup {
 		s.hdr.between = true
 	}
@@ -70,8 +70,8 @@ func (s *Splitter) expire(p int) {
 		}
 		s.outHold, s.aside = -1, true
 		for i := range s.pend {
-			if sp := &s.pend[i]; sp.ch == Text && sp.block == 0 && sp.start >= p {
-				sp.ch = Aside
+			if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= p {
+				sp.ch = ChannelAside
 			}
 		}
 		s.flush()
@@ -87,7 +87,7 @@ func (s *Splitter) reportExpired(p int) {
 		return
 	}
 	s.reported = p
-	s.diag(HoldExpired, p, "")
+	s.diag(CodeHoldExpired, p, "")
 }
 
 // readInside reads an expired auto start again, inside a block that the close
@@ -108,7 +108,7 @@ func (s *Splitter) readInside() {
 
 // insideHeader returns the name of the header's reasoning channel.
 func (s *Splitter) insideHeader() string {
-	p, err := s.g.place(InsideFirst)
+	p, err := s.g.place(StartInsideFirst)
 	if err != nil {
 		return ""
 	}
@@ -238,7 +238,7 @@ func (s *Splitter) rescueOpen(t token) {
 // rewind drops what was read from an output opener on.
 func (s *Splitter) rewind(t token) {
 	s.unread(t.start)
-	s.diag(Rescued, t.start, "")
+	s.diag(CodeRescued, t.start, "")
 	s.outer.afterMarker = true
 	s.flush()
 }
@@ -252,7 +252,7 @@ func (s *Splitter) unread(at int) {
 		s.pend[k-1].end = at
 	}
 	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
-		return d.Offset >= at && d.Code != Rescued && d.Code != HoldExpired
+		return d.Offset >= at && d.Code != CodeRescued && d.Code != CodeHoldExpired
 	})
 	s.pos, s.ti, s.mode = at, s.tok0, inText
 	s.absorb = absorb{}
@@ -300,7 +300,7 @@ func (s *Splitter) rescueClosed(p pad) {
 	s.openOutput(p.opener)
 	s.limit = p.padClose
 	ended, end := s.ended, s.end
-	s.ended, s.end = true, Stopped
+	s.ended, s.end = true, EndStopped
 	for s.body.block > 0 && s.step() {
 	}
 	if s.body.block > 0 {
@@ -309,10 +309,10 @@ func (s *Splitter) rescueClosed(p pad) {
 	}
 	s.absorb = absorb{}
 	s.mode = mode
-	s.put(p.padClose, span{ch: Reasoning, block: p.block})
+	s.put(p.padClose, span{ch: ChannelReasoning, block: p.block})
 	for _, sp := range after {
-		if sp.ch == Text && sp.block == 0 && s.anyBody {
-			sp.ch = Aside
+		if sp.ch == ChannelText && sp.block == 0 && s.anyBody {
+			sp.ch = ChannelAside
 		}
 		s.put(sp.end, sp)
 	}
@@ -330,18 +330,18 @@ func (s *Splitter) closeAtEnd() {
 			break
 		}
 		if s.r.assumed {
-			s.diag(AssumedUnclosed, 0, "")
+			s.diag(CodeAssumedUnclosed, 0, "")
 		} else {
-			s.diag(Truncated, s.r.opener, "")
+			s.diag(CodeTruncated, s.r.opener, "")
 		}
 		if s.r.inNarr {
-			s.diag(UnclosedNarration, s.narr.opener, "")
+			s.diag(CodeUnclosedNarration, s.narr.opener, "")
 		}
 	case inNarration:
-		s.diag(UnclosedNarration, s.narr.opener, "")
+		s.diag(CodeUnclosedNarration, s.narr.opener, "")
 	}
 	if s.body.block > 0 {
-		s.diag(UnclosedOutput, s.body.opener, "")
+		s.diag(CodeUnclosedOutput, s.body.opener, "")
 	}
 }
 
@@ -388,7 +388,7 @@ func (s *Splitter) spliceText(b []byte) {
 		p.drop = false
 		p.x.step(c, p.at, func(t token) {
 			if t.start >= p.from && t.start < p.cut {
-				s.diag(SplicedMarker, t.start, "")
+				s.diag(CodeSplicedMarker, t.start, "")
 			}
 		})
 		p.x.breaks = p.x.breaks[:0]

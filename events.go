@@ -64,11 +64,11 @@ func (g *Grammar) Events(deltas iter.Seq2[string, error], o Options) iter.Seq2[E
 			return
 		}
 		e := emitter{s: s, give: func(ev Event) bool { return yield(ev, nil) }}
-		end := Unknown
+		end := EndUnknown
 		var broken error
 		for delta, err := range deltas {
 			if err != nil {
-				broken, end = err, Aborted
+				broken, end = err, EndAborted
 				break
 			}
 			if !e.feed(delta) {
@@ -124,16 +124,16 @@ func (e *emitter) take(pieces []Piece) bool {
 			e.flush()
 			e.endThought(true)
 		}
-		e.marked = e.marked || p.Channel != Text && len(p.Bytes) > 0
+		e.marked = e.marked || p.Channel != ChannelText && len(p.Bytes) > 0
 		inline := e.s.inline>>p.Channel&1 != 0
 		switch {
-		case p.Channel == Reasoning && !inline:
+		case p.Channel == ChannelReasoning && !inline:
 			e.thought, e.ink = p.Block, e.ink || firstInk(p.Bytes) >= 0
 			fallthrough
-		case (p.Channel == Narration || p.Channel == Tool) && !inline:
+		case (p.Channel == ChannelNarration || p.Channel == ChannelTool) && !inline:
 			e.text(p.Channel, p.Block, p.Bytes)
 		}
-		e.text(Text, 0, p.Visible)
+		e.text(ChannelText, 0, p.Visible)
 	}
 	return !e.stopped
 }
@@ -144,7 +144,7 @@ func (e *emitter) ends(p *Piece) bool {
 	if p.Block != e.thought {
 		return len(p.Bytes) > 0
 	}
-	return p.Channel != Reasoning && e.ink
+	return p.Channel != ChannelReasoning && e.ink
 }
 
 func (e *emitter) endThought(closed bool) {
@@ -203,13 +203,13 @@ func (e *emitter) say(b []byte) {
 		text = string(b)
 	}
 	switch e.kind {
-	case Text:
+	case ChannelText:
 		e.emit(VisibleDelta{text})
-	case Reasoning:
+	case ChannelReasoning:
 		e.emit(ReasoningDelta{e.block, text})
-	case Narration:
+	case ChannelNarration:
 		e.emit(NarrationDelta{e.block, text})
-	case Tool:
+	case ChannelTool:
 		e.emit(ToolDelta{e.block, text})
 	}
 }

@@ -56,7 +56,7 @@ func (f *Filter) emitter() *emitter {
 }
 
 // Push reads a delta.
-func (f *Filter) Push(delta string) { f.emitter().feed(delta) }
+func (f *Filter) Feed(delta string) { f.emitter().feed(delta) }
 
 // Close ends the reply and gives the rest of it.
 func (f *Filter) Close(end End) { f.emitter().close(end) }

@@ -40,14 +40,14 @@ func fuzzSeeds(f *testing.F, grammars []*sotto.Grammar, add func(c corpusCase, d
 
 // fuzzStarts are the starts that make sense for a grammar.
 func fuzzStarts(g *sotto.Grammar) []sotto.Start {
-	starts := []sotto.Start{sotto.Outside, sotto.Auto}
-	if _, err := g.NewSplitter(sotto.Options{Start: sotto.InsideFirst}); err == nil {
-		starts = append(starts, sotto.InsideFirst)
+	starts := []sotto.Start{sotto.StartOutside, sotto.StartAuto}
+	if _, err := g.NewSplitter(sotto.Options{Start: sotto.StartInsideFirst}); err == nil {
+		starts = append(starts, sotto.StartInsideFirst)
 	}
 	return starts
 }
 
-var fuzzEnds = []sotto.End{sotto.Unknown, sotto.Stopped, sotto.Cut, sotto.Aborted}
+var fuzzEnds = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
 // FuzzSplit holds any bytes to conservation, split invariance and monotony.
 func FuzzSplit(f *testing.F) {
@@ -55,9 +55,9 @@ func FuzzSplit(f *testing.F) {
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
 		start := uint8(0)
 		switch {
-		case c.start == sotto.Auto:
+		case c.start == sotto.StartAuto:
 			start = 1
-		case c.start != sotto.Outside:
+		case c.start != sotto.StartOutside:
 			start = 2
 		}
 		f.Add([]byte(c.raw), dialect, start, uint8(c.end), c.maxHold >= 0, uint64(len(c.raw)))
@@ -97,19 +97,19 @@ func FuzzSplit(f *testing.F) {
 func FuzzStrip(f *testing.F) {
 	grammars := fuzzGrammars(f)
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
-		f.Add([]byte(c.raw), dialect, c.start == sotto.Auto)
+		f.Add([]byte(c.raw), dialect, c.start == sotto.StartAuto)
 	})
 	f.Fuzz(func(t *testing.T, raw []byte, dialect uint8, auto bool) {
 		g := grammars[int(dialect)%len(grammars)]
-		start := sotto.Outside
+		start := sotto.StartOutside
 		if auto {
-			start = sotto.Auto
+			start = sotto.StartAuto
 		}
 		once, err := g.Strip(string(raw), start)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if twice, err := g.Strip(once, sotto.Outside); err != nil || twice != once {
+		if twice, err := g.Strip(once, sotto.StartOutside); err != nil || twice != once {
 			t.Fatalf("%s start %s %q: Strip gives %q, and of that %q (%v)", g.Dialect().Name, start, raw, once, twice, err)
 		}
 	})

@@ -233,7 +233,7 @@ func (d Dialect) withDefaults() Dialect {
 		}
 	}
 	def(&d.Placement, "anywhere")
-	def((*string)(&d.Start), string(Outside))
+	def((*string)(&d.Start), string(StartOutside))
 	def(&d.Output, "leading")
 	def(&d.Bodies, "join")
 	def(&d.Close, "own")
@@ -299,19 +299,19 @@ func (g *Grammar) place(s Start) (place, error) {
 		s = g.d.Start
 	}
 	switch s {
-	case Outside:
+	case StartOutside:
 		return p, nil
-	case Auto:
+	case StartAuto:
 		p.auto = true
 		return p, nil
-	case InsideFirst:
+	case StartInsideFirst:
 		if g.firstReasoning >= 0 {
 			p.name = g.firstReasoning
 			return p, nil
 		}
 		if g.header != nil {
 			for _, name := range sortedKeys(g.header.Channels) {
-				if name != "" && g.header.Channels[name] == Reasoning {
+				if name != "" && g.header.Channels[name] == ChannelReasoning {
 					return place{name: -1, header: name, inBody: true}, nil
 				}
 			}

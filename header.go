@@ -20,7 +20,7 @@ func (s *Splitter) headerToken(t token) bool {
 	if t.kind == kindClose {
 		stray := s.hdr.block == 0 && !s.hdr.between
 		if stray {
-			s.diag(StrayClose, t.start, "")
+			s.diag(CodeStrayClose, t.start, "")
 		}
 		block := s.hdr.block
 		s.endBody()
@@ -218,13 +218,13 @@ func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
 				return ch, true
 			}
 		} else {
-			return Tool, true
+			return ChannelTool, true
 		}
 	}
 	if ch, ok := h.Channels[name]; ok {
 		return ch, true
 	}
-	return Reasoning, false
+	return ChannelReasoning, false
 }
 
 // openBody begins the body of a header that ends at byte end; a body that the
@@ -232,7 +232,7 @@ func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
 func (s *Splitter) openBody(name, recipient string, end int) {
 	ch, known := s.g.header.channel(name, recipient)
 	if !known {
-		s.diag(UnknownChannel, s.pos, "")
+		s.diag(CodeUnknownChannel, s.pos, "")
 	}
 	opener := s.pos
 	s.blocks++
@@ -243,9 +243,9 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
 	s.blockSeen |= watching(s.g.headerGroup, asClose)
 	switch ch {
-	case Text:
+	case ChannelText:
 		s.mode = inText
-	case Reasoning:
+	case ChannelReasoning:
 		s.mode = inReasoning
 		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
 	default:

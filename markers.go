@@ -28,7 +28,7 @@ func (s *Splitter) textToken(k int) bool {
 		if begun {
 			return s.literal(t, "")
 		}
-		return s.literal(t, Quoted)
+		return s.literal(t, ReasonQuoted)
 	}
 	if s.orphanInAuto(t) {
 		if !ts.fence.open() {
@@ -38,7 +38,7 @@ func (s *Splitter) textToken(k int) bool {
 				if begun {
 					return s.literal(t, "")
 				}
-				return s.literal(t, InlineCode)
+				return s.literal(t, ReasonInlineCode)
 			}
 		}
 		return s.orphanClose(t)
@@ -80,21 +80,21 @@ func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 	}
 	if ts.fence.open() {
 		if s.expired == t.start {
-			return true, Fenced, true
+			return true, ReasonFenced, true
 		}
 		switch {
 		case s.fenceCloses(ts.fence, t.end):
-			return true, Fenced, true
+			return true, ReasonFenced, true
 		case !s.ended:
 			return false, "", false
 		case s.end.incomplete():
-			return true, Fenced, true
+			return true, ReasonFenced, true
 		}
 		ts.endFence(s, false)
 		return false, "", true
 	}
 	in, ok := s.inlineCode(t)
-	return in, InlineCode, ok
+	return in, ReasonInlineCode, ok
 }
 
 // literal gives a marker as text.
@@ -102,7 +102,7 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	ts := s.stream()
 	role := s.g.groups[t.group].role
 	if why != "" {
-		s.diag(LiteralMarker, t.start, why)
+		s.diag(CodeLiteralMarker, t.start, why)
 		if role == RoleOutput && t.kind != kindEmpty {
 			s.openLit = t.kind == kindOpen
 		}
@@ -206,7 +206,7 @@ func (s *Splitter) apply(t token) bool {
 	case "header":
 		return s.headerToken(t)
 	}
-	s.diag(StrayClose, t.start, "")
+	s.diag(CodeStrayClose, t.start, "")
 	return s.removeMark(t, false)
 }
 
@@ -229,7 +229,7 @@ func (s *Splitter) mark(t token, block int) {
 	s.stream().afterMarker = true
 	n := &s.g.names[t.name]
 	if t.trail > 0 || n.phrase {
-		s.absorb = absorb{int(t.trail), n.phrase, span{ch: Markup, block: block, mark: s.marks}}
+		s.absorb = absorb{int(t.trail), n.phrase, span{ch: ChannelMarkup, block: block, mark: s.marks}}
 	}
 }
 
@@ -241,17 +241,17 @@ func (s *Splitter) applyReasoning(t token) bool {
 		return s.literal(t, "")
 	}
 	ts := s.stream()
-	midLine := s.textSpan().ch == Text && !ts.blank
+	midLine := s.textSpan().ch == ChannelText && !ts.blank
 	if midLine && s.expired != t.start {
 		is, ok := s.closesLater(t)
 		switch {
 		case !ok:
 			return s.wait(t.start)
-		case !is && (s.g.deliver || s.end == Stopped):
-			return s.literal(t, Doubted)
+		case !is && (s.g.deliver || s.end == EndStopped):
+			return s.literal(t, ReasonDoubt)
 		}
 	} else if midLine && s.g.deliver {
-		return s.literal(t, Doubted)
+		return s.literal(t, ReasonDoubt)
 	}
 	s.cutSplice(t.start)
 	s.blocks++

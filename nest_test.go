@@ -17,18 +17,18 @@ func TestOpenerWhereNothingNests(t *testing.T) {
 		t.Fatal(err)
 	}
 	const raw = "<scratchpad>><scratchpad>a"
-	whole, err := g.Parse(raw, sotto.Outside, sotto.Stopped)
+	whole, err := g.Parse(raw, sotto.StartOutside, sotto.EndStopped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := g.NewSplitter(sotto.Options{Start: sotto.Outside})
+	s, err := g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var thought string
 	hear := func(pieces []sotto.Piece) {
 		for _, p := range pieces {
-			if p.Channel == sotto.Reasoning {
+			if p.Channel == sotto.ChannelReasoning {
 				thought += string(p.Bytes)
 			}
 		}
@@ -36,7 +36,7 @@ func TestOpenerWhereNothingNests(t *testing.T) {
 	for i := range raw {
 		hear(s.FeedString(raw[i : i+1]))
 	}
-	hear(s.Close(sotto.Stopped))
+	hear(s.Close(sotto.EndStopped))
 	if got := whole.Reasoning(); len(got) != 1 || got[0] != "><scratchpad>a" || thought != got[0] {
 		t.Errorf("whole %q, byte by byte %q", got, thought)
 	}

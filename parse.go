@@ -1,7 +1,7 @@
 package sotto
 
 // Parse reads a reply that is whole at hand: the splitter fed once and closed,
-// with no bound on a hold. An unknown Inside name is an error.
+// with no bound on a hold. An unknown StartInside name is an error.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	s, err := g.parser(start)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Reply) add(pieces []Piece) {
 // The bytes of the inline channels stay in their places.
 func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, error) {
 	for range 4 {
-		r, err := g.Parse(raw, start, Unknown)
+		r, err := g.Parse(raw, start, EndUnknown)
 		if err != nil {
 			return "", err
 		}
@@ -63,9 +63,9 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 		if text == raw {
 			return text, nil
 		}
-		raw, start = text, Outside
+		raw, start = text, StartOutside
 	}
-	r, err := g.Parse(raw, Outside, Unknown)
+	r, err := g.Parse(raw, StartOutside, EndUnknown)
 	if err != nil || r.VisibleWith(inline...) != raw {
 		return "", err
 	}
@@ -75,9 +75,9 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 // Parse reads a whole reply of any model in the [Default] dialect, its start
 // unknown: an orphan close makes all before it reasoning.
 func Parse(raw string, end End) *Reply {
-	r, err := Default().Parse(raw, Auto, end)
+	r, err := Default().Parse(raw, StartAuto, end)
 	if err != nil {
-		panic(err) // Auto is a start of every dialect
+		panic(err) // StartAuto is a start of every dialect
 	}
 	return r
 }
@@ -85,9 +85,9 @@ func Parse(raw string, end End) *Reply {
 // Strip returns the visible text of a whole reply of any model, for history
 // and memory. What four readings cannot clean it withholds: then it is empty.
 func Strip(raw string) string {
-	text, err := Default().Strip(raw, Auto)
+	text, err := Default().Strip(raw, StartAuto)
 	if err != nil {
-		panic(err) // Auto is a start of every dialect
+		panic(err) // StartAuto is a start of every dialect
 	}
 	return text
 }

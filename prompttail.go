@@ -45,14 +45,14 @@ func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
 		return "", false
 	}
 	if !last.opens || last.role != RoleReasoning {
-		return Outside, true
+		return StartOutside, true
 	}
 	// A prompt may speak of a tag. One that is followed by text opens a block
 	// only where a template or a prefill puts it: at the start of the turn.
 	if strings.TrimSpace(rest) != "" && !atTurnStart(prompt[:last.start]) {
 		return "", false
 	}
-	return Inside(last.name), true
+	return StartInside(last.name), true
 }
 
 func hasTurnToken(s string) bool {
@@ -139,7 +139,7 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 		return -1, "", false
 	}
 	if ended > begin {
-		return endedEnd, Outside, !hasTurnToken(prompt[endedEnd:])
+		return endedEnd, StartOutside, !hasTurnToken(prompt[endedEnd:])
 	}
 	header := prompt[begin:]
 	body, bodyEnd := firstOf(h.Body, header[beginEnd-begin:])
@@ -147,11 +147,11 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 		// The prompt ends in a header. What it names so far holds for the reply
 		// too, and there is no start that says so; a bare turn is outside.
 		named := containsAny(header, h.Name) || strings.Contains(header, " to=")
-		return len(prompt), Outside, !named && !hasTurnToken(prompt[beginEnd:])
+		return len(prompt), StartOutside, !named && !hasTurnToken(prompt[beginEnd:])
 	}
 	bodyEnd += beginEnd
 	if slices.Contains(h.Close, prompt[begin:beginEnd]) {
-		return bodyEnd, Outside, !hasTurnToken(prompt[bodyEnd:])
+		return bodyEnd, StartOutside, !hasTurnToken(prompt[bodyEnd:])
 	}
 	// A header may run over several tokens of Begin ("<|start|>assistant<|channel|>final").
 	first := begin
@@ -162,7 +162,7 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 	}
 	start, ok = h.inside(prompt[first : beginEnd+body])
 	rest := prompt[bodyEnd:]
-	if start == Outside && strings.TrimSpace(rest) != "" {
+	if start == StartOutside && strings.TrimSpace(rest) != "" {
 		ok = false // the body may be of another author's turn
 	}
 	return bodyEnd, start, ok && !hasTurnToken(rest)
@@ -184,18 +184,18 @@ func (h *Header) inside(header string) (Start, bool) {
 		if t, _ := firstOf(append(h.Begin[:len(h.Begin):len(h.Begin)], h.Tokens...), to); t >= 0 {
 			to = to[:t]
 		}
-		if channel, known = h.Recipients[to]; channel != Text {
+		if channel, known = h.Recipients[to]; channel != ChannelText {
 			_, named := h.Channels[to]
 			name, known = to, known && named
 		}
 	}
 	switch {
-	case !known || channel == Tool:
+	case !known || channel == ChannelTool:
 		return "", false
 	case name == "":
-		return Outside, channel == Text
+		return StartOutside, channel == ChannelText
 	}
-	return Inside(name), true
+	return StartInside(name), true
 }
 
 // lastOf returns where the last of the tokens begins and ends in s, the longest

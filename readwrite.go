@@ -94,11 +94,11 @@ func appendVisible(dst []byte, pieces []Piece) []byte {
 func endOf(err error, o Options) End {
 	switch {
 	case !errors.Is(err, io.EOF):
-		return Aborted
+		return EndAborted
 	case o.End != nil:
 		return o.End()
 	}
-	return Unknown
+	return EndUnknown
 }
 
 // writeAll is w.Write, for a w that does not keep to its contract.

@@ -44,7 +44,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	}
 }
 
-func (r *reasoning) span() span { return span{ch: Reasoning, block: r.block} }
+func (r *reasoning) span() span { return span{ch: ChannelReasoning, block: r.block} }
 
 // watches returns the kinds of markers that count inside the block.
 func (s *Splitter) watches(r *reasoning) watch {
@@ -124,7 +124,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 			return true
 		}
 		if r.inNarr {
-			s.diag(UnclosedNarration, s.narr.opener, "")
+			s.diag(CodeUnclosedNarration, s.narr.opener, "")
 		}
 		s.leaveReasoning()
 		s.mode, s.force, s.forceFrom = inText, t.start, r.name+1
@@ -186,7 +186,7 @@ func (s *Splitter) deepen(t token) {
 	if s.g.nest {
 		s.r.own |= s.g.names[t.name].bit
 		s.r.credit++
-		s.diag(Nested, t.start, "")
+		s.diag(CodeNested, t.start, "")
 	}
 }
 
@@ -224,7 +224,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 		return true
 	}
 	if !own {
-		s.diag(MismatchedClose, t.start, "")
+		s.diag(CodeMismatchedClose, t.start, "")
 	}
 	s.leaveReasoning()
 	s.putMarkOf(t, r.block)

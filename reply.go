@@ -17,31 +17,31 @@ type Segment struct {
 type Code string
 
 const (
-	Truncated         Code = "truncated"          // reasoning that never closed
-	Rescued           Code = "rescued"            // an answer found inside a scratch pad
-	Nested            Code = "nested"             // an opener inside reasoning of its family
-	MismatchedClose   Code = "mismatched_close"   // a block ended by another name of its family
-	OrphanClose       Code = "orphan_close"       // a close without an opener: the trace of a leak
-	StrayClose        Code = "stray_close"        // a close with nothing to close, removed
-	UnclosedOutput    Code = "unclosed_output"    // an output block that runs to the end
-	UnclosedNarration Code = "unclosed_narration" // a narration that ended without its close
-	AssumedUnclosed   Code = "assumed_unclosed"   // begun inside a block that never closed
-	LiteralMarker     Code = "literal_marker"     // a marker kept as text, with a Reason
-	SplicedMarker     Code = "spliced_marker"     // a marker in the visible text whose bytes a removed block parted
-	HoldExpired       Code = "hold_expired"       // a doubt decided because MaxHold ran out
-	UnknownChannel    Code = "unknown_channel"    // a header that names no known channel, read as reasoning
-	NoVisibleAnswer   Code = "no_visible_answer"  // a reply that shows nothing
+	CodeTruncated         Code = "truncated"          // reasoning that never closed
+	CodeRescued           Code = "rescued"            // an answer found inside a scratch pad
+	CodeNested            Code = "nested"             // an opener inside reasoning of its family
+	CodeMismatchedClose   Code = "mismatched_close"   // a block ended by another name of its family
+	CodeOrphanClose       Code = "orphan_close"       // a close without an opener: the trace of a leak
+	CodeStrayClose        Code = "stray_close"        // a close with nothing to close, removed
+	CodeUnclosedOutput    Code = "unclosed_output"    // an output block that runs to the end
+	CodeUnclosedNarration Code = "unclosed_narration" // a narration that ended without its close
+	CodeAssumedUnclosed   Code = "assumed_unclosed"   // begun inside a block that never closed
+	CodeLiteralMarker     Code = "literal_marker"     // a marker kept as text, with a Reason
+	CodeSplicedMarker     Code = "spliced_marker"     // a marker in the visible text whose bytes a removed block parted
+	CodeHoldExpired       Code = "hold_expired"       // a doubt decided because MaxHold ran out
+	CodeUnknownChannel    Code = "unknown_channel"    // a header that names no known channel, read as reasoning
+	CodeNoVisibleAnswer   Code = "no_visible_answer"  // a reply that shows nothing
 )
 
-// A Reason says why a [LiteralMarker] is text.
+// A Reason says why a [CodeLiteralMarker] is text.
 type Reason string
 
 const (
-	Quoted     Reason = "quoted"
-	InlineCode Reason = "inline_code"
-	Fenced     Reason = "fence"
-	LateOutput Reason = "late_output"
-	Doubted    Reason = "doubt"
+	ReasonQuoted     Reason = "quoted"
+	ReasonInlineCode Reason = "inline_code"
+	ReasonFenced     Reason = "fence"
+	ReasonLateOutput Reason = "late_output"
+	ReasonDoubt      Reason = "doubt"
 )
 
 // A Diagnostic is a remark on the reading of a reply.
@@ -61,7 +61,7 @@ type Reply struct {
 	Diagnostics []Diagnostic // the first MaxDiagnostics, in the order of their offsets
 	Counts      Counts       // of all diagnostics
 	Dialect     string
-	Start       Start // as it was read: Auto stays Auto
+	Start       Start // as it was read: StartAuto stays StartAuto
 	End         End
 
 	bodies string

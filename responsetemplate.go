@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 // A checkpoint may declare the format of its replies as response_template in
@@ -61,7 +63,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 		Title:    "declared by the checkpoint itself",
 		Sources:  []string{"response_template of tokenizer_config.json"},
 		PreOpens: "prompt",
-		Start:    Auto,
+		Start:    StartAuto,
 		Code:     &off, Nest: &off, Duplicates: &off, Stray: &off,
 	}
 	if t.kind != jsonObject {
@@ -199,7 +201,7 @@ func templateName(root *jsonNode) string {
 				return r
 			}
 			return -1
-		}, ModelName(n.value.(string)))
+		}, modelname.Normal(n.value.(string)))
 		if name != "" {
 			return name
 		}

@@ -3,6 +3,8 @@ package sotto
 import (
 	"math"
 	"unsafe"
+
+	"github.com/sotto-llm/sotto/internal/testhook"
 )
 
 // Options are the parameters of a reading that stand beside the dialect.
@@ -15,7 +17,7 @@ type Options struct {
 	// no other place for them: Narration, Tool.
 	Inline []Channel
 	// End is asked how the reply ended once its last byte was read, where nothing
-	// else says: by Events, Reader and Writer. If nil, Unknown.
+	// else says: by Events, Reader and Writer. If nil, EndUnknown.
 	End func() End
 }
 
@@ -337,10 +339,10 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == Text && !s.view.easy() {
+	if s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == ChannelText && !s.view.easy() {
 		return
 	}
-	e.on, e.shows, e.kinds, e.from = true, sp.ch == Text, &s.g.lex.kinds, s.n
+	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.n
 	e.last, e.watch = s.prior, 0
 	e.piece[0] = Piece{Channel: sp.ch, Output: sp.output, Block: sp.block, Segment: s.segment}
 	s.setStops()
@@ -595,7 +597,7 @@ func (s *Splitter) finish() {
 	s.closeAtEnd()
 	s.endView()
 	if s.view.blankSoFar() {
-		s.diag(NoVisibleAnswer, s.n, "")
+		s.diag(CodeNoVisibleAnswer, s.n, "")
 	}
 	s.diags.sort()
 	s.full, s.buf = nil, s.buf[:0]
@@ -644,7 +646,7 @@ func (s *Splitter) put(to int, sp span) {
 	}
 	sp.start, sp.end = s.pos, to
 	s.pos = to
-	if sp.ch != Text {
+	if sp.ch != ChannelText {
 		s.textFrom = to
 	}
 	if len(s.pend) == 0 && s.barrier() > sp.start {
@@ -661,7 +663,7 @@ func (s *Splitter) put(to int, sp span) {
 // putMark gives the bytes up to byte to as a marker of a block.
 func (s *Splitter) putMark(to, block int) {
 	s.marks++
-	s.put(to, span{ch: Markup, block: block, mark: s.marks})
+	s.put(to, span{ch: ChannelMarkup, block: block, mark: s.marks})
 }
 
 // flush settles the pending bytes before the barrier.
@@ -776,6 +778,6 @@ func lineBlank(b []byte, before bool) bool {
 	return before
 }
 
-// Looks returns how many bytes the splitter has looked at, each counted as
-// often as it was: the tests hold it to a small multiple of the reply's length.
-func Looks(s *Splitter) int { return s.lex.count }
+// The tests hold what the splitter has looked at to a small multiple of the
+// reply's length.
+func init() { testhook.Looks = func(s any) int { return s.(*Splitter).lex.count } }

@@ -80,20 +80,20 @@ func (s *Splitter) stream() *stream {
 func (s *Splitter) textSpan() span {
 	switch {
 	case s.body.block > 0:
-		return span{ch: Text, output: true, block: s.body.block}
+		return span{ch: ChannelText, output: true, block: s.body.block}
 	case s.hdr.block > 0:
 		return span{ch: s.hdr.ch, block: s.hdr.block}
 	case s.aside || s.anyBody || s.hdr.between && s.g.asideBetween:
-		return span{ch: Aside}
+		return span{ch: ChannelAside}
 	}
-	return span{ch: Text}
+	return span{ch: ChannelText}
 }
 
 // textIsEasy reports whether a delta without markers changes nothing but the line.
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && !s.splice.live &&
-		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != Text) && (s.outHold >= 0 || !s.hopes())
+		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.hopes())
 }
 
 // hopes reports whether outer text may yet turn out to be aside.
@@ -269,7 +269,7 @@ func (s *Splitter) keepLiteral(t token, note strayNote) {
 			s.openLit = false
 		}
 		if t.kind != kindClose {
-			s.diag(LiteralMarker, t.start, LateOutput)
+			s.diag(CodeLiteralMarker, t.start, ReasonLateOutput)
 			return
 		}
 	}
@@ -324,13 +324,13 @@ func (n strayNote) quoted() bool {
 func (s *Splitter) resolve(n strayNote, enclosed bool) {
 	switch {
 	case s.g.code && n.quoted():
-		s.diag(LiteralMarker, n.start, Quoted)
+		s.diag(CodeLiteralMarker, n.start, ReasonQuoted)
 	case n.fenced:
-		s.diag(LiteralMarker, n.start, Fenced)
+		s.diag(CodeLiteralMarker, n.start, ReasonFenced)
 	case enclosed:
-		s.diag(LiteralMarker, n.start, InlineCode)
+		s.diag(CodeLiteralMarker, n.start, ReasonInlineCode)
 	case n.orphan:
-		s.diag(OrphanClose, n.start, "")
+		s.diag(CodeOrphanClose, n.start, "")
 	}
 }
 
@@ -371,7 +371,7 @@ func (s *Splitter) ink(i int) {
 		s.put(i, s.textSpan())
 		s.hope = hope{s.outer.blank, s.outer.afterMarker, s.openLit, s.narr.lost, s.blocks, s.marks, s.blockSeen, s.wrapped}
 		s.outHold, s.visible = i, true
-	case s.textSpan().ch == Text:
+	case s.textSpan().ch == ChannelText:
 		s.visible = true
 		if s.outHold < 0 {
 			s.shows()

@@ -57,7 +57,7 @@ func (v *view) blankSoFar() bool { return !v.anything }
 
 // add reads the next span, whose bytes are b.
 func (v *view) add(sp span, b []byte) {
-	if sp.ch != Text && v.inline>>sp.ch&1 == 0 {
+	if sp.ch != ChannelText && v.inline>>sp.ch&1 == 0 {
 		v.removed()
 		return
 	}
@@ -65,7 +65,7 @@ func (v *view) add(sp span, b []byte) {
 	if sp.output {
 		block = sp.block
 	}
-	if sp.ch != Text {
+	if sp.ch != ChannelText {
 		block = v.block
 	}
 	if block != v.block {
@@ -330,8 +330,8 @@ func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}
-		if sg.Channel != Text && keep != nil && keep(sg) {
-			sp.ch, sp.output, sp.block = Text, v.block > 0, v.block
+		if sg.Channel != ChannelText && keep != nil && keep(sg) {
+			sp.ch, sp.output, sp.block = ChannelText, v.block > 0, v.block
 		}
 		v.add(sp, raw[sg.Start:sg.End])
 	}
@@ -356,10 +356,10 @@ func (r *Reply) join(spans []Span) string {
 }
 
 // Reasoning returns an entry per block of reasoning that is not blank, trimmed.
-func (r *Reply) Reasoning() []string { return r.blocks(Reasoning) }
+func (r *Reply) Reasoning() []string { return r.blocks(ChannelReasoning) }
 
 // Narration returns an entry per block of narration that is not blank, trimmed.
-func (r *Reply) Narration() []string { return r.blocks(Narration) }
+func (r *Reply) Narration() []string { return r.blocks(ChannelNarration) }
 
 func (r *Reply) blocks(c Channel) []string {
 	var texts []string

@@ -17,7 +17,7 @@ type Run func() int
 
 // Deltas feeds deltas to a splitter again and again, first the head, once.
 func Deltas(g *sotto.Grammar, head string, deltas []string) Run {
-	s := splitter(g, sotto.Options{Start: sotto.Outside})
+	s := splitter(g, sotto.Options{Start: sotto.StartOutside})
 	s.FeedString(head)
 	return func() int {
 		n := 0
@@ -44,7 +44,7 @@ func OllamaDeltas(head string, deltas []string) Run {
 
 // Reply feeds whole replies to a splitter, in the deltas given.
 func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
-	o.Start = sotto.Outside
+	o.Start = sotto.StartOutside
 	s := splitter(g, o)
 	return func() int {
 		s.Reset()
@@ -52,14 +52,14 @@ func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
 		for _, d := range deltas {
 			n += given(s.FeedString(d))
 		}
-		return n + given(s.Close(sotto.Stopped))
+		return n + given(s.Close(sotto.EndStopped))
 	}
 }
 
 // Parse reads a reply that is whole at hand into strings of its own.
 func Parse(g *sotto.Grammar, reply string) Run {
 	return func() int {
-		r, err := g.Parse(reply, sotto.Outside, sotto.Stopped)
+		r, err := g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
 		if err != nil {
 			panic(err)
 		}

@@ -96,10 +96,10 @@ func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agen
 }
 
 func (m *AgentMind) outcome(a agent.Outcome, native bool) (Outcome, error) {
-	out := Outcome{Text: a.Answer, End: sotto.Stopped}
+	out := Outcome{Text: a.Answer, End: sotto.EndStopped}
 	if r := a.Reading; r != nil {
 		out.End, out.Diagnostics = r.End, r.Diagnostics
-		unsaid := m.Turn.Start == "" && !native || m.Turn.Start == sotto.Auto
+		unsaid := m.Turn.Start == "" && !native || m.Turn.Start == sotto.StartAuto
 		if unsaid && undecided(m.grammar(), markedIn(r), r.End) {
 			out.Text, out.Diagnostics = "", unclosed(r.Diagnostics)
 		}
@@ -115,7 +115,7 @@ func (m *AgentMind) outcome(a agent.Outcome, native bool) (Outcome, error) {
 		}
 		out.Text, out.Question, out.Memo = "", a.Waiting.Question, memo
 	case agent.Bounded:
-		out.End = sotto.Cut
+		out.End = sotto.EndCut
 	case agent.Failed:
 		return out, errors.New("the model could not be asked")
 	}

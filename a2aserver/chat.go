@@ -34,7 +34,7 @@ func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 	reply, err := m.Model.Invoke(ctx, m.request(t), r.delta)
 	end := reply.End
 	if err != nil {
-		end = sotto.Aborted
+		end = sotto.EndAborted
 	}
 	out, closing := r.close(end)
 	if err == nil {
@@ -84,7 +84,7 @@ func (r *chatReading) delta(d model.Delta) error {
 		if err := r.open(); err != nil {
 			return err
 		}
-		r.filter.Push(d.Text)
+		r.filter.Feed(d.Text)
 	}
 	r.tell(Alive{})
 	return r.failed
@@ -103,11 +103,11 @@ func (r *chatReading) open() (err error) {
 	switch {
 	case start != "":
 	case r.native:
-		start = sotto.Outside
+		start = sotto.StartOutside
 	default:
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
-	r.grammar, r.auto = g, start == sotto.Auto
+	r.grammar, r.auto = g, start == sotto.StartAuto
 	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1}); err != nil {
 		return err
 	}

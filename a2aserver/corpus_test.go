@@ -56,7 +56,7 @@ func kit(t *testing.T) []kitCase {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.undecided = c.Start == sotto.Auto && undecided(c.grammar, markedIn(r), c.End)
+		c.undecided = c.Start == sotto.StartAuto && undecided(c.grammar, markedIn(r), c.End)
 		cases = append(cases, c)
 	})
 	if len(cases) < 300 {
@@ -94,7 +94,7 @@ func (pieces) Name() string { return "pieces" }
 func (p pieces) Invoke(_ context.Context, _ model.Request, on func(model.Delta) error) (model.Reply, error) {
 	for _, text := range p.list {
 		if err := on(model.Delta{Text: text}); err != nil {
-			return model.Reply{End: sotto.Aborted}, err
+			return model.Reply{End: sotto.EndAborted}, err
 		}
 	}
 	return model.Reply{Raw: strings.Join(p.list, ""), End: p.end}, nil

@@ -70,12 +70,12 @@ func TestEndings(t *testing.T) {
 		text   string
 	}{
 		{"answered", says("Yes."), a2a.TaskStateCompleted, Answered, "Yes."},
-		{"cut", mind(Outcome{Text: "Yes and", End: sotto.Cut}, nil), a2a.TaskStateCompleted, CutOff, "Yes and"},
-		{"nothing", mind(Outcome{Text: " \n", End: sotto.Stopped}, nil), a2a.TaskStateFailed, NoVisibleAnswer, ""},
-		{"cut in thought", mind(Outcome{End: sotto.Cut}, nil), a2a.TaskStateFailed, NoVisibleAnswer, ""},
+		{"cut", mind(Outcome{Text: "Yes and", End: sotto.EndCut}, nil), a2a.TaskStateCompleted, CutOff, "Yes and"},
+		{"nothing", mind(Outcome{Text: " \n", End: sotto.EndStopped}, nil), a2a.TaskStateFailed, NoVisibleAnswer, ""},
+		{"cut in thought", mind(Outcome{End: sotto.EndCut}, nil), a2a.TaskStateFailed, NoVisibleAnswer, ""},
 		{"broken", mind(Outcome{Text: "Yes b"}, broken), a2a.TaskStateFailed, Aborted, "Yes b"},
 		{"broken at once", mind(Outcome{}, broken), a2a.TaskStateFailed, Aborted, ""},
-		{"aborted", mind(Outcome{Text: "Yes b", End: sotto.Aborted}, nil), a2a.TaskStateFailed, Aborted, "Yes b"},
+		{"aborted", mind(Outcome{Text: "Yes b", End: sotto.EndAborted}, nil), a2a.TaskStateFailed, Aborted, "Yes b"},
 		{"asked", mind(Outcome{Question: "Which?"}, nil), a2a.TaskStateInputRequired, Asked, ""},
 		{"panicked", mindFunc(func(context.Context, Turn, func(Event) error) (Outcome, error) { panic("oh") }), a2a.TaskStateFailed, Aborted, ""},
 		{"too long", mindFunc(func(_ context.Context, _ Turn, on func(Event) error) (Outcome, error) {
@@ -120,7 +120,7 @@ func busy(rounds int, pause time.Duration) Mind {
 			}
 			time.Sleep(pause)
 		}
-		return Outcome{Text: "Done.", End: sotto.Stopped}, nil
+		return Outcome{Text: "Done.", End: sotto.EndStopped}, nil
 	})
 }
 

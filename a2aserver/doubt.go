@@ -8,7 +8,7 @@ import "github.com/sotto-llm/sotto"
 // finished replies are what they say, and so are those of families whose prompt
 // never opens a block.
 func undecided(g *sotto.Grammar, marked bool, end sotto.End) bool {
-	if marked || end != sotto.Cut && end != sotto.Aborted {
+	if marked || end != sotto.EndCut && end != sotto.EndAborted {
 		return false
 	}
 	d := g.Dialect()
@@ -18,7 +18,7 @@ func undecided(g *sotto.Grammar, marked bool, end sotto.End) bool {
 // markedIn reports whether a reply has anything but text in it.
 func markedIn(r *sotto.Reply) bool {
 	for _, s := range r.Segments {
-		if s.Channel != sotto.Text {
+		if s.Channel != sotto.ChannelText {
 			return true
 		}
 	}
@@ -27,5 +27,5 @@ func markedIn(r *sotto.Reply) bool {
 
 // unclosed is the remark on a reply that is undecided.
 func unclosed(remarks []sotto.Diagnostic) []sotto.Diagnostic {
-	return append(remarks, sotto.Diagnostic{Code: sotto.AssumedUnclosed}, sotto.Diagnostic{Code: sotto.NoVisibleAnswer})
+	return append(remarks, sotto.Diagnostic{Code: sotto.CodeAssumedUnclosed}, sotto.Diagnostic{Code: sotto.CodeNoVisibleAnswer})
 }

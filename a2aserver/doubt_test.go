@@ -30,9 +30,9 @@ func TestUndecided(t *testing.T) {
 	}{
 		{"cut", "deepseek-r1", cut, "", "", NoVisibleAnswer},
 		{"cut, of no known family", "mystery", cut, "", "", NoVisibleAnswer},
-		{"cut, and asked to find out", "mystery", cut, sotto.Auto, "", NoVisibleAnswer},
+		{"cut, and asked to find out", "mystery", cut, sotto.StartAuto, "", NoVisibleAnswer},
 		{"cut, of a family that opens none", "qwen3:8b", cut, "", "SECRET plan, and", CutOff},
-		{"cut, and it is known", "deepseek-r1", cut, sotto.Outside, "SECRET plan, and", CutOff},
+		{"cut, and it is known", "deepseek-r1", cut, sotto.StartOutside, "SECRET plan, and", CutOff},
 		{"broken off", "deepseek-r1", broken, "", "", Aborted},
 		{"cut behind the close", "deepseek-r1", pre, "", "Yes and", CutOff},
 		{"cut behind a block", "mystery", opened, "", "Yes and", CutOff},

@@ -31,7 +31,7 @@ func (f mindFunc) Answer(ctx context.Context, t Turn, on func(Event) error) (Out
 // says is a mind that answers with a text.
 func says(text string) Mind {
 	return mindFunc(func(context.Context, Turn, func(Event) error) (Outcome, error) {
-		return Outcome{Text: text, End: sotto.Stopped}, nil
+		return Outcome{Text: text, End: sotto.EndStopped}, nil
 	})
 }
 

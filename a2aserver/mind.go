@@ -57,8 +57,8 @@ type Outcome struct {
 	Diagnostics []sotto.Diagnostic
 }
 
-// An Event is what goes on while a mind works: [Visible], [Narration],
-// [Reasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them shows that it
+// An Event is what goes on while a mind works: [Visible], [ChannelNarration],
+// [ChannelReasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them shows that it
 // lives.
 type Event interface{ event() }
 

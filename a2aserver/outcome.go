@@ -66,13 +66,13 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 	case out.Question != "":
 		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
 		e.remarks = nil // a task keeps its metadata: they would stand beside the answer
-	case blank(e.text) && out.End == sotto.Cut:
+	case blank(e.text) && out.End == sotto.EndCut:
 		e.ending, e.message = NoVisibleAnswer, "The model's reply was cut at its limit before it said anything visible."
 	case blank(e.text):
 		e.ending, e.message = NoVisibleAnswer, "The model's reply holds no visible answer."
-	case out.End == sotto.Aborted:
+	case out.End == sotto.EndAborted:
 		e.ending, e.message = Aborted, "The model's reply broke off before it was whole."
-	case out.End == sotto.Cut:
+	case out.End == sotto.EndCut:
 		e.ending, e.state = CutOff, a2a.TaskStateCompleted
 	default:
 		e.ending, e.state = Answered, a2a.TaskStateCompleted

@@ -181,7 +181,7 @@ func cleanAll(g *sotto.Grammar, v any) any {
 // remembered is a text without reasoning: what may be kept or delivered. A text
 // that cannot be cleaned is withheld.
 func remembered(g *sotto.Grammar, text string) string {
-	s, err := g.Strip(text, sotto.Auto)
+	s, err := g.Strip(text, sotto.StartAuto)
 	if err != nil {
 		return ""
 	}

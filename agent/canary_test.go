@@ -24,7 +24,7 @@ func (p *parrot) Invoke(_ context.Context, q model.Request, on func(model.Delta)
 	q.Messages = append([]model.Message(nil), q.Messages...)
 	p.asked = append(p.asked, q)
 	if len(p.replies) == 0 {
-		return model.Reply{Raw: "Nothing more.", End: sotto.Stopped}, nil
+		return model.Reply{Raw: "Nothing more.", End: sotto.EndStopped}, nil
 	}
 	r := p.replies[0]
 	p.replies = p.replies[1:]
@@ -65,9 +65,9 @@ func canaries() []model.Reply {
 // cutReply is what had come of a reply when n bytes of its content had.
 func cutReply(r model.Reply, n int) model.Reply {
 	if n < len(r.Raw) {
-		r.Raw, r.End = r.Raw[:n], sotto.Cut
+		r.Raw, r.End = r.Raw[:n], sotto.EndCut
 	} else {
-		r.End = sotto.Stopped
+		r.End = sotto.EndStopped
 	}
 	return r
 }
@@ -94,7 +94,7 @@ func TestCanary(t *testing.T) {
 func TestCanaryTemplate(t *testing.T) {
 	text := `{"thought": "CANARY, I think", "reflection_on_progress": "Some.", "plan_for_next_cycle": "More."}`
 	for n := 0; n <= len(text); n++ {
-		replies := []model.Reply{cutReply(model.Reply{Raw: text}, n), {Raw: "Again.", End: sotto.Stopped}}
+		replies := []model.Reply{cutReply(model.Reply{Raw: text}, n), {Raw: "Again.", End: sotto.EndStopped}}
 		if at := where(t, replies, true); at != "" {
 			t.Fatalf("cut at byte %d: the canary is in %s", n, at)
 		}

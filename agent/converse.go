@@ -222,10 +222,10 @@ func (t *Turn) prepare() (*turn, error) {
 // startOf is where replies of a dialect begin as long as nothing better is known.
 func startOf(d sotto.Dialect) sotto.Start {
 	switch {
-	case d.Start != "" && d.Start != sotto.Outside:
+	case d.Start != "" && d.Start != sotto.StartOutside:
 		return d.Start
 	case d.PreOpens == "no":
-		return sotto.Outside
+		return sotto.StartOutside
 	}
-	return sotto.Auto
+	return sotto.StartAuto
 }

@@ -105,7 +105,7 @@ func TestCutBeforeClose(t *testing.T) {
 				t.Fatalf("%s, cut at %d: a thought was shown or asked with", name, n)
 			}
 		}
-		p := &pupil{name: name, parrot: parrot{replies: []model.Reply{{Raw: "Plain.", End: sotto.Stopped}}}}
+		p := &pupil{name: name, parrot: parrot{replies: []model.Reply{{Raw: "Plain.", End: sotto.EndStopped}}}}
 		turn := Turn{Model: p}
 		if o, err := turn.Converse(t.Context(), ask("Well?")); err != nil || o.Answer != "Plain." {
 			t.Errorf("%s: %+v, %v", name, o, err)
@@ -123,11 +123,11 @@ func TestTemplateGoneWrong(t *testing.T) {
 		"Thought: CANARY\nPlan: b",
 		"**Thought**: CANARY",
 	} {
-		if at := where(t, []model.Reply{{Raw: text, End: sotto.Stopped}, {Raw: "Again.", End: sotto.Stopped}}, true); at != "" {
+		if at := where(t, []model.Reply{{Raw: text, End: sotto.EndStopped}, {Raw: "Again.", End: sotto.EndStopped}}, true); at != "" {
 			t.Errorf("%s: the canary is in %s", text, at)
 		}
 	}
-	p := &parrot{replies: []model.Reply{{Raw: "I gave it some thought: nothing.", End: sotto.Stopped}}}
+	p := &parrot{replies: []model.Reply{{Raw: "I gave it some thought: nothing.", End: sotto.EndStopped}}}
 	s := run1(t, Experiment{Name: "r", Model: p, Cycles: 1, Template: true}, t.TempDir())
 	if s.Last == "" || s.Metrics.Retries != 0 {
 		t.Errorf("prose was asked for again: %+v", s)

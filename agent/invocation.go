@@ -159,7 +159,7 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 		return reply, nil, took, err
 	}
 	if err != nil {
-		reply.End = sotto.Aborted
+		reply.End = sotto.EndAborted
 	}
 	if l.filter == nil {
 		l.open(len(reply.Thoughts) > 0)
@@ -169,7 +169,7 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 		return reply, nil, took, err2
 	}
 	if t.unclosed(l.start, reading) {
-		if reading, err2 = t.Grammar.Parse(reply.Raw, sotto.InsideFirst, reply.End); err2 != nil {
+		if reading, err2 = t.Grammar.Parse(reply.Raw, sotto.StartInsideFirst, reply.End); err2 != nil {
 			return reply, nil, took, err2
 		}
 		return reply, reading, took, err
@@ -183,7 +183,7 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 // reply would else be read as all visible.
 func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
 	d := t.Grammar.Dialect()
-	return start == sotto.Auto && r.End != sotto.Stopped && (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.Reasoning)) == 0
+	return start == sotto.StartAuto && r.End != sotto.EndStopped && (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.ChannelReasoning)) == 0
 }
 
 // A listener hears a reply as it comes.
@@ -198,7 +198,7 @@ type listener struct {
 func (l *listener) open(native bool) {
 	l.start = l.Start
 	if native {
-		l.start = sotto.Outside
+		l.start = sotto.StartOutside
 	}
 	f, err := l.Grammar.NewFilter(sotto.Options{Start: l.start})
 	if err != nil {
@@ -224,7 +224,7 @@ func (l *listener) hear(d model.Delta) error {
 		if l.filter == nil {
 			l.open(l.native)
 		}
-		l.filter.Push(d.Text)
+		l.filter.Feed(d.Text)
 	}
 	return nil
 }

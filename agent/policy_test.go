@@ -127,7 +127,7 @@ func TestRequired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &named{parrot{replies: []model.Reply{
-				{Thoughts: []model.Thought{{Field: "reasoning_content", Text: "I think"}, {Field: "sealed", Sealed: true, Text: "s"}}, Calls: []model.Call{{ID: "a", Name: "list"}}, End: sotto.Stopped},
+				{Thoughts: []model.Thought{{Field: "reasoning_content", Text: "I think"}, {Field: "sealed", Sealed: true, Text: "s"}}, Calls: []model.Call{{ID: "a", Name: "list"}}, End: sotto.EndStopped},
 			}}, want.model}
 			turn := Turn{Model: p, API: want.api, Tools: NewMemory().Tools()}
 			if _, err := turn.Converse(t.Context(), ask("Go.")); err != nil {
@@ -158,8 +158,8 @@ func TestLesson(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &parrot{replies: []model.Reply{
-		{Calls: []model.Call{{ID: "a", Name: "helper", Arguments: `{"task":"x"}`}}, End: sotto.Stopped},
-		{Raw: "<thinking>t</thinking>Helped.", End: sotto.Stopped},
+		{Calls: []model.Call{{ID: "a", Name: "helper", Arguments: `{"task":"x"}`}}, End: sotto.EndStopped},
+		{Raw: "<thinking>t</thinking>Helped.", End: sotto.EndStopped},
 	}}
 	x := Experiment{Name: "l", Model: p, Grammar: g, Cycles: 1, Agents: []Subagent{{Name: "helper", System: "You help."}}}
 	run1(t, x, t.TempDir())

@@ -36,7 +36,7 @@ const (
 func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	var calls []model.Call
 	for _, s := range r.Segments {
-		if s.Channel == sotto.Tool && len(calls) < maxTextCalls {
+		if s.Channel == sotto.ChannelTool && len(calls) < maxTextCalls {
 			calls = append(calls, b.markupCall(r.Raw[s.Start:s.End])...)
 		}
 	}

@@ -23,7 +23,7 @@ func memoryBox(t testing.TB) *toolbox {
 }
 
 func found(box *toolbox, text string) []model.Call {
-	r := sotto.Parse(text, sotto.Stopped)
+	r := sotto.Parse(text, sotto.EndStopped)
 	return box.textCalls(r.Visible(), r)
 }
 

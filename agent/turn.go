@@ -176,7 +176,7 @@ func (t *turn) again(otherwise Status, remark string) {
 // count adds a reply to the metrics, and its thoughts to those of the turn.
 func (t *turn) count() {
 	thoughts := t.reading.Reasoning()
-	bytes := len(t.reading.RawOf(sotto.Reasoning))
+	bytes := len(t.reading.RawOf(sotto.ChannelReasoning))
 	for _, x := range t.reply.Thoughts {
 		bytes += len(x.Text)
 		if s := strings.TrimSpace(x.Text); s != "" {
@@ -192,7 +192,7 @@ func (t *turn) count() {
 
 // deliverable is the visible text of a reading, read until it stays the same.
 func deliverable(g *sotto.Grammar, r *sotto.Reply) string {
-	s, err := g.Strip(r.Visible(), sotto.Outside)
+	s, err := g.Strip(r.Visible(), sotto.StartOutside)
 	if err != nil {
 		return ""
 	}

@@ -84,7 +84,7 @@ func TestDataGame24(t *testing.T) {
 	solved := map[string]map[string]bool{"IO": {}, "CoT": {}, "ToT": {}}
 	for _, l := range readLogged(t, "tot_game24.jsonl") {
 		p := answer.Problem{Input: l.text(t)}
-		x := answer.Extract(answer.Game24, l.Raw, p, answer.Options{End: sotto.Stopped})
+		x := answer.Extract(answer.Game24, l.Raw, p, answer.Options{End: sotto.EndStopped})
 		v := answer.Game24.Validate(x.Candidate, p)
 		n := got[l.Arm]
 		n[x.Method]++
@@ -120,7 +120,7 @@ func TestDataGame24(t *testing.T) {
 func TestDataCrosswords(t *testing.T) {
 	for _, l := range readLogged(t, "tot_crosswords.jsonl") {
 		p := answer.Problem{Gold: l.text(t)}
-		x := answer.Extract(answer.Crossword, l.Raw, p, answer.Options{End: sotto.Stopped})
+		x := answer.Extract(answer.Crossword, l.Raw, p, answer.Options{End: sotto.EndStopped})
 		v := answer.Crossword.Validate(x.Candidate, p)
 		var want struct {
 			Letter float64 `json:"r_letter"`
@@ -143,9 +143,9 @@ func TestDataCountdown(t *testing.T) {
 	strict, cut, clean, whole := 0, 0, 0, tally{}
 	for _, l := range readLogged(t, "countdown_qwen.jsonl") {
 		p := answer.Problem{Gold: string(l.Gold)}
-		o := answer.Options{End: sotto.Stopped}
+		o := answer.Options{End: sotto.EndStopped}
 		if l.Truncated {
-			o.End = sotto.Cut
+			o.End = sotto.EndCut
 		}
 		x := answer.Extract(answer.Countdown, l.Raw, p, o)
 		v := answer.Countdown.Validate(x.Candidate, p)
@@ -189,7 +189,7 @@ func BenchmarkGame24Log(b *testing.B) {
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		x := answer.Extract(answer.Game24, list[i].Raw, problems[i], answer.Options{End: sotto.Stopped})
+		x := answer.Extract(answer.Game24, list[i].Raw, problems[i], answer.Options{End: sotto.EndStopped})
 		answer.Game24.Validate(x.Candidate, problems[i])
 		i = (i + 1) % len(list)
 	}

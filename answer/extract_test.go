@@ -88,12 +88,12 @@ func TestExtract(t *testing.T) {
 		if c.numbers != "" {
 			p.Input = c.numbers
 		}
-		x := answer.Extract(answer.Game24, c.raw, p, answer.Options{End: sotto.Stopped})
+		x := answer.Extract(answer.Game24, c.raw, p, answer.Options{End: sotto.EndStopped})
 		v := answer.Game24.Validate(x.Candidate, p)
 		if x.Candidate != c.candidate || x.Method != c.method || v.Reason != c.reason {
 			t.Errorf("%s: %q: %q by %s, %s %s; want %q by %s, %s", c.about, c.raw, x.Candidate, x.Method, v.Reason, v.Detail, c.candidate, c.method, c.reason)
 		}
-		checkExtraction(t, answer.Game24, c.raw, p, answer.Options{End: sotto.Stopped})
+		checkExtraction(t, answer.Game24, c.raw, p, answer.Options{End: sotto.EndStopped})
 	}
 }
 
@@ -116,7 +116,7 @@ func TestWorkedExample(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	p := answer.Problem{Input: "3 3 8 8"}
-	cut, scanCut := answer.Options{End: sotto.Cut}, answer.Options{End: sotto.Cut, ScanCut: true}
+	cut, scanCut := answer.Options{End: sotto.EndCut}, answer.Options{End: sotto.EndCut, ScanCut: true}
 	for _, c := range []struct {
 		raw    string
 		o      answer.Options
@@ -325,7 +325,7 @@ func BenchmarkGame24(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {
-				x := answer.Extract(answer.Game24, raw, p, answer.Options{End: sotto.Stopped})
+				x := answer.Extract(answer.Game24, raw, p, answer.Options{End: sotto.EndStopped})
 				answer.Game24.Validate(x.Candidate, p)
 			}
 		})

@@ -23,15 +23,15 @@ type piece struct{ at, raw, n int }
 
 // read reads a reply: its visible text, as [sotto.Reply.Visible] has it.
 func read(raw string, o Options) reading {
-	cut := o.End == sotto.Cut || o.End == sotto.Aborted
-	if o.Grammar == nil && (o.Start == "" || o.Start == sotto.Auto || o.Start == sotto.Outside) &&
+	cut := o.End == sotto.EndCut || o.End == sotto.EndAborted
+	if o.Grammar == nil && (o.Start == "" || o.Start == sotto.StartAuto || o.Start == sotto.StartOutside) &&
 		defaultIsTags() && strings.IndexByte(raw, '<') < 0 {
 		return reading{raw: raw, text: raw, cut: cut} // no marker at all (G14)
 	}
 	r := parse(raw, o)
 	rd := reading{raw: raw, cut: cut, reply: r}
-	rd.cut = cut || r.Counts[sotto.Truncated]+r.Counts[sotto.AssumedUnclosed] > 0
-	if len(r.Segments) == 1 && r.Segments[0].Channel == sotto.Text && !r.Segments[0].Output {
+	rd.cut = cut || r.Counts[sotto.CodeTruncated]+r.Counts[sotto.CodeAssumedUnclosed] > 0
+	if len(r.Segments) == 1 && r.Segments[0].Channel == sotto.ChannelText && !r.Segments[0].Output {
 		rd.text = raw
 		return rd
 	}
@@ -46,12 +46,12 @@ func parse(raw string, o Options) *sotto.Reply {
 		g = sotto.Default()
 	}
 	if start == "" {
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
 	r, err := g.Parse(raw, start, o.End)
 	if err != nil {
-		if r, err = g.Parse(raw, sotto.Auto, o.End); err != nil {
-			return &sotto.Reply{Raw: raw, Segments: []sotto.Segment{{Channel: sotto.Text, End: len(raw)}}}
+		if r, err = g.Parse(raw, sotto.StartAuto, o.End); err != nil {
+			return &sotto.Reply{Raw: raw, Segments: []sotto.Segment{{Channel: sotto.ChannelText, End: len(raw)}}}
 		}
 	}
 	return r
@@ -78,7 +78,7 @@ func (rd *reading) reasoningText() reading {
 	var spans []sotto.Span
 	block := -1
 	for _, sg := range rd.reply.Segments {
-		if sg.Channel != sotto.Reasoning {
+		if sg.Channel != sotto.ChannelReasoning {
 			continue
 		}
 		if block >= 0 && sg.Block != block {
@@ -143,7 +143,7 @@ func (rd *reading) rawSpan(sp Span) (raw Span, ok bool) {
 // that the dialect takes for markup (a wrapper's) stay in their places.
 func visible(r *sotto.Reply) []piece {
 	return pieces(r.VisibleSpans(func(sg sotto.Segment) bool {
-		return sg.Channel == sotto.Markup && isAnswerTag(r.Raw[sg.Start:sg.End])
+		return sg.Channel == sotto.ChannelMarkup && isAnswerTag(r.Raw[sg.Start:sg.End])
 	}))
 }
 

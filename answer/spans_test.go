@@ -48,7 +48,7 @@ func optionsOfReadings(t testing.TB) (list []Options) {
 			t.Log(err)
 			continue
 		}
-		for _, e := range []sotto.End{sotto.Unknown, sotto.Stopped, sotto.Cut} {
+		for _, e := range []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut} {
 			list = append(list, Options{Grammar: g, End: e})
 		}
 		for _, bodies := range []string{"first", "last"} {
@@ -59,7 +59,7 @@ func optionsOfReadings(t testing.TB) (list []Options) {
 			}
 		}
 	}
-	return append(list, Options{}, Options{Start: sotto.Inside("think")})
+	return append(list, Options{}, Options{Start: sotto.StartInside("think")})
 }
 
 func TestReadingIsVisible(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 )
 
 // Ends are all the ways in which a reply can end.
-var Ends = []sotto.End{sotto.Unknown, sotto.Stopped, sotto.Cut, sotto.Aborted}
+var Ends = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
 // Run checks every law on a dialect, as subtests. Replies are further replies
 // to check, beside those made from the dialect. With -short it tries fewer.
@@ -137,7 +137,7 @@ func (tr trial) String() string {
 
 // starts returns the starts that make sense for the dialect.
 func (s *suite) starts() []sotto.Start {
-	starts := []sotto.Start{sotto.Outside, sotto.Auto}
+	starts := []sotto.Start{sotto.StartOutside, sotto.StartAuto}
 	for _, m := range s.d.Markers {
 		if m.Role == sotto.RoleReasoning {
 			name := m.Tag
@@ -147,7 +147,7 @@ func (s *suite) starts() []sotto.Start {
 			if name == "" {
 				name = m.Open[0]
 			}
-			return append(starts, sotto.Inside(name))
+			return append(starts, sotto.StartInside(name))
 		}
 	}
 	return starts

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/testhook"
 )
 
 // A stream is what a splitter gave for a reply fed in some cuts.
@@ -130,7 +131,7 @@ func (s *suite) slowReader(t testing.TB, tr trial) {
 		got.segments[i].Block = 0
 	}
 	for i := range want.segments {
-		want.segments[i].Output = want.segments[i].Output && want.segments[i].Channel == sotto.Text
+		want.segments[i].Output = want.segments[i].Output && want.segments[i].Channel == sotto.ChannelText
 	}
 	if !slices.Equal(got.segments, want.segments) || got.visible != want.visible {
 		t.Errorf("%v\n machine: %v %q\n slow:    %v %q", tr, show(tr.raw, got.segments), got.visible, show(tr.raw, want.segments), want.visible)
@@ -180,14 +181,14 @@ func (s *suite) idempotence(t testing.TB, tr trial) {
 	first := s.feed(t, tr, nil)
 	for _, d := range first.diagnostics {
 		switch d.Code {
-		case sotto.LiteralMarker, sotto.OrphanClose, sotto.SplicedMarker, sotto.HoldExpired:
+		case sotto.CodeLiteralMarker, sotto.CodeOrphanClose, sotto.CodeSplicedMarker, sotto.CodeHoldExpired:
 			return
 		}
 	}
 	if strings.HasPrefix(string(s.d.Placement), "leading") || tr.maxHold > 0 || keptTag(s, first, tr) {
 		return
 	}
-	again := s.feed(t, trial{first.visible, sotto.Outside, sotto.Unknown, -1}, nil)
+	again := s.feed(t, trial{first.visible, sotto.StartOutside, sotto.EndUnknown, -1}, nil)
 	if again.visible != first.visible {
 		t.Errorf("%v\n shows %q, and that read again %q", tr, first.visible, again.visible)
 	}
@@ -196,7 +197,7 @@ func (s *suite) idempotence(t testing.TB, tr trial) {
 // keptTag reports whether a literal marker was kept as text.
 func keptTag(s *suite, st stream, tr trial) bool {
 	for _, sg := range st.segments {
-		if sg.Channel == sotto.Text && s.slow.hasMarker(tr.raw[sg.Start:sg.End]) {
+		if sg.Channel == sotto.ChannelText && s.slow.hasMarker(tr.raw[sg.Start:sg.End]) {
 			return true
 		}
 	}
@@ -220,7 +221,7 @@ func (s *suite) monotony(t testing.TB, tr trial) {
 // unfinished marker.
 func (s *suite) ordinary(t *testing.T) {
 	for _, raw := range s.ordinaryReplies() {
-		sp, err := s.g.NewSplitter(sotto.Options{Start: sotto.Outside})
+		sp, err := s.g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +287,7 @@ func (s *suite) work(t testing.TB, raw string, step int) float64 {
 				sp.FeedString(raw[i:min(i+step, len(raw))])
 			}
 			sp.Close(end)
-			worst = max(worst, float64(sotto.Looks(sp))/float64(len(raw)))
+			worst = max(worst, float64(testhook.Looks(sp))/float64(len(raw)))
 		}
 	}
 	return worst

@@ -29,8 +29,8 @@ func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, max
 
 func (g *slowGrammar) read(raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
 	r := slowReader{g: g, s: raw, limit: len(raw), final: true, maxHold: maxHold, force: -1, rescueAt: -1}
-	r.cut = end == sotto.Cut || end == sotto.Aborted
-	r.stopped = end == sotto.Stopped
+	r.cut = end == sotto.EndCut || end == sotto.EndAborted
+	r.stopped = end == sotto.EndStopped
 	r.out = newStream()
 	if g.anywhere && !g.leading {
 		r.mode = modeUnset
@@ -167,7 +167,7 @@ func (r *slowReader) settle(t tri) bool {
 
 // expire settles a doubt that opened at p by OnDoubt.
 func (r *slowReader) expire(p int) (deliver bool) {
-	r.diag(sotto.HoldExpired, p, "")
+	r.diag(sotto.CodeHoldExpired, p, "")
 	return r.g.deliver
 }
 
@@ -194,13 +194,13 @@ func (r *slowReader) white(i int) bool {
 // begin reads the reply by G8.
 func (r *slowReader) begin(start sotto.Start) error {
 	switch {
-	case start == sotto.Outside:
+	case start == sotto.StartOutside:
 		r.outer()
 		return nil
-	case start == sotto.Auto:
+	case start == sotto.StartAuto:
 		r.beginAuto()
 		return nil
-	case start == sotto.InsideFirst:
+	case start == sotto.StartInsideFirst:
 		for i, d := range r.g.defs {
 			if d.role == sotto.RoleReasoning {
 				r.beginInside(i)
@@ -209,7 +209,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 		}
 		if r.g.header != nil {
 			r.headed = true
-			r.headerBody(sotto.Reasoning, -1)
+			r.headerBody(sotto.ChannelReasoning, -1)
 			r.outer()
 			return nil
 		}
@@ -289,15 +289,15 @@ func (r *slowReader) beginAuto() {
 		} else {
 			id = r.open(m.def)
 		}
-		r.bytes(sotto.Reasoning, id, false, 0, m.start)
-		r.diag(sotto.OrphanClose, m.start, "")
-		r.mark(sotto.Markup, id, false, m)
+		r.bytes(sotto.ChannelReasoning, id, false, 0, m.start)
+		r.diag(sotto.CodeOrphanClose, m.start, "")
+		r.mark(sotto.ChannelMarkup, id, false, m)
 		r.out.afterMarker = true
 	case c.autoRes == autoOutside || byWindow:
 	case expires:
 		if !r.expire(0) && !r.hasReasoning() {
 			r.headed = true
-			r.headerBody(sotto.Reasoning, -1)
+			r.headerBody(sotto.ChannelReasoning, -1)
 		} else if !r.g.deliver {
 			r.phrases = ^uint64(0)
 			b := slowBlock{def: -1, fam: -1, own: ^uint64(0), implicit: true, force: -1}
@@ -451,8 +451,8 @@ func (r *slowReader) result() slowResult {
 }
 
 var codeRank = map[sotto.Code]int{
-	sotto.Truncated: 0, sotto.Rescued: 1, sotto.Nested: 2, sotto.MismatchedClose: 3,
-	sotto.OrphanClose: 4, sotto.StrayClose: 5, sotto.UnclosedOutput: 6, sotto.UnclosedNarration: 7,
-	sotto.AssumedUnclosed: 8, sotto.LiteralMarker: 9, sotto.SplicedMarker: 10,
-	sotto.HoldExpired: 11, sotto.UnknownChannel: 12, sotto.NoVisibleAnswer: 13,
+	sotto.CodeTruncated: 0, sotto.CodeRescued: 1, sotto.CodeNested: 2, sotto.CodeMismatchedClose: 3,
+	sotto.CodeOrphanClose: 4, sotto.CodeStrayClose: 5, sotto.CodeUnclosedOutput: 6, sotto.CodeUnclosedNarration: 7,
+	sotto.CodeAssumedUnclosed: 8, sotto.CodeLiteralMarker: 9, sotto.CodeSplicedMarker: 10,
+	sotto.CodeHoldExpired: 11, sotto.CodeUnknownChannel: 12, sotto.CodeNoVisibleAnswer: 13,
 }

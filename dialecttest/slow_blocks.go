@@ -34,7 +34,7 @@ func (r *slowReader) reasoning(m slowMark, t *slowStream, bd *slowBody) {
 	b.id = r.open(m.def)
 	b.pad = d.rescue && t == &r.out && bd == nil && !r.visible && !r.narrating
 	r.phrases |= 1 << m.def
-	r.mark(sotto.Markup, b.id, false, m)
+	r.mark(sotto.ChannelMarkup, b.id, false, m)
 	r.reasoningBlock(&b, t)
 }
 
@@ -58,7 +58,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			return
 		}
 		asBytes := func(n int) {
-			r.bytes(sotto.Reasoning, b.id, false, r.pos, r.pos+n)
+			r.bytes(sotto.ChannelReasoning, b.id, false, r.pos, r.pos+n)
 			r.pos += n
 		}
 		if got == no {
@@ -80,7 +80,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			}
 			if b.pad && !r.collect && m.start == r.rescueAt {
 				r.rescueAt = -1
-				r.diag(sotto.Rescued, m.start, "")
+				r.diag(sotto.CodeRescued, m.start, "")
 				t.removed()
 				if r.rescueClose < 0 {
 					r.body(m)
@@ -122,12 +122,12 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				asBytes(length)
 			case r.g.dups && r.onlyWhite(b.lastOpen, m.start):
 				b.own |= 1 << m.def
-				r.mark(sotto.Markup, b.id, false, m)
+				r.mark(sotto.ChannelMarkup, b.id, false, m)
 				b.lastOpen = m.end
 			case r.g.nest:
 				b.own |= 1 << m.def
 				b.unpaid++
-				r.diag(sotto.Nested, m.start, "")
+				r.diag(sotto.CodeNested, m.start, "")
 				asBytes(length)
 			default:
 				asBytes(1)
@@ -137,9 +137,9 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				pad.closed, pad.end = true, m.start
 			}
 			if b.own&(1<<m.def) == 0 {
-				r.diag(sotto.MismatchedClose, m.start, "")
+				r.diag(sotto.CodeMismatchedClose, m.start, "")
 			}
-			r.mark(sotto.Markup, b.id, false, m)
+			r.mark(sotto.ChannelMarkup, b.id, false, m)
 			t.afterMarker = true
 			return
 		case !r.halt:
@@ -150,9 +150,9 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	if r.atEnd() {
 		switch {
 		case b.implicit:
-			r.diag(sotto.AssumedUnclosed, 0, "")
+			r.diag(sotto.CodeAssumedUnclosed, 0, "")
 		case !b.resumed || r.pos > b.start:
-			r.diag(sotto.Truncated, b.start, "")
+			r.diag(sotto.CodeTruncated, b.start, "")
 		}
 	}
 }
@@ -332,7 +332,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 	id := r.open(m.def)
 	r.narrBlank = false
-	r.mark(sotto.Markup, id, false, m)
+	r.mark(sotto.ChannelMarkup, id, false, m)
 	if m.kind == kEmpty {
 		return
 	}
@@ -350,7 +350,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 			d := &r.g.defs[n.def]
 			switch {
 			case n.def == m.def:
-				r.mark(sotto.Markup, id, false, n)
+				r.mark(sotto.ChannelMarkup, id, false, n)
 				return
 			case d.role == sotto.RoleReasoning:
 				if d.phrase {
@@ -363,7 +363,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 					return
 				}
 				if r.toolFrom > 0 && r.force == r.pos {
-					r.diag(sotto.UnclosedNarration, m.start, "")
+					r.diag(sotto.CodeUnclosedNarration, m.start, "")
 					return
 				}
 				continue
@@ -373,11 +373,11 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 					return
 				}
 				if !quoted && (bd != nil || r.outputCounts()) {
-					r.diag(sotto.UnclosedNarration, m.start, "")
+					r.diag(sotto.CodeUnclosedNarration, m.start, "")
 					return
 				}
 			default: // <output/>, or the close of the body
-				r.diag(sotto.UnclosedNarration, m.start, "")
+				r.diag(sotto.CodeUnclosedNarration, m.start, "")
 				if bd != nil || r.outputCounts() {
 					r.force = n.start
 				}
@@ -392,7 +392,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 				got = no
 			}
 			if r.settle(got) {
-				r.diag(sotto.UnclosedNarration, m.start, "")
+				r.diag(sotto.CodeUnclosedNarration, m.start, "")
 				r.narrBlank = true
 				return
 			}
@@ -400,11 +400,11 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 				return
 			}
 		}
-		r.bytes(sotto.Narration, id, false, r.pos, r.pos+1)
+		r.bytes(sotto.ChannelNarration, id, false, r.pos, r.pos+1)
 		r.pos++
 	}
 	if r.atEnd() {
-		r.diag(sotto.UnclosedNarration, m.start, "")
+		r.diag(sotto.CodeUnclosedNarration, m.start, "")
 	}
 }
 
@@ -425,7 +425,7 @@ func (r *slowReader) blankLine(i, limit int, final bool) tri {
 func (r *slowReader) body(m slowMark) {
 	for {
 		bd := slowBody{def: m.def, id: r.open(m.def)}
-		r.mark(sotto.Markup, bd.id, true, m)
+		r.mark(sotto.ChannelMarkup, bd.id, true, m)
 		if m.kind == kEmpty {
 			return
 		}
@@ -433,7 +433,7 @@ func (r *slowReader) body(m slowMark) {
 		r.text(&t, &bd)
 		if bd.next == nil {
 			if !bd.closed && r.atEnd() {
-				r.diag(sotto.UnclosedOutput, m.start, "")
+				r.diag(sotto.CodeUnclosedOutput, m.start, "")
 			}
 			return
 		}
@@ -444,7 +444,7 @@ func (r *slowReader) body(m slowMark) {
 // aside reads a block that is no answer, up to its own close.
 func (r *slowReader) aside(m slowMark) {
 	id := r.open(m.def)
-	r.mark(sotto.Markup, id, false, m)
+	r.mark(sotto.ChannelMarkup, id, false, m)
 	w := slowWatch{own: m.def, ownNoEmpty: true, outputClose: -1}
 	for !r.done() {
 		n, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
@@ -453,10 +453,10 @@ func (r *slowReader) aside(m slowMark) {
 			r.settle(maybe)
 			return
 		case yes:
-			r.mark(sotto.Markup, id, false, n)
+			r.mark(sotto.ChannelMarkup, id, false, n)
 			return
 		}
-		r.bytes(sotto.Aside, id, false, r.pos, r.pos+1)
+		r.bytes(sotto.ChannelAside, id, false, r.pos, r.pos+1)
 		r.pos++
 	}
 }
@@ -484,7 +484,7 @@ func (r *slowReader) tool(m slowMark, t *slowStream) {
 		}
 		end, closed = n.end, true
 	}
-	r.mark(sotto.Tool, id, false, slowMark{m.kind, m.def, m.start, end})
+	r.mark(sotto.ChannelTool, id, false, slowMark{m.kind, m.def, m.start, end})
 	t.removed()
 	if !closed || !r.g.afterRea {
 		return
@@ -536,14 +536,14 @@ func (r *slowReader) lead() {
 				return
 			}
 			r.block++
-			r.mark(sotto.Markup, r.block, false, m)
+			r.mark(sotto.ChannelMarkup, r.block, false, m)
 			r.out.afterMarker, r.headed = true, true
 			ch, known := r.g.header.Channels[""]
 			if !known {
-				ch = sotto.Reasoning
-				r.diag(sotto.UnknownChannel, 0, "")
+				ch = sotto.ChannelReasoning
+				r.diag(sotto.CodeUnknownChannel, 0, "")
 			}
-			if ch == sotto.Text {
+			if ch == sotto.ChannelText {
 				r.inBody = true
 			} else {
 				r.headerBody(ch, 0)
@@ -564,10 +564,10 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 			return
 		}
 		if !r.headed {
-			r.diag(sotto.StrayClose, m.start, "")
+			r.diag(sotto.CodeStrayClose, m.start, "")
 		}
 		r.inBody = false
-		r.mark(sotto.Markup, 0, bd != nil, m)
+		r.mark(sotto.ChannelMarkup, 0, bd != nil, m)
 		*t = newStream()
 		t.afterMarker = true
 		return
@@ -585,7 +585,7 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	r.block++
-	r.mark(sotto.Markup, r.block, false, slowMark{m.kind, -1, m.start, end})
+	r.mark(sotto.ChannelMarkup, r.block, false, slowMark{m.kind, -1, m.start, end})
 	*t = newStream()
 	t.afterMarker = true
 	r.headed, r.inBody = true, false
@@ -595,9 +595,9 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 		}
 	}
 	if !known {
-		r.diag(sotto.UnknownChannel, m.start, "")
+		r.diag(sotto.CodeUnknownChannel, m.start, "")
 	}
-	if ch == sotto.Text {
+	if ch == sotto.ChannelText {
 		r.inBody = true
 		return
 	}
@@ -610,11 +610,11 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 		r.block++
 	}
 	id := r.block
-	if ch == sotto.Text {
+	if ch == sotto.ChannelText {
 		r.inBody = true
 		return
 	}
-	w := slowWatch{header: true, own: -1, outputClose: -1, tools: ch == sotto.Reasoning}
+	w := slowWatch{header: true, own: -1, outputClose: -1, tools: ch == sotto.ChannelReasoning}
 	for !r.done() {
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		n := 1
@@ -637,7 +637,7 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 			continue
 		}
 		if got == yes && m.kind == kEndTok {
-			r.mark(sotto.Markup, id, false, m)
+			r.mark(sotto.ChannelMarkup, id, false, m)
 			return
 		}
 		if got == yes {
@@ -649,11 +649,11 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 		r.bytes(ch, id, false, r.pos, r.pos+n)
 		r.pos += n
 	}
-	if r.atEnd() && ch == sotto.Reasoning {
+	if r.atEnd() && ch == sotto.ChannelReasoning {
 		if start < 0 {
-			r.diag(sotto.AssumedUnclosed, 0, "")
+			r.diag(sotto.CodeAssumedUnclosed, 0, "")
 		} else {
-			r.diag(sotto.Truncated, start, "")
+			r.diag(sotto.CodeTruncated, start, "")
 		}
 	}
 }
@@ -681,7 +681,7 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 			r.settle(maybe)
 			return 0, 0, false, false
 		}
-		return sotto.Text, r.limit, true, true // unfinished: all markup
+		return sotto.ChannelText, r.limit, true, true // unfinished: all markup
 	}
 	head := s[m.start:bodyAt]
 	word := func(i int) string {
@@ -714,7 +714,7 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 	}
 	if recipient != "" {
 		if h.Recipients == nil {
-			return sotto.Tool, end, true, true
+			return sotto.ChannelTool, end, true, true
 		}
 		if c, is := h.Recipients[recipient]; is {
 			return c, end, true, true
@@ -726,5 +726,5 @@ func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bo
 	if c, is := h.Channels[name]; is {
 		return c, end, true, true
 	}
-	return sotto.Reasoning, end, false, true
+	return sotto.ChannelReasoning, end, false, true
 }

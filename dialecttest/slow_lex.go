@@ -102,7 +102,7 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 		return nil, fmt.Errorf("bodies: %q", d.Bodies)
 	}
 	if g.start == "" {
-		g.start = sotto.Outside
+		g.start = sotto.StartOutside
 	}
 	if g.maxMarker == 0 {
 		g.maxMarker = 128

@@ -37,10 +37,10 @@ func slowShape(raw string, res slowResult) string {
 	var parts []string
 	for _, s := range res.segments {
 		c := s.Channel.String()[:1]
-		if s.Channel == sotto.Tool {
+		if s.Channel == sotto.ChannelTool {
 			c = "T"
 		}
-		if s.Output && s.Channel == sotto.Text {
+		if s.Output && s.Channel == sotto.ChannelText {
 			c = "O"
 		}
 		parts = append(parts, c+":"+raw[s.Start:s.End])
@@ -95,7 +95,7 @@ func harmony(d *sotto.Dialect) {
 	*d = sotto.Dialect{Header: &sotto.Header{
 		Begin: []string{"<|start|>", "<|channel|>"}, Body: []string{"<|message|>"},
 		End: []string{"<|end|>", "<|return|>", "<|call|>"}, Name: []string{"<|channel|>"}, Tokens: []string{"<|constrain|>"},
-		Channels: map[string]sotto.Channel{"analysis": sotto.Reasoning, "commentary": sotto.Narration, "final": sotto.Text},
+		Channels: map[string]sotto.Channel{"analysis": sotto.ChannelReasoning, "commentary": sotto.ChannelNarration, "final": sotto.ChannelText},
 	}}
 }
 
@@ -120,7 +120,7 @@ var slowCases = []slowCase{
 	{name: "G1 attributes of output", raw: `<output a=b>x`, visible: "<output a=b>x"},
 	{name: "G1 empty", raw: "<think/>a", shape: "m:<think/>|t:a", visible: "a"},
 	{name: "G1 empty closes", raw: "<think>r<think/>a", shape: "m:<think>|r:r|m:<think/>|t:a", visible: "a"},
-	{name: "G1 after a prefix", raw: "<<think>r</tho</thought>\na", end: sotto.Stopped, shape: "t:<|m:<think>|r:r</tho|m:</thought>|t:\na", visible: "<\na", codes: "mismatched_close@14"},
+	{name: "G1 after a prefix", raw: "<<think>r</tho</thought>\na", end: sotto.EndStopped, shape: "t:<|m:<think>|r:r</tho|m:</thought>|t:\na", visible: "<\na", codes: "mismatched_close@14"},
 	{name: "G1 unfinished", raw: "a<thin", visible: "a<thin"},
 	{name: "G1 too long", raw: "<think a=" + strings.Repeat("x", 130) + ">", visible: "<think a=" + strings.Repeat("x", 130) + ">"},
 
@@ -129,8 +129,8 @@ var slowCases = []slowCase{
 	{name: "G4b", raw: "use `a <think> b` here", visible: "use `a <think> b` here", codes: "literal_marker@7/inline_code"},
 	{name: "G4b unpaired", raw: "a ` b <think>r</think>\nc", visible: "a ` b \nc"},
 	{name: "G4c", raw: "```\n<think>x</think>\n```\nb", visible: "```\n<think>x</think>\n```\nb", codes: "literal_marker@4/fence literal_marker@12/fence"},
-	{name: "G4c never closes", raw: "```\n<think>x</think>\nb", end: sotto.Stopped, visible: "```\nb"},
-	{name: "G4c cut", raw: "```\n<think>x</think>\nb", end: sotto.Cut, visible: "```\n<think>x</think>\nb", codes: "literal_marker@4/fence literal_marker@12/fence"},
+	{name: "G4c never closes", raw: "```\n<think>x</think>\nb", end: sotto.EndStopped, visible: "```\nb"},
+	{name: "G4c cut", raw: "```\n<think>x</think>\nb", end: sotto.EndCut, visible: "```\n<think>x</think>\nb", codes: "literal_marker@4/fence literal_marker@12/fence"},
 	{name: "G4c closed by a marker", raw: out + "```\nc\n```" + outX, visible: "```\nc\n```"},
 	{name: "G4c expires", raw: "```\n<think>xxxxxxxxxxxxxxxxxx", hold: 16, visible: "```\n<think>xxxxxxxxxxxxxxxxxx", codes: "literal_marker@4/fence hold_expired@4"},
 
@@ -140,7 +140,7 @@ var slowCases = []slowCase{
 	{name: "G5 two", raw: "<thinking>r</think>a<thinking>s</thinking>b", visible: "ab", codes: "mismatched_close@11"},
 	{name: "G5 quoted", raw: "<think>it ends with `</think>` then</think>a", visible: "a"},
 	{name: "G5 quoted only", raw: "<think>x \"</think>\" y", visible: "\" y"},
-	{name: "G5 cut", raw: "<think>r</thinking>a", end: sotto.Cut, codes: "truncated@0 no_visible_answer@20"},
+	{name: "G5 cut", raw: "<think>r</thinking>a", end: sotto.EndCut, codes: "truncated@0 no_visible_answer@20"},
 	{name: "G5 alone", raw: "<think>r\n</thinking>\na</think>b", visible: "a</think>b", codes: "mismatched_close@9"},
 	{name: "G5 expires", raw: "<think>r</thinking>aaaaaaaaaaaaaaaaaaaa", hold: 16, codes: "truncated@0 hold_expired@8 no_visible_answer@39"},
 	{name: "G5 expires deliver", raw: "<think>r</thinking>aaaaaaaaaaaaaaaaaaaa", hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaa", codes: "mismatched_close@8 hold_expired@8"},
@@ -155,28 +155,28 @@ var slowCases = []slowCase{
 	{name: "G7 truncated", raw: "<think>abc", codes: "truncated@0 no_visible_answer@10"},
 	{name: "G7a unclosed", raw: pad + "p" + out + "q" + outX, shape: "m:" + pad + "|r:p|m:" + out + "|O:q|m:" + outX, visible: "q", codes: "rescued@14"},
 	{name: "G7a last", raw: pad + "p" + out + "q" + out + "r", visible: "r", codes: "rescued@23 unclosed_output@23"},
-	{name: "G7a cut", raw: pad + "p" + out + "q" + outX + out + "r", end: sotto.Cut, visible: "q\n\nr", codes: "rescued@14 unclosed_output@32"},
-	{name: "G7a cut, no close", raw: pad + "p" + out + "q", end: sotto.Cut, codes: "truncated@0 no_visible_answer@23"},
+	{name: "G7a cut", raw: pad + "p" + out + "q" + outX + out + "r", end: sotto.EndCut, visible: "q\n\nr", codes: "rescued@14 unclosed_output@32"},
+	{name: "G7a cut, no close", raw: pad + "p" + out + "q", end: sotto.EndCut, codes: "truncated@0 no_visible_answer@23"},
 	{name: "G7a closed", raw: pad + "p" + out + "q" + outX + "s" + padX, shape: "m:" + pad + "|r:p|m:" + out + "|O:q|m:" + outX + "|r:s|m:" + padX, visible: "q", codes: "rescued@14"},
 	{name: "G7a closed, shows more", raw: pad + "p" + out + "q" + outX + "s" + padX + "t", visible: "t"},
 	{name: "G7a expires", raw: pad + out + strings.Repeat("q", 20), hold: 16, codes: "truncated@0 hold_expired@13 no_visible_answer@41"},
 	{name: "G7a expires deliver", raw: pad + out + strings.Repeat("q", 20), hold: 16, change: deliver, visible: strings.Repeat("q", 20), codes: "rescued@13 unclosed_output@13 hold_expired@13"},
-	{name: "G7b", raw: "use the <think> tag", end: sotto.Stopped, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
+	{name: "G7b", raw: "use the <think> tag", end: sotto.EndStopped, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
 	{name: "G7b unknown end", raw: "use the <think> tag", visible: "use the ", codes: "truncated@8"},
-	{name: "G7b not in an aside", raw: "a <output>b</output> c <think> d", end: sotto.Stopped, change: anywhere, visible: "b", codes: "truncated@23"},
-	{name: "G7b deliver", raw: "use the <think> tag", end: sotto.Cut, change: deliver, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
+	{name: "G7b not in an aside", raw: "a <output>b</output> c <think> d", end: sotto.EndStopped, change: anywhere, visible: "b", codes: "truncated@23"},
+	{name: "G7b deliver", raw: "use the <think> tag", end: sotto.EndCut, change: deliver, visible: "use the <think> tag", codes: "literal_marker@8/doubt"},
 
 	// G8
-	{name: "G8 inside", raw: "r</think>a", start: sotto.Inside("think"), shape: "r:r|m:</think>|t:a", visible: "a"},
-	{name: "G8 inside duplicate", raw: "\n<think>r</think>a", start: sotto.InsideFirst, shape: "r:\n|m:<think>|r:r|m:</think>|t:a", visible: "a"},
-	{name: "G8 inside unclosed", raw: "abc", start: sotto.InsideFirst, codes: "assumed_unclosed@0 no_visible_answer@3", shape: "r:abc"},
-	{name: "G8 auto", raw: "r</think>a", start: sotto.Auto, shape: "r:r|m:</think>|t:a", visible: "a", codes: "orphan_close@1"},
-	{name: "G8 auto literal", raw: "r `</think>` a", start: sotto.Auto, visible: "r `</think>` a", codes: "literal_marker@3/quoted"},
-	{name: "G8 auto outside", raw: "a <think>r</think>b</think>c", start: sotto.Auto, visible: "a b</think>c"},
-	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.Auto, visible: "a", codes: "orphan_close@26"},
-	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.Auto, hold: 16, visible: "b", codes: "hold_expired@0"},
-	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.Auto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
-	{name: "G8 auto window", raw: "aaaaaaaa</think>b", start: sotto.Auto, change: func(d *sotto.Dialect) { d.AutoWindow = 4 }, visible: "aaaaaaaa</think>b", codes: "orphan_close@8"},
+	{name: "G8 inside", raw: "r</think>a", start: sotto.StartInside("think"), shape: "r:r|m:</think>|t:a", visible: "a"},
+	{name: "G8 inside duplicate", raw: "\n<think>r</think>a", start: sotto.StartInsideFirst, shape: "r:\n|m:<think>|r:r|m:</think>|t:a", visible: "a"},
+	{name: "G8 inside unclosed", raw: "abc", start: sotto.StartInsideFirst, codes: "assumed_unclosed@0 no_visible_answer@3", shape: "r:abc"},
+	{name: "G8 auto", raw: "r</think>a", start: sotto.StartAuto, shape: "r:r|m:</think>|t:a", visible: "a", codes: "orphan_close@1"},
+	{name: "G8 auto literal", raw: "r `</think>` a", start: sotto.StartAuto, visible: "r `</think>` a", codes: "literal_marker@3/quoted"},
+	{name: "G8 auto outside", raw: "a <think>r</think>b</think>c", start: sotto.StartAuto, visible: "a b</think>c"},
+	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.StartAuto, visible: "a", codes: "orphan_close@26"},
+	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, visible: "b", codes: "hold_expired@0"},
+	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
+	{name: "G8 auto window", raw: "aaaaaaaa</think>b", start: sotto.StartAuto, change: func(d *sotto.Dialect) { d.AutoWindow = 4 }, visible: "aaaaaaaa</think>b", codes: "orphan_close@8"},
 
 	// G9
 	{name: "G9 first", raw: "</think>a", visible: "a", codes: "stray_close@0"},
@@ -289,7 +289,7 @@ func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		start := []sotto.Start{sotto.Outside, sotto.Auto, sotto.InsideFirst, sotto.Inside("p")}[rng.Intn(4)]
+		start := []sotto.Start{sotto.StartOutside, sotto.StartAuto, sotto.StartInsideFirst, sotto.StartInside("p")}[rng.Intn(4)]
 		s := word(4 + rng.Intn(14))
 		long := s + word(1+rng.Intn(8))
 		e1, e2 := sotto.End(rng.Intn(4)), sotto.End(rng.Intn(4))
@@ -334,7 +334,7 @@ func slowAt(r slowResult, i int) sotto.Channel {
 			return s.Channel
 		}
 	}
-	return sotto.Markup
+	return sotto.ChannelMarkup
 }
 
 func BenchmarkSlow(b *testing.B) {
@@ -343,6 +343,6 @@ func BenchmarkSlow(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		g.read("a `<think> b</thought> c</think>\n<output>x</output> y", sotto.Auto, sotto.Stopped, 16)
+		g.read("a `<think> b</thought> c</think>\n<output>x</output> y", sotto.StartAuto, sotto.EndStopped, 16)
 	}
 }

@@ -144,7 +144,7 @@ func (r *slowReader) startsText(p, from int) bool {
 func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	i := r.pos
 	white := r.white(i)
-	ch, counts := sotto.Text, !white
+	ch, counts := sotto.ChannelText, !white
 	switch {
 	case bd != nil:
 		if !white {
@@ -155,17 +155,17 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 		r.bytes(ch, bd.id, true, i, i+1)
 	case r.mode == modeUndecided || r.mode == modeHoped || r.mode == modeExpired:
 		if r.mode != modeUndecided {
-			ch = sotto.Aside
+			ch = sotto.ChannelAside
 		}
 		counts = counts && r.mode != modeExpired
 		r.shown = r.shown || !white
 		r.bytes(ch, 0, false, i, i+1)
 	case r.mode == modeAside:
 		counts = false
-		r.bytes(sotto.Aside, 0, false, i, i+1)
+		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
 	case r.headed && !r.inBody && r.g.header.Between != "text":
 		counts = false
-		r.bytes(sotto.Aside, 0, false, i, i+1)
+		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
 	default:
 		if !white {
 			r.visible, r.shown = true, true
@@ -384,7 +384,7 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 		return "", false
 	}
 	if r.settle(r.quoted(m, r.limit, r.final)) {
-		return sotto.Quoted, true
+		return sotto.ReasonQuoted, true
 	} else if r.halt {
 		return "", false
 	}
@@ -393,16 +393,16 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 		_, got := r.closeFence(t, limit, final)
 		switch {
 		case got == yes:
-			return sotto.Fenced, true
+			return sotto.ReasonFenced, true
 		case got == maybe && expires:
 			r.expire(m.start)
-			return sotto.Fenced, true
+			return sotto.ReasonFenced, true
 		case got == maybe:
 			r.settle(maybe)
 			return "", false
 		}
 		if r.cut {
-			return sotto.Fenced, true
+			return sotto.ReasonFenced, true
 		}
 		t.fence = false
 		return "", false
@@ -413,11 +413,11 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 	got := r.pairs(t.runs, m.end, limit, final)
 	if got == maybe && expires {
 		if r.expire(m.start) {
-			return sotto.InlineCode, true
+			return sotto.ReasonInlineCode, true
 		}
 		return "", false
 	}
-	return sotto.InlineCode, r.settle(got)
+	return sotto.ReasonInlineCode, r.settle(got)
 }
 
 func (t *slowStream) inFence(i int) bool { return t.fence && (t.fenceEnd < 0 || i < t.fenceEnd) }
@@ -428,14 +428,14 @@ func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
 	switch {
 	case !r.g.code || r.force == m.start:
 	case r.quoted(m, r.limit, r.final) == yes:
-		return sotto.Quoted
+		return sotto.ReasonQuoted
 	case t.inFence(m.start):
 		if _, got := r.closeFence(t, limit, final); got == yes || expires || r.cut {
-			return sotto.Fenced
+			return sotto.ReasonFenced
 		}
 	case len(t.runs) > 0 && !strings.Contains(r.s[m.start:m.end], "\n"):
 		if r.pairs(t.runs, m.end, limit, final) == yes {
-			return sotto.InlineCode
+			return sotto.ReasonInlineCode
 		}
 	}
 	return ""
@@ -497,7 +497,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	case closes:
 	case m.kind != kClose:
 		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
-			r.diag(sotto.LiteralMarker, m.start, sotto.LateOutput)
+			r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonLateOutput)
 			r.literal(t, bd, m)
 			return
 		}
@@ -511,9 +511,9 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		}
 		if !gone {
 			if reason := r.codeReason(t, m); reason != "" {
-				r.diag(sotto.LiteralMarker, m.start, reason)
+				r.diag(sotto.CodeLiteralMarker, m.start, reason)
 			} else if d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0 {
-				r.diag(sotto.OrphanClose, m.start, "")
+				r.diag(sotto.CodeOrphanClose, m.start, "")
 			}
 			r.literal(t, bd, m)
 			return
@@ -525,9 +525,9 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	if orphan && t.inFence(m.start) {
 		switch {
 		case r.settle(r.quoted(m, r.limit, r.final)):
-			reason, lit = sotto.Quoted, true
+			reason, lit = sotto.ReasonQuoted, true
 		case t.fenceFams&(1<<d.fam) != 0:
-			reason, lit = sotto.Fenced, true
+			reason, lit = sotto.ReasonFenced, true
 		}
 	} else {
 		reason, lit = r.byCode(t, m)
@@ -536,7 +536,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	if lit {
-		r.diag(sotto.LiteralMarker, m.start, reason)
+		r.diag(sotto.CodeLiteralMarker, m.start, reason)
 		r.literal(t, bd, m)
 		return
 	}
@@ -549,7 +549,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
-		r.diag(sotto.LiteralMarker, m.start, sotto.Doubted)
+		r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonDoubt)
 		r.literal(t, bd, m)
 		return
 	}
@@ -564,14 +564,14 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	}
 	switch {
 	case closes:
-		r.mark(sotto.Markup, id, true, m)
+		r.mark(sotto.ChannelMarkup, id, true, m)
 		bd.closed = true
 	case stray:
-		r.diag(sotto.StrayClose, m.start, "")
-		r.mark(sotto.Markup, id, output, m)
+		r.diag(sotto.CodeStrayClose, m.start, "")
+		r.mark(sotto.ChannelMarkup, id, output, m)
 	case m.kind == kClose: // a wrapper's
 		r.wrappers &^= bit
-		r.mark(sotto.Markup, id, output, m)
+		r.mark(sotto.ChannelMarkup, id, output, m)
 	case d.role == sotto.RoleTool:
 		r.tool(m, t)
 	case d.role == sotto.RoleAside && m.kind == kOpen:
@@ -585,11 +585,11 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	case d.role == sotto.RoleNarration:
 		r.narration(m, t, bd)
 	case m.kind == kEmpty:
-		r.mark(sotto.Markup, r.open(m.def), false, m)
+		r.mark(sotto.ChannelMarkup, r.open(m.def), false, m)
 	case d.role == sotto.RoleWrapper:
 		r.open(m.def)
 		r.wrappers |= bit
-		r.mark(sotto.Markup, id, output, m)
+		r.mark(sotto.ChannelMarkup, id, output, m)
 	default:
 		r.reasoning(m, t, bd)
 	}

@@ -46,8 +46,8 @@ func (r *slowReader) view(output bool, block int) slowView {
 	var v slowView
 	drop := false // white space here follows something removed
 	for _, g := range r.segs {
-		if g.ch != sotto.Text || g.output != output || output && g.block != block {
-			if g.ch == sotto.Text && output {
+		if g.ch != sotto.ChannelText || g.output != output || output && g.block != block {
+			if g.ch == sotto.ChannelText && output {
 				continue
 			}
 			if v.blank(r) && !r.tooLong(len(v.text)) {
@@ -77,7 +77,7 @@ func (r *slowReader) views(res *slowResult) {
 	var parts []slowView
 	seen := 0
 	for _, g := range r.segs {
-		if g.ch == sotto.Text && g.output && g.block != seen && r.answered {
+		if g.ch == sotto.ChannelText && g.output && g.block != seen && r.answered {
 			seen = g.block
 			if v := r.view(true, seen); len(v.text) > 0 {
 				parts = append(parts, v)
@@ -107,16 +107,16 @@ func (r *slowReader) views(res *slowResult) {
 		r.spliced(v)
 	}
 	if !r.someVisible(parts) {
-		r.diag(sotto.NoVisibleAnswer, len(r.s), "")
+		r.diag(sotto.CodeNoVisibleAnswer, len(r.s), "")
 	}
-	res.reasoning = r.perBlock(sotto.Reasoning)
-	res.narration = r.perBlock(sotto.Narration)
+	res.reasoning = r.perBlock(sotto.ChannelReasoning)
+	res.narration = r.perBlock(sotto.ChannelNarration)
 }
 
 // leadingWhite returns the outer white space at the reply's start.
 func (r *slowReader) leadingWhite() string {
 	i := 0
-	for len(r.segs) > 0 && r.segs[0].ch == sotto.Text && !r.segs[0].output && i < r.segs[0].end && r.white(i) {
+	for len(r.segs) > 0 && r.segs[0].ch == sotto.ChannelText && !r.segs[0].output && i < r.segs[0].end && r.white(i) {
 		i++
 	}
 	return r.s[:i]
@@ -146,7 +146,7 @@ func (r *slowReader) spliced(v slowView) {
 			continue
 		}
 		if v.at[m.end-1]-v.at[i] != m.end-1-i {
-			r.diag(sotto.SplicedMarker, v.at[i], "")
+			r.diag(sotto.CodeSplicedMarker, v.at[i], "")
 		}
 		i = m.end
 	}

@@ -85,7 +85,7 @@ type conversation struct {
 
 func converse(t testing.TB, s speaker, c gateway.Config) *conversation {
 	t.Helper()
-	v := &conversation{s: s, end: sotto.Stopped}
+	v := &conversation{s: s, end: sotto.EndStopped}
 	v.Handler = handler(t, c, answering(func(r *http.Request) *http.Response {
 		b, _ := io.ReadAll(r.Body)
 		v.got = string(b)

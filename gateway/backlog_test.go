@@ -63,7 +63,7 @@ func TestNothingWaitsForTheRecord(t *testing.T) {
 	s := speakers[0]
 	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{Memory: 4 << 20}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
-		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.Stopped)))
+		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))
 	srv := httptest.NewServer(g)
 	defer srv.Close()
@@ -112,7 +112,7 @@ func TestRecordSaysWhatIsLost(t *testing.T) {
 	s := speakers[0]
 	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{Memory: 1 << 20}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
-		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.Stopped)))
+		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))
 	for range 10 {
 		ask(g, s.path, chatBody("m", false))

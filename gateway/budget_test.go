@@ -67,9 +67,9 @@ func abuse(s speaker) http.HandlerFunc {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		case stream:
-			io.WriteString(w, s.stream([]string{"<think>r</think>Hi"}, sotto.Stopped))
+			io.WriteString(w, s.stream([]string{"<think>r</think>Hi"}, sotto.EndStopped))
 		default:
-			io.WriteString(w, s.whole("<think>r</think>Hi", sotto.Stopped))
+			io.WriteString(w, s.whole("<think>r</think>Hi", sotto.EndStopped))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func TestMemoryRefuses(t *testing.T) {
 		g := handler(t, c, answering(func(r *http.Request) *http.Response {
 			io.Copy(io.Discard, r.Body)
 			begun <- struct{}{}
-			return response(s.kind(true), io.MultiReader(strings.NewReader(s.open+s.say("Hi")), waiting(next), strings.NewReader(s.finish("Hi", sotto.Stopped))))
+			return response(s.kind(true), io.MultiReader(strings.NewReader(s.open+s.say("Hi")), waiting(next), strings.NewReader(s.finish("Hi", sotto.EndStopped))))
 		}))
 		body := `{"stream":true,"messages":[],"pad":"` + strings.Repeat("x", 300_000) + `"}`
 		var first [2]*httptest.ResponseRecorder
@@ -259,7 +259,7 @@ func TestOverdraft(t *testing.T) {
 		held := strings.Repeat("word ", hold/5)
 		g := handler(t, gateway.Config{Limits: gateway.Limits{Memory: 1 << 20, Hold: 8 << 20}}, answering(func(*http.Request) *http.Response {
 			deltas := append([]string{}, byteByWord(held)...)
-			return response(s.kind(true), strings.NewReader(s.stream(append(deltas, "</think>Hi"), sotto.Stopped)))
+			return response(s.kind(true), strings.NewReader(s.stream(append(deltas, "</think>Hi"), sotto.EndStopped)))
 		}))
 		w := ask(g, s.path, `{"model":"deepseek-r1","stream":true,"messages":[]}`)
 		h := s.listen(t, w.Body.Bytes())
@@ -321,7 +321,7 @@ func TestHistoryMemory(t *testing.T) {
 	s := speakers[0]
 	g := handler(t, gateway.Config{Limits: gateway.Limits{Memory: memory}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
-		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.Stopped)))
+		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))
 	body := `{"model":"qwen3","messages":[{"role":"assistant","content":"` + strings.Repeat("</think>", 1<<17) + `"},{"role":"user","content":"x"}]}`
 	codes := map[int]int{}

@@ -271,7 +271,7 @@ func (c *Config) checkDialect(name string) error {
 // checkStart tries the start with the route's dialect; without one, any of a
 // model's may come.
 func (c *Config) checkStart(r Route) error {
-	if r.Start == "" || r.Start == sotto.Outside || r.Start == sotto.Auto || r.Start == sotto.InsideFirst {
+	if r.Start == "" || r.Start == sotto.StartOutside || r.Start == sotto.StartAuto || r.Start == sotto.StartInsideFirst {
 		return nil
 	}
 	g := sotto.Default()

@@ -25,7 +25,7 @@ var detailsGrammar = func() *sotto.Grammar {
 // withoutDetails returns what is certain of a choice's text without such sections.
 func (r *reading) withoutDetails(c *choice, text []byte) []byte {
 	if c.details == nil {
-		c.details, _ = detailsGrammar.NewSplitter(sotto.Options{Start: sotto.Outside, MaxHold: r.maxHold})
+		c.details, _ = detailsGrammar.NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: r.maxHold})
 	}
 	return visibleOf(c.details.Feed(text))
 }

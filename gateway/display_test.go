@@ -39,7 +39,7 @@ func TestDisplay(t *testing.T) {
 func TestDisplayTagsClose(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		v := converse(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayTags}})
-		for _, v.end = range []sotto.End{sotto.Stopped, sotto.Cut} {
+		for _, v.end = range []sotto.End{sotto.EndStopped, sotto.EndCut} {
 			for _, stream := range []bool{true, false} {
 				v.hear(t, "<think>I add", stream, "").wants(t, "<think>\nI add\n</think>", "")
 			}
@@ -362,9 +362,9 @@ func TestStreamIsWhatAsked(t *testing.T) {
 		g := handler(t, gateway.Config{}, answering(func(r *http.Request) *http.Response {
 			b, _ := io.ReadAll(r.Body)
 			if strings.Contains(string(b), `"stream":true`) {
-				return response("application/json", strings.NewReader(s.whole(raw, sotto.Stopped)))
+				return response("application/json", strings.NewReader(s.whole(raw, sotto.EndStopped)))
 			}
-			return response(s.kind(true), strings.NewReader(s.stream(byteByByte(raw), sotto.Stopped)))
+			return response(s.kind(true), strings.NewReader(s.stream(byteByByte(raw), sotto.EndStopped)))
 		}))
 		body := `{"model":"m","stream":%,"messages":[{"role":"user","content":"q"}]}`
 		w := ask(g, s.path, strings.Replace(body, "%", "true", 1))

@@ -436,7 +436,7 @@ func (x *exchange) finish() {
 	}
 	x.finished = true
 	for _, i := range x.reading.Open() {
-		x.reading.Close(i, sotto.Aborted)
+		x.reading.Close(i, sotto.EndAborted)
 	}
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.began)

@@ -56,13 +56,13 @@ var faultReply = []string{"<thi", "nk>I ad", "d 2\nand ", "2.</th", "ink>\n\nIt"
 func TestBreaksAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := []byte(s.stream(faultReply, sotto.Stopped))
+		stream := []byte(s.stream(faultReply, sotto.EndStopped))
 		var body io.Reader
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
 		// What a client may have got behind n whole deltas.
 		var texts, thoughts []string
 		for n := range len(faultReply) + 1 {
-			r, err := sotto.Default().Parse(strings.Join(faultReply[:n], ""), sotto.Outside, sotto.Aborted)
+			r, err := sotto.Default().Parse(strings.Join(faultReply[:n], ""), sotto.StartOutside, sotto.EndAborted)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +212,7 @@ func readRequest(c net.Conn) error {
 // closed, a body shorter or longer than its length, a chunk cut off.
 func TestConnectionBreaks(t *testing.T) {
 	s := speakers[0]
-	stream := s.stream(faultReply, sotto.Stopped)
+	stream := s.stream(faultReply, sotto.EndStopped)
 	head := "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 	part := stream[:len(stream)/2]
 	chunked := func(b string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(b), b) }
@@ -269,7 +269,7 @@ func TestConnectionBreaks(t *testing.T) {
 func TestLastFrame(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, trim := range []string{"\n\n", "\n"} {
-			stream := s.stream([]string{"<think>r</think>Hi"}, sotto.Stopped)
+			stream := s.stream([]string{"<think>r</think>Hi"}, sotto.EndStopped)
 			var body string
 			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
 				return response(s.kind(true), strings.NewReader(body))
@@ -295,7 +295,7 @@ func TestLastFrame(t *testing.T) {
 // TestWholeBreaks: a whole reply that is not whole is an error.
 func TestWholeBreaks(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		body := s.whole("<think>r</think>a", sotto.Stopped)
+		body := s.whole("<think>r</think>a", sotto.EndStopped)
 		for _, n := range []int{0, 1, len(body) / 2, len(body) - 1} {
 			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
 				return response("application/json", breaking([]byte(body[:n]), io.ErrUnexpectedEOF))
@@ -325,9 +325,9 @@ func TestCompressed(t *testing.T) {
 		t.Run(encoding, func(t *testing.T) {
 			each(t, func(t *testing.T, s speaker) {
 				for _, stream := range []bool{true, false} {
-					text := s.whole(raw, sotto.Stopped)
+					text := s.whole(raw, sotto.EndStopped)
 					if stream {
-						text = s.stream(byteByByte(raw), sotto.Stopped)
+						text = s.stream(byteByByte(raw), sotto.EndStopped)
 					}
 					var packed bytes.Buffer
 					z := open(&packed)
@@ -401,7 +401,7 @@ func TestCompressedStreamsAtOnce(t *testing.T) {
 		case <-heard:
 		case <-r.Context().Done():
 		}
-		io.WriteString(z, s.finish("Hello", sotto.Stopped))
+		io.WriteString(z, s.finish("Hello", sotto.EndStopped))
 		z.Close()
 	}), gateway.Config{})
 	resp, err := http.Post(base+s.path, "application/json", strings.NewReader(`{"model":"m","stream":true}`))
@@ -482,7 +482,7 @@ func TestNullErrors(t *testing.T) {
 	if h := s.listen(t, ask(g, s.path, `{"stream":true}`).Body.Bytes()); h.failed == "" {
 		t.Error("a stream without its end looks complete")
 	}
-	body = stream + s.finish("<think>r</think>Hi", sotto.Stopped)
+	body = stream + s.finish("<think>r</think>Hi", sotto.EndStopped)
 	s.listen(t, ask(g, s.path, `{"stream":true}`).Body.Bytes()).wants(t, "Hi", "r")
 }
 
@@ -606,7 +606,7 @@ func TestSilence(t *testing.T) {
 					}
 					parts := []string{s.open + s.say("Hello <th")}
 					if !stream {
-						parts = []string{s.whole("Hello", sotto.Stopped)[:20]}
+						parts = []string{s.whole("Hello", sotto.EndStopped)[:20]}
 					}
 					return response(s.kind(stream), &slow{r.Context(), parts, time.Second, true}), nil
 				}))
@@ -648,9 +648,9 @@ func TestSlowIsNotSilent(t *testing.T) {
 		for _, stream := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
 				g := handler(t, gateway.Config{}, silencing(func(r *http.Request) (*http.Response, error) {
-					text := s.whole(tagged, sotto.Stopped)
+					text := s.whole(tagged, sotto.EndStopped)
 					if stream {
-						text = s.stream([]string{tagged}, sotto.Stopped)
+						text = s.stream([]string{tagged}, sotto.EndStopped)
 					}
 					return response(s.kind(stream), &slow{r.Context(), byteByByte(text), time.Minute, false}), nil
 				}))
@@ -678,7 +678,7 @@ func TestKeepAlives(t *testing.T) {
 					for _, p := range said {
 						parts = append(parts, s.say(p))
 					}
-					parts = append(parts, s.finish(strings.Join(said, ""), sotto.Stopped))
+					parts = append(parts, s.finish(strings.Join(said, ""), sotto.EndStopped))
 					return response(s.kind(true), &slow{r.Context(), parts, pause, false}), nil
 				}))
 				out = ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.String()
@@ -728,7 +728,7 @@ func TestClientTakesNothing(t *testing.T) {
 				io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", s.kind(stream))
 				if !stream {
-					io.WriteString(w, s.whole(strings.Repeat(big, 4), sotto.Stopped))
+					io.WriteString(w, s.whole(strings.Repeat(big, 4), sotto.EndStopped))
 					return
 				}
 				for i := 0; r.Context().Err() == nil; i++ {

@@ -37,7 +37,7 @@ const (
 func TestBytesCutAnywhere(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := []byte(strings.ReplaceAll(s.stream([]string{"@", "!"}, sotto.Stopped), "@", escaped))
+		stream := []byte(strings.ReplaceAll(s.stream([]string{"@", "!"}, sotto.EndStopped), "@", escaped))
 		var body io.Reader
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
 		check := func(how string) {
@@ -62,7 +62,7 @@ func TestBytesCutAnywhere(t *testing.T) {
 func TestFramesOverHTTP(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := []byte(strings.ReplaceAll(s.stream([]string{"@"}, sotto.Stopped), "@", escaped))
+		stream := []byte(strings.ReplaceAll(s.stream([]string{"@"}, sotto.EndStopped), "@", escaped))
 		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", s.kind(true))
 			n, _ := strconv.Atoi(r.Header.Get("Cut"))
@@ -98,7 +98,7 @@ func TestLineEnds(t *testing.T) {
 		for name, form := range forms {
 			t.Run(s.name()+"/"+name, func(t *testing.T) {
 				text := "<think>I add.</think>It is 4."
-				stream := []byte(form(s.stream(byteByByte(text), sotto.Stopped)))
+				stream := []byte(form(s.stream(byteByByte(text), sotto.EndStopped)))
 				var body io.Reader
 				g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
 				for _, body = range []io.Reader{bytes.NewReader(stream), iotest.OneByteReader(bytes.NewReader(stream)), iotest.HalfReader(bytes.NewReader(stream))} {
@@ -121,7 +121,7 @@ func TestLargeFrames(t *testing.T) {
 	thought, answer := strings.Repeat("I add \"é\". ", 60_000), strings.Repeat("It is 4.\n", 60_000)
 	each(t, func(t *testing.T, s speaker) {
 		t.Parallel()
-		stream := s.stream([]string{"<think>" + thought + "</think>" + answer, "More."}, sotto.Stopped)
+		stream := s.stream([]string{"<think>" + thought + "</think>" + answer, "More."}, sotto.EndStopped)
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
 			return response(s.kind(true), strings.NewReader(stream))
 		}))
@@ -160,7 +160,7 @@ func TestSurrogatePairs(t *testing.T) {
 				names[i] = fmt.Sprintf("@%d@", i)
 				spelt = append(spelt, names[i], p)
 			}
-			stream := strings.NewReplacer(spelt...).Replace(s.stream(names, sotto.Stopped))
+			stream := strings.NewReplacer(spelt...).Replace(s.stream(names, sotto.EndStopped))
 			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
 				return response(s.kind(true), strings.NewReader(stream))
 			}))
@@ -176,7 +176,7 @@ func TestSurrogatePairs(t *testing.T) {
 // that is odd in them.
 func TestNothingToSplit(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
-		stream := s.stream([]string{"Hello", " \"you\"", " — <b>é</b>", " 1 < 2\n", "\u007f", "x"}, sotto.Stopped)
+		stream := s.stream([]string{"Hello", " \"you\"", " — <b>é</b>", " 1 < 2\n", "\u007f", "x"}, sotto.EndStopped)
 		for _, odd := range []struct{ from, to string }{
 			{"", ""},
 			{`"model":"m"`, `"zz":12345678901234567890123, "model" : "m","f":1.0E+00`},
@@ -194,9 +194,9 @@ func TestNothingToSplit(t *testing.T) {
 			if got := ask(g, s.path, `{"model":"m","stream":true,"messages":[]}`).Body.String(); got != text {
 				t.Errorf("got\n%s\nwant\n%s", got, text)
 			}
-			whole := strings.ReplaceAll(s.whole("Hello é", sotto.Stopped), odd.from, odd.to)
+			whole := strings.ReplaceAll(s.whole("Hello é", sotto.EndStopped), odd.from, odd.to)
 			if odd.from == "" {
-				whole = s.whole("Hello é", sotto.Stopped)
+				whole = s.whole("Hello é", sotto.EndStopped)
 			}
 			g = handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
 				return response(s.kind(false), strings.NewReader(whole))
@@ -225,7 +225,7 @@ func TestAlikeFramesAllocateNothing(t *testing.T) {
 		{"ollama.chat", ollamaNative, strings.Replace(ollamaNative, `"content":"",`, "", 1)},
 	} {
 		s := speakerOf(t, test.name)
-		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.Outside, MaxHold: 256 << 10})
+		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: 256 << 10})
 		y := s.codec.Reply(s.settings())
 		dst := make([]byte, 0, 4096)
 		var frame wire.Frame
@@ -280,7 +280,7 @@ func TestChoicesInterleaved(t *testing.T) {
 		}
 		b.WriteString("data: [DONE]\n\n")
 		s := speakers[0]
-		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.Outside, MaxHold: -1})
+		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: -1})
 		out := s.through([]byte(b.String()), s.settings(), r, nil)
 		got, thought, finished := make([]string, 4), make([]string, 4), make([]int, 4)
 		for f := range framesOf(s.codec, out) {
@@ -419,9 +419,9 @@ func TestOllamaToolCalls(t *testing.T) {
 // how they ended.
 func FuzzFrames(f *testing.F) {
 	for _, s := range speakers {
-		f.Add([]byte(s.stream(faultReply, sotto.Stopped)), 9)
-		f.Add([]byte(s.stream([]string{"Hello", "you"}, sotto.Cut)), 40)
-		f.Add([]byte(s.whole("<think>r</think>a", sotto.Stopped)+"\n"), 3)
+		f.Add([]byte(s.stream(faultReply, sotto.EndStopped)), 9)
+		f.Add([]byte(s.stream([]string{"Hello", "you"}, sotto.EndCut)), 40)
+		f.Add([]byte(s.whole("<think>r</think>a", sotto.EndStopped)+"\n"), 3)
 	}
 	f.Add([]byte("data: {\"choices\":[{\"index\":-1,\"delta\":{\"content\":[{\"type\":\"thinking\"}],\"reasoning_details\":[{\"text\":\"x\"}]},\"finish_reason\":\"\"}]}\r\rdata\r\n\r\n"), 5)
 	f.Add([]byte(`{"message":{"content":"\ud83d"},"done":1,"error":null}`+"\n\n"), 5)
@@ -438,7 +438,7 @@ func FuzzFrames(f *testing.F) {
 			}
 			whole := s.codec.Reply(s.settings())
 			if gjson.ValidBytes(stream) {
-				r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.Outside, MaxHold: -1})
+				r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside, MaxHold: -1})
 				if out := whole.Whole(nil, stream, r); !gjson.ValidBytes(out) {
 					t.Fatalf("%s: %q became %q", s.name(), stream, out)
 				}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -220,7 +221,7 @@ func deployment(path string) string {
 // route returns how replies of a model are handled.
 func (g *Handler) route(api, model string) Route {
 	for _, r := range g.config.Routes {
-		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || sotto.MatchModel(r.Models, model) >= 0) {
+		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
 			return r
 		}
 	}

@@ -18,7 +18,7 @@ func TestHiddenWhicheverAnswers(t *testing.T) {
 	c := gateway.Config{Routes: []gateway.Route{{Models: []string{"secret-*"}, Display: gateway.DisplayHide}}}
 	each(t, func(t *testing.T, s speaker) {
 		g := handler(t, c, answering(func(*http.Request) *http.Response {
-			return response(s.kind(false), strings.NewReader(s.whole("<think>a hidden thought</think>Hi", sotto.Stopped)))
+			return response(s.kind(false), strings.NewReader(s.whole("<think>a hidden thought</think>Hi", sotto.EndStopped)))
 		}))
 		if got := ask(g, s.path, `{"model":"secret-1","messages":[],"stream":false}`).Body.String(); strings.Contains(got, "thought") {
 			t.Errorf("the model that is named: %s", got)
@@ -54,9 +54,9 @@ func TestHiddenTrailers(t *testing.T) {
 		w.Header().Set("Trailer", "X-Thought")
 		w.Header().Set("Content-Type", s.kind(r.Header.Get("X-Streamed") != ""))
 		if r.Header.Get("X-Streamed") != "" {
-			fmt.Fprint(w, s.stream([]string{"<think>a</think>Hi"}, sotto.Stopped))
+			fmt.Fprint(w, s.stream([]string{"<think>a</think>Hi"}, sotto.EndStopped))
 		} else {
-			fmt.Fprint(w, s.whole("<think>a</think>Hi", sotto.Stopped))
+			fmt.Fprint(w, s.whole("<think>a</think>Hi", sotto.EndStopped))
 		}
 		w.(http.Flusher).Flush()
 		w.Header().Set("X-Thought", "a hidden thought")

@@ -47,7 +47,7 @@ func warmUp(f *testing.F) {
 	f.Helper()
 	for _, s := range speakers {
 		g := handler(f, gateway.Config{Recorder: memory{}}, answering(func(*http.Request) *http.Response {
-			return response("application/json", strings.NewReader(s.whole("<think>r</think>Hi", sotto.Stopped)))
+			return response("application/json", strings.NewReader(s.whole("<think>r</think>Hi", sotto.EndStopped)))
 		}))
 		ask(g, s.path, `{"model":"m","stream":false,"messages":[]}`)
 	}
@@ -72,7 +72,7 @@ func FuzzRequest(f *testing.F) {
 			g := handler(t, gateway.Config{Default: route, Recorder: memory{}}, answering(func(r *http.Request) *http.Response {
 				_, _ = io.Copy(io.Discard, r.Body)
 				reached = true
-				return response("application/json", strings.NewReader(s.whole("<think>r</think>Hi", sotto.Stopped)))
+				return response("application/json", strings.NewReader(s.whole("<think>r</think>Hi", sotto.EndStopped)))
 			}))
 			var w *httptest.ResponseRecorder
 			allocates(t, len(body), func() { w = ask(g, s.path, string(body)) })
@@ -92,8 +92,8 @@ func FuzzRequest(f *testing.F) {
 func FuzzReply(f *testing.F) {
 	warmUp(f)
 	for _, s := range speakers {
-		f.Add([]byte(s.stream(faultReply, sotto.Stopped)), s.kind(true), uint8(0))
-		f.Add([]byte(s.whole("<think>r</think>a", sotto.Stopped)), "application/json", uint8(1))
+		f.Add([]byte(s.stream(faultReply, sotto.EndStopped)), s.kind(true), uint8(0))
+		f.Add([]byte(s.whole("<think>r</think>a", sotto.EndStopped)), "application/json", uint8(1))
 	}
 	f.Add([]byte("data: "+strings.Repeat("{\"a\":", 2000)+"\n\n"), "text/event-stream", uint8(2))
 	f.Add([]byte(`{"choices":[{"index":900,"delta":{"content":"</think>","tool_calls":[{"id":"a"},{"id":"a"}]}}]}`), "application/json", uint8(3))

@@ -51,7 +51,7 @@ func corpus(t testing.TB) []written {
 	}
 	var all []written
 	for _, name := range names {
-		w := written{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.Outside, end: sotto.Stopped, hold: -1}
+		w := written{name: strings.TrimSuffix(filepath.Base(name), ".txtar"), start: sotto.StartOutside, end: sotto.EndStopped, hold: -1}
 		a, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -128,9 +128,9 @@ func (w *written) rightly(t testing.TB) (text, thought string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.VisibleWith(sotto.Narration, sotto.Tool), strings.Join(r.Reasoning(), "\n\n")
+		return r.VisibleWith(sotto.ChannelNarration, sotto.ChannelTool), strings.Join(r.Reasoning(), "\n\n")
 	}
-	s, err := w.grammar.NewSplitter(sotto.Options{Start: w.start, MaxHold: w.hold, Inline: []sotto.Channel{sotto.Narration, sotto.Tool}})
+	s, err := w.grammar.NewSplitter(sotto.Options{Start: w.start, MaxHold: w.hold, Inline: []sotto.Channel{sotto.ChannelNarration, sotto.ChannelTool}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (w *written) rightly(t testing.TB) (text, thought string) {
 	take := func(pieces []sotto.Piece) {
 		for _, p := range pieces {
 			text += string(p.Visible)
-			if p.Channel != sotto.Reasoning {
+			if p.Channel != sotto.ChannelReasoning {
 				continue
 			}
 			if p.Block != last {
@@ -186,7 +186,7 @@ func TestFailedResponse(t *testing.T) {
 	s := responsesSpeaker
 	s.finish = func(text string, _ sotto.End) string { return responsesFinish(text, "failed", responsesBroke) }
 	for _, w := range corpus(t) {
-		w.end = sotto.Aborted
+		w.end = sotto.EndAborted
 		text, thought := w.rightly(t)
 		for _, cut := range [][]string{{w.raw}, byteByByte(w.raw)} {
 			h := s.listen(t, s.through([]byte(s.stream(cut, w.end)), s.settings(), w.reader(), nil))
@@ -206,13 +206,13 @@ func TestCorpus(t *testing.T) {
 		t.Run(s.name(), func(t *testing.T) {
 			t.Parallel()
 			for _, w := range replies {
-				if w.end == sotto.Aborted && !s.aborts {
+				if w.end == sotto.EndAborted && !s.aborts {
 					continue
 				}
 				text, thought := w.rightly(t)
 				check := func(how string, h *heard) {
 					t.Helper()
-					if string(h.text) != text || string(h.thought) != thought || h.failed != "" || !h.done && w.end != sotto.Unknown {
+					if string(h.text) != text || string(h.thought) != thought || h.failed != "" || !h.done && w.end != sotto.EndUnknown {
 						t.Fatalf("%s %s:\ntext    %q\nwant    %q\nthought %q\nwant    %q\nfailed %q, done %v", w.name, how, h.text, text, h.thought, thought, h.failed, h.done)
 					}
 				}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -218,7 +218,7 @@ func (l *Learned) Forget(pattern string) (int, error) {
 	defer l.mu.Unlock()
 	n := 0
 	for key := range l.entries {
-		if sotto.MatchModel([]string{strings.ToLower(pattern)}, key.Model) >= 0 {
+		if modelname.Match([]string{strings.ToLower(pattern)}, key.Model) >= 0 {
 			delete(l.entries, key)
 			n++
 		}

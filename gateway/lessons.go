@@ -88,16 +88,16 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 	if !l.anything {
 		l.anything = true
 		switch p.Channel {
-		case sotto.Reasoning:
+		case sotto.ChannelReasoning:
 			l.inside = true
-		case sotto.Markup: // a close at once ends an empty thought
+		case sotto.ChannelMarkup: // a close at once ends an empty thought
 			l.inside = isClose(p.Bytes, closes)
 		}
 	}
 	switch {
-	case p.Channel == sotto.Reasoning:
+	case p.Channel == sotto.ChannelReasoning:
 		l.opened = l.opened || !l.inside
-	case p.Channel != sotto.Markup, l.inside, l.opened:
+	case p.Channel != sotto.ChannelMarkup, l.inside, l.opened:
 		l.closed = true
 	}
 }
@@ -117,10 +117,10 @@ func (c *choice) shows() (s shown, ok bool) {
 	case l.inside:
 		return 0, false
 	}
-	return showsOutside, c.end == sotto.Stopped
+	return showsOutside, c.end == sotto.EndStopped
 }
 
-func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.OrphanClose] > 0 }
+func hasOrphan(s *sotto.Splitter) bool { return s.Counts()[sotto.CodeOrphanClose] > 0 }
 
 // closesOf returns the close markers of a dialect's reasoning, in lower case.
 func closesOf(d sotto.Dialect) [][]byte {

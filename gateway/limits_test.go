@@ -93,7 +93,7 @@ func TestExchangeLimit(t *testing.T) {
 		g := handler(t, gateway.Config{Limits: gateway.Limits{Exchanges: 1}}, answering(func(*http.Request) *http.Response {
 			begun <- struct{}{}
 			<-end
-			return response("application/json", strings.NewReader(s.whole("Hi", sotto.Stopped)))
+			return response("application/json", strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 		}))
 		body := `{"model":"m","stream":false,"messages":[]}`
 		first := make(chan int)
@@ -122,7 +122,7 @@ func TestChoiceLimit(t *testing.T) {
 		s := speakerOf(t, name)
 		for index, ok := range map[string]bool{"1023": true, "1024": false, "1000000": false, "-1": false, "1e300": false, "9223372036854775808": false} {
 			frame := strings.Replace(s.say("<think>r</think>Hi"), `"index":0`, `"index":`+index, 1)
-			body := s.say("Hello ") + frame + s.finish("Hello <think>r</think>Hi", sotto.Stopped)
+			body := s.say("Hello ") + frame + s.finish("Hello <think>r</think>Hi", sotto.EndStopped)
 			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), strings.NewReader(body)) }))
 			h := s.listen(t, ask(g, s.path, `{"stream":true}`).Body.Bytes())
 			if (h.failed == "") != ok || !strings.HasPrefix(string(h.text), "Hello ") {

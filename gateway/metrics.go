@@ -97,7 +97,7 @@ func (m *metrics) removed(from string, n int) {
 func leakKind(found []sotto.Code, r *reading) string {
 	for _, code := range found {
 		switch code {
-		case sotto.OrphanClose, sotto.Truncated, sotto.AssumedUnclosed:
+		case sotto.CodeOrphanClose, sotto.CodeTruncated, sotto.CodeAssumedUnclosed:
 			return string(code)
 		}
 	}

@@ -53,5 +53,5 @@ func rightReading(t *testing.T, m scripted.Model) said {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said{text: r.VisibleWith(sotto.Narration, sotto.Tool), thought: strings.Join(m.Reply.Reasoning, "\n\n")}
+	return said{text: r.VisibleWith(sotto.ChannelNarration, sotto.ChannelTool), thought: strings.Join(m.Reply.Reasoning, "\n\n")}
 }

@@ -43,7 +43,7 @@ const canary = "canary7f3a"
 
 // spill is a stream whose thoughts, answer and frames all hold the canary.
 func spill(s speaker) string {
-	return s.stream([]string{"<think>" + canary + "</think>", canary + "-answer </thi"}, sotto.Stopped)
+	return s.stream([]string{"<think>" + canary + "</think>", canary + "-answer </thi"}, sotto.EndStopped)
 }
 
 // TestCanary puts a word into all that a log or metric must not have: the
@@ -183,7 +183,7 @@ func TestKeyForModel(t *testing.T) {
 		s := speakers[0]
 		recorder, dir := openRecord(t, record.Options{})
 		g := handler(t, gateway.Config{Recorder: recorder, Logger: slog.New(slog.NewTextHandler(&log, nil))}, answering(func(*http.Request) *http.Response {
-			return response(s.kind(false), strings.NewReader(s.whole("<think>a</think>b", sotto.Stopped)))
+			return response(s.kind(false), strings.NewReader(s.whole("<think>a</think>b", sotto.EndStopped)))
 		}))
 		for _, model := range []string{long, "openai/" + long + "/x"} {
 			r := httptest.NewRequest("POST", s.path, strings.NewReader(chatBody(model, false)))

@@ -117,7 +117,7 @@ func (r *reading) choice(i int) *choice {
 func (r *reading) begin(c *choice) {
 	start := r.start
 	if c.native && !r.fixed {
-		start = sotto.Outside
+		start = sotto.StartOutside
 	}
 	c.assumed = r.assumed && !c.native
 	c.trim.most = max(r.maxHold, 0)
@@ -126,9 +126,9 @@ func (r *reading) begin(c *choice) {
 
 // split makes the splitter of what is to come.
 func (r *reading) split(c *choice, start sotto.Start) {
-	inline := []sotto.Channel{sotto.Tool}
+	inline := []sotto.Channel{sotto.ChannelTool}
 	if r.narration == NarrationText {
-		inline = append(inline, sotto.Narration)
+		inline = append(inline, sotto.ChannelNarration)
 	}
 	o := sotto.Options{Start: start, MaxHold: r.maxHold, Inline: inline}
 	if r.room != nil {
@@ -136,7 +136,7 @@ func (r *reading) split(c *choice, start sotto.Start) {
 	}
 	var err error
 	if c.split, err = r.grammar.NewSplitter(o); err != nil { // a start of another dialect, which a route may name
-		o.Start = sotto.Outside
+		o.Start = sotto.StartOutside
 		c.split, _ = r.grammar.NewSplitter(o)
 	}
 	if c.script != nil {
@@ -153,7 +153,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 	switch {
 	case c.closed: // a server that goes on behind the finish reason
 		c.closed, c.assumed, c.trim.block = false, false, 0
-		r.split(c, sotto.Outside)
+		r.split(c, sotto.StartOutside)
 	case c.split == nil:
 		r.begin(c)
 	}
@@ -192,14 +192,14 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			c.script.piece(p, r.room)
 		}
 		switch p.Channel {
-		case sotto.Reasoning:
+		case sotto.ChannelReasoning:
 			r.reasoning += len(p.Bytes)
 			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
 				r.keep(c, &c.kept.inline, text)
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
 			})
-		case sotto.Narration:
+		case sotto.ChannelNarration:
 			if r.narration == NarrationField {
 				r.part(wire.Narration, p.Bytes)
 			}
@@ -328,7 +328,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 // unlearn gives the text of a reply as content that was read as reasoning only
 // because inside was assumed, and that never closed.
 func (r *reading) unlearn(c *choice) {
-	if !c.assumed || c.lessons.closed || c.end == sotto.Cut || c.end == sotto.Aborted {
+	if !c.assumed || c.lessons.closed || c.end == sotto.EndCut || c.end == sotto.EndAborted {
 		return
 	}
 	text := bytes.TrimSpace(c.guessed)

@@ -47,13 +47,13 @@ func parrot(s speaker, fault string) answering {
 		case fault == "broken":
 			return response(s.kind(true), strings.NewReader(s.open+s.say(text)+"data: {"+said))
 		case stream:
-			frames := s.stream([]string{text}, sotto.Stopped)
+			frames := s.stream([]string{text}, sotto.EndStopped)
 			if s.name() == "openai.chat" {
 				frames = chatFrame(`{"reasoning_content":`+quoted(said)+`,"tool_calls":[{"index":0,"id":`+quoted(said)+`,"function":{"name":`+quoted(said)+`,"arguments":`+quoted(said)+`}}]}`, "null") + frames
 			}
 			return response(s.kind(true), strings.NewReader(frames))
 		}
-		return response(s.kind(false), strings.NewReader(s.whole(text, sotto.Stopped)))
+		return response(s.kind(false), strings.NewReader(s.whole(text, sotto.EndStopped)))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestRecordUserInfo(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, speakers[0].whole(r.Header.Get("Authorization")+" "+password, sotto.Stopped))
+		io.WriteString(w, speakers[0].whole(r.Header.Get("Authorization")+" "+password, sotto.EndStopped))
 	}))
 	tr, err := gateway.NewTransport(gateway.Config{Recorder: w})
 	if err != nil {

@@ -316,7 +316,7 @@ func TestRecordLimit(t *testing.T) {
 func TestRecordMessages(t *testing.T) {
 	w, dir := openRecord(t, record.Options{})
 	v := converse(t, speakers[0], gateway.Config{Recorder: w, Default: gateway.Route{History: "strip"}})
-	v.raw, v.end = "ok", sotto.Stopped
+	v.raw, v.end = "ok", sotto.EndStopped
 	ask(v, v.s.path, `{"model":"qwen3","messages":[{"role":"system","content":"be brief"},
 		{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:,x"}},{"type":"text","text":"b"}]},
 		{"role":"assistant","content":"<think>old</think>c","tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}"}}]},
@@ -393,7 +393,7 @@ func TestRecordCanceled(t *testing.T) {
 	resp.Body.Close()
 	srv.Close() // waits for the handler
 	e := only(t, w, dir)
-	if e.Outcome != "canceled" || rawOf(e) != "<think>half a th" || e.Replies[0].End != sotto.Aborted {
+	if e.Outcome != "canceled" || rawOf(e) != "<think>half a th" || e.Replies[0].End != sotto.EndAborted {
 		t.Errorf("%+v", e)
 	}
 }

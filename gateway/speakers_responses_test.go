@@ -28,10 +28,10 @@ var responsesSpeaker = speaker{
 
 // responsesEnds are the members that say how a response ended.
 var responsesEnds = map[sotto.End]string{
-	sotto.Stopped: `"status":"completed","error":null,"incomplete_details":null`,
-	sotto.Cut:     `"status":"incomplete","error":null,"incomplete_details":{"reason":"max_output_tokens"}`,
-	sotto.Aborted: `"status":"incomplete","error":null,"incomplete_details":{"reason":"content_filter"}`,
-	sotto.Unknown: responsesBegun,
+	sotto.EndStopped: `"status":"completed","error":null,"incomplete_details":null`,
+	sotto.EndCut:     `"status":"incomplete","error":null,"incomplete_details":{"reason":"max_output_tokens"}`,
+	sotto.EndAborted: `"status":"incomplete","error":null,"incomplete_details":{"reason":"content_filter"}`,
+	sotto.EndUnknown: responsesBegun,
 }
 
 const (
@@ -41,7 +41,7 @@ const (
 )
 
 func responsesStatus(end sotto.End) string {
-	if end == sotto.Cut || end == sotto.Aborted {
+	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
 	}
 	return "completed"

@@ -51,7 +51,7 @@ func bytesOf(v gjson.Result) []byte {
 }
 
 var openAIReasons = map[sotto.End]string{
-	sotto.Stopped: `"stop"`, sotto.Cut: `"length"`, sotto.Aborted: `"content_filter"`, sotto.Unknown: "null",
+	sotto.EndStopped: `"stop"`, sotto.EndCut: `"length"`, sotto.EndAborted: `"content_filter"`, sotto.EndUnknown: "null",
 }
 
 func chatFrame(delta string, reason string) string {
@@ -96,7 +96,7 @@ func ollamaLine(api, text, rest string) string {
 }
 
 var ollamaReasons = map[sotto.End]string{
-	sotto.Stopped: `"done":true,"done_reason":"stop","eval_count":12`, sotto.Cut: `"done":true,"done_reason":"length"`, sotto.Unknown: `"done":true`,
+	sotto.EndStopped: `"done":true,"done_reason":"stop","eval_count":12`, sotto.EndCut: `"done":true,"done_reason":"length"`, sotto.EndUnknown: `"done":true`,
 }
 
 func ollamaSpeaker(codec wire.Codec, api string) speaker {
@@ -121,12 +121,12 @@ func event(kind, data string) string {
 }
 
 var anthropicReasons = map[sotto.End]string{
-	sotto.Stopped: `"end_turn"`, sotto.Cut: `"max_tokens"`, sotto.Aborted: `"refusal"`,
+	sotto.EndStopped: `"end_turn"`, sotto.EndCut: `"max_tokens"`, sotto.EndAborted: `"refusal"`,
 }
 
 func anthropicFinish(_ string, end sotto.End) string {
 	s := event("content_block_stop", `"index":0`)
-	if end != sotto.Unknown {
+	if end != sotto.EndUnknown {
 		s += event("message_delta", `"delta":{"stop_reason":`+anthropicReasons[end]+`,"stop_sequence":null},"usage":{"output_tokens":5}`)
 	}
 	return s + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
@@ -143,7 +143,7 @@ var speakers = []speaker{
 		say:  func(text string) string { return chatFrame(`{"content":`+quoted(text)+`}`, "null") },
 		finish: func(_ string, end sotto.End) string {
 			s := ""
-			if end != sotto.Unknown {
+			if end != sotto.EndUnknown {
 				s = chatFrame("{}", openAIReasons[end])
 			}
 			return s + "data: [DONE]\n\n"
@@ -178,7 +178,7 @@ var speakers = []speaker{
 		finish: anthropicFinish,
 		whole: func(text string, end sotto.End) string {
 			reason := "null"
-			if end != sotto.Unknown {
+			if end != sotto.EndUnknown {
 				reason = anthropicReasons[end]
 			}
 			return `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":` + quoted(text) +

@@ -20,14 +20,14 @@ func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	}
 	switch s, ok := x.g.learned.says(x.key); {
 	case ok && s == showsInside:
-		return sotto.InsideFirst, true
+		return sotto.StartInsideFirst, true
 	case whole:
-		return sotto.Auto, false // at hand anyway
+		return sotto.StartAuto, false // at hand anyway
 	case ok:
-		return sotto.Outside, false
+		return sotto.StartOutside, false
 	}
 	if x.family.mayPreOpen {
-		return sotto.Auto, false
+		return sotto.StartAuto, false
 	}
 	return x.family.start, false
 }

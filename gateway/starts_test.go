@@ -153,7 +153,7 @@ func TestAssumedInsideAndAnEmptyThought(t *testing.T) {
 func TestCutReplyUnlearnsNothing(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		v := taught(t, s, gateway.Config{})
-		v.end = sotto.Cut
+		v.end = sotto.EndCut
 		v.hear(t, "I add two and", true, "").wants(t, "", "I add two and")
 		v.isStart(t, "inside")
 	})

@@ -29,7 +29,7 @@ import (
 // runs, and up to one in twelve was seen elsewhere. The gateway reads requests whole before it asks.
 func TestFastStreamsAreWhole(t *testing.T) {
 	s := speakers[0]
-	frames := strings.SplitAfter(s.stream(strings.Fields(strings.Repeat("<think>I add.</think> It is 4. ", 8)), sotto.Stopped), "\n\n")
+	frames := strings.SplitAfter(s.stream(strings.Fields(strings.Repeat("<think>I add.</think> It is 4. ", 8)), sotto.EndStopped), "\n\n")
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		early := r.ContentLength > 1<<20
 		if !early {

@@ -41,7 +41,7 @@ func valuesOf(t *testing.T, side, name, path, value string) {
 	rec, dir := openRecord(t, record.Options{Reasoning: record.Off, Answer: record.Off})
 	g := handler(t, gateway.Config{Recorder: rec, Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug - 4}))},
 		answering(func(*http.Request) *http.Response {
-			resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.Stopped)))
+			resp := response("application/json", strings.NewReader(speakers[0].whole("Hi", sotto.EndStopped)))
 			switch side {
 			case "upstream":
 				resp.Header.Set(name, value)

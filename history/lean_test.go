@@ -134,23 +134,23 @@ func TestReadingsAgree(t *testing.T) {
 		text := b.String()
 		by := readers[i%2]
 		g := by.grammar
-		for _, start := range []sotto.Start{sotto.Outside, sotto.Auto} {
-			r, err := g.Parse(text, start, sotto.Unknown)
+		for _, start := range []sotto.Start{sotto.StartOutside, sotto.StartAuto} {
+			r, err := g.Parse(text, start, sotto.EndUnknown)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got, want := reasoningOf(by, text, start), strings.Join(r.Reasoning(), "\n\n"); got != want || hasReasoning(by, text, start) != (want != "") {
 				t.Fatalf("%q from %s: reasoning %.200q, want %.200q", text, start, got, want)
 			}
-			if got, all, err := visibleOf(by, text, start, sotto.Unknown); err != nil || got != r.VisibleWith(inline...) || all != (got == text) {
+			if got, all, err := visibleOf(by, text, start, sotto.EndUnknown); err != nil || got != r.VisibleWith(inline...) || all != (got == text) {
 				t.Fatalf("%q from %s: visible %.200q, %v", text, start, got, err)
 			}
-			does := slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel == sotto.Reasoning })
+			does := slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel == sotto.ChannelReasoning })
 			want, err := g.Strip(text, start, inline...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := g.Parse(want, start, sotto.Unknown)
+			again, err := g.Parse(want, start, sotto.EndUnknown)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -170,7 +170,7 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 	for _, j := range drop {
 		grown -= len(m.Thoughts[j].Text)
 	}
-	switch inline := reasoningOf(p.reader, text, sotto.Outside); {
+	switch inline := reasoningOf(p.reader, text, sotto.StartOutside); {
 	case raw != "":
 	case inline != "" && strings.Contains(inline, strings.Trim(thought, white)):
 		raw = text // the client sent both
@@ -236,15 +236,15 @@ func (p *planner) marked(thought, text string) (string, bool) {
 		return "", false
 	}
 	out := open + "\n" + thought + "\n" + shut + "\n\n" + text
-	after, _, err := visibleOf(p.reader, out, sotto.Outside, sotto.Stopped)
+	after, _, err := visibleOf(p.reader, out, sotto.StartOutside, sotto.EndStopped)
 	if err != nil {
 		return "", false
 	}
-	before, _, err := visibleOf(p.reader, text, sotto.Outside, sotto.Stopped)
+	before, _, err := visibleOf(p.reader, text, sotto.StartOutside, sotto.EndStopped)
 	if err != nil || !sameInk(after, before) {
 		return "", false
 	}
-	return out, firstReasoning(p.reader, out, sotto.Outside) == thought
+	return out, firstReasoning(p.reader, out, sotto.StartOutside) == thought
 }
 
 func sameInk(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
@@ -274,8 +274,8 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	}
 	text := m.Texts[0]
-	bare, ok := strip(p.plain, text, sotto.Outside)
-	thought := reasoningOf(p.plain, text, sotto.Outside)
+	bare, ok := strip(p.plain, text, sotto.StartOutside)
+	thought := reasoningOf(p.plain, text, sotto.StartOutside)
 	if !ok || thought == "" {
 		return false
 	}
@@ -294,7 +294,7 @@ func (p *planner) giveBackTags(i int) bool {
 		return false
 	case raw != "" && len(m.Texts) == 1:
 		with = raw
-	case hasReasoning(p.reader, text, sotto.Outside):
+	case hasReasoning(p.reader, text, sotto.StartOutside):
 		return true // the family's own tags
 	default:
 		if with, ok = p.marked(thought, bare); !ok {
@@ -368,12 +368,12 @@ func (p *planner) missing(m *wire.Message) bool {
 	if len(m.Thoughts) > 0 {
 		return false
 	}
-	start := sotto.Outside
+	start := sotto.StartOutside
 	if p.mayPreOpen() {
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
 	return !slices.ContainsFunc(m.Texts, func(t string) bool { return hasReasoning(p.reader, t, start) })
 }
 
 // inline are the channels that stay in the texts of history.
-var inline = []sotto.Channel{sotto.Narration, sotto.Tool}
+var inline = []sotto.Channel{sotto.ChannelNarration, sotto.ChannelTool}

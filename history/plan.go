@@ -269,13 +269,13 @@ func (p *planner) strip(i int) bool {
 // reports whether the message still has a text that is not blank.
 func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says bool) {
 	for j, text := range m.Texts {
-		start := sotto.Outside
+		start := sotto.StartOutside
 		if j == 0 && p.mayPreOpen() && preOpened(p.reader, text) {
-			start = sotto.Auto
+			start = sotto.StartAuto
 		}
 		bare, ok := strip(p.reader, text, start)
 		if !ok && j == 0 && p.k.Tags && strings.HasPrefix(text, tagOpen) {
-			bare, ok = strip(p.plain, text, sotto.Outside)
+			bare, ok = strip(p.plain, text, sotto.StartOutside)
 		}
 		if ok && blank(bare) && !(m.Calls && len(m.Texts) == 1 && p.api != messagesAPI) {
 			ok = false
@@ -302,20 +302,20 @@ func (p *planner) mayPreOpen() bool {
 // preOpened reports whether a text begins inside reasoning: a close without an
 // opener is alone on its line. One in a line of prose is none, whatever it says.
 func preOpened(r *reader, text string) bool {
-	found, err := r.scan(text, sotto.Auto, sotto.Unknown, func([]sotto.Piece) bool { return true })
+	found, err := r.scan(text, sotto.StartAuto, sotto.EndUnknown, func([]sotto.Piece) bool { return true })
 	if err != nil {
 		return false
 	}
-	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Code == sotto.OrphanClose })
+	i := slices.IndexFunc(found, func(d sotto.Diagnostic) bool { return d.Code == sotto.CodeOrphanClose })
 	if i < 0 {
 		return false
 	}
 	at := found[i].Offset
 	segment, end := -1, -1 // of the close
-	_, _ = r.scan(text, sotto.Auto, sotto.Unknown, func(pieces []sotto.Piece) bool {
+	_, _ = r.scan(text, sotto.StartAuto, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
 			switch {
-			case p.Channel != sotto.Markup:
+			case p.Channel != sotto.ChannelMarkup:
 			case p.Segment == segment, p.Offset <= at && at < p.Offset+len(p.Bytes):
 				segment, end = p.Segment, p.Offset+len(p.Bytes)
 			}

@@ -363,7 +363,7 @@ func TestFoldsInEveryDialect(t *testing.T) {
 			continue
 		}
 		text := p.Changes[0].Texts[0]
-		r, err := g.Parse(text, sotto.Outside, sotto.Stopped)
+		r, err := g.Parse(text, sotto.StartOutside, sotto.EndStopped)
 		if err != nil || strings.TrimSpace(r.Visible()) != "the answer" || !slices.Equal(r.Reasoning(), []string{"why\n\nbecause"}) {
 			t.Errorf("%s: %q reads as %q, %q", d.Name, text, r.Reasoning(), r.Visible())
 		}

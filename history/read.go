@@ -56,9 +56,9 @@ func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func
 
 // thinks reports whether reasoning stands in a text.
 func thinks(r *reader, text string, start sotto.Start) (does bool) {
-	_, _ = r.scan(text, start, sotto.Unknown, func(pieces []sotto.Piece) bool {
+	_, _ = r.scan(text, start, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
-			does = does || p.Channel == sotto.Reasoning && len(p.Bytes) > 0
+			does = does || p.Channel == sotto.ChannelReasoning && len(p.Bytes) > 0
 		}
 		return !does
 	})
@@ -68,12 +68,12 @@ func thinks(r *reader, text string, start sotto.Start) (does bool) {
 // reasoningOf returns the reasoning that stands in a text: each block that is not
 // blank, trimmed, with a blank line between them.
 func reasoningOf(r *reader, text string, start sotto.Start) string {
-	return blocksOf(r, text, start, sotto.Unknown, false)
+	return blocksOf(r, text, start, sotto.EndUnknown, false)
 }
 
 // firstReasoning returns the first of these blocks, of a text that is whole.
 func firstReasoning(r *reader, text string, start sotto.Start) string {
-	return blocksOf(r, text, start, sotto.Stopped, true)
+	return blocksOf(r, text, start, sotto.EndStopped, true)
 }
 
 func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bool) string {
@@ -82,7 +82,7 @@ func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bo
 	var wait []byte      // white space that may end it
 	_, _ = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
-			if p.Channel != sotto.Reasoning {
+			if p.Channel != sotto.ChannelReasoning {
 				continue
 			}
 			if p.Block != block {
@@ -112,9 +112,9 @@ func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bo
 
 // hasReasoning reports whether reasoningOf is not empty.
 func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
-	_, _ = r.scan(text, start, sotto.Unknown, func(pieces []sotto.Piece) bool {
+	_, _ = r.scan(text, start, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
-			has = has || p.Channel == sotto.Reasoning && len(trimLeft(p.Bytes)) > 0
+			has = has || p.Channel == sotto.ChannelReasoning && len(trimLeft(p.Bytes)) > 0
 		}
 		return !has
 	})
@@ -157,19 +157,19 @@ func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
 	}
 	bare, begins, done := text, start, false
 	for range 5 {
-		next, all, err := visibleOf(r, bare, begins, sotto.Unknown)
+		next, all, err := visibleOf(r, bare, begins, sotto.EndUnknown)
 		if err != nil {
 			return text, false
 		}
 		if done = all; done {
 			break
 		}
-		bare, begins = next, sotto.Outside
+		bare, begins = next, sotto.StartOutside
 	}
 	if !done {
 		bare = ""
 	}
-	if _, same, err := visibleOf(r, bare, start, sotto.Unknown); err != nil || !same {
+	if _, same, err := visibleOf(r, bare, start, sotto.EndUnknown); err != nil || !same {
 		return text, false
 	}
 	return bare, true

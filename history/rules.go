@@ -3,10 +3,10 @@ package history
 import (
 	"slices"
 
-	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
-// A Need is what becomes of the reasoning of earlier turns under [Auto].
+// A Need is what becomes of the reasoning of earlier turns under [StartAuto].
 type Need string
 
 const (
@@ -205,12 +205,12 @@ func Rules() []Rule {
 // rule of Need [NeedUnknown].
 func RuleFor(model, api string) Rule {
 	best, most := preserveRule, 0
-	model = sotto.ModelName(model)
+	model = modelname.Normal(model)
 	for _, r := range table {
 		if len(r.APIs) > 0 && !slices.Contains(r.APIs, api) {
 			continue
 		}
-		if n := sotto.MatchModel(r.Models, model); n > most {
+		if n := modelname.Match(r.Models, model); n > most {
 			best, most = r, n
 		}
 	}

@@ -259,9 +259,9 @@ func (c *chain) write(s string) {
 // bare is a text without reasoning, and without white space around it: the same
 // before and after a client drops the one and trims the other.
 func (c *chain) bare(text string) string {
-	text, _ = strip(c.reader, text, sotto.Auto)
+	text, _ = strip(c.reader, text, sotto.StartAuto)
 	if strings.HasPrefix(text, tagOpen) {
-		text, _ = strip(c.plain, text, sotto.Outside)
+		text, _ = strip(c.plain, text, sotto.StartOutside)
 	}
 	return strings.Trim(text, white)
 }

@@ -120,7 +120,7 @@ func rightReading(t *testing.T, m scripted.Model) heard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return heard{r.VisibleWith(sotto.Narration, sotto.Tool), strings.Join(m.Reply.Reasoning, "\n\n")}
+	return heard{r.VisibleWith(sotto.ChannelNarration, sotto.ChannelTool), strings.Join(m.Reply.Reasoning, "\n\n")}
 }
 
 // TestFaultsAreSeen asks models whose upstream breaks off: every SDK has an

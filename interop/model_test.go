@@ -272,7 +272,7 @@ func TestModelEngine(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				end := map[string]sotto.End{"stop": sotto.Stopped, "length": sotto.Cut}[m.DoneReason]
+				end := map[string]sotto.End{"stop": sotto.EndStopped, "length": sotto.EndCut}[m.DoneReason]
 				if reply.Raw != m.Text || fmt.Sprintf("%q", pieces) != fmt.Sprintf("%q", m.Pieces) || reply.End != end || reply.Finish != m.DoneReason {
 					t.Errorf("%+v\npieces %q\n  want %q", reply, pieces, m.Pieces)
 				}
@@ -292,12 +292,12 @@ func TestModelEngineSettings(t *testing.T) {
 		c := openModel(t, provider, base, m.Name)
 		q := model.Request{Messages: []model.Message{{Role: model.User, Text: "Hi."}}, MaxTokens: 5, Temperature: &temperature, Seed: &seed}
 		reply, err := c.Invoke(t.Context(), q, nil)
-		if want := strings.Join(m.Pieces[:5], ""); err != nil || reply.Raw != want || reply.End != sotto.Cut {
+		if want := strings.Join(m.Pieces[:5], ""); err != nil || reply.Raw != want || reply.End != sotto.EndCut {
 			t.Errorf("%s: %v: %+v, want %q", provider, err, reply, want)
 		}
 		q.MaxTokens, q.Stop = 0, []string{"</think>"}
 		reply, err = c.Invoke(t.Context(), q, nil)
-		if want, _, _ := strings.Cut(m.Text, "</think>"); err != nil || reply.Raw != want || reply.End != sotto.Stopped {
+		if want, _, _ := strings.Cut(m.Text, "</think>"); err != nil || reply.Raw != want || reply.End != sotto.EndStopped {
 			t.Errorf("%s: %v: %+v, want %q", provider, err, reply, want)
 		}
 		// A whole conversation of tools is taken, though this model knows none.

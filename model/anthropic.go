@@ -11,8 +11,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
@@ -164,8 +164,8 @@ func (r *messagesRequest) think(think string) error {
 		r.Thinking = map[string]string{"type": "disabled"}
 		return nil
 	}
-	name := sotto.ModelName(r.Model)
-	if strings.Contains(name, "claude-") && sotto.MatchModel(budgeted, name) < 0 {
+	name := modelname.Normal(r.Model)
+	if strings.Contains(name, "claude-") && modelname.Match(budgeted, name) < 0 {
 		r.Thinking = map[string]string{"type": "adaptive", "display": "summarized"}
 		if think != "true" {
 			r.OutputConfig = map[string]string{"effort": think}

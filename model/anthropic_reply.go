@@ -89,11 +89,11 @@ func (l *messagesListener) ends(reason gjson.Result) {
 	l.finish = short(str(reason))
 	switch l.finish {
 	case "max_tokens", "model_context_window_exceeded", "pause_turn":
-		l.heard.end = sotto.Cut
+		l.heard.end = sotto.EndCut
 	case "refusal":
-		l.heard.end = sotto.Aborted
+		l.heard.end = sotto.EndAborted
 	default:
-		l.heard.end = sotto.Stopped
+		l.heard.end = sotto.EndStopped
 	}
 }
 

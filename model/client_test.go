@@ -174,7 +174,7 @@ func TestSettings(t *testing.T) {
 		q = asked("?")
 		q.MaxTokens = 3
 		r := invoke(t, c, q)
-		if r.err != nil || r.reply.End != sotto.Cut || thoughts(r.reply) == "" || r.reply.Raw != "" {
+		if r.err != nil || r.reply.End != sotto.EndCut || thoughts(r.reply) == "" || r.reply.Raw != "" {
 			t.Errorf("%s: %v: %+v", provider, r.err, r.reply)
 		}
 		q = asked("?")

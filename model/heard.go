@@ -231,7 +231,7 @@ func (h *heard) rest() error {
 func (h *heard) reply(aborted bool) Reply {
 	r := Reply{Model: h.model, Raw: h.raw.String(), End: h.end, Finish: h.finish, Usage: h.usage}
 	if aborted {
-		r.End = sotto.Aborted
+		r.End = sotto.EndAborted
 	}
 	for _, t := range h.thoughts {
 		t.Thought.Text = t.text.String()

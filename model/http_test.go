@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 	m := open(t, model.Config{Provider: "ollama", URL: url, Model: "m", Retries: 2, Backoff: time.Millisecond, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	r := invoke(t, m, asked("?"))
 	var e *model.Error
-	if !errors.Is(r.err, syscall.ECONNREFUSED) || !errors.As(r.err, &e) || !e.Retryable || r.reply.End != sotto.Aborted {
+	if !errors.Is(r.err, syscall.ECONNREFUSED) || !errors.As(r.err, &e) || !e.Retryable || r.reply.End != sotto.EndAborted {
 		t.Errorf("%v", r.err)
 	}
 	if n := strings.Count(log.String(), "is sent again"); n != 2 {
@@ -148,7 +148,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%+v", r.reply)
 		}
 	}
-	if r := ask(chunks(hello, stop)); r.err != nil || r.reply.End != sotto.Stopped {
+	if r := ask(chunks(hello, stop)); r.err != nil || r.reply.End != sotto.EndStopped {
 		t.Errorf("%v: %+v", r.err, r.reply)
 	}
 
@@ -171,12 +171,12 @@ func TestEndedByTheCaller(t *testing.T) {
 	m := open(t, model.Config{Provider: "openai", URL: serve(t, stuck(chunks(hello))), Model: "m"})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reply, err := m.Invoke(ctx, asked("?"), func(model.Delta) error { cancel(errors.New("the user left")); return nil })
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the user left") || reply.Raw != "hello" || reply.End != sotto.Aborted {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the user left") || reply.Raw != "hello" || reply.End != sotto.EndAborted {
 		t.Errorf("%v: %+v", err, reply)
 	}
 	enough := errors.New("enough")
 	reply, err = m.Invoke(t.Context(), asked("?"), func(model.Delta) error { return enough })
-	if err != enough || reply.Raw != "hello" || reply.End != sotto.Aborted {
+	if err != enough || reply.Raw != "hello" || reply.End != sotto.EndAborted {
 		t.Errorf("%v: %+v", err, reply)
 	}
 }

@@ -44,7 +44,7 @@ type Model interface {
 	Name() string
 	// Invoke asks for one reply. Each delta is given as it comes, if on is not
 	// nil; an error of on ends the reply. With an error, the Reply is what had
-	// come until then, its End sotto.Aborted.
+	// come until then, its End sotto.EndAborted.
 	Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error)
 }
 

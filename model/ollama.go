@@ -148,9 +148,9 @@ func (l *ollamaListener) frame(root gjson.Result) (done bool, err error) {
 	if !root.Get("done").Bool() {
 		return false, nil
 	}
-	l.finish, l.heard.end, l.finished = short(str(root.Get("done_reason"))), sotto.Stopped, true
+	l.finish, l.heard.end, l.finished = short(str(root.Get("done_reason"))), sotto.EndStopped, true
 	if l.finish == "length" {
-		l.heard.end = sotto.Cut
+		l.heard.end = sotto.EndCut
 	}
 	l.usage = Usage{Input: root.Get("prompt_eval_count").Int(), Output: root.Get("eval_count").Int()}
 	return true, nil

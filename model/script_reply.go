@@ -300,11 +300,11 @@ func (p pattern) in(text string) bool { return p.Regexp == nil || p.MatchString(
 func endOf(finish string) sotto.End {
 	switch finish {
 	case "length", "max_tokens":
-		return sotto.Cut
+		return sotto.EndCut
 	case "content_filter", "error", "abort":
-		return sotto.Aborted
+		return sotto.EndAborted
 	case "":
-		return sotto.Unknown
+		return sotto.EndUnknown
 	}
-	return sotto.Stopped
+	return sotto.EndStopped
 }

@@ -77,7 +77,7 @@ func (r *run) consistent(t tester) {
 		if diff := cmp.Diff(r.reply.Calls, r.calls); diff != "" {
 			t.Errorf("calls of the reply, and of deltas: %s", diff)
 		}
-	} else if r.reply.End != sotto.Aborted {
+	} else if r.reply.End != sotto.EndAborted {
 		t.Errorf("a reply that failed ended %v", r.reply.End)
 	}
 }
@@ -141,7 +141,7 @@ func TestScript(t *testing.T) {
 	second.consistent(t)
 	want := model.Reply{
 		Model: "scripted", Raw: "1900 was no leap year.", Thoughts: []model.Thought{{Field: "thinking", Text: "Found."}},
-		End: sotto.Stopped, Finish: "stop", Usage: model.Usage{Input: 120, Output: 9, Reasoning: 2},
+		End: sotto.EndStopped, Finish: "stop", Usage: model.Usage{Input: 120, Output: 9, Reasoning: 2},
 	}
 	if diff := cmp.Diff(want, second.reply); diff != "" || second.err != nil {
 		t.Error(second.err, diff)
@@ -158,7 +158,7 @@ func TestScript(t *testing.T) {
 	if r := ask("cycle 2"); !errors.As(r.err, &e) || e.Status != 503 || !e.Retryable || e.RetryAfter != 2*time.Second || strings.Contains(r.err.Error(), "\x1b") {
 		t.Errorf("%v", r.err)
 	}
-	if r := ask("cycle 3"); r.err != nil || r.reply.End != sotto.Cut || r.reply.Raw != "<think>où</think>là" || r.deltas != 5 {
+	if r := ask("cycle 3"); r.err != nil || r.reply.End != sotto.EndCut || r.reply.Raw != "<think>où</think>là" || r.deltas != 5 {
 		t.Errorf("%+v", r)
 	}
 	if r := ask("cycle 4"); !errors.Is(r.err, model.ErrBrokenOff) || r.reply.Raw != "<think>This is where it bre" {
@@ -336,7 +336,7 @@ func TestScriptTimes(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 11500*time.Millisecond, errors.New("enough"))
 		defer cancel()
 		reply, err := m.Invoke(ctx, asked("?"), nil)
-		if reply.Raw != "a " || reply.End != sotto.Aborted || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "enough") {
+		if reply.Raw != "a " || reply.End != sotto.EndAborted || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%v: %+v", err, reply)
 		}
 	})
@@ -353,7 +353,7 @@ func TestScriptRefused(t *testing.T) {
 		}
 		return nil
 	})
-	if err != enough || n != 2 || reply.Raw != "a b " || reply.End != sotto.Aborted {
+	if err != enough || n != 2 || reply.Raw != "a b " || reply.End != sotto.EndAborted {
 		t.Errorf("%v: %+v", err, reply)
 	}
 }

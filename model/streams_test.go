@@ -155,11 +155,11 @@ var streams = []stream{
 		name: "usage behind the end, tokens of reasoning", provider: "openai",
 		body: chunks(`{"model":"m-1","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"length"}],"usage":null}`,
 			`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":5,"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
-		want: model.Reply{Model: "m-1", Raw: "a", End: sotto.Cut, Finish: "length", Usage: model.Usage{Input: 7, Output: 5, Reasoning: 3}},
+		want: model.Reply{Model: "m-1", Raw: "a", End: sotto.EndCut, Finish: "length", Usage: model.Usage{Input: 7, Output: 5, Reasoning: 3}},
 	},
 	{
 		name: "no finish reason, but the mark", provider: "openai", body: chunks(choice(`{"content":"a"}`), done),
-		want: model.Reply{Raw: "a", End: sotto.Unknown},
+		want: model.Reply{Raw: "a", End: sotto.EndUnknown},
 	},
 	{
 		name: "no mark, but a finish reason, and then half a frame", provider: "openai", body: chunks(choice(`{"content":"a"}`), stop) + "data: {\"cho",
@@ -179,7 +179,7 @@ var streams = []stream{
 	},
 	{
 		name: "a filter", provider: "openai", body: chunks(choice(`{"content":"a"}`), `{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done),
-		want: model.Reply{Raw: "a", End: sotto.Aborted, Finish: "content_filter"},
+		want: model.Reply{Raw: "a", End: sotto.EndAborted, Finish: "content_filter"},
 	},
 	{
 		name: "half a call", provider: "openai", body: chunks(choice(`{"content":"a","tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"y"}}]}`)),
@@ -248,7 +248,7 @@ var streams = []stream{
 		name: "a whole message to a request for a stream", provider: "anthropic", kind: "application/json",
 		body: `{"type":"message","model":"c-1","content":[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"},{"type":"tool_use","id":"t","name":"f","input":{"x":1}}],"stop_reason":"max_tokens","usage":{"input_tokens":1,"output_tokens":2}}`,
 		want: model.Reply{
-			Model: "c-1", Raw: "b", End: sotto.Cut, Finish: "max_tokens", Usage: model.Usage{Input: 1, Output: 2},
+			Model: "c-1", Raw: "b", End: sotto.EndCut, Finish: "max_tokens", Usage: model.Usage{Input: 1, Output: 2},
 			Thoughts: []model.Thought{{Field: "thinking", Text: "a", Raw: []byte(`{"type":"thinking","thinking":"a"}`)}},
 			Calls:    []model.Call{{ID: "t", Name: "f", Arguments: `{"x":1}`}},
 		},
@@ -256,7 +256,7 @@ var streams = []stream{
 	{
 		name: "a refusal", provider: "anthropic",
 		body: events(`{"type":"message_delta","delta":{"stop_reason":"refusal"}}`, `{"type":"message_stop"}`),
-		want: model.Reply{End: sotto.Aborted, Finish: "refusal"},
+		want: model.Reply{End: sotto.EndAborted, Finish: "refusal"},
 	},
 	{
 		name: "a line each, the last without its end", provider: "ollama",
@@ -264,7 +264,7 @@ var streams = []stream{
 			`{"model":"o","message":{"role":"assistant","content":"b","tool_calls":[{"function":{"index":0,"name":"f","arguments":{"x": 1}}}]},"done":false}` + "\n" +
 			`{"model":"o","message":{"role":"assistant","content":""},"done":true,"done_reason":"length","prompt_eval_count":3,"eval_count":4}`,
 		want: model.Reply{
-			Model: "o", Raw: "b", Thoughts: []model.Thought{{Field: "thinking", Text: "a"}}, End: sotto.Cut, Finish: "length",
+			Model: "o", Raw: "b", Thoughts: []model.Thought{{Field: "thinking", Text: "a"}}, End: sotto.EndCut, Finish: "length",
 			Calls: []model.Call{{Name: "f", Arguments: `{"x": 1}`}}, Usage: model.Usage{Input: 3, Output: 4},
 		},
 	},
@@ -299,16 +299,16 @@ func (s *stream) check(t tester, r run) {
 	want := s.want
 	switch {
 	case s.fails != nil:
-		want.End = sotto.Aborted
+		want.End = sotto.EndAborted
 		if !errors.Is(r.err, s.fails) {
 			t.Errorf("%v, want %v", r.err, s.fails)
 		}
 	case r.err != nil:
 		t.Error(r.err)
-	case want.Finish == "" && want.End == sotto.Unknown && strings.Contains(s.body, "stop"):
-		want.Finish, want.End = "stop", sotto.Stopped
-	case want.End == sotto.Unknown && want.Finish != "":
-		want.End = sotto.Stopped
+	case want.Finish == "" && want.End == sotto.EndUnknown && strings.Contains(s.body, "stop"):
+		want.Finish, want.End = "stop", sotto.EndStopped
+	case want.End == sotto.EndUnknown && want.Finish != "":
+		want.End = sotto.EndStopped
 	}
 	if want.Model == "" {
 		want.Model = "m"

@@ -5,7 +5,7 @@
 //	w, err := record.Open("audit", record.Options{SigningKey: key})
 //	receipt, err := w.Append(ctx, record.Event{Run: "run-7", Cycle: 2, Payload: record.Invocation{
 //		Model:   "qwen3:8b",
-//		Replies: []record.Reply{record.ReplyOf(sotto.Parse(raw, sotto.Stopped))},
+//		Replies: []record.Reply{record.ReplyOf(sotto.Parse(raw, sotto.EndStopped))},
 //	}})
 //	err = w.Close()
 //
@@ -17,7 +17,7 @@
 //
 // v and seq stand first and prev last in every version; a newer one may add
 // members anywhere between. A reader keeps what it does not know: types and
-// payloads as [Unknown], members in [Event.Line]. prev is the SHA-256 of the line
+// payloads as [EndUnknown], members in [Event.Line]. prev is the SHA-256 of the line
 // before, its newline included, and zeros in the first line. docs/record.md has
 // the whole format.
 //

@@ -50,7 +50,7 @@ func (l *Level) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ErrUnknownPayload is the error of an [Unknown] payload appended to a record
+// ErrUnknownPayload is the error of an [EndUnknown] payload appended to a record
 // that withholds something.
 var ErrUnknownPayload = errors.New("what is reasoning in a payload of unknown type cannot be told")
 
@@ -100,15 +100,15 @@ func (g *guard) content(c Content, k kind) Content {
 
 func channelOf(k kind) sotto.Channel {
 	if k == thought {
-		return sotto.Reasoning
+		return sotto.ChannelReasoning
 	}
-	return sotto.Text
+	return sotto.ChannelText
 }
 
 // kindOf tells what counts as reasoning: also text that was set aside, since
 // nobody was shown it either.
 func kindOf(c sotto.Channel) kind {
-	if c == sotto.Reasoning || c == sotto.Aside {
+	if c == sotto.ChannelReasoning || c == sotto.ChannelAside {
 		return thought
 	}
 	return said
@@ -275,16 +275,16 @@ func readAgain(r Reply) []Segment {
 	if r.Dialect != "" {
 		var err error
 		if grammar, err = sotto.Named(r.Dialect); err != nil {
-			return []Segment{{Channel: sotto.Reasoning, End: len(r.Raw.Text)}}
+			return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
 		}
 	}
 	start := r.Start
 	if start == "" {
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
 	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
 	if err != nil {
-		return []Segment{{Channel: sotto.Reasoning, End: len(r.Raw.Text)}}
+		return []Segment{{Channel: sotto.ChannelReasoning, End: len(r.Raw.Text)}}
 	}
 	return ReplyOf(reading).Segments
 }

@@ -203,7 +203,7 @@ func TestUnreadReplies(t *testing.T) {
 		{Raw: record.Say("<think>CANARY")},
 		{Raw: record.Say("[THINK]CANARY[/THINK]a"), Dialect: "mistral"},
 		{Raw: record.Say("CANARY"), Dialect: "of my own"},
-		{Raw: record.Say("CANARY"), Dialect: "default", Start: sotto.Inside("think")},
+		{Raw: record.Say("CANARY"), Dialect: "default", Start: sotto.StartInside("think")},
 		{Raw: record.Say("<think>CANARY</think>a"), Segments: []record.Segment{{End: 3}}},
 		{Raw: record.Say("<output>a</output>\nCANARY, set aside\n<output>b</output>")},
 	} {

@@ -42,9 +42,9 @@ func queries(all []record.Event) []record.Query {
 	two := 2
 	return []record.Query{
 		{Run: "run-1"}, {Run: "none"}, {Cycle: &two}, {Types: []record.Type{record.TypeError, record.TypeRunStart}}, {Types: []record.Type{"NONE"}},
-		{Model: "b"}, {Model: "c"}, {Diagnostic: string(sotto.Truncated)}, {Diagnostic: "upstream"}, {Diagnostic: "none"},
+		{Model: "b"}, {Model: "c"}, {Diagnostic: string(sotto.CodeTruncated)}, {Diagnostic: "upstream"}, {Diagnostic: "none"},
 		{From: all[20].Time, To: all[40].Time}, {To: all[0].Time}, {From: time.Now()},
-		{Run: "run-2", Model: "a", Diagnostic: string(sotto.NoVisibleAnswer), After: 12}, {After: 30, Run: "run-0", Limit: 3}, {NoCheckpoints: true}, {After: 50}, {Limit: 4},
+		{Run: "run-2", Model: "a", Diagnostic: string(sotto.CodeNoVisibleAnswer), After: 12}, {After: 30, Run: "run-0", Limit: 3}, {NoCheckpoints: true}, {After: 50}, {Limit: 4},
 	}
 }
 

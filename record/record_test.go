@@ -109,7 +109,7 @@ func segments(t testing.TB, dir string) []string {
 
 // said is an invocation with one reply.
 func said(model, raw string) record.Invocation {
-	r, err := sotto.Default().Parse(raw, sotto.Auto, sotto.Stopped)
+	r, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
 	if err != nil {
 		panic(err)
 	}

@@ -51,13 +51,13 @@ func (m *Recorded) Name() string { return m.name }
 
 // Invoke is an error: a recorded model must know the problem.
 func (m *Recorded) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
-	return model.Reply{End: sotto.Aborted}, errors.New("a recorded model answers problems, not requests")
+	return model.Reply{End: sotto.EndAborted}, errors.New("a recorded model answers problems, not requests")
 }
 
 // Reply returns the next logged reply.
 func (m *Recorded) Reply(ctx context.Context, p Problem, attempt int, _ model.Request) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return model.Reply{End: sotto.Aborted}, err
+		return model.Reply{End: sotto.EndAborted}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,13 +65,13 @@ func (m *Recorded) Reply(ctx context.Context, p Problem, attempt int, _ model.Re
 	list := m.replies[query]
 	if own := m.own(list, p.ID); own >= 0 {
 		if attempt > 1 {
-			return model.Reply{End: sotto.Aborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(p.ID, 100))
+			return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(p.ID, 100))
 		}
 		return m.reply(list[own]), nil
 	}
 	i := m.next[query]
 	if i >= len(list) {
-		return model.Reply{End: sotto.Aborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(query, 100))
+		return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(query, 100))
 	}
 	m.next[query]++
 	return m.reply(list[i]), nil

@@ -26,7 +26,7 @@ func (Scripted) Name() string { return "scripted" }
 
 // Invoke is an error: the stand-in must know the problem.
 func (Scripted) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
-	return model.Reply{End: sotto.Aborted}, errors.New("the scripted model answers problems, not requests")
+	return model.Reply{End: sotto.EndAborted}, errors.New("the scripted model answers problems, not requests")
 }
 
 // Skip does nothing: no reply depends on another.
@@ -35,7 +35,7 @@ func (Scripted) Skip(Problem, int) {}
 // Reply writes a reply.
 func (m Scripted) Reply(ctx context.Context, p Problem, attempt int, _ model.Request) (model.Reply, error) {
 	if err := ctx.Err(); err != nil {
-		return model.Reply{End: sotto.Aborted}, err
+		return model.Reply{End: sotto.EndAborted}, err
 	}
 	query := metagraph.Query(m.Task, p.Problem)
 	hash := fnv.New64a()
@@ -43,9 +43,9 @@ func (m Scripted) Reply(ctx context.Context, p Problem, attempt int, _ model.Req
 	dice := hash.Sum64() >> 3
 	right := m.answer(p)
 	if right == "" {
-		return model.Reply{Model: m.Name(), Raw: "<think>\nI do not know how.\n</think>\n\nI cannot solve this.", End: sotto.Stopped}, nil
+		return model.Reply{Model: m.Name(), Raw: "<think>\nI do not know how.\n</think>\n\nI cannot solve this.", End: sotto.EndStopped}, nil
 	}
-	r := model.Reply{Model: m.Name(), End: sotto.Stopped}
+	r := model.Reply{Model: m.Name(), End: sotto.EndStopped}
 	switch dice % 10 {
 	case 0, 1:
 		r.Raw = "<think>\nLet me try " + right + ".\n</think>\n\nThat works.\n\n<answer>\n" + right + "\n</answer>"
@@ -57,7 +57,7 @@ func (m Scripted) Reply(ctx context.Context, p Problem, attempt int, _ model.Req
 		r.Raw = "<think>First a guess: 1 + 1.</think><answer>" + right + "</answer>"
 	case 5:
 		r.Raw = "<think>\nLet me see. What if I try " + right
-		r.End = sotto.Cut
+		r.End = sotto.EndCut
 	case 6:
 		r.Raw = "<think>\nIt must be this.\n</think>\n\n<answer>\n" + right + " + 1\n</answer>"
 	case 7:

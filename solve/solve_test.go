@@ -385,7 +385,7 @@ func TestRecorded(t *testing.T) {
 	build := func() *solve.Recorded {
 		m := solve.NewRecorded("log", game24)
 		for i, raw := range []string{"Answer: 1+1", "Answer: 3*8*1*1", "Answer: 8*3*1*1"} {
-			m.Add(solve.Problem{ID: fmt.Sprint("log-", i), Problem: answer.Problem{Input: "1 1 3 8"}}, raw, sotto.Stopped)
+			m.Add(solve.Problem{ID: fmt.Sprint("log-", i), Problem: answer.Problem{Input: "1 1 3 8"}}, raw, sotto.EndStopped)
 		}
 		return m
 	}

@@ -107,7 +107,7 @@ func New(o Options) (*Solver, error) {
 		o.Grammar = sotto.Default()
 	}
 	if o.Start == "" {
-		o.Start = sotto.Auto
+		o.Start = sotto.StartAuto
 	}
 	if o.Instruction == "" {
 		o.Instruction = instruction(o.Grammar)

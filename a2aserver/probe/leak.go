@@ -79,11 +79,11 @@ func leakInText(text string) string {
 		return ""
 	}
 	for i, g := range grammars() {
-		start := sotto.Outside
+		start := sotto.StartOutside
 		if i == 0 {
-			start = sotto.Auto // a close alone is the end of reasoning that leaked
+			start = sotto.StartAuto // a close alone is the end of reasoning that leaked
 		}
-		r, err := g.Parse(text, start, sotto.Unknown)
+		r, err := g.Parse(text, start, sotto.EndUnknown)
 		if err != nil {
 			continue
 		}
@@ -91,7 +91,7 @@ func leakInText(text string) string {
 			return fmt.Sprintf("reasoning (dialect %s): %s", g.Dialect().Name, quote(thought))
 		}
 		for _, d := range r.Diagnostics {
-			if d.Code == sotto.OrphanClose {
+			if d.Code == sotto.CodeOrphanClose {
 				return "the end of a block of reasoning, whose beginning is not there: " + quote(text[max(0, d.Offset-40):])
 			}
 		}
@@ -103,7 +103,7 @@ func leakInText(text string) string {
 var grammars = sync.OnceValue(func() []*sotto.Grammar {
 	list := []*sotto.Grammar{sotto.Default()}
 	for _, d := range sotto.Dialects() {
-		if d.Start == "" || d.Start == sotto.Outside {
+		if d.Start == "" || d.Start == sotto.StartOutside {
 			list = append(list, sotto.MustCompile(d))
 		}
 	}

@@ -26,7 +26,7 @@ func (m mind) Answer(_ context.Context, _ a2aserver.Turn, on func(a2aserver.Even
 
 func says(text string) mind {
 	return func(func(a2aserver.Event) error) a2aserver.Outcome {
-		return a2aserver.Outcome{Text: text, End: sotto.Stopped}
+		return a2aserver.Outcome{Text: text, End: sotto.EndStopped}
 	}
 }
 
@@ -75,7 +75,7 @@ func TestOurs(t *testing.T) {
 		_ = on(a2aserver.Narration{Text: "I look."})
 		_ = on(a2aserver.ToolStart{Name: "search"})
 		_ = on(a2aserver.ToolEnd{Name: "search"})
-		return a2aserver.Outcome{Text: "In code, `<think>` is a tag.", End: sotto.Stopped}
+		return a2aserver.Outcome{Text: "In code, `<think>` is a tag.", End: sotto.EndStopped}
 	})
 	for name, c := range map[string]a2aserver.Config{
 		"plain":     {Mind: narrates},

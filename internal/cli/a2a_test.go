@@ -114,7 +114,7 @@ func (r *running) status(path string) int {
 type leakyMind struct{}
 
 func (leakyMind) Answer(context.Context, a2aserver.Turn, func(a2aserver.Event) error) (a2aserver.Outcome, error) {
-	return a2aserver.Outcome{Text: "<think>I am \x1b[31mwatched</think>Four.", End: sotto.Stopped}, nil
+	return a2aserver.Outcome{Text: "<think>I am \x1b[31mwatched</think>Four.", End: sotto.EndStopped}, nil
 }
 
 // TestProbeLeaks: a leak is said, escaped, with status 1, as a table and as JSON.

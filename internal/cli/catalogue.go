@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
 // A catalogue is every dialect at hand: the built-in rows, and those of
@@ -57,7 +58,7 @@ func (c *catalogue) named(name string) (*sotto.Grammar, error) {
 // built-in one.
 func (c *catalogue) forModel(model string) (*sotto.Grammar, bool) {
 	for _, a := range slices.Backward(c.added) {
-		if sotto.MatchModel(a.row.Models, model) >= 0 {
+		if modelname.Match(a.row.Models, model) >= 0 {
 			return a.grammar, true
 		}
 	}

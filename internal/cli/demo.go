@@ -42,7 +42,7 @@ func (d *demoCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil || everywhere(steps) {
 		return usageError{fmt.Errorf("--field %s: want the path of one field", d.Field), ""}
 	}
-	m, err := d.manner(sh, c, sotto.Auto)
+	m, err := d.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (x *extractCommand) Validate() error {
 
 // Run extracts from one reply, or from that of every line.
 func (x *extractCommand) Run(sh *shell, c *catalogue) error {
-	m, err := x.manner(sh, c, sotto.Auto)
+	m, err := x.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}

@@ -322,7 +322,7 @@ func hostileDialects(t *testing.T) []hostileCase {
 func hostileRecord(t *testing.T) map[string][]hostileCase {
 	s := strangeText
 	say := record.Say(s)
-	reply := spoken("qwen3", "<think>"+s+"</think>"+s, sotto.Stopped)
+	reply := spoken("qwen3", "<think>"+s+"</think>"+s, sotto.EndStopped)
 	reply.ToolCalls = []record.Call{{ID: s, Name: s, Arguments: say}}
 	reply.Reasoning = []record.Thought{{Field: s, Text: say}}
 	dir := writeRun(t, []record.Event{

@@ -26,12 +26,12 @@ var looks = [...]struct {
 	style style
 	word  string
 }{
-	sotto.Text:      {unstyled, "say  │ "},
-	sotto.Reasoning: {dim, "think│ "},
-	sotto.Narration: {italic, "tell │ "},
-	sotto.Tool:      {cyan, "tool │ "},
-	sotto.Aside:     {struck, "aside│ "},
-	sotto.Markup:    {},
+	sotto.ChannelText:      {unstyled, "say  │ "},
+	sotto.ChannelReasoning: {dim, "think│ "},
+	sotto.ChannelNarration: {italic, "tell │ "},
+	sotto.ChannelTool:      {cyan, "tool │ "},
+	sotto.ChannelAside:     {struck, "aside│ "},
+	sotto.ChannelMarkup:    {},
 }
 
 func newPainter(sh *shell) *painter { return &painter{w: newTypesetter(sh.out)} }
@@ -40,7 +40,7 @@ func (p *painter) flush() error { return p.w.Flush() }
 
 // piece prints settled bytes.
 func (p *painter) piece(piece sotto.Piece) {
-	if piece.Channel == sotto.Markup {
+	if piece.Channel == sotto.ChannelMarkup {
 		return
 	}
 	if p.open && (piece.Channel != p.channel || piece.Block != p.block) {

@@ -49,7 +49,7 @@ func startError(err error, hint string) error {
 
 // ownStart returns where the replies of a dialect begin, where its row says so.
 func ownStart(g *sotto.Grammar) sotto.Start {
-	if start := g.Dialect().Start; start != sotto.Outside {
+	if start := g.Dialect().Start; start != sotto.StartOutside {
 		return start
 	}
 	return ""

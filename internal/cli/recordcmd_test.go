@@ -64,9 +64,9 @@ func aRun() []record.Event {
 	in := func(cycle int, p record.Payload) record.Event {
 		return record.Event{Run: "run-7", Cycle: cycle, Payload: p}
 	}
-	planned := spoken("qwen3", "<think>Six times seven,\n\x1b[31mforty-two\x1b[0m.</think>The answer is 42.", sotto.Stopped)
+	planned := spoken("qwen3", "<think>Six times seven,\n\x1b[31mforty-two\x1b[0m.</think>The answer is 42.", sotto.EndStopped)
 	planned.ToolCalls = []record.Call{{ID: "c1", Name: "multiply", Arguments: record.Say(`{"a":6,"b":7}`)}}
-	native := spoken("", "It is 42.", sotto.Stopped)
+	native := spoken("", "It is 42.", sotto.EndStopped)
 	native.Reasoning = []record.Thought{{Field: "reasoning_content", Text: record.Say("I know this one.")}}
 	of := &record.Ref{Seq: 3}
 	return []record.Event{
@@ -81,7 +81,7 @@ func aRun() []record.Event {
 		in(1, record.CycleEnd{Status: "done", Millis: 1500, Summary: record.Say("multiplied"), Metrics: &record.Metrics{Invocations: 1, PromptBytes: 100, SavedBytes: 40, SavedTokens: 10}}),
 		in(1, record.RunEnd{Status: "solved", Millis: 2000, Result: record.Say("42")}),
 		{Payload: record.Exchange{API: "openai.chat", Model: "qwq", Path: "/v1/chat/completions", Upstream: "http://localhost:11434", Status: 200, Streamed: true, Outcome: "answered",
-			Millis: 900, History: "rule=strip; removed=80 bytes (about 20 tokens); prefix changes at message 1", Replies: []record.Reply{spoken("", "<think>hm, still", sotto.Cut), native}}},
+			Millis: 900, History: "rule=strip; removed=80 bytes (about 20 tokens); prefix changes at message 1", Replies: []record.Reply{spoken("", "<think>hm, still", sotto.EndCut), native}}},
 		{Payload: record.Exchange{API: "openai.chat", Model: "qwq", Upstream: "http://localhost:11434", Status: 502, Outcome: "failed", Error: "connection refused"}},
 		{Payload: record.Failure{Code: "dropped", Count: 3}},
 	}
@@ -93,7 +93,7 @@ func spoken(dialect, raw string, end sotto.End) record.Reply {
 	if dialect != "" {
 		grammar, _ = sotto.Named(dialect)
 	}
-	reading, err := grammar.Parse(raw, sotto.Outside, end)
+	reading, err := grammar.Parse(raw, sotto.StartOutside, end)
 	if err != nil {
 		panic(err)
 	}
@@ -169,10 +169,10 @@ func TestExportHoldsAll(t *testing.T) {
 			for range r.IntN(9) {
 				raw.WriteString(pieces[r.IntN(len(pieces))])
 			}
-			reply := spoken("", raw.String(), sotto.Stopped)
+			reply := spoken("", raw.String(), sotto.EndStopped)
 			text := ""
 			for _, s := range reply.Segments {
-				if s.Channel != sotto.Markup {
+				if s.Channel != sotto.ChannelMarkup {
 					text += raw.String()[s.Start:s.End]
 				}
 			}
@@ -234,7 +234,7 @@ func TestExportHoldsAll(t *testing.T) {
 func TestStretches(t *testing.T) {
 	raw := "say <think>secret-1 thought</think>secret-2 answer<think>more"
 	for _, level := range []record.Level{record.Full, record.Digests, record.Off} {
-		reply := spoken("", raw, sotto.Cut)
+		reply := spoken("", raw, sotto.EndCut)
 		dir := writeRun(t, []record.Event{{Payload: record.Invocation{Model: "m", Replies: []record.Reply{reply}}}},
 			record.Options{Reasoning: level, Secrets: record.NewSecrets("secret-2")})
 		rd, err := openReader(dir, nil)
@@ -261,7 +261,7 @@ func TestStretches(t *testing.T) {
 			if level != record.Full {
 				thought = ""
 			}
-			if got[sotto.Text] != "say [secret] answer" || got[sotto.Reasoning] != thought || at != len(raw) {
+			if got[sotto.ChannelText] != "say [secret] answer" || got[sotto.ChannelReasoning] != thought || at != len(raw) {
 				t.Errorf("level %v: %q up to %d", level, got, at)
 			}
 		}

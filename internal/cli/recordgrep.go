@@ -127,7 +127,7 @@ func (s *search) text(at match, t eventText) (found bool) {
 		if len(list) > 0 {
 			at.Channel, at.Start = list[0].channel, list[0].Start+m[0]-from
 		}
-		thought := at.Channel == sotto.Reasoning || at.Channel == sotto.Aside
+		thought := at.Channel == sotto.ChannelReasoning || at.Channel == sotto.ChannelAside
 		if s.in == "reasoning" && !thought || s.in == "answer" && thought {
 			continue
 		}

@@ -29,7 +29,7 @@ type genAIPart struct {
 // partTypes are the types of parts by channel. Those that the conventions do not
 // name are generic parts.
 var partTypes = map[sotto.Channel]string{
-	sotto.Text: "text", sotto.Tool: "text", sotto.Reasoning: "reasoning", sotto.Narration: "sotto.narration", sotto.Aside: "sotto.aside",
+	sotto.ChannelText: "text", sotto.ChannelTool: "text", sotto.ChannelReasoning: "reasoning", sotto.ChannelNarration: "sotto.narration", sotto.ChannelAside: "sotto.aside",
 }
 
 func inputMessages(list []record.Message) []genAIMessage {
@@ -100,13 +100,13 @@ func callParts(parts []genAIPart, calls []record.Call) []genAIPart {
 // finishReason names a reply's end as the conventions do.
 func finishReason(r *record.Reply) string {
 	switch {
-	case r.End == sotto.Stopped && len(r.ToolCalls) > 0:
+	case r.End == sotto.EndStopped && len(r.ToolCalls) > 0:
 		return "tool_call"
-	case r.End == sotto.Stopped:
+	case r.End == sotto.EndStopped:
 		return "stop"
-	case r.End == sotto.Cut:
+	case r.End == sotto.EndCut:
 		return "length"
-	case r.End == sotto.Aborted:
+	case r.End == sotto.EndAborted:
 		return "error"
 	}
 	return cmp.Or(r.End.String(), "unknown")

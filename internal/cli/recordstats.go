@@ -141,7 +141,7 @@ func (f *figures) reply(r *record.Reply) {
 	f.Bytes += r.Raw.Len()
 	leaked := 0
 	for _, s := range segmentsOf(r) {
-		if s.Channel == sotto.Reasoning {
+		if s.Channel == sotto.ChannelReasoning {
 			leaked += s.End - s.Start
 		}
 	}

@@ -129,7 +129,7 @@ func segmentsOf(r *record.Reply) []record.Segment {
 	}
 	start := r.Start
 	if start == "" {
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
 	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
 	if err != nil {
@@ -142,11 +142,11 @@ func segmentsOf(r *record.Reply) []record.Segment {
 func channelAt(path string) sotto.Channel {
 	switch {
 	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra"):
-		return sotto.Reasoning
+		return sotto.ChannelReasoning
 	case strings.HasSuffix(path, "arguments"):
-		return sotto.Tool
+		return sotto.ChannelTool
 	}
-	return sotto.Text
+	return sotto.ChannelText
 }
 
 // A stretch is a part of a text on one channel.

@@ -62,7 +62,7 @@ func (x *scoreCommand) Validate() error {
 
 // Run judges one reply, or that of every line.
 func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
-	m, err := x.manner(sh, c, sotto.Auto)
+	m, err := x.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (x *scoreCommand) otherwise(sh *shell, c *catalogue) (*extractor, error) {
 			return nil, usageError{fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true"}
 		}
 	}
-	m, err := read.manner(sh, c, sotto.Auto)
+	m, err := read.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return nil, err
 	}

@@ -32,9 +32,9 @@ Examples:
 
 // Run reads one reply, or one of every line.
 func (s *splitCommand) Run(sh *shell, c *catalogue) error {
-	start := sotto.Auto
+	start := sotto.StartAuto
 	if s.Stream {
-		start = sotto.Outside
+		start = sotto.StartOutside
 	}
 	m, err := s.manner(sh, c, start)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *splitCommand) Run(sh *shell, c *catalogue) error {
 	if _, err := sh.out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
 		return fmt.Errorf("write: %w", cause(err))
 	}
-	if reply.Counts[sotto.NoVisibleAnswer] > 0 {
+	if reply.Counts[sotto.CodeNoVisibleAnswer] > 0 {
 		return errNoVisible
 	}
 	return nil

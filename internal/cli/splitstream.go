@@ -58,7 +58,7 @@ func (s *deltaStream) run(in io.Reader) error {
 	}
 	end := s.end
 	if scan.Err() != nil {
-		end = sotto.Aborted
+		end = sotto.EndAborted
 	}
 	for _, r := range s.order {
 		s.close(r, end)
@@ -105,7 +105,7 @@ func (s *deltaStream) line(line []byte) error {
 	if err != nil {
 		return err
 	}
-	r.filter.Push(d.text)
+	r.filter.Feed(d.text)
 	if d.ends {
 		s.close(r, d.end)
 	}

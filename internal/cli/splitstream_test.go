@@ -38,7 +38,7 @@ func (c *counting) Write(p []byte) (int, error) { *c += counting(len(p)); return
 func TestDeltaStreamIsBounded(t *testing.T) {
 	var out, faults counting
 	sh := newShell(strings.NewReader(""), &out, &faults, func(string) string { return "" })
-	s := newDeltaStream(sh, manner{grammar: sotto.Default(), start: sotto.Outside}, &catalogue{})
+	s := newDeltaStream(sh, manner{grammar: sotto.Default(), start: sotto.StartOutside}, &catalogue{})
 	least := heapInUse()
 	white := strings.Repeat(`\n`, 4096)
 	for i := range 2000 {

@@ -52,9 +52,9 @@ func (s *stripCommand) Run(sh *shell, c *catalogue) error {
 		return s.runLines(sh, c)
 	}
 	whole := s.File != "" && s.File != "-"
-	start := sotto.Outside
+	start := sotto.StartOutside
 	if whole {
-		start = sotto.Auto
+		start = sotto.StartAuto
 	}
 	m, err := s.manner(sh, c, start)
 	if err != nil {
@@ -165,17 +165,17 @@ func (s *stripCommand) options(m manner, whole bool) sotto.Options {
 // inline returns the channels that stay in the text, which has no place beside it.
 func (s *stripCommand) inline() []sotto.Channel {
 	if s.Narration == "drop" {
-		return []sotto.Channel{sotto.Tool}
+		return []sotto.Channel{sotto.ChannelTool}
 	}
-	return []sotto.Channel{sotto.Tool, sotto.Narration}
+	return []sotto.Channel{sotto.ChannelTool, sotto.ChannelNarration}
 }
 
 // verdict turns the remarks on one reply into the command's error.
 func verdict(f sotto.Finished, start sotto.Start) error {
-	if f.Counts[sotto.OrphanClose] > 0 && start == sotto.Outside {
+	if f.Counts[sotto.CodeOrphanClose] > 0 && start == sotto.StartOutside {
 		where := ""
 		for _, d := range f.Diagnostics { // it may not be among the first
-			if d.Code == sotto.OrphanClose {
+			if d.Code == sotto.CodeOrphanClose {
 				where = fmt.Sprintf(" at byte %d", d.Offset)
 				break
 			}
@@ -185,7 +185,7 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 			"if the prompt opens the block, read with --start inside",
 		}
 	}
-	if f.Counts[sotto.NoVisibleAnswer] > 0 {
+	if f.Counts[sotto.CodeNoVisibleAnswer] > 0 {
 		return errNoVisible
 	}
 	return nil

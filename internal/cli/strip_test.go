@@ -27,7 +27,7 @@ func TestStripperIsStrip(t *testing.T) {
 		if line.err != nil {
 			t.Fatal(line.err)
 		}
-		for _, start := range []sotto.Start{line.start, sotto.Outside, sotto.Auto} {
+		for _, start := range []sotto.Start{line.start, sotto.StartOutside, sotto.StartAuto} {
 			m := line.manner
 			m.start = start
 			text := line.text()
@@ -89,7 +89,7 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(manner{grammar: sotto.Default(), start: sotto.Auto}, "raw", []step{{name: "raw"}}, nil)
+			work := stripLine(manner{grammar: sotto.Default(), start: sotto.StartAuto}, "raw", []step{{name: "raw"}}, nil)
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()

@@ -15,7 +15,7 @@ func (s *stripCommand) runLines(sh *shell, c *catalogue) error {
 	if err != nil {
 		return usageError{err, "want a path such as raw or messages.-1.content"}
 	}
-	m, err := s.manner(sh, c, sotto.Auto)
+	m, err := s.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *stripper) unchanged() bool {
 	if !same {
 		return false
 	}
-	rest, same = cutVisible(rest, s.splitter.Close(sotto.Unknown))
+	rest, same = cutVisible(rest, s.splitter.Close(sotto.EndUnknown))
 	return same && len(rest) == 0
 }
 

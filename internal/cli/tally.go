@@ -8,7 +8,7 @@ import (
 )
 
 // counts are bytes per channel.
-type counts [sotto.Markup + 1]int
+type counts [sotto.ChannelMarkup + 1]int
 
 func (c *counts) add(other counts) {
 	for i, n := range other {

@@ -84,7 +84,7 @@ func sound(t *testing.T, f func(t *testing.T, a api, m *Model, stream bool)) {
 func TestReplies(t *testing.T) {
 	sound(t, func(t *testing.T, a api, m *Model, stream bool) {
 		want := said{text: m.Reply.Text(), thought: strings.Join(m.Reply.Thought, ""), finish: a.stop}
-		if m.Reply.End == sotto.Cut {
+		if m.Reply.End == sotto.EndCut {
 			want.finish = a.cut
 		}
 		if !a.field {

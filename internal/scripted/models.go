@@ -147,10 +147,10 @@ func (l *textLine) addTo(m *Model) {
 		Visible: l.Visible, Reasoning: l.Reasoning,
 	}
 	if r.Start == "" {
-		r.Start = sotto.Outside
+		r.Start = sotto.StartOutside
 	}
-	if r.End == sotto.Unknown {
-		r.End = sotto.Stopped
+	if r.End == sotto.EndUnknown {
+		r.End = sotto.EndStopped
 	}
 	if r.Deltas == nil {
 		r.Deltas = cut(l.Raw, 0)

@@ -130,7 +130,7 @@ func TestAwkwardCuts(t *testing.T) {
 		}
 		markers, cut := 0, 0
 		for _, s := range reading.Segments {
-			if s.Channel != sotto.Markup && s.Channel != sotto.Tool {
+			if s.Channel != sotto.ChannelMarkup && s.Channel != sotto.ChannelTool {
 				continue
 			}
 			markers++

@@ -67,7 +67,7 @@ func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaS
 	}
 	c, asked := read(&q)
 	c.limit = q.Options.NumPredict
-	p := performance{end: sotto.Stopped}
+	p := performance{end: sotto.EndStopped}
 	if asked {
 		p = x.model.perform(c, 0)
 	}

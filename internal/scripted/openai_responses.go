@@ -84,7 +84,7 @@ type response struct {
 
 // endStatus is the status of a response that has ended.
 func (r *response) endStatus() string {
-	if r.p.end == sotto.Cut {
+	if r.p.end == sotto.EndCut {
 		return "incomplete"
 	}
 	return "completed"

@@ -125,7 +125,7 @@ func (p *performance) limit(n int) {
 	if n <= 0 || p.wrote <= n {
 		return
 	}
-	p.parts, p.call, p.end, p.wrote = p.parts[:min(n, len(p.parts))], nil, sotto.Cut, n
+	p.parts, p.call, p.end, p.wrote = p.parts[:min(n, len(p.parts))], nil, sotto.EndCut, n
 }
 
 // text joins the parts of a kind.
@@ -173,7 +173,7 @@ func (p *performance) blocks() []block {
 // finish says in a provider's words how the reply ended.
 func (p *performance) finish(stop, cut, call string) string {
 	switch {
-	case p.end == sotto.Cut:
+	case p.end == sotto.EndCut:
 		return cut
 	case p.call != nil:
 		return call

@@ -72,7 +72,7 @@ func Plain() Model {
 	return m
 }
 
-// cutAfter is how many tokens [Cut] says.
+// cutAfter is how many tokens [EndCut] says.
 const cutAfter = 12
 
 // Cut is [Inline], cut off within its thought by num_predict.

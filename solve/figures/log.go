@@ -44,7 +44,7 @@ func ComputeLog(ctx context.Context, r io.Reader, arm string) (Log, error) {
 		if line.Arm == arm {
 			p := solve.Problem{ID: line.ID, Problem: answer.Problem{Input: line.Gold}}
 			problems = append(problems, p)
-			replies.Add(p, line.Raw, sotto.Stopped)
+			replies.Add(p, line.Raw, sotto.EndStopped)
 		}
 	}
 	if err := lines.Err(); err != nil {

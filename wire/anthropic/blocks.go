@@ -135,7 +135,7 @@ func (w *flow) sign(r wire.Reader) bool {
 // part ends text that reasoning became, where no text block follows.
 func (w *flow) part(r wire.Reader) {
 	if w.out == text && w.in.kind != text {
-		w.close(sotto.Stopped, r)
+		w.close(sotto.EndStopped, r)
 		w.shut()
 	}
 }

@@ -303,4 +303,4 @@ func wholeBlocks(t *testing.T, body []byte) (list []block) {
 	return list
 }
 
-var starts = []sotto.Start{sotto.Outside, sotto.Auto, sotto.Inside("think")}
+var starts = []sotto.Start{sotto.StartOutside, sotto.StartAuto, sotto.StartInside("think")}

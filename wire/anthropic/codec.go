@@ -98,20 +98,20 @@ func appendError(dst []byte, kind, message string) []byte {
 
 // endOf reads a stop reason. The reply goes on where there is none.
 //
-// A refusal breaks the text off where it stands: sotto.Aborted. A paused turn
-// goes on in the next reply, so that more would have come: sotto.Cut. A reason
+// A refusal breaks the text off where it stands: sotto.EndAborted. A paused turn
+// goes on in the next reply, so that more would have come: sotto.EndCut. A reason
 // that is not known says nothing of the text's end.
 func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	if reason.Type != gjson.String {
-		return sotto.Unknown, false
+		return sotto.EndUnknown, false
 	}
 	switch reason.Str {
 	case "end_turn", "stop_sequence", "tool_use":
-		return sotto.Stopped, true
+		return sotto.EndStopped, true
 	case "max_tokens", "model_context_window_exceeded", "pause_turn":
-		return sotto.Cut, true
+		return sotto.EndCut, true
 	case "refusal":
-		return sotto.Aborted, true
+		return sotto.EndAborted, true
 	}
-	return sotto.Unknown, true
+	return sotto.EndUnknown, true
 }

@@ -61,9 +61,9 @@ func (d *reader) add(p wire.Place, b []byte) {
 func (d *reader) addPieces(s *sotto.Splitter, pieces []sotto.Piece) {
 	for _, p := range pieces {
 		switch p.Channel {
-		case sotto.Reasoning:
+		case sotto.ChannelReasoning:
 			d.add(wire.Reasoning, p.Bytes)
-		case sotto.Narration:
+		case sotto.ChannelNarration:
 			d.add(wire.Narration, p.Bytes)
 		}
 		d.add(wire.Content, p.Visible)

@@ -109,12 +109,12 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 			y.flow.fill()
 		}
 	case "message_stop":
-		y.finish(sotto.Unknown, r)
+		y.finish(sotto.EndUnknown, r)
 		y.flow.fill()
 		y.over = true
 	case "error":
 		r.Fail(wire.ErrUpstream)
-		y.finish(sotto.Aborted, r)
+		y.finish(sotto.EndAborted, r)
 		y.over = true
 	}
 }
@@ -129,7 +129,7 @@ func (y *reply) learn() {
 }
 
 func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
-	y.endBlock(sotto.Stopped, r)
+	y.endBlock(sotto.EndStopped, r)
 	e := y.event
 	if e.kind == other {
 		y.passBlock(root.Get("content_block.type").Str, r)
@@ -206,7 +206,7 @@ func (y *reply) stopBlock(r wire.Reader) {
 	if y.flow.in.kind != other && block == y.start.block {
 		y.stop.keep(y.frame, y.event)
 		if y.flow.in.kind == thinking {
-			y.endBlock(sotto.Stopped, r)
+			y.endBlock(sotto.EndStopped, r)
 		}
 		return
 	}
@@ -243,7 +243,7 @@ func (y *reply) delta(r wire.Reader) {
 		y.passOf(e.block)
 		return
 	case !current: // a server that sends no start
-		y.endBlock(sotto.Stopped, r)
+		y.endBlock(sotto.EndStopped, r)
 		y.start.forget()
 		y.begin(e.kind)
 	case e.kind == other:
@@ -294,7 +294,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	}
 	y.over = true
 	y.dst = dst
-	y.finish(sotto.Aborted, r)
+	y.finish(sotto.EndAborted, r)
 	dst, y.dst = y.dst, nil
 	if err == nil {
 		err = errUnfinished

@@ -19,7 +19,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	end, _ := endOf(root.Get("stop_reason"))
 	for i, b := range blocks {
 		if i < len(blocks)-1 {
-			l.take(b, sotto.Stopped, r)
+			l.take(b, sotto.EndStopped, r)
 		} else {
 			l.take(b, end, r)
 		}

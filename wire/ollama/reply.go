@@ -45,7 +45,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		y.failed = true
 		r.Fail(wire.ErrUpstream)
-		return append(y.tail(dst, sotto.Aborted, r), f.Raw...)
+		return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
 	}
 	return y.parsed(dst, f, root, r)
 }
@@ -129,11 +129,11 @@ func (y *reply) object(root gjson.Result) (o wire.Object, ok bool) {
 func endOf(root gjson.Result) sotto.End {
 	switch root.Get("done_reason").Str {
 	case "stop":
-		return sotto.Stopped
+		return sotto.EndStopped
 	case "length":
-		return sotto.Cut
+		return sotto.EndCut
 	}
-	return sotto.Unknown
+	return sotto.EndUnknown
 }
 
 // learn remembers a frame that says one thing in one string.
@@ -198,9 +198,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 		r.Fail(err)
 	}
 	if err == nil {
-		return y.tail(dst, sotto.Unknown, r)
+		return y.tail(dst, sotto.EndUnknown, r)
 	}
-	dst = y.tail(dst, sotto.Aborted, r)
+	dst = y.tail(dst, sotto.EndAborted, r)
 	if y.failed {
 		return dst
 	}

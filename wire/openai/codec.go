@@ -91,15 +91,15 @@ func codeOf(status int) string {
 // endOf reads a finish reason; ok is false where the choice goes on.
 func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	if reason.Type != gjson.String || reason.Str == "" {
-		return sotto.Unknown, false
+		return sotto.EndUnknown, false
 	}
 	switch reason.Str {
 	case "length", "max_tokens":
-		return sotto.Cut, true
+		return sotto.EndCut, true
 	case "content_filter", "error", "abort":
-		return sotto.Aborted, true
+		return sotto.EndAborted, true
 	}
-	return sotto.Stopped, true
+	return sotto.EndStopped, true
 }
 
 // object is where a choice of a frame or body speaks, and so which member of the

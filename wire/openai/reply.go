@@ -73,7 +73,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	}
 	if bytes.Equal(f.Data, done) {
 		y.finished = true
-		return append(y.tails(dst, sotto.Unknown, r), f.Raw...)
+		return append(y.tails(dst, sotto.EndUnknown, r), f.Raw...)
 	}
 	f, ok := wire.Readable(f)
 	if !ok {
@@ -123,7 +123,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	if says(fault) && !list.Get("0").Exists() {
 		y.failed = true
 		r.Fail(wire.ErrUpstream)
-		return append(y.tails(dst, sotto.Aborted, r), f.Raw...)
+		return append(y.tails(dst, sotto.EndAborted, r), f.Raw...)
 	}
 	if y.first == nil && list.IsArray() {
 		y.first = bytes.Clone(f.Data)
@@ -294,9 +294,9 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 		r.Fail(err)
 	}
 	if err == nil {
-		return y.tails(dst, sotto.Unknown, r)
+		return y.tails(dst, sotto.EndUnknown, r)
 	}
-	dst = y.tails(dst, sotto.Aborted, r)
+	dst = y.tails(dst, sotto.EndAborted, r)
 	if y.failed {
 		return dst
 	}

@@ -36,7 +36,7 @@ func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
 // responsesEndOf is the end of the i-th of n: all but the last went on.
 func responsesEndOf(i, n int, end sotto.End) sotto.End {
 	if i < n-1 {
-		return sotto.Stopped
+		return sotto.EndStopped
 	}
 	return end
 }

@@ -55,15 +55,15 @@ func (r *responsesReader) sort(pieces []sotto.Piece) []wire.Part {
 	for _, p := range pieces {
 		place := wire.Content
 		switch p.Channel {
-		case sotto.Markup:
+		case sotto.ChannelMarkup:
 			continue
-		case sotto.Reasoning:
+		case sotto.ChannelReasoning:
 			r.reasoning += len(p.Bytes)
 			if r.hide {
 				continue
 			}
 			place = wire.Reasoning
-		case sotto.Narration:
+		case sotto.ChannelNarration:
 			place = wire.Narration
 		}
 		r.parts = append(r.parts, wire.Part{Place: place, Text: p.Bytes})

@@ -16,7 +16,7 @@ func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
 		y.messagePart(e, it)
 	case responsesTextDelta:
 		if len(it.ending) > 0 {
-			y.conclude(it, sotto.Stopped)
+			y.conclude(it, sotto.EndStopped)
 		}
 		y.messageDelta(e, it)
 	case responsesTextDone, responsesPartDone, responsesItemDone:
@@ -37,7 +37,7 @@ func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
 // messagePart begins a part, and so ends the one before.
 func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
 	part := wire.Parse(e.Data).Get("part")
-	y.conclude(it, sotto.Stopped)
+	y.conclude(it, sotto.EndStopped)
 	if part.Get("type").Str != "output_text" {
 		y.appear(it)
 		y.send(e, it)
@@ -69,7 +69,7 @@ func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
 	if p := it.find(false, index); p != nil {
 		return p
 	}
-	y.closeInline(sotto.Stopped)
+	y.closeInline(sotto.EndStopped)
 	p := &responsesPart{choice: y.choices, index: index}
 	y.choices++
 	y.keep(responsesItemKept)
@@ -231,7 +231,7 @@ func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
 		}
 		if n == len(it.parts) {
 			for _, p := range it.parts[ended:] {
-				y.endPart(it, p, sotto.Stopped)
+				y.endPart(it, p, sotto.EndStopped)
 			}
 			ended = n
 			y.part(it, it.top[0]).silent = true // no text of the item has that index
@@ -245,7 +245,7 @@ func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
 func (y *responsesReply) conclude(it *responsesItem, end sotto.End) {
 	for i, p := range it.parts {
 		if i < len(it.parts)-1 {
-			y.endPart(it, p, sotto.Stopped)
+			y.endPart(it, p, sotto.EndStopped)
 		} else {
 			y.endPart(it, p, end)
 		}

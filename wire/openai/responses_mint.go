@@ -71,7 +71,7 @@ func (y *responsesReply) finishMint(m *responsesMint, status string) {
 
 // responsesStatus is that of an item which went on until the reply ended.
 func responsesStatus(end sotto.End) string {
-	if end == sotto.Cut || end == sotto.Aborted {
+	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
 	}
 	return "completed"

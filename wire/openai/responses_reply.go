@@ -200,7 +200,7 @@ func (y *responsesReply) read(e *responsesEvent) {
 		y.itemAdded(e)
 	case responsesFailed:
 		y.r.Fail(wire.ErrUpstream)
-		y.finish(sotto.Aborted)
+		y.finish(sotto.EndAborted)
 		y.ended = true
 		y.send(e, nil)
 	case responsesEnded:
@@ -279,11 +279,11 @@ func (y *responsesReply) begin(e *responsesEvent, kind responsesItemKind) *respo
 func (y *responsesReply) itemAdded(e *responsesEvent) {
 	for _, it := range y.live {
 		if it.output == e.output { // it has given its index away
-			y.conclude(it, sotto.Stopped)
+			y.conclude(it, sotto.EndStopped)
 			it.done = true
 		}
 	}
-	y.settle(sotto.Stopped, false)
+	y.settle(sotto.EndStopped, false)
 	item := wire.Parse(e.Data).Get("item")
 	it := y.begin(e, y.kindOf(item))
 	if it.id == nil {
@@ -399,16 +399,16 @@ func (y *responsesReply) end(e *responsesEvent) {
 func responsesEnd(response gjson.Result, event string) sotto.End {
 	switch cmp.Or(response.Get("status").Str, event) {
 	case "completed", "response.completed":
-		return sotto.Stopped
+		return sotto.EndStopped
 	case "incomplete", "response.incomplete":
 		if response.Get("incomplete_details.reason").Str == "content_filter" {
-			return sotto.Aborted
+			return sotto.EndAborted
 		}
-		return sotto.Cut
+		return sotto.EndCut
 	case "failed", "cancelled", "response.failed", "response.cancelled":
-		return sotto.Aborted
+		return sotto.EndAborted
 	}
-	return sotto.Unknown
+	return sotto.EndUnknown
 }
 
 func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
@@ -416,7 +416,7 @@ func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
 		return dst
 	}
 	y.out, y.r = dst, r
-	y.finish(sotto.Aborted)
+	y.finish(sotto.EndAborted)
 	y.ended = true
 	if err == nil {
 		err = errUnfinished

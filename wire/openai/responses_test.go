@@ -48,9 +48,9 @@ var responsesCases = []struct {
 		want: `message:"one  two three" reasoning:"a"`},
 	{name: "between texts", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>b<think>c</think>d<think>", "e</think>", "f"))}},
 		want: `reasoning:"a" message:"bdf" reasoning:"c" reasoning:"e"`},
-	{name: "begun inside", start: sotto.Inside("think"), s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
+	{name: "begun inside", start: sotto.StartInside("think"), s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
-	{name: "auto", start: sotto.Auto, s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
+	{name: "auto", start: sotto.StartAuto, s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
 	{name: "unclosed", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a", "b"))}},
 		want: `reasoning:"ab" message:""`},
@@ -131,11 +131,11 @@ func TestResponsesIdentical(t *testing.T) {
 		{items: []responsesScriptItem{responsesMsg(responsesText("a"))}, end: "failed", lines: true},
 	} {
 		in := ": hello\n\n" + s.stream()
-		if got := streamResponses(wire.Settings{}, newResponsesReader(sotto.Outside), in, nil); got != in {
+		if got := streamResponses(wire.Settings{}, newResponsesReader(sotto.StartOutside), in, nil); got != in {
 			t.Errorf("stream\n%s\nwant\n%s", got, in)
 		}
 		body := s.whole()
-		got := openai.Responses.Reply(wire.Settings{}).Whole(nil, []byte(body), newResponsesReader(sotto.Outside))
+		got := openai.Responses.Reply(wire.Settings{}).Whole(nil, []byte(body), newResponsesReader(sotto.StartOutside))
 		if string(got) != body {
 			t.Errorf("whole\n%s\nwant\n%s", got, body)
 		}
@@ -146,7 +146,7 @@ func TestResponsesIdentical(t *testing.T) {
 // which waits for its first text, and its end, which waits for what follows.
 func TestResponsesPrompt(t *testing.T) {
 	s := responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a")), responsesMsg(responsesText("b", "c")), responsesCall("{}")}}
-	y, r := openai.Responses.Reply(wire.Settings{}), newResponsesReader(sotto.Outside)
+	y, r := openai.Responses.Reply(wire.Settings{}), newResponsesReader(sotto.StartOutside)
 	var waited []string
 	for _, f := range responsesFrames(s.stream()) {
 		if len(y.Frame(nil, f, r)) == 0 {
@@ -194,7 +194,7 @@ func TestResponsesRandom(t *testing.T) {
 			}
 			s.items = append(s.items, it)
 		}
-		start := []sotto.Start{sotto.Outside, sotto.Inside("think"), sotto.Auto}[rng.IntN(3)]
+		start := []sotto.Start{sotto.StartOutside, sotto.StartInside("think"), sotto.StartAuto}[rng.IntN(3)]
 		hide := rng.IntN(4) == 0
 		set := wire.Settings{Hide: hide}
 		reader := func() wire.Reader {
@@ -241,7 +241,7 @@ func TestResponsesDied(t *testing.T) {
 	}{
 		{parts: responsesText("a", "<thi"), want: `message:"a<thi"`},
 		{parts: responsesText("<think>a"), want: `reasoning:"a" message:`},
-		{parts: responsesText("a"), start: sotto.Auto, want: `message:"a"`},
+		{parts: responsesText("a"), start: sotto.StartAuto, want: `message:"a"`},
 		{parts: nil, want: `message:`},
 	} {
 		s := responsesScript{died: true, items: []responsesScriptItem{responsesMsg(c.parts)}}
