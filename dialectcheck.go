@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
 // A fieldError is a value of a dialect that cannot stand. Path is the key as
@@ -291,50 +293,8 @@ func (d Dialect) hasReasoning() bool {
 
 // choice names the values that may stand, the likely one first.
 func choice(got string, of []string) string {
-	if near := nearest(got, of); near != "" {
+	if near := spelling.Nearest(got, of); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "write one of " + strings.Join(of, ", ")
-}
-
-// nearest returns the name that was probably meant, or "".
-func nearest(got string, names []string) string {
-	fold := func(s string) string {
-		return strings.ToLower(strings.NewReplacer("-", "_", " ", "_", ".", "").Replace(s))
-	}
-	want := fold(got)
-	best, least := "", 1+max(1, len(want)/3)
-	for _, name := range names {
-		if d := editDistance(want, fold(name), least); d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// editDistance counts the bytes to insert, remove, change or swap to get from a
-// to b; it gives up at limit.
-func editDistance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	older, old, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		older, old, row = old, row, older
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := old[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(old[j]+1, row[j-1]+1, change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], older[j-2]+1)
-			}
-		}
-	}
-	return min(row[len(b)], limit)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
 //go:embed dialects.json
@@ -93,7 +94,7 @@ func Named(name string) (*Grammar, error) {
 		kept, _ := grammars.LoadOrStore(name, g)
 		return kept.(*Grammar), nil
 	}
-	return nil, &UnknownDialectError{Name: name, Nearest: nearest(name, names)}
+	return nil, &UnknownDialectError{Name: name, Nearest: spelling.Nearest(name, names)}
 }
 
 // Default returns the grammar of the dialect named "default", which reads the

@@ -2,11 +2,11 @@ package a2aserver
 
 import (
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 const (
@@ -75,20 +75,13 @@ func (p *progress) tool(name, id, state, word string) {
 		p.left++
 		return
 	}
-	name, id = short(name), short(id)
+	// Models make up both, so they are bounded.
+	name, id = shorttext.Ellipsis(name, maxName), shorttext.Ellipsis(id, maxName)
 	meta := map[string]any{"tool": name, "state": state}
 	if id != "" {
 		meta["call"] = id
 	}
 	p.items = append(p.items, item{"tool", name + ": " + word, meta})
-}
-
-// short bounds what names a tool or a call: models make both up.
-func short(name string) string {
-	if len(name) <= maxName {
-		return name
-	}
-	return strings.ToValidUTF8(name[:maxName], "") + "…"
 }
 
 func (p *progress) say(channel, text string) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/spelling"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -155,7 +157,7 @@ func textOfNode(n *yamlfile.Node) (string, bool) {
 
 func kindOfNode(n *yamlfile.Node) string {
 	if text, ok := textOfNode(n); ok {
-		return strconv.Quote(cutAt(text, 40))
+		return strconv.Quote(shorttext.Cut(text, 40))
 	}
 	return n.Kind.String()
 }
@@ -177,7 +179,7 @@ func (r *configReader) mapping(n *yamlfile.Node, path string, v reflect.Value) {
 		at := join(path, name)
 		switch line, twice := lines[name]; {
 		case !fields[name].IsValid():
-			r.fault(k, at, "unknown key: %s", suggest(name, names))
+			r.fault(k, at, "unknown key: %s", spelling.DidYouMean(name, slices.Sorted(slices.Values(names)), "the keys here are"))
 		case twice:
 			r.fault(k, at, "stands twice, before in line %d", line)
 		default:
@@ -239,19 +241,6 @@ func (r *configReader) list(n *yamlfile.Node, path string, v reflect.Value) {
 	for i, x := range n.Items {
 		r.value(x, fmt.Sprintf("%s[%d]", path, i), v.Index(i))
 	}
-}
-
-// suggest names the key that was probably meant, or all.
-func suggest(name string, names []string) string {
-	plain := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
-	for _, other := range names {
-		a, b := plain(name), plain(other)
-		if a == b || a+"s" == b || a == b+"s" || len(a) > 3 && (strings.HasPrefix(b, a) || strings.HasPrefix(a, b)) {
-			return fmt.Sprintf("did you mean %q?", other)
-		}
-	}
-	slices.Sort(names)
-	return "the keys here are " + strings.Join(names, ", ")
 }
 
 // plainOf is a struct of the file as keys and values, without those that are not

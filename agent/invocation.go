@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/sleep"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -28,23 +29,9 @@ func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) 
 		if err == nil || !errors.Is(err, errFailed) || errors.Is(err, errFinal) || attempt >= t.Limits.Attempts || t.left.hit(t) != "" {
 			return err
 		}
-		if t.journal.live() && !sleep(ctx, t.Limits.wait(attempt)) {
+		if t.journal.live() && sleep.For(ctx, t.Limits.wait(attempt)) != nil {
 			return ctx.Err()
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

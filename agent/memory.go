@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -254,7 +255,7 @@ func (m *Memory) search(pattern string) (string, error) {
 			if n++; n > maxMatches {
 				return fmt.Sprintf("%s[more than %d lines match]", b.String(), maxMatches), nil
 			}
-			fmt.Fprintf(&b, "%s:%d: %s\n", key, i+1, cutAt(line, 500))
+			fmt.Fprintf(&b, "%s:%d: %s\n", key, i+1, shorttext.Cut(line, 500))
 		}
 	}
 	if n == 0 {

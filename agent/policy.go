@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A Policy says what becomes of thoughts in later prompts. The record has all of
@@ -113,7 +115,7 @@ type summary struct{ strip }
 func (summary) note(ctx context.Context, t *turn) (string, error) {
 	var list []string
 	for _, thought := range t.thoughts[:min(len(t.thoughts), maxSummaries)] {
-		s, err := t.sumUp(ctx, cutAt(thought, maxThought))
+		s, err := t.sumUp(ctx, shorttext.Cut(thought, maxThought))
 		if err != nil {
 			return "", err
 		}
@@ -137,7 +139,7 @@ func firstSentence(text string) string {
 			break
 		}
 	}
-	return cutAt(text, maxSummary)
+	return shorttext.Cut(text, maxSummary)
 }
 
 // minRelevance is what a thought must have to do with what was last said.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -68,7 +69,7 @@ func (r *run) past() (text string, extra int) {
 		line := c.line()
 		if len(line) > left {
 			if len(lines) == 0 && left > 0 { // one that is too long is still the latest
-				lines = append(lines, cutAt(line, left)+" […]")
+				lines = append(lines, shorttext.Cut(line, left)+" […]")
 				first--
 			}
 			break

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // The advisory compares a reflection with earlier ones. The thresholds are those
@@ -167,7 +169,7 @@ const maxCompared = 16 << 10
 // its ends; words of function say nothing and are left out.
 func letterGroups(text string) map[string]float64 {
 	m := map[string]float64{}
-	words := strings.FieldsFunc(strings.ToLower(cutAt(text, maxCompared)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(shorttext.Cut(text, maxCompared)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for _, w := range words {
 		if functionWords[w] {
 			continue

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -231,17 +231,6 @@ func (t *turn) bounded(text string) string {
 	if len(text) <= t.Limits.Result {
 		return text
 	}
-	cut := cutAt(text, t.Limits.Result)
+	cut := shorttext.Cut(text, t.Limits.Result)
 	return fmt.Sprintf("%s\n[%d more bytes are left out]", cut, len(text)-len(cut))
-}
-
-// cutAt cuts a text to n bytes at most, between characters.
-func cutAt(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

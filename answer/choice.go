@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // Choice is the task of multiple choice: "choice".
@@ -173,7 +175,7 @@ func (t choiceTask) Validate(candidate string, p Problem) Verdict {
 	case candidate == "":
 		return Verdict{Reason: Empty}
 	case gold == "" || len(gold) > maxChoice:
-		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+		return Verdict{Reason: BadGold, Detail: shorttext.Ellipsis(p.Gold, maxDetail)}
 	case len(candidate) > maxChoice:
 		return Verdict{Reason: TooLarge}
 	}
@@ -182,15 +184,15 @@ func (t choiceTask) Validate(candidate string, p Problem) Verdict {
 	case got == want:
 		return Verdict{OK: true, Reason: ReasonOK, By: byString}
 	case strings.Contains(got, " or ") && lettersOnly(got):
-		return Verdict{Reason: FormatError, Detail: "ambiguous: " + clip(got)}
+		return Verdict{Reason: FormatError, Detail: "ambiguous: " + shorttext.Ellipsis(got, maxDetail)}
 	case lettersOnly(got) && len(got) > 1 && len(want) == 1:
-		return Verdict{Reason: FormatError, Detail: "ambiguous: " + clip(got)}
+		return Verdict{Reason: FormatError, Detail: "ambiguous: " + shorttext.Ellipsis(got, maxDetail)}
 	case lettersOnly(want) && !lettersOnly(got):
-		return Verdict{Reason: FormatError, Detail: "neither a letter nor an option: " + clip(got)}
+		return Verdict{Reason: FormatError, Detail: "neither a letter nor an option: " + shorttext.Ellipsis(got, maxDetail)}
 	case len(p.Options) > 0 && lettersOnly(got) && !within(got, p.Options):
-		return Verdict{Reason: FormatError, Detail: "no such option: " + clip(got)}
+		return Verdict{Reason: FormatError, Detail: "no such option: " + shorttext.Ellipsis(got, maxDetail)}
 	}
-	return Verdict{Reason: Different, Detail: clip(got), By: byNone}
+	return Verdict{Reason: Different, Detail: shorttext.Ellipsis(got, maxDetail), By: byNone}
 }
 
 // within reports whether every letter names an option.

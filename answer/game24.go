@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A game asks for an expression of exactly the numbers given that has a value:
@@ -69,7 +71,7 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	numbers, target := g.problem(p, room[:0])
 	if len(numbers) == 0 || target == "" {
 		if at := strayIn(gameInput(p)); at != "" {
-			return Verdict{Reason: BadGold, Detail: "the problem has " + strconv.Quote(clip(at)) + " where a whole number should be"}
+			return Verdict{Reason: BadGold, Detail: "the problem has " + strconv.Quote(shorttext.Ellipsis(at, maxDetail)) + " where a whole number should be"}
 		}
 		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}
 	}

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // JSON is the task of answers that are a JSON value: "json". The last value of
@@ -71,7 +73,7 @@ func (jsonTask) Distil(p Problem, _ string) (query, trace string) { return oneLi
 func compareJSON(candidate, gold string) Verdict {
 	gold = JSON.Normalise(gold)
 	if len(gold) > maxJSON || checkJSON(gold) != nil {
-		return Verdict{Reason: BadGold, Detail: clip(gold)}
+		return Verdict{Reason: BadGold, Detail: shorttext.Ellipsis(gold, maxDetail)}
 	}
 	if candidate == gold {
 		return Verdict{OK: true, Reason: ReasonOK, By: byString}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 )
@@ -73,11 +74,11 @@ func CheckSchema(schema []byte) error {
 func checkSchema(text string, source []byte) Verdict {
 	schema, err := schemas.compile(source)
 	if err != nil {
-		return Verdict{Reason: BadGold, Detail: "the schema: " + clip(oneLine(err.Error()))}
+		return Verdict{Reason: BadGold, Detail: "the schema: " + shorttext.Ellipsis(oneLine(err.Error()), maxDetail)}
 	}
 	doc, err := decodeJSON(text)
 	if err != nil {
-		return Verdict{Reason: NotJSON, Detail: clip(err.Error())}
+		return Verdict{Reason: NotJSON, Detail: shorttext.Ellipsis(err.Error(), maxDetail)}
 	}
 	var bad *jsonschema.ValidationError
 	switch err := schema.Validate(doc); {
@@ -86,7 +87,7 @@ func checkSchema(text string, source []byte) Verdict {
 	case errors.As(err, &bad):
 		return Verdict{Reason: NotSchema, Detail: schemaFault(bad)}
 	default:
-		return Verdict{Reason: NotSchema, Detail: clip(err.Error())}
+		return Verdict{Reason: NotSchema, Detail: shorttext.Ellipsis(err.Error(), maxDetail)}
 	}
 }
 
@@ -98,7 +99,7 @@ func schemaFault(e *jsonschema.ValidationError) string {
 		e = e.Causes[0]
 	}
 	what := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-	return fmt.Sprintf("at %s: %s", clip(pointer(e.InstanceLocation)), clip(what))
+	return fmt.Sprintf("at %s: %s", shorttext.Ellipsis(pointer(e.InstanceLocation), maxDetail), shorttext.Ellipsis(what, maxDetail))
 }
 
 // pointer is a JSON Pointer.

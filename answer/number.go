@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // Number and GSM8K are the tasks of answers that are one number: "number" and
@@ -52,20 +54,20 @@ func (t numberTask) Validate(candidate string, p Problem) Verdict {
 	case candidate == "":
 		return Verdict{Reason: Empty}
 	case !ok:
-		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+		return Verdict{Reason: BadGold, Detail: shorttext.Ellipsis(p.Gold, maxDetail)}
 	case len(candidate) > maxNumber:
 		return Verdict{Reason: TooLarge}
 	}
 	got, ok := exactNumber(candidate)
 	switch {
 	case !ok && zeroUnder.MatchString(candidate):
-		return Verdict{Reason: DivisionByZero, Detail: clip(candidate)}
+		return Verdict{Reason: DivisionByZero, Detail: shorttext.Ellipsis(candidate, maxDetail)}
 	case !ok && numberShape.MatchString(candidate):
-		return Verdict{Reason: TooLarge, Detail: clip(candidate)}
+		return Verdict{Reason: TooLarge, Detail: shorttext.Ellipsis(candidate, maxDetail)}
 	case !ok:
-		return Verdict{Reason: FormatError, Detail: clip(candidate)}
+		return Verdict{Reason: FormatError, Detail: shorttext.Ellipsis(candidate, maxDetail)}
 	case got.Cmp(gold) != 0:
-		return Verdict{Reason: Different, Detail: clip(candidate), By: byNone}
+		return Verdict{Reason: Different, Detail: shorttext.Ellipsis(candidate, maxDetail), By: byNone}
 	case candidate == t.Normalise(p.Gold):
 		return Verdict{OK: true, Reason: ReasonOK, By: byString}
 	}
@@ -85,13 +87,8 @@ func (numberTask) Distil(p Problem, solution string) (query, trace string) {
 	}
 }
 
-// clip keeps a detail short.
-func clip(s string) string {
-	if len(s) <= 80 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:80], "") + "…"
-}
+// maxDetail bounds the detail of a verdict, in bytes.
+const maxDetail = 80
 
 // numberShape is what a normalised number looks like.
 var numberShape = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+|/\d+)?$`)

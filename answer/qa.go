@@ -3,6 +3,8 @@ package answer
 import (
 	"strings"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // QA is the task of short answers in words: "qa".
@@ -108,7 +110,7 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 			return Verdict{OK: true, Reason: ReasonOK, By: byString}
 		}
 	}
-	return Verdict{Reason: Different, Detail: clip(candidate), By: byNone}
+	return Verdict{Reason: Different, Detail: shorttext.Ellipsis(candidate, maxDetail), By: byNone}
 }
 
 func (qaTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/spelling"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -143,7 +144,7 @@ func (r *taskReader) read(body *yamlfile.Node) {
 		key := e.Key.Text
 		switch {
 		case !slices.Contains(taskKeys, key):
-			if near := nearest(key, taskKeys); near != "" {
+			if near := spelling.Nearest(key, taskKeys); near != "" {
 				r.fail(e.Key, key, "unknown key: did you mean %q?", near)
 			}
 			r.fail(e.Key, key, "unknown key: there are %s", strings.Join(taskKeys, ", "))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
 // tasks are the tasks that come with the package, in the order in which they are
@@ -34,7 +36,7 @@ func TaskNamed(name string) (Task, error) {
 			return t, nil
 		}
 	}
-	return nil, &UnknownTaskError{Name: name, Nearest: nearest(name, taskNames())}
+	return nil, &UnknownTaskError{Name: name, Nearest: spelling.Nearest(name, taskNames())}
 }
 
 func taskNames() []string {
@@ -43,50 +45,4 @@ func taskNames() []string {
 		names = append(names, t.Name())
 	}
 	return names
-}
-
-// nearest returns the name that the fewest edits make of got, if they are few;
-// case, hyphens and underlines do not count.
-func nearest(got string, names []string) string {
-	fold := strings.NewReplacer("-", "", "_", "", " ", "").Replace
-	want := fold(strings.ToLower(got))
-	best, least := "", 1+max(1, min(len(want), 64)/3)
-	for _, name := range names {
-		plain := fold(strings.ToLower(name))
-		if d := edits(want, plain); d < least {
-			best, least = name, d
-		}
-	}
-	if best == "" && len(want) >= 3 {
-		for _, name := range names {
-			if strings.HasPrefix(fold(name), want) {
-				return name
-			}
-		}
-	}
-	return best
-}
-
-// edits counts the bytes to insert, remove or change to get from a to b; of long
-// names it says only that they are many.
-func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,6 +3,8 @@ package answer
 import (
 	"regexp"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // YesNo is the task of questions that are answered by yes or no: "yesno". True
@@ -97,11 +99,11 @@ func (t yesNoTask) Validate(candidate string, p Problem) Verdict {
 	case candidate == "":
 		return Verdict{Reason: Empty}
 	case gold != "yes" && gold != "no":
-		return Verdict{Reason: BadGold, Detail: clip(p.Gold)}
+		return Verdict{Reason: BadGold, Detail: shorttext.Ellipsis(p.Gold, maxDetail)}
 	case len(candidate) > maxChoice:
 		return Verdict{Reason: TooLarge}
 	case candidate != "yes" && candidate != "no":
-		return Verdict{Reason: FormatError, Detail: clip(candidate)}
+		return Verdict{Reason: FormatError, Detail: shorttext.Ellipsis(candidate, maxDetail)}
 	case candidate != gold:
 		return Verdict{Reason: Different, Detail: candidate, By: byNone}
 	}

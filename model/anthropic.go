@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
@@ -206,7 +206,7 @@ func blocksOf(m *Message) ([]json.RawMessage, error) {
 		if !isBlock(&t) {
 			continue
 		}
-		at := boundary(m.Text, max(from, min(t.At, len(m.Text))))
+		at := shorttext.Boundary(m.Text, max(from, min(t.At, len(m.Text))))
 		said(m.Text[from:at])
 		from = at
 		add(t.Raw)
@@ -233,12 +233,4 @@ func isBlock(t *Thought) bool {
 		return false
 	}
 	return t.Field == "redacted_thinking" || t.Field == "thinking" && v.Get("thinking").Type == gjson.String
-}
-
-// boundary moves an offset back to where a character begins.
-func boundary(s string, at int) int {
-	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
-		at--
-	}
-	return at
 }

@@ -211,7 +211,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 		}
 		c.Log.WarnContext(ctx, "model request is sent again",
 			"provider", c.Provider, "model", c.Model, "error", err.Error(), "after", pause)
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleepFor(ctx, pause); err != nil {
 			return err
 		}
 		wait = min(2*wait, c.MaxWait)

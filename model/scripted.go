@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/sleep"
 )
 
 // Scripted is a model that plays a [Script]: no server, no network, the same
@@ -55,10 +57,10 @@ func (s *Scripted) play(ctx context.Context, q *Request, h *heard) error {
 	if r == nil {
 		return s.noReply(q)
 	}
-	if err := sleep(ctx, time.Duration(r.Wait)); err != nil {
+	if err := sleepFor(ctx, time.Duration(r.Wait)); err != nil {
 		return err
 	}
-	pause := func() error { return sleep(ctx, time.Duration(r.Pause)) }
+	pause := func() error { return sleepFor(ctx, time.Duration(r.Pause)) }
 	for _, text := range r.thoughts {
 		if err := pause(); err != nil {
 			return err
@@ -145,17 +147,9 @@ func (s *Scripted) fault(f *scriptFault) error {
 	}
 }
 
-// sleep waits, unless the context ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-	}
-	if ctx.Err() != nil {
+// sleepFor waits, unless the context ends before.
+func sleepFor(ctx context.Context, d time.Duration) error {
+	if sleep.For(ctx, d) != nil {
 		return cancelled(ctx)
 	}
 	return nil

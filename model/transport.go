@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -300,7 +301,7 @@ func each(list gjson.Result, f func(gjson.Result) error) (err error) {
 }
 
 // short is a name that a server gives, cut to the length of one.
-func short(name string) string { return name[:min(len(name), maxName)] }
+func short(name string) string { return shorttext.Cut(name, maxName) }
 
 // A bounded body ends where a reply holds too much that says nothing.
 type bounded struct {

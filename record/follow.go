@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"time"
+
+	"github.com/sotto-llm/sotto/internal/sleep"
 )
 
 // Follow gives the events that a query selects, those that are there and those
@@ -18,7 +19,7 @@ func (r *Reader) Follow(ctx context.Context, q Query) iter.Seq2[Event, error] {
 		out := sink{q: &q, ids: r.o.Identities, yield: yield}
 		out.yield = func(e Event, err error) bool { return ctx.Err() == nil && yield(e, err) }
 		for ctx.Err() == nil {
-			if !r.advance(&at, &q, &out) || !sleep(ctx, r.o.Poll) {
+			if !r.advance(&at, &q, &out) || sleep.For(ctx, r.o.Poll) != nil {
 				return
 			}
 		}
@@ -54,15 +55,4 @@ func (r *Reader) advance(at *place, q *Query, out *sink) bool {
 		}
 	}
 	return true
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

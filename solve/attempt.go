@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 	"github.com/sotto-llm/sotto/model"
@@ -178,8 +179,8 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	}
 	x := answer.Extract(o.Task, reply.Raw, a.problem.Problem, answer.Options{Grammar: o.Grammar, Start: o.Start, End: reply.End})
 	passed, v := metagraph.Judge(o.Task, a.problem.Problem, x.Candidate, reading.Visible())
-	try.Candidate, try.Method, try.Reason, try.Detail = clip(x.Candidate, maxShown), x.Method, string(v.Reason), clip(v.Detail, maxShown)
-	try.shown = clip(reading.Visible(), maxShown)
+	try.Candidate, try.Method, try.Reason, try.Detail = shorttext.Ellipsis(x.Candidate, maxShown), x.Method, string(v.Reason), shorttext.Ellipsis(v.Detail, maxShown)
+	try.shown = shorttext.Ellipsis(reading.Visible(), maxShown)
 	a.result.Attempts = append(a.result.Attempts, try)
 	if v.OK {
 		a.passed, a.of = passed, ref

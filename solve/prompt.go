@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -72,7 +73,7 @@ func (a *attempt) pathTokens() int { return metagraph.Tokens(a.examples()) }
 // feedback says why an attempt failed. The right answer is not in it: the details
 // of verdicts that are told are those of what the model wrote itself.
 func (t *Try) feedback() string {
-	said := "The answer " + clip(t.Candidate, 200) + " is wrong"
+	said := "The answer " + shorttext.Ellipsis(t.Candidate, 200) + " is wrong"
 	switch answer.Reason(t.Reason) {
 	case answer.Empty:
 		said = "No answer was found in the reply"
@@ -84,7 +85,7 @@ func (t *Try) feedback() string {
 		said += ": it does not use exactly what was given (" + t.Detail + ")"
 	case answer.MathError:
 		if said += ": its value is " + t.Detail; t.Detail == answer.DivisionByZero {
-			said = "The answer " + clip(t.Candidate, 200) + " divides by zero"
+			said = "The answer " + shorttext.Ellipsis(t.Candidate, 200) + " divides by zero"
 		}
 	case answer.TooLarge:
 		said += ": it is too large"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/model"
 )
@@ -65,13 +66,13 @@ func (m *Recorded) Reply(ctx context.Context, p Problem, attempt int, _ model.Re
 	list := m.replies[query]
 	if own := m.own(list, p.ID); own >= 0 {
 		if attempt > 1 {
-			return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(p.ID, 100))
+			return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, shorttext.Ellipsis(p.ID, 100))
 		}
 		return m.reply(list[own]), nil
 	}
 	i := m.next[query]
 	if i >= len(list) {
-		return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, clip(query, 100))
+		return model.Reply{End: sotto.EndAborted}, fmt.Errorf("%w: %s", ErrNoReply, shorttext.Ellipsis(query, 100))
 	}
 	m.next[query]++
 	return m.reply(list[i]), nil

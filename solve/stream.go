@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -120,7 +121,7 @@ func (s *Solver) stream(ctx context.Context, problems iter.Seq2[Problem, error],
 			return nil
 		}
 		if seen[p.ID] {
-			return fmt.Errorf("two problems have the id %q", clip(p.ID, 100))
+			return fmt.Errorf("two problems have the id %q", shorttext.Ellipsis(p.ID, 100))
 		}
 		seen[p.ID] = true
 		if attempts, ok := before[p.ID]; ok {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 )
 
@@ -142,7 +143,7 @@ func (wordSort) Validate(candidate string, p answer.Problem) answer.Verdict {
 	}
 	for _, w := range got {
 		if counts[w]--; counts[w] < 0 {
-			return answer.Verdict{Reason: answer.WrongNumbers, Detail: "the word " + clip(w, 40) + " is not there so often"}
+			return answer.Verdict{Reason: answer.WrongNumbers, Detail: "the word " + shorttext.Ellipsis(w, 40) + " is not there so often"}
 		}
 	}
 	if len(got) < len(want) {
@@ -150,7 +151,7 @@ func (wordSort) Validate(candidate string, p answer.Problem) answer.Verdict {
 	}
 	for i := 1; i < len(got); i++ {
 		if cmp.Compare(got[i-1], got[i]) > 0 {
-			return answer.Verdict{Reason: answer.Different, Detail: clip(got[i-1], 40) + " stands before " + clip(got[i], 40), By: "none"}
+			return answer.Verdict{Reason: answer.Different, Detail: shorttext.Ellipsis(got[i-1], 40) + " stands before " + shorttext.Ellipsis(got[i], 40), By: "none"}
 		}
 	}
 	return answer.Verdict{OK: true, Reason: answer.ReasonOK, By: "string"}
@@ -173,12 +174,4 @@ func (t wordSort) Distil(p answer.Problem, solution string) (query, trace string
 
 func (wordSort) Ask(p answer.Problem) string {
 	return p.Input + "\n\nThe result is the words in alphabetical order, on one line, with a space between."
-}
-
-// clip keeps the first bytes of a text, in whole characters.
-func clip(s string, long int) string {
-	if len(s) <= long {
-		return s
-	}
-	return strings.ToValidUTF8(s[:long], "") + "…"
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // Options say how to probe. The zero value is right for most servers.
@@ -119,15 +120,7 @@ func (p *prober) add(name string, s Status, detail string) {
 	if s == Finding {
 		p.report.Findings++
 	}
-	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, short(detail, 500)})
-}
-
-// short is what a server said, cut to a number of bytes.
-func short(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, shorttext.Ellipsis(detail, 500)})
 }
 
 // expect adds a check that holds or not.
@@ -145,7 +138,7 @@ func (p *prober) run(ctx context.Context) {
 	}
 	spoken := 0
 	for _, i := range p.card.SupportedInterfaces {
-		p.at = short(strings.TrimSpace(string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)), 64)
+		p.at = shorttext.Ellipsis(strings.TrimSpace(string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)), 64)
 		c, err := peer.Connect(ctx, p.card, i, p.http)
 		if err != nil {
 			p.add("connect", Skipped, "this binding is not known here")
@@ -170,7 +163,7 @@ func (p *prober) checkCard(ctx context.Context) bool {
 		p.add("card", Finding, "no card can be read at /.well-known/agent-card.json: "+plain(err))
 		return false
 	}
-	p.card, p.report.Agent = card, short(card.Name, 200)
+	p.card, p.report.Agent = card, shorttext.Ellipsis(card.Name, 200)
 	p.add("card", OK, "")
 	var missing []string
 	for name, there := range map[string]bool{

@@ -1,0 +1,73 @@
+// Package spelling finds the name that was probably meant.
+package spelling
+
+import "strings"
+
+// maxName is the longest name, in bytes, that is compared: longer ones are like
+// no name, and the comparison costs the product of two lengths.
+const maxName = 64
+
+// Nearest returns the name that was probably meant by got: the one that the
+// fewest edits make of it, if they are few, or else the first that begins with
+// it. Case, spaces, dots, hyphens and underscores do not count. It returns ""
+// where no name is near.
+func Nearest(got string, names []string) string {
+	if len(got) > maxName {
+		return ""
+	}
+	want := fold(got)
+	best, least := "", 1+max(1, len(want)/3)
+	for _, name := range names {
+		if d := edits(want, fold(name), least); d < least && d < max(1, len(want)) {
+			best, least = name, d
+		}
+	}
+	if best == "" && len(want) >= 3 {
+		for _, name := range names {
+			if strings.HasPrefix(fold(name), want) {
+				return name
+			}
+		}
+	}
+	return best
+}
+
+// DidYouMean returns "did you mean NAME?" for the name that was probably meant,
+// or the words before it and all names: DidYouMean("tok", names, "the keys are").
+func DidYouMean(got string, names []string, all string) string {
+	if near := Nearest(got, names); near != "" {
+		return `did you mean "` + near + `"?`
+	}
+	return all + " " + strings.Join(names, ", ")
+}
+
+var ignored = strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
+
+func fold(name string) string { return ignored.Replace(strings.ToLower(name)) }
+
+// edits counts the bytes to insert, remove, change or swap to get from a to b; it
+// gives up at limit.
+func edits(a, b string, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	older, old, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		older, old, row = old, row, older
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := old[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(old[j]+1, row[j-1]+1, change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], older[j-2]+1)
+			}
+		}
+	}
+	return min(row[len(b)], limit)
+}
