@@ -38,6 +38,9 @@ var benchStreams = []struct{ name, head, body string }{
 
 // In steady state a delta costs no allocation, whatever ordinary thing it holds.
 func TestDeltasDoNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads: the full test has it")
+	}
 	for _, in := range append(benchStreams, []struct{ name, head, body string }{
 		{"angles in reasoning", "<think>\nSo ", "if a < b then <b>bold</b>, <!-- or --> x <<= 2 "},
 		{"back-ticks in reasoning", "<think>\nSo ", "`a`, ``b ` c`` and\n```go\nx < y\n```\nso `unpaired\n"},

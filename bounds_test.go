@@ -126,6 +126,9 @@ func heapInUse() int {
 // it holds less than a constant multiple of MaxHold. The first units go on for
 // 8 MB, and for 64 MB in the long proofs.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads: the full test has it")
+	}
 	const maxHold = 4 << 10 // small beside the reply; tokens and spans of held bytes cost more than the bytes
 	const most = 128 * maxHold
 	run := func(name string, g *sotto.Grammar, start sotto.Start, before, unit string, size int) {

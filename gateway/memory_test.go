@@ -14,12 +14,12 @@ import (
 // repeats in it, where reasoning is shown, hidden or written as tags, and where
 // the exchange is recorded: of what is recorded only the room for it is kept.
 func TestReadingIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads: the full test has it")
+	}
 	const hold, recorded = 4 << 10, 128 << 10
 	const most = 1 << 20
-	size := 8 << 20
-	if testing.Short() {
-		size = 2 << 20
-	}
+	const size = 8 << 20
 	for _, u := range []struct{ native, before, unit string }{
 		{"thought", "", "\n"},
 		{"", "<think>x</think>", " \n"},

@@ -62,6 +62,9 @@ func named1(args []string, name string) []string {
 // is there keeps its mode and its name, and the user is told who can read it; a
 // device and a named pipe get the bytes and stay what they are.
 func TestOutputModes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every command, one at a time: the full test has it")
+	}
 	defer syscall.Umask(syscall.Umask(0))
 	for what, args := range outputs(t) {
 		t.Run(what, func(t *testing.T) {

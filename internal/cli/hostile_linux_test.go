@@ -78,6 +78,9 @@ func unnamed(args ...string) hostileCase {
 // control sequences, with standard output and standard error a terminal. A
 // command that has no case fails.
 func TestHostileText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every command, one at a time: the full test has it")
+	}
 	t.Chdir(t.TempDir())
 	cases := hostileCases(t)
 	var line commandLine

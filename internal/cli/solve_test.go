@@ -58,8 +58,12 @@ func outcomes(t *testing.T, file string) []string {
 // Killed at any moment with SIGKILL, and gone on with, a stream comes to what it
 // comes to in one go; no finished problem is lost or repeated.
 func TestSolveKilled(t *testing.T) {
+	problems, kills := "150", 6
+	if testing.Short() {
+		problems, kills = "40", 2
+	}
 	straight := t.TempDir()
-	if err := solving(straight, "out.jsonl", "-n", "150").Run(); err != nil {
+	if err := solving(straight, "out.jsonl", "-n", problems).Run(); err != nil {
 		t.Fatal(err)
 	}
 	want := outcomes(t, filepath.Join(straight, "out.jsonl"))
@@ -68,11 +72,11 @@ func TestSolveKilled(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	finished := map[string]bool{}
 	for killed := 0; len(finished) < len(want); {
-		c := solving(dir, "out.jsonl", "-n", "150", "--resume")
+		c := solving(dir, "out.jsonl", "-n", problems, "--resume")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if killed < 6 {
+		if killed < kills {
 			waitForLines(t, filepath.Join(dir, "out.jsonl"), len(finished)+1+r.IntN(25), c)
 			c.Process.Kill()
 			killed++
@@ -143,11 +147,15 @@ func wholeLinesOf(t *testing.T, name string, finished map[string]bool) {
 // Two runs on one memory at the same time: each finishes, nothing is torn, and
 // what one has learned the other knows.
 func TestSolveTwoProcesses(t *testing.T) {
+	problems := 200
+	if testing.Short() {
+		problems = 40
+	}
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			if err := solving(dir, fmt.Sprintf("out%d.jsonl", i), "-n", "200", "--seed", fmt.Sprint(i+1)).Run(); err != nil {
+			if err := solving(dir, fmt.Sprintf("out%d.jsonl", i), "-n", fmt.Sprint(problems), "--seed", fmt.Sprint(i+1)).Run(); err != nil {
 				t.Errorf("run %d: %v", i, err)
 			}
 		})
@@ -176,7 +184,7 @@ func TestSolveTwoProcesses(t *testing.T) {
 		}
 		_, results, err := readResults(in)
 		in.Close()
-		if err != nil || len(results) != 200 {
+		if err != nil || len(results) != problems {
 			t.Fatalf("run %d: %d results, %v", i, len(results), err)
 		}
 		for _, r := range results {

@@ -36,6 +36,9 @@ func (c *counting) Write(p []byte) (int, error) { *c += counting(len(p)); return
 // The memory of a stream of deltas grows neither with the replies that have ended
 // nor with those that go on, and no more than so many are open.
 func TestDeltaStreamIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads: the full test has it")
+	}
 	var out, faults counting
 	sh := newShell(strings.NewReader(""), &out, &faults, func(string) string { return "" })
 	s := newDeltaStream(sh, manner{grammar: sotto.Default(), start: sotto.StartOutside}, &catalogue{})
