@@ -180,13 +180,9 @@ type toolState struct {
 	block, mark int
 	name        int16
 	from        int16 // 1 + the name of the reasoning block that it ended
-	aside       bool  // it is no tool block but one set aside
 }
 
 func (s *Splitter) toolSpan() span {
-	if s.tool.aside {
-		return span{ch: ChannelAside, block: s.tool.block}
-	}
 	return span{ch: ChannelTool, block: s.tool.block, mark: s.tool.mark}
 }
 
@@ -207,35 +203,17 @@ func (s *Splitter) openTool(t token) {
 	}
 }
 
-// openAside begins a block that is no answer.
-func (s *Splitter) openAside(t token) {
-	s.cutSplice(t.start)
-	s.blocks++
-	s.blockSeen |= watching(t.group, asClose)
-	s.mark(t, s.blocks)
-	s.tool = toolState{block: s.blocks, name: t.name, aside: true}
-	s.mode = inTool
-}
-
 // stepTool reads tool markup up to its close, or the next opener.
 func (s *Splitter) stepTool() bool {
 	n := &s.g.names[s.tool.name]
-	w := watching(n.group, asClose)
-	if !s.tool.aside {
-		w |= s.g.tools
-	}
+	w := watching(n.group, asClose) | s.g.tools
 	stop, k := s.nextMarker(w)
 	s.put(stop, s.toolSpan())
 	if k < 0 {
 		return false
 	}
 	t := s.token(k)
-	switch {
-	case s.tool.aside:
-		s.mode = inText
-		s.mark(t, s.tool.block)
-		return true
-	case t.kind == kindOpen:
+	if t.kind == kindOpen {
 		s.mode, s.force, s.forceFrom = inText, t.start, s.tool.from
 		return true
 	}

@@ -13,34 +13,72 @@ type Dialect struct {
 	Markers []Marker `json:"markers,omitempty"`
 	Header  *Header  `json:"header,omitempty"`
 	// PreOpens says whether the family's prompt template may open the reasoning
-	// block itself: "no", "yes" or "prompt" (it depends on the request).
-	PreOpens string `json:"pre_opens,omitempty"`
+	// block itself; if empty, that is unknown.
+	PreOpens PreOpens `json:"pre_opens,omitempty"`
 	// PreOpensSince says, for people, since when the templates do what PreOpens
 	// says, and where that was read; it is empty where no source was found.
 	PreOpensSince string `json:"pre_opens_since,omitempty"`
 	// Prompt is the instruction text that teaches the protocol to a model.
 	Prompt string `json:"prompt,omitempty"`
 
-	Placement string `json:"placement,omitempty"`  // "anywhere" (default) or "leading"
-	Start     Start  `json:"start,omitempty"`      // default StartOutside
-	Output    string `json:"output,omitempty"`     // "leading" (default) or "anywhere"
-	Bodies    string `json:"bodies,omitempty"`     // "join" (default), "first" or "last"
-	Close     string `json:"close,omitempty"`      // "own" (default) or "family"
-	OnDoubt   string `json:"on_doubt,omitempty"`   // "withhold" (default) or "deliver"
-	AfterTool string `json:"after_tool,omitempty"` // "text" (default) or "reasoning"
+	Placement Placement `json:"placement,omitempty"` // if empty, PlacementAnywhere
+	Start     Start     `json:"start,omitempty"`     // if empty, StartOutside
+	Output    Output    `json:"output,omitempty"`    // if empty, OutputLeading
+	Close     Close     `json:"close,omitempty"`     // if empty, CloseOwn
+	OnDoubt   OnDoubt   `json:"on_doubt,omitempty"`  // if empty, OnDoubtWithhold
+	// AfterTool is the channel of what follows tool markup that ended reasoning:
+	// ChannelText or ChannelReasoning.
+	AfterTool Channel `json:"after_tool,omitempty"`
 
-	// Code, Nest, Duplicates and Stray switch rules G4, G6, the duplicates of G6
-	// and G9. If nil, they are on where a marker of the dialect is a tag and off
-	// where all are literal.
-	Code       *bool `json:"code,omitempty"`
-	Nest       *bool `json:"nest,omitempty"`
-	Duplicates *bool `json:"duplicates,omitempty"`
-	Stray      *bool `json:"stray,omitempty"`
+	// Code and Stray switch rules G4 and G9. If nil, they are on where a marker of
+	// the dialect is a tag and off where all are literal.
+	Code  *bool `json:"code,omitempty"`
+	Stray *bool `json:"stray,omitempty"`
 
-	MaxMarker  int `json:"max_marker,omitempty"`  // bytes; if zero, 128
-	MaxHold    int `json:"max_hold,omitempty"`    // bytes; if zero, 256 KiB; if negative, no bound
-	AutoWindow int `json:"auto_window,omitempty"` // bytes; if zero, none
+	MaxMarker int `json:"max_marker,omitempty"` // bytes; if zero, 128
+	MaxHold   int `json:"max_hold,omitempty"`   // bytes; if zero, 256 KiB; if negative, no bound
 }
+
+// A PreOpens says whether a prompt template opens the reasoning block itself.
+type PreOpens string
+
+const (
+	PreOpensNo     PreOpens = "no"
+	PreOpensYes    PreOpens = "yes"
+	PreOpensPrompt PreOpens = "prompt" // it depends on the request
+)
+
+// A Placement says where markers count (G3).
+type Placement string
+
+const (
+	PlacementAnywhere Placement = "anywhere"
+	PlacementLeading  Placement = "leading" // only before the answer has begun
+)
+
+// An Output says where an output block may begin (G10).
+type Output string
+
+const (
+	OutputLeading  Output = "leading"  // only where nothing visible precedes it
+	OutputAnywhere Output = "anywhere" // text before it is held until one begins
+)
+
+// A Close says which close ends a block (G5).
+type Close string
+
+const (
+	CloseOwn    Close = "own"    // its own, and others of its family where the rule says
+	CloseFamily Close = "family" // the first of its family
+)
+
+// An OnDoubt says what becomes of text that may be reasoning when a hold expires.
+type OnDoubt string
+
+const (
+	OnDoubtWithhold OnDoubt = "withhold"
+	OnDoubtDeliver  OnDoubt = "deliver"
+)
 
 // A Role says what a marker's block is.
 type Role string
@@ -51,7 +89,6 @@ const (
 	RoleOutput    Role = "output"
 	RoleWrapper   Role = "wrapper" // its markers are markup, its body is text
 	RoleTool      Role = "tool"
-	RoleAside     Role = "aside" // its body is set aside: a part of the message that is no answer
 )
 
 // A Marker is one name of a block. It is either a tag, whose form rule G1
@@ -105,8 +142,16 @@ type Header struct {
 	// Recipients says the same for "to=NAME" in the header, and goes before
 	// Channels; "*" is any recipient. If nil, any recipient is Tool.
 	Recipients map[string]Channel `json:"recipients,omitempty"`
-	// Between is the channel of text after a body: "aside" (default) or "text".
-	Between string `json:"between,omitempty"`
+	// Between is the channel of text after a body; if empty, BetweenAside.
+	Between Between `json:"between,omitempty"`
 	// MaxHeader bounds a header in bytes; if zero, 1 KiB.
 	MaxHeader int `json:"max_header,omitempty"`
 }
+
+// A Between says on which channel text between the bodies of headers is.
+type Between string
+
+const (
+	BetweenAside Between = "aside"
+	BetweenText  Between = "text"
+)

@@ -30,19 +30,17 @@ func badField(path, format string, args ...any) error {
 
 // The values that the words of a dialect may take; the empty one is the default.
 var dialectWords = map[string][]string{
-	"pre_opens":      {"no", "yes", "prompt"},
-	"placement":      {"anywhere", "leading"},
-	"output":         {"leading", "anywhere"},
-	"bodies":         {"join", "first", "last"},
-	"close":          {"own", "family"},
-	"on_doubt":       {"withhold", "deliver"},
-	"after_tool":     {"text", "reasoning"},
-	"header.between": {"aside", "text"},
+	"pre_opens":      {string(PreOpensNo), string(PreOpensYes), string(PreOpensPrompt)},
+	"placement":      {string(PlacementAnywhere), string(PlacementLeading)},
+	"output":         {string(OutputLeading), string(OutputAnywhere)},
+	"close":          {string(CloseOwn), string(CloseFamily)},
+	"on_doubt":       {string(OnDoubtWithhold), string(OnDoubtDeliver)},
+	"header.between": {string(BetweenAside), string(BetweenText)},
 }
 
 var markerRoles = []string{
 	string(RoleReasoning), string(RoleNarration), string(RoleOutput),
-	string(RoleWrapper), string(RoleTool), string(RoleAside),
+	string(RoleWrapper), string(RoleTool),
 }
 
 func checkWord(path, value string) error {
@@ -60,21 +58,21 @@ func (d Dialect) check() error {
 		return badField("name", "%q holds white space, a quote or a slash: use letters, digits and _", d.Name)
 	}
 	for _, w := range []struct{ path, value string }{
-		{"pre_opens", d.PreOpens}, {"placement", d.Placement}, {"output", d.Output}, {"bodies", d.Bodies},
-		{"close", d.Close}, {"on_doubt", d.OnDoubt}, {"after_tool", d.AfterTool},
+		{"pre_opens", string(d.PreOpens)}, {"placement", string(d.Placement)}, {"output", string(d.Output)},
+		{"close", string(d.Close)}, {"on_doubt", string(d.OnDoubt)},
 	} {
 		if err := checkWord(w.path, w.value); err != nil {
 			return err
 		}
+	}
+	if d.AfterTool != ChannelText && d.AfterTool != ChannelReasoning {
+		return badField("after_tool", "what follows tool markup cannot be %s: write text or reasoning", d.AfterTool)
 	}
 	if d.PreOpensSince != "" && d.PreOpens == "" {
 		return badField("pre_opens_since", "says since when, but pre_opens does not say what: write pre_opens as well")
 	}
 	if d.MaxMarker < 0 {
 		return badField("max_marker", "%d is negative: write a number of bytes, or leave it out", d.MaxMarker)
-	}
-	if d.AutoWindow < 0 {
-		return badField("auto_window", "%d is negative: write a number of bytes, or leave it out for no window", d.AutoWindow)
 	}
 	for i, p := range d.Models {
 		if err := checkModelPattern(p); err != nil {
@@ -130,6 +128,8 @@ func (m Marker) check(path string, longest int) error {
 	switch {
 	case m.Role == "":
 		return badField(path+".role", "missing: write one of %s", strings.Join(markerRoles, ", "))
+	case m.Role == "aside":
+		return badField(path+".role", "aside was removed: write reasoning for a part of the message that is not for the user, or tool for one that a program reads")
 	case !slices.Contains(markerRoles, string(m.Role)):
 		return badField(path+".role", "unknown value %q: %s", m.Role, choice(string(m.Role), markerRoles))
 	case m.Special && m.Role != RoleTool:
@@ -242,7 +242,7 @@ func (h *Header) check(longest int) error {
 	if h.MaxHeader < 0 {
 		return badField("header.max_header", "%d is negative: write a number of bytes, or leave it out", h.MaxHeader)
 	}
-	return checkWord("header.between", h.Between)
+	return checkWord("header.between", string(h.Between))
 }
 
 func (d Dialect) checkStart() error {

@@ -191,6 +191,14 @@ func locate(n *jsonNode, path string) *jsonNode {
 	return n
 }
 
+// removedKeys are keys of a dialect that earlier versions read, with what holds now.
+var removedKeys = map[string]string{
+	"nest":        "openers nest wherever a marker of the dialect is a tag; leave it out",
+	"duplicates":  "doubled openers are removed wherever a marker of the dialect is a tag; leave it out",
+	"bodies":      "several output bodies are joined by a blank line; leave it out",
+	"auto_window": "an undecided start is held until it is known, or up to max_hold; leave it out, or lower max_hold",
+}
+
 var channelType = reflect.TypeFor[Channel]()
 
 // decode fills v, a value of a [Dialect], from a node.
@@ -268,6 +276,9 @@ func (r *dialectFile) decodeStruct(n *jsonNode, path string, v reflect.Value) er
 		at := joinKey(path, m.key)
 		i := slices.Index(keys, m.key)
 		if i < 0 {
+			if instead, ok := removedKeys[m.key]; ok && v.Type() == reflect.TypeFor[Dialect]() {
+				return r.faultf(m.offset, at, "the key was removed: %s", instead)
+			}
 			return r.faultf(m.offset, at, "unknown key: %s", choice(m.key, keys))
 		}
 		if err := r.decode(m.node, at, v.Field(i)); err != nil {

@@ -44,15 +44,14 @@ func TestReadDialectsEveryField(t *testing.T) {
 			{Role: RoleReasoning, Tag: "plan", Family: "f", Rescue: true},
 			{Role: RoleTool, Name: "t", Open: []string{"[T]"}, Close: []string{"[/T]"}, Special: true},
 			{Role: RoleWrapper, Name: "w", Open: []string{"Answer:"}, Phrase: true},
-			{Role: RoleAside, Open: []string{"[A]"}},
 		},
 		Header: &Header{
 			Begin: []string{"<|s|>", "<|e|>"}, Body: []string{"<|m|>"}, Lead: []string{" to="}, End: []string{"<|x|>"}, Close: []string{"<|e|>"},
 			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]Channel{"a": ChannelAside, "": ChannelText},
 			Recipients: map[string]Channel{"*": ChannelTool, "self": ChannelReasoning}, Between: "text", MaxHeader: 99,
 		},
-		Placement: "leading", Start: StartInside("plan"), Output: "anywhere", Bodies: "last", Close: "family", OnDoubt: "deliver", AfterTool: "reasoning",
-		Code: &off, Nest: &off, Duplicates: &off, Stray: &off, MaxMarker: 64, MaxHold: -1, AutoWindow: 4096,
+		Placement: "leading", Start: StartInside("plan"), Output: "anywhere", Close: "family", OnDoubt: "deliver", AfterTool: ChannelReasoning,
+		Code: &off, Stray: &off, MaxMarker: 64, MaxHold: -1,
 	}
 	data, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
@@ -108,6 +107,11 @@ func TestReadDialectsFaults(t *testing.T) {
 		{"key with a hyphen", `{"name": "x", "pre-opens": "no"}`, 1, 15, "pre-opens", `did you mean "pre_opens"?`},
 		{"key of no likeness", `{"name": "x", "colour": 1}`, 1, 15, "colour", "write one of name, title,"},
 		{"unknown key deep down", "{\"dialects\": [{\"name\": \"x\",\n  \"markers\": [\n    {\"role\": \"reasoning\", \"tga\": \"think\"}]}]}", 3, 27, "dialects[0].markers[0].tga", `did you mean "tag"?`},
+		{"removed key nest", `{"name": "x", "nest": false}`, 1, 15, "nest", "removed: openers nest wherever"},
+		{"removed key duplicates", `{"name": "x", "duplicates": true}`, 1, 15, "duplicates", "removed: doubled openers"},
+		{"removed key bodies", `{"name": "x", "bodies": "last"}`, 1, 15, "bodies", "removed: several output bodies are joined"},
+		{"removed key auto_window", `{"name": "x", "auto_window": 4096}`, 1, 15, "auto_window", "removed: an undecided start"},
+		{"removed key in a marker", `{"name": "x", "markers": [{"nest": true}]}`, 1, 28, "markers[0].nest", "unknown key"},
 		{"unknown key in header", `{"name": "x", "header": {"begins": []}}`, 1, 26, "header.begins", `did you mean "begin"?`},
 
 		{"since as a list", `{"name": "x", "pre_opens": "yes", "pre_opens_since": ["3.1"]}`, 1, 54, "pre_opens_since", "write a string"},
@@ -125,6 +129,8 @@ func TestReadDialectsFaults(t *testing.T) {
 
 		{"no role", `{"name": "x", "markers": [{"tag": "think"}]}`, 1, 27, "markers[0].role", "reasoning, narration"},
 		{"unknown role", `{"name": "x", "markers": [{"role": "reasonning", "tag": "think"}]}`, 1, 36, "markers[0].role", `did you mean "reasoning"?`},
+		{"removed role", `{"name": "x", "markers": [{"role": "aside", "tag": "co"}]}`, 1, 36, "markers[0].role", "aside was removed"},
+		{"channel after a tool", `{"name": "x", "after_tool": "tool", "markers": [` + think + `]}`, 1, 29, "after_tool", "write text or reasoning"},
 		{"unknown word", `{"name": "x", "output": "anywere", "markers": [` + think + `]}`, 1, 25, "output", `did you mean "anywhere"?`},
 		{"unknown start", `{"name": "x", "start": "inside:plan", "markers": [` + think + `]}`, 1, 24, "start", `"plan"`},
 		{"unknown channel", `{"name": "x", "header": {"begin": ["b"], "body": ["c"], "channels": {"a": "reason"}}}`, 1, 75, "header.channels.a", "unknown channel"},
@@ -170,8 +176,8 @@ func TestReadResponseTemplate(t *testing.T) {
 	want := []Marker{
 		{Role: RoleReasoning, Name: "thinking", Open: []string{"<think>", "<think_fast>"}, Close: []string{"</think>"}},
 		{Role: RoleTool, Name: "tool_calls", Open: []string{"<tool_call>"}, Close: []string{"</tool_call>"}},
-		{Role: RoleAside, Name: "citations", Open: []string{"<co>"}, Close: []string{"</co>"}},
 		{Role: RoleWrapper, Name: "end of content", Open: []string{"<|im_end|>", "<|endoftext|>"}},
+		{Role: RoleReasoning, Name: "citations", Open: []string{"<co>"}, Close: []string{"</co>"}},
 	}
 	for _, tc := range []struct{ name, file string }{
 		{"checkpoint", template},
@@ -182,7 +188,7 @@ func TestReadResponseTemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := list[0]
-		if d.Name != tc.name || d.Start != StartAuto || *d.Code || *d.Nest || *d.Duplicates || *d.Stray {
+		if d.Name != tc.name || d.Start != StartAuto || *d.Code || *d.Stray {
 			t.Errorf("read %+v", d)
 		}
 		if !reflect.DeepEqual(d.Markers, want) {

@@ -45,7 +45,7 @@ func (d Dialect) clone() Dialect {
 		m := &d.Markers[i]
 		m.Open, m.Close = slices.Clone(m.Open), slices.Clone(m.Close)
 	}
-	for _, sw := range []**bool{&d.Code, &d.Nest, &d.Duplicates, &d.Stray} {
+	for _, sw := range []**bool{&d.Code, &d.Stray} {
 		if *sw != nil {
 			on := **sw
 			*sw = &on

@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,12 +32,13 @@ type Grammar struct {
 	tools       watch
 	rescuable   bool
 
-	code, nest, dups, stray bool
-	closeFamily, deliver    bool
-	leading, anywhere       bool
-	afterToolReasoning      bool
-	asideBetween            bool
-	firstReasoning          int16 // name id, -1 without
+	code, stray          bool
+	nest                 bool // openers inside reasoning count (G6)
+	closeFamily, deliver bool
+	leading, anywhere    bool
+	afterToolReasoning   bool
+	asideBetween         bool
+	firstReasoning       int16 // name id, -1 without
 
 	reasoningGroups uint32 // bit per group
 	orphans         bool   // a close may settle an undecided start
@@ -118,10 +120,10 @@ func Compile(d Dialect) (*Grammar, error) {
 	}
 	g := &Grammar{d: d.withDefaults(), headerGroup: -1, output: -1, firstReasoning: -1}
 	d = g.d
-	g.code, g.nest, g.dups, g.stray = *d.Code, *d.Nest, *d.Duplicates, *d.Stray
-	g.closeFamily, g.deliver = d.Close == "family", d.OnDoubt == "deliver"
-	g.leading, g.anywhere = d.Placement == "leading", d.Output == "anywhere"
-	g.afterToolReasoning = d.AfterTool == "reasoning"
+	g.code, g.stray, g.nest = *d.Code, *d.Stray, d.hasTags()
+	g.closeFamily, g.deliver = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver
+	g.leading, g.anywhere = d.Placement == PlacementLeading, d.Output == OutputAnywhere
+	g.afterToolReasoning = d.AfterTool == ChannelReasoning
 	b := lexBuilder{g: g}
 	byFamily := map[string]int8{}
 	for i, m := range d.Markers {
@@ -211,7 +213,7 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 		return err
 	}
 	g.header, g.headerGroup, g.orphans = g.d.Header, gi, true
-	g.asideBetween = g.header.Between != "text"
+	g.asideBetween = g.header.Between == BetweenAside
 	id := int16(len(g.names))
 	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi})
 	for _, s := range g.header.Begin {
@@ -227,25 +229,14 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 func (g *Grammar) Dialect() Dialect { return g.d }
 
 func (d Dialect) withDefaults() Dialect {
-	def := func(s *string, v string) {
-		if *s == "" {
-			*s = v
-		}
-	}
-	def(&d.Placement, "anywhere")
-	def((*string)(&d.Start), string(StartOutside))
-	def(&d.Output, "leading")
-	def(&d.Bodies, "join")
-	def(&d.Close, "own")
-	def(&d.OnDoubt, "withhold")
-	def(&d.AfterTool, "text")
-	tags := false
-	for _, m := range d.Markers {
-		tags = tags || m.Tag != "" && m.Role != RoleTool && m.Role != RoleWrapper
-	}
-	for _, sw := range []**bool{&d.Code, &d.Nest, &d.Duplicates, &d.Stray} {
+	d.Placement = cmp.Or(d.Placement, PlacementAnywhere)
+	d.Start = cmp.Or(d.Start, StartOutside)
+	d.Output = cmp.Or(d.Output, OutputLeading)
+	d.Close = cmp.Or(d.Close, CloseOwn)
+	d.OnDoubt = cmp.Or(d.OnDoubt, OnDoubtWithhold)
+	for _, sw := range []**bool{&d.Code, &d.Stray} {
 		if *sw == nil {
-			on := tags
+			on := d.hasTags()
 			*sw = &on
 		}
 	}
@@ -257,13 +248,18 @@ func (d Dialect) withDefaults() Dialect {
 	}
 	if d.Header != nil {
 		h := *d.Header
-		def(&h.Between, "aside")
+		h.Between = cmp.Or(h.Between, BetweenAside)
 		if h.MaxHeader == 0 {
 			h.MaxHeader = defaultMaxHeader
 		}
 		d.Header = &h
 	}
 	return d
+}
+
+// hasTags says whether a marker of the dialect is a tag.
+func (d Dialect) hasTags() bool {
+	return slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Tag != "" })
 }
 
 func (m Marker) name() string {

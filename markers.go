@@ -195,14 +195,6 @@ func (s *Splitter) apply(t token) bool {
 			s.mark(t, 0)
 			return true
 		}
-	case RoleAside:
-		switch t.kind {
-		case kindOpen:
-			s.openAside(t)
-			return true
-		case kindEmpty:
-			return s.removeMark(t, true)
-		}
 	case "header":
 		return s.headerToken(t)
 	}

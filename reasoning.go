@@ -33,7 +33,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	}
 	s.r = reasoning{
 		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
-		dupOpen: s.g.dups, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
+		dupOpen: s.g.nest, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
 		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0,
 	}
 	s.blockSeen |= watching(n.group, asClose)
@@ -52,7 +52,7 @@ func (s *Splitter) watches(r *reasoning) watch {
 		return watching(s.g.headerGroup, asAny)
 	}
 	kinds := asClose | asEmpty
-	if s.g.nest || r.dupOpen {
+	if s.g.nest {
 		kinds |= asOpen
 	}
 	if !r.any {
@@ -171,7 +171,7 @@ func (s *Splitter) think(stop int) {
 // nestedOpener reads an opener of the block's family inside it (G6).
 func (s *Splitter) nestedOpener(t token, quoted bool) {
 	r := &s.r
-	if r.dupOpen && s.g.dups {
+	if r.dupOpen {
 		r.own |= s.g.names[t.name].bit
 		s.mark(t, r.block)
 		return
@@ -183,11 +183,9 @@ func (s *Splitter) nestedOpener(t token, quoted bool) {
 }
 
 func (s *Splitter) deepen(t token) {
-	if s.g.nest {
-		s.r.own |= s.g.names[t.name].bit
-		s.r.credit++
-		s.diag(CodeNested, t.start, "")
-	}
+	s.r.own |= s.g.names[t.name].bit
+	s.r.credit++
+	s.diag(CodeNested, t.start, "")
 }
 
 // closeToken reads a close of the block's family (G5, G6).

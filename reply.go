@@ -63,6 +63,4 @@ type Reply struct {
 	Dialect     string
 	Start       Start // as it was read: StartAuto stays StartAuto
 	End         End
-
-	bodies string
 }

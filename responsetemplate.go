@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,8 +24,9 @@ var templateFieldKeys = []string{
 	"content", "content_args", "transform", "transform_each", "join",
 }
 
-// templateRoles maps a message's field to what its region is; any other field is
-// set aside.
+// templateRoles maps a message's field to what its region is. A field that is not
+// here is reasoning, as a header's channel of an unknown name is: it is not known
+// to be for the user.
 var templateRoles = map[string]Role{
 	"thinking":          RoleReasoning,
 	"reasoning":         RoleReasoning,
@@ -64,7 +66,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 		Sources:  []string{"response_template of tokenizer_config.json"},
 		PreOpens: "prompt",
 		Start:    StartAuto,
-		Code:     &off, Nest: &off, Duplicates: &off, Stray: &off,
+		Code:     &off, Stray: &off,
 	}
 	if t.kind != jsonObject {
 		return d, r.faultf(t.offset, path, "is %s: write an object with fields", t.kindName())
@@ -83,6 +85,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 		return d, r.faultf(locate(t, "fields").offset, at, "missing: a template is made of fields with their delimiters")
 	}
 	implicit := ""
+	var others []Marker
 	for _, m := range fields.members {
 		if m.node.kind == jsonObject && m.node.member("open") == nil && m.node.member("open_pattern") == nil {
 			if implicit != "" {
@@ -94,10 +97,15 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 		if err != nil {
 			return d, err
 		}
-		if marker != nil {
+		switch {
+		case marker == nil:
+		case templateRoles[m.key] == "":
+			others = append(others, *marker)
+		default:
 			d.Markers = append(d.Markers, *marker)
 		}
 	}
+	d.Markers = append(d.Markers, others...) // the first reasoning is that of a known field
 	if len(d.Markers) == 0 {
 		return d, r.faultf(fields.offset, at, "have no delimiters: nothing to look for")
 	}
@@ -133,10 +141,7 @@ func (r *dialectFile) templateField(m jsonMember, at string) (*Marker, error) {
 	if err != nil {
 		return nil, err
 	}
-	role, ok := templateRoles[m.key]
-	if !ok {
-		role = RoleAside
-	}
+	role := cmp.Or(templateRoles[m.key], RoleReasoning)
 	switch {
 	case len(open) > 0 && len(closes) == 0 && role == RoleReasoning:
 		return nil, r.faultf(m.offset, joinKey(at, "close"), "missing: reasoning that nothing ends would hide every answer")

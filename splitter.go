@@ -208,7 +208,7 @@ func (s *Splitter) Reset() {
 	s.body.block = 0
 	s.ahead.drop()
 	s.fences.drop()
-	s.view.reset(s.g.d.Bodies, s.inline, s.maxHold)
+	s.view.reset(s.inline, s.maxHold)
 	s.splice.x.reset(&s.g.lex)
 	s.pads.hold = -1
 	for i := range s.lastClose {
@@ -496,9 +496,6 @@ func (s *Splitter) settled() int { return min(s.pos, s.barrier()) }
 // room returns how many of the next k bytes may be read in one go, so that no
 // doubt is decided by bytes that it should not have lived to see.
 func (s *Splitter) room(k int) int {
-	if w := s.g.d.AutoWindow; s.autoHold && w > 0 {
-		k = min(k, max(w-s.n, 1))
-	}
 	if s.maxHold > 0 {
 		k = min(k, max(s.settled()+s.maxHold+1-s.n, 1))
 	}
@@ -513,10 +510,6 @@ func (s *Splitter) take(k int) {
 	s.lex.run(chunk, s.n, s.found)
 	s.n += k
 	s.read()
-	if w := s.g.d.AutoWindow; s.autoHold && w > 0 && s.n >= w {
-		s.settleOutside()
-		s.read()
-	}
 	for s.maxHold > 0 {
 		p := s.firstDoubt()
 		if p < 0 || s.n < p+s.maxHold+1 {

@@ -7,9 +7,8 @@ import (
 
 // A view makes the visible text from settled spans as they come (G13).
 type view struct {
-	bodies string // join, first, last
-	most   int    // white space that may wait, and bytes of a last body; 0 without bound
-	inline uint8  // channels given in the text, a bit each
+	most   int   // white space that may wait, in bytes; 0 without bound
+	inline uint8 // channels given in the text, a bit each
 
 	one  []byte // what became visible with this piece: one slice of the reply,
 	many []byte // or what several make, from byte from on
@@ -28,13 +27,11 @@ type view struct {
 
 	started  bool // it has shown something
 	shown    int  // bodies that have
-	only     int  // the body besides which no other is shown, 0 without
-	kept     []byte
 	anything bool // something visible that is no white space
 }
 
-func (v *view) reset(bodies string, inline uint8, most int) {
-	*v = view{bodies: bodies, inline: inline, most: most, spans: v.spans, many: v.many[:0], wait: v.wait[:0], kept: v.kept[:0], blank: true}
+func (v *view) reset(inline uint8, most int) {
+	*v = view{inline: inline, most: most, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
 }
 
 // begin forgets what the last call gave.
@@ -148,14 +145,11 @@ func (v *view) addBody(b []byte, at int) {
 		if i < 0 {
 			return
 		}
-		if !v.started && !v.start() {
-			return
+		if !v.started {
+			v.start()
 		}
 		v.drop = false
 		b, at = b[i:], at+i
-	}
-	if v.only > 0 && v.block != v.only {
-		return
 	}
 	end := len(b)
 	for end > 0 && isSpace(b[end-1]) {
@@ -199,26 +193,15 @@ func (v *view) clearWait() {
 	}
 }
 
-// start begins to show a body that is not blank; false where it shows nothing.
-func (v *view) start() bool {
+// start begins to show a body that is not blank.
+func (v *view) start() {
 	v.started = true
 	v.shown++
-	switch {
-	case v.only > 0:
-		return false
-	case v.bodies == "first":
-		v.only = v.block
-	case v.bodies == "last":
-		v.kept = v.kept[:0]
-		if v.spans != nil {
-			v.spans.kept = v.spans.kept[:0]
-		}
-	case v.anything:
+	if v.anything {
 		v.show(betweenBodies, -1)
 	}
 	v.clearWait()
 	v.anything = true
-	return true
 }
 
 func (v *view) flushWait() {
@@ -227,7 +210,7 @@ func (v *view) flushWait() {
 	}
 	if v.spans != nil {
 		for _, sp := range v.spans.wait {
-			v.spans.show(v, sp.Start, sp.End-sp.Start)
+			v.spans.list = appendSpan(v.spans.list, sp.Start, sp.End-sp.Start)
 		}
 	}
 	v.clearWait()
@@ -238,17 +221,10 @@ var betweenBodies = []byte("\n\n")
 
 func (v *view) show(b []byte, at int) {
 	if v.spans != nil {
-		v.spans.show(v, at, len(b))
+		v.spans.list = appendSpan(v.spans.list, at, len(b))
 		return
 	}
 	switch {
-	case v.bodies == "last" && v.block > 0 && v.only == 0:
-		v.kept = append(v.kept, b...)
-		if v.most > 0 && len(v.kept) > v.most { // it is the answer, whatever follows
-			kept := v.kept
-			v.only, v.kept = v.block, nil
-			v.show(kept, 0)
-		}
 	case v.wide:
 		v.many = append(v.many, b...)
 	case v.one == nil && len(v.wait) == 0:
@@ -274,27 +250,13 @@ func (v *view) end() {
 	}
 	v.clearWait()
 	v.block = 0
-	if len(v.kept) > 0 {
-		v.show(v.kept, 0)
-	}
-	if v.spans != nil {
-		v.spans.list = append(v.spans.list, v.spans.kept...)
-	}
 }
 
 // A Span is bytes [Start, End) of a raw reply.
 type Span struct{ Start, End int }
 
-// viewSpans are the places of what a view shows, waits with and keeps.
-type viewSpans struct{ list, wait, kept []Span }
-
-func (p *viewSpans) show(v *view, at, n int) {
-	if v.bodies == "last" && v.block > 0 {
-		p.kept = appendSpan(p.kept, at, n)
-		return
-	}
-	p.list = appendSpan(p.list, at, n)
-}
+// viewSpans are the places of what a view shows and waits with.
+type viewSpans struct{ list, wait []Span }
 
 // appendSpan adds n bytes at byte at, to the last span where they follow it.
 func appendSpan(list []Span, at, n int) []Span {
@@ -326,7 +288,7 @@ func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 		mask |= 1 << c
 	}
 	v := view{spans: &viewSpans{}}
-	v.reset(r.bodies, mask, 0)
+	v.reset(mask, 0)
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}

@@ -51,13 +51,6 @@ func optionsOfReadings(t testing.TB) (list []Options) {
 		for _, e := range []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut} {
 			list = append(list, Options{Grammar: g, End: e})
 		}
-		for _, bodies := range []string{"first", "last"} {
-			d := g.Dialect()
-			d.Bodies = bodies
-			if g, err := sotto.Compile(d); err == nil {
-				list = append(list, Options{Grammar: g})
-			}
-		}
 	}
 	return append(list, Options{}, Options{Start: sotto.StartInside("think")})
 }

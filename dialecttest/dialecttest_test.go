@@ -37,17 +37,12 @@ func TestFields(t *testing.T) {
 	base := sotto.Default().Dialect()
 	off := false
 	for name, change := range map[string]func(*sotto.Dialect){
-		"deliver":     func(d *sotto.Dialect) { d.OnDoubt = "deliver" },
-		"close_any":   func(d *sotto.Dialect) { d.Close = "family" },
-		"leading":     func(d *sotto.Dialect) { d.Placement = "leading" },
-		"no_code":     func(d *sotto.Dialect) { d.Code = &off },
-		"no_nest":     func(d *sotto.Dialect) { d.Nest = &off },
-		"no_dups":     func(d *sotto.Dialect) { d.Duplicates = &off },
-		"no_stray":    func(d *sotto.Dialect) { d.Stray = &off },
-		"first":       func(d *sotto.Dialect) { d.Bodies = "first" },
-		"last":        func(d *sotto.Dialect) { d.Bodies = "last" },
-		"anywhere":    func(d *sotto.Dialect) { d.Output = "anywhere" },
-		"auto_window": func(d *sotto.Dialect) { d.AutoWindow = 24 },
+		"deliver":   func(d *sotto.Dialect) { d.OnDoubt = "deliver" },
+		"close_any": func(d *sotto.Dialect) { d.Close = "family" },
+		"leading":   func(d *sotto.Dialect) { d.Placement = "leading" },
+		"no_code":   func(d *sotto.Dialect) { d.Code = &off },
+		"no_stray":  func(d *sotto.Dialect) { d.Stray = &off },
+		"anywhere":  func(d *sotto.Dialect) { d.Output = "anywhere" },
 		"short_literals": func(d *sotto.Dialect) {
 			d.Markers = append(slices.Clone(d.Markers),
 				sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},

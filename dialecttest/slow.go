@@ -267,10 +267,6 @@ func (r *slowReader) beginAuto() {
 		return
 	}
 	limit, final, expires := r.window(0)
-	byWindow := false
-	if w := r.g.autoWindw; w > 0 && w <= limit {
-		limit, final, expires, byWindow = w, false, false, true
-	}
 	c := r.fork(limit, final)
 	c.auto = true
 	if c.mode == modeUnset {
@@ -293,7 +289,7 @@ func (r *slowReader) beginAuto() {
 		r.diag(sotto.CodeOrphanClose, m.start, "")
 		r.mark(sotto.ChannelMarkup, id, false, m)
 		r.out.afterMarker = true
-	case c.autoRes == autoOutside || byWindow:
+	case c.autoRes == autoOutside:
 	case expires:
 		if !r.expire(0) && !r.hasReasoning() {
 			r.headed = true

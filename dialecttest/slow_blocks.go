@@ -51,7 +51,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	}
 	w := b.watch(r.g)
 	for !r.done() {
-		w.opens = r.g.nest || r.g.dups && r.onlyWhite(b.lastOpen, r.pos)
+		w.opens = r.g.nest
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		if got == maybe {
 			r.settle(maybe)
@@ -120,17 +120,15 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			switch {
 			case quoted || b.phrase:
 				asBytes(length)
-			case r.g.dups && r.onlyWhite(b.lastOpen, m.start):
+			case r.onlyWhite(b.lastOpen, m.start):
 				b.own |= 1 << m.def
 				r.mark(sotto.ChannelMarkup, b.id, false, m)
 				b.lastOpen = m.end
-			case r.g.nest:
+			default:
 				b.own |= 1 << m.def
 				b.unpaid++
 				r.diag(sotto.CodeNested, m.start, "")
 				asBytes(length)
-			default:
-				asBytes(1)
 			}
 		case r.closes(b, m, quoted):
 			if pad != nil {
@@ -299,7 +297,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 			i++
 			continue
 		}
-		w.opens = r.g.nest || r.g.dups && r.onlyWhite(m.end, n.start)
+		w.opens = r.g.nest
 		if r.g.defs[n.def].role == sotto.RoleTool {
 			switch r.toolEnds(n, limit, final) {
 			case yes:
@@ -438,26 +436,6 @@ func (r *slowReader) body(m slowMark) {
 			return
 		}
 		m = *bd.next
-	}
-}
-
-// aside reads a block that is no answer, up to its own close.
-func (r *slowReader) aside(m slowMark) {
-	id := r.open(m.def)
-	r.mark(sotto.ChannelMarkup, id, false, m)
-	w := slowWatch{own: m.def, ownNoEmpty: true, outputClose: -1}
-	for !r.done() {
-		n, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
-		switch got {
-		case maybe:
-			r.settle(maybe)
-			return
-		case yes:
-			r.mark(sotto.ChannelMarkup, id, false, n)
-			return
-		}
-		r.bytes(sotto.ChannelAside, id, false, r.pos, r.pos+1)
-		r.pos++
 	}
 }
 

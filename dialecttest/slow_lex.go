@@ -20,13 +20,13 @@ type slowGrammar struct {
 
 	leading  bool // Placement
 	anywhere bool // Output
-	bodies   string
 	family   bool // Close
 	deliver  bool // OnDoubt
 	afterRea bool // AfterTool
 
-	code, nest, dups, stray       bool
-	maxMarker, maxHold, autoWindw int
+	code, stray        bool
+	nest               bool // openers inside reasoning count, and doubled ones (G6)
+	maxMarker, maxHold int
 }
 
 type slowDef struct {
@@ -74,32 +74,12 @@ const (
 
 func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 	g := &slowGrammar{
-		bodies: d.Bodies, start: d.Start, header: d.Header,
-		maxMarker: d.MaxMarker, maxHold: d.MaxHold, autoWindw: d.AutoWindow,
-	}
-	pick := func(field, v, dflt, other string) (bool, error) {
-		if v != "" && v != dflt && v != other {
-			return false, fmt.Errorf("%s: %q", field, v)
-		}
-		return v == other, nil
-	}
-	var errs [5]error
-	g.leading, errs[0] = pick("placement", d.Placement, "anywhere", "leading")
-	g.anywhere, errs[1] = pick("output", d.Output, "leading", "anywhere")
-	g.family, errs[2] = pick("close", d.Close, "own", "family")
-	g.deliver, errs[3] = pick("on_doubt", d.OnDoubt, "withhold", "deliver")
-	g.afterRea, errs[4] = pick("after_tool", d.AfterTool, "text", "reasoning")
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	switch g.bodies {
-	case "":
-		g.bodies = "join"
-	case "join", "first", "last":
-	default:
-		return nil, fmt.Errorf("bodies: %q", d.Bodies)
+		start: d.Start, header: d.Header, maxMarker: d.MaxMarker, maxHold: d.MaxHold,
+		leading:  d.Placement == sotto.PlacementLeading,
+		anywhere: d.Output == sotto.OutputAnywhere,
+		family:   d.Close == sotto.CloseFamily,
+		deliver:  d.OnDoubt == sotto.OnDoubtDeliver,
+		afterRea: d.AfterTool == sotto.ChannelReasoning,
 	}
 	if g.start == "" {
 		g.start = sotto.StartOutside
@@ -161,7 +141,7 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 		}
 		return tags
 	}
-	g.code, g.nest, g.dups, g.stray = on(d.Code), on(d.Nest), on(d.Duplicates), on(d.Stray)
+	g.code, g.stray, g.nest = on(d.Code), on(d.Stray), tags
 	return g, nil
 }
 

@@ -176,7 +176,6 @@ var slowCases = []slowCase{
 	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.StartAuto, visible: "a", codes: "orphan_close@26"},
 	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, visible: "b", codes: "hold_expired@0"},
 	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
-	{name: "G8 auto window", raw: "aaaaaaaa</think>b", start: sotto.StartAuto, change: func(d *sotto.Dialect) { d.AutoWindow = 4 }, visible: "aaaaaaaa</think>b", codes: "orphan_close@8"},
 
 	// G9
 	{name: "G9 first", raw: "</think>a", visible: "a", codes: "stray_close@0"},
@@ -189,7 +188,6 @@ var slowCases = []slowCase{
 	{name: "G10 leading", raw: "<think>r</think><output>x</output>y", shape: "m:<think>|r:r|m:</think>|m:<output>|O:x|m:</output>|a:y", visible: "x"},
 	{name: "G10 late", raw: "a<output>x</output>", visible: "a<output>x</output>", codes: "literal_marker@1/late_output"},
 	{name: "G10 further", raw: "<output>x</output>y<output>z</output>", visible: "x\n\nz"},
-	{name: "G10 last", raw: "<output>x</output>y<output>z</output>", visible: "z", change: func(d *sotto.Dialect) { d.Bodies = "last" }},
 	{name: "G10 re-open", raw: "<output>x<output>z", shape: "m:<output>|O:x|m:<output>|O:z", visible: "x\n\nz", codes: "unclosed_output@9"},
 	{name: "G10 anywhere", raw: " ab <output>x</output>", shape: "t: |a:ab |m:<output>|O:x|m:</output>", visible: "x", change: anywhere},
 	{name: "G10 anywhere, none", raw: " ab <output> </output>c", visible: " ab c", change: anywhere},
@@ -201,7 +199,7 @@ var slowCases = []slowCase{
 	{name: "G11", raw: "<think>a<output>b</output><narrate>c</think>d", shape: "m:<think>|r:a<output>b</output><narrate>c|m:</think>|t:d", visible: "d"},
 	{name: "G11 tool", raw: "<think>a<tool_call>{}</tool_call>b", shape: "m:<think>|r:a|T:<tool_call>{}</tool_call>|t:b", visible: "b", change: withTools},
 	{name: "G11 no tool", raw: "<think>a<tool_call> b</think>c", visible: "c", change: withTools},
-	{name: "G11 after tool", raw: "<tool_call>{}</tool_call>b</think>c", shape: "T:<tool_call>{}</tool_call>|r:b|m:</think>|t:c", visible: "c", change: func(d *sotto.Dialect) { withTools(d); d.AfterTool = "reasoning" }},
+	{name: "G11 after tool", raw: "<tool_call>{}</tool_call>b</think>c", shape: "T:<tool_call>{}</tool_call>|r:b|m:</think>|t:c", visible: "c", change: func(d *sotto.Dialect) { withTools(d); d.AfterTool = sotto.ChannelReasoning }},
 
 	// G12
 	{name: "G12", raw: "<narrate>n</narrate>a", shape: "m:<narrate>|n:n|m:</narrate>|t:a", visible: "a"},
@@ -262,7 +260,7 @@ func slowVariant(rng *rand.Rand) sotto.Dialect {
 	}
 	for _, set := range []func(){
 		func() { d.Output = "anywhere" }, func() { d.OnDoubt = "deliver" }, func() { d.Placement = "leading" },
-		func() { d.Close = "family" }, func() { d.AfterTool = "reasoning" }, func() { d.AutoWindow = 30 },
+		func() { d.Close = "family" }, func() { d.AfterTool = sotto.ChannelReasoning },
 	} {
 		if rng.Intn(4) == 0 {
 			set()

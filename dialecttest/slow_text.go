@@ -163,7 +163,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	case r.mode == modeAside:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
-	case r.headed && !r.inBody && r.g.header.Between != "text":
+	case r.headed && !r.inBody && r.g.header.Between != sotto.BetweenText:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
 	default:
@@ -182,7 +182,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 // setAside reports whether text here is aside: G7b concerns no block that opens in
 // it, though text that was visible may stand before on its line.
 func (r *slowReader) setAside(bd *slowBody) bool {
-	return bd == nil && (r.mode == modeAside || r.headed && !r.inBody && r.g.header.Between != "text")
+	return bd == nil && (r.mode == modeAside || r.headed && !r.inBody && r.g.header.Between != sotto.BetweenText)
 }
 
 // feed moves the stream's line over byte i.
@@ -574,8 +574,6 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	case d.role == sotto.RoleTool:
 		r.tool(m, t)
-	case d.role == sotto.RoleAside && m.kind == kOpen:
-		r.aside(m)
 	case d.role == sotto.RoleOutput:
 		if bd != nil && m.kind == kOpen {
 			bd.closed, bd.next = true, &m

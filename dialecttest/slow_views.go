@@ -1,7 +1,6 @@
 package dialecttest
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -84,17 +83,8 @@ func (r *slowReader) views(res *slowResult) {
 			}
 		}
 	}
-	switch {
-	case len(parts) == 0:
+	if len(parts) == 0 {
 		parts = append(parts, r.view(false, 0))
-	case r.g.bodies == "first":
-		parts = parts[:1]
-	case r.g.bodies == "last":
-		i := slices.IndexFunc(parts, func(v slowView) bool { return r.tooLong(len(v.text)) })
-		if i < 0 {
-			i = len(parts) - 1
-		}
-		parts = parts[i : i+1]
 	}
 	if v := r.leadingWhite(); r.answered && r.tooLong(len(v)) {
 		res.visible = v

@@ -10,7 +10,7 @@ import "github.com/sotto-llm/sotto"
 var detailsGrammar = func() *sotto.Grammar {
 	on, off := true, false
 	g, err := sotto.Compile(sotto.Dialect{
-		Name: "details", Code: &on, Stray: &off, Nest: &off,
+		Name: "details", Code: &on, Stray: &off,
 		Markers: []sotto.Marker{{
 			Role: sotto.RoleReasoning, Name: "details",
 			Open: []string{`<details type="reasoning"`, `<details type='reasoning'`}, Close: []string{"</details>"},

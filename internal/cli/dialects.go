@@ -105,7 +105,7 @@ func printJSON(w io.Writer, v any) error {
 func dialectRows(dialects []sotto.Dialect) [][]string {
 	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SINCE", "SOURCES"}}
 	for _, d := range dialects {
-		opens, since := d.PreOpens, d.PreOpensSince
+		opens, since := string(d.PreOpens), d.PreOpensSince
 		switch {
 		case opens == "": // a protocol of a prompt, which no template opens
 			opens, since = "no", "-"
