@@ -50,7 +50,7 @@ func (c *a2aProbeCommand) Run(sh *shell) error {
 	defer stop()
 	r, err := probe.Run(ctx, c.URL, probe.Options{Message: c.Message, Token: token, Time: c.Time})
 	if errors.Is(err, probe.ErrURL) {
-		return usageError{err, `run "sotto a2a probe --help"`}
+		return usage(err, `run "sotto a2a probe --help"`)
 	}
 	if err != nil {
 		return err

@@ -19,9 +19,9 @@ type added struct {
 	grammar *sotto.Grammar
 }
 
-func loadCatalogue(files []string) (*catalogue, error) {
+func loadCatalogue(names []string) (*catalogue, error) {
 	c := new(catalogue)
-	for _, name := range files {
+	for _, name := range names {
 		data, err := readFile("dialect file", name, maxDialects)
 		if err != nil {
 			return nil, err
@@ -40,6 +40,9 @@ func loadCatalogue(files []string) (*catalogue, error) {
 	}
 	return c, nil
 }
+
+// join adds the dialects that were added to another catalogue.
+func (c *catalogue) join(other *catalogue) { c.added = append(c.added, other.added...) }
 
 // named returns the grammar of a dialect; "" is the default one.
 func (c *catalogue) named(name string) (*sotto.Grammar, error) {
@@ -77,5 +80,19 @@ func (c *catalogue) dialects() []sotto.Dialect {
 
 // unknownDialect makes a usage error of a name that no dialect has.
 func unknownDialect(err error) error {
-	return usageError{err, `run "sotto dialects" for the names`}
+	return usage(err, `run "sotto dialects" for the names`)
+}
+
+// row returns one dialect as it was written, its defaults left out.
+func (c *catalogue) row(name string) (sotto.Dialect, error) {
+	for _, d := range c.dialects() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	g, err := c.named(name)
+	if err != nil {
+		return sotto.Dialect{}, unknownDialect(err)
+	}
+	return g.Dialect(), nil
 }

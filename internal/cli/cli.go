@@ -11,14 +11,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The exit statuses.
-const (
-	statusDone      = 0
-	statusFailed    = 1 // the work failed; in a batch: a line failed
-	statusUsage     = 2 // the command line is wrong
-	statusNoVisible = 3 // one reply, and no visible answer
-)
-
 // commandLine is the model that kong reads.
 type commandLine struct {
 	DialectFile []string `name:"dialect-file" sep:"none" placeholder:"FILE" setting:"SOTTO_DIALECT_FILE" help:"Add the dialects of FILE (JSON); repeatable."`
@@ -81,7 +73,7 @@ func run(args []string, sh *shell) error {
 		return err
 	}
 	if len(args) == 0 {
-		return usageError{errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`}
+		return usage(errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`)
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
@@ -111,10 +103,10 @@ func newParser(line *commandLine, sh *shell) (*kong.Kong, error) {
 
 // parseError makes a usage error of kong's, with the help that applies.
 func parseError(err error) error {
-	hint := `run "sotto --help"`
+	help := `run "sotto --help"`
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context.Selected() != nil {
-		hint = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
+		help = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
 	}
-	return usageError{err, hint}
+	return usage(err, help)
 }

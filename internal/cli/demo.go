@@ -40,7 +40,7 @@ const (
 func (d *demoCommand) Run(sh *shell, c *catalogue) error {
 	steps, err := parsePath(d.Field)
 	if err != nil || everywhere(steps) {
-		return usageError{fmt.Errorf("--field %s: want the path of one field", d.Field), ""}
+		return usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
 	}
 	m, err := d.manner(sh, c, sotto.StartAuto)
 	if err != nil {

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -32,7 +29,7 @@ Examples:
 func (d *dialectsCommand) Run(sh *shell, c *catalogue) error {
 	switch {
 	case d.Prompt != "" && d.Name != "":
-		return usageError{fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), ""}
+		return usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
 	case d.Prompt != "":
 		return d.printPrompt(sh, c)
 	case d.Name != "":
@@ -61,10 +58,10 @@ func (d *dialectsCommand) printPrompt(sh *shell, c *catalogue) error {
 		return err
 	}
 	if row.Prompt == "" {
-		return hinted{
+		return withHint(
 			fmt.Errorf("dialect %s has no instruction text: its models were trained to write it", d.Prompt),
-			"these have one: " + strings.Join(withPrompt(c.dialects()), ", "),
-		}
+			"these have one: "+strings.Join(withPrompt(c.dialects()), ", "))
+
 	}
 	_, err = fmt.Fprintln(sh.out, strings.TrimRight(row.Prompt, "\n"))
 	return err
@@ -78,27 +75,6 @@ func withPrompt(rows []sotto.Dialect) []string {
 		}
 	}
 	return names
-}
-
-// row returns one dialect as it was written, its defaults left out.
-func (c *catalogue) row(name string) (sotto.Dialect, error) {
-	for _, d := range c.dialects() {
-		if d.Name == name {
-			return d, nil
-		}
-	}
-	g, err := c.named(name)
-	if err != nil {
-		return sotto.Dialect{}, unknownDialect(err)
-	}
-	return g.Dialect(), nil
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 // dialectRows makes the table: name, markers, pre-opens and since when, sources.
@@ -136,48 +112,4 @@ func markers(d sotto.Dialect) string {
 
 func oneLine(marker string) string {
 	return strings.ReplaceAll(strings.Trim(marker, "\n"), "\n", "⏎")
-}
-
-// printTable prints rows in columns. On a terminal of some width the wide columns
-// of the table of dialects give way; in a pipe nothing is cut.
-func printTable(w io.Writer, rows [][]string, width int) error {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	last := len(widths) - 1
-	if width > 0 {
-		const gaps = 2 * 4
-		room := max(30, width-gaps-widths[0]-widths[2])
-		widths[1] = min(widths[1], room*2/5)
-		widths[3] = min(widths[3], (room-widths[1])/2)
-		widths[last] = room - widths[1] - widths[3]
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			if width > 0 {
-				cell = shorten(cell, widths[i])
-			}
-			line.WriteString(cell)
-			if i < last {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// shorten cuts text to width characters.
-func shorten(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:max(0, width-1)]) + "…"
 }

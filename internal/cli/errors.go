@@ -6,30 +6,8 @@ import (
 	"strings"
 )
 
-// A usageError is wrong usage: other words on the command line would mend it.
-type usageError struct {
-	error
-	hint string
-}
-
-func (e usageError) Unwrap() error { return e.error }
-func (e usageError) Hint() string  { return e.hint }
-
-// A hinted error is work that failed, with what may help.
-type hinted struct {
-	error
-	hint string
-}
-
-func (e hinted) Unwrap() error { return e.error }
-func (e hinted) Hint() string  { return e.hint }
-
-var (
-	// errNoVisible is the error of one reply that shows nothing.
-	errNoVisible = errors.New("the reply shows no visible answer")
-	// errReported is the error of a batch whose failures were reported line by line.
-	errReported = errors.New("some lines failed")
-)
+// errNoVisible is the error of one reply that shows nothing.
+var errNoVisible = errors.New("the reply shows no visible answer")
 
 // report prints an error and its hint, and returns the exit status.
 func (sh *shell) report(err error) int {
@@ -78,3 +56,11 @@ func (sh *shell) say(kind, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 	fmt.Fprintf(sh.err, "sotto: %s: %s\n", kind, text)
 }
+
+// The exit statuses.
+const (
+	statusDone      = 0
+	statusFailed    = 1 // the work failed; in a batch: a line failed
+	statusUsage     = 2 // the command line is wrong
+	statusNoVisible = 3 // one reply, and no visible answer
+)

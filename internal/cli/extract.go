@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ Examples:
 
 // Validate refuses flags that do not go together.
 func (x *extractCommand) Validate() error {
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), x.checkResume(&x.output))
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.recordFlags, &x.output))
 }
 
 // Run extracts from one reply, or from that of every line.
@@ -53,7 +52,7 @@ func (x *extractCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil {
 		return err
 	}
-	v, err := x.evidence(sh, "extract", e, x.Model, &x.output)
+	v, err := openEvidence(&x.recordFlags, sh, "extract", e, x.Model, &x.output)
 	if err != nil {
 		return err
 	}
@@ -133,14 +132,6 @@ func isJSONLines(text string) bool {
 func isObject(line string) bool {
 	v, err := foreignjson.Parse([]byte(line))
 	return err == nil && v.IsObject()
-}
-
-// print writes the verdict on one reply.
-func (sh *shell) print(object []byte) error {
-	if _, err := sh.out.Write(object); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
-	}
-	return nil
 }
 
 // An answerless reply is one error with errNoVisible: the status is the same.

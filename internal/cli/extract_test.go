@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -12,39 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 )
-
-// TestArrayReader gives arrays in every kind of piece and wants their elements
-// as lines.
-func TestArrayReader(t *testing.T) {
-	for _, test := range []struct{ array, want, err string }{
-		{"[]", "", ""},
-		{" [ ] \n", "", ""},
-		{`[{"a":1},{"b":[2,{"c":"]\",[\\"}]}]`, "{\"a\":1}\n{\"b\":[2,{\"c\":\"]\\\",[\\\\\"}]}\n", ""},
-		{"\ufeff[\n  {\n    \"a\": 1\n  },\n  {}\n]\n", "{     \"a\": 1   }\n{} \n", ""},
-		{"[1,,2]", "1\n,\n2\n", ""},
-		{"[1,]", "1\n,\n", ""},
-		{"[\"a\nb\"]", "\"a\x00b\"\n", ""},
-		{"[{}}},1]", "{}}}\n1\n", ""},
-		{"[1] 2", "1\n", "something stands after the array"},
-		{"[1,2", "1\n2", "the array has no end"},
-	} {
-		for name, wrap := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data+err": iotest.DataErrReader,
-		} {
-			r := bufio.NewReader(wrap(strings.NewReader(test.array)))
-			if !startsArray(r) {
-				t.Errorf("%q is not seen as an array", test.array)
-			}
-			got, err := io.ReadAll(iotest.OneByteReader(&arrayReader{from: r}))
-			if string(got) != test.want && !(test.err != "" && strings.HasPrefix(test.want, string(got))) || fmt.Sprint(err) != test.err && (err != nil || test.err != "") {
-				t.Errorf("%s: %q gives %q, %v, want %q, %s", name, test.array, got, err, test.want, test.err)
-			}
-		}
-	}
-}
 
 // gameLines makes lines of replies of every kind, some of them broken.
 func gameLines(n int) []string {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +67,7 @@ func (b *batchRun) each(out *outFile) error {
 
 // file does one file, from where an earlier run stopped.
 func (b *batchRun) file(out *outFile, name string, order int) error {
-	src, err := b.sh.openSource(name)
+	src, err := openSource(b.sh, name)
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if b.evidence != nil { // lines wait for the disk, and share the wait
 		p.workers, p.batch = 128, 2<<10
 	}
-	err = out.sh.runPipeline(src, b.evidence.guard(w), p)
+	err = runPipeline(out.sh, src, b.evidence.guard(w), p)
 	if err == nil && failed {
 		return errReported
 	}
@@ -97,7 +96,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 }
 
 // runPipeline does the lines that are left of a source.
-func (sh *shell) runPipeline(src *source, w io.Writer, p *pipeline) error {
+func runPipeline(sh *shell, src *source, w io.Writer, p *pipeline) error {
 	bar := newProgress(sh, src.input)
 	defer bar.clear()
 	bar.advance(src.skipped)
@@ -170,7 +169,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	return failed, nil
 }
 
-var errForeign = hinted{errors.New("the output is not of this input"), "without --resume it is written anew"}
+var errForeign = withHint(errors.New("the output is not of this input"), "without --resume it is written anew")
 
 // again takes a line that an earlier run has done, with what it wrote of it.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
@@ -197,16 +196,4 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return false, nil
 	}
 	return b.seen(p, was) != nil, nil
-}
-
-// nextLine reads a line with its end; the last may have none.
-func nextLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadBytes('\n')
-	if len(line) > 0 && errors.Is(err, io.EOF) {
-		return line, nil
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("read: %w", cause(err))
-	}
-	return line, err
 }

@@ -46,8 +46,8 @@ type evidenceRun struct {
 	ended bool               // so says its last event
 }
 
-// evidence opens the record of a command, nil where none is asked for.
-func (f *recordFlags) evidence(sh *shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
+// openEvidence opens the record of a command, nil where none is asked for.
+func openEvidence(f *recordFlags, sh *shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
 	w, err := f.open(nil, slog.New(slog.NewTextHandler(sh.err, nil)))
 	if w == nil || err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (f *recordFlags) evidence(sh *shell, agent string, e *extractor, model stri
 }
 
 // checkResume refuses what cannot be gone on with without recording twice.
-func (f *recordFlags) checkResume(o *output) error {
+func checkResume(f *recordFlags, o *output) error {
 	if o.Resume && f.Record != "" && len(f.RecordRecipient) > 0 {
 		return errors.New("--resume does not go with an encrypted record: what of it is written already cannot be read back")
 	}
@@ -293,7 +293,7 @@ func (v *evidence) end(err error) error {
 		err = worst(err, failed, closed)
 	}
 	if err != nil && failed != nil {
-		return hinted{err, "what was put out is in the record; with --output, --resume goes on from there"}
+		return withHint(err, "what was put out is in the record; with --output, --resume goes on from there")
 	}
 	return err
 }

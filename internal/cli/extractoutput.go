@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +44,7 @@ func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
 	}
 	for _, name := range inputs {
 		if sameFile(name, o.Output) {
-			return nil, usageError{fmt.Errorf("--output %s is what is read", o.Output), ""}
+			return nil, usage(fmt.Errorf("--output %s is what is read", o.Output), "")
 		}
 	}
 	file, err := sh.createFile(o.Output, o.Resume)
@@ -65,13 +64,6 @@ func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
 	return out, nil
 }
 
-// sameFile reports whether two names are of one file.
-func sameFile(a, b string) bool {
-	first, err := os.Stat(a)
-	second, err2 := os.Stat(b)
-	return err == nil && err2 == nil && first.Mode().IsRegular() && os.SameFile(first, second)
-}
-
 // cutTorn cuts what stands behind the last newline of the file, and makes ready
 // to read what stands before it and to write after it.
 func (f *outFile) cutTorn() error {
@@ -89,27 +81,6 @@ func (f *outFile) cutTorn() error {
 		f.old = bufio.NewReaderSize(io.NewSectionReader(f.file, 0, whole), 64<<10)
 	}
 	return nil
-}
-
-// wholeLines returns where the last line that has its end ends.
-func wholeLines(file *os.File) (int64, error) {
-	end, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, err
-	}
-	buf := make([]byte, 64<<10)
-	for end > 0 {
-		from := max(0, end-int64(len(buf)))
-		part := buf[:end-from]
-		if _, err := file.ReadAt(part, from); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		end = from
-	}
-	return 0, nil
 }
 
 // left reports whether lines of an earlier run are left to pass over.

@@ -99,7 +99,7 @@ func (r *posedReader) compile() error {
 			err = fmt.Errorf("field %q: want the path of one field", p.name)
 		}
 		if err != nil {
-			return usageError{err, "want a path such as raw or messages.-1.content"}
+			return usage(err, "want a path such as raw or messages.-1.content")
 		}
 		r.at[i] = len(r.paths)
 		r.paths = append(r.paths, steps)
@@ -141,20 +141,6 @@ func (r *posedReader) read(p *posed, line []byte, e *extractor) error {
 	return r.readManner(f, p)
 }
 
-// wording returns the text of a string, and anything else as its JSON.
-func wording(value []byte, otherwise string) string {
-	switch {
-	case value == nil || value[0] == 'n':
-		return otherwise
-	case value[0] == '"':
-		return unquote(value)
-	}
-	return string(value)
-}
-
-// everyMember is the path of every member of a list under an empty name.
-var everyMember = []step{{name: ""}, {name: "#", every: true}}
-
 func (r *posedReader) readOptions(f *finder, p *posed) error {
 	list := r.value(f, placeOptions)
 	if list == nil || list[0] == 'n' {
@@ -163,14 +149,9 @@ func (r *posedReader) readOptions(f *finder, p *posed) error {
 	if list[0] != '[' {
 		return fmt.Errorf("field %s is no list", r.places[placeOptions].name)
 	}
-	var members finder
-	if err := members.find(fmt.Appendf(nil, `{"":%s}`, list), everyMember); err != nil {
-		return err
-	}
-	for _, at := range members.found[0] {
-		p.problem.Options = append(p.problem.Options, wording(members.data[at.start:at.end], ""))
-	}
-	return nil
+	var err error
+	p.problem.Options, err = elements(list)
+	return err
 }
 
 func (r *posedReader) readManner(f *finder, p *posed) error {

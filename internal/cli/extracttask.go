@@ -67,11 +67,11 @@ func (a *asking) task() (answer.Task, error) {
 		}
 		return task, nil
 	case a.Task == "":
-		return nil, usageError{errors.New("no task"), "want --task, one of " + taskNames() + "; or --task-file"}
+		return nil, usage(errors.New("no task"), "want --task, one of "+taskNames()+"; or --task-file")
 	}
 	task, err := answer.TaskNamed(a.Task)
 	if err != nil {
-		return nil, usageError{err, "want one of " + taskNames()}
+		return nil, usage(err, "want one of "+taskNames())
 	}
 	return task, nil
 }

@@ -205,13 +205,3 @@ func feed(t *testing.T, name string) <-chan int {
 	}()
 	return taken
 }
-
-// TestOneReplyIsBounded: a reply that is read whole has a bound too.
-func TestOneReplyIsBounded(t *testing.T) {
-	if _, err := readBounded(strings.NewReader("12345"), 4); err == nil || !strings.Contains(err.Error(), "it is larger than") {
-		t.Errorf("5 bytes of 4: %v", err)
-	}
-	if data, err := readBounded(strings.NewReader("1234"), 4); err != nil || string(data) != "1234" {
-		t.Errorf("4 bytes of 4: %q, %v", data, err)
-	}
-}

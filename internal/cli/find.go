@@ -298,3 +298,56 @@ func (f *finder) more(closer byte) (done bool, err error) {
 	}
 	return false, f.fail(fmt.Sprintf(`want "," or "%c"`, closer))
 }
+
+// last returns the value found for path i, as it stands in the line.
+func (f *finder) last(i int) []byte {
+	if n := len(f.found[i]); n > 0 {
+		return f.data[f.found[i][n-1].start:f.found[i][n-1].end]
+	}
+	return nil
+}
+
+// text returns the string found for path i, nil for none and for null.
+func (f *finder) text(i int, name string) (*string, error) {
+	value := f.last(i)
+	if value == nil || value[0] == 'n' {
+		return nil, nil
+	}
+	if value[0] != '"' {
+		return nil, fmt.Errorf("field %s %w", name, errNotString)
+	}
+	s := unquote(value)
+	return &s, nil
+}
+
+var (
+	errMissing   = errors.New("is missing")
+	errNotString = errors.New("is no string")
+)
+
+// wording returns the text of a string, and anything else as its JSON.
+func wording(value []byte, otherwise string) string {
+	switch {
+	case value == nil || value[0] == 'n':
+		return otherwise
+	case value[0] == '"':
+		return unquote(value)
+	}
+	return string(value)
+}
+
+// elements returns the elements of a list that a finder has read: of strings the
+// text, of anything else its JSON.
+func elements(list []byte) (texts []string, err error) {
+	var f finder
+	if err := f.find(fmt.Appendf(nil, `{"":%s}`, list), everyElement); err != nil {
+		return nil, err
+	}
+	for _, at := range f.found[0] {
+		texts = append(texts, wording(f.data[at.start:at.end], ""))
+	}
+	return texts, nil
+}
+
+// everyElement is the path of every element of a list under an empty name.
+var everyElement = []step{{name: ""}, {name: "#", every: true}}

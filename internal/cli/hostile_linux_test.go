@@ -17,17 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-	"golang.org/x/term"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/record"
 )
-
-// strange is what a model, a file or a peer may write to take over a terminal, or
-// to deceive who reads it. Its last byte is of no UTF-8. The word owned shows
-// that a command has printed it.
-const strange = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x1b[31m\u009b31m\u0090q\x08\x7f\rover\u202erlo\u2066x\u061c\u200b\ufeff\U000e0041\u2028\u00ad\v\x9b"
 
 // strangeText is the same as it may stand in JSON.
 var strangeText = strings.ToValidUTF8(strange, "")
@@ -136,7 +128,7 @@ func (c *hostileCase) check(t *testing.T, colour bool) {
 		status = Run(c.args, strings.NewReader(c.stdin), tty, tty, getenv)
 	})
 	rest := shown
-	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, styleSequences[:]...) {
+	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, styles...) {
 		rest = bytes.ReplaceAll(rest, []byte(s), nil)
 	}
 	if bytes.Contains(shown, []byte("\r")) && !bytes.Contains(shown, []byte("%|")) && !bytes.Contains(shown, []byte("% |")) {
@@ -175,84 +167,6 @@ func TestHostilePages(t *testing.T) {
 			t.Errorf("%q: the page has %s:\n%s", args, bad, page)
 		}
 	}
-}
-
-// TestTypesetter: a style is the only control sequence that text in a style
-// brings, and in a pipe there is none.
-func TestTypesetter(t *testing.T) {
-	write := func(out *os.File) {
-		w := newTypesetter(newShell(nil, out, io.Discard, func(string) string { return "" }).out)
-		w.set(dim, "a"+strange)
-		fmt.Fprintf(w, "b%s", strange)
-		w.set(unstyled, strange)
-		if err := w.Flush(); err != nil {
-			t.Error(err)
-		}
-	}
-	shown := string(onTerminal(t, write))
-	text, styled := strings.CutPrefix(shown, "\x1b[2ma"+safe(strange)+"\x1b[0m")
-	if want := "b" + safe(strange) + safe(strange); !styled || text != want {
-		t.Errorf("a terminal gets %q", shown)
-	}
-	pipe, err := os.Create(filepath.Join(t.TempDir(), "pipe"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(pipe)
-	piped, err := os.ReadFile(pipe.Name())
-	if want := "a" + safe(strange) + text; err != nil || string(piped) != want {
-		t.Errorf("a pipe gets %q, want %q", piped, want)
-	}
-}
-
-// TestProgressBar: a bar shows the name of a file made visible, and writes no
-// control sequence but those that draw it anew.
-func TestProgressBar(t *testing.T) {
-	shown := onTerminal(t, func(tty *os.File) {
-		sh := newShell(nil, io.Discard, tty, func(string) string { return "" })
-		bar := newCountProgress(sh, strange, 100, 0)
-		bar.advance(60)
-		bar.clear()
-		fmt.Fprintf(barWriter{sh.err.terminal}, "\r\x1b[2K%s\r", strange)
-	})
-	for _, s := range barSequences {
-		shown = bytes.ReplaceAll(shown, []byte(s), nil)
-	}
-	if bad := forbidden(shown); bad != "" || !bytes.Contains(shown, []byte("␛]0;owned")) {
-		t.Errorf("the bar is %q, with %s", shown, bad)
-	}
-}
-
-// onTerminal returns what is written to a terminal.
-func onTerminal(t *testing.T, write func(tty *os.File)) []byte {
-	t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer control.Close()
-	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := term.MakeRaw(int(tty.Fd())); err != nil { // what is written is what is read
-		t.Fatal(err)
-	}
-	shown := make(chan []byte)
-	go func() {
-		all, _ := io.ReadAll(control) // ends with an error when the terminal is closed
-		shown <- all
-	}()
-	write(tty)
-	tty.Close()
-	return <-shown
 }
 
 // write writes a file of the test.

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"strconv"
 )
 
 // A lineFunc appends to dst what becomes of one line, given without its line
@@ -207,3 +210,60 @@ func (p *pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (
 
 // isBlank reports whether a line holds nothing but white space.
 func isBlank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
+
+// errReported is the error of a batch whose failures were reported line by line.
+var errReported = errors.New("some lines failed")
+
+// nextLine reads a line with its end; the last may have none.
+func nextLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadBytes('\n')
+	if len(line) > 0 && errors.Is(err, io.EOF) {
+		return line, nil
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("read: %w", cause(err))
+	}
+	return line, err
+}
+
+// trimLine returns a line without its end.
+func trimLine(line []byte) []byte {
+	line, whole := bytes.CutSuffix(line, []byte("\n"))
+	if whole {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+	}
+	return line
+}
+
+// blankLine reports whether a line with its end is blank.
+func blankLine(line []byte) bool { return isBlank(bytes.TrimSuffix(line, []byte("\n"))) }
+
+// wholeLines returns where the last line that has its end ends.
+func wholeLines(file *os.File) (int64, error) {
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	buf := make([]byte, 64<<10)
+	for end > 0 {
+		from := max(0, end-int64(len(buf)))
+		part := buf[:end-from]
+		if _, err := file.ReadAt(part, from); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// appendLineError appends the object that stands for a line that failed.
+func appendLineError(dst []byte, number int, err error) []byte {
+	dst = append(dst, `{"v":1,"line":`...)
+	dst = strconv.AppendInt(dst, int64(number), 10)
+	dst = append(dst, `,"error":`...)
+	dst = appendQuoted(dst, err.Error(), false)
+	return append(dst, "}\n"...)
+}

@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // What commands write may hold what models thought and what people wrote, so a
@@ -98,4 +100,14 @@ func replaceFile(name string, text []byte, mode fs.FileMode) error {
 // filePrinter writes data to a file, which may be a terminal.
 func filePrinter(file *os.File) *printer {
 	return &printer{newTerminal(file, os.Getenv), false}
+}
+
+// writeHTML writes a page to a file. Besides what html/template escapes, nothing
+// in it is hidden or reorders the text around it.
+func (sh *shell) writeHTML(name string, t *template.Template, page any) error {
+	var b strings.Builder
+	if err := t.Execute(&b, page); err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	return sh.writeFile(name, []byte(safe(b.String())))
 }

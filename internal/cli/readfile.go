@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -76,4 +80,47 @@ func readBounded(from io.Reader, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return data, nil
+}
+
+// cause strips the operation and the path that an os error repeats.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// stateFolder returns the folder of the XDG base directories for what outlives
+// a run, or "" where there is no home.
+func stateFolder(getenv func(string) string) string {
+	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "sotto")
+	}
+	home := getenv("HOME")
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "sotto")
+}
+
+// checkSecret reports a secret that no header can hold.
+func checkSecret(text string) error {
+	if text == "" {
+		return errors.New("the secret is empty")
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the secret holds white space, control characters or letters beyond ASCII")
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err == nil && err2 == nil && first.Mode().IsRegular() && os.SameFile(first, second)
 }

@@ -15,20 +15,12 @@ type reading struct {
 	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped of itself, cut at a limit, aborted, or unknown."`
 }
 
-// A manner is how replies are read: a reading, looked up.
-type manner struct {
-	grammar *sotto.Grammar
-	name    string // the dialect's
-	start   sotto.Start
-	end     sotto.End
-}
-
 // manner looks up the flags; without --start the reply begins
 // as the dialect says, or as given here.
 func (r *reading) manner(sh *shell, c *catalogue, start sotto.Start) (manner, error) {
 	var m manner
 	if err := m.end.UnmarshalText([]byte(r.End)); err != nil {
-		return m, usageError{fmt.Errorf("--end: %w", err), ""}
+		return m, usage(fmt.Errorf("--end: %w", err), "")
 	}
 	var err error
 	if m.grammar, err = r.grammar(sh, c); err != nil {
@@ -43,16 +35,8 @@ func (r *reading) manner(sh *shell, c *catalogue, start sotto.Start) (manner, er
 }
 
 // startError says that a start is wrong; the error begins with "start".
-func startError(err error, hint string) error {
-	return usageError{fmt.Errorf("--start: %s", withoutName("start", err)), hint}
-}
-
-// ownStart returns where the replies of a dialect begin, where its row says so.
-func ownStart(g *sotto.Grammar) sotto.Start {
-	if start := g.Dialect().Start; start != sotto.StartOutside {
-		return start
-	}
-	return ""
+func startError(err error, want string) error {
+	return usage(fmt.Errorf("--start: %s", withoutName("start", err)), want)
 }
 
 func (r *reading) grammar(sh *shell, c *catalogue) (*sotto.Grammar, error) {

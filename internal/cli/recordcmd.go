@@ -72,16 +72,16 @@ func checkRecord(dir string) error {
 			return nil
 		}
 	}
-	return hinted{fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes"}
+	return withHint(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
 }
 
 // readHint adds to an error of reading what may help.
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
-		return hinted{err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic"}
+		return withHint(err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic")
 	case errors.Is(err, fs.ErrPermission):
-		return hinted{err, "a record is readable for its owner only"}
+		return withHint(err, "a record is readable for its owner only")
 	}
 	return err
 }
@@ -115,10 +115,10 @@ func (q *recordQuery) query() (record.Query, error) {
 	}
 	var err error
 	if out.From, err = parseTime(q.From); err != nil {
-		return out, usageError{fmt.Errorf("--from: %w", err), ""}
+		return out, usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if out.To, err = parseTime(q.To); err != nil {
-		return out, usageError{fmt.Errorf("--to: %w", err), ""}
+		return out, usage(fmt.Errorf("--to: %w", err), "")
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","e
 func (g *recordGrep) Run(sh *shell) error {
 	re, err := regexp.Compile(g.Pattern)
 	if err != nil {
-		return usageError{err, ""}
+		return usage(err, "")
 	}
 	q, err := g.query()
 	if err != nil {

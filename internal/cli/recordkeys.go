@@ -134,7 +134,7 @@ func readIdentities(names []string) ([]age.Identity, error) {
 		}
 		list, err := age.ParseIdentities(bytes.NewReader(data))
 		if err != nil {
-			return nil, hinted{fmt.Errorf("%s: %w", name, err), "an identity is what age-keygen writes: a line that begins with AGE-SECRET-KEY-1"}
+			return nil, withHint(fmt.Errorf("%s: %w", name, err), "an identity is what age-keygen writes: a line that begins with AGE-SECRET-KEY-1")
 		}
 		all = append(all, list...)
 	}

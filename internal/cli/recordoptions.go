@@ -76,7 +76,10 @@ func (f *recordFlags) options() (o record.Options, faults []*recordFault) {
 		o.KeepFor, err = parseAge(text)
 		return err
 	})
-	set("record-keep-size", f.RecordKeepSize, sizeValue(&o.KeepSize).set)
+	set("record-keep-size", f.RecordKeepSize, func(text string) (err error) {
+		o.KeepSize, err = parseSize[int64](text)
+		return err
+	})
 	if redacts := o.Reasoning == record.Redacted || o.Answer == record.Redacted; redacts && f.RecordPatterns == "" {
 		faults = append(faults, &recordFault{"record-patterns", errors.New("is missing: level redacted cuts out what its patterns match")})
 	}
@@ -89,7 +92,7 @@ func (f *recordFlags) options() (o record.Options, faults []*recordFault) {
 func (f *recordFlags) open(secrets *record.Secrets, log *slog.Logger) (*record.Writer, error) {
 	o, faults := f.options()
 	if len(faults) > 0 {
-		return nil, usageError{faults[0], ""}
+		return nil, usage(faults[0], "")
 	}
 	if f.Record == "" {
 		return nil, nil
@@ -97,7 +100,7 @@ func (f *recordFlags) open(secrets *record.Secrets, log *slog.Logger) (*record.W
 	o.Secrets, o.Log = secrets, log
 	w, err := record.Open(f.Record, o)
 	if errors.Is(err, record.ErrLocked) {
-		return nil, hinted{err, "a record has one writer at a time; give this one a folder of its own"}
+		return nil, withHint(err, "a record has one writer at a time; give this one a folder of its own")
 	}
 	return w, err
 }

@@ -42,11 +42,11 @@ func (p *recordPrune) Run(sh *shell) error {
 	o := record.PruneOptions{DryRun: p.DryRun}
 	var err error
 	if o.Before, err = parseTime(p.Older); err != nil {
-		return usageError{fmt.Errorf("--older: %w", err), ""}
+		return usage(fmt.Errorf("--older: %w", err), "")
 	}
 	if p.KeepSize != "" {
-		if err := sizeValue(&o.Keep).set(p.KeepSize); err != nil {
-			return usageError{fmt.Errorf("--keep-size: %w", err), ""}
+		if o.Keep, err = parseSize[int64](p.KeepSize); err != nil {
+			return usage(fmt.Errorf("--keep-size: %w", err), "")
 		}
 	}
 	if p.SigningKey != "" {
@@ -59,7 +59,7 @@ func (p *recordPrune) Run(sh *shell) error {
 	}
 	done, err := record.Prune(p.Dir, o)
 	if errors.Is(err, record.ErrLocked) {
-		return hinted{err, "give the program that writes it --record-keep or --record-keep-size"}
+		return withHint(err, "give the program that writes it --record-keep or --record-keep-size")
 	}
 	return errors.Join(p.print(sh, done), err)
 }
@@ -108,7 +108,7 @@ func (k *recordKeygen) Run(sh *shell) error {
 	}
 	file, err := createNew(k.File)
 	if errors.Is(err, os.ErrExist) {
-		return hinted{fmt.Errorf("create %s: %w", k.File, cause(err)), "a key that signed a record is needed as long as the record is"}
+		return withHint(fmt.Errorf("create %s: %w", k.File, cause(err)), "a key that signed a record is needed as long as the record is")
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", k.File, cause(err))

@@ -62,13 +62,13 @@ func (v *recordVerify) Run(sh *shell) error {
 // gives them asks for more than the chain, which anybody can write.
 func unproven(r record.Report, o record.VerifyOptions) error {
 	if err := r.Err(); err != nil {
-		return hinted{err, "keep the folder as it is: it is evidence"}
+		return withHint(err, "keep the folder as it is: it is evidence")
 	}
 	if len(o.Keys) > 0 && r.Signed == 0 {
-		return hinted{errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends"}
+		return withHint(errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends")
 	}
 	if r.HeadPruned && !r.HeadSigned {
-		return hinted{errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key"}
+		return withHint(errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func readHead(text string) (head record.Head, err error) {
 	}
 	data, err := readKeyFile(text)
 	if err != nil {
-		return head, usageError{fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), ""}
+		return head, usage(fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), "")
 	}
 	if err := head.UnmarshalText(data); err != nil {
 		return head, fmt.Errorf("%s: %w", text, err)

@@ -165,24 +165,3 @@ func (r *replyLineReader) readDelta(line []byte, m manner) (*deltaLine, error) {
 	d.manner = rec.manner
 	return d, err
 }
-
-// last returns the value found for path i, as it stands in the line.
-func (f *finder) last(i int) []byte {
-	if n := len(f.found[i]); n > 0 {
-		return f.data[f.found[i][n-1].start:f.found[i][n-1].end]
-	}
-	return nil
-}
-
-// text returns the string found for path i, nil for none and for null.
-func (f *finder) text(i int, name string) (*string, error) {
-	value := f.last(i)
-	if value == nil || value[0] == 'n' {
-		return nil, nil
-	}
-	if value[0] != '"' {
-		return nil, fmt.Errorf("field %s %w", name, errNotString)
-	}
-	s := unquote(value)
-	return &s, nil
-}

@@ -109,7 +109,7 @@ func (r *runCommand) faulty(sh *shell, err error) error {
 	for _, f := range faults.Faults {
 		fmt.Fprintln(sh.err, f)
 	}
-	return hinted{errors.New(plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys"}
+	return withHint(errors.New(plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
 }
 
 func (r *runCommand) folders(sh *shell) (agent.Options, error) {
@@ -120,7 +120,7 @@ func (r *runCommand) folders(sh *shell) (agent.Options, error) {
 			data = stateFolder(sh.getenv)
 		}
 		if data == "" {
-			return agent.Options{}, usageError{errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR"}
+			return agent.Options{}, usage(errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR")
 		}
 		dir = filepath.Join(data, "runs")
 	}
@@ -139,11 +139,11 @@ func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p 
 	var changed *agent.ChangedError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return hinted{fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record)}
+		return withHint(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
 	case errors.Is(err, recording.ErrLocked):
-		return hinted{err, "another process runs there; wait for it, or give another --record"}
+		return withHint(err, "another process runs there; wait for it, or give another --record")
 	case errors.As(err, &changed):
-		return hinted{err, "go on with the experiment as it was, or give the run another --name"}
+		return withHint(err, "go on with the experiment as it was, or give the run another --name")
 	case err != nil:
 		return err
 	}
@@ -151,7 +151,7 @@ func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p 
 		return err
 	}
 	if s.Status != agent.Done {
-		return hinted{fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), ""}
+		return withHint(fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), "")
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 	p.clear()
 	switch {
 	case errors.Is(err, agent.ErrNoRun):
-		return hinted{fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`}
+		return withHint(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
 	case err != nil:
 		return err
 	case report.Difference != nil:
@@ -182,7 +182,7 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 				return err
 			}
 		}
-		return hinted{fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq)}
+		return withHint(fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
 	}
 	end := "the run ends as recorded: " + string(report.Status)
 	if report.Unfinished {

@@ -33,7 +33,7 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		o.err = hinted{fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address"}
+		o.err = withHint(fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address")
 		return inbox
 	}
 	fmt.Fprintf(o.sh.err, "the operator's inbox is at http://%s/messages\n", l.Addr())

@@ -57,7 +57,7 @@ func (x *scoreCommand) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare does not go with --record")
 	}
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), x.checkResume(&x.output))
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.recordFlags, &x.output))
 }
 
 // Run judges one reply, or that of every line.
@@ -70,7 +70,7 @@ func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
 	if err != nil {
 		return err
 	}
-	v, err := x.evidence(sh, "score", e, x.Model, &x.output)
+	v, err := openEvidence(&x.recordFlags, sh, "score", e, x.Model, &x.output)
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (x *scoreCommand) otherwise(sh *shell, c *catalogue) (*extractor, error) {
 	read, ask := x.reading, x.asking
 	for setting := range strings.SplitSeq(x.Compare, ",") {
 		if err := setFlag(&read, &ask, setting); err != nil {
-			return nil, usageError{fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true"}
+			return nil, usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
 		}
 	}
 	m, err := read.manner(sh, c, sotto.StartAuto)
@@ -114,15 +114,6 @@ func setFlag(read *reading, ask *asking, setting string) error {
 		return nil
 	}
 	return fmt.Errorf("there is no setting %q", name)
-}
-
-type writerTo func([]byte) error
-
-func (f writerTo) Write(p []byte) (int, error) {
-	if err := f(p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }
 
 // objects writes what changed of some objects, each on a line.

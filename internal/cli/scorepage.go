@@ -10,7 +10,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
@@ -113,16 +112,6 @@ func writePage(sh *shell, name string, sum *summary, failures map[answer.Reason]
 		}
 	}
 	return sh.writeHTML(name, t, p)
-}
-
-// writeHTML writes a page to a file. Besides what html/template escapes, nothing
-// in it is hidden or reorders the text around it.
-func (sh *shell) writeHTML(name string, t *template.Template, page any) error {
-	var b strings.Builder
-	if err := t.Execute(&b, page); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return sh.writeFile(name, []byte(safe(b.String())))
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }

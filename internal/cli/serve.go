@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -134,20 +132,4 @@ func (p *pattern) Decode(ctx *kong.DecodeContext) error {
 		p.text = ctx.Scan.Pop().String()
 	}
 	return nil
-}
-
-// stateFolder returns the folder of the XDG base directories for what outlives
-// a run, or "" where there is no home.
-func stateFolder(getenv func(string) string) string {
-	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
-		return filepath.Join(base, "sotto")
-	}
-	home := getenv("HOME")
-	if home == "" {
-		home, _ = os.UserHomeDir()
-	}
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, ".local", "state", "sotto")
 }

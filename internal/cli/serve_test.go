@@ -234,19 +234,6 @@ func TestServeSecrets(t *testing.T) {
 	}
 }
 
-func TestStateFolder(t *testing.T) {
-	for _, tt := range []struct{ state, home, want string }{
-		{"/state", "/home/me", "/state/sotto"},
-		{"", "/home/me", "/home/me/.local/state/sotto"},
-		{"relative", "/home/me", "/home/me/.local/state/sotto"},
-	} {
-		env := map[string]string{"XDG_STATE_HOME": tt.state, "HOME": tt.home}
-		if got := stateFolder(func(name string) string { return env[name] }); got != tt.want {
-			t.Errorf("%+v: %s", tt, got)
-		}
-	}
-}
-
 func TestIsLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
 		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "localhost:1": true, "LOCALHOST:1": true, "::1": true, "localhost": true,

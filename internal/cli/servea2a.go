@@ -98,7 +98,7 @@ func (f *a2aFlags) wanted() (bool, error) {
 		{"--a2a-push-to", len(f.A2APushTo) > 0},
 	} {
 		if s.said {
-			return false, usageError{fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later"}
+			return false, usage(fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later")
 		}
 	}
 	return false, nil
@@ -112,7 +112,7 @@ func (t toggle) on(flag string) (bool, error) {
 	case "true":
 		return true, nil
 	}
-	return false, usageError{fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`}
+	return false, usage(fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`)
 }
 
 func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
@@ -133,7 +133,7 @@ func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aser
 	for _, text := range c.A2APushTo {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return config, usageError{fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), ""}
+			return config, usage(fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), "")
 		}
 		config.PushTo = append(config.PushTo, p)
 	}
@@ -152,13 +152,13 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 		name = scriptedMind
 	}
 	if name == "" {
-		return usageError{errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent"}
+		return usage(errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent")
 	}
 	m, err := model.Open(model.Config{
 		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.upstreamKey.text),
 	})
 	if err != nil {
-		return usageError{fmt.Errorf("--a2a: %w", err), ""}
+		return usage(fmt.Errorf("--a2a: %w", err), "")
 	}
 	mind := &a2aserver.ChatMind{Model: m, System: c.A2ASystem, Start: s.gateway.Default.Start}
 	if d := s.gateway.Default.Dialect; d != "" {

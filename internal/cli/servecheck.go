@@ -21,7 +21,7 @@ func (s *serveSetup) printChecked(sh *shell) error {
 	for _, f := range s.faults {
 		fmt.Fprintln(sh.err, f)
 		if u, ok := errors.AsType[usageError](f.err); ok {
-			sh.hintf("%s", u.hint)
+			sh.hintf("%s", u.Hint())
 		}
 	}
 	return s.count()
@@ -29,7 +29,7 @@ func (s *serveSetup) printChecked(sh *shell) error {
 
 // count is the error of settings with faults.
 func (s *serveSetup) count() error {
-	return hinted{countFaults(len(s.faults)), strings.Join(s.hints, "; ")}
+	return withHint(countFaults(len(s.faults)), strings.Join(s.hints, "; "))
 }
 
 func countFaults(n int) error {
@@ -39,19 +39,19 @@ func countFaults(n int) error {
 // refuse is the error of a run whose settings are wrong. Other words on the
 // command line mend it where no fault stands in the file, and for access control.
 func (s *serveSetup) refuse(sh *shell) error {
-	usage := true
+	outside := true
 	for _, f := range s.faults {
 		if u, ok := errors.AsType[usageError](f.err); ok && len(s.faults) == 1 {
-			return usageError{f, u.hint}
+			return usage(f, u.Hint())
 		}
-		usage = usage && f.file == ""
+		outside = outside && f.file == ""
 	}
 	last := s.faults[len(s.faults)-1]
-	if usage {
+	if outside {
 		for _, f := range s.faults[:len(s.faults)-1] {
 			sh.errorf("%v", f)
 		}
-		return usageError{last, `run "sotto serve --help"`}
+		return usage(last, `run "sotto serve --help"`)
 	}
 	for _, f := range s.faults {
 		fmt.Fprintln(sh.err, f)

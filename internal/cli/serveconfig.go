@@ -43,17 +43,6 @@ func (f *misstep) Error() string {
 	return where + err
 }
 
-// withoutName says an error without the name that it begins with, where the key
-// has just said it: start: start "x".
-func withoutName(key string, err error) string {
-	text := err.Error()
-	name := key[strings.LastIndexByte(key, '.')+1:] + " "
-	if strings.HasPrefix(text, name+`"`) {
-		return text[len(name):]
-	}
-	return text
-}
-
 func (f *misstep) Unwrap() error { return f.err }
 
 // A configReader reads a configuration file into settings. It goes on after a

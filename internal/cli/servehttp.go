@@ -119,11 +119,11 @@ func listen(flag, address string) (net.Listener, error) {
 	err = fmt.Errorf("listen on %s: %w", address, why)
 	switch number {
 	case syscall.EADDRINUSE:
-		return nil, hinted{err, "another program is there, maybe another sotto: choose another port with " + flag}
+		return nil, withHint(err, "another program is there, maybe another sotto: choose another port with "+flag)
 	case syscall.EACCES:
-		return nil, hinted{err, "ports below 1024 are the administrator's: choose another with " + flag}
+		return nil, withHint(err, "ports below 1024 are the administrator's: choose another with "+flag)
 	case syscall.EADDRNOTAVAIL:
-		return nil, hinted{err, "this machine does not have that address: choose another with " + flag}
+		return nil, withHint(err, "this machine does not have that address: choose another with "+flag)
 	}
 	return nil, err
 }
@@ -136,7 +136,7 @@ func (s *serveSetup) checkOpen(l net.Listener) error {
 	}
 	s.gateway.Public = true
 	if s.gateway.Token == "" && !s.insecurePublic {
-		return usageError{fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint}
+		return usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint)
 	}
 	return nil
 }
@@ -270,14 +270,6 @@ func (v *server) cutByHand() error {
 		err = errors.New(plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
 	}
 	return err
-}
-
-// plural says one of two texts by a number, %d in it.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return fmt.Sprintf(many, n)
 }
 
 // cutOff ends what runs: the exchanges first, so that they can tell their

@@ -70,7 +70,7 @@ func modelPattern(name string) string {
 
 func openLearned(folder string) (*gateway.Learned, error) {
 	if folder == "" {
-		return nil, usageError{errors.New("there is no folder for what is learned"), "name one with --data DIR"}
+		return nil, usage(errors.New("there is no folder for what is learned"), "name one with --data DIR")
 	}
 	return gateway.OpenLearned(folder, 0)
 }

@@ -212,17 +212,6 @@ func (s *serveSetup) warnOpenFile(name string) {
 	}
 }
 
-// checkSecret reports a secret that no header can hold.
-func checkSecret(text string) error {
-	if text == "" {
-		return errors.New("the secret is empty")
-	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the secret holds white space, control characters or letters beyond ASCII")
-	}
-	return nil
-}
-
 // fillGateway sets what of the gateway's configuration is no key of its own.
 func (s *serveSetup) fillGateway(names *catalogue) {
 	own := new(catalogue)
@@ -232,9 +221,9 @@ func (s *serveSetup) fillGateway(names *catalogue) {
 			s.fault(fmt.Sprintf("dialect-files[%d]", i), err)
 			continue
 		}
-		own.added = append(own.added, more.added...)
+		own.join(more)
 	}
-	own.added = append(own.added, names.added...)
+	own.join(names)
 	g := &s.gateway
 	g.Named, g.ForModel = own.named, own.forModel
 	g.Upstream, g.UpstreamKey, g.Token = s.upstream, s.upstreamKey.text, s.token.text
@@ -297,7 +286,7 @@ const accessHint = "give clients a token with --token-file or SOTTO_TOKEN, or sa
 func (s *serveSetup) checkAccess() {
 	g := &s.gateway
 	if g.Public && g.Token == "" && !s.insecurePublic && !slices.ContainsFunc(s.faults, aboutToken) {
-		s.fault("listen", usageError{fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint})
+		s.fault("listen", usage(fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint))
 	}
 	if g.Public && g.Token == "" && s.insecurePublic {
 		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)

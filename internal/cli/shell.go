@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 )
 
@@ -101,11 +99,10 @@ func (sh *shell) readAll(name string) (string, error) {
 	return string(data), nil
 }
 
-// cause strips the operation and the path that an os error repeats.
-func cause(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
+// print writes the verdict on one reply.
+func (sh *shell) print(object []byte) error {
+	if _, err := sh.out.Write(object); err != nil {
+		return fmt.Errorf("write: %w", cause(err))
 	}
-	return err
+	return nil
 }

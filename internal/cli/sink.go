@@ -36,11 +36,11 @@ func openSink(sh *shell, where string) (*blockWriter, error) {
 	case isFD:
 		fd, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr"}
+			return nil, usage(fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr")
 		}
 		file := os.NewFile(uintptr(fd), where)
 		if _, err := file.Stat(); err != nil {
-			return nil, usageError{fmt.Errorf("--reasoning-to %s: %w", where, cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt"}
+			return nil, usage(fmt.Errorf("--reasoning-to %s: %w", where, cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt")
 		}
 		return &blockWriter{w: filePrinter(file), file: file}, nil
 	}

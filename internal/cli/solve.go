@@ -209,9 +209,9 @@ func (x *solveStream) hint(err error) error {
 		err = errors.New("interrupted")
 	}
 	if x.Output == "" {
-		return hinted{err, "with --output FILE a stream can be gone on with"}
+		return withHint(err, "with --output FILE a stream can be gone on with")
 	}
-	return hinted{err, "go on with the same flags and --resume"}
+	return withHint(err, "go on with the same flags and --resume")
 }
 
 func (x *solveStream) conclude(sh *shell, results []solve.Result) error {
@@ -248,7 +248,7 @@ func solveTask(name, file string) (solve.Task, error) {
 	}
 	t, err := solve.TaskNamed(name)
 	if err != nil {
-		return nil, usageError{err, "want one of " + taskNames() + ", mgsm, wordsort; or --task-file"}
+		return nil, usage(err, "want one of "+taskNames()+", mgsm, wordsort; or --task-file")
 	}
 	return t, nil
 }
@@ -280,7 +280,7 @@ func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*so
 	}
 	if x.Audit != "" {
 		if o.Audit, err = answer.TaskNamed(x.Audit); err != nil {
-			return nil, usageError{fmt.Errorf("--audit: %w", err), "want one of " + taskNames()}
+			return nil, usage(fmt.Errorf("--audit: %w", err), "want one of "+taskNames())
 		}
 	}
 	if x.Prices != "" {
@@ -313,7 +313,7 @@ func (x *solveStream) price(o *solve.Options) error {
 		return fmt.Errorf("read prices %s: %w", x.Prices, err)
 	}
 	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
-		return hinted{err, "a model that costs nothing has a price too: {input: 0, output: 0}"}
+		return withHint(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
 	}
 	return nil
 }

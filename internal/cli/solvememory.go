@@ -48,13 +48,13 @@ func openMemory(sh *shell, file, data string, o metagraph.Options) (*metagraph.G
 	if file == "" {
 		folder := cmp.Or(data, stateFolder(sh.getenv))
 		if folder == "" {
-			return nil, hinted{errors.New("there is no folder for the memory"), "name a file with --memory"}
+			return nil, withHint(errors.New("there is no folder for the memory"), "name a file with --memory")
 		}
 		file = filepath.Join(folder, "memory.db")
 	}
 	g, err := metagraph.Open(file, o)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, hinted{err, "sotto solve makes one; another is named by --memory"}
+		return nil, withHint(err, "sotto solve makes one; another is named by --memory")
 	}
 	return g, err
 }
@@ -160,7 +160,7 @@ func (x *memoryShow) Run(sh *shell) error {
 		}
 	}
 	if !found {
-		return hinted{fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys"}
+		return withHint(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (x *memoryImport) Run(sh *shell) error {
 	if err != nil {
 		var unknown *answer.UnknownTaskError
 		if errors.As(err, &unknown) {
-			return hinted{err, "name the file of a task of your own with --task-file"}
+			return withHint(err, "name the file of a task of your own with --task-file")
 		}
 		return err
 	}
@@ -256,12 +256,12 @@ func (x *memoryPrune) Run(sh *shell) error {
 	if x.Unused != "" {
 		age, err := parseAge(x.Unused)
 		if err != nil {
-			return usageError{fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h"}
+			return usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
 		}
 		o.Before = time.Now().Add(-age)
 	}
 	if x.Keep < 0 || x.Keep == 0 && x.Unused == "" {
-		return usageError{errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on"}
+		return usage(errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on")
 	}
 	g, err := x.open(sh, true)
 	if err != nil {

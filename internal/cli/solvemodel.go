@@ -32,7 +32,7 @@ func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err err
 	case m.Script != "":
 		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
 	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
-		return usageError{errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers"}
+		return usage(errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:
@@ -47,7 +47,7 @@ func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err err
 	}
 	var can bool
 	if o.Embedder, can = embedder.(model.Embedder); !can {
-		return usageError{fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), ""}
+		return usage(fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), "")
 	}
 	o.Space = m.Embed
 	return nil
@@ -56,7 +56,7 @@ func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err err
 func (m *solveModel) open(name string) (model.Model, error) {
 	opened, err := model.Open(model.Config{Provider: m.Provider, Model: name, URL: m.URL, KeyFile: m.KeyFile})
 	if err != nil {
-		return nil, usageError{err, ""}
+		return nil, usage(err, "")
 	}
 	return opened, nil
 }
@@ -90,7 +90,7 @@ func (x *solveStream) lineReader(field string) (*problemReader, error) {
 			err = fmt.Errorf("field %q: want the path of one field", path)
 		}
 		if err != nil {
-			return nil, usageError{err, "want a path such as input or question.text"}
+			return nil, usage(err, "want a path such as input or question.text")
 		}
 		r.paths = append(r.paths, steps)
 	}

@@ -43,7 +43,7 @@ func (x *solveStream) open(sh *shell, o *solve.Options) (*solveOutput, error) {
 	}
 	for _, name := range []string{x.Problems, x.Replies} {
 		if sameFile(name, x.Output) {
-			return nil, usageError{fmt.Errorf("--output %s is what is read", x.Output), ""}
+			return nil, usage(fmt.Errorf("--output %s is what is read", x.Output), "")
 		}
 	}
 	file, err := sh.createFile(x.Output, x.Resume)
@@ -74,10 +74,10 @@ func (f *solveOutput) resume() error {
 		ours := f.head
 		ours.Run = head.Run
 		if *head != ours {
-			return hinted{
+			return withHint(
 				fmt.Errorf("it is of task %s, mode %s, model %s", head.Task, head.Mode, head.Model),
-				"give the same flags, or another --output",
-			}
+				"give the same flags, or another --output")
+
 		}
 		f.head, f.old, f.done = *head, true, results
 	}

@@ -21,7 +21,7 @@ func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error)
 	}
 	if x.Problems == "" {
 		if t.Name() != answer.Game24.Name() {
-			return nil, usageError{fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE"}
+			return nil, usage(fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE")
 		}
 		seed := uint64(1)
 		if x.Seed != nil {
@@ -59,7 +59,7 @@ func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error)
 // each gets all replies to it.
 func (x *solveStream) logged(sh *shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Replies == "-" {
-		return nil, usageError{errors.New("--replies - can be read once only"), "want --problems FILE too"}
+		return nil, usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
 	}
 	r, err := x.lineReader(x.Field)
 	if err != nil {
@@ -162,14 +162,7 @@ func readList(value []byte) (list []string, err error) {
 	if value[0] != '[' {
 		return nil, errors.New("is no list")
 	}
-	var members finder
-	if err := members.find(fmt.Appendf(nil, `{"":%s}`, value), everyMember); err != nil {
-		return nil, err
-	}
-	for _, at := range members.found[0] {
-		list = append(list, wording(members.data[at.start:at.end], ""))
-	}
-	return list, nil
+	return elements(value)
 }
 
 // solveGames prints problems.

@@ -49,7 +49,7 @@ func (s *splitCommand) Run(sh *shell, c *catalogue) error {
 		return newDeltaStream(sh, m, c).run(in)
 	}
 	if s.JSONL {
-		return sh.lines(s.File, &pipeline{line: splitLine(m, c)})
+		return runLines(sh, s.File, &pipeline{line: splitLine(m, c)})
 	}
 	raw, err := sh.readAll(s.File)
 	if err != nil {
@@ -89,15 +89,6 @@ func splitLine(m manner, c *catalogue) lineFunc {
 		}
 		return append(appendReply(dst, id, reply), '\n'), nil
 	}
-}
-
-// appendLineError appends the object that stands for a line that failed.
-func appendLineError(dst []byte, number int, err error) []byte {
-	dst = append(dst, `{"v":1,"line":`...)
-	dst = strconv.AppendInt(dst, int64(number), 10)
-	dst = append(dst, `,"error":`...)
-	dst = appendQuoted(dst, err.Error(), false)
-	return append(dst, "}\n"...)
 }
 
 // appendReply appends a reading as a JSON object; without an id there is no such key.
@@ -149,11 +140,4 @@ func appendStrings(dst []byte, list []string) []byte {
 		dst = appendQuoted(appendComma(dst, i), s, false)
 	}
 	return append(dst, ']')
-}
-
-func appendComma(dst []byte, i int) []byte {
-	if i > 0 {
-		return append(dst, ',')
-	}
-	return dst
 }

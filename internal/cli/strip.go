@@ -93,10 +93,10 @@ func (s *stripCommand) strip(sh *shell, m manner, whole bool, deltas iter.Seq2[s
 		return err
 	}
 	if shown.leaked() && m.name != ollamaDialect {
-		return hinted{
+		return withHint(
 			fmt.Errorf("the text has the lines %q and %q that ollama run prints around a thought: reasoning stands in the text", ollamaOpen, ollamaClose),
-			"read what ollama run prints with --dialect " + ollamaDialect,
-		}
+			"read what ollama run prints with --dialect "+ollamaDialect)
+
 	}
 	return nil
 }
@@ -180,10 +180,10 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 				break
 			}
 		}
-		return hinted{
+		return withHint(
 			fmt.Errorf("a block was closed%s that never opened: reasoning may stand in the text", where),
-			"if the prompt opens the block, read with --start inside",
-		}
+			"if the prompt opens the block, read with --start inside")
+
 	}
 	if f.Counts[sotto.CodeNoVisibleAnswer] > 0 {
 		return errNoVisible

@@ -57,7 +57,7 @@ func TestStripIsPrompt(t *testing.T) {
 	out := make(chan string, 16)
 	done := make(chan int)
 	go func() {
-		done <- Run([]string{"strip"}, r, writerFunc(func(b []byte) { out <- string(b) }), io.Discard, noEnv)
+		done <- Run([]string{"strip"}, r, writerTo(func(b []byte) error { out <- string(b); return nil }), io.Discard, noEnv)
 	}()
 	var got string
 	for _, s := range []struct{ in, want string }{

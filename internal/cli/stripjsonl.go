@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -13,21 +12,21 @@ import (
 func (s *stripCommand) runLines(sh *shell, c *catalogue) error {
 	path, err := parsePath(s.Field)
 	if err != nil {
-		return usageError{err, "want a path such as raw or messages.-1.content"}
+		return usage(err, "want a path such as raw or messages.-1.content")
 	}
 	m, err := s.manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
-	return sh.lines(s.File, &pipeline{
+	return runLines(sh, s.File, &pipeline{
 		line:   stripLine(m, s.Field, path, s.inline()),
 		strict: s.Strict,
 	})
 }
 
-// lines runs a pipeline from FILE to the output, with its faults reported and a
+// runLines runs a pipeline from FILE to the output, with its faults reported and a
 // progress bar where someone looks on.
-func (sh *shell) lines(name string, p *pipeline) error {
+func runLines(sh *shell, name string, p *pipeline) error {
 	in, err := sh.open(name)
 	if err != nil {
 		return err
@@ -42,11 +41,6 @@ func (sh *shell) lines(name string, p *pipeline) error {
 	defer bar.clear()
 	return p.run(in, sh.out)
 }
-
-var (
-	errMissing   = errors.New("is missing")
-	errNotString = errors.New("is no string")
-)
 
 // stripLine returns the work on one line: the field's text is stripped, and
 // every other byte stays. A line that fails is passed on as it is.

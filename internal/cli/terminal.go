@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -156,3 +157,21 @@ func (t *typesetter) set(s style, text string) {
 }
 
 func (t *typesetter) Flush() error { return t.w.Flush() }
+
+// A writerTo is a writer that is a function.
+type writerTo func([]byte) error
+
+func (f writerTo) Write(p []byte) (int, error) {
+	if err := f(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// plural says one of two texts by a number, %d in it.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
+}

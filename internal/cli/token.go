@@ -238,3 +238,10 @@ func appendEscaped(dst []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
+
+func appendComma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
+	}
+	return dst
+}

@@ -3,14 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -99,56 +96,4 @@ func TestVisibleLaws(t *testing.T) {
 			t.Fatalf("the JSON %s is shown as %s", line, safe(string(line)))
 		}
 	})
-}
-
-// forbidden names what of an output would control a terminal or hide from who
-// reads it. It is written apart from what it tests: by code points.
-func forbidden(out []byte) string {
-	var before rune
-	for i := 0; i < len(out); {
-		r, size := utf8.DecodeRune(out[i:])
-		bad := r < ' ' && r != '\n' && r != '\t' && !(r == '\r' && i+1 < len(out) && out[i+1] == '\n') || r >= 0x7f && r <= 0x9f || r == utf8.RuneError && size == 1
-		switch {
-		case r == 0xad, r == 0x61c, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f, r == 0xfeff, r == 0x034f, r == 0x3164,
-			r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff, r >= 0xfe00 && r <= 0xfe0d:
-			bad = true
-		case r == 0x200c, r == 0x200d, r == 0xfe0e, r == 0xfe0f:
-			bad = before == 0x200c || before == 0x200d || before == r || r <= 0x200d && before < 0x80
-		}
-		if bad {
-			return fmt.Sprintf("%U at %d, in %q", r, i, out[max(0, i-40):min(len(out), i+40)])
-		}
-		before = r
-		i += size
-	}
-	return ""
-}
-
-// TestErrorsStayApart: what an error quotes does not look like a remark of ours.
-func TestErrorsStayApart(t *testing.T) {
-	var out bytes.Buffer
-	sh := newShell(nil, io.Discard, &out, func(string) string { return "" })
-	sh.report(errors.New("bad name x\nsotto: hint: run this\r\nsotto: error: y\x1b[A"))
-	if want := "sotto: error: bad name x\n  sotto: hint: run this\r\n  sotto: error: y␛[A\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-}
-
-func TestBlockWriter(t *testing.T) {
-	var out bytes.Buffer
-	b := &blockWriter{w: &out}
-	for _, p := range []struct {
-		block int
-		text  string
-	}{{1, "\n"}, {1, " a "}, {1, "\n\n"}, {1, "b"}, {1, "\n"}, {2, " \n"}, {3, "\nc\n"}} {
-		if err := b.write(p.block, []byte(p.text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if want := "a \n\nb\n\nc\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
 }

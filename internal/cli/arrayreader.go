@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"io"
+)
+
+// An arrayReader gives the elements of a JSON array, each on a line of its own.
+// It looks at brackets and quotes only: whoever reads the lines checks them.
+type arrayReader struct {
+	from  *bufio.Reader
+	depth int  // of brackets; 1 between elements
+	quote bool // in a string
+	slash bool // after a backslash there
+	solid bool // the element has begun
+	comma bool // one went before: an element must follow
+	ended bool
+	chunk [32 << 10]byte
+	out   []byte
+}
+
+func (a *arrayReader) Read(p []byte) (int, error) {
+	for len(a.out) == 0 {
+		n, err := a.from.Read(a.chunk[:])
+		for _, c := range a.chunk[:n] {
+			if err := a.step(c); err != nil {
+				return 0, err
+			}
+		}
+		switch {
+		case n > 0 || err == nil:
+		case errors.Is(err, io.EOF) && !a.ended:
+			return 0, errArray
+		default:
+			return 0, err
+		}
+	}
+	n := copy(p, a.out)
+	a.out = append(a.out[:0], a.out[n:]...)
+	return n, nil
+}
+
+// step takes one byte of the array.
+func (a *arrayReader) step(c byte) error {
+	switch {
+	case a.quote:
+		a.inString(c)
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		if a.solid {
+			a.out = append(a.out, ' ')
+		}
+	case a.ended:
+		return errors.New("something stands after the array")
+	case a.depth == 0:
+		if c == '[' { // else it is of a byte order mark
+			a.depth = 1
+		}
+	case a.depth == 1 && (c == ',' || c == ']'):
+		a.endElement(c)
+	default:
+		a.inElement(c)
+	}
+	return nil
+}
+
+// inString keeps a raw newline, which no string may hold, from cutting the line.
+func (a *arrayReader) inString(c byte) {
+	if c == '\n' {
+		c = 0
+	}
+	a.out = append(a.out, c)
+	a.quote = a.slash || c != '"'
+	a.slash = !a.slash && c == '\\'
+}
+
+// endElement ends an element; one that is empty, save in an empty array, is a
+// fault, so that its line is the comma.
+func (a *arrayReader) endElement(c byte) {
+	if !a.solid && (c == ',' || a.comma) {
+		a.out = append(a.out, ',')
+		a.solid = true
+	}
+	if a.solid {
+		a.out = append(a.out, '\n')
+	}
+	a.solid, a.comma, a.ended = false, c == ',', c == ']'
+}
+
+func (a *arrayReader) inElement(c byte) {
+	a.solid, a.quote = true, c == '"'
+	switch c {
+	case '[', '{':
+		a.depth++
+	case ']', '}':
+		a.depth = max(a.depth-1, 1)
+	}
+	a.out = append(a.out, c)
+}
+
+var errArray = errors.New("the array has no end")
+
+// startsArray reports whether the first byte that is no white space is "[".
+func startsArray(r *bufio.Reader) bool {
+	for n := 1; n <= r.Size(); n++ {
+		ahead, err := r.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch c := ahead[n-1]; c {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+		default:
+			return c == '['
+		}
+	}
+	return false
+}
