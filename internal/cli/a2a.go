@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // a2aCommand holds the commands about A2A servers.
@@ -41,7 +45,7 @@ Examples:
 }
 
 // Run probes and prints the report.
-func (c *a2aProbeCommand) Run(sh *shell) error {
+func (c *a2aProbeCommand) Run(sh *shell.Shell) error {
 	token, err := c.token(sh)
 	if err != nil {
 		return err
@@ -50,26 +54,26 @@ func (c *a2aProbeCommand) Run(sh *shell) error {
 	defer stop()
 	r, err := probe.Run(ctx, c.URL, probe.Options{Message: c.Message, Token: token, Time: c.Time})
 	if errors.Is(err, probe.ErrURL) {
-		return usage(err, `run "sotto a2a probe --help"`)
+		return hint.Usage(err, `run "sotto a2a probe --help"`)
 	}
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		err = json.NewEncoder(sh.out).Encode(r)
+		err = json.NewEncoder(sh.Out).Encode(r)
 	} else {
 		err = c.table(sh, r)
 	}
 	if err == nil && r.Findings > 0 {
-		err = errors.New(plural(r.Findings, "1 finding", "%d findings"))
+		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
 	}
 	return err
 }
 
-func (c *a2aProbeCommand) token(sh *shell) (string, error) {
-	token := sh.getenv("SOTTO_A2A_TOKEN")
+func (c *a2aProbeCommand) token(sh *shell.Shell) (string, error) {
+	token := sh.Getenv("SOTTO_A2A_TOKEN")
 	if c.TokenFile != "" {
-		data, err := readSecretFile(c.TokenFile)
+		data, err := files.ReadSecret(c.TokenFile)
 		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}
@@ -78,13 +82,13 @@ func (c *a2aProbeCommand) token(sh *shell) (string, error) {
 	if token == "" {
 		return "", nil
 	}
-	return token, checkSecret(token)
+	return token, files.CheckSecret(token)
 }
 
 // table prints the findings, or every check, and counts.
-func (c *a2aProbeCommand) table(sh *shell, r *probe.Report) error {
+func (c *a2aProbeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	count := map[probe.Status]int{}
-	w := tabwriter.NewWriter(sh.text, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(sh.Text, 0, 0, 2, ' ', 0)
 	for _, check := range r.Checks {
 		count[check.Status]++
 		if check.Status == probe.Finding || c.All {
@@ -94,8 +98,8 @@ func (c *a2aProbeCommand) table(sh *shell, r *probe.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(sh.text, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
-		count[probe.OK], count[probe.Skipped], plural(r.Findings, "1 finding", "%d findings"))
+	_, err := fmt.Fprintf(sh.Text, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
+		count[probe.OK], count[probe.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"))
 	return err
 }
 
@@ -107,4 +111,4 @@ func orDash(s string) string {
 }
 
 // onOneLine keeps what a server said from parting lines and columns.
-func onOneLine(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }
+func onOneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

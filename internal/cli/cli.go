@@ -9,6 +9,10 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // commandLine is the model that kong reads.
@@ -50,7 +54,7 @@ func Main() int {
 // Run runs one command and returns its exit status. An environment variable
 // that getenv gives as empty is not set.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) (status int) {
-	sh := newShell(stdin, stdout, stderr, getenv)
+	sh := shell.New(stdin, stdout, stderr, getenv)
 	defer func() {
 		if v := recover(); v != nil {
 			exit, ok := v.(helpShown)
@@ -60,42 +64,42 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 			status = int(exit)
 		}
 	}()
-	return sh.report(run(args, sh))
+	return sh.Report(run(args, sh))
 }
 
 // helpShown is how kong's help leaves the parser, which would read on.
 type helpShown int
 
-func run(args []string, sh *shell) error {
+func run(args []string, sh *shell.Shell) error {
 	var line commandLine
 	parser, err := newParser(&line, sh)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		return usage(errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`)
+		return hint.Usage(errors.New("no command"), `run "sotto --help" for the commands, "sotto demo" to see it work`)
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		return parseError(err)
 	}
-	catalogue, err := loadCatalogue(line.DialectFile)
+	catalogue, err := catalogue.Load(line.DialectFile)
 	if err != nil {
 		return err
 	}
 	if err := ctx.Run(sh, catalogue, parser.Model); err != nil {
 		return err
 	}
-	return sh.flush()
+	return sh.Flush()
 }
 
-func newParser(line *commandLine, sh *shell) (*kong.Kong, error) {
+func newParser(line *commandLine, sh *shell.Shell) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("sotto"),
 		kong.Description(description),
-		kong.Writers(sh.text, sh.err),
+		kong.Writers(sh.Text, sh.Err),
 		kong.Exit(func(status int) { panic(helpShown(status)) }),
-		kong.Resolvers(settings(sh.getenv)),
+		kong.Resolvers(settings(sh.Getenv)),
 		kong.ValueFormatter(describeFlag),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 	)
@@ -108,5 +112,5 @@ func parseError(err error) error {
 	if errors.As(err, &parse) && parse.Context.Selected() != nil {
 		help = fmt.Sprintf("run %q", parse.Context.Selected().FullPath()+" --help")
 	}
-	return usage(err, help)
+	return hint.Usage(err, help)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -24,7 +25,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error { // what is derived from the machine
-			e.Setenv("MEMORY", fmt.Sprint(showSize(serving.DefaultMemory())))
+			e.Setenv("MEMORY", fmt.Sprint(bytesize.Format(serving.DefaultMemory())))
 			e.Setenv("CONNECTIONS", strconv.Itoa(serving.DefaultConnections()))
 			return nil
 		},

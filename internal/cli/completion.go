@@ -11,6 +11,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 type completionCommand struct {
@@ -27,7 +29,7 @@ func (completionCommand) Help() string {
 }
 
 // Run prints the script.
-func (c completionCommand) Run(sh *shell, names *catalogue, app *kong.Application) error {
+func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app *kong.Application) error {
 	sets := map[string][]string{
 		"start":     {"outside", "inside", "auto"},
 		"end":       {"stopped", "cut", "aborted", "unknown"},
@@ -39,7 +41,7 @@ func (c completionCommand) Run(sh *shell, names *catalogue, app *kong.Applicatio
 		"log-format":      {"text", "json"},
 	}
 	// A shell reads the words once more: names that it would expand stay out.
-	rows := slices.DeleteFunc(names.dialects(), func(d sotto.Dialect) bool { return !plainName.MatchString(d.Name) })
+	rows := slices.DeleteFunc(names.Dialects(), func(d sotto.Dialect) bool { return !plainName.MatchString(d.Name) })
 	for _, d := range rows {
 		sets["dialect"] = append(sets["dialect"], d.Name)
 	}
@@ -56,7 +58,7 @@ func (c completionCommand) Run(sh *shell, names *catalogue, app *kong.Applicatio
 	case "fish":
 		m.fish(&b)
 	}
-	_, err := io.WriteString(sh.out, b.String())
+	_, err := io.WriteString(sh.Out, b.String())
 	return err
 }
 

@@ -10,11 +10,18 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
 type demoCommand struct {
-	reading
+	reading.Flags
 	Field string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"The field of a line of FILE that holds the reply."`
 	File  string `arg:"" optional:"" placeholder:"FILE" help:"JSON Lines with replies of your own; without it, written ones."`
 }
@@ -37,18 +44,18 @@ const (
 )
 
 // Run streams the written replies, or those of FILE.
-func (d *demoCommand) Run(sh *shell, c *catalogue) error {
-	steps, err := parsePath(d.Field)
-	if err != nil || everywhere(steps) {
-		return usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
+func (d *demoCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	steps, err := jsonpath.Parse(d.Field)
+	if err != nil || jsonpath.Many(steps) {
+		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", d.Field), "")
 	}
-	m, err := d.manner(sh, c, sotto.StartAuto)
+	m, err := d.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
 	var source io.Reader = strings.NewReader(scripted.Demo())
 	if d.File != "" {
-		in, err := sh.open(d.File)
+		in, err := sh.Open(d.File)
 		if err != nil {
 			return err
 		}
@@ -74,7 +81,7 @@ type shownLine struct {
 type shownLines struct {
 	r       *bufio.Reader
 	records *replyLineReader
-	m       manner
+	m       catalogue.Manner
 	number  int
 }
 
@@ -83,7 +90,7 @@ func (l *shownLines) next() (shownLine, error) {
 	for {
 		line, err := l.r.ReadBytes('\n')
 		l.number++
-		if !isBlank(bytes.TrimSuffix(line, []byte("\n"))) {
+		if !batch.Blank(bytes.TrimSuffix(line, []byte("\n"))) {
 			rec, broken := l.records.read(bytes.TrimSpace(line), l.m)
 			return shownLine{rec, l.number, broken}, nil
 		}
@@ -95,7 +102,7 @@ func (l *shownLines) next() (shownLine, error) {
 
 // A demo shows replies.
 type demo struct {
-	sh      *shell
+	sh      *shell.Shell
 	paint   *painter
 	compact bool // a line per reply
 	pause   time.Duration
@@ -107,9 +114,9 @@ type demo struct {
 	total  counts
 }
 
-func newDemo(sh *shell) *demo {
+func newDemo(sh *shell.Shell) *demo {
 	d := &demo{sh: sh, paint: newPainter(sh)}
-	if sh.out.tty {
+	if sh.Out.TTY {
 		d.due = time.Now()
 	}
 	return d
@@ -135,14 +142,14 @@ func (d *demo) run(lines *shownLines) error {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read: %w", cause(err))
+		return fmt.Errorf("read: %w", files.Cause(err))
 	}
 	d.summary()
 	if err := d.paint.flush(); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	if d.failed {
-		return errReported
+		return batch.ErrFailed
 	}
 	return nil
 }
@@ -151,7 +158,7 @@ func (d *demo) run(lines *shownLines) error {
 // without pauses, and a line each where nobody looks on.
 func (d *demo) choosePace(first []shownLine) {
 	if len(first) > demoFew {
-		d.compact = !d.sh.out.tty
+		d.compact = !d.sh.Out.TTY
 		return
 	}
 	deltas := 1
@@ -169,7 +176,7 @@ func (d *demo) show(line shownLine) {
 		d.fail(line, line.err)
 		return
 	}
-	splitter, err := line.grammar.NewSplitter(sotto.Options{Start: line.start, MaxHold: -1})
+	splitter, err := line.Grammar.NewSplitter(sotto.Options{Start: line.Start, MaxHold: -1})
 	if err != nil {
 		d.fail(line, err)
 		return
@@ -183,9 +190,9 @@ func (d *demo) show(line shownLine) {
 		d.take(t, splitter.FeedString(delta))
 		d.wait()
 	}
-	d.take(t, splitter.Close(line.end))
+	d.take(t, splitter.Close(line.End))
 	d.paint.endRun()
-	whole, err := line.grammar.Parse(line.text(), line.start, line.end)
+	whole, err := line.Grammar.Parse(line.text(), line.Start, line.End)
 	switch {
 	case err != nil:
 		d.fail(line, err)
@@ -227,11 +234,11 @@ func (d *demo) fail(line shownLine, err error) {
 	d.paint.endRun()
 	d.paint.flush()
 	d.failed = true
-	d.sh.lineError(line.number, err)
+	d.sh.LineError(line.number, err)
 }
 
 func (d *demo) summary() {
-	d.paint.plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
+	d.paint.plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", shell.Plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
 }
 
 // pieces returns the deltas of a record; a reply that is given whole is cut at

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 type dialectsCommand struct {
@@ -26,25 +29,25 @@ Examples:
 }
 
 // Run prints the table, a row, or an instruction text.
-func (d *dialectsCommand) Run(sh *shell, c *catalogue) error {
+func (d *dialectsCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	switch {
 	case d.Prompt != "" && d.Name != "":
-		return usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
+		return hint.Usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
 	case d.Prompt != "":
 		return d.printPrompt(sh, c)
 	case d.Name != "":
-		row, err := c.row(d.Name)
+		row, err := c.Row(d.Name)
 		if err != nil {
 			return err
 		}
-		return printJSON(sh.out, versioned{1, row})
+		return shell.PrintJSON(sh.Out, versioned{1, row})
 	case d.JSON:
-		return printJSON(sh.out, struct {
+		return shell.PrintJSON(sh.Out, struct {
 			V        int             `json:"v"`
 			Dialects []sotto.Dialect `json:"dialects"`
-		}{1, c.dialects()})
+		}{1, c.Dialects()})
 	}
-	return printTable(sh.text, dialectRows(c.dialects()), sh.out.width())
+	return shell.PrintTable(sh.Text, dialectRows(c.Dialects()), sh.Out.Width())
 }
 
 type versioned struct {
@@ -52,18 +55,18 @@ type versioned struct {
 	sotto.Dialect
 }
 
-func (d *dialectsCommand) printPrompt(sh *shell, c *catalogue) error {
-	row, err := c.row(d.Prompt)
+func (d *dialectsCommand) printPrompt(sh *shell.Shell, c *catalogue.Catalogue) error {
+	row, err := c.Row(d.Prompt)
 	if err != nil {
 		return err
 	}
 	if row.Prompt == "" {
-		return withHint(
+		return hint.Add(
 			fmt.Errorf("dialect %s has no instruction text: its models were trained to write it", d.Prompt),
-			"these have one: "+strings.Join(withPrompt(c.dialects()), ", "))
+			"these have one: "+strings.Join(withPrompt(c.Dialects()), ", "))
 
 	}
-	_, err = fmt.Fprintln(sh.out, strings.TrimRight(row.Prompt, "\n"))
+	_, err = fmt.Fprintln(sh.Out, strings.TrimRight(row.Prompt, "\n"))
 	return err
 }
 

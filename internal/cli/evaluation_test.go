@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -80,7 +83,7 @@ func (e *evaluation) score(t *testing.T, name string) (sum *summary, scored [][]
 	t.Helper()
 	args := slices.Concat([]string{"score", "--jsonl", "--json", "--logged-field", e.logged}, e.args, []string{name})
 	stdout, report, status := runSotto(t, "", args...)
-	if status != statusDone {
+	if status != shell.StatusDone {
 		t.Fatalf("%s: status %d: %.2000s", e.file, status, report)
 	}
 	if err := json.Unmarshal([]byte(lastLine(report)), &sum); err != nil {
@@ -156,20 +159,20 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 	if len(replies) != len(scored) {
 		t.Fatalf("%s: %d objects of %d replies", e.file, len(scored), len(replies))
 	}
-	logged, _ := parsePath(e.logged)
+	logged, _ := jsonpath.Parse(e.logged)
 	for i, line := range replies {
-		var f finder
-		if err := f.find(line, logged); err != nil {
+		var f jsonpath.Finder
+		if err := f.Find(line, logged); err != nil {
 			t.Fatal(err)
 		}
 		was, err := readOutcome(scored[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.last(0) == nil {
+		if f.Last(0) == nil {
 			continue
 		}
-		right, readable := readVerdict(f.last(0))
+		right, readable := readVerdict(f.Last(0))
 		if !readable || right == was.OK {
 			continue
 		}
@@ -187,12 +190,12 @@ func classOf(line []byte, was *outcome) string {
 	if was.OK && was.By != "" {
 		class += " by " + was.By
 	}
-	var f finder
-	raw, _ := parsePath("raw")
-	if was.Span == nil || f.find(line, raw) != nil {
+	var f jsonpath.Finder
+	raw, _ := jsonpath.Parse("raw")
+	if was.Span == nil || f.Find(line, raw) != nil {
 		return class
 	}
-	written := unquote(f.last(0))[was.Span.Start:was.Span.End]
+	written := jsonpath.Unquote(f.Last(0))[was.Span.Start:was.Span.End]
 	if strings.ContainsAny(written, "−–×÷·") {
 		class += ", written with × ÷ −"
 	}

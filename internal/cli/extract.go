@@ -7,11 +7,15 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 type extractCommand struct {
-	reading
+	reading.Flags
 	asking
 	fields
 	output
@@ -43,8 +47,8 @@ func (x *extractCommand) Validate() error {
 }
 
 // Run extracts from one reply, or from that of every line.
-func (x *extractCommand) Run(sh *shell, c *catalogue) error {
-	m, err := x.manner(sh, c, sotto.StartAuto)
+func (x *extractCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	m, err := x.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
@@ -59,7 +63,7 @@ func (x *extractCommand) Run(sh *shell, c *catalogue) error {
 	return v.end(x.run(sh, c, e, v))
 }
 
-func (x *extractCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) error {
+func (x *extractCommand) run(sh *shell.Shell, c *catalogue.Catalogue, e *extractor, v *evidence) error {
 	if !x.JSONL {
 		return x.one(sh, e, v)
 	}
@@ -79,7 +83,7 @@ func (x *extractCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence)
 }
 
 // one extracts from a reply in plain text.
-func (x *extractCommand) one(sh *shell, e *extractor, v *evidence) error {
+func (x *extractCommand) one(sh *shell.Shell, e *extractor, v *evidence) error {
 	p, err := e.readOne(sh, x.Files)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (x *extractCommand) one(sh *shell, e *extractor, v *evidence) error {
 	if err := v.line(p, found, nil); err != nil {
 		return err
 	}
-	if err := sh.print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
+	if err := sh.Print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
 		return err
 	}
 	return noAnswer(found)
@@ -100,26 +104,26 @@ func (x *extractCommand) append(dst []byte, e *extractor, p *posed, id []byte, f
 	if len(x.Distill) > 0 {
 		query, trace := e.task.Distil(p.problem, found.Candidate)
 		if slices.Contains(x.Distill, "query") {
-			dst = appendQuoted(append(dst, `,"query":`...), query, false)
+			dst = jsonpath.AppendQuoted(append(dst, `,"query":`...), query, false)
 		}
 		if slices.Contains(x.Distill, "trace") {
-			dst = appendQuoted(append(dst, `,"trace":`...), trace, false)
+			dst = jsonpath.AppendQuoted(append(dst, `,"trace":`...), trace, false)
 		}
 	}
 	return append(dst, '}')
 }
 
 // readOne reads FILE as one reply in plain text.
-func (e *extractor) readOne(sh *shell, files []string) (*posed, error) {
+func (e *extractor) readOne(sh *shell.Shell, files []string) (*posed, error) {
 	name := slices.Concat(files, []string{""})[0]
-	raw, err := sh.readAll(name)
+	raw, err := sh.ReadAll(name)
 	if err != nil {
 		return nil, err
 	}
 	if isJSONLines(raw) {
-		sh.hintf("%s looks like JSON Lines, and is read as one reply: --jsonl reads a reply a line", cmp.Or(name, "standard input"))
+		sh.Hintf("%s looks like JSON Lines, and is read as one reply: --jsonl reads a reply a line", cmp.Or(name, "standard input"))
 	}
-	return &posed{manner: e.manner, raw: raw, problem: e.problem}, nil
+	return &posed{Manner: e.Manner, raw: raw, problem: e.problem}, nil
 }
 
 // isJSONLines reports whether a text begins with two lines that are objects.
@@ -134,11 +138,11 @@ func isObject(line string) bool {
 	return err == nil && v.IsObject()
 }
 
-// An answerless reply is one error with errNoVisible: the status is the same.
+// An answerless reply is one error with ErrNoVisible: the status is the same.
 type answerless struct{}
 
 func (answerless) Error() string        { return "the reply holds no answer" }
-func (answerless) Is(target error) bool { return target == errNoVisible }
+func (answerless) Is(target error) bool { return target == shell.ErrNoVisible }
 
 // noAnswer is the error of one reply without a candidate.
 func noAnswer(found answer.Extraction) error {

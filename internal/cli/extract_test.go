@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // gameLines makes lines of replies of every kind, some of them broken.
@@ -62,7 +64,7 @@ func TestResumeAtEveryKindOfCut(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"score", "--task", "game24", "--jsonl", "--json", "--k", "--by-field", "arm", "--logged-field", "logged", "-o", out, first, second}
 	_, report, status := runSotto(t, "", args...)
-	if status != statusFailed {
+	if status != shell.StatusFailed {
 		t.Fatalf("status %d: %s", status, report)
 	}
 	want, err := os.ReadFile(out)
@@ -80,7 +82,7 @@ func TestResumeAtEveryKindOfCut(t *testing.T) {
 		}
 		_, again, status := runSotto(t, "", append(args, "--resume")...)
 		got, _ := os.ReadFile(out)
-		if !bytes.Equal(got, want) || status != statusFailed {
+		if !bytes.Equal(got, want) || status != shell.StatusFailed {
 			t.Fatalf("cut at %d of %d: status %d, %d bytes: %s", cut, len(want), status, len(got), again)
 		}
 		if lastLine(again) != lastLine(report) {
@@ -115,7 +117,7 @@ func TestResumeRefusesAnotherInput(t *testing.T) {
 	was, _ := os.ReadFile(out)
 	for name, input := range map[string][]string{"shorter": lines[:10], "other": lines[1:], "empty": nil} {
 		_, report, status := runSotto(t, strings.Join(input, "\n"), args...)
-		if now, _ := os.ReadFile(out); status != statusFailed || !strings.Contains(report, "not of this input") || !bytes.Equal(now, was) {
+		if now, _ := os.ReadFile(out); status != shell.StatusFailed || !strings.Contains(report, "not of this input") || !bytes.Equal(now, was) {
 			t.Errorf("%s: status %d: %s", name, status, report)
 		}
 	}
@@ -199,7 +201,7 @@ func TestOneLongLine(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(short), strings.NewReader(long), strings.NewReader(short))
 	status := Run([]string{"score", "--task", "game24", "--jsonl"}, in, &out, &errs, noEnv)
 	close(stop)
-	if status != statusDone || strings.Count(out.String(), `"ok":true`) != 3 {
+	if status != shell.StatusDone || strings.Count(out.String(), `"ok":true`) != 3 {
 		t.Errorf("status %d: %s\n%.2000s", status, errs.String(), out.String())
 	}
 	if most := <-peak; most > 1<<30 {
@@ -217,13 +219,13 @@ func TestNestedLines(t *testing.T) {
 	deep := `{"id":"b","a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`
 	open := `{"id":"c","a":` + strings.Repeat(`{"a":`, 6<<20/5)
 	stdout, stderr, status := runSotto(t, strings.Join([]string{good, deep, open, good}, "\n"), "extract", "--task", "game24", "--jsonl")
-	if status != statusFailed || strings.Count(stdout, `"status":"ok"`) != 2 || strings.Count(stderr, "nested too deep") != 2 {
+	if status != shell.StatusFailed || strings.Count(stdout, `"status":"ok"`) != 2 || strings.Count(stderr, "nested too deep") != 2 {
 		t.Errorf("status %d: %.400s\n%.400s", status, stdout, stderr)
 	}
 	for _, text := range []string{
 		open + "\n" + open, deep + "\n" + deep, strings.Repeat("[", 6<<20) + "\n[", // lines, and yet one reply
 	} {
-		if _, stderr, status := runSotto(t, text, "extract", "--task", "game24", "--input", "3 8 1 1"); status != statusNoVisible {
+		if _, stderr, status := runSotto(t, text, "extract", "--task", "game24", "--input", "3 8 1 1"); status != shell.StatusNoVisible {
 			t.Errorf("status %d: %.400s", status, stderr)
 		}
 	}

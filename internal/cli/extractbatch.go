@@ -6,11 +6,15 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // A batchRun judges every line of some files, on every core, in their order.
 type batchRun struct {
-	sh        *shell
+	sh        *shell.Shell
 	files     []string
 	reader    *posedReader
 	extractor *extractor
@@ -32,7 +36,7 @@ type batchRun struct {
 // which waits until the heap has doubled, would else run every 4 MB.
 const heapFloor = 32 << 20
 
-// run does every file. It returns errReported if a line failed.
+// run does every file. It returns ErrFailed if a line failed.
 func (b *batchRun) run(o *output) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)
@@ -52,7 +56,7 @@ func (b *batchRun) each(out *outFile) error {
 	failed := false
 	for i, name := range files {
 		err := b.file(out, name, i)
-		if failed = failed || errors.Is(err, errReported); err != nil && !errors.Is(err, errReported) {
+		if failed = failed || errors.Is(err, batch.ErrFailed); err != nil && !errors.Is(err, batch.ErrFailed) {
 			return err
 		}
 	}
@@ -60,7 +64,7 @@ func (b *batchRun) each(out *outFile) error {
 		return err
 	}
 	if failed {
-		return errReported
+		return batch.ErrFailed
 	}
 	return nil
 }
@@ -80,43 +84,43 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if err := b.evidence.goOn(src); err != nil {
 		return err
 	}
-	w := io.Writer(out.sh.out)
+	w := io.Writer(out.sh.Out)
 	if b.filter != nil {
 		w = b.filter(w)
 	}
-	p := &pipeline{line: b.line(src)}
+	p := &batch.Pipeline{Line: b.line(src)}
 	if b.evidence != nil { // lines wait for the disk, and share the wait
-		p.workers, p.batch = 128, 2<<10
+		p.Workers, p.Batch = 128, 2<<10
 	}
 	err = runPipeline(out.sh, src, b.evidence.guard(w), p)
 	if err == nil && failed {
-		return errReported
+		return batch.ErrFailed
 	}
 	return err
 }
 
 // runPipeline does the lines that are left of a source.
-func runPipeline(sh *shell, src *source, w io.Writer, p *pipeline) error {
-	bar := newProgress(sh, src.input)
-	defer bar.clear()
-	bar.advance(src.skipped)
-	p.advance = bar.advance
-	p.fault = func(number int, err error) {
-		bar.clear()
+func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) error {
+	bar := shell.NewProgress(sh, src.Input)
+	defer bar.Clear()
+	bar.Advance(src.skipped)
+	p.Advance = bar.Advance
+	p.Fault = func(number int, err error) {
+		bar.Clear()
 		src.lineError(sh, src.first+number, err)
 	}
-	err := p.run(src.lines, w)
-	if err != nil && src.many && !errors.Is(err, errReported) {
-		return fmt.Errorf("%s: %w", src.name, err)
+	err := p.Run(src.lines, w)
+	if err != nil && src.many && !errors.Is(err, batch.ErrFailed) {
+		return fmt.Errorf("%s: %w", src.Name, err)
 	}
 	return err
 }
 
 // line returns the work on one line.
-func (b *batchRun) line(src *source) lineFunc {
+func (b *batchRun) line(src *source) batch.LineFunc {
 	pool := sync.Pool{New: func() any { return new(posed) }}
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
-		if isBlank(line) {
+		if batch.Blank(line) {
 			return dst, nil
 		}
 		at := len(dst)
@@ -133,7 +137,7 @@ func (b *batchRun) line(src *source) lineFunc {
 		switch {
 		case len(dst) > at:
 		case err != nil:
-			return appendLineError(dst, src.first+number, err), err
+			return batch.AppendError(dst, src.first+number, err), err
 		default:
 			return dst, nil
 		}
@@ -144,7 +148,7 @@ func (b *batchRun) line(src *source) lineFunc {
 // replay passes over the lines that an earlier run has done.
 func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	for out.left() {
-		line, err := nextLine(src.lines)
+		line, err := batch.NextLine(src.lines)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = nil
@@ -153,7 +157,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 		}
 		src.first++
 		src.skipped += len(line)
-		if blankLine(line) {
+		if batch.BlankLine(line) {
 			continue
 		}
 		object, err := out.next()
@@ -169,7 +173,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	return failed, nil
 }
 
-var errForeign = withHint(errors.New("the output is not of this input"), "without --resume it is written anew")
+var errForeign = hint.Add(errors.New("the output is not of this input"), "without --resume it is written anew")
 
 // again takes a line that an earlier run has done, with what it wrote of it.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
@@ -178,7 +182,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return true, errForeign
 	}
 	p := new(posed)
-	err = b.reader.read(p, trimLine(line), b.extractor)
+	err = b.reader.read(p, batch.TrimLine(line), b.extractor)
 	if (err != nil) != (was.line > 0) {
 		return true, errForeign
 	}

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -47,8 +50,8 @@ type evidenceRun struct {
 }
 
 // openEvidence opens the record of a command, nil where none is asked for.
-func openEvidence(f *recordFlags, sh *shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
-	w, err := f.open(nil, slog.New(slog.NewTextHandler(sh.err, nil)))
+func openEvidence(f *recordFlags, sh *shell.Shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
+	w, err := f.open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
 	if w == nil || err != nil {
 		return nil, err
 	}
@@ -114,8 +117,8 @@ func (v *evidence) goOn(src *source) error {
 
 // reply records what the model wrote.
 func (v *evidence) reply(run *evidenceRun, number int, p *posed) (record.Ref, error) {
-	reply := record.Reply{Dialect: p.name, Start: p.start, End: p.end, Raw: record.Say(p.raw)}
-	if r, err := p.grammar.Parse(p.raw, p.start, p.end); err == nil {
+	reply := record.Reply{Dialect: p.Name, Start: p.Start, End: p.End, Raw: record.Say(p.raw)}
+	if r, err := p.Grammar.Parse(p.raw, p.Start, p.End); err == nil {
 		reply = record.ReplyOf(r)
 	}
 	e := record.Invocation{Model: v.model, Purpose: "logged", Replies: []record.Reply{reply}}
@@ -147,7 +150,7 @@ func extractionOf(of record.Ref, task string, found answer.Extraction, verdict *
 func (v *evidence) run(src *source) (*evidenceRun, error) {
 	order, file := 0, ""
 	if src != nil {
-		order, file = src.order, src.name
+		order, file = src.order, src.Name
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -242,7 +245,7 @@ func (v *evidence) guard(w io.Writer) io.Writer {
 	if v == nil {
 		return w
 	}
-	return writerTo(func(p []byte) error {
+	return shell.WriterTo(func(p []byte) error {
 		v.mu.Lock()
 		failed := v.failed
 		v.mu.Unlock()
@@ -274,9 +277,9 @@ func (v *evidence) end(err error) error {
 	}
 	status := "done"
 	switch {
-	case errors.Is(err, errReported):
+	case errors.Is(err, batch.ErrFailed):
 		status = "lines failed"
-	case err != nil && !errors.Is(err, errNoVisible):
+	case err != nil && !errors.Is(err, shell.ErrNoVisible):
 		status = "failed"
 	}
 	open, failed := v.open()
@@ -289,11 +292,11 @@ func (v *evidence) end(err error) error {
 		failed = v.fail(cause)
 	}
 	closed := v.named(v.w.Close())
-	if err == nil || errors.Is(err, errReported) {
+	if err == nil || errors.Is(err, batch.ErrFailed) {
 		err = worst(err, failed, closed)
 	}
 	if err != nil && failed != nil {
-		return withHint(err, "what was put out is in the record; with --output, --resume goes on from there")
+		return hint.Add(err, "what was put out is in the record; with --output, --resume goes on from there")
 	}
 	return err
 }

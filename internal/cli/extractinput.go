@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A source is one input of a batch: JSON Lines, or the elements of a JSON array
 // as lines.
 type source struct {
-	*input
+	*shell.Input
 	lines   *bufio.Reader
 	unit    string // line, element
 	first   int    // how many lines are behind
@@ -19,27 +23,27 @@ type source struct {
 }
 
 // openSource opens FILE and finds out which of the two it holds.
-func openSource(sh *shell, name string) (*source, error) {
-	in, err := sh.open(name)
+func openSource(sh *shell.Shell, name string) (*source, error) {
+	in, err := sh.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{input: in, lines: bufio.NewReaderSize(in, 64<<10), unit: "line"}
-	if startsArray(s.lines) {
-		s.lines, s.unit = bufio.NewReaderSize(&arrayReader{from: s.lines}, 64<<10), "element"
+	s := &source{Input: in, lines: bufio.NewReaderSize(in, 64<<10), unit: "line"}
+	if batch.StartsArray(s.lines) {
+		s.lines, s.unit = bufio.NewReaderSize(&batch.ArrayReader{From: s.lines}, 64<<10), "element"
 	}
 	return s, nil
 }
 
 // lineError prints the error of one line.
-func (s *source) lineError(sh *shell, number int, err error) {
+func (s *source) lineError(sh *shell.Shell, number int, err error) {
 	place, between := fmt.Sprintf("%s %d", s.unit, number), ":"
 	if s.many {
-		place = s.name + ": " + place
+		place = s.Name + ": " + place
 	}
-	var syntax *syntaxError
+	var syntax *jsonpath.SyntaxError
 	if errors.As(err, &syntax) {
 		between = ","
 	}
-	sh.errorf("%s%s %v", place, between, err)
+	sh.Errorf("%s%s %v", place, between, err)
 }

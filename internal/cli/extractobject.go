@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // appendExtraction appends what was extracted as a JSON object that is not
@@ -13,26 +14,26 @@ func appendExtraction(dst, id []byte, x answer.Extraction) []byte {
 	if id != nil {
 		dst = append(append(dst, `,"id":`...), id...)
 	}
-	dst = appendQuoted(append(dst, `,"candidate":`...), x.Candidate, false)
-	dst = appendQuoted(append(dst, `,"method":`...), x.Method, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"candidate":`...), x.Candidate, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"method":`...), x.Method, false)
 	dst = appendSpan(append(dst, `,"span":`...), x.Span)
-	dst = appendQuoted(append(dst, `,"status":`...), string(x.Status), false)
-	dst = appendQuoted(append(dst, `,"rules":`...), x.Rules, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"status":`...), string(x.Status), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"rules":`...), x.Rules, false)
 	dst = append(dst, `,"attempts":[`...)
 	for i, a := range x.Attempts {
-		dst = appendAttempt(appendComma(dst, i), a)
+		dst = appendAttempt(jsonpath.AppendComma(dst, i), a)
 	}
 	return append(dst, ']')
 }
 
 func appendAttempt(dst []byte, a answer.Attempt) []byte {
-	dst = appendQuoted(append(dst, `{"method":`...), a.Method, false)
+	dst = jsonpath.AppendQuoted(append(dst, `{"method":`...), a.Method, false)
 	dst = strconv.AppendInt(append(dst, `,"found":`...), int64(a.Found), 10)
 	if a.Span != nil {
 		dst = appendSpan(append(dst, `,"span":`...), a.Span)
 	}
 	if a.Why != "" {
-		dst = appendQuoted(append(dst, `,"why":`...), a.Why, false)
+		dst = jsonpath.AppendQuoted(append(dst, `,"why":`...), a.Why, false)
 	}
 	return append(dst, '}')
 }
@@ -49,7 +50,7 @@ func appendSpan(dst []byte, s *answer.Span) []byte {
 // appendVerdict appends the members of a verdict.
 func appendVerdict(dst []byte, v answer.Verdict) []byte {
 	dst = strconv.AppendBool(append(dst, `,"ok":`...), v.OK)
-	dst = appendQuoted(append(dst, `,"reason":`...), string(v.Reason), false)
-	dst = appendQuoted(append(dst, `,"detail":`...), v.Detail, false)
-	return appendQuoted(append(dst, `,"by":`...), v.By, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"reason":`...), string(v.Reason), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"detail":`...), v.Detail, false)
+	return jsonpath.AppendQuoted(append(dst, `,"by":`...), v.By, false)
 }

@@ -10,6 +10,11 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // An output holds the flags that say where the objects of a batch go.
@@ -33,33 +38,33 @@ func (o *output) validate(jsonl bool, files int) error {
 // An outFile is where the objects of a batch go, with what an earlier run has
 // written there.
 type outFile struct {
-	sh   *shell // its output is the file
+	sh   *shell.Shell // its output is the file
 	file *os.File
 	old  *bufio.Reader // nil if there is nothing left of it
 }
 
-func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
+func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
 	if o.Output == "" || o.Output == "-" {
 		return &outFile{sh: sh}, nil
 	}
 	for _, name := range inputs {
-		if sameFile(name, o.Output) {
-			return nil, usage(fmt.Errorf("--output %s is what is read", o.Output), "")
+		if files.SameFile(name, o.Output) {
+			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", o.Output), "")
 		}
 	}
-	file, err := sh.createFile(o.Output, o.Resume)
+	file, err := sh.CreateFile(o.Output, o.Resume)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.Output, err)
 	}
 	into := *sh
-	into.into(file)
+	into.Into(file)
 	out := &outFile{sh: &into, file: file}
 	if o.Resume {
 		err = out.cutTorn()
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("resume %s: %w", o.Output, cause(err))
+		return nil, fmt.Errorf("resume %s: %w", o.Output, files.Cause(err))
 	}
 	return out, nil
 }
@@ -67,7 +72,7 @@ func (o *output) open(sh *shell, inputs []string) (*outFile, error) {
 // cutTorn cuts what stands behind the last newline of the file, and makes ready
 // to read what stands before it and to write after it.
 func (f *outFile) cutTorn() error {
-	whole, err := wholeLines(f.file)
+	whole, err := batch.WholeLines(f.file)
 	if err != nil {
 		return err
 	}
@@ -96,8 +101,8 @@ func (f *outFile) left() bool {
 
 // next returns the next object that an earlier run has written.
 func (f *outFile) next() ([]byte, error) {
-	line, err := nextLine(f.old)
-	return trimLine(line), err
+	line, err := batch.NextLine(f.old)
+	return batch.TrimLine(line), err
 }
 
 // spent is an error if an earlier run wrote more than there is to do.
@@ -113,7 +118,7 @@ func (f *outFile) close() error {
 		return nil
 	}
 	if err := f.file.Close(); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
 }
@@ -128,36 +133,36 @@ type outcome struct {
 }
 
 // outcomePaths are what is read of an object, in order.
-var outcomePaths = func() (paths [][]step) {
+var outcomePaths = func() (paths [][]jsonpath.Step) {
 	for _, name := range []string{"id", "line", "candidate", "method", "span.0", "span.1", "status", "ok", "reason", "detail", "by"} {
-		steps, _ := parsePath(name)
+		steps, _ := jsonpath.Parse(name)
 		paths = append(paths, steps)
 	}
 	return paths
 }()
 
-var outcomeFinders = sync.Pool{New: func() any { return new(finder) }}
+var outcomeFinders = sync.Pool{New: func() any { return new(jsonpath.Finder) }}
 
 var errNoObjectOfOurs = errors.New("no object of extract or score")
 
 // readOutcome reads an object that extract or score wrote.
 func readOutcome(object []byte) (*outcome, error) {
-	f := outcomeFinders.Get().(*finder)
+	f := outcomeFinders.Get().(*jsonpath.Finder)
 	defer outcomeFinders.Put(f)
-	if err := f.find(object, outcomePaths...); err != nil {
+	if err := f.Find(object, outcomePaths...); err != nil {
 		return nil, err
 	}
-	text := func(i int) string { return wording(f.last(i), "") }
-	number := func(i int) int { n, _ := strconv.Atoi(string(f.last(i))); return n }
-	if f.last(1) != nil {
+	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
+	number := func(i int) int { n, _ := strconv.Atoi(string(f.Last(i))); return n }
+	if f.Last(1) != nil {
 		return &outcome{line: max(1, number(1))}, nil
 	}
-	if f.last(0) == nil || f.last(2) == nil || f.last(3) == nil {
+	if f.Last(0) == nil || f.Last(2) == nil || f.Last(3) == nil {
 		return nil, errNoObjectOfOurs
 	}
-	x := &outcome{id: f.last(0), judged: f.last(7) != nil}
+	x := &outcome{id: f.Last(0), judged: f.Last(7) != nil}
 	x.Candidate, x.Method, x.Status = text(2), text(3), answer.Status(text(6))
-	if f.last(5) != nil {
+	if f.Last(5) != nil {
 		x.Span = &answer.Span{Start: number(4), End: number(5)}
 	}
 	x.OK, x.Reason, x.Detail, x.By = text(7) == "true", answer.Reason(text(8)), text(9), text(10)

@@ -8,11 +8,14 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A posed is one reply and what was asked. Its bytes are those of the line.
 type posed struct {
-	manner
+	catalogue.Manner
 	id      []byte // as it stands in the line; nil if there is none
 	raw     string
 	problem answer.Problem
@@ -62,13 +65,13 @@ const (
 // A posedReader reads lines; it is safe for concurrent use.
 type posedReader struct {
 	places  [placesEnd]lineField
-	paths   [][]step // of the places that are looked for
+	paths   [][]jsonpath.Step // of the places that are looked for
 	at      [placesEnd]int
-	names   *catalogue
+	names   *catalogue.Catalogue
 	finders sync.Pool
 }
 
-func (f *fields) reader(names *catalogue) (*posedReader, error) {
+func (f *fields) reader(names *catalogue.Catalogue) (*posedReader, error) {
 	r := &posedReader{names: names}
 	r.places = [placesEnd]lineField{
 		placeID: {"id", false}, placeRaw: {f.Field, true},
@@ -76,7 +79,7 @@ func (f *fields) reader(names *catalogue) (*posedReader, error) {
 		placeInput: placed(f.InputField, "input"), placeGold: placed(f.GoldField, "gold"),
 		placeOptions: placed(f.OptionsField, "options"),
 	}
-	r.finders.New = func() any { return new(finder) }
+	r.finders.New = func() any { return new(jsonpath.Finder) }
 	return r, r.compile()
 }
 
@@ -94,12 +97,12 @@ func (r *posedReader) compile() error {
 		if p.name == "" {
 			continue
 		}
-		steps, err := parsePath(p.name)
-		if err == nil && everywhere(steps) {
+		steps, err := jsonpath.Parse(p.name)
+		if err == nil && jsonpath.Many(steps) {
 			err = fmt.Errorf("field %q: want the path of one field", p.name)
 		}
 		if err != nil {
-			return usage(err, "want a path such as raw or messages.-1.content")
+			return hint.Usage(err, "want a path such as raw or messages.-1.content")
 		}
 		r.at[i] = len(r.paths)
 		r.paths = append(r.paths, steps)
@@ -108,40 +111,40 @@ func (r *posedReader) compile() error {
 }
 
 // value returns what a line holds at a place, nil for nothing.
-func (r *posedReader) value(f *finder, i int) []byte {
+func (r *posedReader) value(f *jsonpath.Finder, i int) []byte {
 	if r.at[i] < 0 {
 		return nil
 	}
-	return f.last(r.at[i])
+	return f.Last(r.at[i])
 }
 
 // read reads a line into p, whose bytes are the line's; what it does not say is as in e.
 func (r *posedReader) read(p *posed, line []byte, e *extractor) error {
-	f := r.finders.Get().(*finder)
+	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
-	if err := f.find(line, r.paths...); err != nil {
+	if err := f.Find(line, r.paths...); err != nil {
 		return err
 	}
 	for i := range r.places {
 		if r.places[i].required && r.value(f, i) == nil {
-			return fmt.Errorf("field %s %w", r.places[i].name, errMissing)
+			return fmt.Errorf("field %s %w", r.places[i].name, jsonpath.ErrMissing)
 		}
 	}
 	raw := r.value(f, placeRaw)
 	if raw[0] != '"' {
-		return fmt.Errorf("field %s %w", r.places[placeRaw].name, errNotString)
+		return fmt.Errorf("field %s %w", r.places[placeRaw].name, jsonpath.ErrNotString)
 	}
-	*p = posed{manner: e.manner, problem: e.problem, raw: unquote(raw)}
+	*p = posed{Manner: e.Manner, problem: e.problem, raw: jsonpath.Unquote(raw)}
 	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, placeGroup), r.value(f, placeBy), r.value(f, placeLogged)
-	p.problem.Input = wording(r.value(f, placeInput), p.problem.Input)
-	p.problem.Gold = wording(r.value(f, placeGold), p.problem.Gold)
+	p.problem.Input = jsonpath.TextOr(r.value(f, placeInput), p.problem.Input)
+	p.problem.Gold = jsonpath.TextOr(r.value(f, placeGold), p.problem.Gold)
 	if err := r.readOptions(f, p); err != nil {
 		return err
 	}
 	return r.readManner(f, p)
 }
 
-func (r *posedReader) readOptions(f *finder, p *posed) error {
+func (r *posedReader) readOptions(f *jsonpath.Finder, p *posed) error {
 	list := r.value(f, placeOptions)
 	if list == nil || list[0] == 'n' {
 		return nil
@@ -150,35 +153,37 @@ func (r *posedReader) readOptions(f *finder, p *posed) error {
 		return fmt.Errorf("field %s is no list", r.places[placeOptions].name)
 	}
 	var err error
-	p.problem.Options, err = elements(list)
+	p.problem.Options, err = jsonpath.Elements(list)
 	return err
 }
 
-func (r *posedReader) readManner(f *finder, p *posed) error {
-	if text, err := f.text(r.at[placeDialect], "dialect"); err != nil {
+func (r *posedReader) readManner(f *jsonpath.Finder, p *posed) error {
+	if text, err := f.Text(r.at[placeDialect], "dialect"); err != nil {
 		return err
 	} else if text != nil && *text != "" {
-		grammar, err := r.names.named(*text)
+		grammar, err := r.names.Named(*text)
 		if err != nil {
 			return err
 		}
-		p.grammar, p.name = grammar, *text
-		p.start = cmp.Or(ownStart(grammar), p.start)
+		p.Grammar, p.Name = grammar, *text
+		p.Start = cmp.Or(catalogue.OwnStart(grammar), p.Start)
 	}
-	if text, err := f.text(r.at[placeStart], "start"); err != nil {
+	if text, err := f.Text(r.at[placeStart], "start"); err != nil {
 		return err
 	} else if text != nil && *text != "" {
-		p.start = sotto.Start(*text)
-		if _, err := p.grammar.NewSplitter(sotto.Options{Start: p.start}); err != nil {
+		p.Start = sotto.Start(*text)
+		if _, err := p.Grammar.NewSplitter(sotto.Options{Start: p.Start}); err != nil {
 			return err
 		}
 	}
-	text, err := f.text(r.at[placeEnd], "end")
+	text, err := f.Text(r.at[placeEnd], "end")
 	if err != nil || text == nil || *text == "" {
 		return err
 	}
-	return p.end.UnmarshalText([]byte(*text))
+	return p.End.UnmarshalText([]byte(*text))
 }
 
 // textOf returns a value as one that may be compared: of strings the text.
-func textOf(value []byte) string { return strings.ToValidUTF8(wording(value, "null"), "\ufffd") }
+func textOf(value []byte) string {
+	return strings.ToValidUTF8(jsonpath.TextOr(value, "null"), "\ufffd")
+}

@@ -7,6 +7,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // An asking holds the flags that say what is looked for in a reply, and what was
@@ -33,21 +36,21 @@ func taskNames() string {
 
 // An extractor draws candidates from replies.
 type extractor struct {
-	manner
+	catalogue.Manner
 	task    answer.Task
 	problem answer.Problem // as far as every reply shares it
 	options answer.Options
 }
 
-func (a *asking) extractor(m manner) (*extractor, error) {
-	e := &extractor{manner: m, problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
+func (a *asking) extractor(m catalogue.Manner) (*extractor, error) {
+	e := &extractor{Manner: m, problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
 	e.options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
 	var err error
 	if e.task, err = a.task(); err != nil {
 		return nil, err
 	}
 	if a.Schema != "" {
-		if e.problem.Schema, err = readFile("schema", a.Schema, maxSettings); err != nil {
+		if e.problem.Schema, err = files.Read("schema", a.Schema, files.MaxSettings); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +60,7 @@ func (a *asking) extractor(m manner) (*extractor, error) {
 func (a *asking) task() (answer.Task, error) {
 	switch {
 	case a.TaskFile != "":
-		data, err := readFile("task file", a.TaskFile, maxSettings)
+		data, err := files.Read("task file", a.TaskFile, files.MaxSettings)
 		if err != nil {
 			return nil, err
 		}
@@ -67,11 +70,11 @@ func (a *asking) task() (answer.Task, error) {
 		}
 		return task, nil
 	case a.Task == "":
-		return nil, usage(errors.New("no task"), "want --task, one of "+taskNames()+"; or --task-file")
+		return nil, hint.Usage(errors.New("no task"), "want --task, one of "+taskNames()+"; or --task-file")
 	}
 	task, err := answer.TaskNamed(a.Task)
 	if err != nil {
-		return nil, usage(err, "want one of "+taskNames())
+		return nil, hint.Usage(err, "want one of "+taskNames())
 	}
 	return task, nil
 }
@@ -79,7 +82,7 @@ func (a *asking) task() (answer.Task, error) {
 // extract draws the candidate from one reply.
 func (e *extractor) extract(r *posed) answer.Extraction {
 	o := e.options
-	o.Grammar, o.Start, o.End = r.grammar, r.start, r.end
+	o.Grammar, o.Start, o.End = r.Grammar, r.Start, r.End
 	if o.Grammar == sotto.Default() {
 		o.Grammar = nil // the same, and known to be
 	}

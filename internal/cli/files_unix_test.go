@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -173,7 +174,7 @@ func TestSmallFiles(t *testing.T) {
 			if status == 0 || !strings.Contains(errs, want) || strings.Contains(errs, endless) == secret {
 				t.Errorf("status %d: %s", status, errs)
 			}
-			if n := <-taken; n > maxDialects+1<<20 {
+			if n := <-taken; n > files.MaxDialects+1<<20 {
 				t.Errorf("%d bytes were taken of it", n)
 			}
 		})

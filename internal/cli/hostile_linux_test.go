@@ -18,11 +18,14 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // strangeText is the same as it may stand in JSON.
-var strangeText = strings.ToValidUTF8(strange, "")
+var strangeText = strings.ToValidUTF8(terminaltest.Strange, "")
 
 // quote quotes it as JSON does, with every byte as it is where JSON lets it be.
 func quote(text string) string {
@@ -56,7 +59,7 @@ type hostileCase struct {
 	// silent says why nothing strange is in what it prints.
 	silent string
 	// run runs the command in place of its arguments.
-	run func(t *testing.T, sh *shell)
+	run func(t *testing.T, sh *shell.Shell)
 }
 
 func of(args ...string) hostileCase { return hostileCase{args: args} }
@@ -76,7 +79,7 @@ func TestHostileText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	cases := hostileCases(t)
 	var line commandLine
-	parser, err := newParser(&line, newShell(nil, io.Discard, io.Discard, os.Getenv))
+	parser, err := newParser(&line, shell.New(nil, io.Discard, io.Discard, os.Getenv))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +96,7 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("there is no command %q", name)
 		}
 		words := strings.Fields(name)
-		list := append(cases[name], of("--"+strange))
+		list := append(cases[name], of("--"+terminaltest.Strange))
 		for i, c := range list {
 			c.args = append(slices.Clone(words), c.args...)
 			for _, colour := range []bool{true, false} {
@@ -107,7 +110,7 @@ func TestHostileText(t *testing.T) {
 }
 
 // strangeFile is the name of a file that is strange itself.
-func strangeFile(name string) string { return strings.ReplaceAll(name+strange, "/", "") }
+func strangeFile(name string) string { return strings.ReplaceAll(name+terminaltest.Strange, "/", "") }
 
 func (c *hostileCase) check(t *testing.T, colour bool) {
 	getenv := func(name string) string {
@@ -120,21 +123,21 @@ func (c *hostileCase) check(t *testing.T, colour bool) {
 		return ""
 	}
 	var status int
-	shown := onTerminal(t, func(tty *os.File) {
+	shown := terminaltest.OnTerminal(t, func(tty *os.File) {
 		if c.run != nil {
-			c.run(t, newShell(strings.NewReader(c.stdin), tty, tty, getenv))
+			c.run(t, shell.New(strings.NewReader(c.stdin), tty, tty, getenv))
 			return
 		}
 		status = Run(c.args, strings.NewReader(c.stdin), tty, tty, getenv)
 	})
 	rest := shown
-	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, styles...) {
+	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, terminaltest.Styles...) {
 		rest = bytes.ReplaceAll(rest, []byte(s), nil)
 	}
 	if bytes.Contains(shown, []byte("\r")) && !bytes.Contains(shown, []byte("%|")) && !bytes.Contains(shown, []byte("% |")) {
 		t.Errorf("a carriage return, and no progress bar:\n%q", shown)
 	}
-	if bad := forbidden(rest); bad != "" {
+	if bad := terminaltest.Forbidden(rest); bad != "" {
 		t.Errorf("sotto %q (status %d) printed %s", c.args, status, bad)
 	}
 	if strings.Contains(string(shown), "owned") == (c.silent != "") {
@@ -163,7 +166,7 @@ func TestHostilePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bad := forbidden(page); bad != "" || bytes.Contains(page, []byte("<script")) || bytes.Contains(page, []byte(`" onload`)) || !bytes.Contains(page, []byte("owned")) {
+		if bad := terminaltest.Forbidden(page); bad != "" || bytes.Contains(page, []byte("<script")) || bytes.Contains(page, []byte(`" onload`)) || !bytes.Contains(page, []byte("owned")) {
 			t.Errorf("%q: the page has %s:\n%s", args, bad, page)
 		}
 	}
@@ -181,8 +184,8 @@ func write(t *testing.T, name, text string) string {
 // hostileCases makes the files and peers, and lists the calls by command.
 func hostileCases(t *testing.T) map[string][]hostileCase {
 	q, y := quote(strangeText), quoteYAML(strangeText)
-	reply := write(t, strangeFile("reply"), "<think>"+strange+"</think>Answer: "+strange+"\n<narrate>"+strange+"</narrate>\n")
-	lines := write(t, strangeFile("lines"), fmt.Sprintf(`{"id":%[1]s,"raw":%[2]s,"input":%[1]s,"gold":%[1]s,"caption":%[1]s,"arm":%[1]s}`+"\n"+`{"id":"b","raw":"x","input":"y","gold":"z","arm":"w","dialect":%[1]s}`+"\n"+`{"id":%[1]s,`+strange+"\n", q, quote("<think>"+strangeText+"</think>Answer: "+strangeText)))
+	reply := write(t, strangeFile("reply"), "<think>"+terminaltest.Strange+"</think>Answer: "+terminaltest.Strange+"\n<narrate>"+terminaltest.Strange+"</narrate>\n")
+	lines := write(t, strangeFile("lines"), fmt.Sprintf(`{"id":%[1]s,"raw":%[2]s,"input":%[1]s,"gold":%[1]s,"caption":%[1]s,"arm":%[1]s}`+"\n"+`{"id":"b","raw":"x","input":"y","gold":"z","arm":"w","dialect":%[1]s}`+"\n"+`{"id":%[1]s,`+terminaltest.Strange+"\n", q, quote("<think>"+strangeText+"</think>Answer: "+strangeText)))
 	good := write(t, "good.jsonl", fmt.Sprintf(`{"id":%s,"raw":%s,"input":%[1]s,"gold":"x %[3]s"}`+"\n", q, quote("<think>"+strangeText+"</think>Answer: "+strangeText), strings.Trim(q, `"`)))
 	task := write(t, "task.yaml", "name: mine\nvalidator: regex\npattern: '[\\s\\S]+'\n")
 	badYAML := write(t, strangeFile("bad.yaml"), "v: 1\n"+strangeText+": 1\n")
@@ -190,16 +193,16 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 	missing := strangeFile("missing")
 	all := map[string][]hostileCase{
 		"version":    {{silent: "there is nothing foreign in it"}},
-		"completion": {of(strange), {args: []string{"bash"}, silent: "there is nothing foreign in it"}},
-		"demo":       {of(lines), of("--field", "caption", lines), of("--field", strange, lines), of(missing)},
+		"completion": {of(terminaltest.Strange), {args: []string{"bash"}, silent: "there is nothing foreign in it"}},
+		"demo":       {of(lines), of("--field", "caption", lines), of("--field", terminaltest.Strange, lines), of(missing)},
 		"strip": {
-			of(reply), {args: []string{"--narration", "text"}, stdin: "a " + strange + strange}, of("--reasoning-to", "stderr", reply), of("--reasoning-to", "fd:1", reply),
-			of("--reasoning-to", "fd:"+strange, reply), of("--reasoning-to", "/dev/tty"+strange+"/x", reply), of("--jsonl", "--field", "raw", lines), of("--jsonl", "--field", strange, lines), of("--start", strange, reply), of(missing),
+			of(reply), {args: []string{"--narration", "text"}, stdin: "a " + terminaltest.Strange + terminaltest.Strange}, of("--reasoning-to", "stderr", reply), of("--reasoning-to", "fd:1", reply),
+			of("--reasoning-to", "fd:"+terminaltest.Strange, reply), of("--reasoning-to", "/dev/tty"+terminaltest.Strange+"/x", reply), of("--jsonl", "--field", "raw", lines), of("--jsonl", "--field", terminaltest.Strange, lines), of("--start", terminaltest.Strange, reply), of(missing),
 		},
-		"split": {of(reply), of("--jsonl", lines), of("--dialect", strange, reply), of("--model", strange, "--end", strange, reply), of(missing)},
+		"split": {of(reply), of("--jsonl", lines), of("--dialect", terminaltest.Strange, reply), of("--model", terminaltest.Strange, "--end", terminaltest.Strange, reply), of(missing)},
 		"extract": {
-			of("--task-file", task, reply), of("--task", "qa", "--jsonl", "--distill", "query", lines), of("--task", strange, reply), of("--task-file", badYAML, reply), of("--task-file", write(t, "odd-task.yaml", "name: "+y+"\nvalidator: "+y+"\n"), reply),
-			of("--task", "json", "--schema", oddYAML, reply), of("--task", "json", "--schema", missing, reply), of("--task", "qa", "--jsonl", "--field", "a."+strange, lines), of("--task", "qa", "--jsonl", "-o", missing+"/x", lines),
+			of("--task-file", task, reply), of("--task", "qa", "--jsonl", "--distill", "query", lines), of("--task", terminaltest.Strange, reply), of("--task-file", badYAML, reply), of("--task-file", write(t, "odd-task.yaml", "name: "+y+"\nvalidator: "+y+"\n"), reply),
+			of("--task", "json", "--schema", oddYAML, reply), of("--task", "json", "--schema", missing, reply), of("--task", "qa", "--jsonl", "--field", "a."+terminaltest.Strange, lines), of("--task", "qa", "--jsonl", "-o", missing+"/x", lines),
 		},
 		"dialects":  hostileDialects(t),
 		"a2a probe": hostileA2A(t),
@@ -217,9 +220,9 @@ func hostileScores(t *testing.T, good, lines, reply string) map[string][]hostile
 	Run([]string{"score", "--task", "qa", "--jsonl", good}, nil, &out, io.Discard, os.Getenv)
 	scored := write(t, "scored.jsonl", strings.ReplaceAll(out.String(), `"candidate":"`, `"candidate":"not `))
 	return map[string][]hostileCase{"score": {
-		of("--task", "qa", "--gold", strange, reply), of("--task", "qa", "--jsonl", "--by-field", "arm", "--k", lines), of("--task", "qa", "--jsonl", "--compare", scored, good),
-		of("--task", "qa", "--jsonl", "--json", "--by-field", "arm", lines), of("--task", "qa", "--jsonl", "--compare", lines, good), of("--task", "qa", "--jsonl", "--compare", strange+"=1", good),
-		{args: []string{"--task", "qa", "--jsonl", "-o", "out.jsonl", "--by-field", "id", lines}}, of("--task", "qa", "--jsonl", "--html", "/dev/stdout"+strange+"/x", good),
+		of("--task", "qa", "--gold", terminaltest.Strange, reply), of("--task", "qa", "--jsonl", "--by-field", "arm", "--k", lines), of("--task", "qa", "--jsonl", "--compare", scored, good),
+		of("--task", "qa", "--jsonl", "--json", "--by-field", "arm", lines), of("--task", "qa", "--jsonl", "--compare", lines, good), of("--task", "qa", "--jsonl", "--compare", terminaltest.Strange+"=1", good),
+		{args: []string{"--task", "qa", "--jsonl", "-o", "out.jsonl", "--by-field", "id", lines}}, of("--task", "qa", "--jsonl", "--html", "/dev/stdout"+terminaltest.Strange+"/x", good),
 	}}
 }
 
@@ -231,7 +234,7 @@ func hostileDialects(t *testing.T) []hostileCase {
 		list = append(list, of("--dialect-file", write(t, fmt.Sprintf("dialect%d.json", i), text)))
 	}
 	list[0].silent = "a syntax error quotes nothing"
-	return append(list, of("--dialect-file", own), of("--dialect-file", own, "mine"), of("--dialect-file", own, "--json"), of("--dialect-file", own, "--prompt", "mine"), of(strange), of("--prompt", strange), of("--dialect-file", strangeFile("none")))
+	return append(list, of("--dialect-file", own), of("--dialect-file", own, "mine"), of("--dialect-file", own, "--json"), of("--dialect-file", own, "--prompt", "mine"), of(terminaltest.Strange), of("--prompt", terminaltest.Strange), of("--dialect-file", strangeFile("none")))
 }
 
 // hostileRecord makes a record whose every text is strange, also in members that
@@ -272,14 +275,14 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 	write(t, filepath.Join(broken, filepath.Base(segments[0])), text+`{"v":1,`+s+"\n")
 	none := strangeFile("none")
 	return map[string][]hostileCase{
-		"record ls":     {of(dir), of(dir, "--json"), of(none), of(dir, "--from", strange), of(broken)},
-		"record show":   {of(dir), of(dir, "--json"), of(dir, "2"), of(dir, "--type", "EXCHANGE"), of(dir, strange), of(broken), unnamed("-i", none, dir)},
+		"record ls":     {of(dir), of(dir, "--json"), of(none), of(dir, "--from", terminaltest.Strange), of(broken)},
+		"record show":   {of(dir), of(dir, "--json"), of(dir, "2"), of(dir, "--type", "EXCHANGE"), of(dir, terminaltest.Strange), of(broken), unnamed("-i", none, dir)},
 		"record follow": {of(dir, "--all", "--limit", "9"), of(dir, "--all", "--limit", "9", "--json"), of(none)},
-		"record grep":   {of(dir, "owned"), of(dir, "owned", "--json"), of(dir, strange+"[owned"), of(dir, "owned", "--in", "reasoning")},
+		"record grep":   {of(dir, "owned"), of(dir, "owned", "--json"), of(dir, terminaltest.Strange+"[owned"), of(dir, "owned", "--in", "reasoning")},
 		"record stats":  {of(dir), of(dir, "--json"), of(none)},
 		"record export": {of(dir, "--content"), of(dir, "--signal", "logs", "--content"), of(none)},
-		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", strange), unnamed(dir, "--key", none)},
-		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", strange), of(dir, "--older", strange)},
+		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", terminaltest.Strange), unnamed(dir, "--key", none)},
+		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", terminaltest.Strange), of(dir, "--older", terminaltest.Strange)},
 		"record keygen": {of(none + "/key")},
 	}
 }
@@ -308,17 +311,17 @@ func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCa
 	none := strangeFile("none")
 	return map[string][]hostileCase{
 		"solve stream": {
-			of(stream("--model", strange, "--url", upstream.URL)...), of(stream("--model", strange, "--url", upstream.URL+"/bad")...), of(stream("--model", strange, "--json", "--url", upstream.URL)...),
-			of("--task-file", task, "--problems", lines), of("--replies", lines), of("--task", strange), of("--script", none), of("--prices", none), of(stream("--model", strange, "--prices", write(t, "prices.yaml", quoteYAML(strangeText)+": {input: "+quoteYAML(strangeText)+"}\n"))...),
-			of("--provider", strange, "--model", "x"), of("--think", strange, "--model", "scripted", "--instruction", none), of(stream("-o", "stream.jsonl", "--model", strange, "--url", upstream.URL)...),
+			of(stream("--model", terminaltest.Strange, "--url", upstream.URL)...), of(stream("--model", terminaltest.Strange, "--url", upstream.URL+"/bad")...), of(stream("--model", terminaltest.Strange, "--json", "--url", upstream.URL)...),
+			of("--task-file", task, "--problems", lines), of("--replies", lines), of("--task", terminaltest.Strange), of("--script", none), of("--prices", none), of(stream("--model", terminaltest.Strange, "--prices", write(t, "prices.yaml", quoteYAML(strangeText)+": {input: "+quoteYAML(strangeText)+"}\n"))...),
+			of("--provider", terminaltest.Strange, "--model", "x"), of("--think", terminaltest.Strange, "--model", "scripted", "--instruction", none), of(stream("-o", "stream.jsonl", "--model", terminaltest.Strange, "--url", upstream.URL)...),
 		},
 		"solve report":        {of(results), of(results, "--json"), of(lines), of(none), of(results, "--html", none+"/x")},
 		"solve memory ls":     {of("--memory", memory), of("--memory", memory, "--json"), of("--memory", none)},
-		"solve memory show":   {of("--memory", memory, key), of("--memory", memory, "--json", key), of("--memory", memory, strange)},
+		"solve memory show":   {of("--memory", memory, key), of("--memory", memory, "--json", key), of("--memory", memory, terminaltest.Strange)},
 		"solve memory export": {of("--memory", memory), of("--memory", none)},
 		"solve memory import": {of("--memory", memory, lines), of("--memory", memory, write(t, "import.jsonl", `{"v":1,"task":`+quote(strangeText)+`,"kind":"trace","key":"x","problem":{"input":"x"},"candidate":"y","seen":1}`+"\n"))},
-		"solve memory prune":  {of("--memory", memory, "--unused", "1ns", "--dry-run"), of("--memory", memory, "--unused", strange)},
-		"solve games":         {of("--seed", strange)},
+		"solve memory prune":  {of("--memory", memory, "--unused", "1ns", "--dry-run"), of("--memory", memory, "--unused", terminaltest.Strange)},
+		"solve games":         {of("--seed", terminaltest.Strange)},
 		"solve figures":       {of("--log", none)},
 	}
 }
@@ -350,11 +353,11 @@ func hostileA2A(t *testing.T) []hostileCase {
 	t.Cleanup(server.Close)
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
-		io.WriteString(w, strange)
+		io.WriteString(w, terminaltest.Strange)
 	}))
 	t.Cleanup(broken.Close)
 	return []hostileCase{
-		of("--all", "--time", "2s", server.URL), of("--json", "--time", "2s", server.URL), of("http://" + strange), of("http://127.0.0.1:1/" + strangeText), unnamed("--token-file", strangeFile("none"), server.URL),
+		of("--all", "--time", "2s", server.URL), of("--json", "--time", "2s", server.URL), of("http://" + terminaltest.Strange), of("http://127.0.0.1:1/" + strangeText), unnamed("--token-file", strangeFile("none"), server.URL),
 		{args: []string{"--time", "2s", broken.URL}, silent: "what is not a card is not shown"},
 	}
 }
@@ -376,7 +379,7 @@ func hostileRun(t *testing.T) []hostileCase {
 	audit := filepath.Join(t.TempDir(), "audit")
 	return []hostileCase{
 		of("--config", experiment, "--record", audit), of("--config", experiment, "--record", audit, "--json"), of("--config", experiment, "--replay", audit),
-		of("--config", experiment, "--replay", audit, "--name", strange), of("--config", odd), of("--config", odd, "--check"), of("--config", strangeFile("none")), of("--config", experiment, "--record", audit+strange+"/x\x00"),
+		of("--config", experiment, "--replay", audit, "--name", terminaltest.Strange), of("--config", odd), of("--config", odd, "--check"), of("--config", strangeFile("none")), of("--config", experiment, "--record", audit+terminaltest.Strange+"/x\x00"),
 	}
 }
 
@@ -398,17 +401,17 @@ func hostileServe(t *testing.T, badYAML, oddYAML string) []hostileCase {
 		return hostileCase{args: args, silent: "learned starts that Sotto would not write are not read"}
 	}
 	serving := func(format string) hostileCase {
-		return hostileCase{run: func(t *testing.T, sh *shell) { serveStrangers(t, sh, upstream.URL, "--log-format="+format) }}
+		return hostileCase{run: func(t *testing.T, sh *shell.Shell) { serveStrangers(t, sh, upstream.URL, "--log-format="+format) }}
 	}
 	return []hostileCase{
-		of("--check", "--config", badYAML), of("--check", "--config", oddYAML), of("--config", oddYAML), of("--config", strangeFile("none")), of("--check", "--upstream", "http://"+strange), of("--listen", strange),
-		forged("--learned", "--data", data), forged("--learned", "--json", "--data", data), of("--learned", "--data", strangeFile("none")), of("--check", "--dialect", strange), unnamed("--token-file", strangeFile("none"), "--check"),
+		of("--check", "--config", badYAML), of("--check", "--config", oddYAML), of("--config", oddYAML), of("--config", strangeFile("none")), of("--check", "--upstream", "http://"+terminaltest.Strange), of("--listen", terminaltest.Strange),
+		forged("--learned", "--data", data), forged("--learned", "--json", "--data", data), of("--learned", "--data", strangeFile("none")), of("--check", "--dialect", terminaltest.Strange), unnamed("--token-file", strangeFile("none"), "--check"),
 		serving("text"), serving("json"),
 	}
 }
 
 // serveStrangers runs the gateway while a client sends it strange requests.
-func serveStrangers(t *testing.T, sh *shell, upstream string, args ...string) {
+func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...string) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -425,11 +428,11 @@ func serveStrangers(t *testing.T, sh *shell, upstream string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := line.Serve.settings(sh, new(catalogue), ctx)
+	set, err := line.Serve.settings(sh, new(catalogue.Catalogue), ctx)
 	if err != nil || len(set.faults) > 0 {
 		t.Fatal(err, set.faults)
 	}
-	sh.errorf("%s", strange) // among the log's lines
+	sh.Errorf("%s", terminaltest.Strange) // among the log's lines
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
 	go func() { ended <- line.Serve.serve(sh, set, signals) }()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
@@ -446,7 +449,7 @@ func serveStrangers(t *testing.T, sh *shell, upstream string, args ...string) {
 	}
 	for _, body := range []string{
 		`{"model":` + quote(strangeText) + `,"messages":[{"role":"user","content":` + quote(strangeText) + `}]}`,
-		`{"model":` + quote("fail"+strangeText) + `,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, `{"model":` + strange,
+		`{"model":` + quote("fail"+strangeText) + `,"messages":[{"role":"assistant","content":"<think>a</think>b"}]}`, `{"model":` + terminaltest.Strange,
 	} {
 		if resp, err := client.Post("http://"+address+"/v1/chat/completions?x="+strings.ReplaceAll("%1b%9b%e2%80%ae", " ", ""), "application/json", strings.NewReader(body)); err == nil {
 			io.Copy(io.Discard, resp.Body)
@@ -455,7 +458,7 @@ func serveStrangers(t *testing.T, sh *shell, upstream string, args ...string) {
 	}
 	raw, err := net.Dial("tcp", address)
 	if err == nil {
-		fmt.Fprintf(raw, "GET /%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", strings.Map(noBreak, strange), address, strings.Map(noBreak, strange))
+		fmt.Fprintf(raw, "GET /%s HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\nConnection: close\r\n\r\n", strings.Map(noBreak, terminaltest.Strange), address, strings.Map(noBreak, terminaltest.Strange))
 		io.Copy(io.Discard, io.LimitReader(raw, 1<<16))
 		raw.Close()
 	}

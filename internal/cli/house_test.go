@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,49 +13,85 @@ import (
 	"testing"
 )
 
-// The rules of this package for what reaches a terminal or the disk. A name of a
-// rule may be used in the files that are listed, for the reason that is given,
-// and nowhere else.
+// otherRules are packages below internal that are not part of the command line,
+// or are held to rules of their own.
+var otherRules = []string{"foreignjson", "hostile", "modelname", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
+
+// The rules of the command line, and of the packages that only it uses, for what
+// reaches a terminal or the disk. A name of a rule may be used in the files that
+// are listed, for the reason that is given, and nowhere else.
 var houseRules = []struct {
 	names  []string // pkg.Name, .member, import path, or "text" in a string
-	files  []string
+	files  []string // below internal
 	reason string
 }{
-	{[]string{"os.Stdout", "os.Stderr"}, []string{"cli.go"}, "the shell gets the streams, and gives out what writes to them safely"},
+	{[]string{"os.Stdout", "os.Stderr"}, []string{"cli/cli.go"}, "the shell gets the streams, and gives out what writes to them safely"},
 	{[]string{"fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println"}, nil, "these write past the shell"},
-	{[]string{".verbatim", ".device"}, []string{"terminal.go", "progress.go"}, "only what writes no foreign text writes as it is"},
-	{[]string{`"\x1b"`}, []string{"terminal.go", "progress.go"}, "control sequences are a style, or those of the bar"},
-	{[]string{"github.com/schollz/progressbar/v3"}, []string{"progress.go"}, "every bar is made where its name is made visible"},
+	{[]string{".verbatim", ".device"}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "only what writes no foreign text writes as it is"},
+	{[]string{`"\x1b"`}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
+	{[]string{"github.com/schollz/progressbar/v3"}, []string{"cli/shell/progress.go"}, "every bar is made where its name is made visible"},
 	{[]string{"os.Create", "os.WriteFile"}, nil, "files are made in outfile.go, for their owner only"},
-	{[]string{"os.OpenFile"}, []string{"outfile.go", "readfile.go"}, "files are made in outfile.go; readfile.go opens without waiting"},
-	{[]string{"os.CreateTemp"}, []string{"outfile.go", "servehttp.go"}, "files are made there; serve tries whether a folder can be written, and removes the file"},
-	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"readfile.go"}, "what is read whole is read within a bound"},
-	{[]string{"template.HTML"}, []string{"scoreplot.go", "solvepage.go"}, "drawings, whose names are escaped by label"},
-	{[]string{"template.CSS"}, []string{"scorepage.go", "solvepage.go"}, "the style sheet of this package"},
+	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go"}, "files are made in outfile.go; package files opens without waiting"},
+	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servehttp.go"}, "files are made there; serve tries whether a folder can be written, and removes the file"},
+	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
+	{[]string{"template.HTML"}, []string{"cli/scoreplot.go", "cli/solvepage.go"}, "drawings, whose names are escaped by label"},
+	{[]string{"template.CSS"}, []string{"cli/scorepage.go", "cli/solvepage.go"}, "the style sheet of this package"},
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 
-// TestHouseRules holds every file of the package to the rules, and every
-// exception to its use.
+// A houseFile is a Go file below internal that the rules are for.
+type houseFile struct {
+	path string // below internal
+	tree *ast.File
+}
+
+// houseFiles parses the files that the rules are for, without tests.
+func houseFiles(t *testing.T) []houseFile {
+	t.Helper()
+	var list []houseFile
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, _ := filepath.Rel("..", name)
+		below = filepath.ToSlash(below)
+		switch {
+		case d.IsDir() && (d.Name() == "testdata" || slices.Contains(otherRules, below)):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		list = append(list, houseFile{below, tree})
+		return err
+	})
+	if err != nil || len(list) < 70 {
+		t.Fatalf("%d files, %v: is the tree where it was?", len(list), err)
+	}
+	return list
+}
+
+// imports lists the packages of this module that a file imports, below its root.
+func (f *houseFile) imports() []string {
+	var list []string
+	for _, i := range f.tree.Imports {
+		path, _ := strconv.Unquote(i.Path.Value)
+		if below, ok := strings.CutPrefix(path, "github.com/sotto-llm/sotto/"); ok {
+			list = append(list, below)
+		}
+	}
+	return list
+}
+
+// TestHouseRules holds every file to the rules, and every exception to its use.
 func TestHouseRules(t *testing.T) {
 	used := map[string]map[string]bool{} // names by the files that use them
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 50 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range namesIn(tree) {
+	for _, file := range houseFiles(t) {
+		for _, name := range namesIn(file.tree) {
 			if used[name] == nil {
 				used[name] = map[string]bool{}
 			}
-			used[name][file] = true
+			used[name][file.path] = true
 		}
 	}
 	for _, rule := range houseRules {
@@ -68,6 +106,40 @@ func TestHouseRules(t *testing.T) {
 			if !slices.ContainsFunc(rule.names, func(name string) bool { return used[name][file] }) {
 				t.Errorf("%s uses none of %v any more: take it off the list", file, rule.names)
 			}
+		}
+	}
+}
+
+// TestRooms holds the packages of the command line apart. A family of commands,
+// internal/cli/*cmd, imports no other; what families share is below internal/cli
+// and imports no family; a library beside internal/cli parses no arguments and
+// imports nothing of the command line. Each package says what it is for.
+func TestRooms(t *testing.T) {
+	documented := map[string]bool{}
+	for _, file := range houseFiles(t) {
+		room := path.Dir(file.path)
+		documented[room] = documented[room] || file.tree.Doc != nil
+		inCLI, family := strings.HasPrefix(room, "cli"), strings.HasSuffix(room, "cmd")
+		for _, imported := range file.imports() {
+			switch below := strings.TrimPrefix(imported, "internal/"); {
+			case below == "cli":
+				t.Errorf("%s imports internal/cli, which only cmd/sotto starts", file.path)
+			case !strings.HasPrefix(below, "cli/"):
+			case !inCLI:
+				t.Errorf("%s imports %s: a library knows nothing of the command line", file.path, imported)
+			case strings.HasSuffix(below, "cmd") && room != "cli":
+				t.Errorf("%s imports %s: only internal/cli imports a family of commands", file.path, imported)
+			}
+		}
+		for _, i := range file.tree.Imports {
+			if name, _ := strconv.Unquote(i.Path.Value); name == "github.com/alecthomas/kong" && room != "cli" && !family {
+				t.Errorf("%s imports %s: only commands parse arguments", file.path, name)
+			}
+		}
+	}
+	for room, ok := range documented {
+		if !ok {
+			t.Errorf("internal/%s does not say what it is for: give it a package comment", room)
 		}
 	}
 }

@@ -6,35 +6,37 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // A painter prints pieces so that their channels can be told apart: by type
 // where there is colour, else by a word before each line.
 type painter struct {
-	w *typesetter
+	w *shell.Typesetter
 
 	channel sotto.Channel
 	block   int
 	open    bool // a run has begun
 	inLine  bool // something stands on the line
 	newline int  // line ends that wait for more of the run
-	esc     escaper
+	esc     visible.Escaper
 }
 
 // looks are the styles and the words of the channels.
 var looks = [...]struct {
-	style style
+	style shell.Style
 	word  string
 }{
-	sotto.ChannelText:      {unstyled, "say  │ "},
-	sotto.ChannelReasoning: {dim, "think│ "},
-	sotto.ChannelNarration: {italic, "tell │ "},
-	sotto.ChannelTool:      {cyan, "tool │ "},
-	sotto.ChannelAside:     {struck, "aside│ "},
+	sotto.ChannelText:      {shell.Unstyled, "say  │ "},
+	sotto.ChannelReasoning: {shell.Dim, "think│ "},
+	sotto.ChannelNarration: {shell.Italic, "tell │ "},
+	sotto.ChannelTool:      {shell.Cyan, "tool │ "},
+	sotto.ChannelAside:     {shell.Struck, "aside│ "},
 	sotto.ChannelMarkup:    {},
 }
 
-func newPainter(sh *shell) *painter { return &painter{w: newTypesetter(sh.out)} }
+func newPainter(sh *shell.Shell) *painter { return &painter{w: shell.NewTypesetter(sh.Out)} }
 
 func (p *painter) flush() error { return p.w.Flush() }
 
@@ -54,7 +56,7 @@ func (p *painter) piece(piece sotto.Piece) {
 
 // write prints bytes of the run.
 func (p *painter) write(text []byte, end bool) {
-	shown := bytes.ReplaceAll(p.esc.append(nil, text, end), []byte("\r\n"), []byte("\n"))
+	shown := bytes.ReplaceAll(p.esc.Append(nil, text, end), []byte("\r\n"), []byte("\n"))
 	for i, line := range bytes.Split(shown, []byte("\n")) {
 		if i > 0 {
 			p.newline++
@@ -63,7 +65,7 @@ func (p *painter) write(text []byte, end bool) {
 			continue
 		}
 		p.startLine()
-		p.w.set(looks[p.channel].style, string(line))
+		p.w.Set(looks[p.channel].style, string(line))
 	}
 }
 
@@ -81,7 +83,7 @@ func (p *painter) startLine() {
 }
 
 func (p *painter) begin() {
-	if !p.w.colour {
+	if !p.w.Colour {
 		p.w.WriteString(looks[p.channel].word)
 	}
 }
@@ -112,14 +114,14 @@ func (p *painter) title(number int, line shownLine) {
 	if number > 1 {
 		p.w.WriteString("\n")
 	}
-	p.w.set(bold, fmt.Sprintf("%d. %s", number, visible(caption)))
-	fmt.Fprintf(p.w, "  [%s, starts %s, ends %s]\n", visible(line.name), visible(string(line.start)), line.end)
+	p.w.Set(shell.Bold, fmt.Sprintf("%d. %s", number, visible.Line(caption)))
+	fmt.Fprintf(p.w, "  [%s, starts %s, ends %s]\n", visible.Line(line.Name), visible.Line(string(line.Start)), line.End)
 }
 
 // note prints a remark of ours below a reply.
 func (p *painter) note(text string) {
 	p.w.WriteString("       ")
-	p.w.set(dim, text)
+	p.w.Set(shell.Dim, text)
 	p.w.WriteString("\n")
 }
 
@@ -130,5 +132,5 @@ func (p *painter) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 		name = string(line.id)
 	}
 	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
-	fmt.Fprintf(p.w, "%s\n", visible(shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)))
+	fmt.Fprintf(p.w, "%s\n", visible.Line(shell.Shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)))
 }

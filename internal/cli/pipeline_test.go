@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/sotto-llm/sotto/internal/batch"
 )
 
 // A generator gives n lines of about the same length, and nothing is kept of them.
@@ -95,11 +97,11 @@ func TestPipelineFailures(t *testing.T) {
 	same := func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }
 	broken := errors.New("broken")
 	var out strings.Builder
-	err := (&pipeline{line: same}).run(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), &out)
+	err := (&batch.Pipeline{Line: same}).Run(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), &out)
 	if !errors.Is(err, broken) || out.String() != "a\nb\n" {
 		t.Errorf("a broken reader gave %q, %v", out.String(), err)
 	}
-	err = (&pipeline{line: same}).run(&generator{n: 1000}, failingWriter{broken})
+	err = (&batch.Pipeline{Line: same}).Run(&generator{n: 1000}, failingWriter{broken})
 	if !errors.Is(err, broken) {
 		t.Errorf("a broken writer gave %v", err)
 	}

@@ -10,6 +10,10 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -65,23 +69,23 @@ func openReader(dir string, ids []age.Identity) (*record.Reader, error) {
 func checkRecord(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", dir, cause(err))
+		return fmt.Errorf("open %s: %w", dir, files.Cause(err))
 	}
 	for _, e := range entries {
 		if name := e.Name(); name == "LOCK" || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".pruned") {
 			return nil
 		}
 	}
-	return withHint(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
+	return hint.Add(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
 }
 
 // readHint adds to an error of reading what may help.
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
-		return withHint(err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic")
+		return hint.Add(err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic")
 	case errors.Is(err, fs.ErrPermission):
-		return withHint(err, "a record is readable for its owner only")
+		return hint.Add(err, "a record is readable for its owner only")
 	}
 	return err
 }
@@ -115,10 +119,10 @@ func (q *recordQuery) query() (record.Query, error) {
 	}
 	var err error
 	if out.From, err = parseTime(q.From); err != nil {
-		return out, usage(fmt.Errorf("--from: %w", err), "")
+		return out, hint.Usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if out.To, err = parseTime(q.To); err != nil {
-		return out, usage(fmt.Errorf("--to: %w", err), "")
+		return out, hint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
 	return out, nil
 }
@@ -141,7 +145,7 @@ func parseTime(text string) (time.Time, error) {
 
 // badLines reports lines that cannot be read, and goes on.
 type badLines struct {
-	sh    *shell
+	sh    *shell.Shell
 	found int
 }
 
@@ -152,7 +156,7 @@ func (b *badLines) skip(err error) error {
 		return readHint(err)
 	}
 	b.found++
-	b.sh.errorf("%v", err)
+	b.sh.Errorf("%v", err)
 	return nil
 }
 
@@ -161,6 +165,6 @@ func (b *badLines) err() error {
 	if b.found == 0 {
 		return nil
 	}
-	b.sh.hintf("sotto record verify says whether the record is what was written")
-	return errReported
+	b.sh.Hintf("sotto record verify says whether the record is what was written")
+	return batch.ErrFailed
 }

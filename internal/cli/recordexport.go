@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -38,7 +39,7 @@ Examples:
 }
 
 // Run prints events in the shape of OpenTelemetry.
-func (x *recordExport) Run(sh *shell) error {
+func (x *recordExport) Run(sh *shell.Shell) error {
 	q, err := x.query()
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (x *recordExport) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(sh.out, 64<<10)
+	out := bufio.NewWriterSize(sh.Out, 64<<10)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	exp := exporter{content: x.Content, runs: map[string]*exportedRun{}}

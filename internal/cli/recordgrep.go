@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -29,10 +32,10 @@ The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","e
 }
 
 // Run searches.
-func (g *recordGrep) Run(sh *shell) error {
+func (g *recordGrep) Run(sh *shell.Shell) error {
 	re, err := regexp.Compile(g.Pattern)
 	if err != nil {
-		return usage(err, "")
+		return hint.Usage(err, "")
 	}
 	q, err := g.query()
 	if err != nil {
@@ -44,7 +47,7 @@ func (g *recordGrep) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	s := &search{re: re, in: g.In, json: g.JSON, out: bufio.NewWriterSize(sh.results(g.JSON), 64<<10)}
+	s := &search{re: re, in: g.In, json: g.JSON, out: bufio.NewWriterSize(sh.Results(g.JSON), 64<<10)}
 	defer s.out.Flush()
 	bad := badLines{sh: sh}
 	for e, err := range r.Events(q) {
@@ -168,5 +171,5 @@ func (s *search) print(m match) {
 	if word == "" {
 		word = "mark │ "
 	}
-	_, s.err = fmt.Fprintf(s.out, "%d %s %s@%d %s%s\n", m.Seq, visible(string(m.Type)), visible(m.Path), m.Start, word, visible(string(m.Line)))
+	_, s.err = fmt.Fprintf(s.out, "%d %s %s@%d %s%s\n", m.Seq, visible.Line(string(m.Type)), visible.Line(m.Path), m.Start, word, visible.Line(string(m.Line)))
 }

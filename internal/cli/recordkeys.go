@@ -13,12 +13,15 @@ import (
 	"time"
 
 	"filippo.io/age"
+
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // readPatterns reads regular expressions, one a line. Blank lines and those that
 // begin with # are none.
 func readPatterns(name string) ([]*regexp.Regexp, error) {
-	data, err := readKeyFile(name)
+	data, err := files.ReadKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +47,7 @@ func readPatterns(name string) ([]*regexp.Regexp, error) {
 
 // readDigestKey reads a key of any bytes; a newline at the end is none of them.
 func readDigestKey(name string) ([]byte, error) {
-	data, err := readKeyFile(name)
+	data, err := files.ReadKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ const wantSigningKey = "want an Ed25519 private key in PEM, as sotto record keyg
 
 // readSigningKey reads an Ed25519 private key: PKCS #8 in PEM.
 func readSigningKey(name string) (ed25519.PrivateKey, error) {
-	data, err := readKeyFile(name)
+	data, err := files.ReadKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func readSigningKey(name string) (ed25519.PrivateKey, error) {
 // readPublicKeys reads Ed25519 public keys, in PEM. A private key stands for its
 // public one.
 func readPublicKeys(name string) ([]ed25519.PublicKey, error) {
-	data, err := readKeyFile(name)
+	data, err := files.ReadKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +116,7 @@ func readRecipients(text string) ([]age.Recipient, error) {
 	if strings.HasPrefix(text, "age1") {
 		return age.ParseRecipients(strings.NewReader(text))
 	}
-	data, err := readKeyFile(text)
+	data, err := files.ReadKey(text)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +131,13 @@ func readRecipients(text string) ([]age.Recipient, error) {
 func readIdentities(names []string) ([]age.Identity, error) {
 	var all []age.Identity
 	for _, name := range names {
-		data, err := readKeyFile(name)
+		data, err := files.ReadKey(name)
 		if err != nil {
 			return nil, err
 		}
 		list, err := age.ParseIdentities(bytes.NewReader(data))
 		if err != nil {
-			return nil, withHint(fmt.Errorf("%s: %w", name, err), "an identity is what age-keygen writes: a line that begins with AGE-SECRET-KEY-1")
+			return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "an identity is what age-keygen writes: a line that begins with AGE-SECRET-KEY-1")
 		}
 		all = append(all, list...)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -26,7 +28,7 @@ The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics
 }
 
 // Run lists events.
-func (l *recordLs) Run(sh *shell) error {
+func (l *recordLs) Run(sh *shell.Shell) error {
 	q, err := l.query()
 	if err != nil {
 		return err
@@ -35,7 +37,7 @@ func (l *recordLs) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(sh.results(l.JSON), 64<<10)
+	out := bufio.NewWriterSize(sh.Results(l.JSON), 64<<10)
 	defer out.Flush()
 	if !l.JSON {
 		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
@@ -71,8 +73,8 @@ func lsLine(out *bufio.Writer, e record.Entry) error {
 	if e.Run == "" {
 		cycle = "-"
 	}
-	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), oneWord(string(e.Type)), oneWord(e.Run), cycle,
-		strconv.Itoa(e.Size), oneWord(e.Model), oneWord(strings.Join(e.Diagnostics, ",")))
+	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), visible.Word(string(e.Type)), visible.Word(e.Run), cycle,
+		strconv.Itoa(e.Size), visible.Word(e.Model), visible.Word(strings.Join(e.Diagnostics, ",")))
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -77,7 +79,7 @@ func (f *recordFlags) options() (o record.Options, faults []*recordFault) {
 		return err
 	})
 	set("record-keep-size", f.RecordKeepSize, func(text string) (err error) {
-		o.KeepSize, err = parseSize[int64](text)
+		o.KeepSize, err = bytesize.Parse[int64](text)
 		return err
 	})
 	if redacts := o.Reasoning == record.Redacted || o.Answer == record.Redacted; redacts && f.RecordPatterns == "" {
@@ -92,7 +94,7 @@ func (f *recordFlags) options() (o record.Options, faults []*recordFault) {
 func (f *recordFlags) open(secrets *record.Secrets, log *slog.Logger) (*record.Writer, error) {
 	o, faults := f.options()
 	if len(faults) > 0 {
-		return nil, usage(faults[0], "")
+		return nil, hint.Usage(faults[0], "")
 	}
 	if f.Record == "" {
 		return nil, nil
@@ -100,7 +102,7 @@ func (f *recordFlags) open(secrets *record.Secrets, log *slog.Logger) (*record.W
 	o.Secrets, o.Log = secrets, log
 	w, err := record.Open(f.Record, o)
 	if errors.Is(err, record.ErrLocked) {
-		return nil, withHint(err, "a record has one writer at a time; give this one a folder of its own")
+		return nil, hint.Add(err, "a record has one writer at a time; give this one a folder of its own")
 	}
 	return w, err
 }

@@ -10,6 +10,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -38,15 +42,15 @@ func (p *recordPrune) Validate() error {
 }
 
 // Run prunes.
-func (p *recordPrune) Run(sh *shell) error {
+func (p *recordPrune) Run(sh *shell.Shell) error {
 	o := record.PruneOptions{DryRun: p.DryRun}
 	var err error
 	if o.Before, err = parseTime(p.Older); err != nil {
-		return usage(fmt.Errorf("--older: %w", err), "")
+		return hint.Usage(fmt.Errorf("--older: %w", err), "")
 	}
 	if p.KeepSize != "" {
-		if o.Keep, err = parseSize[int64](p.KeepSize); err != nil {
-			return usage(fmt.Errorf("--keep-size: %w", err), "")
+		if o.Keep, err = bytesize.Parse[int64](p.KeepSize); err != nil {
+			return hint.Usage(fmt.Errorf("--keep-size: %w", err), "")
 		}
 	}
 	if p.SigningKey != "" {
@@ -59,14 +63,14 @@ func (p *recordPrune) Run(sh *shell) error {
 	}
 	done, err := record.Prune(p.Dir, o)
 	if errors.Is(err, record.ErrLocked) {
-		return withHint(err, "give the program that writes it --record-keep or --record-keep-size")
+		return hint.Add(err, "give the program that writes it --record-keep or --record-keep-size")
 	}
 	return errors.Join(p.print(sh, done), err)
 }
 
-func (p *recordPrune) print(sh *shell, done []record.Tombstone) error {
+func (p *recordPrune) print(sh *shell.Shell, done []record.Tombstone) error {
 	if p.JSON {
-		return printJSON(sh.out, struct {
+		return shell.PrintJSON(sh.Out, struct {
 			V      int                `json:"v"`
 			DryRun bool               `json:"dry_run"`
 			Pruned []record.Tombstone `json:"pruned"`
@@ -79,9 +83,9 @@ func (p *recordPrune) print(sh *shell, done []record.Tombstone) error {
 	for _, t := range done {
 		events += t.Last - t.First + 1
 		bytes += t.Bytes
-		fmt.Fprintf(sh.text, "%s events %d to %d, of %s to %s, %d bytes\n", word, t.First, t.Last, t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), t.Bytes)
+		fmt.Fprintf(sh.Text, "%s events %d to %d, of %s to %s, %d bytes\n", word, t.First, t.Last, t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), t.Bytes)
 	}
-	_, err := fmt.Fprintf(sh.text, "%s: %d segments, %d events, %d bytes\n", word, len(done), events, bytes)
+	_, err := fmt.Fprintf(sh.Text, "%s: %d segments, %d events, %d bytes\n", word, len(done), events, bytes)
 	return err
 }
 
@@ -97,7 +101,7 @@ For encryption make an identity with age-keygen, give --record-recipient its pub
 }
 
 // Run makes a key.
-func (k *recordKeygen) Run(sh *shell) error {
+func (k *recordKeygen) Run(sh *shell.Shell) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return err
@@ -106,18 +110,18 @@ func (k *recordKeygen) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	file, err := createNew(k.File)
+	file, err := shell.CreateNew(k.File)
 	if errors.Is(err, os.ErrExist) {
-		return withHint(fmt.Errorf("create %s: %w", k.File, cause(err)), "a key that signed a record is needed as long as the record is")
+		return hint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "a key that signed a record is needed as long as the record is")
 	}
 	if err != nil {
-		return fmt.Errorf("create %s: %w", k.File, cause(err))
+		return fmt.Errorf("create %s: %w", k.File, files.Cause(err))
 	}
 	if err := errors.Join(pem.Encode(file, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", k.File, cause(err))
+		return fmt.Errorf("write %s: %w", k.File, files.Cause(err))
 	}
 	if der, err = x509.MarshalPKIXPublicKey(public); err != nil {
 		return err
 	}
-	return pem.Encode(sh.out, &pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return pem.Encode(sh.Out, &pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }

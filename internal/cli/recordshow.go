@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -32,7 +34,7 @@ Examples:
 }
 
 // Run prints events.
-func (s *recordShow) Run(sh *shell) error {
+func (s *recordShow) Run(sh *shell.Shell) error {
 	q, err := s.query()
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (recordFollow) Help() string {
 }
 
 // Run prints events as they come.
-func (f *recordFollow) Run(sh *shell) error {
+func (f *recordFollow) Run(sh *shell.Shell) error {
 	q, err := f.query()
 	if err != nil {
 		return err
@@ -133,14 +135,14 @@ func (f *recordFollow) Run(sh *shell) error {
 // An eventPrinter prints events.
 type eventPrinter struct {
 	*painter
-	sh   *shell
+	sh   *shell.Shell
 	json bool
 	n    int
 }
 
 func (p *eventPrinter) event(e *record.Event) error {
 	if p.json {
-		return p.sh.print(append(e.Line(), '\n'))
+		return p.sh.Print(append(e.Line(), '\n'))
 	}
 	if p.n++; p.n > 1 {
 		p.plain("\n")
@@ -164,8 +166,8 @@ func (p *eventPrinter) head(e *record.Event) {
 	if e.Unsearched > 0 {
 		where += fmt.Sprintf("  (may hold %d secrets: there were too many to search for)", e.Unsearched)
 	}
-	p.w.set(bold, visible("#"+number+" "+string(e.Type)))
-	fmt.Fprintf(p.w, "  %s%s\n", e.Time.Format(time.RFC3339Nano), visible(where))
+	p.w.Set(shell.Bold, visible.Line("#"+number+" "+string(e.Type)))
+	fmt.Fprintf(p.w, "  %s%s\n", e.Time.Format(time.RFC3339Nano), visible.Line(where))
 }
 
 // members prints plain values in a line.
@@ -173,25 +175,25 @@ func (p *eventPrinter) members(path string, list []member) {
 	var words []string
 	for _, m := range list {
 		if m.value != "" {
-			words = append(words, visible(m.name)+" "+visible(m.value))
+			words = append(words, visible.Line(m.name)+" "+visible.Line(m.value))
 		}
 	}
 	if path != "" {
 		path += ": "
 	}
-	p.note(visible(path) + strings.Join(words, ", "))
+	p.note(visible.Line(path) + strings.Join(words, ", "))
 }
 
 // text prints what was written, each channel in its type.
 func (p *eventPrinter) text(t eventText) {
-	p.note(visible(t.path) + manners(t.reply))
+	p.note(visible.Line(t.path) + manners(t.reply))
 	for _, s := range t.stretches() {
 		if s.Why == "" || s.Text != "" {
 			p.piece(sotto.Piece{Channel: s.channel, Block: s.block, Bytes: []byte(s.Text)})
 			continue
 		}
 		p.endRun()
-		p.note(fmt.Sprintf("[%d bytes of %s are not recorded]", s.End-s.Start, visible(s.Why)))
+		p.note(fmt.Sprintf("[%d bytes of %s are not recorded]", s.End-s.Start, visible.Line(s.Why)))
 	}
 	p.endRun()
 }
@@ -202,7 +204,7 @@ func manners(r *record.Reply) string {
 		return ""
 	}
 	text := fmt.Sprintf(" [%s, starts %s, ends %s]", orUnknown(r.Dialect), orUnknown(string(r.Start)), r.End)
-	return visible(text + remarks(r.Diagnostics))
+	return visible.Line(text + remarks(r.Diagnostics))
 }
 
 func orUnknown(text string) string {

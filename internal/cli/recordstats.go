@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -65,7 +67,7 @@ type recordFigures struct {
 const mostRows = 1000
 
 // Run sums up.
-func (s *recordStats) Run(sh *shell) error {
+func (s *recordStats) Run(sh *shell.Shell) error {
 	q, err := s.query()
 	if err != nil {
 		return err
@@ -87,9 +89,9 @@ func (s *recordStats) Run(sh *shell) error {
 	}
 	sum.finish()
 	if s.JSON {
-		err = printJSON(sh.out, sum)
+		err = shell.PrintJSON(sh.Out, sum)
 	} else {
-		err = sum.print(sh.text)
+		err = sum.print(sh.Text)
 	}
 	return cmp.Or(err, bad.err())
 }
@@ -188,17 +190,17 @@ func (s *recordFigures) finish() {
 func (s *recordFigures) print(w io.Writer) error {
 	rows := [][]string{{"MODEL", "UPSTREAM", "REPLIES", "BYTES", "REASONING", "%", "LEAKS", "SAVED", "TOKENS"}}
 	for _, f := range s.By {
-		rows = append(rows, f.row(oneWord(f.Model), oneWord(f.Upstream)))
+		rows = append(rows, f.row(visible.Word(f.Model), visible.Word(f.Upstream)))
 	}
 	rows = append(rows, s.Total.row("all", ""))
-	if err := printTable(w, rows, 0); err != nil {
+	if err := shell.PrintTable(w, rows, 0); err != nil {
 		return err
 	}
 	var b strings.Builder
 	if len(s.Total.Diagnostics) > 0 {
 		b.WriteString("\ndiagnostics:")
 		for _, code := range slices.Sorted(maps.Keys(s.Total.Diagnostics)) {
-			fmt.Fprintf(&b, " %s %d", oneWord(code), s.Total.Diagnostics[code])
+			fmt.Fprintf(&b, " %s %d", visible.Word(code), s.Total.Diagnostics[code])
 		}
 		b.WriteString("\n")
 	}

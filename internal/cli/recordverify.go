@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -24,7 +27,7 @@ The head that is printed is the one to keep next. What all this cannot prove is 
 }
 
 // Run verifies the record.
-func (v *recordVerify) Run(sh *shell) error {
+func (v *recordVerify) Run(sh *shell.Shell) error {
 	o := record.VerifyOptions{ID: v.ID}
 	if v.Head != "" {
 		head, err := readHead(v.Head)
@@ -62,13 +65,13 @@ func (v *recordVerify) Run(sh *shell) error {
 // gives them asks for more than the chain, which anybody can write.
 func unproven(r record.Report, o record.VerifyOptions) error {
 	if err := r.Err(); err != nil {
-		return withHint(err, "keep the folder as it is: it is evidence")
+		return hint.Add(err, "keep the folder as it is: it is evidence")
 	}
 	if len(o.Keys) > 0 && r.Signed == 0 {
-		return withHint(errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends")
+		return hint.Add(errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends")
 	}
 	if r.HeadPruned && !r.HeadSigned {
-		return withHint(errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key")
+		return hint.Add(errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key")
 	}
 	return nil
 }
@@ -78,9 +81,9 @@ func readHead(text string) (head record.Head, err error) {
 	if head.UnmarshalText([]byte(text)) == nil {
 		return head, nil
 	}
-	data, err := readKeyFile(text)
+	data, err := files.ReadKey(text)
 	if err != nil {
-		return head, usage(fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), "")
+		return head, hint.Usage(fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), "")
 	}
 	if err := head.UnmarshalText(data); err != nil {
 		return head, fmt.Errorf("%s: %w", text, err)
@@ -88,7 +91,7 @@ func readHead(text string) (head record.Head, err error) {
 	return head, nil
 }
 
-func (v *recordVerify) print(sh *shell, r record.Report, o record.VerifyOptions) error {
+func (v *recordVerify) print(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
 	var b strings.Builder
 	if r.ID != "" {
 		fmt.Fprintf(&b, "record %s\n", r.ID)
@@ -130,11 +133,11 @@ func (v *recordVerify) print(sh *shell, r record.Report, o record.VerifyOptions)
 		fmt.Fprintf(&b, "found: %d more\n", r.More)
 	}
 	fmt.Fprintf(&b, "head: %s\n", r.Head)
-	_, err := fmt.Fprint(sh.text, b.String())
+	_, err := fmt.Fprint(sh.Text, b.String())
 	return err
 }
 
-func (v *recordVerify) printJSON(sh *shell, r record.Report, o record.VerifyOptions) error {
+func (v *recordVerify) printJSON(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
 	type finding struct {
 		Fault   record.Fault `json:"fault"`
 		First   uint64       `json:"first"`
@@ -145,7 +148,7 @@ func (v *recordVerify) printJSON(sh *shell, r record.Report, o record.VerifyOpti
 	for _, f := range r.Findings {
 		findings = append(findings, finding(f))
 	}
-	return printJSON(sh.out, struct {
+	return shell.PrintJSON(sh.Out, struct {
 		V           int         `json:"v"`
 		OK          bool        `json:"ok"`
 		ID          string      `json:"id"`

@@ -8,11 +8,13 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A replyLine is one reply of a JSON line, and how it is read.
 type replyLine struct {
-	manner
+	catalogue.Manner
 	id      []byte // as it stands in the line; nil if there is none
 	caption string
 	deltas  []string
@@ -29,8 +31,8 @@ func (r *replyLine) text() string {
 // A replyLineReader reads reply lines; it is safe for concurrent use.
 type replyLineReader struct {
 	field   string
-	paths   [][]step
-	names   *catalogue
+	paths   [][]jsonpath.Step
+	names   *catalogue.Catalogue
 	finders sync.Pool
 }
 
@@ -47,26 +49,26 @@ const (
 )
 
 // newReplyLineReader returns a reader of lines that hold the reply in field; the
-// field is a path that parsePath has read without an error.
-func newReplyLineReader(field string, names *catalogue) *replyLineReader {
+// field is a path that jsonpath.Parse has read without an error.
+func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineReader {
 	r := &replyLineReader{field: field, names: names}
 	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
-		steps, _ := parsePath(path)
+		steps, _ := jsonpath.Parse(path)
 		r.paths = append(r.paths, steps)
 	}
-	r.finders.New = func() any { return new(finder) }
+	r.finders.New = func() any { return new(jsonpath.Finder) }
 	return r
 }
 
 // read reads a line; what it does not say is as in m.
-func (r *replyLineReader) read(line []byte, m manner) (*replyLine, error) {
-	f := r.finders.Get().(*finder)
+func (r *replyLineReader) read(line []byte, m catalogue.Manner) (*replyLine, error) {
+	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
-	if err := f.find(line, r.paths...); err != nil {
+	if err := f.Find(line, r.paths...); err != nil {
 		return nil, err
 	}
-	rec := &replyLine{manner: m}
-	if id := f.last(memberID); id != nil {
+	rec := &replyLine{Manner: m}
+	if id := f.Last(memberID); id != nil {
 		rec.id = append(rec.id, id...)
 	}
 	if err := r.readDeltas(f, rec); err != nil {
@@ -75,36 +77,36 @@ func (r *replyLineReader) read(line []byte, m manner) (*replyLine, error) {
 	return rec, r.readManner(f, rec)
 }
 
-func (r *replyLineReader) readDeltas(f *finder, rec *replyLine) error {
-	raw, err := f.text(memberRaw, r.field)
+func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {
+	raw, err := f.Text(memberRaw, r.field)
 	switch {
 	case err != nil:
 		return err
 	case raw != nil:
 		rec.deltas = []string{*raw}
 		return nil
-	case f.last(memberDeltas) == nil:
-		return fmt.Errorf("field %s %w", r.field, errMissing)
-	case f.last(memberDeltas)[0] != '[':
+	case f.Last(memberDeltas) == nil:
+		return fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
+	case f.Last(memberDeltas)[0] != '[':
 		return errors.New("field deltas is no list of strings")
 	}
-	for _, at := range f.found[memberEachDelta] {
-		quoted := f.data[at.start:at.end]
+	for _, at := range f.Found[memberEachDelta] {
+		quoted := f.Data[at.Start:at.End]
 		if quoted[0] != '"' {
 			return errors.New("field deltas is no list of strings")
 		}
-		rec.deltas = append(rec.deltas, unquote(quoted))
+		rec.deltas = append(rec.deltas, jsonpath.Unquote(quoted))
 	}
 	return nil
 }
 
-func (r *replyLineReader) readManner(f *finder, rec *replyLine) error {
+func (r *replyLineReader) readManner(f *jsonpath.Finder, rec *replyLine) error {
 	text := make([]string, memberCaption+1)
 	for i, name := range []string{memberDialect: "dialect", memberStart: "start", memberEnd: "end", memberCaption: "caption"} {
 		if name == "" {
 			continue
 		}
-		value, err := f.text(i, name)
+		value, err := f.Text(i, name)
 		if err != nil {
 			return err
 		}
@@ -115,53 +117,53 @@ func (r *replyLineReader) readManner(f *finder, rec *replyLine) error {
 	rec.caption = text[memberCaption]
 	if text[memberDialect] != "" {
 		var err error
-		if rec.grammar, err = r.names.named(text[memberDialect]); err != nil {
+		if rec.Grammar, err = r.names.Named(text[memberDialect]); err != nil {
 			return err
 		}
-		rec.name = text[memberDialect]
-		rec.start = cmp.Or(ownStart(rec.grammar), rec.start)
+		rec.Name = text[memberDialect]
+		rec.Start = cmp.Or(catalogue.OwnStart(rec.Grammar), rec.Start)
 	}
 	if text[memberStart] != "" {
-		rec.start = sotto.Start(text[memberStart])
+		rec.Start = sotto.Start(text[memberStart])
 	}
 	if text[memberEnd] != "" {
-		return rec.end.UnmarshalText([]byte(text[memberEnd]))
+		return rec.End.UnmarshalText([]byte(text[memberEnd]))
 	}
 	return nil
 }
 
 // A deltaLine is a delta of a reply, its end, or both.
 type deltaLine struct {
-	manner
+	catalogue.Manner
 	id, text string
 	ends     bool
 }
 
 // readDelta reads a line of a stream of deltas; what it does not say is as in m.
-func (r *replyLineReader) readDelta(line []byte, m manner) (*deltaLine, error) {
-	f := r.finders.Get().(*finder)
+func (r *replyLineReader) readDelta(line []byte, m catalogue.Manner) (*deltaLine, error) {
+	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
-	if err := f.find(line, r.paths...); err != nil {
+	if err := f.Find(line, r.paths...); err != nil {
 		return nil, err
 	}
-	d := &deltaLine{id: "null", ends: f.last(memberEnd) != nil}
-	if id := f.last(memberID); id != nil {
+	d := &deltaLine{id: "null", ends: f.Last(memberEnd) != nil}
+	if id := f.Last(memberID); id != nil {
 		if id[0] == '{' || id[0] == '[' {
 			return nil, errors.New("field id is no string or number")
 		}
 		d.id = string(id)
 	}
-	text, err := f.text(memberRaw, r.field)
+	text, err := f.Text(memberRaw, r.field)
 	switch {
 	case err != nil:
 		return nil, err
 	case text != nil:
 		d.text = *text
 	case !d.ends:
-		return nil, fmt.Errorf("field %s %w", r.field, errMissing)
+		return nil, fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
 	}
-	rec := &replyLine{manner: m}
+	rec := &replyLine{Manner: m}
 	err = r.readManner(f, rec)
-	d.manner = rec.manner
+	d.Manner = rec.Manner
 	return d, err
 }

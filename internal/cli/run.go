@@ -14,6 +14,10 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	recording "github.com/sotto-llm/sotto/record"
 )
 
@@ -45,7 +49,7 @@ Examples:
 }
 
 // Run checks, replays or runs the experiment.
-func (r *runCommand) Run(sh *shell, c *catalogue) error {
+func (r *runCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	config, err := r.config()
 	if err != nil {
 		return r.faulty(sh, err)
@@ -53,8 +57,8 @@ func (r *runCommand) Run(sh *shell, c *catalogue) error {
 	people := &operators{sh: sh}
 	defer people.close()
 	surroundings := agent.Surroundings{
-		Getenv:  sh.getenv,
-		Dialect: func(name string) (*sotto.Grammar, error) { return c.named(name) },
+		Getenv:  sh.Getenv,
+		Dialect: func(name string) (*sotto.Grammar, error) { return c.Named(name) },
 		Open:    agent.OpenFirst,
 	}
 	if !r.Check && r.Replay == "" {
@@ -69,7 +73,7 @@ func (r *runCommand) Run(sh *shell, c *catalogue) error {
 	case people.err != nil:
 		return people.err
 	case r.Check:
-		fmt.Fprintf(sh.text, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
+		fmt.Fprintf(sh.Text, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
 		return nil
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -101,34 +105,34 @@ func (r *runCommand) config() (*agent.Config, error) {
 }
 
 // faulty reports what is wrong with a file, line by line.
-func (r *runCommand) faulty(sh *shell, err error) error {
+func (r *runCommand) faulty(sh *shell.Shell, err error) error {
 	var faults *agent.ConfigError
 	if !errors.As(err, &faults) {
-		return fmt.Errorf("read experiment %s: %w", r.Config, cause(err))
+		return fmt.Errorf("read experiment %s: %w", r.Config, files.Cause(err))
 	}
 	for _, f := range faults.Faults {
-		fmt.Fprintln(sh.err, f)
+		fmt.Fprintln(sh.Err, f)
 	}
-	return withHint(errors.New(plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
+	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
 }
 
-func (r *runCommand) folders(sh *shell) (agent.Options, error) {
+func (r *runCommand) folders(sh *shell.Shell) (agent.Options, error) {
 	dir := r.Record
 	if dir == "" {
 		data := r.Data
 		if data == "" {
-			data = stateFolder(sh.getenv)
+			data = files.StateFolder(sh.Getenv)
 		}
 		if data == "" {
-			return agent.Options{}, usage(errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR")
+			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR")
 		}
 		dir = filepath.Join(data, "runs")
 	}
-	log := slog.New(slog.NewTextHandler(sh.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(sh.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: recording.Options{Log: log}}, nil
 }
 
-func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p *runProgress) error {
+func (r *runCommand) live(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
 	o, err := r.folders(sh)
 	if err != nil {
 		return err
@@ -139,11 +143,11 @@ func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p 
 	var changed *agent.ChangedError
 	switch {
 	case errors.Is(err, context.Canceled):
-		return withHint(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
+		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
 	case errors.Is(err, recording.ErrLocked):
-		return withHint(err, "another process runs there; wait for it, or give another --record")
+		return hint.Add(err, "another process runs there; wait for it, or give another --record")
 	case errors.As(err, &changed):
-		return withHint(err, "go on with the experiment as it was, or give the run another --name")
+		return hint.Add(err, "go on with the experiment as it was, or give the run another --name")
 	case err != nil:
 		return err
 	}
@@ -151,7 +155,7 @@ func (r *runCommand) live(ctx context.Context, sh *shell, x agent.Experiment, p 
 		return err
 	}
 	if s.Status != agent.Done {
-		return withHint(fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), "")
+		return hint.Add(fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), "")
 	}
 	return nil
 }
@@ -165,12 +169,12 @@ func (r *runCommand) again(name, dir string) string {
 	return fmt.Sprintf("it goes on with: %s --name %s --record %s", command, name, dir)
 }
 
-func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, p *runProgress) error {
+func (r *runCommand) replay(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
 	report, err := agent.Replay(ctx, x, r.Replay, agent.Options{Observer: agent.Observer{OnCycle: p.cycle}})
 	p.clear()
 	switch {
 	case errors.Is(err, agent.ErrNoRun):
-		return withHint(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
+		return hint.Add(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
 	case err != nil:
 		return err
 	case report.Difference != nil:
@@ -182,7 +186,7 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 				return err
 			}
 		}
-		return withHint(fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
+		return hint.Add(fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
 	}
 	end := "the run ends as recorded: " + string(report.Status)
 	if report.Unfinished {
@@ -191,18 +195,18 @@ func (r *runCommand) replay(ctx context.Context, sh *shell, x agent.Experiment, 
 	if r.JSON {
 		return r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "unfinished": report.Unfinished, "status": report.Status})
 	}
-	_, err = fmt.Fprintf(sh.text, "%d events alike, none differs; %s\n", report.Events, end)
+	_, err = fmt.Fprintf(sh.Text, "%d events alike, none differs; %s\n", report.Events, end)
 	return err
 }
 
-func (r *runCommand) object(sh *shell, v any) error {
-	e := json.NewEncoder(sh.out)
+func (r *runCommand) object(sh *shell.Shell, v any) error {
+	e := json.NewEncoder(sh.Out)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
 
 // print writes the summary.
-func (r *runCommand) print(sh *shell, s agent.Result, dir string) error {
+func (r *runCommand) print(sh *shell.Shell, s agent.Result, dir string) error {
 	if r.JSON {
 		return r.object(sh, map[string]any{
 			"v": 1, "run": s.Run, "status": s.Status, "bound": s.Bound, "cycles": s.Cycles, "ms": s.Took.Milliseconds(),
@@ -214,14 +218,14 @@ func (r *runCommand) print(sh *shell, s agent.Result, dir string) error {
 	if s.Bound != "" {
 		bound = ", by the bound " + string(s.Bound)
 	}
-	_, err := fmt.Fprintf(sh.text, `run %s: %s%s, %s in %v
+	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
 replies     %d, %d of them asked for again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s
 last        %s
 record      %s
-`, s.Run, s.Status, bound, plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
+`, s.Run, s.Status, bound, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
 		m.Invocations, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
 		m.ThoughtBytes, m.ReplyBytes+m.ThoughtBytes-min(m.ThoughtBytes, m.ReplyBytes), m.SavedBytes, m.SavedTokens, m.Policy, shortLine(s.Last), dir)
 	return err

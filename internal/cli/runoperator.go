@@ -12,12 +12,14 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // operators opens the operator that an experiment names.
 type operators struct {
-	sh     *shell
+	sh     *shell.Shell
 	server *http.Server
 	err    error
 }
@@ -33,10 +35,10 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		o.err = withHint(fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address")
+		o.err = hint.Add(fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address")
 		return inbox
 	}
-	fmt.Fprintf(o.sh.err, "the operator's inbox is at http://%s/messages\n", l.Addr())
+	fmt.Fprintf(o.sh.Err, "the operator's inbox is at http://%s/messages\n", l.Addr())
 	o.server = serving.NewServer(bodies(inbox))
 	go o.server.Serve(serving.Bound(l, serving.Bounds{}))
 	return inbox
@@ -59,13 +61,13 @@ func (nobody) Ask(context.Context, agent.OperatorMessage) (string, error) {
 // A terminalOperator reads on standard error and answers with a line of standard
 // input.
 type terminalOperator struct {
-	sh    *shell
+	sh    *shell.Shell
 	once  sync.Once
 	lines chan string
 }
 
 func (t *terminalOperator) Tell(_ context.Context, m agent.OperatorMessage) error {
-	_, err := fmt.Fprintf(t.sh.err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(m.Text))
+	_, err := fmt.Fprintf(t.sh.Err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(m.Text))
 	return err
 }
 
@@ -73,7 +75,7 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 	if err := t.Tell(ctx, m); err != nil {
 		return "", err
 	}
-	fmt.Fprintln(t.sh.err, "your answer, in one line:")
+	fmt.Fprintln(t.sh.Err, "your answer, in one line:")
 	t.once.Do(func() {
 		t.lines = make(chan string)
 		go t.read()
@@ -92,7 +94,7 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 // read gives lines as they are asked for, until standard input ends.
 func (t *terminalOperator) read() {
 	defer close(t.lines)
-	in := bufio.NewReader(io.LimitReader(t.sh.in, 16<<20))
+	in := bufio.NewReader(io.LimitReader(t.sh.In, 16<<20))
 	for {
 		line, err := in.ReadString('\n')
 		if line = strings.TrimSpace(line); line != "" {

@@ -6,21 +6,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // A runProgress says how far a run is: a line a cycle, and below them a bar on a
 // terminal.
 type runProgress struct {
-	sh     *shell
+	sh     *shell.Shell
 	cycles int
 	quiet  bool
-	bar    *progress
+	bar    *shell.Progress
 }
 
-func newRunProgress(sh *shell, cycles int, quiet bool) *runProgress {
-	p := &runProgress{sh: sh, cycles: cycles, quiet: quiet, bar: &progress{}}
+func newRunProgress(sh *shell.Shell, cycles int, quiet bool) *runProgress {
+	p := &runProgress{sh: sh, cycles: cycles, quiet: quiet, bar: &shell.Progress{}}
 	if !quiet {
-		p.bar = newCountProgress(sh, "cycles", cycles, 0)
+		p.bar = shell.NewCountProgress(sh, "cycles", cycles, 0)
 	}
 	return p
 }
@@ -35,12 +36,12 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 	if c.Bound != "" {
 		words = append(words, "bound "+string(c.Bound))
 	}
-	words = append(words, plural(m.ToolCalls, "1 call", "%d calls"))
+	words = append(words, shell.Plural(m.ToolCalls, "1 call", "%d calls"))
 	if m.ToolErrors > 0 {
 		words = append(words, fmt.Sprintf("%d failed", m.ToolErrors))
 	}
 	if m.Retries > 0 {
-		words = append(words, plural(m.Retries, "1 retry", "%d retries"))
+		words = append(words, shell.Plural(m.Retries, "1 retry", "%d retries"))
 	}
 	if m.TextCalls > 0 {
 		words = append(words, fmt.Sprintf("%d written as text", m.TextCalls))
@@ -51,11 +52,11 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 	if c.Replayed {
 		words = append(words, "recorded")
 	}
-	fmt.Fprintf(p.sh.err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection+c.Failure))
-	p.bar.set(c.Cycle)
+	fmt.Fprintf(p.sh.Err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection+c.Failure))
+	p.bar.Set(c.Cycle)
 }
 
-func (p *runProgress) clear() { p.bar.clear() }
+func (p *runProgress) clear() { p.bar.Clear() }
 
 // shortLine is the beginning of a text, on one line.
 func shortLine(text string) string {

@@ -8,10 +8,14 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 type scoreCommand struct {
-	reading
+	reading.Flags
 	asking
 	fields
 	output
@@ -61,8 +65,8 @@ func (x *scoreCommand) Validate() error {
 }
 
 // Run judges one reply, or that of every line.
-func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
-	m, err := x.manner(sh, c, sotto.StartAuto)
+func (x *scoreCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	m, err := x.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
@@ -77,7 +81,7 @@ func (x *scoreCommand) Run(sh *shell, c *catalogue) error {
 	return v.end(x.run(sh, c, e, v))
 }
 
-func (x *scoreCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) (err error) {
+func (x *scoreCommand) run(sh *shell.Shell, c *catalogue.Catalogue, e *extractor, v *evidence) (err error) {
 	if !x.JSONL {
 		return x.one(sh, e, v)
 	}
@@ -93,7 +97,7 @@ func (x *scoreCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) (
 	}
 	defer versus.close()
 	err = b.run(&x.output)
-	if err == nil || errors.Is(err, errReported) {
+	if err == nil || errors.Is(err, batch.ErrFailed) {
 		err = worst(err, versus.spent(), x.conclude(sh, s, versus))
 	}
 	return err
@@ -102,7 +106,7 @@ func (x *scoreCommand) run(sh *shell, c *catalogue, e *extractor, v *evidence) (
 // worst returns the first error that was not reported yet, or any.
 func worst(errs ...error) error {
 	for _, err := range errs {
-		if err != nil && !errors.Is(err, errReported) {
+		if err != nil && !errors.Is(err, batch.ErrFailed) {
 			return err
 		}
 	}
@@ -110,7 +114,7 @@ func worst(errs ...error) error {
 }
 
 // places returns the reader of lines, with the fields of the summary.
-func (x *scoreCommand) places(c *catalogue) (*posedReader, error) {
+func (x *scoreCommand) places(c *catalogue.Catalogue) (*posedReader, error) {
 	r, err := x.reader(c)
 	if err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (x *scoreCommand) places(c *catalogue) (*posedReader, error) {
 }
 
 // one judges a reply in plain text.
-func (x *scoreCommand) one(sh *shell, e *extractor, v *evidence) error {
+func (x *scoreCommand) one(sh *shell.Shell, e *extractor, v *evidence) error {
 	p, err := e.readOne(sh, x.Files)
 	if err != nil {
 		return err
@@ -133,7 +137,7 @@ func (x *scoreCommand) one(sh *shell, e *extractor, v *evidence) error {
 	if err := v.line(p, was.Extraction, &was.Verdict); err != nil {
 		return err
 	}
-	if err := sh.print(append(appendOutcome(nil, nil, was), '\n')); err != nil {
+	if err := sh.Print(append(appendOutcome(nil, nil, was), '\n')); err != nil {
 		return err
 	}
 	return cmp.Or(badGold(was), noAnswer(was.Extraction))
@@ -164,7 +168,7 @@ func badGold(was *outcome) error {
 }
 
 // conclude prints the summary and writes the page.
-func (x *scoreCommand) conclude(sh *shell, s *scorer, versus *comparison) error {
+func (x *scoreCommand) conclude(sh *shell.Shell, s *scorer, versus *comparison) error {
 	sum := s.total().summary()
 	sum.V, sum.Task, sum.Compared = 1, s.extractor.task.Name(), versus.counts()
 	if x.JSON {
@@ -172,9 +176,9 @@ func (x *scoreCommand) conclude(sh *shell, s *scorer, versus *comparison) error 
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		fmt.Fprintf(sh.err.data(), "%s\n", text)
+		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
 	} else {
-		sum.print(sh.err)
+		sum.print(sh.Err)
 	}
 	if x.HTML == "" {
 		return nil

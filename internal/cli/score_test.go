@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // TestWilson holds the interval to published values.
@@ -160,7 +162,7 @@ func BenchmarkScore(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if status := Run([]string{"score", "--task", "game24", "--jsonl"}, strings.NewReader(text), io.Discard, io.Discard, noEnv); status == statusUsage {
+		if status := Run([]string{"score", "--task", "game24", "--jsonl"}, strings.NewReader(text), io.Discard, io.Discard, noEnv); status == shell.StatusUsage {
 			b.Fatal(status)
 		}
 	}

@@ -14,6 +14,13 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A comparison finds what changed against what an earlier run wrote, or against
@@ -31,7 +38,7 @@ type comparison struct {
 var errUnpaired = errors.New("it is not of the same lines")
 
 // comparison makes the run b print changes; without --compare it is nil.
-func (x *scoreCommand) comparison(sh *shell, c *catalogue, s *scorer, b *batchRun) (*comparison, error) {
+func (x *scoreCommand) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scorer, b *batchRun) (*comparison, error) {
 	if x.Compare == "" {
 		return nil, nil
 	}
@@ -39,11 +46,11 @@ func (x *scoreCommand) comparison(sh *shell, c *catalogue, s *scorer, b *batchRu
 	file, err := os.Open(x.Compare)
 	if err == nil {
 		v.file, v.old = file, bufio.NewReaderSize(file, 64<<10)
-		b.filter = func(w io.Writer) io.Writer { return writerTo(func(p []byte) error { return v.objects(w, p) }) }
+		b.filter = func(w io.Writer) io.Writer { return shell.WriterTo(func(p []byte) error { return v.objects(w, p) }) }
 		return v, nil
 	}
 	if !strings.Contains(x.Compare, "=") {
-		return nil, fmt.Errorf("open %s: %w", x.Compare, cause(err))
+		return nil, fmt.Errorf("open %s: %w", x.Compare, files.Cause(err))
 	}
 	other, err := x.otherwise(sh, c)
 	if err != nil {
@@ -52,7 +59,7 @@ func (x *scoreCommand) comparison(sh *shell, c *catalogue, s *scorer, b *batchRu
 	b.judge = func(dst []byte, p *posed) ([]byte, error) {
 		to := s.extractor.judge(p)
 		q := *p
-		q.manner, q.problem = other.mannerOf(p, s.extractor), p.problem
+		q.Manner, q.problem = other.mannerOf(p, s.extractor), p.problem
 		return v.append(dst, idOf(p), other.judge(&q), to), s.note(p, to)
 	}
 	return v, nil
@@ -60,29 +67,29 @@ func (x *scoreCommand) comparison(sh *shell, c *catalogue, s *scorer, b *batchRu
 
 // mannerOf returns how a line is read under these settings: what the line itself
 // says goes before them.
-func (e *extractor) mannerOf(p *posed, usual *extractor) manner {
-	m := p.manner
-	if m.grammar == usual.grammar {
-		m.grammar, m.name = e.grammar, e.name
+func (e *extractor) mannerOf(p *posed, usual *extractor) catalogue.Manner {
+	m := p.Manner
+	if m.Grammar == usual.Grammar {
+		m.Grammar, m.Name = e.Grammar, e.Name
 	}
-	if m.start == usual.start {
-		m.start = e.start
+	if m.Start == usual.Start {
+		m.Start = e.Start
 	}
-	if m.end == usual.end {
-		m.end = e.end
+	if m.End == usual.End {
+		m.End = e.End
 	}
 	return m
 }
 
 // otherwise returns the extractor of other settings.
-func (x *scoreCommand) otherwise(sh *shell, c *catalogue) (*extractor, error) {
-	read, ask := x.reading, x.asking
+func (x *scoreCommand) otherwise(sh *shell.Shell, c *catalogue.Catalogue) (*extractor, error) {
+	read, ask := x.Flags, x.asking
 	for setting := range strings.SplitSeq(x.Compare, ",") {
 		if err := setFlag(&read, &ask, setting); err != nil {
-			return nil, usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
+			return nil, hint.Usage(fmt.Errorf("--compare: %w", err), "want a file, or settings such as start=outside,from-reasoning=true")
 		}
 	}
-	m, err := read.manner(sh, c, sotto.StartAuto)
+	m, err := read.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +97,7 @@ func (x *scoreCommand) otherwise(sh *shell, c *catalogue) (*extractor, error) {
 }
 
 // setFlag sets a flag from name=value.
-func setFlag(read *reading, ask *asking, setting string) error {
+func setFlag(read *reading.Flags, ask *asking, setting string) error {
 	name, value, _ := strings.Cut(setting, "=")
 	texts := map[string]*string{
 		"dialect": &read.Dialect, "model": &read.Model, "start": &read.Start, "end": &read.End,
@@ -124,7 +131,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		to, err := readOutcome(trimLine(line))
+		to, err := readOutcome(batch.TrimLine(line))
 		if err != nil || !v.paired(from, to) {
 			return fmt.Errorf("compare with %s: line %d: %w", v.name, v.line, errUnpaired)
 		}
@@ -148,7 +155,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 // next reads the next object that is not blank.
 func (v *comparison) next() (*outcome, error) {
 	for {
-		line, err := nextLine(v.old)
+		line, err := batch.NextLine(v.old)
 		if errors.Is(err, io.EOF) {
 			return nil, errUnpaired
 		}
@@ -156,8 +163,8 @@ func (v *comparison) next() (*outcome, error) {
 			return nil, err
 		}
 		v.line++
-		if !blankLine(line) {
-			was, err := readOutcome(trimLine(line))
+		if !batch.BlankLine(line) {
+			was, err := readOutcome(batch.TrimLine(line))
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", v.line, err)
 			}
@@ -238,7 +245,7 @@ func (v *comparison) append(dst, id []byte, from, to *outcome) []byte {
 		return dst
 	}
 	dst = append(append(dst, `{"v":1,"id":`...), id...)
-	dst = appendQuoted(append(dst, `,"change":`...), what, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"change":`...), what, false)
 	dst = appendSide(append(dst, `,"from":`...), from)
 	return append(appendSide(append(dst, `,"to":`...), to), '}')
 }
@@ -248,10 +255,10 @@ func appendSide(dst []byte, was *outcome) []byte {
 	if was.line > 0 {
 		return append(dst, "null"...)
 	}
-	dst = appendQuoted(append(dst, `{"candidate":`...), was.Candidate, false)
-	dst = appendQuoted(append(dst, `,"method":`...), was.Method, false)
+	dst = jsonpath.AppendQuoted(append(dst, `{"candidate":`...), was.Candidate, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"method":`...), was.Method, false)
 	dst = appendSpan(append(dst, `,"span":`...), was.Span)
-	dst = appendQuoted(append(dst, `,"status":`...), string(was.Status), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"status":`...), string(was.Status), false)
 	if was.judged {
 		dst = appendVerdict(dst, was.Verdict)
 	}

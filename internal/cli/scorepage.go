@@ -13,6 +13,9 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // A failure is a reply that was judged wrong, kept for the page.
@@ -96,7 +99,7 @@ type shownPiece struct {
 }
 
 // writePage writes the page to a file, whole or not at all.
-func writePage(sh *shell, name string, sum *summary, failures map[answer.Reason][]*failure, e *extractor) error {
+func writePage(sh *shell.Shell, name string, sum *summary, failures map[answer.Reason][]*failure, e *extractor) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -111,7 +114,7 @@ func writePage(sh *shell, name string, sum *summary, failures map[answer.Reason]
 			p.Failures = append(p.Failures, showGroup(reason, list))
 		}
 	}
-	return sh.writeHTML(name, t, p)
+	return sh.WriteHTML(name, t, p)
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
@@ -129,11 +132,11 @@ func showGroup(reason rate, list []*failure) failureGroup {
 
 func (f *failure) show() shownFailure {
 	s := shownFailure{
-		ID: safe(f.idText), Where: fmt.Sprintf("%s, %s %d", safe(f.file.name), f.file.unit, f.line),
-		Candidate: safe(f.outcome.Candidate), Method: f.outcome.Method, Detail: safe(f.outcome.Detail),
-		Input: safe(abridge(f.problem.Input)), Gold: safe(abridge(f.problem.Gold)), Logged: safe(wording(f.logged, "")),
+		ID: visible.Text(f.idText), Where: fmt.Sprintf("%s, %s %d", visible.Text(f.file.Name), f.file.unit, f.line),
+		Candidate: visible.Text(f.outcome.Candidate), Method: f.outcome.Method, Detail: visible.Text(f.outcome.Detail),
+		Input: visible.Text(abridge(f.problem.Input)), Gold: visible.Text(abridge(f.problem.Gold)), Logged: visible.Text(jsonpath.TextOr(f.logged, "")),
 	}
-	reply, err := f.grammar.Parse(f.raw, f.start, f.end)
+	reply, err := f.Grammar.Parse(f.raw, f.Start, f.End)
 	if err != nil {
 		return s
 	}
@@ -161,7 +164,7 @@ func (f *failure) pieces(seg sotto.Segment) (pieces []shownPiece) {
 		if candidate {
 			class += " candidate"
 		}
-		text := safe(f.raw[from:to])
+		text := visible.Text(f.raw[from:to])
 		if from >= left && to <= right && !candidate {
 			class, text = class+" left-out", fmt.Sprintf(" … %d bytes … ", to-from)
 		}

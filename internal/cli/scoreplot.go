@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"math"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // A plot is a drawing of some rates with their intervals.
@@ -67,7 +69,7 @@ func openDrawing(b *strings.Builder, wide, high int) {
 
 // label escapes a name and cuts a long one.
 func label(name string, long int) string {
-	runes := []rune(safe(name))
+	runes := []rune(visible.Text(name))
 	if len(runes) > long {
 		runes = append(runes[:long-1], '…')
 	}

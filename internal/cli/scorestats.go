@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A share is how many of n were right.
@@ -102,7 +103,7 @@ func (a *agreement) add(logged []byte, ok bool) {
 
 // readVerdict reads a logged verdict.
 func readVerdict(logged []byte) (right, readable bool) {
-	switch strings.ToLower(wording(logged, "")) {
+	switch strings.ToLower(jsonpath.TextOr(logged, "")) {
 	case "true", "1", "1.0", "yes", "ok", "correct", "right", "pass", "passed":
 		return true, true
 	case "false", "0", "0.0", "no", "incorrect", "wrong", "fail", "failed":

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // serveCommand holds the flags. Most are keys of the configuration file too,
@@ -76,7 +79,7 @@ func (s *serveCommand) Validate() error {
 }
 
 // Run checks the settings, lists or forgets learned starts, or serves.
-func (s *serveCommand) Run(sh *shell, c *catalogue, ctx *kong.Context) error {
+func (s *serveCommand) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context) error {
 	set, err := s.settings(sh, c, ctx)
 	if err != nil {
 		return err

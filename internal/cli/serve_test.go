@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // A running gateway under test.
@@ -33,7 +36,7 @@ func startServe(t *testing.T, args ...string) *running {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	fromServe, stderr := io.Pipe()
-	sh := newShell(strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
+	sh := shell.New(strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
 	var line commandLine
 	parser, err := newParser(&line, sh)
 	if err != nil {
@@ -44,7 +47,7 @@ func startServe(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := line.Serve.settings(sh, new(catalogue), ctx)
+	set, err := line.Serve.settings(sh, new(catalogue.Catalogue), ctx)
 	if err != nil || len(set.faults) > 0 {
 		t.Fatal(err, set.faults)
 	}
@@ -205,7 +208,7 @@ func TestServePortTaken(t *testing.T) {
 		status := Run([]string{"serve", "--listen", args["--listen"], "--scripted-listen", args["--scripted-listen"], "--data", t.TempDir()},
 			strings.NewReader(""), io.Discard, &said, func(string) string { return "" })
 		want := "sotto: error: listen on " + taken + ": address already in use\nsotto: hint: another program is there, maybe another sotto: choose another port with " + flag + "\n"
-		if status != statusFailed || said.String() != want {
+		if status != shell.StatusFailed || said.String() != want {
 			t.Errorf("%s: status %d, %s", flag, status, said.String())
 		}
 	}

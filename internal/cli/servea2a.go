@@ -12,6 +12,8 @@ import (
 
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -33,7 +35,7 @@ const scriptedMind = "minimax-m2"
 
 // answerA2A puts an A2A server before the gateway on its address, if there is
 // to be one. leave closes it.
-func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
+func (c *serveCommand) answerA2A(sh *shell.Shell, s *serveSetup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
 	if on, err := c.wanted(); !on || err != nil {
 		return none, err
@@ -61,7 +63,7 @@ func (c *serveCommand) answerA2A(sh *shell, s *serveSetup, at addresses, v *serv
 
 // checkA2A adds what is wrong with the settings of the A2A server, as far as it
 // shows before anything is opened. What is wrong with others goes before.
-func (c *serveCommand) checkA2A(sh *shell, s *serveSetup) {
+func (c *serveCommand) checkA2A(sh *shell.Shell, s *serveSetup) {
 	on, err := c.wanted()
 	if on && len(s.faults) == 0 {
 		at := addresses{upstream: s.upstream, scripted: s.upstream == nil}
@@ -98,7 +100,7 @@ func (f *a2aFlags) wanted() (bool, error) {
 		{"--a2a-push-to", len(f.A2APushTo) > 0},
 	} {
 		if s.said {
-			return false, usage(fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later")
+			return false, hint.Usage(fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later")
 		}
 	}
 	return false, nil
@@ -112,10 +114,10 @@ func (t toggle) on(flag string) (bool, error) {
 	case "true":
 		return true, nil
 	}
-	return false, usage(fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`)
+	return false, hint.Usage(fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`)
 }
 
-func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
+func (c *serveCommand) a2aConfig(sh *shell.Shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
 		Public: s.gateway.Public, Insecure: s.insecurePublic, AllowHosts: s.gateway.AllowHosts, AllowOrigins: s.gateway.AllowOrigins,
@@ -133,7 +135,7 @@ func (c *serveCommand) a2aConfig(sh *shell, s *serveSetup, at addresses) (a2aser
 	for _, text := range c.A2APushTo {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return config, usage(fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), "")
+			return config, hint.Usage(fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), "")
 		}
 		config.PushTo = append(config.PushTo, p)
 	}
@@ -152,13 +154,13 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 		name = scriptedMind
 	}
 	if name == "" {
-		return usage(errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent")
+		return hint.Usage(errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent")
 	}
 	m, err := model.Open(model.Config{
 		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.upstreamKey.text),
 	})
 	if err != nil {
-		return usage(fmt.Errorf("--a2a: %w", err), "")
+		return hint.Usage(fmt.Errorf("--a2a: %w", err), "")
 	}
 	mind := &a2aserver.ChatMind{Model: m, System: c.A2ASystem, Start: s.gateway.Default.Start}
 	if d := s.gateway.Default.Dialect; d != "" {
@@ -174,12 +176,12 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 }
 
 // agentMind has an agent answer, with the tools of its file and one to ask.
-func (c *serveCommand) agentMind(sh *shell, config *a2aserver.Config) error {
+func (c *serveCommand) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}
-	x, err := file.Experiment(agent.Surroundings{Getenv: sh.getenv})
+	x, err := file.Experiment(agent.Surroundings{Getenv: sh.Getenv})
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}

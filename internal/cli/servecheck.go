@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // printChecked prints every fault, or else the settings as a configuration
 // file.
-func (s *serveSetup) printChecked(sh *shell) error {
+func (s *serveSetup) printChecked(sh *shell.Shell) error {
 	if len(s.faults) == 0 { // a fault may be what the warning comes from
 		for _, w := range s.warnings {
-			sh.hintf("%s", w)
+			sh.Hintf("%s", w)
 		}
-		_, err := sh.out.Write(s.yaml())
+		_, err := sh.Out.Write(s.yaml())
 		return err
 	}
 	for _, f := range s.faults {
-		fmt.Fprintln(sh.err, f)
-		if u, ok := errors.AsType[usageError](f.err); ok {
-			sh.hintf("%s", u.Hint())
+		fmt.Fprintln(sh.Err, f)
+		if u, ok := errors.AsType[hint.UsageError](f.err); ok {
+			sh.Hintf("%s", u.Hint())
 		}
 	}
 	return s.count()
@@ -29,32 +31,32 @@ func (s *serveSetup) printChecked(sh *shell) error {
 
 // count is the error of settings with faults.
 func (s *serveSetup) count() error {
-	return withHint(countFaults(len(s.faults)), strings.Join(s.hints, "; "))
+	return hint.Add(countFaults(len(s.faults)), strings.Join(s.hints, "; "))
 }
 
 func countFaults(n int) error {
-	return errors.New(plural(n, "1 fault in the configuration", "%d faults in the configuration"))
+	return errors.New(shell.Plural(n, "1 fault in the configuration", "%d faults in the configuration"))
 }
 
 // refuse is the error of a run whose settings are wrong. Other words on the
 // command line mend it where no fault stands in the file, and for access control.
-func (s *serveSetup) refuse(sh *shell) error {
+func (s *serveSetup) refuse(sh *shell.Shell) error {
 	outside := true
 	for _, f := range s.faults {
-		if u, ok := errors.AsType[usageError](f.err); ok && len(s.faults) == 1 {
-			return usage(f, u.Hint())
+		if u, ok := errors.AsType[hint.UsageError](f.err); ok && len(s.faults) == 1 {
+			return hint.Usage(f, u.Hint())
 		}
 		outside = outside && f.file == ""
 	}
 	last := s.faults[len(s.faults)-1]
 	if outside {
 		for _, f := range s.faults[:len(s.faults)-1] {
-			sh.errorf("%v", f)
+			sh.Errorf("%v", f)
 		}
-		return usage(last, `run "sotto serve --help"`)
+		return hint.Usage(last, `run "sotto serve --help"`)
 	}
 	for _, f := range s.faults {
-		fmt.Fprintln(sh.err, f)
+		fmt.Fprintln(sh.Err, f)
 	}
 	return s.count()
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -28,7 +30,7 @@ type misstep struct {
 
 func (f *misstep) Error() string {
 	var where string
-	err := withoutName(f.key, f.err)
+	err := hint.WithoutName(f.key, f.err)
 	switch {
 	case f.name != "":
 		return f.name + ": " + err
@@ -62,7 +64,7 @@ type configReader struct {
 // readConfig reads a configuration file. It fails where the file cannot be
 // read; what is wrong in it are faults.
 func (s *serveSettings) readConfig(name string) (*configReader, error) {
-	data, err := readFile("configuration", name, maxSettings)
+	data, err := files.Read("configuration", name, files.MaxSettings)
 	if err != nil {
 		return nil, err
 	}

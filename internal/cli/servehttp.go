@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -43,7 +46,7 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 
 // serve runs the gateway, and the scripted upstream if there is no other, until
 // a signal comes.
-func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal) error {
+func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.Signal) error {
 	log := s.logger(sh)
 	for _, w := range s.warnings {
 		log.Warn(w)
@@ -94,15 +97,15 @@ func (c *serveCommand) serve(sh *shell, s *serveSetup, signals <-chan os.Signal)
 }
 
 // logger writes to standard error.
-func (s *serveSettings) logger(sh *shell) *slog.Logger {
+func (s *serveSettings) logger(sh *shell.Shell) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	if s.verbose {
 		o.Level = slog.LevelDebug
 	}
 	if s.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(sh.err, o))
+		return slog.New(slog.NewJSONHandler(sh.Err, o))
 	}
-	return slog.New(slog.NewTextHandler(sh.err, o))
+	return slog.New(slog.NewTextHandler(sh.Err, o))
 }
 
 // listen opens an address; flag is the one that says another.
@@ -119,11 +122,11 @@ func listen(flag, address string) (net.Listener, error) {
 	err = fmt.Errorf("listen on %s: %w", address, why)
 	switch number {
 	case syscall.EADDRINUSE:
-		return nil, withHint(err, "another program is there, maybe another sotto: choose another port with "+flag)
+		return nil, hint.Add(err, "another program is there, maybe another sotto: choose another port with "+flag)
 	case syscall.EACCES:
-		return nil, withHint(err, "ports below 1024 are the administrator's: choose another with "+flag)
+		return nil, hint.Add(err, "ports below 1024 are the administrator's: choose another with "+flag)
 	case syscall.EADDRNOTAVAIL:
-		return nil, withHint(err, "this machine does not have that address: choose another with "+flag)
+		return nil, hint.Add(err, "this machine does not have that address: choose another with "+flag)
 	}
 	return nil, err
 }
@@ -136,7 +139,7 @@ func (s *serveSetup) checkOpen(l net.Listener) error {
 	}
 	s.gateway.Public = true
 	if s.gateway.Token == "" && !s.insecurePublic {
-		return usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint)
+		return hint.Usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint)
 	}
 	return nil
 }
@@ -147,11 +150,11 @@ func checkFolder(name string) error {
 		return errors.New("there is no folder: name one with --data")
 	}
 	if err := os.MkdirAll(name, 0o700); err != nil {
-		return cause(err)
+		return files.Cause(err)
 	}
 	file, err := os.CreateTemp(name, "try-")
 	if err != nil {
-		return cause(err)
+		return files.Cause(err)
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
@@ -237,7 +240,7 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 func (v *server) shutdown(signals <-chan os.Signal) error {
 	v.gateway.Shutdown()
 	if n := v.gateway.Open(); n > 0 {
-		v.log.Info(plural(n, "1 exchange goes on; ctrl-C again ends it", "%d exchanges go on; ctrl-C again ends them"))
+		v.log.Info(shell.Plural(n, "1 exchange goes on; ctrl-C again ends it", "%d exchanges go on; ctrl-C again ends them"))
 	}
 	select {
 	case <-time.After(v.delay):
@@ -267,7 +270,7 @@ func (v *server) cutByHand() error {
 	n := v.gateway.Open()
 	err := v.cutOff()
 	if err == nil && n > 0 {
-		err = errors.New(plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
+		err = errors.New(shell.Plural(n, "1 stream was ended by a second signal", "%d streams were ended by a second signal"))
 	}
 	return err
 }

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // printLearned lists the learned starts of a data folder.
-func (c *serveCommand) printLearned(sh *shell, folder string) error {
+func (c *serveCommand) printLearned(sh *shell.Shell, folder string) error {
 	learned, err := openLearned(folder)
 	if err != nil {
 		return err
@@ -22,30 +24,30 @@ func (c *serveCommand) printLearned(sh *shell, folder string) error {
 		starts[i].Last = slices.Grow(starts[i].Last, 1) // [] in JSON, not null
 	}
 	if c.JSON {
-		return printJSON(sh.out, struct {
+		return shell.PrintJSON(sh.Out, struct {
 			V      int                    `json:"v"`
 			Starts []gateway.LearnedStart `json:"starts"`
 		}{1, starts})
 	}
 	if len(starts) == 0 {
-		sh.hintf("nothing is learned yet, in %s", folder)
+		sh.Hintf("nothing is learned yet, in %s", folder)
 		return nil
 	}
 	rows := [][]string{{"MODEL", "UPSTREAM", "SWITCH", "START", "LAST", "FIELD", "SEEN"}}
 	for _, l := range starts {
 		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
 	}
-	if err := printTable(sh.text, rows, 0); err != nil {
+	if err := shell.PrintTable(sh.Text, rows, 0); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {
-		sh.hintf("LAST none: no reply has shown how it begins; a close teaches it only if it is alone on its line. Say it with start: in a route")
+		sh.Hintf("LAST none: no reply has shown how it begins; a close teaches it only if it is alone on its line. Say it with start: in a route")
 	}
 	return nil
 }
 
 // forget forgets the learned starts of the models that match.
-func (c *serveCommand) forget(sh *shell, folder string) error {
+func (c *serveCommand) forget(sh *shell.Shell, folder string) error {
 	learned, err := openLearned(folder)
 	if err != nil {
 		return err
@@ -54,9 +56,9 @@ func (c *serveCommand) forget(sh *shell, folder string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(sh.out, "forgotten: %d\n", n)
+	_, err = fmt.Fprintf(sh.Out, "forgotten: %d\n", n)
 	if err == nil && n == 0 && !strings.Contains(c.Forget.text, "*") && len(learned.Starts()) > 0 {
-		sh.hintf("a pattern is the whole name of a model, * any characters: sotto serve --learned lists them")
+		sh.Hintf("a pattern is the whole name of a model, * any characters: sotto serve --learned lists them")
 	}
 	return err
 }
@@ -70,7 +72,7 @@ func modelPattern(name string) string {
 
 func openLearned(folder string) (*gateway.Learned, error) {
 	if folder == "" {
-		return nil, usage(errors.New("there is no folder for what is learned"), "name one with --data DIR")
+		return nil, hint.Usage(errors.New("there is no folder for what is learned"), "name one with --data DIR")
 	}
 	return gateway.OpenLearned(folder, 0)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -27,7 +28,7 @@ func recordKeys(f *recordFlags) []key {
 		{"record-signing-key", "", textValue(&f.RecordSigningKey, file, nil)},
 		{"record-recipients", "", listValue(&f.RecordRecipient, "a list of age recipients, or of files with them", checkText)},
 		{"record-keep", "", textValue(&f.RecordKeep, "a span such as 90d or 12h", nil)},
-		{"record-keep-size", "", textValue(&f.RecordKeepSize, wantSize, nil)},
+		{"record-keep-size", "", textValue(&f.RecordKeepSize, bytesize.Want, nil)},
 	}
 }
 

@@ -15,6 +15,10 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -30,9 +34,9 @@ type serveSetup struct {
 
 // settings gathers the settings: the defaults, over them the file, over it the
 // environment, over it the flags. It fails where the file cannot be read.
-func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) (*serveSetup, error) {
+func (c *serveCommand) settings(sh *shell.Shell, names *catalogue.Catalogue, ctx *kong.Context) (*serveSetup, error) {
 	s := &serveSetup{places: map[string]place{}}
-	s.defaults(sh.getenv)
+	s.defaults(sh.Getenv)
 	if c.Config != "" {
 		r, err := s.readConfig(c.Config)
 		if err != nil {
@@ -40,10 +44,10 @@ func (c *serveCommand) settings(sh *shell, names *catalogue, ctx *kong.Context) 
 		}
 		s.faults, s.places, s.hints = r.faults, r.places, r.keyHints()
 	}
-	s.override(slices.Concat(s.keys(), s.flagKeys()), c.overrides(ctx, sh.getenv))
+	s.override(slices.Concat(s.keys(), s.flagKeys()), c.overrides(ctx, sh.Getenv))
 	s.inherit()
-	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", sh.getenv, ctx)
-	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", sh.getenv, ctx)
+	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", sh.Getenv, ctx)
+	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", sh.Getenv, ctx)
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkAccess()
@@ -65,7 +69,7 @@ func (s *serveSettings) defaults(getenv func(string) string) {
 			panic(fmt.Sprintf("the default of %s: %v", k.name, err))
 		}
 	}
-	s.gateway.Data = stateFolder(getenv)
+	s.gateway.Data = files.StateFolder(getenv)
 	s.gateway.Limits.Memory = serving.DefaultMemory()
 	s.connections.Connections = serving.DefaultConnections()
 }
@@ -189,7 +193,7 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(st
 	case to.file == "":
 		return
 	default:
-		data, err := readSecretFile(to.file)
+		data, err := files.ReadSecret(to.file)
 		if err != nil {
 			s.fault(key, err)
 			return
@@ -197,7 +201,7 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(st
 		to.text = strings.TrimRight(string(data), "\r\n")
 		s.warnOpenFile(to.file)
 	}
-	if err := checkSecret(to.text); err != nil {
+	if err := files.CheckSecret(to.text); err != nil {
 		if to.file != "" {
 			err = fmt.Errorf("%s: %w", to.file, err)
 		}
@@ -213,19 +217,19 @@ func (s *serveSetup) warnOpenFile(name string) {
 }
 
 // fillGateway sets what of the gateway's configuration is no key of its own.
-func (s *serveSetup) fillGateway(names *catalogue) {
-	own := new(catalogue)
+func (s *serveSetup) fillGateway(names *catalogue.Catalogue) {
+	own := new(catalogue.Catalogue)
 	for i, file := range s.dialectFiles {
-		more, err := loadCatalogue([]string{file})
+		more, err := catalogue.Load([]string{file})
 		if err != nil {
 			s.fault(fmt.Sprintf("dialect-files[%d]", i), err)
 			continue
 		}
-		own.join(more)
+		own.Join(more)
 	}
-	own.join(names)
+	own.Join(names)
 	g := &s.gateway
-	g.Named, g.ForModel = own.named, own.forModel
+	g.Named, g.ForModel = own.Named, own.ForModel
 	g.Upstream, g.UpstreamKey, g.Token = s.upstream, s.upstreamKey.text, s.token.text
 	g.Public = !isLoopback(s.listen)
 }
@@ -286,7 +290,7 @@ const accessHint = "give clients a token with --token-file or SOTTO_TOKEN, or sa
 func (s *serveSetup) checkAccess() {
 	g := &s.gateway
 	if g.Public && g.Token == "" && !s.insecurePublic && !slices.ContainsFunc(s.faults, aboutToken) {
-		s.fault("listen", usage(fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint))
+		s.fault("listen", hint.Usage(fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint))
 	}
 	if g.Public && g.Token == "" && s.insecurePublic {
 		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)

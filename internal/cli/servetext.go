@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -18,7 +19,7 @@ type addresses struct {
 
 // announce says where the gateway is: in the log, and for people who try it in
 // words.
-func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
+func (s *serveSettings) announce(sh *shell.Shell, log *slog.Logger, at addresses) {
 	if !at.scripted || s.logFormat == "json" {
 		fields := []any{"at", at.gateway.String(), "upstream", at.upstream.String()}
 		if at.open != "" {
@@ -42,7 +43,7 @@ func (s *serveSettings) announce(sh *shell, log *slog.Logger, at addresses) {
 	if s.gateway.Token != "" {
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
-	fmt.Fprintf(sh.err, `The gateway:           %s%s
+	fmt.Fprintf(sh.Err, `The gateway:           %s%s
 The scripted upstream: %s (written replies: no model, no network)%s
 
 Ask the upstream, and the thought is in the text:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -171,7 +172,7 @@ func sizeOrNone(p *int64) value {
 		if *p == 0 {
 			return nil
 		}
-		return showSize(*p)
+		return bytesize.Format(*p)
 	}
 	return v
 }
@@ -190,17 +191,17 @@ func countOrNone(p *int) value {
 
 func sizeValue[T int | int64](p *T) value {
 	return value{
-		want:  wantSize,
+		want:  bytesize.Want,
 		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
 		set: func(text string) error {
-			n, err := parseSize[T](text)
+			n, err := bytesize.Parse[T](text)
 			if err != nil {
 				return err
 			}
 			*p = n
 			return nil
 		},
-		get: func() any { return showSize(int64(*p)) },
+		get: func() any { return bytesize.Format(int64(*p)) },
 	}
 }
 

@@ -8,6 +8,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 // A blockWriter writes blocks as they stream in, each trimmed, blank ones left
@@ -24,31 +28,31 @@ type blockWriter struct {
 const whiteSpace = " \t\n\v\f\r"
 
 // openSink opens WHERE of --reasoning-to.
-func openSink(sh *shell, where string) (*blockWriter, error) {
+func openSink(sh *shell.Shell, where string) (*blockWriter, error) {
 	number, isFD := strings.CutPrefix(where, "fd:")
 	switch {
 	case where == "":
 		return new(blockWriter), nil
 	case where == "stderr", where == "fd:2":
-		return &blockWriter{w: sh.err.data()}, nil
+		return &blockWriter{w: sh.Err.Data()}, nil
 	case where == "fd:1":
-		return &blockWriter{w: sh.out}, nil
+		return &blockWriter{w: sh.Out}, nil
 	case isFD:
 		fd, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return nil, usage(fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr")
+			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr")
 		}
 		file := os.NewFile(uintptr(fd), where)
 		if _, err := file.Stat(); err != nil {
-			return nil, usage(fmt.Errorf("--reasoning-to %s: %w", where, cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt")
+			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %w", where, files.Cause(err)), "open it in the shell: sotto strip --reasoning-to fd:3 3>thoughts.txt")
 		}
-		return &blockWriter{w: filePrinter(file), file: file}, nil
+		return &blockWriter{w: shell.FilePrinter(file), file: file}, nil
 	}
-	file, err := sh.createFile(where, false)
+	file, err := sh.CreateFile(where, false)
 	if err != nil {
 		return nil, fmt.Errorf("--reasoning-to %s: %w", where, err)
 	}
-	return &blockWriter{w: filePrinter(file), file: file}, nil
+	return &blockWriter{w: shell.FilePrinter(file), file: file}, nil
 }
 
 func (b *blockWriter) write(block int, p []byte) error {
@@ -84,7 +88,7 @@ func (b *blockWriter) Close() error {
 		_, err := io.WriteString(b.w, "\n")
 		errs = append(errs, err)
 	}
-	if p, ok := b.w.(*printer); ok {
+	if p, ok := b.w.(*shell.Printer); ok {
 		errs = append(errs, p.Flush())
 	}
 	if b.file != nil {

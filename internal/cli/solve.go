@@ -18,6 +18,11 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -124,7 +129,7 @@ func (x *solveStream) Validate() error {
 }
 
 // Run solves the stream.
-func (x *solveStream) Run(sh *shell, names *catalogue) (err error) {
+func (x *solveStream) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
 	task, err := solveTask(x.Task, x.TaskFile)
 	if err != nil {
 		return err
@@ -149,7 +154,7 @@ func (x *solveStream) Run(sh *shell, names *catalogue) (err error) {
 		}
 		defer o.Memory.Close()
 	}
-	log := slog.New(slog.NewTextHandler(sh.err, nil))
+	log := slog.New(slog.NewTextHandler(sh.Err, nil))
 	if o.Record, err = x.recordFlags.open(nil, log); err != nil {
 		return err
 	}
@@ -163,7 +168,7 @@ func (x *solveStream) Run(sh *shell, names *catalogue) (err error) {
 }
 
 // stream solves, and sums up also what was finished before an error.
-func (x *solveStream) stream(sh *shell, o solve.Options, out *solveOutput, problems []solve.Problem) error {
+func (x *solveStream) stream(sh *shell.Shell, o solve.Options, out *solveOutput, problems []solve.Problem) error {
 	s, err := solve.New(o)
 	if err != nil {
 		return err
@@ -171,9 +176,9 @@ func (x *solveStream) stream(sh *shell, o solve.Options, out *solveOutput, probl
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	results := out.done
-	bar := &progress{}
-	if out.file != nil || !sh.out.tty { // on a terminal the results themselves show it
-		bar = newCountProgress(sh, o.Task.Name(), x.count(problems), len(results))
+	bar := &shell.Progress{}
+	if out.file != nil || !sh.Out.TTY { // on a terminal the results themselves show it
+		bar = shell.NewCountProgress(sh, o.Task.Name(), x.count(problems), len(results))
 	}
 	each := func(yield func(solve.Problem, error) bool) {
 		for _, p := range problems {
@@ -185,10 +190,10 @@ func (x *solveStream) stream(sh *shell, o solve.Options, out *solveOutput, probl
 	budget := solve.Budget{Problems: x.Limit, Tokens: x.BudgetTokens, Money: x.BudgetCost, Time: x.BudgetTime}
 	err = s.Stream(ctx, each, out.done, budget, func(r solve.Result) error {
 		results = append(results, r)
-		bar.advance(1)
+		bar.Advance(1)
 		return out.write(r)
 	})
-	bar.clear()
+	bar.Clear()
 	return cmp.Or(x.conclude(sh, results), x.hint(err))
 }
 
@@ -209,12 +214,12 @@ func (x *solveStream) hint(err error) error {
 		err = errors.New("interrupted")
 	}
 	if x.Output == "" {
-		return withHint(err, "with --output FILE a stream can be gone on with")
+		return hint.Add(err, "with --output FILE a stream can be gone on with")
 	}
-	return withHint(err, "go on with the same flags and --resume")
+	return hint.Add(err, "go on with the same flags and --resume")
 }
 
-func (x *solveStream) conclude(sh *shell, results []solve.Result) error {
+func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
 	sum := solve.Summarise(results)
 	sum.Name = filepath.Base(cmp.Or(x.Output, "-"))
 	if sum.Name == "-" {
@@ -229,9 +234,9 @@ func (x *solveStream) conclude(sh *shell, results []solve.Result) error {
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		fmt.Fprintf(sh.err.data(), "%s\n", text)
+		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
 	} else if len(results) > 0 {
-		printSummaries(sh.err, list)
+		printSummaries(sh.Err, list)
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
@@ -248,13 +253,13 @@ func solveTask(name, file string) (solve.Task, error) {
 	}
 	t, err := solve.TaskNamed(name)
 	if err != nil {
-		return nil, usage(err, "want one of "+taskNames()+", mgsm, wordsort; or --task-file")
+		return nil, hint.Usage(err, "want one of "+taskNames()+", mgsm, wordsort; or --task-file")
 	}
 	return t, nil
 }
 
 // options are those of the solver, but for what must be closed.
-func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*solve.Options, error) {
+func (x *solveStream) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
 		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
@@ -268,11 +273,11 @@ func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*so
 	}
 	if o.Start != "" {
 		if _, err := o.Grammar.NewSplitter(sotto.Options{Start: o.Start}); err != nil {
-			return nil, startError(err, "want outside, inside, inside:NAME or auto")
+			return nil, reading.StartError(err, "want outside, inside, inside:NAME or auto")
 		}
 	}
 	if x.Instruction != "" {
-		text, err := readFile("instruction", x.Instruction, maxSettings)
+		text, err := files.Read("instruction", x.Instruction, files.MaxSettings)
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +285,7 @@ func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*so
 	}
 	if x.Audit != "" {
 		if o.Audit, err = answer.TaskNamed(x.Audit); err != nil {
-			return nil, usage(fmt.Errorf("--audit: %w", err), "want one of "+taskNames())
+			return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "want one of "+taskNames())
 		}
 	}
 	if x.Prices != "" {
@@ -289,22 +294,22 @@ func (x *solveStream) options(sh *shell, names *catalogue, task solve.Task) (*so
 	return o, nil
 }
 
-func (x *solveStream) grammar(names *catalogue, model string) (*sotto.Grammar, error) {
+func (x *solveStream) grammar(names *catalogue.Catalogue, model string) (*sotto.Grammar, error) {
 	if x.Dialect != "" {
-		g, err := names.named(x.Dialect)
+		g, err := names.Named(x.Dialect)
 		if err != nil {
-			return nil, unknownDialect(err)
+			return nil, catalogue.UnknownDialect(err)
 		}
 		return g, nil
 	}
-	if g, known := names.forModel(model); known {
+	if g, known := names.ForModel(model); known {
 		return g, nil
 	}
 	return sotto.Default(), nil
 }
 
 func (x *solveStream) price(o *solve.Options) error {
-	data, err := readFile("prices", x.Prices, maxSettings)
+	data, err := files.Read("prices", x.Prices, files.MaxSettings)
 	if err != nil {
 		return err
 	}
@@ -313,7 +318,7 @@ func (x *solveStream) price(o *solve.Options) error {
 		return fmt.Errorf("read prices %s: %w", x.Prices, err)
 	}
 	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
-		return withHint(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
+		return hint.Add(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
 	}
 	return nil
 }

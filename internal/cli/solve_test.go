@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -203,7 +204,7 @@ func TestSolvePageEscapes(t *testing.T) {
 	s.Summary = solve.Summarise(s.results)
 	s.Name = evil
 	name := filepath.Join(t.TempDir(), "page.html")
-	if err := writeSolvePage(newShell(nil, io.Discard, io.Discard, os.Getenv), name, []streamSummary{s, s}); err != nil {
+	if err := writeSolvePage(shell.New(nil, io.Discard, io.Discard, os.Getenv), name, []streamSummary{s, s}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(name)

@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -44,22 +48,22 @@ type memoryPlace struct {
 }
 
 // openMemory opens a memory, the default one where none is named.
-func openMemory(sh *shell, file, data string, o metagraph.Options) (*metagraph.Graph, error) {
+func openMemory(sh *shell.Shell, file, data string, o metagraph.Options) (*metagraph.Graph, error) {
 	if file == "" {
-		folder := cmp.Or(data, stateFolder(sh.getenv))
+		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
 		if folder == "" {
-			return nil, withHint(errors.New("there is no folder for the memory"), "name a file with --memory")
+			return nil, hint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
 		}
 		file = filepath.Join(folder, "memory.db")
 	}
 	g, err := metagraph.Open(file, o)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, withHint(err, "sotto solve makes one; another is named by --memory")
+		return nil, hint.Add(err, "sotto solve makes one; another is named by --memory")
 	}
 	return g, err
 }
 
-func (p *memoryPlace) open(sh *shell, write bool) (*metagraph.Graph, error) {
+func (p *memoryPlace) open(sh *shell.Shell, write bool) (*metagraph.Graph, error) {
 	return openMemory(sh, p.Memory, p.Data, metagraph.Options{ReadOnly: !write})
 }
 
@@ -89,7 +93,7 @@ type memoryLs struct {
 }
 
 // Run lists the nodes.
-func (x *memoryLs) Run(sh *shell) error {
+func (x *memoryLs) Run(sh *shell.Shell) error {
 	g, err := x.open(sh, false)
 	if err != nil {
 		return err
@@ -99,7 +103,7 @@ func (x *memoryLs) Run(sh *shell) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(sh.results(x.JSON))
+	out := bufio.NewWriter(sh.Results(x.JSON))
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	if !x.JSON {
@@ -119,7 +123,7 @@ func (x *memoryLs) Run(sh *shell) error {
 
 // label1 is a text on one line, cut where it is long.
 func label1(text string, long int) string {
-	runes := []rune(safe(text))
+	runes := []rune(visible.Text(text))
 	if len(runes) > long {
 		runes = append(runes[:long-1], '…')
 	}
@@ -134,7 +138,7 @@ type memoryShow struct {
 }
 
 // Run prints the nodes of that key.
-func (x *memoryShow) Run(sh *shell) error {
+func (x *memoryShow) Run(sh *shell.Shell) error {
 	g, err := x.open(sh, false)
 	if err != nil {
 		return err
@@ -160,12 +164,12 @@ func (x *memoryShow) Run(sh *shell) error {
 		}
 	}
 	if !found {
-		return withHint(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
+		return hint.Add(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
 	}
 	return nil
 }
 
-func (x *memoryShow) show(sh *shell, n metagraph.Node, edges []metagraph.Edge) error {
+func (x *memoryShow) show(sh *shell.Shell, n metagraph.Node, edges []metagraph.Edge) error {
 	if x.JSON {
 		s := shownNodeOf(n)
 		s.UsedFor = edges
@@ -173,12 +177,12 @@ func (x *memoryShow) show(sh *shell, n metagraph.Node, edges []metagraph.Edge) e
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(sh.out, "%s\n", text)
+		_, err = fmt.Fprintf(sh.Out, "%s\n", text)
 		return err
 	}
-	out := bufio.NewWriter(sh.text)
-	fmt.Fprintf(out, "%s\n", safe(n.Text()))
-	fmt.Fprintf(out, "%s of task %s, first found for %s: %s\n", n.Kind, safe(n.Task), safe(n.Problem.Input), safe(n.Candidate))
+	out := bufio.NewWriter(sh.Text)
+	fmt.Fprintf(out, "%s\n", visible.Text(n.Text()))
+	fmt.Fprintf(out, "%s of task %s, first found for %s: %s\n", n.Kind, visible.Text(n.Task), visible.Text(n.Problem.Input), visible.Text(n.Candidate))
 	fmt.Fprintf(out, "seen %d, used %d, solved %d, failed %d; lately %.0f %% success, %.0f tokens, %.0f ms a problem\n", n.Seen, n.Used, n.Solved, n.Failed, 100*n.Success, n.Tokens, n.Millis)
 	fmt.Fprintf(out, "made %s, last success %s\n", n.Created.Format(time.DateTime), n.SolvedAt.Format(time.DateTime))
 	for _, e := range edges {
@@ -190,13 +194,13 @@ func (x *memoryShow) show(sh *shell, n metagraph.Node, edges []metagraph.Edge) e
 type memoryExport struct{ memoryPlace }
 
 // Run prints the memory.
-func (x *memoryExport) Run(sh *shell) error {
+func (x *memoryExport) Run(sh *shell.Shell) error {
 	g, err := x.open(sh, false)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
-	return g.Export(context.Background(), sh.out)
+	return g.Export(context.Background(), sh.Out)
 }
 
 type memoryImport struct {
@@ -206,7 +210,7 @@ type memoryImport struct {
 }
 
 // Run takes the nodes in.
-func (x *memoryImport) Run(sh *shell) error {
+func (x *memoryImport) Run(sh *shell.Shell) error {
 	own := map[string]answer.Task{}
 	for _, file := range x.TaskFile {
 		t, err := solveTask("", file)
@@ -215,7 +219,7 @@ func (x *memoryImport) Run(sh *shell) error {
 		}
 		own[t.Name()] = t
 	}
-	in, err := sh.open(x.File)
+	in, err := sh.Open(x.File)
 	if err != nil {
 		return err
 	}
@@ -234,11 +238,11 @@ func (x *memoryImport) Run(sh *shell) error {
 	if err != nil {
 		var unknown *answer.UnknownTaskError
 		if errors.As(err, &unknown) {
-			return withHint(err, "name the file of a task of your own with --task-file")
+			return hint.Add(err, "name the file of a task of your own with --task-file")
 		}
 		return err
 	}
-	fmt.Fprintf(sh.err, "%d nodes and %d edges are new, %d nodes were there\n", n.Nodes, n.Edges, n.Known)
+	fmt.Fprintf(sh.Err, "%d nodes and %d edges are new, %d nodes were there\n", n.Nodes, n.Edges, n.Known)
 	return nil
 }
 
@@ -251,17 +255,17 @@ type memoryPrune struct {
 }
 
 // Run removes nodes.
-func (x *memoryPrune) Run(sh *shell) error {
+func (x *memoryPrune) Run(sh *shell.Shell) error {
 	o := metagraph.PruneOptions{Task: x.Task, Keep: x.Keep, DryRun: x.DryRun}
 	if x.Unused != "" {
 		age, err := parseAge(x.Unused)
 		if err != nil {
-			return usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
+			return hint.Usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
 		}
 		o.Before = time.Now().Add(-age)
 	}
 	if x.Keep < 0 || x.Keep == 0 && x.Unused == "" {
-		return usage(errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on")
+		return hint.Usage(errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on")
 	}
 	g, err := x.open(sh, true)
 	if err != nil {
@@ -273,12 +277,12 @@ func (x *memoryPrune) Run(sh *shell) error {
 		return err
 	}
 	for _, r := range gone {
-		fmt.Fprintf(sh.text, "%s %s %s\n", label1(r.Task, 20), r.Kind, safe(r.Key))
+		fmt.Fprintf(sh.Text, "%s %s %s\n", label1(r.Task, 20), r.Kind, visible.Text(r.Key))
 	}
 	verb := "removed"
 	if x.DryRun {
 		verb = "would be removed"
 	}
-	fmt.Fprintf(sh.err, "%d nodes %s\n", len(gone), verb)
+	fmt.Fprintf(sh.Err, "%d nodes %s\n", len(gone), verb)
 	return nil
 }

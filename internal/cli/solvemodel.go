@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -25,14 +28,14 @@ type solveModel struct {
 const scriptedName = "scripted"
 
 // apply sets the model, and what embeds.
-func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err error) {
+func (m *solveModel) apply(sh *shell.Shell, x *solveStream, o *solve.Options) (err error) {
 	switch {
 	case m.Replies != "":
 		o.Model, err = m.recorded(sh, x, o.Task)
 	case m.Script != "":
 		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
 	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
-		return usage(errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
+		return hint.Usage(errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:
@@ -47,7 +50,7 @@ func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err err
 	}
 	var can bool
 	if o.Embedder, can = embedder.(model.Embedder); !can {
-		return usage(fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), "")
+		return hint.Usage(fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), "")
 	}
 	o.Space = m.Embed
 	return nil
@@ -56,13 +59,13 @@ func (m *solveModel) apply(sh *shell, x *solveStream, o *solve.Options) (err err
 func (m *solveModel) open(name string) (model.Model, error) {
 	opened, err := model.Open(model.Config{Provider: m.Provider, Model: name, URL: m.URL, KeyFile: m.KeyFile})
 	if err != nil {
-		return nil, usage(err, "")
+		return nil, hint.Usage(err, "")
 	}
 	return opened, nil
 }
 
 // recorded reads logged replies.
-func (m *solveModel) recorded(sh *shell, x *solveStream, t solve.Task) (*solve.Recorded, error) {
+func (m *solveModel) recorded(sh *shell.Shell, x *solveStream, t solve.Task) (*solve.Recorded, error) {
 	replies := solve.NewRecorded(filepath.Base(m.Replies), t)
 	r, err := x.lineReader(m.Field)
 	if err != nil {
@@ -70,7 +73,7 @@ func (m *solveModel) recorded(sh *shell, x *solveStream, t solve.Task) (*solve.R
 	}
 	err = r.each(sh, m.Replies, func(p solve.Problem, raw string, line *posedLine) error {
 		if raw == "" && !line.hasRaw {
-			return fmt.Errorf("field %s %w", m.Field, errMissing)
+			return fmt.Errorf("field %s %w", m.Field, jsonpath.ErrMissing)
 		}
 		replies.Add(p, raw, line.end)
 		return nil
@@ -85,12 +88,12 @@ func (m *solveModel) recorded(sh *shell, x *solveStream, t solve.Task) (*solve.R
 func (x *solveStream) lineReader(field string) (*problemReader, error) {
 	r := &problemReader{}
 	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {
-		steps, err := parsePath(path)
-		if err == nil && everywhere(steps) {
+		steps, err := jsonpath.Parse(path)
+		if err == nil && jsonpath.Many(steps) {
 			err = fmt.Errorf("field %q: want the path of one field", path)
 		}
 		if err != nil {
-			return nil, usage(err, "want a path such as input or question.text")
+			return nil, hint.Usage(err, "want a path such as input or question.text")
 		}
 		r.paths = append(r.paths, steps)
 	}

@@ -10,6 +10,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/solve"
 )
 
@@ -33,7 +37,7 @@ type solveOutput struct {
 }
 
 // open opens the output, and reads what an earlier run has written.
-func (x *solveStream) open(sh *shell, o *solve.Options) (*solveOutput, error) {
+func (x *solveStream) open(sh *shell.Shell, o *solve.Options) (*solveOutput, error) {
 	out := &solveOutput{head: solveHead{
 		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
 		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
@@ -42,15 +46,15 @@ func (x *solveStream) open(sh *shell, o *solve.Options) (*solveOutput, error) {
 		return out, nil
 	}
 	for _, name := range []string{x.Problems, x.Replies} {
-		if sameFile(name, x.Output) {
-			return nil, usage(fmt.Errorf("--output %s is what is read", x.Output), "")
+		if files.SameFile(name, x.Output) {
+			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", x.Output), "")
 		}
 	}
-	file, err := sh.createFile(x.Output, x.Resume)
+	file, err := sh.CreateFile(x.Output, x.Resume)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", x.Output, err)
 	}
-	out.file, out.to = file, filePrinter(file)
+	out.file, out.to = file, shell.FilePrinter(file)
 	if x.Resume {
 		if err := out.resume(); err != nil {
 			file.Close()
@@ -62,9 +66,9 @@ func (x *solveStream) open(sh *shell, o *solve.Options) (*solveOutput, error) {
 
 // resume cuts a torn last line, and reads the others.
 func (f *solveOutput) resume() error {
-	whole, err := wholeLines(f.file)
+	whole, err := batch.WholeLines(f.file)
 	if err != nil {
-		return cause(err)
+		return files.Cause(err)
 	}
 	head, results, err := readResults(io.NewSectionReader(f.file, 0, whole))
 	if err != nil {
@@ -74,7 +78,7 @@ func (f *solveOutput) resume() error {
 		ours := f.head
 		ours.Run = head.Run
 		if *head != ours {
-			return withHint(
+			return hint.Add(
 				fmt.Errorf("it is of task %s, mode %s, model %s", head.Task, head.Mode, head.Model),
 				"give the same flags, or another --output")
 
@@ -82,17 +86,17 @@ func (f *solveOutput) resume() error {
 		f.head, f.old, f.done = *head, true, results
 	}
 	if err := f.file.Truncate(whole); err != nil {
-		return cause(err)
+		return files.Cause(err)
 	}
 	_, err = f.file.Seek(whole, io.SeekStart)
-	return cause(err)
+	return files.Cause(err)
 }
 
 // readResults reads an output; the head is nil of an empty one.
 func readResults(r io.Reader) (head *solveHead, results []solve.Result, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
-		line, err := nextLine(lines)
+		line, err := batch.NextLine(lines)
 		if errors.Is(err, io.EOF) {
 			return head, results, nil
 		}
@@ -118,9 +122,9 @@ func readResults(r io.Reader) (head *solveHead, results []solve.Result, err erro
 }
 
 // begin writes the head.
-func (f *solveOutput) begin(sh *shell) error {
+func (f *solveOutput) begin(sh *shell.Shell) error {
 	if f.to == nil {
-		f.to = sh.out
+		f.to = sh.Out
 	}
 	if f.old {
 		return nil
@@ -143,7 +147,7 @@ func (f *solveOutput) write(r solve.Result) error {
 
 func (f *solveOutput) put(line []byte) error {
 	if _, err := f.to.Write(line); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
 }
@@ -153,7 +157,7 @@ func (f *solveOutput) close() error {
 		return nil
 	}
 	if err := f.file.Close(); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/solve"
 )
 
@@ -39,26 +41,26 @@ type shownRow struct {
 }
 
 // writeSolvePage writes the page of some streams, whole or not at all.
-func writeSolvePage(sh *shell, name string, list []streamSummary) error {
+func writeSolvePage(sh *shell.Shell, name string, list []streamSummary) error {
 	t, err := template.New("page").Parse(solvePageText)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	hash := sha256.Sum256([]byte(pageStyle))
 	p := &solvePage{
-		Title: "sotto solve: " + safe(list[0].Task), Style: template.CSS(pageStyle), Plots: solvePlots(list),
+		Title: "sotto solve: " + visible.Text(list[0].Task), Style: template.CSS(pageStyle), Plots: solvePlots(list),
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'",
 	}
 	for _, s := range list {
 		p.Streams = append(p.Streams, s.shown())
 	}
-	return sh.writeHTML(name, t, p)
+	return sh.WriteHTML(name, t, p)
 }
 
 func (s *streamSummary) shown() shownStream {
 	last := s.last()
 	shown := shownStream{Summary: s.Summary, Last: last, Solved: newRate("", last.Solved, last.Problems)}
-	shown.Name, shown.Model = safe(s.Name), safe(s.Model)
+	shown.Name, shown.Model = visible.Text(s.Name), visible.Text(s.Model)
 	for _, r := range s.Rows {
 		of := func(n int) string { return fmt.Sprintf("%.1f", 100*share1(n, r.Problems)) }
 		shown.Shown = append(shown.Shown, shownRow{

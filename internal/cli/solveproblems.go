@@ -9,19 +9,23 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
 
 // problems reads the stream, whole: a fault in the last line is found before the
 // first call of a model.
-func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error) {
+func (x *solveStream) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Problems == "" && x.Replies != "" {
 		return x.logged(sh, t)
 	}
 	if x.Problems == "" {
 		if t.Name() != answer.Game24.Name() {
-			return nil, usage(fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE")
+			return nil, hint.Usage(fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE")
 		}
 		seed := uint64(1)
 		if x.Seed != nil {
@@ -40,7 +44,7 @@ func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error)
 		case seen[p.ID]:
 			return fmt.Errorf("the id %s is that of another line too", p.ID)
 		case metagraph.Query(t, p.Problem) == "":
-			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, errMissing, t.Name())
+			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
 		}
 		seen[p.ID] = true
 		list = append(list, p)
@@ -57,9 +61,9 @@ func (x *solveStream) problems(sh *shell, t solve.Task) ([]solve.Problem, error)
 
 // logged are the problems of --replies, each once. Their ids are no reply's, so that
 // each gets all replies to it.
-func (x *solveStream) logged(sh *shell, t solve.Task) ([]solve.Problem, error) {
+func (x *solveStream) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Replies == "-" {
-		return nil, usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
+		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
 	}
 	r, err := x.lineReader(x.Field)
 	if err != nil {
@@ -70,7 +74,7 @@ func (x *solveStream) logged(sh *shell, t solve.Task) ([]solve.Problem, error) {
 	err = r.each(sh, x.Replies, func(p solve.Problem, _ string, _ *posedLine) error {
 		query := metagraph.Query(t, p.Problem)
 		if query == "" {
-			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, errMissing, t.Name())
+			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
 		}
 		if !seen[query] {
 			seen[query] = true
@@ -90,8 +94,8 @@ func (x *solveStream) logged(sh *shell, t solve.Task) ([]solve.Problem, error) {
 
 // A problemReader reads lines of problems, or of replies to them.
 type problemReader struct {
-	paths  [][]step
-	finder finder
+	paths  [][]jsonpath.Step
+	finder jsonpath.Finder
 }
 
 // A posedLine is what a line says beside its problem.
@@ -102,40 +106,40 @@ type posedLine struct {
 
 // each calls visit for every line of a file. A problem without an id has its line's
 // number.
-func (r *problemReader) each(sh *shell, name string, visit func(p solve.Problem, raw string, line *posedLine) error) error {
-	in, err := sh.open(name)
+func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Problem, raw string, line *posedLine) error) error {
+	in, err := sh.Open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for number := 1; ; number++ {
-		line, err := nextLine(lines)
+		line, err := batch.NextLine(lines)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", in.name, err)
+			return fmt.Errorf("%s: %w", in.Name, err)
 		}
-		if blankLine(line) {
+		if batch.BlankLine(line) {
 			continue
 		}
-		p, raw, more, err := r.read(trimLine(line), number)
+		p, raw, more, err := r.read(batch.TrimLine(line), number)
 		if err == nil {
 			err = visit(p, raw, more)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: line %d: %w", in.name, number, err)
+			return fmt.Errorf("%s: line %d: %w", in.Name, number, err)
 		}
 	}
 }
 
 func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw string, more *posedLine, err error) {
 	f := &r.finder
-	if err := f.find(line, r.paths...); err != nil {
+	if err := f.Find(line, r.paths...); err != nil {
 		return p, "", nil, err
 	}
-	text := func(i int) string { return wording(f.last(i), "") }
+	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	p.ID, p.Input, p.Gold, p.Lang = text(0), text(1), text(2), text(7)
 	if p.ID == "" {
 		p.ID = strconv.Itoa(number)
@@ -143,9 +147,9 @@ func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw stri
 	if schema := text(6); schema != "" {
 		p.Schema = []byte(schema)
 	}
-	more = &posedLine{hasRaw: f.last(4) != nil}
+	more = &posedLine{hasRaw: f.Last(4) != nil}
 	raw = text(4)
-	if p.Options, err = readList(f.last(3)); err != nil {
+	if p.Options, err = readList(f.Last(3)); err != nil {
 		return p, "", nil, fmt.Errorf("field options %w", err)
 	}
 	if end := text(5); end != "" {
@@ -162,7 +166,7 @@ func readList(value []byte) (list []string, err error) {
 	if value[0] != '[' {
 		return nil, errors.New("is no list")
 	}
-	return elements(value)
+	return jsonpath.Elements(value)
 }
 
 // solveGames prints problems.
@@ -171,8 +175,8 @@ type solveGames struct {
 }
 
 // Run prints the games.
-func (x *solveGames) Run(sh *shell) error {
-	out := bufio.NewWriter(sh.out)
+func (x *solveGames) Run(sh *shell.Shell) error {
+	out := bufio.NewWriter(sh.Out)
 	for _, p := range solve.Games(x.Seed) {
 		fmt.Fprintf(out, `{"id":%q,"input":%q}`+"\n", p.ID, p.Input)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/solve"
 	gamefigures "github.com/sotto-llm/sotto/solve/figures"
 )
@@ -32,10 +34,10 @@ func (solveReport) Help() string {
 }
 
 // Run prints and writes the summaries.
-func (x *solveReport) Run(sh *shell) error {
+func (x *solveReport) Run(sh *shell.Shell) error {
 	var list []streamSummary
 	for _, name := range x.Files {
-		in, err := sh.open(name)
+		in, err := sh.Open(name)
 		if err != nil {
 			return err
 		}
@@ -57,10 +59,10 @@ func (x *solveReport) Run(sh *shell) error {
 			if err != nil {
 				return fmt.Errorf("summary: %w", err)
 			}
-			fmt.Fprintf(sh.out, "%s\n", text)
+			fmt.Fprintf(sh.Out, "%s\n", text)
 		}
 	} else {
-		printSummaries(sh.text, list)
+		printSummaries(sh.Text, list)
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
@@ -75,7 +77,7 @@ type streamSummary struct {
 func (s *streamSummary) last() solve.Row { return s.Rows[len(s.Rows)-1] }
 
 // writeReports writes the files that are named.
-func writeReports(sh *shell, list []streamSummary, csv, html string) error {
+func writeReports(sh *shell.Shell, list []streamSummary, csv, html string) error {
 	if csv != "" {
 		var sums []solve.Summary
 		for _, s := range list {
@@ -85,7 +87,7 @@ func writeReports(sh *shell, list []streamSummary, csv, html string) error {
 		if err := solve.WriteCSV(&b, sums); err != nil {
 			return err
 		}
-		if err := sh.writeFile(csv, b.Bytes()); err != nil {
+		if err := sh.WriteFile(csv, b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -104,7 +106,7 @@ func printSummaries(w io.Writer, list []streamSummary) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		title := fmt.Sprintf("%s: task %s, mode %s, model %s", safe(s.Name), safe(s.Task), s.Mode, safe(s.Model))
+		title := fmt.Sprintf("%s: task %s, mode %s, model %s", visible.Text(s.Name), visible.Text(s.Task), s.Mode, visible.Text(s.Model))
 		if s.Estimated {
 			title += " (tokens are estimated)"
 		}
@@ -179,18 +181,18 @@ type solveFigures struct {
 }
 
 // Run prints the figures.
-func (x *solveFigures) Run(sh *shell) error {
+func (x *solveFigures) Run(sh *shell.Shell) error {
 	f := gamefigures.Compute()
 	var l *gamefigures.Log
 	if x.Log != "" {
-		in, err := sh.open(x.Log)
+		in, err := sh.Open(x.Log)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
 		got, err := gamefigures.ComputeLog(context.Background(), in, x.Arm)
 		if err != nil {
-			return fmt.Errorf("%s: %w", in.name, err)
+			return fmt.Errorf("%s: %w", in.Name, err)
 		}
 		l = &got
 	}
@@ -202,7 +204,7 @@ func (x *solveFigures) Run(sh *shell) error {
 		if err != nil {
 			return fmt.Errorf("figures: %w", err)
 		}
-		fmt.Fprintf(sh.out, "%s\n", text)
+		fmt.Fprintf(sh.Out, "%s\n", text)
 		return nil
 	}
 	var b strings.Builder
@@ -214,6 +216,6 @@ func (x *solveFigures) Run(sh *shell) error {
 			return err
 		}
 	}
-	_, err := io.WriteString(sh.text, b.String())
+	_, err := io.WriteString(sh.Text, b.String())
 	return err
 }

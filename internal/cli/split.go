@@ -5,10 +5,16 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 type splitCommand struct {
-	reading
+	reading.Flags
 	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read a reply per JSON line, print an object per line."`
 	Stream bool   `name:"stream" xor:"lines" help:"Read a delta per JSON line, of many replies, and print events as they become certain."`
 	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
@@ -31,17 +37,17 @@ Examples:
 }
 
 // Run reads one reply, or one of every line.
-func (s *splitCommand) Run(sh *shell, c *catalogue) error {
+func (s *splitCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	start := sotto.StartAuto
 	if s.Stream {
 		start = sotto.StartOutside
 	}
-	m, err := s.manner(sh, c, start)
+	m, err := s.Manner(sh, c, start)
 	if err != nil {
 		return err
 	}
 	if s.Stream {
-		in, err := sh.open(s.File)
+		in, err := sh.Open(s.File)
 		if err != nil {
 			return err
 		}
@@ -49,39 +55,39 @@ func (s *splitCommand) Run(sh *shell, c *catalogue) error {
 		return newDeltaStream(sh, m, c).run(in)
 	}
 	if s.JSONL {
-		return runLines(sh, s.File, &pipeline{line: splitLine(m, c)})
+		return runLines(sh, s.File, &batch.Pipeline{Line: splitLine(m, c)})
 	}
-	raw, err := sh.readAll(s.File)
+	raw, err := sh.ReadAll(s.File)
 	if err != nil {
 		return err
 	}
-	reply, err := m.grammar.Parse(raw, m.start, m.end)
+	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
 	}
-	if _, err := sh.out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+	if _, err := sh.Out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	if reply.Counts[sotto.CodeNoVisibleAnswer] > 0 {
-		return errNoVisible
+		return shell.ErrNoVisible
 	}
 	return nil
 }
 
 // splitLine returns the work on one line: its reply's reading takes its place.
-func splitLine(m manner, c *catalogue) lineFunc {
+func splitLine(m catalogue.Manner, c *catalogue.Catalogue) batch.LineFunc {
 	records := newReplyLineReader("raw", c)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
-		if isBlank(line) {
+		if batch.Blank(line) {
 			return dst, nil
 		}
 		r, err := records.read(line, m)
 		var reply *sotto.Reply
 		if err == nil {
-			reply, err = r.grammar.Parse(r.text(), r.start, r.end)
+			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
 		}
 		if err != nil {
-			return appendLineError(dst, number, err), err
+			return batch.AppendError(dst, number, err), err
 		}
 		id := r.id
 		if id == nil {
@@ -98,20 +104,20 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 		dst = append(append(dst, `,"id":`...), id...)
 	}
 	dst = append(dst, `,"visible":`...)
-	dst = appendQuoted(dst, r.Visible(), false)
+	dst = jsonpath.AppendQuoted(dst, r.Visible(), false)
 	dst = appendStrings(append(dst, `,"reasoning":`...), r.Reasoning())
 	dst = appendStrings(append(dst, `,"narration":`...), r.Narration())
 	dst = append(dst, `,"segments":[`...)
 	for i, s := range r.Segments {
-		dst = appendComma(dst, i)
+		dst = jsonpath.AppendComma(dst, i)
 		dst = append(append(dst, `{"channel":"`...), s.Channel.String()...)
 		dst = strconv.AppendInt(append(dst, `","start":`...), int64(s.Start), 10)
 		dst = strconv.AppendInt(append(dst, `,"end":`...), int64(s.End), 10)
 		dst = append(dst, '}')
 	}
 	dst = appendDiagnostics(append(dst, "],"...), r.Diagnostics, r.Counts)
-	dst = appendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
-	dst = appendQuoted(append(dst, `,"start":`...), string(r.Start), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"start":`...), string(r.Start), false)
 	return append(dst, '}')
 }
 
@@ -119,7 +125,7 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts) []byte {
 	dst = append(dst, `"diagnostics":[`...)
 	for i, d := range list {
-		dst = appendComma(dst, i)
+		dst = jsonpath.AppendComma(dst, i)
 		dst = append(append(dst, `{"code":"`...), d.Code...)
 		dst = strconv.AppendInt(append(dst, `","offset":`...), int64(d.Offset), 10)
 		if d.Reason != "" {
@@ -137,7 +143,7 @@ func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts)
 func appendStrings(dst []byte, list []string) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {
-		dst = appendQuoted(appendComma(dst, i), s, false)
+		dst = jsonpath.AppendQuoted(jsonpath.AppendComma(dst, i), s, false)
 	}
 	return append(dst, ']')
 }

@@ -8,13 +8,18 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // A deltaStream reads the deltas of many replies, a JSON object a line, and
 // writes what becomes certain of each as events, a JSON object a line.
 type deltaStream struct {
-	manner
-	sh     *shell
+	catalogue.Manner
+	sh     *shell.Shell
 	lines  *replyLineReader
 	open   map[string]*deltaReply
 	order  []*deltaReply // as they opened
@@ -34,8 +39,8 @@ const (
 	maxDeltaLine   = 64 << 20
 )
 
-func newDeltaStream(sh *shell, m manner, c *catalogue) *deltaStream {
-	return &deltaStream{manner: m, sh: sh, lines: newReplyLineReader("delta", c), open: map[string]*deltaReply{}}
+func newDeltaStream(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue) *deltaStream {
+	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", c), open: map[string]*deltaReply{}}
 }
 
 // run reads to the end of the input. What is still open then ends as the flags say.
@@ -44,19 +49,19 @@ func (s *deltaStream) run(in io.Reader) error {
 	scan.Buffer(make([]byte, 0, chunk), maxDeltaLine)
 	failed := false
 	for number := 1; scan.Scan(); number++ {
-		if isBlank(scan.Bytes()) {
+		if batch.Blank(scan.Bytes()) {
 			continue
 		}
 		if err := s.line(scan.Bytes()); err != nil {
 			failed = true
-			s.sh.lineError(number, err)
-			s.events = appendLineError(s.events, number, err)
+			s.sh.LineError(number, err)
+			s.events = batch.AppendError(s.events, number, err)
 		}
 		if err := s.write(); err != nil {
 			return err
 		}
 	}
-	end := s.end
+	end := s.End
 	if scan.Err() != nil {
 		end = sotto.EndAborted
 	}
@@ -67,7 +72,7 @@ func (s *deltaStream) run(in io.Reader) error {
 		return err
 	}
 	if failed {
-		return errReported
+		return batch.ErrFailed
 	}
 	return nil
 }
@@ -77,7 +82,7 @@ func readError(err error) error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("read: a line is longer than %d bytes", maxDeltaLine)
 	case err != nil:
-		return fmt.Errorf("read: %w", cause(err))
+		return fmt.Errorf("read: %w", files.Cause(err))
 	}
 	return nil
 }
@@ -87,17 +92,17 @@ func (s *deltaStream) write() error {
 	if len(s.events) == 0 {
 		return nil
 	}
-	_, err := s.sh.out.Write(s.events)
+	_, err := s.sh.Out.Write(s.events)
 	s.events = s.events[:0]
 	if err != nil {
-		return fmt.Errorf("write: %w", cause(err))
+		return fmt.Errorf("write: %w", files.Cause(err))
 	}
-	return s.sh.flush()
+	return s.sh.Flush()
 }
 
 // line reads a delta, the end of a reply, or both.
 func (s *deltaStream) line(line []byte) error {
-	d, err := s.lines.readDelta(line, s.manner)
+	d, err := s.lines.readDelta(line, s.Manner)
 	if err != nil {
 		return err
 	}
@@ -107,7 +112,7 @@ func (s *deltaStream) line(line []byte) error {
 	}
 	r.filter.Feed(d.text)
 	if d.ends {
-		s.close(r, d.end)
+		s.close(r, d.End)
 	}
 	return nil
 }
@@ -120,7 +125,7 @@ func (s *deltaStream) reply(d *deltaLine) (*deltaReply, error) {
 	if len(s.open) == maxOpenReplies {
 		return nil, fmt.Errorf("more than %d replies are open: end one first", maxOpenReplies)
 	}
-	f, err := d.grammar.NewFilter(sotto.Options{Start: d.start})
+	f, err := d.Grammar.NewFilter(sotto.Options{Start: d.Start})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +151,7 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 	r.closed = true
 	r.filter.Close(end)
 	s.begin(r, "finished", 0)
-	s.events = appendQuoted(append(s.events, `,"end":`...), end.String(), false)
+	s.events = jsonpath.AppendQuoted(append(s.events, `,"end":`...), end.String(), false)
 	s.events = appendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
 	s.events = append(s.events, "}\n"...)
 	delete(s.open, r.id)
@@ -163,7 +168,7 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 
 func (s *deltaStream) text(r *deltaReply, event string, block int, text string) {
 	s.begin(r, event, block)
-	s.events = append(appendQuoted(append(s.events, `,"text":`...), text, false), "}\n"...)
+	s.events = append(jsonpath.AppendQuoted(append(s.events, `,"text":`...), text, false), "}\n"...)
 }
 
 // begin begins the object of an event.

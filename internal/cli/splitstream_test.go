@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 // The program of docs/streams.md is the one that a script runs.
@@ -40,8 +42,8 @@ func TestDeltaStreamIsBounded(t *testing.T) {
 		t.Skip("one goroutine reads: the full test has it")
 	}
 	var out, faults counting
-	sh := newShell(strings.NewReader(""), &out, &faults, func(string) string { return "" })
-	s := newDeltaStream(sh, manner{grammar: sotto.Default(), start: sotto.StartOutside}, &catalogue{})
+	sh := shell.New(strings.NewReader(""), &out, &faults, func(string) string { return "" })
+	s := newDeltaStream(sh, catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartOutside}, &catalogue.Catalogue{})
 	least := heapInUse()
 	white := strings.Repeat(`\n`, 4096)
 	for i := range 2000 {

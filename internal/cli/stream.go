@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/files"
 )
 
 // chunk is how much of a stream is read at once; what is there is read at once.
@@ -22,7 +23,7 @@ func deltasOf(source io.Reader) iter.Seq2[string, error] {
 			case n > 0 && !yield(string(buf[:n]), nil), errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield("", fmt.Errorf("read: %w", cause(err)))
+				yield("", fmt.Errorf("read: %w", files.Cause(err)))
 				return
 			}
 		}
@@ -50,11 +51,11 @@ func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.Finished, err
 		switch ev := ev.(type) {
 		case sotto.VisibleDelta:
 			if _, err := io.WriteString(st.out, ev.Text); err != nil {
-				return last, fmt.Errorf("write: %w", cause(err))
+				return last, fmt.Errorf("write: %w", files.Cause(err))
 			}
 		case sotto.ReasoningDelta:
 			if err := st.reasoning.write(ev.Block, []byte(ev.Text)); err != nil {
-				return last, fmt.Errorf("write reasoning: %w", cause(err))
+				return last, fmt.Errorf("write reasoning: %w", files.Cause(err))
 			}
 		case sotto.Finished:
 			last = ev

@@ -8,10 +8,14 @@ import (
 	"iter"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
 )
 
 type stripCommand struct {
-	reading
+	reading.Flags
 	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text gives it in its place in the text, drop leaves it out."`
 	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
 	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every JSON line; every other byte stays."`
@@ -47,7 +51,7 @@ func (s *stripCommand) Validate() error {
 }
 
 // Run strips one reply, or a field of every line.
-func (s *stripCommand) Run(sh *shell, c *catalogue) error {
+func (s *stripCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if s.JSONL {
 		return s.runLines(sh, c)
 	}
@@ -56,44 +60,44 @@ func (s *stripCommand) Run(sh *shell, c *catalogue) error {
 	if whole {
 		start = sotto.StartAuto
 	}
-	m, err := s.manner(sh, c, start)
+	m, err := s.Manner(sh, c, start)
 	if err != nil {
 		return err
 	}
 	if whole {
 		// Read before the sink is made: it may be the same file.
-		text, err := sh.readAll(s.File)
+		text, err := sh.ReadAll(s.File)
 		if err != nil {
 			return err
 		}
 		return s.strip(sh, m, true, one(text))
 	}
-	in, err := sh.open(s.File)
+	in, err := sh.Open(s.File)
 	if err != nil {
 		return err
 	}
 	return s.strip(sh, m, false, deltasOf(in))
 }
 
-func (s *stripCommand) strip(sh *shell, m manner, whole bool, deltas iter.Seq2[string, error]) error {
+func (s *stripCommand) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
 	o := s.options(m, whole)
-	if _, err := m.grammar.NewSplitter(o); err != nil { // before the sink is made
-		return startError(err, "")
+	if _, err := m.Grammar.NewSplitter(o); err != nil { // before the sink is made
+		return reading.StartError(err, "")
 	}
 	sink, err := openSink(sh, s.ReasoningTo)
 	if err != nil {
 		return err
 	}
-	shown := &ollamaLines{w: sh.out}
-	last, err := (&stream{out: shown, reasoning: sink}).run(m.grammar.Events(deltas, o))
+	shown := &ollamaLines{w: sh.Out}
+	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(deltas, o))
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
 	}
-	if err := verdict(last, m.start); err != nil {
+	if err := verdict(last, m.Start); err != nil {
 		return err
 	}
-	if shown.leaked() && m.name != ollamaDialect {
-		return withHint(
+	if shown.leaked() && m.Name != ollamaDialect {
+		return hint.Add(
 			fmt.Errorf("the text has the lines %q and %q that ollama run prints around a thought: reasoning stands in the text", ollamaOpen, ollamaClose),
 			"read what ollama run prints with --dialect "+ollamaDialect)
 
@@ -154,8 +158,8 @@ func (o *ollamaLines) leaked() bool {
 	return o.closed
 }
 
-func (s *stripCommand) options(m manner, whole bool) sotto.Options {
-	o := sotto.Options{Start: m.start, Inline: s.inline(), End: func() sotto.End { return m.end }}
+func (s *stripCommand) options(m catalogue.Manner, whole bool) sotto.Options {
+	o := sotto.Options{Start: m.Start, Inline: s.inline(), End: func() sotto.End { return m.End }}
 	if whole {
 		o.MaxHold = -1
 	}
@@ -180,13 +184,13 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 				break
 			}
 		}
-		return withHint(
+		return hint.Add(
 			fmt.Errorf("a block was closed%s that never opened: reasoning may stand in the text", where),
 			"if the prompt opens the block, read with --start inside")
 
 	}
 	if f.Counts[sotto.CodeNoVisibleAnswer] > 0 {
-		return errNoVisible
+		return shell.ErrNoVisible
 	}
 	return nil
 }

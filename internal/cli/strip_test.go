@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -15,8 +18,8 @@ import (
 func TestStripperIsStrip(t *testing.T) {
 	lines := &shownLines{
 		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
-		records: newReplyLineReader("raw", new(catalogue)),
-		m:       manner{grammar: sotto.Default()},
+		records: newReplyLineReader("raw", new(catalogue.Catalogue)),
+		m:       catalogue.Manner{Grammar: sotto.Default()},
 	}
 	seen := 0
 	for {
@@ -27,20 +30,20 @@ func TestStripperIsStrip(t *testing.T) {
 		if line.err != nil {
 			t.Fatal(line.err)
 		}
-		for _, start := range []sotto.Start{line.start, sotto.StartOutside, sotto.StartAuto} {
-			m := line.manner
-			m.start = start
+		for _, start := range []sotto.Start{line.Start, sotto.StartOutside, sotto.StartAuto} {
+			m := line.Manner
+			m.Start = start
 			text := line.text()
-			want, err := m.grammar.Strip(text, start)
+			want, err := m.Grammar.Strip(text, start)
 			if err != nil {
 				t.Fatal(err)
 			}
-			object := append(appendQuoted([]byte(`{"raw":`), text, false), '}')
-			got, err := newStripper(m, "raw", []step{{name: "raw"}}, nil).line(nil, object)
+			object := append(jsonpath.AppendQuoted([]byte(`{"raw":`), text, false), '}')
+			got, err := newStripper(m, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := string(appendQuoted([]byte(`{"raw":`), want, false)) + "}"; string(got) != want {
+			if want := string(jsonpath.AppendQuoted([]byte(`{"raw":`), want, false)) + "}"; string(got) != want {
 				t.Errorf("%s from %s: got %s, want %s", line.caption, start, got, want)
 			}
 		}
@@ -57,7 +60,7 @@ func TestStripIsPrompt(t *testing.T) {
 	out := make(chan string, 16)
 	done := make(chan int)
 	go func() {
-		done <- Run([]string{"strip"}, r, writerTo(func(b []byte) error { out <- string(b); return nil }), io.Discard, noEnv)
+		done <- Run([]string{"strip"}, r, shell.WriterTo(func(b []byte) error { out <- string(b); return nil }), io.Discard, noEnv)
 	}()
 	var got string
 	for _, s := range []struct{ in, want string }{
@@ -77,7 +80,7 @@ func TestStripIsPrompt(t *testing.T) {
 		}
 	}
 	w.Close()
-	if status := <-done; status != statusDone {
+	if status := <-done; status != shell.StatusDone {
 		t.Errorf("status %d", status)
 	}
 }
@@ -89,7 +92,7 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(manner{grammar: sotto.Default(), start: sotto.StartAuto}, "raw", []step{{name: "raw"}}, nil)
+			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()

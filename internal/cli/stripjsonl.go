@@ -6,48 +6,53 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // runLines strips a field of every line.
-func (s *stripCommand) runLines(sh *shell, c *catalogue) error {
-	path, err := parsePath(s.Field)
+func (s *stripCommand) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
+	path, err := jsonpath.Parse(s.Field)
 	if err != nil {
-		return usage(err, "want a path such as raw or messages.-1.content")
+		return hint.Usage(err, "want a path such as raw or messages.-1.content")
 	}
-	m, err := s.manner(sh, c, sotto.StartAuto)
+	m, err := s.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
 		return err
 	}
-	return runLines(sh, s.File, &pipeline{
-		line:   stripLine(m, s.Field, path, s.inline()),
-		strict: s.Strict,
+	return runLines(sh, s.File, &batch.Pipeline{
+		Line:   stripLine(m, s.Field, path, s.inline()),
+		Strict: s.Strict,
 	})
 }
 
 // runLines runs a pipeline from FILE to the output, with its faults reported and a
 // progress bar where someone looks on.
-func runLines(sh *shell, name string, p *pipeline) error {
-	in, err := sh.open(name)
+func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
+	in, err := sh.Open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	bar := newProgress(sh, in)
-	p.advance = bar.advance
-	p.fault = func(number int, err error) {
-		bar.clear()
-		sh.lineError(number, err)
+	bar := shell.NewProgress(sh, in)
+	p.Advance = bar.Advance
+	p.Fault = func(number int, err error) {
+		bar.Clear()
+		sh.LineError(number, err)
 	}
-	defer bar.clear()
-	return p.run(in, sh.out)
+	defer bar.Clear()
+	return p.Run(in, sh.Out)
 }
 
 // stripLine returns the work on one line: the field's text is stripped, and
 // every other byte stays. A line that fails is passed on as it is.
-func stripLine(m manner, field string, path []step, inline []sotto.Channel) lineFunc {
+func stripLine(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
 	pool := sync.Pool{New: func() any { return newStripper(m, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
-		if isBlank(line) {
+		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
 		}
 		s := pool.Get().(*stripper)
@@ -63,9 +68,9 @@ func stripLine(m manner, field string, path []step, inline []sotto.Channel) line
 
 // A stripper strips one line after another.
 type stripper struct {
-	finder
+	jsonpath.Finder
 	field    string
-	path     []step
+	path     []jsonpath.Step
 	many     bool // the path names more than one value
 	grammar  *sotto.Grammar
 	start    sotto.Start
@@ -74,34 +79,34 @@ type stripper struct {
 	text     []byte
 }
 
-func newStripper(m manner, field string, path []step, inline []sotto.Channel) *stripper {
-	splitter, err := m.grammar.NewSplitter(sotto.Options{Start: m.start, MaxHold: -1, Inline: inline})
+func newStripper(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
 	}
 	return &stripper{
-		field: field, path: path, many: everywhere(path),
-		grammar: m.grammar, start: m.start, inline: inline, splitter: splitter,
+		field: field, path: path, many: jsonpath.Many(path),
+		grammar: m.Grammar, start: m.Start, inline: inline, splitter: splitter,
 	}
 }
 
 // line appends a line with its field stripped.
 func (s *stripper) line(dst, line []byte) ([]byte, error) {
-	if err := s.find(line, s.path); err != nil {
+	if err := s.Find(line, s.path); err != nil {
 		return dst, err
 	}
-	if len(s.found[0]) == 0 {
-		return dst, fmt.Errorf("field %s %w", s.field, errMissing)
+	if len(s.Found[0]) == 0 {
+		return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrMissing)
 	}
 	from := 0
-	for _, at := range s.found[0] {
-		if line[at.start] != '"' {
-			if s.many && line[at.start] == 'n' {
+	for _, at := range s.Found[0] {
+		if line[at.Start] != '"' {
+			if s.many && line[at.Start] == 'n' {
 				continue // null among the elements: a message without text
 			}
-			return dst, fmt.Errorf("field %s %w", s.field, errNotString)
+			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
-		s.text = appendUnquoted(s.text[:0], line[at.start:at.end])
+		s.text = jsonpath.AppendUnquoted(s.text[:0], line[at.Start:at.End])
 		if s.unchanged() {
 			continue
 		}
@@ -109,9 +114,9 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		if err != nil {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
-		dst = append(dst, line[from:at.start]...)
-		dst = appendQuoted(dst, stripped, true)
-		from = at.end
+		dst = append(dst, line[from:at.Start]...)
+		dst = jsonpath.AppendQuoted(dst, stripped, true)
+		from = at.End
 	}
 	return append(dst, line[from:]...), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
 type versionCommand struct{}
@@ -17,9 +19,9 @@ func (versionCommand) Help() string {
 }
 
 // Run prints what the build knows of itself.
-func (versionCommand) Run(sh *shell) error {
+func (versionCommand) Run(sh *shell.Shell) error {
 	info, _ := debug.ReadBuildInfo()
-	_, err := fmt.Fprintln(sh.out, versionLine(info))
+	_, err := fmt.Fprintln(sh.Out, versionLine(info))
 	return err
 }
 
@@ -29,10 +31,10 @@ type versionFlag bool
 // BeforeReset prints it before the line is looked at any further.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	info, _ := debug.ReadBuildInfo()
-	status := statusDone
+	status := shell.StatusDone
 	if _, err := fmt.Fprintln(app.Stdout, versionLine(info)); err != nil {
 		fmt.Fprintf(app.Stderr, "sotto: error: %v\n", err)
-		status = statusFailed
+		status = shell.StatusFailed
 	}
 	app.Exit(status)
 	return nil

@@ -1,4 +1,6 @@
-package cli
+// Package files reads the files that a command is given whole, each within a
+// bound, and names the folders of its state.
+package files
 
 import (
 	"errors"
@@ -14,14 +16,14 @@ import (
 // The most bytes that are read of a file that is read whole. JSON Lines have no
 // such bound.
 const (
-	maxSettings = 1 << 20   // a configuration, task, schema, instruction or price list; keys and patterns
-	maxDialects = 8 << 20   // a file of dialects
-	maxReply    = 256 << 20 // one reply
+	MaxSettings = 1 << 20   // a configuration, task, schema, instruction or price list; keys and patterns
+	MaxDialects = 8 << 20   // a file of dialects
+	MaxReply    = 256 << 20 // one reply
 )
 
-// readFile reads a file whole; errors say what it is, and its name. It may be a
+// Read reads a file whole; errors say what it is, and its name. It may be a
 // named pipe, such as a shell makes of a command, and must end within most bytes.
-func readFile(what, name string, most int64) ([]byte, error) {
+func Read(what, name string, most int64) ([]byte, error) {
 	data, err := openAndRead(name, most)
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s: %w", what, name, err)
@@ -29,10 +31,10 @@ func readFile(what, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// readSecretFile reads the file of a token or an API key. Errors do not tell the
+// ReadSecret reads the file of a token or an API key. Errors do not tell the
 // file's name: it may be the key, in the wrong place.
-func readSecretFile(name string) ([]byte, error) {
-	data, err := openAndRead(name, maxSettings)
+func ReadSecret(name string) ([]byte, error) {
+	data, err := openAndRead(name, MaxSettings)
 	if err != nil {
 		return nil, nameless(err)
 	}
@@ -43,18 +45,18 @@ func nameless(err error) error {
 	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", err)
 }
 
-// readKeyFile reads a file of keys of a record, or of what stands beside them: a
+// ReadKey reads a file of keys of a record, or of what stands beside them: a
 // regular file, since a pipe in its place could keep a check waiting for good.
-func readKeyFile(name string) ([]byte, error) {
+func ReadKey(name string) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nameless(cause(err))
+		return nil, nameless(Cause(err))
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file", name)
 	}
-	data, err := readBounded(file, maxSettings)
+	data, err := ReadAll(file, MaxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -64,17 +66,17 @@ func readKeyFile(name string) ([]byte, error) {
 func openAndRead(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, cause(err)
+		return nil, Cause(err)
 	}
 	defer file.Close()
-	return readBounded(file, most)
+	return ReadAll(file, most)
 }
 
-// readBounded reads a stream to its end, which must come within most bytes.
-func readBounded(from io.Reader, most int64) ([]byte, error) {
+// ReadAll reads a stream to its end, which must come within most bytes.
+func ReadAll(from io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err != nil {
-		return nil, cause(err)
+		return nil, Cause(err)
 	}
 	if int64(len(data)) > most {
 		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
@@ -82,8 +84,8 @@ func readBounded(from io.Reader, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// cause strips the operation and the path that an os error repeats.
-func cause(err error) error {
+// Cause strips the operation and the path that an os error repeats.
+func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
@@ -91,9 +93,9 @@ func cause(err error) error {
 	return err
 }
 
-// stateFolder returns the folder of the XDG base directories for what outlives
+// StateFolder returns the folder of the XDG base directories for what outlives
 // a run, or "" where there is no home.
-func stateFolder(getenv func(string) string) string {
+func StateFolder(getenv func(string) string) string {
 	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(base, "sotto")
 	}
@@ -107,8 +109,8 @@ func stateFolder(getenv func(string) string) string {
 	return filepath.Join(home, ".local", "state", "sotto")
 }
 
-// checkSecret reports a secret that no header can hold.
-func checkSecret(text string) error {
+// CheckSecret reports a secret that no header can hold.
+func CheckSecret(text string) error {
 	if text == "" {
 		return errors.New("the secret is empty")
 	}
@@ -118,8 +120,8 @@ func checkSecret(text string) error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file.
-func sameFile(a, b string) bool {
+// SameFile reports whether two names are of one file.
+func SameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	second, err2 := os.Stat(b)
 	return err == nil && err2 == nil && first.Mode().IsRegular() && os.SameFile(first, second)

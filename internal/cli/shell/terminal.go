@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"bufio"
@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // isTerminal reports whether a stream is a terminal.
@@ -22,22 +24,22 @@ func isTerminal(stream any) bool {
 // model, a file or a peer reaches a terminal as it came.
 type terminal struct {
 	device io.Writer
-	tty    bool
+	TTY    bool
 	colour bool // a terminal that is not dumb, and no NO_COLOR
 
 	mu  sync.Mutex // programs log and draw at the same time
-	esc escaper
+	esc visible.Escaper
 	buf []byte
 }
 
 func newTerminal(stream io.Writer, getenv func(string) string) *terminal {
 	tty := isTerminal(stream)
-	return &terminal{device: stream, tty: tty, colour: tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+	return &terminal{device: stream, TTY: tty, colour: tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
 }
 
-// width returns the columns of a terminal, and 0 of anything else.
-func (t *terminal) width() int {
-	if !t.tty {
+// Width returns the columns of a terminal, and 0 of anything else.
+func (t *terminal) Width() int {
+	if !t.TTY {
 		return 0
 	}
 	width, _, err := term.GetSize(int(t.device.(*os.File).Fd()))
@@ -61,7 +63,7 @@ func (t *terminal) verbatim(p []byte) (int, error) {
 func (t *terminal) text(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.buf = t.esc.append(t.buf[:0], p, false)
+	t.buf = t.esc.Append(t.buf[:0], p, false)
 	if _, err := t.device.Write(t.buf); err != nil {
 		return 0, err
 	}
@@ -76,65 +78,65 @@ func (t *terminal) Flush() error {
 }
 
 func (t *terminal) flush() error {
-	if len(t.esc.held) == 0 {
+	if len(t.esc.Held) == 0 {
 		return nil
 	}
-	t.buf = t.esc.append(t.buf[:0], nil, true)
+	t.buf = t.esc.Append(t.buf[:0], nil, true)
 	_, err := t.device.Write(t.buf)
 	return err
 }
 
-// A printer writes to a terminal so that nothing of the text controls it. What
+// A Printer writes to a terminal so that nothing of the text controls it. What
 // is data goes into a pipe or a file byte for byte; what is for people does not.
-type printer struct {
+type Printer struct {
 	*terminal
 	people bool
 }
 
-func (p *printer) Write(b []byte) (int, error) {
-	if p.tty || p.people {
+func (p *Printer) Write(b []byte) (int, error) {
+	if p.TTY || p.people {
 		return p.text(b)
 	}
 	return p.verbatim(b)
 }
 
-// data returns the printer of the same stream that writes data.
-func (p *printer) data() *printer { return &printer{p.terminal, false} }
+// Data returns the printer of the same stream that writes data.
+func (p *Printer) Data() *Printer { return &Printer{p.terminal, false} }
 
-// A style is a type that text is set in. There are no others, so that every
+// A Style is a type that text is set in. There are no others, so that every
 // control sequence that a typesetter writes is one of these.
-type style int
+type Style int
 
 const (
-	unstyled style = iota
-	bold
-	dim
-	italic
-	cyan
-	struck
+	Unstyled Style = iota
+	Bold
+	Dim
+	Italic
+	Cyan
+	Struck
 )
 
-var styleSequences = [...]string{unstyled: "\x1b[0m", bold: "\x1b[1m", dim: "\x1b[2m", italic: "\x1b[3m", cyan: "\x1b[36m", struck: "\x1b[2;9m"}
+var styleSequences = [...]string{Unstyled: "\x1b[0m", Bold: "\x1b[1m", Dim: "\x1b[2m", Italic: "\x1b[3m", Cyan: "\x1b[36m", Struck: "\x1b[2;9m"}
 
-// A typesetter writes text for people in types, where there is colour. Its text
+// A Typesetter writes text for people in types, where there is colour. Its text
 // is made visible in pipes too, which may end at a terminal.
-type typesetter struct {
-	colour bool
+type Typesetter struct {
+	Colour bool
 	w      *bufio.Writer // to the stream; only styles are written to it as they are
-	esc    escaper
+	esc    visible.Escaper
 	buf    []byte
 }
 
-func newTypesetter(p *printer) *typesetter {
-	return &typesetter{colour: p.colour, w: bufio.NewWriterSize(writerTo(func(b []byte) error {
+func NewTypesetter(p *Printer) *Typesetter {
+	return &Typesetter{Colour: p.colour, w: bufio.NewWriterSize(WriterTo(func(b []byte) error {
 		_, err := p.verbatim(b)
 		return err
 	}), 32<<10)}
 }
 
 // Write writes text. An error is that of Flush, too.
-func (t *typesetter) Write(text []byte) (int, error) {
-	t.buf = t.esc.append(t.buf[:0], text, true)
+func (t *Typesetter) Write(text []byte) (int, error) {
+	t.buf = t.esc.Append(t.buf[:0], text, true)
 	if _, err := t.w.Write(t.buf); err != nil {
 		return 0, err
 	}
@@ -142,34 +144,34 @@ func (t *typesetter) Write(text []byte) (int, error) {
 }
 
 // WriteString writes text.
-func (t *typesetter) WriteString(text string) { t.Write([]byte(text)) }
+func (t *Typesetter) WriteString(text string) { t.Write([]byte(text)) }
 
-// set writes text in a type. The type ends with the text: an interrupt must not
+// Set writes text in a type. The type ends with the text: an interrupt must not
 // leave the terminal in it.
-func (t *typesetter) set(s style, text string) {
-	if !t.colour || s == unstyled {
+func (t *Typesetter) Set(s Style, text string) {
+	if !t.Colour || s == Unstyled {
 		t.WriteString(text)
 		return
 	}
 	t.w.WriteString(styleSequences[s])
 	t.WriteString(text)
-	t.w.WriteString(styleSequences[unstyled])
+	t.w.WriteString(styleSequences[Unstyled])
 }
 
-func (t *typesetter) Flush() error { return t.w.Flush() }
+func (t *Typesetter) Flush() error { return t.w.Flush() }
 
-// A writerTo is a writer that is a function.
-type writerTo func([]byte) error
+// A WriterTo is a writer that is a function.
+type WriterTo func([]byte) error
 
-func (f writerTo) Write(p []byte) (int, error) {
+func (f WriterTo) Write(p []byte) (int, error) {
 	if err := f(p); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// plural says one of two texts by a number, %d in it.
-func plural(n int, one, many string) string {
+// Plural says one of two texts by a number, %d in it.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}

@@ -1,4 +1,4 @@
-package cli
+package jsonpath
 
 import (
 	"encoding/json"
@@ -10,17 +10,17 @@ import (
 
 func found(t *testing.T, line, path string) ([]string, error) {
 	t.Helper()
-	steps, err := parsePath(path)
+	steps, err := Parse(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := new(finder)
-	if err := f.find([]byte(line), steps); err != nil {
+	f := new(Finder)
+	if err := f.Find([]byte(line), steps); err != nil {
 		return nil, err
 	}
 	var values []string
-	for _, at := range f.found[0] {
-		values = append(values, line[at.start:at.end])
+	for _, at := range f.Found[0] {
+		values = append(values, line[at.Start:at.End])
 	}
 	return values, nil
 }
@@ -65,7 +65,7 @@ func TestFindBroken(t *testing.T) {
 		{`nonsense`, 0}, {`{"a":"\u12g4"}`, 6}, {`{"a":` + strings.Repeat("[", 1001), 5 + 999}, {`{"a":` + strings.Repeat("[", 999) + `x`, 5 + 999},
 	} {
 		_, err := found(t, tt.line, "raw")
-		var syntax *syntaxError
+		var syntax *SyntaxError
 		if !errors.As(err, &syntax) || syntax.at != tt.at {
 			t.Errorf("%.40s: %v, want an error at byte %d", tt.line, err, tt.at)
 		}
@@ -79,7 +79,7 @@ func TestFindBroken(t *testing.T) {
 
 func TestParsePath(t *testing.T) {
 	for _, path := range []string{"", ".", "a.", ".a", "a..b"} {
-		if _, err := parsePath(path); err == nil {
+		if _, err := Parse(path); err == nil {
 			t.Errorf("path %q gave no error", path)
 		}
 	}
@@ -94,31 +94,31 @@ func FuzzFind(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	path, _ := parsePath("raw")
+	path, _ := Parse("raw")
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if strings.Count(string(line), "[")+strings.Count(string(line), "{") > maxDepth || strings.HasPrefix(string(line), "\ufeff") {
 			t.Skip()
 		}
-		var fd finder
-		err := fd.find(line, path)
+		var fd Finder
+		err := fd.Find(line, path)
 		if errors.Is(err, errNoObject) {
 			return // what follows the value is not looked at
 		}
 		if valid := json.Valid(line); valid != (err == nil) {
 			t.Fatalf("valid %v, but the finder says %v", valid, err)
 		}
-		if err != nil || len(fd.found[0]) == 0 || !utf8.Valid(line) {
+		if err != nil || len(fd.Found[0]) == 0 || !utf8.Valid(line) {
 			return
 		}
-		quoted := line[fd.found[0][0].start:fd.found[0][0].end]
+		quoted := line[fd.Found[0][0].Start:fd.Found[0][0].End]
 		var want, back string
 		if quoted[0] != '"' || json.Unmarshal(quoted, &want) != nil {
 			return
 		}
-		if got := unquote(quoted); got != want {
+		if got := Unquote(quoted); got != want {
 			t.Fatalf("unquoted %q, want %q", got, want)
 		}
-		if err := json.Unmarshal(appendQuoted(nil, want, false), &back); err != nil || back != want {
+		if err := json.Unmarshal(AppendQuoted(nil, want, false), &back); err != nil || back != want {
 			t.Fatalf("quoted again %q, %v; want %q", back, err, want)
 		}
 	})

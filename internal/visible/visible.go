@@ -1,4 +1,6 @@
-package cli
+// Package visible makes text that others wrote safe to look at, on a terminal and
+// in a page.
+package visible
 
 import (
 	"cmp"
@@ -9,30 +11,30 @@ import (
 	"unicode/utf8"
 )
 
-// An escaper makes text safe to look at: no byte of what it appends moves the
+// An Escaper makes text safe to look at: no byte of what it appends moves the
 // cursor, colours, names the window, reorders the text around it, or is there
 // without being seen. Ordinary text, newlines and tabs are left as they are. The
 // result does not depend on where the text is cut, and escaping it again changes
 // nothing.
-type escaper struct {
-	held []byte // a character cut by a chunk, or a carriage return at its end
+type Escaper struct {
+	Held []byte // a character cut by a chunk, or a carriage return at its end
 	last rune   // the character before, 0 where it was escaped
 }
 
-// append appends text as it may be shown. What waits for more of the text is
+// Append appends text as it may be shown. What waits for more of the text is
 // held, unless the text ends there.
-func (e *escaper) append(dst, text []byte, end bool) []byte {
-	if len(e.held) > 0 {
-		text = append(e.held, text...)
+func (e *Escaper) Append(dst, text []byte, end bool) []byte {
+	if len(e.Held) > 0 {
+		text = append(e.Held, text...)
 	}
 	var n int
 	dst, n = e.shown(dst, text, end)
-	e.held = append([]byte(nil), text[n:]...)
+	e.Held = append([]byte(nil), text[n:]...)
 	return dst
 }
 
 // shown appends text and returns how many bytes of it it used.
-func (e *escaper) shown(dst, text []byte, end bool) ([]byte, int) {
+func (e *Escaper) shown(dst, text []byte, end bool) ([]byte, int) {
 	i := 0
 	for i < len(text) {
 		c := text[i]
@@ -59,7 +61,7 @@ func (e *escaper) shown(dst, text []byte, end bool) ([]byte, int) {
 
 // character appends a character that is not plain ASCII; an invalid byte is
 // U+FFFD.
-func (e *escaper) character(dst []byte, r rune) []byte {
+func (e *Escaper) character(dst []byte, r rune) []byte {
 	before := e.last
 	e.last = 0
 	switch {
@@ -107,19 +109,19 @@ func joins(before, r rune) bool {
 	return false
 }
 
-// safe makes a text safe to look at. Newlines stay.
-func safe(text string) string {
-	var e escaper
-	return string(e.append(nil, []byte(text), true))
+// Text makes a text safe to look at. Newlines stay.
+func Text(text string) string {
+	var e Escaper
+	return string(e.Append(nil, []byte(text), true))
 }
 
-// visible makes a text safe to look at, on one line.
-func visible(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(safe(text), "\r\n", "⏎"), "\n", "⏎")
+// Line makes a text safe to look at, on one line.
+func Line(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(Text(text), "\r\n", "⏎"), "\n", "⏎")
 }
 
-// oneWord makes what others named fit a column: safe to look at, without spaces,
+// Word makes what others named fit a column: safe to look at, without spaces,
 // and with a hyphen for nothing.
-func oneWord(text string) string {
-	return cmp.Or(strings.Join(strings.Fields(safe(text)), "_"), "-")
+func Word(text string) string {
+	return cmp.Or(strings.Join(strings.Fields(Text(text)), "_"), "-")
 }

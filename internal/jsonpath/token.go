@@ -1,4 +1,4 @@
-package cli
+package jsonpath
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 )
 
 // str reads a JSON string.
-func (f *finder) str() error {
-	data := f.data
+func (f *Finder) str() error {
+	data := f.Data
 	for i := f.pos + 1; ; {
 		i += plain(data[i:])
 		if i >= len(data) {
@@ -85,7 +85,7 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-func (f *finder) number() error {
+func (f *Finder) number() error {
 	if f.peek() == '-' {
 		f.pos++
 	}
@@ -112,7 +112,7 @@ func (f *finder) number() error {
 	return nil
 }
 
-func (f *finder) digits() bool {
+func (f *Finder) digits() bool {
 	from := f.pos
 	for c := f.peek(); c >= '0' && c <= '9'; c = f.peek() {
 		f.pos++
@@ -122,31 +122,31 @@ func (f *finder) digits() bool {
 
 var literals = [][]byte{[]byte("true"), []byte("false"), []byte("null")}
 
-func (f *finder) literal() error {
+func (f *Finder) literal() error {
 	for _, word := range literals {
-		if bytes.HasPrefix(f.data[f.pos:], word) {
+		if bytes.HasPrefix(f.Data[f.pos:], word) {
 			f.pos += len(word)
 			return nil
 		}
 	}
-	if f.pos == len(f.data) {
+	if f.pos == len(f.Data) {
 		return f.fail("the line ends where a value should stand")
 	}
 	return f.fail("want a value")
 }
 
-// unquote returns the text of a JSON string that a finder has read.
-func unquote(quoted []byte) string {
+// Unquote returns the text of a JSON string that a finder has read.
+func Unquote(quoted []byte) string {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return string(appendUnquoted(make([]byte, 0, len(inner)), quoted)) // no escape is shorter than what it stands for
+	return string(AppendUnquoted(make([]byte, 0, len(inner)), quoted)) // no escape is shorter than what it stands for
 }
 
-// appendUnquoted appends the text of a JSON string that a finder has read. Half
+// AppendUnquoted appends the text of a JSON string that a finder has read. Half
 // a surrogate pair becomes U+FFFD.
-func appendUnquoted(dst, quoted []byte) []byte {
+func AppendUnquoted(dst, quoted []byte) []byte {
 	for s := quoted[1 : len(quoted)-1]; ; {
 		n := plain(s)
 		dst = append(dst, s[:n]...)
@@ -192,9 +192,9 @@ func unhex(s []byte) (r rune) {
 	return r
 }
 
-// appendQuoted appends text as a JSON string. Nothing is escaped that need not
+// AppendQuoted appends text as a JSON string. Nothing is escaped that need not
 // be. Bytes that are no UTF-8 become U+FFFD, or stay if verbatim is set.
-func appendQuoted(dst []byte, text string, verbatim bool) []byte {
+func AppendQuoted(dst []byte, text string, verbatim bool) []byte {
 	dst = append(dst, '"')
 	from := 0
 	for i := 0; i < len(text); {
@@ -239,7 +239,7 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-func appendComma(dst []byte, i int) []byte {
+func AppendComma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')
 	}

@@ -1,4 +1,6 @@
-package cli
+// Package batch does the lines of a stream on every core, in bounded memory, and
+// keeps their order.
+package batch
 
 import (
 	"bufio"
@@ -9,22 +11,25 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A lineFunc appends to dst what becomes of one line, given without its line
+// A LineFunc appends to dst what becomes of one line, given without its line
 // end. An error is reported with the line's number; what was appended stays.
-type lineFunc func(dst, line, end []byte, number int) ([]byte, error)
+type LineFunc func(dst, line, end []byte, number int) ([]byte, error)
 
-// A pipeline reads lines, does them on every core, and writes what becomes of
+// A Pipeline reads lines, does them on every core, and writes what becomes of
 // them in their order. It holds at most window batches, so that its memory does
 // not grow with the input, only with the longest line.
-type pipeline struct {
-	line    lineFunc
-	strict  bool // stop at the first line that fails
-	fault   func(number int, err error)
-	advance func(n int) // n bytes of the input are done; may be nil
-	batch   int         // bytes read at once; if zero, batchSize
-	workers int         // if zero, one per core
+type Pipeline struct {
+	Line    LineFunc
+	Strict  bool // stop at the first line that fails
+	Fault   func(number int, err error)
+	Advance func(n int) // n bytes of the input are done; may be nil
+	Batch   int         // bytes read at once; if zero, batchSize
+	Workers int         // if zero, one per core
 }
 
 // batchSize is small enough to stay in a core's cache and large enough that
@@ -46,9 +51,9 @@ type fault struct {
 	at     int // the length of out before the line
 }
 
-// run does every line of r. It returns errReported if a line failed.
-func (p *pipeline) run(r io.Reader, w io.Writer) error {
-	workers := p.workers
+// Run does every line of r. It returns ErrFailed if a line failed.
+func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
+	workers := p.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -78,20 +83,20 @@ func (p *pipeline) run(r io.Reader, w io.Writer) error {
 	switch {
 	case err != nil:
 		return err
-	case failed && p.strict:
-		return errReported // the reader may still be waiting for input
+	case failed && p.Strict:
+		return ErrFailed // the reader may still be waiting for input
 	case readErr != nil:
 		return readErr
 	case failed:
-		return errReported
+		return ErrFailed
 	}
 	return nil
 }
 
 // read cuts r into batches at line ends. Lines that are there go on at once,
 // also where the batch is not full: the input may be a slow pipe.
-func (p *pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
-	size := p.batch
+func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
+	size := p.Batch
 	if size == 0 {
 		size = batchSize
 	}
@@ -116,7 +121,7 @@ func (p *pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read: %w", cause(err))
+			return fmt.Errorf("read: %w", files.Cause(err))
 		}
 		if len(b.in) == 0 {
 			panic("unreachable: a batch without a line and without an error")
@@ -155,7 +160,7 @@ func (b *batch) fill(r io.Reader) (cut int, err error) {
 }
 
 // do does the lines of a batch.
-func (p *pipeline) do(b *batch) {
+func (p *Pipeline) do(b *batch) {
 	rest := b.in
 	for number := b.first; len(rest) > 0; number++ {
 		line, end := rest, rest[len(rest):]
@@ -169,9 +174,9 @@ func (p *pipeline) do(b *batch) {
 		}
 		at := len(b.out)
 		var err error
-		if b.out, err = p.line(b.out, line, end, number); err != nil {
+		if b.out, err = p.Line(b.out, line, end, number); err != nil {
 			b.faults = append(b.faults, fault{number, err, at})
-			if p.strict {
+			if p.Strict {
 				return
 			}
 		}
@@ -179,55 +184,55 @@ func (p *pipeline) do(b *batch) {
 }
 
 // write writes batches in order, and reports their faults.
-func (p *pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (failed bool, err error) {
+func (p *Pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (failed bool, err error) {
 	for b := range order {
 		<-b.done
 		out := b.out
 		if len(b.faults) > 0 {
 			failed = true
-			if p.strict {
+			if p.Strict {
 				out = out[:b.faults[0].at]
 			}
 		}
 		if len(out) > 0 {
 			if _, err := w.Write(out); err != nil {
-				return failed, fmt.Errorf("write: %w", cause(err))
+				return failed, fmt.Errorf("write: %w", files.Cause(err))
 			}
 		}
 		for _, f := range b.faults {
-			p.fault(f.number, f.err)
+			p.Fault(f.number, f.err)
 		}
-		if failed && p.strict {
+		if failed && p.Strict {
 			return true, nil
 		}
-		if p.advance != nil {
-			p.advance(len(b.in))
+		if p.Advance != nil {
+			p.Advance(len(b.in))
 		}
 		free <- b
 	}
 	return failed, nil
 }
 
-// isBlank reports whether a line holds nothing but white space.
-func isBlank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
+// Blank reports whether a line holds nothing but white space.
+func Blank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
 
-// errReported is the error of a batch whose failures were reported line by line.
-var errReported = errors.New("some lines failed")
+// ErrFailed is the error of a batch whose failures were reported line by line.
+var ErrFailed = errors.New("some lines failed")
 
-// nextLine reads a line with its end; the last may have none.
-func nextLine(r *bufio.Reader) ([]byte, error) {
+// NextLine reads a line with its end; the last may have none.
+func NextLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadBytes('\n')
 	if len(line) > 0 && errors.Is(err, io.EOF) {
 		return line, nil
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("read: %w", cause(err))
+		err = fmt.Errorf("read: %w", files.Cause(err))
 	}
 	return line, err
 }
 
-// trimLine returns a line without its end.
-func trimLine(line []byte) []byte {
+// TrimLine returns a line without its end.
+func TrimLine(line []byte) []byte {
 	line, whole := bytes.CutSuffix(line, []byte("\n"))
 	if whole {
 		line = bytes.TrimSuffix(line, []byte("\r"))
@@ -235,11 +240,11 @@ func trimLine(line []byte) []byte {
 	return line
 }
 
-// blankLine reports whether a line with its end is blank.
-func blankLine(line []byte) bool { return isBlank(bytes.TrimSuffix(line, []byte("\n"))) }
+// BlankLine reports whether a line with its end is blank.
+func BlankLine(line []byte) bool { return Blank(bytes.TrimSuffix(line, []byte("\n"))) }
 
-// wholeLines returns where the last line that has its end ends.
-func wholeLines(file *os.File) (int64, error) {
+// WholeLines returns where the last line that has its end ends.
+func WholeLines(file *os.File) (int64, error) {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return 0, err
@@ -259,11 +264,11 @@ func wholeLines(file *os.File) (int64, error) {
 	return 0, nil
 }
 
-// appendLineError appends the object that stands for a line that failed.
-func appendLineError(dst []byte, number int, err error) []byte {
+// AppendError appends the object that stands for a line that failed.
+func AppendError(dst []byte, number int, err error) []byte {
 	dst = append(dst, `{"v":1,"line":`...)
 	dst = strconv.AppendInt(dst, int64(number), 10)
 	dst = append(dst, `,"error":`...)
-	dst = appendQuoted(dst, err.Error(), false)
+	dst = jsonpath.AppendQuoted(dst, err.Error(), false)
 	return append(dst, "}\n"...)
 }

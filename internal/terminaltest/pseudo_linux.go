@@ -1,4 +1,4 @@
-package cli
+package terminaltest
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// onTerminal returns what is written to a terminal.
-func onTerminal(t *testing.T, write func(tty *os.File)) []byte {
+// OnTerminal returns what is written to a terminal.
+func OnTerminal(t *testing.T, write func(tty *os.File)) []byte {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {

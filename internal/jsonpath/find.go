@@ -1,4 +1,7 @@
-package cli
+// Package jsonpath finds the values of paths such as messages.-1.content in a
+// line of JSON, in one pass that also checks the line, and reads and writes the
+// strings of JSON.
+package jsonpath
 
 import (
 	"bytes"
@@ -11,29 +14,29 @@ import (
 )
 
 // A span is where a value stands in a line.
-type span struct{ start, end int }
+type span struct{ Start, End int }
 
-// A step is one part of a path.
-type step struct {
-	name    string
+// A Step is one part of a path.
+type Step struct {
+	Name    string
 	index   int  // of an array's element, from the end if negative
 	isIndex bool // name is a number
 	every   bool // name is "#": every element of an array
 }
 
-// parsePath reads a path such as messages.-1.content; \. is a dot in a name.
-func parsePath(path string) ([]step, error) {
-	var steps []step
+// Parse reads a path such as messages.-1.content; \. is a dot in a name.
+func Parse(path string) ([]Step, error) {
+	var steps []Step
 	var name strings.Builder
 	add := func() error {
-		s := step{name: name.String()}
-		if s.name == "" {
+		s := Step{Name: name.String()}
+		if s.Name == "" {
 			return fmt.Errorf("field %q: a part of the path is empty", path)
 		}
-		if n, err := strconv.Atoi(s.name); err == nil {
+		if n, err := strconv.Atoi(s.Name); err == nil {
 			s.index, s.isIndex = n, true
 		}
-		s.every = s.name == "#"
+		s.every = s.Name == "#"
 		steps = append(steps, s)
 		name.Reset()
 		return nil
@@ -54,8 +57,8 @@ func parsePath(path string) ([]step, error) {
 	return steps, add()
 }
 
-// everywhere reports whether a path names more than one value.
-func everywhere(path []step) bool {
+// Many reports whether a path names more than one value.
+func Many(path []Step) bool {
 	for _, s := range path {
 		if s.every {
 			return true
@@ -64,24 +67,24 @@ func everywhere(path []step) bool {
 	return false
 }
 
-// A syntaxError is where a line stops being JSON.
-type syntaxError struct {
+// A SyntaxError is where a line stops being JSON.
+type SyntaxError struct {
 	at   int
 	what string
 }
 
-func (e *syntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
+func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
 
 // errNoObject is the error of a line that is JSON, but no object.
 var errNoObject = errors.New("the line is no JSON object")
 
-// A finder reads a line of JSON once: it checks all of it and notes where the
+// A Finder reads a line of JSON once: it checks all of it and notes where the
 // values of the paths stand. Of members with one name the last counts, as it
 // does for those who read the line next.
-type finder struct {
-	data  []byte
+type Finder struct {
+	Data  []byte
 	pos   int
-	found [][]span // per path
+	Found [][]span // per path
 }
 
 // maxDepth bounds how deep a line may nest, and with it the stack: as with all
@@ -91,15 +94,15 @@ const maxDepth = foreignjson.MaxDepth
 // usualPaths is for how many paths there is room at hand.
 const usualPaths = 12
 
-// find notes in f.found the values of the paths in a line.
-func (f *finder) find(line []byte, paths ...[]step) error {
-	for len(f.found) < len(paths) {
-		f.found = append(f.found, nil)
+// Find notes in f.found the values of the paths in a line.
+func (f *Finder) Find(line []byte, paths ...[]Step) error {
+	for len(f.Found) < len(paths) {
+		f.Found = append(f.Found, nil)
 	}
-	for i := range f.found {
-		f.found[i] = f.found[i][:0]
+	for i := range f.Found {
+		f.Found[i] = f.Found[i][:0]
 	}
-	f.data, f.pos = line, 0
+	f.Data, f.pos = line, 0
 	if strings.HasPrefix(string(line[:min(3, len(line))]), "\ufeff") {
 		f.pos = 3
 	}
@@ -119,7 +122,7 @@ func (f *finder) find(line []byte, paths ...[]step) error {
 		return err
 	}
 	f.white()
-	if f.pos < len(f.data) {
+	if f.pos < len(f.Data) {
 		return f.fail("something stands after the value")
 	}
 	return nil
@@ -127,23 +130,23 @@ func (f *finder) find(line []byte, paths ...[]step) error {
 
 // A tail is what is left of a path on the way down.
 type tail struct {
-	path []step
+	path []Step
 	id   int
 }
 
-func (f *finder) fail(what string) error { return &syntaxError{f.pos, what} }
+func (f *Finder) fail(what string) error { return &SyntaxError{f.pos, what} }
 
 // peek returns the next byte, and 0 at the end.
-func (f *finder) peek() byte {
-	if f.pos < len(f.data) {
-		return f.data[f.pos]
+func (f *Finder) peek() byte {
+	if f.pos < len(f.Data) {
+		return f.Data[f.pos]
 	}
 	return 0
 }
 
-func (f *finder) white() {
-	for f.pos < len(f.data) {
-		switch f.data[f.pos] {
+func (f *Finder) white() {
+	for f.pos < len(f.Data) {
+		switch f.Data[f.pos] {
 		case ' ', '\t', '\n', '\r':
 			f.pos++
 		default:
@@ -153,7 +156,7 @@ func (f *finder) white() {
 }
 
 // value reads one value; live are the paths that lead to it or through it.
-func (f *finder) value(live []tail, depth int) error {
+func (f *Finder) value(live []tail, depth int) error {
 	start := f.pos
 	var err error
 	switch c := f.peek(); {
@@ -175,13 +178,13 @@ func (f *finder) value(live []tail, depth int) error {
 	}
 	for _, t := range live {
 		if len(t.path) == 0 {
-			f.found[t.id] = append(f.found[t.id], span{start, f.pos})
+			f.Found[t.id] = append(f.Found[t.id], span{start, f.pos})
 		}
 	}
 	return nil
 }
 
-func (f *finder) object(live []tail, depth int) error {
+func (f *Finder) object(live []tail, depth int) error {
 	f.pos++
 	f.white()
 	if f.peek() == '}' {
@@ -191,7 +194,7 @@ func (f *finder) object(live []tail, depth int) error {
 	var room [8]tail
 	from := make([]int, 0, usualPaths) // found before this object, per live path
 	for _, t := range live {
-		from = append(from, len(f.found[t.id]))
+		from = append(from, len(f.Found[t.id]))
 	}
 	for {
 		start := f.pos
@@ -201,9 +204,9 @@ func (f *finder) object(live []tail, depth int) error {
 		if err := f.str(); err != nil {
 			return err
 		}
-		name := f.data[start+1 : f.pos-1]
+		name := f.Data[start+1 : f.pos-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
-			name = []byte(unquote(f.data[start:f.pos]))
+			name = []byte(Unquote(f.Data[start:f.pos]))
 		}
 		f.white()
 		if f.peek() != ':' {
@@ -213,8 +216,8 @@ func (f *finder) object(live []tail, depth int) error {
 		f.white()
 		next := room[:0]
 		for i, t := range live {
-			if len(t.path) > 0 && string(name) == t.path[0].name {
-				f.found[t.id] = f.found[t.id][:from[i]] // a later member counts
+			if len(t.path) > 0 && string(name) == t.path[0].Name {
+				f.Found[t.id] = f.Found[t.id][:from[i]] // a later member counts
 				next = append(next, tail{t.path[1:], t.id})
 			}
 		}
@@ -227,7 +230,7 @@ func (f *finder) object(live []tail, depth int) error {
 	}
 }
 
-func (f *finder) array(live []tail, depth int) error {
+func (f *Finder) array(live []tail, depth int) error {
 	f.pos++
 	f.white()
 	if f.peek() == ']' {
@@ -264,7 +267,7 @@ func (f *finder) array(live []tail, depth int) error {
 }
 
 // back reads again the elements that are counted from an array's end.
-func (f *finder) back(live []tail, starts []int, depth int) error {
+func (f *Finder) back(live []tail, starts []int, depth int) error {
 	after := f.pos
 	for _, t := range live {
 		if len(t.path) == 0 || !t.path[0].isIndex || t.path[0].index >= 0 {
@@ -282,7 +285,7 @@ func (f *finder) back(live []tail, starts []int, depth int) error {
 }
 
 // more reads what parts two members, or the close.
-func (f *finder) more(closer byte) (done bool, err error) {
+func (f *Finder) more(closer byte) (done bool, err error) {
 	f.white()
 	switch f.peek() {
 	case closer:
@@ -293,61 +296,61 @@ func (f *finder) more(closer byte) (done bool, err error) {
 		f.white()
 		return false, nil
 	}
-	if f.pos == len(f.data) {
+	if f.pos == len(f.Data) {
 		return false, f.fail("the line ends inside a value")
 	}
 	return false, f.fail(fmt.Sprintf(`want "," or "%c"`, closer))
 }
 
-// last returns the value found for path i, as it stands in the line.
-func (f *finder) last(i int) []byte {
-	if n := len(f.found[i]); n > 0 {
-		return f.data[f.found[i][n-1].start:f.found[i][n-1].end]
+// Last returns the value found for path i, as it stands in the line.
+func (f *Finder) Last(i int) []byte {
+	if n := len(f.Found[i]); n > 0 {
+		return f.Data[f.Found[i][n-1].Start:f.Found[i][n-1].End]
 	}
 	return nil
 }
 
-// text returns the string found for path i, nil for none and for null.
-func (f *finder) text(i int, name string) (*string, error) {
-	value := f.last(i)
+// Text returns the string found for path i, nil for none and for null.
+func (f *Finder) Text(i int, name string) (*string, error) {
+	value := f.Last(i)
 	if value == nil || value[0] == 'n' {
 		return nil, nil
 	}
 	if value[0] != '"' {
-		return nil, fmt.Errorf("field %s %w", name, errNotString)
+		return nil, fmt.Errorf("field %s %w", name, ErrNotString)
 	}
-	s := unquote(value)
+	s := Unquote(value)
 	return &s, nil
 }
 
 var (
-	errMissing   = errors.New("is missing")
-	errNotString = errors.New("is no string")
+	ErrMissing   = errors.New("is missing")
+	ErrNotString = errors.New("is no string")
 )
 
-// wording returns the text of a string, and anything else as its JSON.
-func wording(value []byte, otherwise string) string {
+// TextOr returns the text of a string, and anything else as its JSON.
+func TextOr(value []byte, otherwise string) string {
 	switch {
 	case value == nil || value[0] == 'n':
 		return otherwise
 	case value[0] == '"':
-		return unquote(value)
+		return Unquote(value)
 	}
 	return string(value)
 }
 
-// elements returns the elements of a list that a finder has read: of strings the
+// Elements returns the elements of a list that a finder has read: of strings the
 // text, of anything else its JSON.
-func elements(list []byte) (texts []string, err error) {
-	var f finder
-	if err := f.find(fmt.Appendf(nil, `{"":%s}`, list), everyElement); err != nil {
+func Elements(list []byte) (texts []string, err error) {
+	var f Finder
+	if err := f.Find(fmt.Appendf(nil, `{"":%s}`, list), everyElement); err != nil {
 		return nil, err
 	}
-	for _, at := range f.found[0] {
-		texts = append(texts, wording(f.data[at.start:at.end], ""))
+	for _, at := range f.Found[0] {
+		texts = append(texts, TextOr(f.Data[at.Start:at.End], ""))
 	}
 	return texts, nil
 }
 
 // everyElement is the path of every element of a list under an empty name.
-var everyElement = []step{{name: ""}, {name: "#", every: true}}
+var everyElement = []Step{{Name: ""}, {Name: "#", every: true}}

@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// printTable prints rows in columns. On a terminal of some width the wide columns
+// PrintTable prints rows in columns. On a terminal of some width the wide columns
 // of the table of dialects give way; in a pipe nothing is cut.
-func printTable(w io.Writer, rows [][]string, width int) error {
+func PrintTable(w io.Writer, rows [][]string, width int) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -29,7 +29,7 @@ func printTable(w io.Writer, rows [][]string, width int) error {
 		var line strings.Builder
 		for i, cell := range row {
 			if width > 0 {
-				cell = shorten(cell, widths[i])
+				cell = Shorten(cell, widths[i])
 			}
 			line.WriteString(cell)
 			if i < last {
@@ -42,15 +42,15 @@ func printTable(w io.Writer, rows [][]string, width int) error {
 	return err
 }
 
-func printJSON(w io.Writer, v any) error {
+func PrintJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// shorten cuts text to width characters.
-func shorten(text string, width int) string {
+// Shorten cuts text to width characters.
+func Shorten(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}

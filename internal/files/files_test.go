@@ -1,4 +1,4 @@
-package cli
+package files
 
 import (
 	"strings"
@@ -7,10 +7,10 @@ import (
 
 // TestOneReplyIsBounded: a reply that is read whole has a bound too.
 func TestOneReplyIsBounded(t *testing.T) {
-	if _, err := readBounded(strings.NewReader("12345"), 4); err == nil || !strings.Contains(err.Error(), "it is larger than") {
+	if _, err := ReadAll(strings.NewReader("12345"), 4); err == nil || !strings.Contains(err.Error(), "it is larger than") {
 		t.Errorf("5 bytes of 4: %v", err)
 	}
-	if data, err := readBounded(strings.NewReader("1234"), 4); err != nil || string(data) != "1234" {
+	if data, err := ReadAll(strings.NewReader("1234"), 4); err != nil || string(data) != "1234" {
 		t.Errorf("4 bytes of 4: %q, %v", data, err)
 	}
 }
@@ -22,7 +22,7 @@ func TestStateFolder(t *testing.T) {
 		{"relative", "/home/me", "/home/me/.local/state/sotto"},
 	} {
 		env := map[string]string{"XDG_STATE_HOME": tt.state, "HOME": tt.home}
-		if got := stateFolder(func(name string) string { return env[name] }); got != tt.want {
+		if got := StateFolder(func(name string) string { return env[name] }); got != tt.want {
 			t.Errorf("%+v: %s", tt, got)
 		}
 	}

@@ -1,40 +1,42 @@
-package cli
+package shell
 
 import (
 	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
-// A progress shows how far work has come: on a terminal, and where the length is
+// A Progress shows how far work has come: on a terminal, and where the length is
 // known. The zero progress shows nothing.
-type progress struct{ bar *progressbar.ProgressBar }
+type Progress struct{ bar *progressbar.ProgressBar }
 
-// newProgress shows how much of an input is read.
-func newProgress(sh *shell, in *input) *progress {
+// NewProgress shows how much of an input is read.
+func NewProgress(sh *Shell, in *Input) *Progress {
 	// Where the output is a terminal too, the lines themselves show it.
-	if sh.out.tty {
-		return &progress{}
+	if sh.Out.TTY {
+		return &Progress{}
 	}
-	return newBar(sh, in.name, in.size(), progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
+	return newBar(sh, in.Name, in.size(), progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
 }
 
-// newCountProgress shows how many of n are done.
-func newCountProgress(sh *shell, name string, n, done int) *progress {
+// NewCountProgress shows how many of n are done.
+func NewCountProgress(sh *Shell, name string, n, done int) *Progress {
 	p := newBar(sh, name, int64(n), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
-	p.advance(done)
+	p.Advance(done)
 	return p
 }
 
 // newBar makes a bar on standard error, if that is a terminal.
-func newBar(sh *shell, name string, length int64, options ...progressbar.Option) *progress {
-	if length <= 0 || !sh.err.tty {
-		return &progress{}
+func newBar(sh *Shell, name string, length int64, options ...progressbar.Option) *Progress {
+	if length <= 0 || !sh.Err.TTY {
+		return &Progress{}
 	}
-	return &progress{progressbar.NewOptions64(length, append([]progressbar.Option{
-		progressbar.OptionSetWriter(barWriter{sh.err.terminal}),
-		progressbar.OptionSetDescription(shorten(visible(name), 40)),
+	return &Progress{progressbar.NewOptions64(length, append([]progressbar.Option{
+		progressbar.OptionSetWriter(barWriter{sh.Err.terminal}),
+		progressbar.OptionSetDescription(Shorten(visible.Line(name), 40)),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionFullWidth(),
 		progressbar.OptionClearOnFinish(),
@@ -42,22 +44,22 @@ func newBar(sh *shell, name string, length int64, options ...progressbar.Option)
 	}, options...)...)}
 }
 
-// advance notes that n more are done.
-func (p *progress) advance(n int) {
+// Advance notes that n more are done.
+func (p *Progress) Advance(n int) {
 	if p.bar != nil {
 		p.bar.Add(n)
 	}
 }
 
-// set notes that n are done.
-func (p *progress) set(n int) {
+// Set notes that n are done.
+func (p *Progress) Set(n int) {
 	if p.bar != nil {
 		p.bar.Set(n)
 	}
 }
 
-// clear takes the bar off the line, for a message or for good.
-func (p *progress) clear() {
+// Clear takes the bar off the line, for a message or for good.
+func (p *Progress) Clear() {
 	if p.bar != nil {
 		p.bar.Clear()
 	}
@@ -70,7 +72,7 @@ type barWriter struct{ *terminal }
 var barSequences = []string{"\r", "\x1b[0K", "\x1b[2K"}
 
 func (w barWriter) Write(p []byte) (int, error) {
-	var e escaper
+	var e visible.Escaper
 	var out []byte
 	for text := string(p); text != ""; {
 		own := ""
@@ -87,7 +89,7 @@ func (w barWriter) Write(p []byte) (int, error) {
 		if n == 0 {
 			n = len(text)
 		}
-		out, text = e.append(out, []byte(text[:n]), true), text[n:]
+		out, text = e.Append(out, []byte(text[:n]), true), text[n:]
 	}
 	if _, err := w.verbatim(out); err != nil {
 		return 0, err

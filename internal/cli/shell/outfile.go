@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"errors"
@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // What commands write may hold what models thought and what people wrote, so a
@@ -17,16 +20,16 @@ import (
 // files.
 const privateMode fs.FileMode = 0o600
 
-// createFile opens a file to write: emptied, unless what is there is kept. It may
+// CreateFile opens a file to write: emptied, unless what is there is kept. It may
 // be a device or a named pipe.
-func (sh *shell) createFile(name string, keep bool) (*os.File, error) {
+func (sh *Shell) CreateFile(name string, keep bool) (*os.File, error) {
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if keep {
 		mode = os.O_RDWR | os.O_CREATE
 	}
 	file, err := os.OpenFile(name, mode, privateMode)
 	if err != nil {
-		return nil, cause(err)
+		return nil, files.Cause(err)
 	}
 	if info, err := file.Stat(); err == nil {
 		sh.warnOfReaders(name, info)
@@ -34,21 +37,21 @@ func (sh *shell) createFile(name string, keep bool) (*os.File, error) {
 	return file, nil
 }
 
-// createNew makes a file that must not be there yet.
-func createNew(name string) (*os.File, error) {
+// CreateNew makes a file that must not be there yet.
+func CreateNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
 }
 
 // warnOfReaders tells of a file that others can read.
-func (sh *shell) warnOfReaders(name string, info fs.FileInfo) {
+func (sh *Shell) warnOfReaders(name string, info fs.FileInfo) {
 	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {
-		sh.hintf("other users can read %s (mode %04o): chmod 600 keeps what is written there private", name, mode.Perm())
+		sh.Hintf("other users can read %s (mode %04o): chmod 600 keeps what is written there private", name, mode.Perm())
 	}
 }
 
-// writeFile writes a file, whole or not at all. A device or a named pipe gets the
+// WriteFile writes a file, whole or not at all. A device or a named pipe gets the
 // bytes.
-func (sh *shell) writeFile(name string, text []byte) error {
+func (sh *Shell) WriteFile(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		target = name
@@ -64,18 +67,18 @@ func (sh *shell) writeFile(name string, text []byte) error {
 		err = sh.writeThrough(name, text)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", name, cause(err))
+		return fmt.Errorf("write %s: %w", name, files.Cause(err))
 	}
 	return nil
 }
 
 // writeThrough writes to what is no regular file.
-func (sh *shell) writeThrough(name string, text []byte) error {
-	file, err := sh.createFile(name, false)
+func (sh *Shell) writeThrough(name string, text []byte) error {
+	file, err := sh.CreateFile(name, false)
 	if err != nil {
 		return err
 	}
-	out := filePrinter(file)
+	out := FilePrinter(file)
 	_, err = out.Write(text)
 	return errors.Join(err, out.Flush(), file.Close())
 }
@@ -97,17 +100,17 @@ func replaceFile(name string, text []byte, mode fs.FileMode) error {
 	return os.Rename(file.Name(), name)
 }
 
-// filePrinter writes data to a file, which may be a terminal.
-func filePrinter(file *os.File) *printer {
-	return &printer{newTerminal(file, os.Getenv), false}
+// FilePrinter writes data to a file, which may be a terminal.
+func FilePrinter(file *os.File) *Printer {
+	return &Printer{newTerminal(file, os.Getenv), false}
 }
 
-// writeHTML writes a page to a file. Besides what html/template escapes, nothing
+// WriteHTML writes a page to a file. Besides what html/template escapes, nothing
 // in it is hidden or reorders the text around it.
-func (sh *shell) writeHTML(name string, t *template.Template, page any) error {
+func (sh *Shell) WriteHTML(name string, t *template.Template, page any) error {
 	var b strings.Builder
 	if err := t.Execute(&b, page); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	return sh.writeFile(name, []byte(safe(b.String())))
+	return sh.WriteFile(name, []byte(visible.Text(b.String())))
 }

@@ -1,4 +1,5 @@
-package cli
+// Package bytesize reads and writes numbers of bytes such as 64MiB.
+package bytesize
 
 import (
 	"errors"
@@ -16,8 +17,8 @@ var sizeUnits = []struct {
 	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1},
 }
 
-// parseSize reads a number of bytes, with or without a unit.
-func parseSize[T int | int64](text string) (T, error) {
+// Parse reads a number of bytes, with or without a unit.
+func Parse[T int | int64](text string) (T, error) {
 	for _, unit := range sizeUnits {
 		digits, ok := strings.CutSuffix(text, unit.name)
 		if !ok {
@@ -28,7 +29,7 @@ func parseSize[T int | int64](text string) (T, error) {
 		case errors.Is(err, strconv.ErrRange) || err == nil && n > (1<<62)/unit.bytes:
 			return 0, fmt.Errorf("%q is too large", text)
 		case err != nil:
-			return 0, fmt.Errorf("%q: want %s", text, wantSize)
+			return 0, fmt.Errorf("%q: want %s", text, Want)
 		case n < 1:
 			return 0, fmt.Errorf("%q: want 1 or more", text)
 		}
@@ -41,8 +42,8 @@ func parseSize[T int | int64](text string) (T, error) {
 	panic("unreachable: every text ends in nothing")
 }
 
-// showSize writes a size in the largest unit that divides it.
-func showSize(n int64) any {
+// Format writes a size in the largest unit that divides it.
+func Format(n int64) any {
 	for _, unit := range []int{2, 1, 0} {
 		if u := sizeUnits[unit]; n%u.bytes == 0 && n > 0 {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name
@@ -51,5 +52,5 @@ func showSize(n int64) any {
 	return n
 }
 
-// wantSize says what a size looks like.
-const wantSize = "bytes, or a size such as 64MiB"
+// Want says what a size looks like.
+const Want = "bytes, or a size such as 64MiB"

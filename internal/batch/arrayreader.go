@@ -1,4 +1,4 @@
-package cli
+package batch
 
 import (
 	"bufio"
@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// An arrayReader gives the elements of a JSON array, each on a line of its own.
+// An ArrayReader gives the elements of a JSON array, each on a line of its own.
 // It looks at brackets and quotes only: whoever reads the lines checks them.
-type arrayReader struct {
-	from  *bufio.Reader
+type ArrayReader struct {
+	From  *bufio.Reader
 	depth int  // of brackets; 1 between elements
 	quote bool // in a string
 	slash bool // after a backslash there
@@ -20,9 +20,9 @@ type arrayReader struct {
 	out   []byte
 }
 
-func (a *arrayReader) Read(p []byte) (int, error) {
+func (a *ArrayReader) Read(p []byte) (int, error) {
 	for len(a.out) == 0 {
-		n, err := a.from.Read(a.chunk[:])
+		n, err := a.From.Read(a.chunk[:])
 		for _, c := range a.chunk[:n] {
 			if err := a.step(c); err != nil {
 				return 0, err
@@ -42,7 +42,7 @@ func (a *arrayReader) Read(p []byte) (int, error) {
 }
 
 // step takes one byte of the array.
-func (a *arrayReader) step(c byte) error {
+func (a *ArrayReader) step(c byte) error {
 	switch {
 	case a.quote:
 		a.inString(c)
@@ -65,7 +65,7 @@ func (a *arrayReader) step(c byte) error {
 }
 
 // inString keeps a raw newline, which no string may hold, from cutting the line.
-func (a *arrayReader) inString(c byte) {
+func (a *ArrayReader) inString(c byte) {
 	if c == '\n' {
 		c = 0
 	}
@@ -76,7 +76,7 @@ func (a *arrayReader) inString(c byte) {
 
 // endElement ends an element; one that is empty, save in an empty array, is a
 // fault, so that its line is the comma.
-func (a *arrayReader) endElement(c byte) {
+func (a *ArrayReader) endElement(c byte) {
 	if !a.solid && (c == ',' || a.comma) {
 		a.out = append(a.out, ',')
 		a.solid = true
@@ -87,7 +87,7 @@ func (a *arrayReader) endElement(c byte) {
 	a.solid, a.comma, a.ended = false, c == ',', c == ']'
 }
 
-func (a *arrayReader) inElement(c byte) {
+func (a *ArrayReader) inElement(c byte) {
 	a.solid, a.quote = true, c == '"'
 	switch c {
 	case '[', '{':
@@ -100,8 +100,8 @@ func (a *arrayReader) inElement(c byte) {
 
 var errArray = errors.New("the array has no end")
 
-// startsArray reports whether the first byte that is no white space is "[".
-func startsArray(r *bufio.Reader) bool {
+// StartsArray reports whether the first byte that is no white space is "[".
+func StartsArray(r *bufio.Reader) bool {
 	for n := 1; n <= r.Size(); n++ {
 		ahead, err := r.Peek(n)
 		if err != nil {

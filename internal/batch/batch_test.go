@@ -1,4 +1,4 @@
-package cli
+package batch
 
 import (
 	"errors"
@@ -24,13 +24,13 @@ func TestPipelineCuts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			next := new(atomic.Int64)
-			p := &pipeline{batch: 64, workers: 3, line: func(dst, line, end []byte, number int) ([]byte, error) {
+			p := &Pipeline{Batch: 64, Workers: 3, Line: func(dst, line, end []byte, number int) ([]byte, error) {
 				if next.Add(1)%7 == 0 {
 					time.Sleep(50 * time.Microsecond) // so that batches overtake one another
 				}
 				return append(append(dst, line...), end...), nil
 			}}
-			if err := p.run(wrap(strings.NewReader(input)), &out); err != nil {
+			if err := p.Run(wrap(strings.NewReader(input)), &out); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != input {
@@ -43,8 +43,8 @@ func TestPipelineCuts(t *testing.T) {
 // TestPipelineNumbers checks the numbers of lines across batches.
 func TestPipelineNumbers(t *testing.T) {
 	var faults []int
-	p := &pipeline{batch: 16, workers: 2, fault: func(n int, _ error) { faults = append(faults, n) },
-		line: func(dst, line, _ []byte, number int) ([]byte, error) {
+	p := &Pipeline{Batch: 16, Workers: 2, Fault: func(n int, _ error) { faults = append(faults, n) },
+		Line: func(dst, line, _ []byte, number int) ([]byte, error) {
 			if string(line) != fmt.Sprint(number) {
 				return dst, fmt.Errorf("%s is %d", line, number)
 			}
@@ -57,8 +57,8 @@ func TestPipelineNumbers(t *testing.T) {
 	for n := 1; n <= 5000; n++ {
 		fmt.Fprintln(&in, n)
 	}
-	err := p.run(strings.NewReader(in.String()), io.Discard)
-	if !errors.Is(err, errReported) || fmt.Sprint(faults) != "[1000 2000 3000 4000 5000]" {
+	err := p.Run(strings.NewReader(in.String()), io.Discard)
+	if !errors.Is(err, ErrFailed) || fmt.Sprint(faults) != "[1000 2000 3000 4000 5000]" {
 		t.Errorf("faults %v, error %v", faults, err)
 	}
 }
@@ -67,9 +67,9 @@ func TestPipelineNumbers(t *testing.T) {
 func TestPipelineIsPrompt(t *testing.T) {
 	r, w := io.Pipe()
 	out := make(chan string, 1)
-	p := &pipeline{line: func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }}
+	p := &Pipeline{Line: func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }}
 	done := make(chan error)
-	go func() { done <- p.run(r, chunkWriter(func(b []byte) { out <- string(b) })) }()
+	go func() { done <- p.Run(r, chunkWriter(func(b []byte) { out <- string(b) })) }()
 	for _, line := range []string{"first\n", "second\n"} {
 		io.WriteString(w, line)
 		if got := <-out; got != line {

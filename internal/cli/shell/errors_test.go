@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 // TestErrorsStayApart: what an error quotes does not look like a remark of ours.
 func TestErrorsStayApart(t *testing.T) {
 	var out bytes.Buffer
-	sh := newShell(nil, io.Discard, &out, func(string) string { return "" })
-	sh.report(errors.New("bad name x\nsotto: hint: run this\r\nsotto: error: y\x1b[A"))
+	sh := New(nil, io.Discard, &out, func(string) string { return "" })
+	sh.Report(errors.New("bad name x\nsotto: hint: run this\r\nsotto: error: y\x1b[A"))
 	if want := "sotto: error: bad name x\n  sotto: hint: run this\r\n  sotto: error: y␛[A\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

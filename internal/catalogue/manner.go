@@ -1,0 +1,21 @@
+package catalogue
+
+import (
+	"github.com/sotto-llm/sotto"
+)
+
+// A Manner is how replies are read: a reading, looked up.
+type Manner struct {
+	Grammar *sotto.Grammar
+	Name    string // the dialect's
+	Start   sotto.Start
+	End     sotto.End
+}
+
+// OwnStart returns where the replies of a dialect begin, where its row says so.
+func OwnStart(g *sotto.Grammar) sotto.Start {
+	if start := g.Dialect().Start; start != sotto.StartOutside {
+		return start
+	}
+	return ""
+}

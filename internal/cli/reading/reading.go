@@ -1,0 +1,60 @@
+// Package reading has the flags that say how a reply is read.
+package reading
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+)
+
+// A Flags holds the flags that say how a reply is read.
+type Flags struct {
+	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects."`
+	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`
+	Start   string `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where the reply begins: outside every block; inside the first reasoning block, which the prompt opened, or inside:NAME; auto where it is unknown."`
+	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped of itself, cut at a limit, aborted, or unknown."`
+}
+
+// Manner looks up the flags; without --start the reply begins
+// as the dialect says, or as given here.
+func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Start) (catalogue.Manner, error) {
+	var m catalogue.Manner
+	if err := m.End.UnmarshalText([]byte(r.End)); err != nil {
+		return m, hint.Usage(fmt.Errorf("--end: %w", err), "")
+	}
+	var err error
+	if m.Grammar, err = r.grammar(sh, c); err != nil {
+		return m, err
+	}
+	m.Name = m.Grammar.Dialect().Name
+	m.Start = cmp.Or(sotto.Start(r.Start), catalogue.OwnStart(m.Grammar), start)
+	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
+		return m, StartError(err, "want outside, inside, inside:NAME or auto")
+	}
+	return m, nil
+}
+
+// StartError says that a start is wrong; the error begins with "start".
+func StartError(err error, want string) error {
+	return hint.Usage(fmt.Errorf("--start: %s", hint.WithoutName("start", err)), want)
+}
+
+func (r *Flags) grammar(sh *shell.Shell, c *catalogue.Catalogue) (*sotto.Grammar, error) {
+	if r.Model == "" {
+		g, err := c.Named(r.Dialect)
+		if err != nil {
+			return nil, catalogue.UnknownDialect(err)
+		}
+		return g, nil
+	}
+	g, known := c.ForModel(r.Model)
+	if !known {
+		sh.Hintf("no dialect is known for model %q; reading it in the default dialect", r.Model)
+		return sotto.Default(), nil
+	}
+	return g, nil
+}

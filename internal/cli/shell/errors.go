@@ -1,0 +1,70 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// ErrNoVisible is the error of one reply that shows nothing.
+var ErrNoVisible = errors.New("the reply shows no visible answer")
+
+// Report prints an error and its hint, and returns the exit status.
+func (sh *Shell) Report(err error) int {
+	if err == nil {
+		return StatusDone
+	}
+	sh.Flush() // what was certain before the error is still the verdict
+	if !errors.Is(err, batch.ErrFailed) {
+		sh.Errorf("%v", err)
+	}
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		sh.Hintf("%s", h.Hint())
+	}
+	var usage hint.UsageError
+	switch {
+	case errors.As(err, &usage):
+		return StatusUsage
+	case errors.Is(err, ErrNoVisible):
+		return StatusNoVisible
+	}
+	return StatusFailed
+}
+
+func (sh *Shell) Errorf(format string, args ...any) {
+	sh.say("error", fmt.Sprintf(format, args...))
+}
+
+// LineError prints the error of one line of a batch.
+func (sh *Shell) LineError(number int, err error) {
+	var syntax *jsonpath.SyntaxError
+	if errors.As(err, &syntax) {
+		sh.Errorf("line %d, %v", number, err)
+	} else {
+		sh.Errorf("line %d: %v", number, err)
+	}
+}
+
+func (sh *Shell) Hintf(format string, args ...any) {
+	sh.say("hint", fmt.Sprintf(format, args...))
+}
+
+// say prints a remark. Its further lines are indented: what an error quotes must
+// not look like a remark of ours.
+func (sh *Shell) say(kind, text string) {
+	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+	fmt.Fprintf(sh.Err, "sotto: %s: %s\n", kind, text)
+}
+
+// The exit statuses.
+const (
+	StatusDone      = 0
+	StatusFailed    = 1 // the work failed; in a batch: a line failed
+	StatusUsage     = 2 // the command line is wrong
+	StatusNoVisible = 3 // one reply, and no visible answer
+)

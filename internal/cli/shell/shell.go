@@ -1,0 +1,113 @@
+// Package shell is what surrounds a command: its streams, its environment, the
+// terminal, the files that it writes, and how its errors are reported. It knows
+// no command.
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sotto-llm/sotto/internal/files"
+)
+
+// A Shell is what surrounds a command: its streams and its environment.
+type Shell struct {
+	In     io.Reader
+	Out    *Printer // results that are data: in a pipe, byte for byte
+	Text   *Printer // results for people, on the same stream
+	Err    *Printer // everything else, for people
+	Getenv func(string) string
+}
+
+func New(in io.Reader, out, err io.Writer, getenv func(string) string) *Shell {
+	sh := &Shell{In: in, Err: &Printer{newTerminal(err, getenv), true}, Getenv: getenv}
+	sh.Into(out)
+	return sh
+}
+
+// Into sends the results to a stream.
+func (sh *Shell) Into(stream io.Writer) {
+	t := newTerminal(stream, sh.Getenv)
+	sh.Out, sh.Text = &Printer{t, false}, &Printer{t, true}
+}
+
+// Flush writes what a character cut by a chunk has held back.
+func (sh *Shell) Flush() error {
+	return cmp.Or(sh.Out.Flush(), sh.Err.Flush())
+}
+
+// Results returns what results go to: data, or what is for people.
+func (sh *Shell) Results(data bool) *Printer {
+	if data {
+		return sh.Out
+	}
+	return sh.Text
+}
+
+// An Input is what a command reads.
+type Input struct {
+	io.Reader
+	Name string
+	file *os.File // nil for standard input
+}
+
+func (in *Input) Close() error {
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// size returns the length of a regular file, and 0 of everything else.
+func (in *Input) size() int64 {
+	if in.file == nil {
+		return 0
+	}
+	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() {
+		return info.Size()
+	}
+	return 0
+}
+
+// Open opens FILE; "-" or nothing is standard input.
+func (sh *Shell) Open(name string) (*Input, error) {
+	if name == "" || name == "-" {
+		if isTerminal(sh.In) {
+			sh.Hintf("reading from the terminal; end with ctrl-D")
+		}
+		return &Input{Reader: sh.In, Name: "standard input"}, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, files.Cause(err))
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("open %s: is a directory", name)
+	}
+	return &Input{Reader: file, Name: name, file: file}, nil
+}
+
+// ReadAll reads FILE whole.
+func (sh *Shell) ReadAll(name string) (string, error) {
+	in, err := sh.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	data, err := files.ReadAll(in, files.MaxReply)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", in.Name, err)
+	}
+	return string(data), nil
+}
+
+// Print writes the verdict on one reply.
+func (sh *Shell) Print(object []byte) error {
+	if _, err := sh.Out.Write(object); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	return nil
+}
