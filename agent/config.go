@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -42,8 +43,8 @@ type Config struct {
 	Agents   []AgentConfig  `yaml:"agents"`
 	Limits   LimitsConfig   `yaml:"limits"`
 
-	places map[string]Place
-	folder string
+	document yamlfile.Document
+	folder   string
 }
 
 // A ModelConfig says which model to call, and how; see [model.Config].
@@ -170,7 +171,7 @@ func (c *Config) Experiment(s Surroundings) (Experiment, error) {
 	}
 	x := b.experiment()
 	if len(b.faults) > 0 {
-		return x, &ConfigError{b.faults}
+		return x, configError(b.faults)
 	}
 	return x, nil
 }
@@ -179,25 +180,11 @@ func (c *Config) Experiment(s Surroundings) (Experiment, error) {
 type builder struct {
 	c      *Config
 	s      Surroundings
-	faults []Fault
+	faults []yamlfile.Fault
 }
 
 func (b *builder) fault(path string, format string, args ...any) {
-	b.faults = append(b.faults, Fault{b.c.placeOf(path), path, fmt.Errorf(format, args...)})
-}
-
-// placeOf is where a key stands, or the one that holds it.
-func (c *Config) placeOf(path string) Place {
-	for {
-		if at, ok := c.places[path]; ok {
-			return at
-		}
-		i := strings.LastIndexAny(path, ".[")
-		if i < 0 {
-			return c.places[""]
-		}
-		path = path[:i]
-	}
+	b.faults = append(b.faults, yamlfile.Fault{Place: b.c.document.PlaceOf(path), Key: path, Err: fmt.Errorf(format, args...)})
 }
 
 func (b *builder) experiment() Experiment {
@@ -455,34 +442,31 @@ func (c *Config) settings() map[string]any {
 	return plainOf(k)
 }
 
-// A Fault is one thing wrong in a file, and where.
+// A Fault is one thing that is wrong in a file, and where.
 type Fault struct {
-	Place
-	Key string
-	Err error
-}
-
-// A Place is in a file; lines and columns count from 1.
-type Place struct {
 	File         string
-	Line, Column int
+	Line, Column int    // from 1; 0 for the file as a whole
+	Key          string // its path, such as "tools[0].name", or ""
+	Err          error
 }
 
+// Error returns "FILE:LINE:COLUMN: KEY: what is wrong".
 func (f Fault) Error() string {
-	where := f.File
-	if f.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
-	}
-	if f.Key != "" {
-		where += ": " + f.Key
-	}
-	return where + ": " + f.Err.Error()
+	return yamlfile.Fault{Place: yamlfile.Place{File: f.File, Line: f.Line, Column: f.Column}, Key: f.Key, Err: f.Err}.Error()
 }
 
 func (f Fault) Unwrap() error { return f.Err }
 
-// A ConfigError is what is wrong in an experiment's file.
+// A ConfigError is all that is wrong in an experiment's file.
 type ConfigError struct{ Faults []Fault }
+
+func configError(faults []yamlfile.Fault) *ConfigError {
+	e := &ConfigError{}
+	for _, f := range faults {
+		e.Faults = append(e.Faults, Fault{f.File, f.Line, f.Column, f.Key, f.Err})
+	}
+	return e
+}
 
 func (e *ConfigError) Error() string {
 	var list []error

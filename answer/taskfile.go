@@ -8,26 +8,21 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A TaskFileError says what is wrong with a file of a task, and where.
 type TaskFileError struct {
-	Line int    // from 1; 0 where the fault has no place
-	Key  string // "normalise[2]", or ""
-	Err  error
+	File         string
+	Line, Column int    // from 1; 0 for the file as a whole
+	Key          string // its path, such as "normalise[2]", or ""
+	Err          error
 }
 
+// Error returns "FILE:LINE:COLUMN: KEY: what is wrong".
 func (e *TaskFileError) Error() string {
-	var b strings.Builder
-	if e.Line > 0 {
-		fmt.Fprintf(&b, "line %d: ", e.Line)
-	}
-	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
-	}
-	return b.String() + e.Err.Error()
+	return yamlfile.Fault{Place: yamlfile.Place{File: e.File, Line: e.Line, Column: e.Column}, Key: e.Key, Err: e.Err}.Error()
 }
 
 func (e *TaskFileError) Unwrap() error { return e.Err }
@@ -50,29 +45,27 @@ const maxTaskFile = 64 << 10
 // The steps of normalise are trim, lower, upper, spaces (each run becomes one
 // space), marks (emphasis and code marks around the whole), punctuation (at the
 // end), and {replace: PATTERN, with: TEXT}; the validator's own come after them.
-// An error is a [*TaskFileError].
-func ReadTask(data []byte) (Task, error) {
-	body, err := yamlfile.Limits{Size: maxTaskFile, Nodes: maxTaskFile}.Read(data)
-	if err != nil {
-		return nil, syntaxError(err)
+// The error joins a [*TaskFileError] for each fault; name is that of the file.
+func ReadTask(name string, data []byte) (Task, error) {
+	r := taskReader{
+		doc:  yamlfile.Document{Name: name, Limits: yamlfile.Limits{Size: maxTaskFile, Nodes: maxTaskFile}},
+		task: fileTask{form: Form{Extent: FirstLine}},
 	}
-	if body == nil {
-		return nil, &TaskFileError{Err: errors.New("want one task: a mapping with name and validator")}
+	if body := r.doc.Read(data); body != nil {
+		r.doc.Decode(body, "", &r.rows)
+		r.fill()
+	} else if len(r.doc.Faults) == 0 {
+		r.doc.FaultAt("", "want one task: keys with values, name and validator among them")
 	}
-	r := taskReader{task: fileTask{form: Form{Extent: FirstLine}}}
-	r.read(body)
-	r.finish(data)
-	if r.err != nil {
-		return nil, r.err
+	if len(r.doc.Faults) > 0 {
+		return nil, r.err()
 	}
-	return &r.task, nil
-}
-
-func syntaxError(err error) error {
-	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
-		return &TaskFileError{Line: at.Line, Err: at.Err}
+	t := &r.task
+	if t.form.Markers == nil {
+		t.form.Markers = t.base.Form().Markers
 	}
-	return &TaskFileError{Err: err}
+	t.form.Rules = fmt.Sprintf("%s/%x", t.name, sha256.Sum256(data))[:len(t.name)+1+12]
+	return t, nil
 }
 
 // A fileTask is a task as a file has it.
@@ -115,115 +108,124 @@ func (t *fileTask) Distil(p Problem, solution string) (query, trace string) {
 	return t.base.Distil(p, solution)
 }
 
-// A taskReader fills a task from its file and keeps the first fault.
+// A taskReader makes a task of its file.
 type taskReader struct {
+	doc  yamlfile.Document
+	rows taskRows
 	task fileTask
-	set  []string // keys seen
-	err  error
 }
 
-var taskKeys = []string{"name", "markers", "extent", "boxed", "stops", "scan", "normalise", "validator", "pattern"}
-
-func (r *taskReader) fail(n *yamlfile.Node, key, format string, args ...any) {
-	if r.err != nil {
-		return
-	}
-	line := 0
-	if n != nil {
-		line = n.Line
-	}
-	r.err = &TaskFileError{Line: line, Key: key, Err: fmt.Errorf(format, args...)}
+// taskRows are the keys of the file.
+type taskRows struct {
+	Name      *string          `yaml:"name"`
+	Markers   []string         `yaml:"markers"`
+	Extent    *string          `yaml:"extent"`
+	Boxed     bool             `yaml:"boxed"`
+	Stops     []string         `yaml:"stops"`
+	Scan      *string          `yaml:"scan"`
+	Normalise []*yamlfile.Node `yaml:"normalise"`
+	Validator *string          `yaml:"validator"`
+	Pattern   *string          `yaml:"pattern"`
 }
 
-func (r *taskReader) read(body *yamlfile.Node) {
-	if body.Kind != yamlfile.Mapping {
-		r.fail(body, "", "want a mapping with name and validator")
-		return
+func (r *taskReader) err() error {
+	var list []error
+	for _, f := range r.doc.Faults {
+		list = append(list, &TaskFileError{f.File, f.Line, f.Column, f.Key, f.Err})
 	}
-	for _, e := range body.Members {
-		key := e.Key.Text
+	return errors.Join(list...)
+}
+
+// fill checks the rows, each by itself and together, and fills the task.
+func (r *taskReader) fill() {
+	rows, t := &r.rows, &r.task
+	switch before := len(r.doc.Faults); {
+	case rows.Name != nil:
+		t.name = *rows.Name
 		switch {
-		case !slices.Contains(taskKeys, key):
-			if near := spelling.Nearest(key, taskKeys); near != "" {
-				r.fail(e.Key, key, "unknown key: did you mean %q?", near)
-			}
-			r.fail(e.Key, key, "unknown key: there are %s", strings.Join(taskKeys, ", "))
-		case slices.Contains(r.set, key):
-			r.fail(e.Key, key, "stands twice")
+		case !r.says("name", t.name):
+		case strings.Trim(t.name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+			r.doc.FaultAt("name", "%q: want lower-case letters, digits, - and _", shorttext.Ellipsis(t.name, maxDetail))
+		case slices.Contains(taskNames(), t.name):
+			r.doc.FaultAt("name", "%q is a task that comes with Sotto", t.name)
 		}
-		r.set = append(r.set, key)
-		r.member(key, e.Value)
+	case before == 0:
+		r.doc.FaultAt("name", "is missing")
+	}
+	t.form.Markers, t.form.Stops, t.form.Boxed = rows.Markers, rows.Stops, rows.Boxed
+	r.allSay("markers", rows.Markers)
+	r.allSay("stops", rows.Stops)
+	if rows.Extent != nil {
+		extent := slices.Index([]string{"first_line", "block", "all"}, *rows.Extent)
+		if extent < 0 {
+			r.doc.FaultAt("extent", "want first_line, block or all")
+		}
+		t.form.Extent = Extent(max(0, extent))
+	}
+	if rows.Scan != nil {
+		t.scan, t.form.Scan = r.pattern("scan", *rows.Scan), true
+	}
+	for i, n := range rows.Normalise {
+		if n != nil {
+			r.step(n, fmt.Sprintf("normalise[%d]", i))
+		}
+	}
+	r.validator()
+}
+
+// validator reads the keys of the validator.
+func (r *taskReader) validator() {
+	rows, t := &r.rows, &r.task
+	if rows.Validator == nil {
+		if len(r.doc.Faults) == 0 {
+			r.doc.FaultAt("validator", "is missing: the name of a task, such as exact or number")
+		}
+		return
+	}
+	base, err := TaskNamed(*rows.Validator)
+	if err != nil {
+		r.doc.FaultAt("validator", "%w", err)
+		return
+	}
+	t.base = base
+	if rows.Pattern == nil {
+		return
+	}
+	if base != Regex {
+		r.doc.FaultAt("pattern", "only validator regex has a pattern")
+		return
+	}
+	if r.pattern("pattern", *rows.Pattern) != nil {
+		t.gold = *rows.Pattern
 	}
 }
 
-func (r *taskReader) member(key string, n *yamlfile.Node) {
-	t := &r.task
-	switch key {
-	case "name":
-		if t.name = r.text(key, n); strings.Trim(t.name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			r.fail(n, key, "%q: want lower-case letters, digits, - and _", t.name)
-		}
-	case "markers":
-		t.form.Markers = r.texts(key, n)
-	case "stops":
-		t.form.Stops = r.texts(key, n)
-	case "extent":
-		i := slices.Index([]string{"first_line", "block", "all"}, r.text(key, n))
-		if i < 0 {
-			r.fail(n, key, "want first_line, block or all")
-		}
-		t.form.Extent = Extent(max(0, i))
-	case "boxed":
-		if n.Kind != yamlfile.Bool {
-			r.fail(n, key, "want true or false")
-			return
-		}
-		t.form.Boxed = strings.EqualFold(n.Text, "true")
-	case "scan":
-		t.scan, t.form.Scan = r.pattern(key, n), true
-	case "normalise":
-		r.steps(n)
-	case "validator":
-		base, err := TaskNamed(r.text(key, n))
-		if err != nil {
-			r.fail(n, key, "%w", err)
-		}
-		t.base = base
-	case "pattern":
-		if r.pattern(key, n) != nil {
-			t.gold = r.text(key, n)
+// says reports whether a text is not blank.
+func (r *taskReader) says(path, text string) bool {
+	if blank(text) {
+		r.doc.FaultAt(path, "is empty")
+		return false
+	}
+	return true
+}
+
+func (r *taskReader) allSay(path string, texts []string) {
+	for i, text := range texts {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if !slices.ContainsFunc(r.doc.Faults, func(f yamlfile.Fault) bool { return f.Key == at }) {
+			r.says(at, text)
 		}
 	}
 }
 
-// text reads a string that says something.
-func (r *taskReader) text(key string, n *yamlfile.Node) string {
-	if n.Kind != yamlfile.Text {
-		r.fail(n, key, "want a string")
-	}
-	if blank(n.Text) {
-		r.fail(n, key, "is empty")
-	}
-	return n.Text
-}
-
-func (r *taskReader) texts(key string, n *yamlfile.Node) []string {
-	if n.Kind != yamlfile.List {
-		r.fail(n, key, "want a list of strings")
+func (r *taskReader) pattern(path, text string) *regexp.Regexp {
+	if !r.says(path, text) {
 		return nil
 	}
-	var out []string
-	for i, v := range n.Items {
-		out = append(out, r.text(fmt.Sprintf("%s[%d]", key, i), v))
-	}
-	return out
-}
-
-func (r *taskReader) pattern(key string, n *yamlfile.Node) *regexp.Regexp {
-	s := r.text(key, n)
-	re, err := regexp.Compile(s)
+	re, err := regexp.Compile(text)
 	if err != nil {
-		r.fail(n, key, "%w", err)
+		r.doc.FaultAt(path, "%w", err)
+		return nil
 	}
 	return re
 }
@@ -238,68 +240,34 @@ var normaliseSteps = map[string]func(string) string{
 	"punctuation": func(s string) string { return strings.TrimRight(s, white+".,;:!?") },
 }
 
-func (r *taskReader) steps(n *yamlfile.Node) {
-	if n.Kind != yamlfile.List {
-		r.fail(n, "normalise", "want a list of steps")
+// step reads one step of normalise.
+func (r *taskReader) step(n *yamlfile.Node, path string) {
+	if n.Kind == yamlfile.Mapping {
+		r.replacement(n, path)
 		return
 	}
-	for i, v := range n.Items {
-		key := fmt.Sprintf("normalise[%d]", i)
-		if v.Kind == yamlfile.Mapping {
-			r.replacement(key, v)
-			continue
-		}
-		name := r.text(key, v)
-		step, ok := normaliseSteps[name]
-		if !ok {
-			r.fail(v, key, "unknown step %q: there are trim, lower, upper, spaces, marks, punctuation and {replace: PATTERN, with: TEXT}", name)
-		}
-		r.task.steps = append(r.task.steps, step)
-	}
-}
-
-func (r *taskReader) replacement(key string, at *yamlfile.Node) {
-	var re *regexp.Regexp
-	with := ""
-	for _, m := range at.Members {
-		switch name := m.Key.Text; name {
-		case "replace":
-			re = r.pattern(key+".replace", m.Value)
-		case "with":
-			if m.Value.Kind != yamlfile.Text {
-				r.fail(m.Value, key+".with", "want a string")
-				return
-			}
-			with = m.Value.Text
-		default:
-			r.fail(m.Key, key, "unknown key %s: there are replace and with", name)
-		}
-	}
-	if re == nil {
-		r.fail(at, key, "has no replace")
+	step, ok := normaliseSteps[n.Text]
+	if !ok {
+		r.doc.Fault(n, path, "unknown step %s: there are trim, lower, upper, spaces, marks, punctuation and {replace: PATTERN, with: TEXT}", yamlfile.Describe(n))
 		return
 	}
-	r.task.steps = append(r.task.steps, func(s string) string { return re.ReplaceAllString(s, with) })
+	r.task.steps = append(r.task.steps, step)
 }
 
-// finish checks what the keys must have together, and fills in the rest.
-func (r *taskReader) finish(data []byte) {
-	t := &r.task
+func (r *taskReader) replacement(n *yamlfile.Node, path string) {
+	var row struct {
+		Replace *string `yaml:"replace"`
+		With    string  `yaml:"with"`
+	}
+	before := len(r.doc.Faults)
+	r.doc.Decode(n, path, &row)
 	switch {
-	case t.name == "":
-		r.fail(nil, "name", "is missing")
-	case t.base == nil:
-		r.fail(nil, "validator", "is missing: the name of a task, such as exact or number")
-	case t.gold != "" && t.base != Regex:
-		r.fail(nil, "pattern", "is of validator regex only")
-	case slices.Contains(taskNames(), t.name):
-		r.fail(nil, "name", "%q is a task that comes with Sotto", t.name)
+	case len(r.doc.Faults) > before:
+	case row.Replace == nil:
+		r.doc.Fault(n, path, "has no replace")
+	default:
+		if re := r.pattern(path+".replace", *row.Replace); re != nil {
+			r.task.steps = append(r.task.steps, func(s string) string { return re.ReplaceAllString(s, row.With) })
+		}
 	}
-	if r.err != nil {
-		return
-	}
-	if t.form.Markers == nil {
-		t.form.Markers = t.base.Form().Markers
-	}
-	t.form.Rules = fmt.Sprintf("%s/%x", t.name, sha256.Sum256(data))[:len(t.name)+1+12]
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/spelling"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -87,49 +88,58 @@ var scriptYAML = yamlfile.Limits{Size: 4 << 20, Nodes: 400_000}
 
 // A ScriptError says what is wrong with a script, and where.
 type ScriptError struct {
-	File string
-	Line int    // from 1; 0 where the fault has no place
-	Key  string // the member; "" where it is none
-	Err  error
+	File         string
+	Line, Column int    // from 1, Column in bytes in JSON Lines; 0 for the file as a whole
+	Key          string // the member, such as "when.cycle", or ""
+	Err          error
 }
 
+// Error returns "FILE:LINE:COLUMN: KEY: what is wrong".
 func (e *ScriptError) Error() string {
-	var b strings.Builder
-	b.WriteString(e.File + ":")
-	if e.Line > 0 {
-		fmt.Fprintf(&b, "%d:", e.Line)
-	}
-	b.WriteByte(' ')
-	if e.Key != "" {
-		b.WriteString(e.Key + ": ")
-	}
-	return b.String() + e.Err.Error()
+	return yamlfile.Fault{Place: yamlfile.Place{File: e.File, Line: e.Line, Column: e.Column}, Key: e.Key, Err: e.Err}.Error()
 }
 
 func (e *ScriptError) Unwrap() error { return e.Err }
 
 // ReadScript reads a script. The name is the file's: where it does not end in
-// .jsonl, .ndjson, .json, .yaml or .yml, the first byte tells the form. An error
-// about what stands in it is a [*ScriptError].
+// .jsonl, .ndjson, .json, .yaml or .yml, the first byte tells the form. The error
+// joins a [*ScriptError] for each fault, of the first hundred.
 func ReadScript(r io.Reader, name string) (*Script, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxScript+1))
 	if err != nil {
 		return nil, fmt.Errorf("read script %s: %w", name, err)
 	}
-	if len(data) > maxScript {
-		return nil, &ScriptError{File: name, Err: fmt.Errorf("larger than %d MiB", maxScript>>20)}
-	}
-	s := &Script{name: name}
+	s := scriptReader{doc: yamlfile.Document{Name: name, Limits: scriptYAML}, script: &Script{name: name}}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if isLines(name, data) {
-		err = s.readLines(data)
-	} else {
-		err = s.readYAML(data)
+	switch {
+	case len(data) > maxScript:
+		s.doc.FaultAt("", "larger than %d MiB", maxScript>>20)
+	case isLines(name, data):
+		s.readLines(data)
+	default:
+		s.readYAML(data)
 	}
-	if err != nil {
-		return nil, err
+	if len(s.doc.Faults) == 0 {
+		s.check()
 	}
-	return s, s.check()
+	if len(s.doc.Faults) > 0 {
+		return nil, s.err()
+	}
+	return s.script, nil
+}
+
+// A scriptReader makes a script of its file.
+type scriptReader struct {
+	doc    yamlfile.Document
+	script *Script
+}
+
+func (s *scriptReader) err() error {
+	var list []error
+	for _, f := range s.doc.Faults {
+		list = append(list, &ScriptError{f.File, f.Line, f.Column, f.Key, f.Err})
+	}
+	return errors.Join(list...)
 }
 
 func isLines(name string, data []byte) bool {
@@ -143,107 +153,112 @@ func isLines(name string, data []byte) bool {
 	return len(data) > 0 && data[0] == '{'
 }
 
-func (s *Script) readLines(data []byte) error {
+func (s *scriptReader) readLines(data []byte) {
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+		object := bytes.TrimSpace(line)
+		if len(object) == 0 {
 			continue
 		}
-		if err := s.add(n, line, nil); err != nil {
-			return err
+		if s.doc.Full() {
+			return
+		}
+		at := yamlfile.Node{Line: n, Column: 1 + bytes.Index(line, object)}
+		if err := s.add(n, object); err != nil {
+			at.Column += int(max(0, offsetOf(err)))
+			key, err := faultOf(err)
+			s.doc.Fault(&at, key, "%w", err)
 		}
 	}
-	return nil
 }
 
-func (s *Script) readYAML(data []byte) error {
-	n, err := scriptYAML.Read(data)
-	switch {
-	case err != nil:
-		return s.fault(err)
-	case n == nil:
-		return nil
-	case n.Kind != yamlfile.List:
-		return &ScriptError{File: s.name, Line: n.Line, Err: errors.New(`want a list of replies, each beginning with "- "`)}
+// offsetOf returns the offset in a JSON text that an error is about, or 0.
+func offsetOf(err error) int64 {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return e.Offset - 1
 	}
-	for _, item := range n.Items {
-		if err := s.addNode(item); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fault says where in the script an error of YAML is.
-func (s *Script) fault(err error) error {
-	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
-		return &ScriptError{File: s.name, Line: at.Line, Err: at.Err}
-	}
-	return &ScriptError{File: s.name, Err: err}
-}
-
-// addNode adds a reply of YAML, by way of JSON: there is one reader of replies.
-func (s *Script) addNode(n *yamlfile.Node) error {
-	v, err := n.Value()
-	if err != nil {
-		return s.fault(err)
-	}
-	object, err := marshal(v)
-	if err != nil {
-		return &ScriptError{File: s.name, Line: n.Line, Err: err}
-	}
-	return s.add(n.Line, object, n)
-}
-
-// keyLine returns the line of the first key of a name below a node, or else
-// that of the node.
-func keyLine(n *yamlfile.Node, key string) int {
-	if line := findKey(n, key); line > 0 {
-		return line
-	}
-	return n.Line
-}
-
-func findKey(n *yamlfile.Node, key string) int {
-	for _, item := range n.Items {
-		if line := findKey(item, key); line > 0 {
-			return line
-		}
-	}
-	for _, m := range n.Members {
-		if m.Key.Text == key {
-			return m.Key.Line
-		}
-		if line := findKey(m.Value, key); line > 0 {
-			return line
-		}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return e.Offset - 1
 	}
 	return 0
 }
 
-// add reads one reply. The node is where it stands in YAML, or nil.
-func (s *Script) add(line int, object []byte, n *yamlfile.Node) error {
+func (s *scriptReader) readYAML(data []byte) {
+	n := s.doc.Read(data)
+	switch {
+	case n == nil:
+		return
+	case n.Kind != yamlfile.List:
+		s.doc.Fault(n, "", `want a list of replies, each beginning with "- "`)
+		return
+	}
+	for _, item := range n.Items {
+		if s.doc.Full() {
+			return
+		}
+		s.addNode(item)
+	}
+}
+
+// addNode adds a reply of YAML, by way of JSON: there is one reader of replies.
+func (s *scriptReader) addNode(n *yamlfile.Node) {
+	v, err := n.Value()
+	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
+		s.doc.Fault(&yamlfile.Node{Line: at.Line, Column: at.Column}, "", "%w", at.Err)
+		return
+	}
+	object, err := marshal(v)
+	if err == nil {
+		err = s.add(n.Line, object)
+	}
+	if err != nil {
+		key, err := faultOf(err)
+		at := findKey(n, key[strings.LastIndexByte(key, '.')+1:])
+		if at == nil {
+			at = n
+		}
+		s.doc.Fault(at, key, "%w", err)
+	}
+}
+
+// findKey returns the first key of a name below a node, or nil.
+func findKey(n *yamlfile.Node, key string) *yamlfile.Node {
+	if key == "" {
+		return nil
+	}
+	for _, item := range n.Items {
+		if at := findKey(item, key); at != nil {
+			return at
+		}
+	}
+	for _, m := range n.Members {
+		if m.Key.Text == key {
+			return m.Key
+		}
+		if at := findKey(m.Value, key); at != nil {
+			return at
+		}
+	}
+	return nil
+}
+
+// add reads one reply, which begins in a line of the file.
+func (s *scriptReader) add(line int, object []byte) error {
 	r := &scriptReply{line: line}
 	d := json.NewDecoder(bytes.NewReader(object))
 	d.DisallowUnknownFields()
-	err := d.Decode(r)
-	if err == nil && d.More() {
-		err = errors.New("something stands behind the object")
+	if err := d.Decode(r); err != nil {
+		return err
 	}
-	if err == nil {
-		err = r.prepare()
+	if d.More() {
+		return errors.New("more text follows the object")
 	}
-	if err == nil {
-		s.replies = append(s.replies, r)
-		return nil
+	if err := r.prepare(); err != nil {
+		return err
 	}
-	fault := &ScriptError{File: s.name, Line: line}
-	fault.Key, fault.Err = faultOf(err)
-	if n != nil && fault.Key != "" {
-		fault.Line = keyLine(n, fault.Key[strings.LastIndexByte(fault.Key, '.')+1:])
-	}
-	return fault
+	s.script.replies = append(s.script.replies, r)
+	return nil
 }
 
 // A memberError is what is wrong with a member.
@@ -267,10 +282,19 @@ func faultOf(err error) (key string, _ error) {
 	}
 	const unknown = "json: unknown field "
 	if name, ok := strings.CutPrefix(err.Error(), unknown); ok {
-		return strings.Trim(name, `"`), errors.New("there is no such member; go doc model.Script lists them")
+		name = strings.Trim(name, `"`)
+		if near := spelling.Nearest(name, scriptMembers); near != "" {
+			return name, fmt.Errorf("unknown member: did you mean %q?", near)
+		}
+		return name, errors.New("unknown member; go doc model.Script lists them")
 	}
 	return "", errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
+
+// scriptMembers are the names of all members of a reply.
+var scriptMembers = strings.Fields(`note when text deltas thought field cut calls finish usage wait pause error
+	id name arguments input output reasoning status kind type code message retry_after
+	call cycle step last tool contains matches user system offers model`)
 
 // kindName is what the file calls a kind of Go's.
 func kindName(kind string) string {
@@ -286,17 +310,19 @@ func kindName(kind string) string {
 }
 
 // check looks at the replies together.
-func (s *Script) check() error {
-	if len(s.replies) == 0 {
-		return &ScriptError{File: s.name, Err: errors.New("it has no reply")}
+func (s *scriptReader) check() {
+	replies := s.script.replies
+	if len(replies) == 0 {
+		s.doc.FaultAt("", "it has no reply")
+		return
 	}
-	for i, r := range s.replies[:len(s.replies)-1] {
+	for i, r := range replies[:len(replies)-1] {
 		if r.When == (conditions{}) {
-			return &ScriptError{File: s.name, Line: s.replies[i+1].line, Err: fmt.Errorf(
-				"this reply is never given: the one of line %d has no conditions, so it always is", r.line)}
+			s.doc.Fault(&yamlfile.Node{Line: replies[i+1].line, Column: 1}, "",
+				"this reply is never given: the one of line %d has no conditions, so it always is", r.line)
+			return
 		}
 	}
-	return nil
 }
 
 // A span is a time in a script: "200ms".

@@ -1,22 +1,17 @@
 package solve
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A Price is what a model's tokens cost, per million.
-type Price struct {
-	Input  float64 `yaml:"input"`
-	Output float64 `yaml:"output"`
-}
+type Price struct{ Input, Output float64 }
 
 func (p *Price) of(input, output int64) float64 {
 	return (p.Input*float64(input) + p.Output*float64(output)) / 1e6
@@ -29,66 +24,43 @@ type Prices map[string]Price
 //
 //	qwen3:8b: {input: 0, output: 0}
 //	gpt-4o-mini: {input: 0.15, output: 0.60} # per million tokens
-func ReadPrices(data []byte) (Prices, error) {
-	n, err := yamlfile.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("prices: %w", err)
-	}
+//
+// The error joins all that is wrong, each with its place in the file of that name.
+func ReadPrices(name string, data []byte) (Prices, error) {
+	d := yamlfile.Document{Name: name}
 	prices := Prices{}
-	if n == nil {
-		return prices, nil
+	if n := d.Read(data); n != nil {
+		d.Keys(n, "", func(key *yamlfile.Node, path string, value *yamlfile.Node) {
+			prices[key.Text] = readPrice(&d, value, path)
+		})
 	}
-	if n.Kind != yamlfile.Mapping {
-		return nil, faultAt(n, "want models with their prices, not %s", n.Kind)
-	}
-	for _, m := range n.Members {
-		name := m.Key.Text
-		if _, twice := prices[name]; twice {
-			return nil, faultAt(m.Key, "model %q stands twice", name)
-		}
-		price, err := readPrice(name, m.Value)
-		if err != nil {
-			return nil, err
-		}
-		prices[name] = price
+	if err := d.Err(); err != nil {
+		return nil, err
 	}
 	return prices, nil
 }
 
 // readPrice reads the price of one model.
-func readPrice(name string, n *yamlfile.Node) (price Price, err error) {
-	seen := map[string]bool{}
-	for _, m := range n.Members {
-		x, err := number(m.Value)
+func readPrice(d *yamlfile.Document, n *yamlfile.Node, path string) Price {
+	var row struct {
+		Input  *float64 `yaml:"input"`
+		Output *float64 `yaml:"output"`
+	}
+	before := len(d.Faults)
+	d.Decode(n, path, &row)
+	price := func(key string, x *float64) float64 {
 		switch {
-		case m.Key.Text != "input" && m.Key.Text != "output":
-			return price, faultAt(m.Key, "model %q: unknown key %q: there are input and output", name, m.Key.Text)
-		case seen[m.Key.Text]:
-			return price, faultAt(m.Key, "model %q: %s stands twice", name, m.Key.Text)
-		case err != nil || !payable(x):
-			return price, faultAt(m.Value, "model %q: %s: want a number per million tokens, not below 0", name, m.Key.Text)
-		case m.Key.Text == "input":
-			price.Input = x
+		case len(d.Faults) > before:
+		case x == nil:
+			d.Fault(n, path, "want input and output: %s is missing", key)
+		case !payable(*x):
+			d.FaultAt(yamlfile.Join(path, key), "want a number per million tokens, not below 0")
 		default:
-			price.Output = x
+			return *x
 		}
-		seen[m.Key.Text] = true
+		return 0
 	}
-	if len(seen) < 2 {
-		return price, faultAt(n, "model %q: want input and output, per million tokens, each a number and not below 0", name)
-	}
-	return price, nil
-}
-
-func number(n *yamlfile.Node) (float64, error) {
-	if n.Kind != yamlfile.Int && n.Kind != yamlfile.Float {
-		return 0, errors.New("not a number")
-	}
-	return strconv.ParseFloat(n.Text, 64)
-}
-
-func faultAt(n *yamlfile.Node, format string, args ...any) error {
-	return fmt.Errorf("prices: line %d, column %d: %w", n.Line, n.Column, fmt.Errorf(format, args...))
+	return Price{Input: price("input", row.Input), Output: price("output", row.Output)}
 }
 
 // payable is false also of NaN, which is neither below 0 nor above.

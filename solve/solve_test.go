@@ -478,7 +478,7 @@ func TestWorkIsKept(t *testing.T) {
 }
 
 func TestPrices(t *testing.T) {
-	prices, err := solve.ReadPrices([]byte("a: {input: 1.5, output: 2}\n\"b:8b\": {input: 0, output: 0}\n"))
+	prices, err := solve.ReadPrices("prices.yaml", []byte("a: {input: 1.5, output: 2}\n\"b:8b\": {input: 0, output: 0}\n"))
 	if err != nil || len(prices) != 2 {
 		t.Fatal(prices, err)
 	}
@@ -489,7 +489,7 @@ func TestPrices(t *testing.T) {
 		t.Error("an unknown model has a price:", err)
 	}
 	for _, bad := range []string{"a: {input: 1}", "a: {input: 1, output: -1}", "a: {input: .nan, output: 1}", "a: {input: 1, output: .inf}", "a: {input: 1, output: 1, other: 1}", "- a", "a: 3"} {
-		if p, err := solve.ReadPrices([]byte(bad)); err == nil {
+		if p, err := solve.ReadPrices("prices.yaml", []byte(bad)); err == nil {
 			t.Errorf("%s: %v", bad, p)
 		}
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -64,11 +63,7 @@ func (a *asking) task() (answer.Task, error) {
 		if err != nil {
 			return nil, err
 		}
-		task, err := answer.ReadTask(data)
-		if err != nil {
-			return nil, fmt.Errorf("read task file %s: %w", a.TaskFile, err)
-		}
-		return task, nil
+		return answer.ReadTask(a.TaskFile, data)
 	case a.Task == "":
 		return nil, hint.Usage(errors.New("no task"), "want --task, one of "+taskNames()+"; or --task-file")
 	}

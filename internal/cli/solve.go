@@ -313,9 +313,9 @@ func (x *solveStream) price(o *solve.Options) error {
 	if err != nil {
 		return err
 	}
-	prices, err := solve.ReadPrices(data)
+	prices, err := solve.ReadPrices(x.Prices, data)
 	if err != nil {
-		return fmt.Errorf("read prices %s: %w", x.Prices, err)
+		return err
 	}
 	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
 		return hint.Add(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
