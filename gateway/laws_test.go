@@ -231,6 +231,9 @@ func TestCorpus(t *testing.T) {
 				stream("byte by byte", byteByByte(w.raw))
 				random := rand.New(rand.NewPCG(1, uint64(len(w.raw))))
 				step := 1 + len(w.raw)/40
+				if testing.Short() {
+					step = 1 + len(w.raw)
+				}
 				for i := 1 + random.IntN(step); i < len(w.raw); i += step {
 					stream(fmt.Sprintf("cut at %d", i), pieces(w.raw, i))
 				}

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/race"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -21,7 +25,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as a shell would.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error { // what is derived from the machine
@@ -37,6 +41,22 @@ func TestScripts(t *testing.T) {
 			"put":      put,
 		},
 	})
+}
+
+// scripts lists the scripts. Under the race detector, -short leaves those whose
+// commands have several goroutines.
+func scripts(t *testing.T) []string {
+	list, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(list) == 0 {
+		t.Fatal(err, "no scripts")
+	}
+	if race.Enabled && testing.Short() {
+		list = slices.DeleteFunc(list, func(name string) bool {
+			command, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".txtar"), "_")
+			return !slices.Contains([]string{"a2a", "demo", "run", "serve", "solve"}, command)
+		})
+	}
+	return list
 }
 
 // exits STATUS COMMAND ARG… runs a command and checks its exit status.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -112,7 +113,7 @@ func waitForLines(t *testing.T, name string, n int, c *exec.Cmd) {
 		select {
 		case <-ended:
 			return
-		default:
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
