@@ -118,33 +118,39 @@ func (s *Splitter) insideHeader() string {
 // pads are the scratch pads at the reply's head that may hold its answer (G7a).
 type pads struct {
 	hold  int  // where the doubt began, -1 without
-	floor int  // openers before this byte are given up
+	floor int  // openers that end at this byte or before are given up
 	cur   pad  // the one that is open
 	last  pad  // the last that closed with a whole output block in it
 	inPad bool // cur is open
+	done  bool // one has been rescued, and no other is
 }
 
 // A pad is what is known of the output blocks in one.
 type pad struct {
-	block    int
-	opener   token // of the last whole output block: end > 0 if there is one
-	closer   token // its close
-	later    token // the last opener, if no close stands after it
-	padClose int
+	at     readerPlace
+	opener token     // of the last whole output block: end > 0 if there is one
+	r      reasoning // the pad's block where that opener stands
+	later  token     // the last opener, if no close stands after it
+	laterR reasoning // … where that one stands
+	closed bool
+	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
 }
 
-func (p *pads) begin() { p.cur, p.inPad = pad{}, true }
+func (p *pads) begin(s *Splitter) { p.cur, p.inPad = pad{at: s.place()}, true }
 
 // outputMarker notes an output marker inside the open pad.
 func (p *pads) outputMarker(s *Splitter, t token) {
 	c := &p.cur
 	switch {
-	case t.start < p.floor:
+	case t.end <= p.floor:
 		return
 	case t.kind == kindOpen:
-		c.later = t
+		c.later, c.laterR = t, s.r
 	case t.kind == kindClose && c.later.end > 0:
-		c.opener, c.closer, c.later = c.later, t, token{}
+		c.opener, c.r, c.later = c.later, c.laterR, token{}
+	}
+	if t.kind == kindClose {
+		c.stop = t.end
 	}
 	p.settle(s)
 }
@@ -172,7 +178,7 @@ func (p *pads) settle(s *Splitter) {
 func (p *pads) close(s *Splitter) {
 	p.inPad = false
 	if p.cur.opener.end > 0 {
-		p.cur.padClose, p.cur.block = s.pos, s.r.block
+		p.cur.closed, p.cur.stop = true, s.pos
 		p.last = p.cur
 	}
 	p.cur = pad{}
@@ -190,13 +196,13 @@ func (s *Splitter) givePadsUp() {
 func (s *Splitter) expirePads() {
 	p := &s.pads
 	if !s.g.deliver {
-		p.floor, p.last, p.cur = s.pos, pad{}, pad{}
+		p.floor, p.last, p.cur = s.n, pad{}, pad{at: p.cur.at}
 		p.settle(s)
 		return
 	}
 	switch {
 	case p.last.opener.end > 0:
-		s.rescueClosed(p.last)
+		s.rescueWhole(p.last)
 	case p.cur.opener.end > 0:
 		s.rescueOpen(p.cur.opener)
 	default:
@@ -211,17 +217,21 @@ func (s *Splitter) finishPads() {
 		return
 	}
 	if p.inPad {
-		t := p.cur.later
-		if s.end.incomplete() || t.end == 0 {
-			t = p.cur.opener
-		}
-		if t.end > 0 {
-			s.rescueOpen(t)
+		switch {
+		case s.end.incomplete() && p.cur.opener.end > 0:
+			s.rescueWhole(p.cur)
+			return
+		case s.end.incomplete():
+		case p.cur.later.end > 0:
+			s.rescueOpen(p.cur.later)
+			return
+		case p.cur.opener.end > 0:
+			s.rescueOpen(p.cur.opener)
 			return
 		}
 	}
 	if p.last.opener.end > 0 && !s.end.incomplete() && !s.shown {
-		s.rescueClosed(p.last)
+		s.rescueWhole(p.last)
 		return
 	}
 	p.hold = -1
@@ -238,6 +248,7 @@ func (s *Splitter) rescueOpen(t token) {
 // rewind drops what was read from an output opener on.
 func (s *Splitter) rewind(t token) {
 	s.unread(t.start)
+	s.pads.done = true
 	s.diag(CodeRescued, t.start, "")
 	s.outer.afterMarker = true
 	s.flush()
@@ -257,7 +268,7 @@ func (s *Splitter) unread(at int) {
 	s.pos, s.ti, s.mode = at, s.tok0, inText
 	s.absorb = absorb{}
 	s.passed, s.covered = passedForm{start: -1}, 0
-	s.pads = pads{hold: -1}
+	s.pads = pads{hold: -1, done: s.pads.done}
 }
 
 // A hope is how the reader stood where the hope for an output began.
@@ -281,24 +292,15 @@ func (s *Splitter) giveUpHope() {
 	s.flush()
 }
 
-// rescueClosed makes the last whole output block of a closed pad the output.
-func (s *Splitter) rescueClosed(p pad) {
-	var after []span
-	for _, sp := range s.pend {
-		if sp.start >= p.padClose {
-			after = append(after, sp)
-		}
-	}
-	var late []Diagnostic
-	for _, d := range s.diags.pending {
-		if d.Offset >= p.padClose {
-			late = append(late, d)
-		}
-	}
-	mode, outer := s.mode, s.outer
+// rescueWhole makes the last whole output block of a pad the output. The body is
+// read again up to byte p.stop at most, and what follows it as reasoning of the
+// pad that ends there; then the rest is read again.
+func (s *Splitter) rescueWhole(p pad) {
 	s.rewind(p.opener)
+	s.goBack(p.at)
+	s.outer.afterMarker = true
 	s.openOutput(p.opener)
-	s.limit = p.padClose
+	s.limit = p.stop
 	ended, end := s.ended, s.end
 	s.ended, s.end = true, EndStopped
 	for s.body.block > 0 && s.step() {
@@ -307,19 +309,65 @@ func (s *Splitter) rescueClosed(p pad) {
 		s.closeAtEnd()
 		s.body.block = 0
 	}
-	s.absorb = absorb{}
-	s.mode = mode
-	s.put(p.padClose, span{ch: ChannelReasoning, block: p.block})
-	for _, sp := range after {
-		if sp.ch == ChannelText && sp.block == 0 && s.anyBody {
-			sp.ch = ChannelAside
-		}
-		s.put(sp.end, sp)
-	}
-	s.diags.pending = append(s.diags.pending, late...)
-	s.diags.settle(s.barrier())
-	s.limit, s.outer = s.n, outer
 	s.ended, s.end = ended, end
+	s.absorb = absorb{}
+	s.mode, s.r = inReasoning, p.r
+	s.r.isPad, s.r.dupOpen, s.r.stop = false, false, p.stop
+	if !p.closed {
+		s.r.stop = s.n + 1
+	}
+	s.forgetScans()
+	s.read()
+}
+
+// forgetScans drops what was looked up ahead: the reader stands elsewhere, or may
+// look further.
+func (s *Splitter) forgetScans() {
+	s.limit = s.n
+	s.scan, s.family, s.white = tokenScan{}, tokenScan{}, whiteAhead{}
+	s.ahead.drop()
+	s.fences.drop()
+}
+
+// A readerPlace is where the reader stood when a pad began.
+type readerPlace struct {
+	outer          stream
+	narr           narration
+	hdr            headerState
+	hope           hope
+	outHold        int
+	visible, aside bool
+	noHope         bool
+	openLit        bool
+	blocks         int
+	blockSeen      watch
+	wrapped        uint64
+	phrases        uint64
+}
+
+// place returns where the reader stands: no run of back-ticks is open there.
+func (s *Splitter) place() readerPlace {
+	return readerPlace{
+		s.outer, s.narr, s.hdr, s.hope, s.outHold, s.visible, s.aside, s.noHope, s.openLit,
+		s.blocks, s.blockSeen, s.wrapped, s.phrases,
+	}
+}
+
+// goBack makes the reader stand at a place again.
+func (s *Splitter) goBack(at readerPlace) {
+	runs, notes := s.outer.runs, s.outer.notes
+	runs.clear()
+	for k := len(notes); k > 0 && notes[k-1].start >= s.pos; k-- {
+		notes = notes[:k-1] // those before the place stay, as far as they wait yet
+	}
+	s.outer, s.narr, s.hdr, s.hope = at.outer, at.narr, at.hdr, at.hope
+	s.outer.runs, s.outer.notes = runs, notes
+	s.outHold, s.visible, s.aside, s.noHope, s.openLit = at.outHold, at.visible, at.aside, at.noHope, at.openLit
+	s.blocks, s.blockSeen, s.wrapped, s.phrases = at.blocks, at.blockSeen, at.wrapped, at.phrases
+	s.force = -1
+	s.body.block = 0
+	s.splice.live = false
+	s.forgetScans()
 }
 
 // closeAtEnd says what the reply's end leaves unclosed.

@@ -20,6 +20,7 @@ type reasoning struct {
 	look    int    // number of the token at which the look for an own close goes on
 	lookEnd int
 	isPad   bool // an output block in it may turn out to be the answer
+	stop    int  // the close or tool opener at this byte ends it, and no other: a pad read again
 
 	late      token // an opener inside, read before the byte after it came
 	lateQuote byte  // the quote before it
@@ -34,13 +35,13 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	s.r = reasoning{
 		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
 		dupOpen: s.g.nest, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
-		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0,
+		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0 && !s.pads.done,
 	}
 	s.blockSeen |= watching(n.group, asClose)
 	s.phrases |= n.bit
 	s.mode = inReasoning
 	if s.r.isPad {
-		s.pads.begin()
+		s.pads.begin(s)
 	}
 }
 
@@ -193,7 +194,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	r := &s.r
 	own := r.any || r.own&s.g.names[t.name].bit != 0
 	alone := false
-	if !own && !s.g.closeFamily && r.blank && s.expired != t.start {
+	if !own && r.stop == 0 && !s.g.closeFamily && r.blank && s.expired != t.start {
 		var ok bool
 		if alone, ok = s.lineEndsAfter(t.end); !ok {
 			return s.wait(t.start)
@@ -202,6 +203,8 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	sure := s.g.closeFamily || own && !quoted || alone
 	var ends, ok bool
 	switch {
+	case r.stop > 0:
+		ends, ok = t.start == r.stop, true
 	case s.expired == t.start:
 		ends, ok = s.g.deliver, true
 	case r.credit > 0:

@@ -78,9 +78,10 @@ type slowReader struct {
 	inBody    bool   // … and its text body is open
 	narrating bool   // the block being read stands in a narration
 
-	rescueDone  bool // G7a is decided for the whole reply
-	rescueAt    int  // the output opener in a pad that is read again as outer text
-	rescueClose int  // the close of that pad, or -1
+	rescueDone   bool // G7a is decided for the whole reply
+	rescueAt     int  // the output opener in a pad that is read again as outer text
+	rescueClosed bool // that pad did close
+	rescueClose  int  // where the rescue ends: at the close of that pad, or, in a cut reply, after its last output close; or -1
 
 	// A reading ahead stops at, or collects:
 	auto         bool // the first marker that settles the start
@@ -114,7 +115,7 @@ const (
 // A slowPad is a block with Rescue in outer text, as G7a sees it.
 type slowPad struct {
 	opens  []slowMark // output openers, unquoted
-	closes []int      // output closes, unquoted
+	closes []slowMark // output closes, unquoted
 	closed bool
 	end    int // where its close (or the tool opener that ends it) begins
 }
@@ -124,7 +125,7 @@ func (p *slowPad) whole(givenUp int) (int, bool) {
 	if len(p.closes) == 0 {
 		return 0, false
 	}
-	last := p.closes[len(p.closes)-1]
+	last := p.closes[len(p.closes)-1].start
 	for i := len(p.opens) - 1; i >= 0; i-- {
 		if o := p.opens[i]; o.start < last && o.end > givenUp {
 			return o.start, true
@@ -344,7 +345,7 @@ func (r *slowReader) decideOutput(p, from int) {
 
 // decideRescue settles G7a once, at the first pad, which b has just opened.
 func (r *slowReader) decideRescue(b slowBlock) {
-	r.rescueDone, r.rescueAt, r.rescueClose = true, -1, -1
+	r.rescueDone, r.rescueAt, r.rescueClose, r.rescueClosed = true, -1, -1, false
 	ahead := func(limit int, final bool) *slowReader {
 		c := r.fork(limit, final)
 		c.collect = true
@@ -367,7 +368,7 @@ func (r *slowReader) decideRescue(b slowBlock) {
 			} else if r.expire(o.start) {
 				r.rescueAt = at
 				if pad.closed {
-					r.rescueClose = pad.end
+					r.rescueClose, r.rescueClosed = pad.end, true
 				}
 				return
 			}
@@ -382,6 +383,8 @@ func (r *slowReader) decideRescue(b slowBlock) {
 		at, ok := p.whole(givenUp)
 		if !r.cut {
 			at, ok = p.last(givenUp)
+		} else if ok {
+			r.rescueClose = p.closes[len(p.closes)-1].end
 		}
 		if ok {
 			r.rescueAt = at
@@ -391,7 +394,7 @@ func (r *slowReader) decideRescue(b slowBlock) {
 	for i := n - 1; i >= 0 && !r.cut; i-- {
 		if p := &all.pads[i]; p.closed {
 			if at, ok := p.whole(givenUp); ok {
-				r.rescueAt, r.rescueClose = at, p.end
+				r.rescueAt, r.rescueClose, r.rescueClosed = at, p.end, true
 				return
 			}
 		}

@@ -76,7 +76,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			if pad != nil && !quoted && m.kind == kOpen {
 				pad.opens = append(pad.opens, m)
 			} else if pad != nil && !quoted && m.kind == kClose {
-				pad.closes = append(pad.closes, m.start)
+				pad.closes = append(pad.closes, m)
 			}
 			if b.pad && !r.collect && m.start == r.rescueAt {
 				r.rescueAt = -1
@@ -94,6 +94,9 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 					return // the rest is outer text
 				}
 				b.force = r.rescueClose
+				if !r.rescueClosed {
+					b.force = len(r.s) + 1
+				}
 				continue
 			}
 			asBytes(length)

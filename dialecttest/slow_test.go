@@ -155,7 +155,7 @@ var slowCases = []slowCase{
 	{name: "G7 truncated", raw: "<think>abc", codes: "truncated@0 no_visible_answer@10"},
 	{name: "G7a unclosed", raw: pad + "p" + out + "q" + outX, shape: "m:" + pad + "|r:p|m:" + out + "|O:q|m:" + outX, visible: "q", codes: "rescued@14"},
 	{name: "G7a last", raw: pad + "p" + out + "q" + out + "r", visible: "r", codes: "rescued@23 unclosed_output@23"},
-	{name: "G7a cut", raw: pad + "p" + out + "q" + outX + out + "r", end: sotto.EndCut, visible: "q\n\nr", codes: "rescued@14 unclosed_output@32"},
+	{name: "G7a cut", raw: pad + "p" + out + "q" + outX + out + "r", end: sotto.EndCut, visible: "q", codes: "truncated@0 rescued@14"},
 	{name: "G7a cut, no close", raw: pad + "p" + out + "q", end: sotto.EndCut, codes: "truncated@0 no_visible_answer@23"},
 	{name: "G7a closed", raw: pad + "p" + out + "q" + outX + "s" + padX, shape: "m:" + pad + "|r:p|m:" + out + "|O:q|m:" + outX + "|r:s|m:" + padX, visible: "q", codes: "rescued@14"},
 	{name: "G7a closed, shows more", raw: pad + "p" + out + "q" + outX + "s" + padX + "t", visible: "t"},
