@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 type demoCommand struct {
@@ -182,7 +183,7 @@ func (d *demo) show(line shownLine) {
 		return
 	}
 	if !d.compact {
-		d.paint.title(d.shown+1, line)
+		d.title(d.shown+1, line)
 	}
 	d.shown++
 	t := &tally{}
@@ -203,7 +204,7 @@ func (d *demo) show(line shownLine) {
 	}
 	d.total.add(t.counts)
 	if d.compact {
-		d.paint.line(line, t, splitter.Diagnostics())
+		d.line(line, t, splitter.Diagnostics())
 	} else {
 		d.paint.note(t.counts.String() + remarks(splitter.Diagnostics()))
 	}
@@ -241,6 +242,31 @@ func (d *demo) summary() {
 	d.paint.plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", shell.Plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
 }
 
+// title prints what is to come.
+func (d *demo) title(number int, line shownLine) {
+	caption := line.caption
+	if caption == "" {
+		caption = fmt.Sprintf("line %d", line.number)
+		if line.id != nil {
+			caption += ", id " + string(line.id)
+		}
+	}
+	if number > 1 {
+		d.paint.plain("\n")
+	}
+	d.paint.heading(fmt.Sprintf("%d. %s", number, visible.Line(caption)), fmt.Sprintf("  [%s, starts %s, ends %s]", visible.Line(line.Name), visible.Line(string(line.Start)), line.End))
+}
+
+// line prints a reply in one line.
+func (d *demo) line(line shownLine, t *tally, found []sotto.Diagnostic) {
+	name := fmt.Sprint(line.number)
+	if line.id != nil {
+		name = string(line.id)
+	}
+	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
+	d.paint.plain(visible.Line(shell.Shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)) + "\n")
+}
+
 // pieces returns the deltas of a record; a reply that is given whole is cut at
 // places as awkward as tokens are.
 func (r *replyLine) pieces() []string {
@@ -254,16 +280,4 @@ func (r *replyLine) pieces() []string {
 		cuts, rest = append(cuts, rest[:n]), rest[n:]
 	}
 	return cuts
-}
-
-// remarks lists diagnostics for people.
-func remarks(found []sotto.Diagnostic) string {
-	var b strings.Builder
-	for _, d := range found {
-		fmt.Fprintf(&b, " · %s at %d", d.Code, d.Offset)
-		if d.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", d.Reason)
-		}
-	}
-	return b.String()
 }

@@ -102,20 +102,10 @@ func (p *painter) endRun() {
 // plain prints text of our own.
 func (p *painter) plain(text string) { p.w.WriteString(text) }
 
-// title prints what is to come.
-func (p *painter) title(number int, line shownLine) {
-	caption := line.caption
-	if caption == "" {
-		caption = fmt.Sprintf("line %d", line.number)
-		if line.id != nil {
-			caption += ", id " + string(line.id)
-		}
-	}
-	if number > 1 {
-		p.w.WriteString("\n")
-	}
-	p.w.Set(shell.Bold, fmt.Sprintf("%d. %s", number, visible.Line(caption)))
-	fmt.Fprintf(p.w, "  [%s, starts %s, ends %s]\n", visible.Line(line.Name), visible.Line(string(line.Start)), line.End)
+// heading prints a line whose first words are bold.
+func (p *painter) heading(words, rest string) {
+	p.w.Set(shell.Bold, words)
+	p.w.WriteString(rest + "\n")
 }
 
 // note prints a remark of ours below a reply.
@@ -125,12 +115,17 @@ func (p *painter) note(text string) {
 	p.w.WriteString("\n")
 }
 
-// line prints a reply in one line.
-func (p *painter) line(line shownLine, t *tally, found []sotto.Diagnostic) {
-	name := fmt.Sprint(line.number)
-	if line.id != nil {
-		name = string(line.id)
+// word returns what stands before a line of a channel where there is no colour.
+func word(channel sotto.Channel) string { return looks[channel].word }
+
+// remarks lists diagnostics for people.
+func remarks(found []sotto.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range found {
+		fmt.Fprintf(&b, " · %s at %d", d.Code, d.Offset)
+		if d.Reason != "" {
+			fmt.Fprintf(&b, " (%s)", d.Reason)
+		}
 	}
-	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
-	fmt.Fprintf(p.w, "%s\n", visible.Line(shell.Shorten(name+"  "+t.String()+remarks(found)+"  │ "+answer, 240)))
+	return b.String()
 }

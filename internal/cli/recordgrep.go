@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -105,7 +106,7 @@ func (s *search) event(e *record.Event) {
 		members: func(path string, list []member) {
 			for _, m := range list {
 				if m.name == "error" || m.name == "message" {
-					found = s.text(at, eventText{path: join(path, m.name), content: record.Say(m.value)}) || found
+					found = s.text(at, eventText{path: strings.TrimPrefix(path+"."+m.name, "."), content: record.Say(m.value)}) || found
 				}
 			}
 		},
@@ -167,9 +168,9 @@ func (s *search) print(m match) {
 		s.err = enc.Encode(m)
 		return
 	}
-	word := looks[m.Channel].word
-	if word == "" {
-		word = "mark │ "
+	prefix := word(m.Channel)
+	if prefix == "" {
+		prefix = "mark │ "
 	}
-	_, s.err = fmt.Fprintf(s.out, "%d %s %s@%d %s%s\n", m.Seq, visible.Line(string(m.Type)), visible.Line(m.Path), m.Start, word, visible.Line(string(m.Line)))
+	_, s.err = fmt.Fprintf(s.out, "%d %s %s@%d %s%s\n", m.Seq, visible.Line(string(m.Type)), visible.Line(m.Path), m.Start, prefix, visible.Line(string(m.Line)))
 }

@@ -166,8 +166,7 @@ func (p *eventPrinter) head(e *record.Event) {
 	if e.Unsearched > 0 {
 		where += fmt.Sprintf("  (may hold %d secrets: there were too many to search for)", e.Unsearched)
 	}
-	p.w.Set(shell.Bold, visible.Line("#"+number+" "+string(e.Type)))
-	fmt.Fprintf(p.w, "  %s%s\n", e.Time.Format(time.RFC3339Nano), visible.Line(where))
+	p.heading(visible.Line("#"+number+" "+string(e.Type)), fmt.Sprintf("  %s%s", e.Time.Format(time.RFC3339Nano), visible.Line(where)))
 }
 
 // members prints plain values in a line.

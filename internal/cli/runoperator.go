@@ -39,7 +39,7 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 		return inbox
 	}
 	fmt.Fprintf(o.sh.Err, "the operator's inbox is at http://%s/messages\n", l.Addr())
-	o.server = serving.NewServer(bodies(inbox))
+	o.server = serving.NewServer(serving.Bodies(inbox))
 	go o.server.Serve(serving.Bound(l, serving.Bounds{}))
 	return inbox
 }

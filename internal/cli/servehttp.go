@@ -174,7 +174,7 @@ func (s *serveSettings) script(at *addresses, log *slog.Logger) (stop func(), er
 	if err != nil {
 		return nil, err
 	}
-	server := serving.NewServer(bodies(scripted.New(scripted.Options{Pause: s.scriptedPause})))
+	server := serving.NewServer(serving.Bodies(scripted.New(scripted.Options{Pause: s.scriptedPause})))
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	at.upstream, at.scripted = reach(l), true
 	done := make(chan struct{})
@@ -185,15 +185,6 @@ func (s *serveSettings) script(at *addresses, log *slog.Logger) (stop func(), er
 		}
 	}()
 	return func() { server.Close(); <-done }, nil
-}
-
-// bodies puts the usual deadline on the bodies of a handler's requests.
-func bodies(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, done := serving.Body(w, r, serving.Pace{})
-		defer done()
-		h.ServeHTTP(w, r)
-	})
 }
 
 // A server is the gateway on its listener.

@@ -130,3 +130,12 @@ func (b *body) end(deadline time.Time) {
 }
 
 func (b *body) done() { b.end(time.Now().Add(leftoverWait)) }
+
+// Bodies puts the usual deadline on the bodies of a handler's requests.
+func Bodies(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, done := Body(w, r, Pace{})
+		defer done()
+		h.ServeHTTP(w, r)
+	})
+}
