@@ -11,7 +11,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
+	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
+	"github.com/sotto-llm/sotto/internal/cli/runcmd"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
@@ -21,17 +25,17 @@ type commandLine struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
-	Demo       demoCommand       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
-	Strip      stripCommand      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
-	Split      splitCommand      `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
+	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
+	Strip      textcmd.Strip     `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
+	Split      textcmd.Split     `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
 	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
-	A2A        a2aCommand        `cmd:"" name:"a2a" help:"Check A2A servers."`
+	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    extractCommand    `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
 	Score      scoreCommand      `cmd:"" help:"Judge the answers of replies, and sum them up."`
 	Solve      solveCommand      `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`
-	Record     recordCommand     `cmd:"" help:"List, show, search, verify and export a record."`
-	Run        runCommand        `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
-	Dialects   dialectsCommand   `cmd:"" help:"List the dialects, or print one."`
+	Record     recordcmd.Command `cmd:"" help:"List, show, search, verify and export a record."`
+	Run        runcmd.Command    `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
+	Dialects   textcmd.Dialects  `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
 }

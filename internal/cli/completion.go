@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 )
 
 type completionCommand struct {
@@ -45,7 +46,7 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 	for _, d := range rows {
 		sets["dialect"] = append(sets["dialect"], d.Name)
 	}
-	sets["prompt"] = withPrompt(rows)
+	sets["prompt"] = textcmd.WithPrompt(rows)
 	sets["NAME"] = sets["dialect"] // of sotto dialects
 	sets["SHELL"] = []string{"bash", "zsh", "fish"}
 	var b strings.Builder

@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/recording"
 )
 
 type extractCommand struct {
@@ -19,7 +20,7 @@ type extractCommand struct {
 	asking
 	fields
 	output
-	recordFlags
+	recording.Settings
 	JSONL   bool     `name:"jsonl" help:"Read a reply per JSON line, or per element of a JSON array."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of what was asked, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
@@ -43,7 +44,7 @@ Examples:
 
 // Validate refuses flags that do not go together.
 func (x *extractCommand) Validate() error {
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.recordFlags, &x.output))
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run extracts from one reply, or from that of every line.
@@ -56,7 +57,7 @@ func (x *extractCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	v, err := openEvidence(&x.recordFlags, sh, "extract", e, x.Model, &x.output)
+	v, err := openEvidence(&x.Settings, sh, "extract", e, x.Model, &x.output)
 	if err != nil {
 		return err
 	}

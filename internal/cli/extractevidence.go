@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -50,8 +51,8 @@ type evidenceRun struct {
 }
 
 // openEvidence opens the record of a command, nil where none is asked for.
-func openEvidence(f *recordFlags, sh *shell.Shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
-	w, err := f.open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
+func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *extractor, model string, o *output) (*evidence, error) {
+	w, err := f.Open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
 	if w == nil || err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func openEvidence(f *recordFlags, sh *shell.Shell, agent string, e *extractor, m
 }
 
 // checkResume refuses what cannot be gone on with without recording twice.
-func checkResume(f *recordFlags, o *output) error {
+func checkResume(f *recording.Settings, o *output) error {
 	if o.Resume && f.Record != "" && len(f.RecordRecipient) > 0 {
 		return errors.New("--resume does not go with an encrypted record: what of it is written already cannot be read back")
 	}

@@ -15,13 +15,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/otlp"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // mkrecord FLAG… appends a run and two exchanges to the record that the flags of
 // a recording command say.
 func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
-	var flags struct{ recordFlags }
+	var flags struct{ recording.Settings }
 	parser, err := kong.New(&flags, kong.Resolvers(settings(ts.Getenv)))
 	ts.Check(err)
 	_, err = parser.Parse(args)
@@ -36,7 +38,7 @@ func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
 			flags.RecordRecipient[i] = ts.MkAbs(to)
 		}
 	}
-	w, err := flags.open(nil, nil)
+	w, err := flags.Open(nil, nil)
 	if (err != nil) != neg {
 		ts.Fatalf("mkrecord %v: %v", args, err)
 	}
@@ -188,12 +190,12 @@ func TestExportHoldsAll(t *testing.T) {
 	}
 	traces, spans, parents := map[string]string{}, map[string]bool{"": true}, []string{}
 	for line := range strings.Lines(outputOf(t, "record", "export", "--content", dir)) {
-		var l otlpLine
+		var l otlp.Line
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
 		s := l.Spans[0].ScopeSpans[0].Spans[0]
-		a := map[string]otlpValue{}
+		a := map[string]otlp.Value{}
 		for _, at := range s.Attributes {
 			a[at.Key] = at.Value
 		}
@@ -206,8 +208,8 @@ func TestExportHoldsAll(t *testing.T) {
 		traces[run] = s.TraceID
 		spans[s.SpanID], parents = true, append(parents, s.Parent)
 		if text, ok := said[seq]; ok {
-			var messages []genAIMessage
-			if err := json.Unmarshal([]byte(*a[genAIOutputMessages].String), &messages); err != nil {
+			var messages []otlp.Message
+			if err := json.Unmarshal([]byte(*a[otlp.GenAIOutputMessages].String), &messages); err != nil {
 				t.Fatal(err)
 			}
 			got := ""

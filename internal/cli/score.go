@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/recording"
 )
 
 type scoreCommand struct {
@@ -19,7 +20,7 @@ type scoreCommand struct {
 	asking
 	fields
 	output
-	recordFlags
+	recording.Settings
 	JSONL       bool     `name:"jsonl" help:"Judge a reply per JSON line, or per element of a JSON array."`
 	K           bool     `help:"Say how many problems are solved by the best of k replies, and by a majority of them."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that replies to one problem share; default that of --input-field."`
@@ -61,7 +62,7 @@ func (x *scoreCommand) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare does not go with --record")
 	}
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.recordFlags, &x.output))
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run judges one reply, or that of every line.
@@ -74,7 +75,7 @@ func (x *scoreCommand) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	v, err := openEvidence(&x.recordFlags, sh, "score", e, x.Model, &x.output)
+	v, err := openEvidence(&x.Settings, sh, "score", e, x.Model, &x.output)
 	if err != nil {
 		return err
 	}

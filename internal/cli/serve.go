@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/recording"
 )
 
 // serveCommand holds the flags. Most are keys of the configuration file too,
@@ -38,7 +39,7 @@ type serveCommand struct {
 	PathPrefix      string   `placeholder:"PATH" setting:"SOTTO_PATH_PREFIX" help:"Let other machines put PATH, such as /openai, before the paths of models."`
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
 
-	recordFlags
+	recording.Settings
 	a2aFlags
 
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long clients may still come in after the first interrupt, while /readyz says 503 (0s)."`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -25,7 +26,7 @@ type serveSettings struct {
 	scriptedListen string
 	scriptedPause  time.Duration
 
-	recording   recordFlags
+	recording   recording.Settings
 	connections serving.Bounds
 
 	gateway gateway.Config // the rest goes straight where it is used

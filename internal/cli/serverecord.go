@@ -11,12 +11,13 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // recordKeys are the keys of the record. What they say is looked at together, by
-// [recordFlags.options].
-func recordKeys(f *recordFlags) []key {
+// [recording.Settings.Options].
+func recordKeys(f *recording.Settings) []key {
 	const file = "the name of a file"
 	return []key{
 		{"record", "", textValue(&f.Record, "the name of a folder", nil)},
@@ -33,7 +34,7 @@ func recordKeys(f *recordFlags) []key {
 }
 
 // recordPaths are the files and folders among them.
-func recordPaths(f *recordFlags) []*string {
+func recordPaths(f *recording.Settings) []*string {
 	paths := []*string{&f.Record, &f.RecordPatterns, &f.RecordDigestKey, &f.RecordSigningKey}
 	for i, r := range f.RecordRecipient {
 		if !strings.HasPrefix(r, "age1") {
@@ -59,16 +60,16 @@ func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
 
 // checkRecord reports what is wrong with how to record.
 func (s *serveSetup) checkRecord() {
-	_, faults := s.recording.options()
+	_, faults := s.recording.Options()
 	for _, f := range faults {
-		key := f.flag
+		key := f.Flag
 		if key == "record-recipient" {
 			key = "record-recipients"
 		}
 		if _, said := s.places[key]; !said && s.places["record"].file != "" { // what is missing
 			s.places[key] = s.places["record"]
 		}
-		s.fault(key, f.error)
+		s.fault(key, f.Unwrap())
 	}
 	for _, name := range []string{s.recording.RecordSigningKey, s.recording.RecordDigestKey} {
 		if name != "" {
@@ -80,7 +81,7 @@ func (s *serveSetup) checkRecord() {
 // openRecord opens the record, if there is to be one.
 func (s *serveSetup) openRecord(log *slog.Logger) (*record.Writer, error) {
 	secrets := record.NewSecrets(s.gateway.Token, s.gateway.UpstreamKey)
-	return s.recording.open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
+	return s.recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
 
 // closeGateway closes a gateway, which hands over to the record what waits, once

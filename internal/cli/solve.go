@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -79,7 +80,7 @@ type solveStream struct {
 	BudgetTime   time.Duration `name:"budget-time" placeholder:"TIME" help:"Stop when so much time is spent."`
 	Prices       string        `placeholder:"FILE" help:"What tokens cost: {MODEL: {input: X, output: Y}} per million, YAML or JSON."`
 
-	recordFlags
+	recording.Settings
 	Output string `short:"o" placeholder:"FILE" help:"Write the results to FILE, not to standard output."`
 	Resume bool   `help:"Go on with --output where a run stopped; no finished problem is done again."`
 	CSV    string `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
@@ -155,7 +156,7 @@ func (x *solveStream) Run(sh *shell.Shell, names *catalogue.Catalogue) (err erro
 		defer o.Memory.Close()
 	}
 	log := slog.New(slog.NewTextHandler(sh.Err, nil))
-	if o.Record, err = x.recordFlags.open(nil, log); err != nil {
+	if o.Record, err = x.Settings.Open(nil, log); err != nil {
 		return err
 	}
 	if o.Record != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
@@ -258,7 +259,7 @@ type memoryPrune struct {
 func (x *memoryPrune) Run(sh *shell.Shell) error {
 	o := metagraph.PruneOptions{Task: x.Task, Keep: x.Keep, DryRun: x.DryRun}
 	if x.Unused != "" {
-		age, err := parseAge(x.Unused)
+		age, err := recording.ParseAge(x.Unused)
 		if err != nil {
 			return hint.Usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
 		}

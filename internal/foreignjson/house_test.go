@@ -20,9 +20,9 @@ const gjsonPath = "github.com/tidwall/gjson"
 // otherEntries are the calls that parse JSON with gjson in other packages, with
 // the reason why what they parse cannot hurt. None may call Valid or ValidBytes.
 var otherEntries = map[string]string{
-	"wire: Parse":            "wire.Parse is for frames and bodies that wire.Readable or this package has checked",
-	"record: GetBytes":       "lines of a record that its reader has decoded; gjson finds a member without recursion",
-	"internal/cli: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
+	"wire: Parse":                  "wire.Parse is for frames and bodies that wire.Readable or this package has checked",
+	"record: GetBytes":             "lines of a record that its reader has decoded; gjson finds a member without recursion",
+	"internal/eventtext: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
 }
 
 // recursive are gjson's functions that call themselves once for each level of

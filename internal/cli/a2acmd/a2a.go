@@ -1,0 +1,115 @@
+// Package a2acmd has the commands about A2A servers.
+package a2acmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sotto-llm/sotto/a2aserver/probe"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// Command holds the commands about A2A servers.
+type Command struct {
+	Probe a2aProbeCommand `cmd:"" help:"Check any A2A server, and whether it leaks reasoning."`
+}
+
+// a2aProbeCommand checks one server.
+type a2aProbeCommand struct {
+	URL       string        `arg:"" name:"URL" help:"The server, such as https://agent.example; its card is below it."`
+	Message   string        `placeholder:"TEXT" help:"What to send, in the place of a question that makes most models think."`
+	TokenFile string        `placeholder:"FILE" help:"The server's bearer token; or the token itself in $$SOTTO_A2A_TOKEN."`
+	Time      time.Duration `default:"2m" placeholder:"TIME" help:"How long a call may take (${default})."`
+	JSON      bool          `name:"json" help:"Print the report as JSON."`
+	All       bool          `help:"Print what is in order too."`
+}
+
+// Help shows examples.
+func (a2aProbeCommand) Help() string {
+	return `Reads the card, then speaks to every interface that the card declares by JSON-RPC or REST of protocol 1.0, or by JSON-RPC of 0.3: sends a message, streamed and not, gets, lists, cancels, subscribes; asks for what is not there; and reads what was delivered in all dialects. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages: one that charges for them charges for these.
+
+Examples:
+
+    sotto a2a probe http://localhost:8383
+    sotto a2a probe --json https://agent.example
+    SOTTO_A2A_TOKEN=… sotto a2a probe --all https://agent.example`
+}
+
+// Run probes and prints the report.
+func (c *a2aProbeCommand) Run(sh *shell.Shell) error {
+	token, err := c.token(sh)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := probe.Run(ctx, c.URL, probe.Options{Message: c.Message, Token: token, Time: c.Time})
+	if errors.Is(err, probe.ErrURL) {
+		return hint.Usage(err, `run "sotto a2a probe --help"`)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = json.NewEncoder(sh.Out).Encode(r)
+	} else {
+		err = c.table(sh, r)
+	}
+	if err == nil && r.Findings > 0 {
+		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
+	}
+	return err
+}
+
+func (c *a2aProbeCommand) token(sh *shell.Shell) (string, error) {
+	token := sh.Getenv("SOTTO_A2A_TOKEN")
+	if c.TokenFile != "" {
+		data, err := files.ReadSecret(c.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimRight(string(data), "\r\n")
+	}
+	if token == "" {
+		return "", nil
+	}
+	return token, files.CheckSecret(token)
+}
+
+// table prints the findings, or every check, and counts.
+func (c *a2aProbeCommand) table(sh *shell.Shell, r *probe.Report) error {
+	count := map[probe.Status]int{}
+	w := tabwriter.NewWriter(sh.Text, 0, 0, 2, ' ', 0)
+	for _, check := range r.Checks {
+		count[check.Status]++
+		if check.Status == probe.Finding || c.All {
+			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s\t%s\t%s\t%s", check.Status, orDash(check.Interface), check.Name, onOneLine(check.Detail)), "\t"))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(sh.Text, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
+		count[probe.OK], count[probe.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"))
+	return err
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return onOneLine(s)
+}
+
+// onOneLine keeps what a server said from parting lines and columns.
+func onOneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

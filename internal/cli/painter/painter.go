@@ -1,0 +1,134 @@
+// Package painter prints replies for people, each channel in a style of its own.
+package painter
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// A Painter prints pieces so that their channels can be told apart: by type
+// where there is colour, else by a word before each line.
+type Painter struct {
+	w *shell.Typesetter
+
+	channel sotto.Channel
+	block   int
+	open    bool // a run has begun
+	inLine  bool // something stands on the line
+	newline int  // line ends that wait for more of the run
+	esc     visible.Escaper
+}
+
+// looks are the styles and the words of the channels.
+var looks = [...]struct {
+	style shell.Style
+	word  string
+}{
+	sotto.ChannelText:      {shell.Unstyled, "say  │ "},
+	sotto.ChannelReasoning: {shell.Dim, "think│ "},
+	sotto.ChannelNarration: {shell.Italic, "tell │ "},
+	sotto.ChannelTool:      {shell.Cyan, "tool │ "},
+	sotto.ChannelAside:     {shell.Struck, "aside│ "},
+	sotto.ChannelMarkup:    {},
+}
+
+func New(sh *shell.Shell) *Painter { return &Painter{w: shell.NewTypesetter(sh.Out)} }
+
+func (p *Painter) Flush() error { return p.w.Flush() }
+
+// Piece prints settled bytes.
+func (p *Painter) Piece(piece sotto.Piece) {
+	if piece.Channel == sotto.ChannelMarkup {
+		return
+	}
+	if p.open && (piece.Channel != p.channel || piece.Block != p.block) {
+		p.EndRun()
+	}
+	if !p.open {
+		p.channel, p.block, p.open = piece.Channel, piece.Block, true
+	}
+	p.write(piece.Bytes, false)
+}
+
+// write prints bytes of the run.
+func (p *Painter) write(text []byte, end bool) {
+	shown := bytes.ReplaceAll(p.esc.Append(nil, text, end), []byte("\r\n"), []byte("\n"))
+	for i, line := range bytes.Split(shown, []byte("\n")) {
+		if i > 0 {
+			p.newline++
+		}
+		if len(line) == 0 || !p.inLine && p.newline == 0 && len(bytes.TrimLeft(line, WhiteSpace)) == 0 {
+			continue
+		}
+		p.startLine()
+		p.w.Set(looks[p.channel].style, string(line))
+	}
+}
+
+// startLine writes the line ends that wait, and what begins a line.
+func (p *Painter) startLine() {
+	if !p.inLine {
+		p.newline = 0 // a run begins with something to see
+		p.begin()
+	}
+	for ; p.newline > 0; p.newline-- {
+		p.w.WriteString("\n")
+		p.begin()
+	}
+	p.inLine = true
+}
+
+func (p *Painter) begin() {
+	if !p.w.Colour {
+		p.w.WriteString(looks[p.channel].word)
+	}
+}
+
+// EndRun ends what is printed of a block.
+func (p *Painter) EndRun() {
+	if p.open {
+		p.write(nil, true)
+	}
+	if p.inLine {
+		p.w.WriteString("\n")
+	}
+	p.open, p.inLine, p.newline = false, false, 0
+}
+
+// Plain prints text of our own.
+func (p *Painter) Plain(text string) { p.w.WriteString(text) }
+
+// Heading prints a line whose first words are bold.
+func (p *Painter) Heading(words, rest string) {
+	p.w.Set(shell.Bold, words)
+	p.w.WriteString(rest + "\n")
+}
+
+// Note prints a remark of ours below a reply.
+func (p *Painter) Note(text string) {
+	p.w.WriteString("       ")
+	p.w.Set(shell.Dim, text)
+	p.w.WriteString("\n")
+}
+
+// Word returns what stands before a line of a channel where there is no colour.
+func Word(channel sotto.Channel) string { return looks[channel].word }
+
+// Remarks lists diagnostics for people.
+func Remarks(found []sotto.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range found {
+		fmt.Fprintf(&b, " · %s at %d", d.Code, d.Offset)
+		if d.Reason != "" {
+			fmt.Fprintf(&b, " (%s)", d.Reason)
+		}
+	}
+	return b.String()
+}
+
+const WhiteSpace = " \t\n\v\f\r"

@@ -1,0 +1,80 @@
+package recordcmd
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/otlp"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordExport struct {
+	recordDir
+	recordQuery
+	Signal  string `default:"spans" enum:"spans,logs" placeholder:"SIGNAL" help:"What to print: spans (calls of models and tools, cycles, runs) or logs (verdicts, advisories, errors)."`
+	Content bool   `help:"With what was asked, thought, said and found; without it, only sizes, counts and names."`
+}
+
+// Help says what the lines are.
+func (recordExport) Help() string {
+	return `A line is what one OTLP request holds, in JSON: a collector's otlpjsonfile receiver reads the file, and curl --data-binary sends a line to /v1/traces or /v1/logs. Names and values are those of the semantic conventions for generative AI, version 1.41.0; what these have no name for begins with sotto.
+
+spans: EXCHANGE and LLM_INVOCATION are chat or text_completion, TOOL_CALL is execute_tool, a run is invoke_agent, a cycle has no operation. A run is one trace; so is an exchange. logs: EXTRACTION with a verdict is gen_ai.evaluation.result, ADVISORY and ERROR are sotto.advisory and sotto.error.
+
+With --content messages are in parts: {"type":"reasoning"} is what the model thought, wherever it stood.
+
+Examples:
+
+    sotto record export audit --from 1d > spans.jsonl
+    sotto record export audit --run run-7 --content | jq -r '.resourceSpans[].scopeSpans[].spans[].name'`
+}
+
+// Run prints events in the shape of OpenTelemetry.
+func (x *recordExport) Run(sh *shell.Shell) error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	q.NoCheckpoints = true
+	wanted, limit := q.Types, q.Limit
+	if len(wanted) > 0 { // what places the others in their traces
+		q.Types = append(slices.Clip(wanted), record.TypeRunStart, record.TypeCycleStart)
+	}
+	q.Limit = 0
+	r, err := x.reader()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(sh.Out, 64<<10)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	exp := otlp.NewExporter(x.Content)
+	bad := badLines{sh: sh}
+	for e, err := range r.Events(q) {
+		if err = bad.skip(err); err == nil && e.Type == record.TypeSealed {
+			err = readHint(record.ErrSealed)
+		}
+		if err != nil {
+			return err
+		}
+		var line *otlp.Line
+		if x.Signal == "logs" {
+			line = exp.Log(&e)
+		} else {
+			line = exp.Span(&e)
+		}
+		if line == nil || len(wanted) > 0 && !slices.Contains(wanted, e.Type) {
+			continue
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+		if limit--; limit == 0 {
+			break
+		}
+	}
+	return cmp.Or(out.Flush(), bad.err())
+}

@@ -1,0 +1,88 @@
+package recordcmd
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordLs struct {
+	recordDir
+	recordQuery
+	JSON bool `name:"json" help:"Print a JSON object for each event."`
+}
+
+// Help says where the list comes from.
+func (recordLs) Help() string {
+	return `The list comes from the indexes, so that it is fast for millions of events. Of an encrypted record a line is a batch of events.
+
+The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is in bytes of the line, last is the last event of an encrypted batch and else seq.`
+}
+
+// Run lists events.
+func (l *recordLs) Run(sh *shell.Shell) error {
+	q, err := l.query()
+	if err != nil {
+		return err
+	}
+	r, err := l.reader()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(sh.Results(l.JSON), 64<<10)
+	defer out.Flush()
+	if !l.JSON {
+		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
+	}
+	bad := badLines{sh: sh}
+	for e, err := range r.Entries(q) {
+		if err != nil {
+			if err = bad.skip(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if l.JSON {
+			err = lsJSON(out, e)
+		} else {
+			err = lsLine(out, e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cmp.Or(out.Flush(), bad.err())
+}
+
+// lsForm holds no width of the last column, so that no line ends in spaces.
+const lsForm = "%10s  %-20s  %-14s  %-30s  %5s  %9s  %-24s  %s\n"
+
+func lsLine(out *bufio.Writer, e record.Entry) error {
+	seq, cycle := strconv.FormatUint(e.Seq, 10), strconv.Itoa(e.Cycle)
+	if e.Last > e.Seq {
+		seq += "-" + strconv.FormatUint(e.Last, 10)
+	}
+	if e.Run == "" {
+		cycle = "-"
+	}
+	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), visible.Word(string(e.Type)), visible.Word(e.Run), cycle,
+		strconv.Itoa(e.Size), visible.Word(e.Model), visible.Word(strings.Join(e.Diagnostics, ",")))
+	return err
+}
+
+func lsJSON(out *bufio.Writer, e record.Entry) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		V int `json:"v"`
+		record.Entry
+	}{1, e})
+}

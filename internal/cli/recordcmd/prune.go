@@ -1,0 +1,128 @@
+package recordcmd
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordPrune struct {
+	Dir        string `arg:"" name:"dir" help:"The folder of the record."`
+	Older      string `placeholder:"TIME" help:"Remove segments whose last event is older: 90d, 12h, or before 2026-11-21."`
+	KeepSize   string `placeholder:"SIZE" help:"Remove the oldest segments while the record is larger, such as 50GiB."`
+	SigningKey string `placeholder:"FILE" help:"Sign what is left of them with this Ed25519 key (PEM)."`
+	DryRun     bool   `help:"Only say what would be removed."`
+	JSON       bool   `name:"json" help:"Print JSON."`
+}
+
+// Help says what is left.
+func (recordPrune) Help() string {
+	return `Segments go whole, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, by which verify still follows the chain; with --signing-key nobody else can prune unseen. A segment that does not verify is evidence: it stays, and so does all behind it.
+
+While a program writes the record, nothing else prunes it: give that program --record-keep or --record-keep-size.`
+}
+
+// Validate asks for a bound.
+func (p *recordPrune) Validate() error {
+	if p.Older == "" && p.KeepSize == "" {
+		return errors.New("nothing says what to remove: give --older or --keep-size")
+	}
+	return nil
+}
+
+// Run prunes.
+func (p *recordPrune) Run(sh *shell.Shell) error {
+	o := record.PruneOptions{DryRun: p.DryRun}
+	var err error
+	if o.Before, err = parseTime(p.Older); err != nil {
+		return hint.Usage(fmt.Errorf("--older: %w", err), "")
+	}
+	if p.KeepSize != "" {
+		if o.Keep, err = bytesize.Parse[int64](p.KeepSize); err != nil {
+			return hint.Usage(fmt.Errorf("--keep-size: %w", err), "")
+		}
+	}
+	if p.SigningKey != "" {
+		if o.SigningKey, err = recording.ReadSigningKey(p.SigningKey); err != nil {
+			return fmt.Errorf("--signing-key: %w", err)
+		}
+	}
+	if err := checkRecord(p.Dir); err != nil {
+		return err
+	}
+	done, err := record.Prune(p.Dir, o)
+	if errors.Is(err, record.ErrLocked) {
+		return hint.Add(err, "give the program that writes it --record-keep or --record-keep-size")
+	}
+	return errors.Join(p.print(sh, done), err)
+}
+
+func (p *recordPrune) print(sh *shell.Shell, done []record.Tombstone) error {
+	if p.JSON {
+		return shell.PrintJSON(sh.Out, struct {
+			V      int                `json:"v"`
+			DryRun bool               `json:"dry_run"`
+			Pruned []record.Tombstone `json:"pruned"`
+		}{1, p.DryRun, append([]record.Tombstone{}, done...)})
+	}
+	word, events, bytes := "pruned", uint64(0), int64(0)
+	if p.DryRun {
+		word = "would prune"
+	}
+	for _, t := range done {
+		events += t.Last - t.First + 1
+		bytes += t.Bytes
+		fmt.Fprintf(sh.Text, "%s events %d to %d, of %s to %s, %d bytes\n", word, t.First, t.Last, t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), t.Bytes)
+	}
+	_, err := fmt.Fprintf(sh.Text, "%s: %d segments, %d events, %d bytes\n", word, len(done), events, bytes)
+	return err
+}
+
+type recordKeygen struct {
+	File string `arg:"" name:"file" help:"Where the private key goes; there must be no such file yet."`
+}
+
+// Help says what the keys are for.
+func (recordKeygen) Help() string {
+	return `The private key goes to FILE (PKCS #8 in PEM, mode 0600, as openssl genpkey -algorithm ed25519 writes it) and the public key to standard output (PEM). Sign with --record-signing-key FILE; keep the public key elsewhere, and verify with sotto record verify --key.
+
+For encryption make an identity with age-keygen, give --record-recipient its public half, and keep the identity away from the machine that records.`
+}
+
+// Run makes a key.
+func (k *recordKeygen) Run(sh *shell.Shell) error {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return err
+	}
+	file, err := shell.CreateNew(k.File)
+	if errors.Is(err, os.ErrExist) {
+		return hint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "a key that signed a record is needed as long as the record is")
+	}
+	if err != nil {
+		return fmt.Errorf("create %s: %w", k.File, files.Cause(err))
+	}
+	if err := errors.Join(pem.Encode(file, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", k.File, files.Cause(err))
+	}
+	if der, err = x509.MarshalPKIXPublicKey(public); err != nil {
+		return err
+	}
+	return pem.Encode(sh.Out, &pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}

@@ -1,0 +1,172 @@
+// Package recordcmd has the commands that read and prune a record.
+package recordcmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type Command struct {
+	Ls     recordLs     `cmd:"" help:"List events, a line each."`
+	Show   recordShow   `cmd:"" help:"Print events to be read: what was thought, what was said."`
+	Follow recordFollow `cmd:"" help:"Print events as they come."`
+	Grep   recordGrep   `cmd:"" help:"Search what models, tools and users wrote."`
+	Stats  recordStats  `cmd:"" help:"Sum up: how much was reasoning, what was saved, who leaked."`
+	Export recordExport `cmd:"" help:"Print events as OpenTelemetry does, in JSON Lines."`
+	Verify recordVerify `cmd:"" help:"Check that the record is what was written."`
+	Prune  recordPrune  `cmd:"" help:"Remove the oldest segments, provably."`
+	Keygen recordKeygen `cmd:"" help:"Make a key that signs records."`
+}
+
+// Help says what a record is.
+func (Command) Help() string {
+	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. Its format, and what it proves, is in docs/record.md. Reading one never disturbs who writes it.
+
+Examples:
+
+    sotto record ls audit --run run-7 --type LLM_INVOCATION
+    sotto record show audit 1234
+    sotto record grep audit 'forty-two' --in reasoning --model qwen3:8b
+    sotto record verify audit --key audit.pub --head "$(cat head)"`
+}
+
+// recordDir names a record that is read.
+type recordDir struct {
+	Dir      string   `arg:"" name:"dir" help:"The folder of the record."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
+}
+
+// reader opens the record.
+func (d *recordDir) reader() (*record.Reader, error) {
+	ids, err := recording.ReadIdentities(d.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("--identity: %w", err)
+	}
+	return openReader(d.Dir, ids)
+}
+
+func openReader(dir string, ids []age.Identity) (*record.Reader, error) {
+	if err := checkRecord(dir); err != nil {
+		return nil, err
+	}
+	r, err := record.OpenReader(dir, record.ReadOptions{Identities: ids})
+	return r, readHint(err)
+}
+
+// checkRecord refuses a folder that is no record, where nothing found would be
+// taken for nothing recorded.
+func checkRecord(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, files.Cause(err))
+	}
+	for _, e := range entries {
+		if name := e.Name(); name == "LOCK" || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".pruned") {
+			return nil
+		}
+	}
+	return hint.Add(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
+}
+
+// readHint adds to an error of reading what may help.
+func readHint(err error) error {
+	switch {
+	case errors.Is(err, record.ErrSealed):
+		return hint.Add(err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic")
+	case errors.Is(err, fs.ErrPermission):
+		return hint.Add(err, "a record is readable for its owner only")
+	}
+	return err
+}
+
+// recordQuery holds the flags that select events.
+type recordQuery struct {
+	Run        string   `placeholder:"RUN" help:"Only events of this run."`
+	Cycle      *int     `placeholder:"N" help:"Only events of this cycle."`
+	Type       []string `short:"t" placeholder:"TYPE" help:"Only events of this type, such as EXCHANGE or LLM_INVOCATION; repeatable."`
+	Model      string   `short:"m" placeholder:"NAME" help:"Only events of this model."`
+	Diagnostic string   `short:"d" placeholder:"CODE" help:"Only events with this diagnostic, or code of an error or advisory."`
+	From       string   `placeholder:"TIME" help:"Only events at TIME or later: 2026-11-21, 2026-11-21T10:00:00Z, or 2h (ago)."`
+	To         string   `placeholder:"TIME" help:"Only events before TIME."`
+	After      uint64   `placeholder:"SEQ" help:"Only events with a greater number."`
+	Limit      int      `short:"n" placeholder:"N" help:"At most N events."`
+}
+
+// Validate refuses a limit that selects nothing.
+func (q *recordQuery) Validate() error {
+	if q.Limit < 0 {
+		return fmt.Errorf("--limit %d: want 0 for no limit, or more", q.Limit)
+	}
+	return nil
+}
+
+// query reads the flags.
+func (q *recordQuery) query() (record.Query, error) {
+	out := record.Query{Run: q.Run, Cycle: q.Cycle, Model: q.Model, Diagnostic: q.Diagnostic, After: q.After, Limit: q.Limit}
+	for _, t := range q.Type {
+		out.Types = append(out.Types, record.Type(strings.ToUpper(t)))
+	}
+	var err error
+	if out.From, err = parseTime(q.From); err != nil {
+		return out, hint.Usage(fmt.Errorf("--from: %w", err), "")
+	}
+	if out.To, err = parseTime(q.To); err != nil {
+		return out, hint.Usage(fmt.Errorf("--to: %w", err), "")
+	}
+	return out, nil
+}
+
+// parseTime reads a time, or a span before now. A date is its midnight, UTC.
+func parseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if d, err := recording.ParseAge(text); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q: want a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a span before now such as 2h or 7d", text)
+}
+
+// badLines reports lines that cannot be read, and goes on.
+type badLines struct {
+	sh    *shell.Shell
+	found int
+}
+
+// skip reports an error of one line; any other is returned.
+func (b *badLines) skip(err error) error {
+	var line *record.LineError
+	if !errors.As(err, &line) || errors.Is(err, record.ErrSealed) {
+		return readHint(err)
+	}
+	b.found++
+	b.sh.Errorf("%v", err)
+	return nil
+}
+
+// err is the error of the reading when all was read.
+func (b *badLines) err() error {
+	if b.found == 0 {
+		return nil
+	}
+	b.sh.Hintf("sotto record verify says whether the record is what was written")
+	return batch.ErrFailed
+}

@@ -1,0 +1,216 @@
+package recordcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/painter"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/eventtext"
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordShow struct {
+	recordDir
+	recordQuery
+	JSON bool     `name:"json" help:"Print the events' lines as they stand in the record."`
+	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events; without one, those that the flags select."`
+}
+
+// Help says how events are shown.
+func (recordShow) Help() string {
+	return `Reasoning is dim, the answer plain, as sotto demo shows them; without colour a word stands before each line. Control sequences in what a model wrote are made visible. What was not recorded is said in brackets. Checkpoints are left out unless asked for by --type or --json.
+
+Examples:
+
+    sotto record show audit 1234
+    sotto record show audit --run run-7 --cycle 2
+    sotto record show audit --json --from 2h | jq .payload.model`
+}
+
+// Run prints events.
+func (s *recordShow) Run(sh *shell.Shell) error {
+	q, err := s.query()
+	if err != nil {
+		return err
+	}
+	q.NoCheckpoints = !s.JSON && len(q.Types) == 0
+	r, err := s.reader()
+	if err != nil {
+		return err
+	}
+	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: s.JSON}
+	defer p.Flush()
+	if len(s.Seq) > 0 {
+		return p.numbered(r, s.Seq)
+	}
+	bad := badLines{sh: sh}
+	for e, err := range r.Events(q) {
+		if err == nil {
+			err = p.event(&e)
+		} else if err = bad.skip(err); err == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad.err()
+}
+
+// numbered prints the events of some numbers.
+func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
+	for _, n := range numbers {
+		found := false
+		for e, err := range r.Events(record.Query{After: max(n, 1) - 1, Limit: 1}) {
+			if err != nil {
+				return readHint(err)
+			}
+			sealed, _ := e.Payload.(record.Sealed)
+			if found = e.Seq <= n && n <= max(e.Seq, sealed.Last); found {
+				if err := p.event(&e); err != nil {
+					return err
+				}
+			}
+		}
+		if !found {
+			return fmt.Errorf("there is no event %d in the record", n)
+		}
+	}
+	return nil
+}
+
+type recordFollow struct {
+	recordDir
+	recordQuery
+	All  bool `help:"Begin with the events that are there."`
+	JSON bool `name:"json" help:"Print the events' lines as they stand in the record."`
+}
+
+// Help says how following ends.
+func (recordFollow) Help() string {
+	return `Prints as sotto record show does, from now on, or from --after, --from or --all on; ends at an interrupt, or after --limit events. An event may show before its writer is told that it is on the disk.`
+}
+
+// Run prints events as they come.
+func (f *recordFollow) Run(sh *shell.Shell) error {
+	q, err := f.query()
+	if err != nil {
+		return err
+	}
+	r, err := f.reader()
+	if err != nil {
+		return err
+	}
+	q.NoCheckpoints = !f.JSON && len(q.Types) == 0
+	if q.After == 0 && q.From.IsZero() && !f.All {
+		head, err := r.Head()
+		if err != nil {
+			return err
+		}
+		q.After = head.Seq
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: f.JSON}
+	bad := badLines{sh: sh}
+	for e, err := range r.Follow(ctx, q) {
+		if err == nil {
+			err = errors.Join(p.event(&e), p.Flush())
+		} else {
+			err = bad.skip(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return bad.err()
+}
+
+// An eventPrinter prints events.
+type eventPrinter struct {
+	*painter.Painter
+	sh   *shell.Shell
+	json bool
+	n    int
+}
+
+func (p *eventPrinter) event(e *record.Event) error {
+	if p.json {
+		return p.sh.Print(append(e.Line(), '\n'))
+	}
+	if p.n++; p.n > 1 {
+		p.Plain("\n")
+	}
+	p.head(e)
+	w := eventtext.Walker{Text: p.text, Members: p.members}
+	w.Event(e)
+	return p.Flush() // an error of the stream is that of every later write
+}
+
+// head prints what an event is.
+func (p *eventPrinter) head(e *record.Event) {
+	number := fmt.Sprint(e.Seq)
+	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
+		number += fmt.Sprintf("-%d", s.Last)
+	}
+	where := ""
+	if e.Run != "" {
+		where = fmt.Sprintf("  %s, cycle %d", e.Run, e.Cycle)
+	}
+	if e.Unsearched > 0 {
+		where += fmt.Sprintf("  (may hold %d secrets: there were too many to search for)", e.Unsearched)
+	}
+	p.Heading(visible.Line("#"+number+" "+string(e.Type)), fmt.Sprintf("  %s%s", e.Time.Format(time.RFC3339Nano), visible.Line(where)))
+}
+
+// members prints plain values in a line.
+func (p *eventPrinter) members(path string, list []eventtext.Member) {
+	var words []string
+	for _, m := range list {
+		if m.Value != "" {
+			words = append(words, visible.Line(m.Name)+" "+visible.Line(m.Value))
+		}
+	}
+	if path != "" {
+		path += ": "
+	}
+	p.Note(visible.Line(path) + strings.Join(words, ", "))
+}
+
+// text prints what was written, each channel in its type.
+func (p *eventPrinter) text(t eventtext.Text) {
+	p.Note(visible.Line(t.Path) + manners(t.Reply))
+	for _, s := range t.Stretches() {
+		if s.Why == "" || s.Text != "" {
+			p.Piece(sotto.Piece{Channel: s.Channel, Block: s.Block, Bytes: []byte(s.Text)})
+			continue
+		}
+		p.EndRun()
+		p.Note(fmt.Sprintf("[%d bytes of %s are not recorded]", s.End-s.Start, visible.Line(s.Why)))
+	}
+	p.EndRun()
+}
+
+// manners says how a reply was read.
+func manners(r *record.Reply) string {
+	if r == nil {
+		return ""
+	}
+	text := fmt.Sprintf(" [%s, starts %s, ends %s]", orUnknown(r.Dialect), orUnknown(string(r.Start)), r.End)
+	return visible.Line(text + painter.Remarks(r.Diagnostics))
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}

@@ -1,0 +1,91 @@
+package recordcmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/recordstats"
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordStats struct {
+	recordDir
+	recordQuery
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Help says what the figures are.
+func (recordStats) Help() string {
+	return `Of the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream: replies and their bytes, with reasoning in fields of its own; how many of these bytes were reasoning; how many replies leaked, which is that their text held reasoning, and what diagnostics they had. Bytes that a level withheld count as what they were.
+
+Saved is what no prompt had to carry: of exchanges the earlier reasoning that was removed from requests, of runs what the thoughts left out would have added to the prompts. Tokens are estimated as a quarter of the bytes.`
+}
+
+// Run sums up.
+func (s *recordStats) Run(sh *shell.Shell) error {
+	q, err := s.query()
+	if err != nil {
+		return err
+	}
+	if len(q.Types) == 0 {
+		q.Types = []record.Type{record.TypeExchange, record.TypeInvocation, record.TypeCycleEnd}
+	}
+	r, err := s.reader()
+	if err != nil {
+		return err
+	}
+	sum := recordstats.New()
+	bad := badLines{sh: sh}
+	for e, err := range r.Events(q) {
+		if err = bad.skip(err); err != nil {
+			return err
+		}
+		sum.Add(e.Payload)
+	}
+	sum.Finish()
+	if s.JSON {
+		err = shell.PrintJSON(sh.Out, sum)
+	} else {
+		err = printFigures(sh.Text, sum)
+	}
+	return cmp.Or(err, bad.err())
+}
+
+// printFigures prints the table.
+func printFigures(w io.Writer, s *recordstats.Sum) error {
+	rows := [][]string{{"MODEL", "UPSTREAM", "REPLIES", "BYTES", "REASONING", "%", "LEAKS", "SAVED", "TOKENS"}}
+	for _, f := range s.By {
+		rows = append(rows, figuresRow(f, visible.Word(f.Model), visible.Word(f.Upstream)))
+	}
+	rows = append(rows, figuresRow(&s.Total, "all", ""))
+	if err := shell.PrintTable(w, rows, 0); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if len(s.Total.Diagnostics) > 0 {
+		b.WriteString("\ndiagnostics:")
+		for _, code := range slices.Sorted(maps.Keys(s.Total.Diagnostics)) {
+			fmt.Fprintf(&b, " %s %d", visible.Word(code), s.Total.Diagnostics[code])
+		}
+		b.WriteString("\n")
+	}
+	if r := s.Runs; r.Cycles > 0 {
+		fmt.Fprintf(&b, "\nruns: %d cycles; their prompts had %d bytes, and would have had %d more with all thoughts in them (about %d tokens)\n", r.Cycles, r.PromptBytes, r.SavedBytes, r.SavedTokens)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func figuresRow(f *recordstats.Figures, model, upstream string) []string {
+	return []string{
+		model, upstream, strconv.Itoa(f.Replies), strconv.Itoa(f.Bytes), strconv.Itoa(f.ReasoningBytes),
+		strconv.FormatFloat(100*f.ReasoningShare, 'f', 1, 64), strconv.Itoa(f.Leaks), strconv.Itoa(f.SavedBytes), strconv.Itoa(f.SavedTokens),
+	}
+}

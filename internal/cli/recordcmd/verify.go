@@ -1,0 +1,172 @@
+package recordcmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type recordVerify struct {
+	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
+	Head string   `placeholder:"HEAD|FILE" help:"The head that was kept, as verify printed it, or a file that holds it: the record must still have it."`
+	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
+	ID   string   `name:"id" placeholder:"ID" setting:"SOTTO_RECORD_ID" help:"The identity that the record must have, as verify printed it."`
+	JSON bool     `name:"json" help:"Print JSON."`
+}
+
+// Help says what is proved.
+func (recordVerify) Help() string {
+	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint; where none is signed the exit status is 1. With --id another record that the same key signed cannot stand in this one's place. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No age identity is needed for an encrypted record.
+
+The head that is printed is the one to keep next. What all this cannot prove is in docs/record.md.`
+}
+
+// Run verifies the record.
+func (v *recordVerify) Run(sh *shell.Shell) error {
+	o := record.VerifyOptions{ID: v.ID}
+	if v.Head != "" {
+		head, err := readHead(v.Head)
+		if err != nil {
+			return err
+		}
+		o.Head = &head
+	}
+	for _, name := range v.Key {
+		keys, err := recording.ReadPublicKeys(name)
+		if err != nil {
+			return fmt.Errorf("--key: %w", err)
+		}
+		o.Keys = append(o.Keys, keys...)
+	}
+	if err := checkRecord(v.Dir); err != nil {
+		return err
+	}
+	report, err := record.Verify(v.Dir, o)
+	if err != nil {
+		return readHint(err)
+	}
+	if v.JSON {
+		err = v.printJSON(sh, report, o)
+	} else {
+		err = v.print(sh, report, o)
+	}
+	if err != nil {
+		return err
+	}
+	return unproven(report, o)
+}
+
+// unproven is what was found as an error. Keys that signed nothing are one: who
+// gives them asks for more than the chain, which anybody can write.
+func unproven(r record.Report, o record.VerifyOptions) error {
+	if err := r.Err(); err != nil {
+		return hint.Add(err, "keep the folder as it is: it is evidence")
+	}
+	if len(o.Keys) > 0 && r.Signed == 0 {
+		return hint.Add(errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends")
+	}
+	if r.HeadPruned && !r.HeadSigned {
+		return hint.Add(errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key")
+	}
+	return nil
+}
+
+// readHead reads a head, or a file that holds one.
+func readHead(text string) (head record.Head, err error) {
+	if head.UnmarshalText([]byte(text)) == nil {
+		return head, nil
+	}
+	data, err := files.ReadKey(text)
+	if err != nil {
+		return head, hint.Usage(fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), "")
+	}
+	if err := head.UnmarshalText(data); err != nil {
+		return head, fmt.Errorf("%s: %w", text, err)
+	}
+	return head, nil
+}
+
+func (v *recordVerify) print(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
+	var b strings.Builder
+	if r.ID != "" {
+		fmt.Fprintf(&b, "record %s\n", r.ID)
+	}
+	fmt.Fprintf(&b, "%d events in %d segments, %d bytes", r.Events, r.Segments, r.Bytes)
+	if r.Pruned > 0 {
+		fmt.Fprintf(&b, "; %d segments were pruned", r.Pruned)
+	}
+	b.WriteString("\n")
+	switch {
+	case len(o.Keys) == 0:
+		b.WriteString("signatures: not looked at, for want of --key\n")
+	case r.Signed == 0:
+		b.WriteString("signatures: none\n")
+	default:
+		fmt.Fprintf(&b, "signatures: %d checkpoints, up to event %d of %d\n", r.Checkpoints, r.Signed, r.Head.Seq)
+	}
+	if r.Weak > 0 {
+		fmt.Fprintf(&b, "signatures: %d of them are of version 1, which does not sign what record they are in\n", r.Weak)
+	}
+	switch {
+	case o.Head == nil:
+		b.WriteString("kept head: none; without one an end that was cut off does not show\n")
+	case r.HeadPruned:
+		fmt.Fprintf(&b, "kept head: event %d was pruned, so that it cannot be compared\n", o.Head.Seq)
+	case r.Err() == nil:
+		fmt.Fprintf(&b, "kept head: event %d is there as it was\n", o.Head.Seq)
+	}
+	if r.Torn > 0 {
+		fmt.Fprintf(&b, "%d bytes of a last line without an end, which nobody was told of as recorded\n", r.Torn)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", w)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "found: %s\n", f)
+	}
+	if r.More > 0 {
+		fmt.Fprintf(&b, "found: %d more\n", r.More)
+	}
+	fmt.Fprintf(&b, "head: %s\n", r.Head)
+	_, err := fmt.Fprint(sh.Text, b.String())
+	return err
+}
+
+func (v *recordVerify) printJSON(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
+	type finding struct {
+		Fault   record.Fault `json:"fault"`
+		First   uint64       `json:"first"`
+		Last    uint64       `json:"last"`
+		Segment string       `json:"segment,omitempty"`
+	}
+	findings, warnings := []finding{}, append([]string{}, r.Warnings...)
+	for _, f := range r.Findings {
+		findings = append(findings, finding(f))
+	}
+	return shell.PrintJSON(sh.Out, struct {
+		V           int         `json:"v"`
+		OK          bool        `json:"ok"`
+		ID          string      `json:"id"`
+		Head        record.Head `json:"head"`
+		Events      uint64      `json:"events"`
+		Segments    int         `json:"segments"`
+		Pruned      int         `json:"pruned"`
+		Bytes       int64       `json:"bytes"`
+		Torn        int64       `json:"torn"`
+		Checked     bool        `json:"signatures_checked"`
+		Checkpoints int         `json:"checkpoints"`
+		Weak        int         `json:"weak"`
+		Signed      uint64      `json:"signed"`
+		Indexes     int         `json:"indexes"`
+		HeadPruned  bool        `json:"head_pruned"`
+		Warnings    []string    `json:"warnings"`
+		Findings    []finding   `json:"findings"`
+		More        int         `json:"more"`
+	}{1, unproven(r, o) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0, r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More})
+}

@@ -1,0 +1,111 @@
+package runcmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/serving"
+)
+
+// operators opens the operator that an experiment names.
+type operators struct {
+	sh     *shell.Shell
+	server *http.Server
+	err    error
+}
+
+func (o *operators) of(c agent.OperatorConfig) agent.Operator {
+	if c.By == "terminal" {
+		return &terminalOperator{sh: o.sh}
+	}
+	inbox := new(agent.Inbox)
+	address := c.Listen
+	if address == "" {
+		address = "127.0.0.1:8385"
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		o.err = hint.Add(fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address")
+		return inbox
+	}
+	fmt.Fprintf(o.sh.Err, "the operator's inbox is at http://%s/messages\n", l.Addr())
+	o.server = serving.NewServer(serving.Bodies(inbox))
+	go o.server.Serve(serving.Bound(l, serving.Bounds{}))
+	return inbox
+}
+
+func (o *operators) close() {
+	if o.server != nil {
+		o.server.Close()
+	}
+}
+
+// nobody is the operator of a check and of a replay, who is told nothing.
+type nobody struct{}
+
+func (nobody) Tell(context.Context, agent.OperatorMessage) error { return nil }
+func (nobody) Ask(context.Context, agent.OperatorMessage) (string, error) {
+	return "", errors.New("nobody is there")
+}
+
+// A terminalOperator reads on standard error and answers with a line of standard
+// input.
+type terminalOperator struct {
+	sh    *shell.Shell
+	once  sync.Once
+	lines chan string
+}
+
+func (t *terminalOperator) Tell(_ context.Context, m agent.OperatorMessage) error {
+	_, err := fmt.Fprintf(t.sh.Err, "message for the operator, from cycle %d of %s:\n%s\n", m.Cycle, m.Run, indented(m.Text))
+	return err
+}
+
+func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (string, error) {
+	if err := t.Tell(ctx, m); err != nil {
+		return "", err
+	}
+	fmt.Fprintln(t.sh.Err, "your answer, in one line:")
+	t.once.Do(func() {
+		t.lines = make(chan string)
+		go t.read()
+	})
+	select {
+	case line, ok := <-t.lines:
+		if !ok {
+			return "", errors.New("the operator has hung up")
+		}
+		return line, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// read gives lines as they are asked for, until standard input ends.
+func (t *terminalOperator) read() {
+	defer close(t.lines)
+	in := bufio.NewReader(io.LimitReader(t.sh.In, 16<<20))
+	for {
+		line, err := in.ReadString('\n')
+		if line = strings.TrimSpace(line); line != "" {
+			t.lines <- line[:min(len(line), agent.MaxAnswer)]
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}

@@ -1,0 +1,233 @@
+// Package runcmd has the command that runs, resumes and replays an experiment.
+package runcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	recording "github.com/sotto-llm/sotto/record"
+)
+
+// Command runs, resumes and replays an agent experiment.
+type Command struct {
+	Config string `short:"c" placeholder:"FILE" help:"The experiment (YAML); without one, a short scripted one."`
+	Name   string `short:"n" placeholder:"RUN" help:"The run's name, instead of that in the file. A run of that name in the record is gone on with."`
+	Record string `placeholder:"DIR" xor:"record" setting:"SOTTO_RECORD" help:"The folder of the record, and in it that of the memories (runs, in the folder of --data)."`
+	Replay string `placeholder:"DIR" xor:"record" help:"Repeat the run of the record in DIR with its replies and results, and say at which event it differs."`
+	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for what outlives a run (the XDG state folder)."`
+	Check  bool   `help:"Check the experiment, and exit."`
+	JSON   bool   `name:"json" help:"Print the summary as JSON."`
+	Quiet  bool   `short:"q" help:"Print no progress."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `An agent works alone, in cycles: in each it gets its goal and its earlier reflections, uses its tools, and ends with a reflection. All that it thinks and does is in the record; what it thinks is in no later prompt unless the experiment says so.
+
+A run that was interrupted, or killed, goes on where it stood when the command is given again: no reply is asked for twice, no finished call made twice. Progress and messages for the operator go to standard error, the summary to standard output. Exit status 1: a bound or a failure ended the run, the replay differs, or the experiment has faults (FILE:LINE:COLUMN). The guide is docs/agent.md.
+
+Examples:
+
+    sotto run
+    sotto run --config experiment.yaml --check
+    sotto run --config experiment.yaml --record audit
+    sotto run --config experiment.yaml --replay audit
+    sotto record show audit --run leap-years`
+}
+
+// Run checks, replays or runs the experiment.
+func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	config, err := r.config()
+	if err != nil {
+		return r.faulty(sh, err)
+	}
+	people := &operators{sh: sh}
+	defer people.close()
+	surroundings := agent.Surroundings{
+		Getenv:  sh.Getenv,
+		Dialect: func(name string) (*sotto.Grammar, error) { return c.Named(name) },
+		Open:    agent.OpenFirst,
+	}
+	if !r.Check && r.Replay == "" {
+		surroundings.Operator = people.of
+	} else {
+		surroundings.Operator = func(agent.OperatorConfig) agent.Operator { return nobody{} }
+	}
+	x, err := config.Experiment(surroundings)
+	switch {
+	case err != nil:
+		return r.faulty(sh, err)
+	case people.err != nil:
+		return people.err
+	case r.Check:
+		fmt.Fprintf(sh.Text, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
+		return nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := newRunProgress(sh, x.Planned(), r.Quiet)
+	defer p.clear()
+	if r.Replay != "" {
+		return r.replay(ctx, sh, x, p)
+	}
+	return r.live(ctx, sh, x, p)
+}
+
+// config reads the file, or takes the experiment that comes with sotto. That gets
+// a name of its own each time, to begin anew.
+func (r *Command) config() (*agent.Config, error) {
+	config := agent.First()
+	if r.Config != "" {
+		var err error
+		if config, err = agent.ReadConfig(r.Config); err != nil {
+			return nil, err
+		}
+	} else if r.Replay == "" {
+		config.Name += time.Now().UTC().Format("-20060102-150405.000")
+	}
+	if r.Name != "" {
+		config.Name = r.Name
+	}
+	return config, nil
+}
+
+// faulty reports what is wrong with a file, line by line.
+func (r *Command) faulty(sh *shell.Shell, err error) error {
+	var faults *agent.ConfigError
+	if !errors.As(err, &faults) {
+		return fmt.Errorf("read experiment %s: %w", r.Config, files.Cause(err))
+	}
+	for _, f := range faults.Faults {
+		fmt.Fprintln(sh.Err, f)
+	}
+	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the experiment", "%d faults in the experiment")), "docs/agent.md lists the keys")
+}
+
+func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
+	dir := r.Record
+	if dir == "" {
+		data := r.Data
+		if data == "" {
+			data = files.StateFolder(sh.Getenv)
+		}
+		if data == "" {
+			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR")
+		}
+		dir = filepath.Join(data, "runs")
+	}
+	log := slog.New(slog.NewTextHandler(sh.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: recording.Options{Log: log}}, nil
+}
+
+func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
+	o, err := r.folders(sh)
+	if err != nil {
+		return err
+	}
+	o.Observer = agent.Observer{OnCycle: p.cycle}
+	s, err := agent.Run(ctx, x, o)
+	p.clear()
+	var changed *agent.ChangedError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
+	case errors.Is(err, recording.ErrLocked):
+		return hint.Add(err, "another process runs there; wait for it, or give another --record")
+	case errors.As(err, &changed):
+		return hint.Add(err, "go on with the experiment as it was, or give the run another --name")
+	case err != nil:
+		return err
+	}
+	if err := r.print(sh, s, o.Record); err != nil {
+		return err
+	}
+	if s.Status != agent.Done {
+		return hint.Add(fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), "")
+	}
+	return nil
+}
+
+// again is how an interrupted run goes on.
+func (r *Command) again(name, dir string) string {
+	command := "sotto run"
+	if r.Config != "" {
+		command += " --config " + r.Config
+	}
+	return fmt.Sprintf("it goes on with: %s --name %s --record %s", command, name, dir)
+}
+
+func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
+	report, err := agent.Replay(ctx, x, r.Replay, agent.Options{Observer: agent.Observer{OnCycle: p.cycle}})
+	p.clear()
+	switch {
+	case errors.Is(err, agent.ErrNoRun):
+		return hint.Add(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
+	case err != nil:
+		return err
+	case report.Difference != nil:
+		d := report.Difference
+		if r.JSON {
+			if err := r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "difference": map[string]any{
+				"seq": d.Seq, "run": d.Run, "cycle": d.Cycle, "type": d.Type, "field": d.Field, "recorded": d.Recorded, "now": d.Now,
+			}}); err != nil {
+				return err
+			}
+		}
+		return hint.Add(fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
+	}
+	end := "the run ends as recorded: " + string(report.Status)
+	if report.Unfinished {
+		end = "the record ends before the run does"
+	}
+	if r.JSON {
+		return r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "unfinished": report.Unfinished, "status": report.Status})
+	}
+	_, err = fmt.Fprintf(sh.Text, "%d events alike, none differs; %s\n", report.Events, end)
+	return err
+}
+
+func (r *Command) object(sh *shell.Shell, v any) error {
+	e := json.NewEncoder(sh.Out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// print writes the summary.
+func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
+	if r.JSON {
+		return r.object(sh, map[string]any{
+			"v": 1, "run": s.Run, "status": s.Status, "bound": s.Bound, "cycles": s.Cycles, "ms": s.Took.Milliseconds(),
+			"passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "record": dir,
+		})
+	}
+	m := s.Metrics
+	bound := ""
+	if s.Bound != "" {
+		bound = ", by the bound " + string(s.Bound)
+	}
+	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
+replies     %d, %d of them asked for again; %d tokens read, %d written
+calls       %d, %d of them failed; %d written as text
+thoughts    %d of %d bytes of the replies
+saved       %d bytes of prompts, about %d tokens, by %s
+last        %s
+record      %s
+`, s.Run, s.Status, bound, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
+		m.Invocations, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
+		m.ThoughtBytes, m.ReplyBytes+m.ThoughtBytes-min(m.ThoughtBytes, m.ReplyBytes), m.SavedBytes, m.SavedTokens, m.Policy, shortLine(s.Last), dir)
+	return err
+}

@@ -1,0 +1,118 @@
+package textcmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+)
+
+type Dialects struct {
+	JSON   bool   `name:"json" help:"Print JSON: one row with NAME, else all."`
+	Prompt string `placeholder:"NAME" help:"Print the instruction text that teaches the protocol NAME to a model."`
+	Name   string `arg:"" optional:"" placeholder:"NAME" help:"Print this dialect as JSON."`
+}
+
+// Help shows examples.
+func (Dialects) Help() string {
+	return `On a terminal the table is cut to its width; NAME, --json and a pipe have all of it.
+
+Examples:
+
+    sotto dialects
+    sotto dialects harmony
+    sotto dialects --prompt output
+    sotto dialects --dialect-file mine.json --json`
+}
+
+// Run prints the table, a row, or an instruction text.
+func (d *Dialects) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	switch {
+	case d.Prompt != "" && d.Name != "":
+		return hint.Usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
+	case d.Prompt != "":
+		return d.printPrompt(sh, c)
+	case d.Name != "":
+		row, err := c.Row(d.Name)
+		if err != nil {
+			return err
+		}
+		return shell.PrintJSON(sh.Out, versioned{1, row})
+	case d.JSON:
+		return shell.PrintJSON(sh.Out, struct {
+			V        int             `json:"v"`
+			Dialects []sotto.Dialect `json:"dialects"`
+		}{1, c.Dialects()})
+	}
+	return shell.PrintTable(sh.Text, dialectRows(c.Dialects()), sh.Out.Width())
+}
+
+type versioned struct {
+	V int `json:"v"`
+	sotto.Dialect
+}
+
+func (d *Dialects) printPrompt(sh *shell.Shell, c *catalogue.Catalogue) error {
+	row, err := c.Row(d.Prompt)
+	if err != nil {
+		return err
+	}
+	if row.Prompt == "" {
+		return hint.Add(
+			fmt.Errorf("dialect %s has no instruction text: its models were trained to write it", d.Prompt),
+			"these have one: "+strings.Join(WithPrompt(c.Dialects()), ", "))
+
+	}
+	_, err = fmt.Fprintln(sh.Out, strings.TrimRight(row.Prompt, "\n"))
+	return err
+}
+
+func WithPrompt(rows []sotto.Dialect) []string {
+	var names []string
+	for _, d := range rows {
+		if d.Prompt != "" {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// dialectRows makes the table: name, markers, pre-opens and since when, sources.
+func dialectRows(dialects []sotto.Dialect) [][]string {
+	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SINCE", "SOURCES"}}
+	for _, d := range dialects {
+		opens, since := string(d.PreOpens), d.PreOpensSince
+		switch {
+		case opens == "": // a protocol of a prompt, which no template opens
+			opens, since = "no", "-"
+		case since == "":
+			since = "not found"
+		}
+		rows = append(rows, []string{d.Name, markers(d), opens, since, strings.Join(d.Sources, ", ")})
+	}
+	return rows
+}
+
+// markers lists what a dialect's markers look like.
+func markers(d sotto.Dialect) string {
+	var list []string
+	for _, m := range d.Markers {
+		switch {
+		case m.Tag != "":
+			list = append(list, "<"+m.Tag+">")
+		case len(m.Open) > 0:
+			list = append(list, oneLine(m.Open[0]))
+		}
+	}
+	if d.Header != nil && len(d.Header.Begin) > 0 {
+		list = append(list, oneLine(d.Header.Begin[0])+"…")
+	}
+	return strings.Join(list, " ")
+}
+
+func oneLine(marker string) string {
+	return strings.ReplaceAll(strings.Trim(marker, "\n"), "\n", "⏎")
+}

@@ -1,0 +1,169 @@
+package textcmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// A replyLine is one reply of a JSON line, and how it is read.
+type replyLine struct {
+	catalogue.Manner
+	id      []byte // as it stands in the line; nil if there is none
+	caption string
+	deltas  []string
+}
+
+// text returns the raw reply.
+func (r *replyLine) text() string {
+	if len(r.deltas) == 1 {
+		return r.deltas[0]
+	}
+	return strings.Join(r.deltas, "")
+}
+
+// A replyLineReader reads reply lines; it is safe for concurrent use.
+type replyLineReader struct {
+	field   string
+	paths   [][]jsonpath.Step
+	names   *catalogue.Catalogue
+	finders sync.Pool
+}
+
+// The members of a reply line, in the order of a replyLineReader's paths.
+const (
+	memberID = iota
+	memberRaw
+	memberDeltas
+	memberEachDelta
+	memberDialect
+	memberStart
+	memberEnd
+	memberCaption
+)
+
+// newReplyLineReader returns a reader of lines that hold the reply in field; the
+// field is a path that jsonpath.Parse has read without an error.
+func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineReader {
+	r := &replyLineReader{field: field, names: names}
+	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
+		steps, _ := jsonpath.Parse(path)
+		r.paths = append(r.paths, steps)
+	}
+	r.finders.New = func() any { return new(jsonpath.Finder) }
+	return r
+}
+
+// read reads a line; what it does not say is as in m.
+func (r *replyLineReader) read(line []byte, m catalogue.Manner) (*replyLine, error) {
+	f := r.finders.Get().(*jsonpath.Finder)
+	defer r.finders.Put(f)
+	if err := f.Find(line, r.paths...); err != nil {
+		return nil, err
+	}
+	rec := &replyLine{Manner: m}
+	if id := f.Last(memberID); id != nil {
+		rec.id = append(rec.id, id...)
+	}
+	if err := r.readDeltas(f, rec); err != nil {
+		return nil, err
+	}
+	return rec, r.readManner(f, rec)
+}
+
+func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {
+	raw, err := f.Text(memberRaw, r.field)
+	switch {
+	case err != nil:
+		return err
+	case raw != nil:
+		rec.deltas = []string{*raw}
+		return nil
+	case f.Last(memberDeltas) == nil:
+		return fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
+	case f.Last(memberDeltas)[0] != '[':
+		return errors.New("field deltas is no list of strings")
+	}
+	for _, at := range f.Found[memberEachDelta] {
+		quoted := f.Data[at.Start:at.End]
+		if quoted[0] != '"' {
+			return errors.New("field deltas is no list of strings")
+		}
+		rec.deltas = append(rec.deltas, jsonpath.Unquote(quoted))
+	}
+	return nil
+}
+
+func (r *replyLineReader) readManner(f *jsonpath.Finder, rec *replyLine) error {
+	text := make([]string, memberCaption+1)
+	for i, name := range []string{memberDialect: "dialect", memberStart: "start", memberEnd: "end", memberCaption: "caption"} {
+		if name == "" {
+			continue
+		}
+		value, err := f.Text(i, name)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			text[i] = *value
+		}
+	}
+	rec.caption = text[memberCaption]
+	if text[memberDialect] != "" {
+		var err error
+		if rec.Grammar, err = r.names.Named(text[memberDialect]); err != nil {
+			return err
+		}
+		rec.Name = text[memberDialect]
+		rec.Start = cmp.Or(catalogue.OwnStart(rec.Grammar), rec.Start)
+	}
+	if text[memberStart] != "" {
+		rec.Start = sotto.Start(text[memberStart])
+	}
+	if text[memberEnd] != "" {
+		return rec.End.UnmarshalText([]byte(text[memberEnd]))
+	}
+	return nil
+}
+
+// A deltaLine is a delta of a reply, its end, or both.
+type deltaLine struct {
+	catalogue.Manner
+	id, text string
+	ends     bool
+}
+
+// readDelta reads a line of a stream of deltas; what it does not say is as in m.
+func (r *replyLineReader) readDelta(line []byte, m catalogue.Manner) (*deltaLine, error) {
+	f := r.finders.Get().(*jsonpath.Finder)
+	defer r.finders.Put(f)
+	if err := f.Find(line, r.paths...); err != nil {
+		return nil, err
+	}
+	d := &deltaLine{id: "null", ends: f.Last(memberEnd) != nil}
+	if id := f.Last(memberID); id != nil {
+		if id[0] == '{' || id[0] == '[' {
+			return nil, errors.New("field id is no string or number")
+		}
+		d.id = string(id)
+	}
+	text, err := f.Text(memberRaw, r.field)
+	switch {
+	case err != nil:
+		return nil, err
+	case text != nil:
+		d.text = *text
+	case !d.ends:
+		return nil, fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
+	}
+	rec := &replyLine{Manner: m}
+	err = r.readManner(f, rec)
+	d.Manner = rec.Manner
+	return d, err
+}

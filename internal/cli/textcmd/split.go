@@ -1,0 +1,149 @@
+package textcmd
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+type Split struct {
+	reading.Flags
+	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read a reply per JSON line, print an object per line."`
+	Stream bool   `name:"stream" xor:"lines" help:"Read a delta per JSON line, of many replies, and print events as they become certain."`
+	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
+}
+
+// Help shows examples.
+func (Split) Help() string {
+	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. Of more than 1,000 diagnostics the first are listed, and "more_diagnostics" says how many there are besides. Spans and offsets are bytes of the raw reply. Bytes that are no UTF-8 stand as U+FFFD in the strings of the object; the spans still count the raw bytes. A diagnostic of a literal marker says the "reason".
+
+With --jsonl a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end"; the same object comes out with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+
+With --stream a line is {"id","delta"}, one of the deltas of the reply of that id, with optional "dialect" and "start" in the first of them; {"id","end"}, or "end" beside the last delta, ends it. Many replies may be under way at once. What becomes certain comes out at once, as events: {"v","id","event","block","text"} for "visible", "reasoning", "narration" and "tool", without "block" for what is visible; {"v","id","event":"reasoning_end","block","closed"}; {"v","id","event":"finished","end","diagnostics":[…]} at the end. Events come in the order of the reply. Replies begin outside every block unless said otherwise. At the end of the input the replies that are open end as --end says.
+
+Examples:
+
+    sotto split reply.txt
+    printf '<think>a</think>b' | sotto split --end stopped
+    sotto split --jsonl --model deepseek-r1 replies.jsonl > read.jsonl
+    printf '{"id":1,"delta":"<think>a</thi"}\n{"id":1,"delta":"nk>b","end":"stopped"}\n' | sotto split --stream`
+}
+
+// Run reads one reply, or one of every line.
+func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	start := sotto.StartAuto
+	if s.Stream {
+		start = sotto.StartOutside
+	}
+	m, err := s.Manner(sh, c, start)
+	if err != nil {
+		return err
+	}
+	if s.Stream {
+		in, err := sh.Open(s.File)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return newDeltaStream(sh, m, c).run(in)
+	}
+	if s.JSONL {
+		return runLines(sh, s.File, &batch.Pipeline{Line: splitLine(m, c)})
+	}
+	raw, err := sh.ReadAll(s.File)
+	if err != nil {
+		return err
+	}
+	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
+	if err != nil {
+		return fmt.Errorf("split: %w", err)
+	}
+	if _, err := sh.Out.Write(append(appendReply(nil, nil, reply), '\n')); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	if reply.Counts[sotto.CodeNoVisibleAnswer] > 0 {
+		return shell.ErrNoVisible
+	}
+	return nil
+}
+
+// splitLine returns the work on one line: its reply's reading takes its place.
+func splitLine(m catalogue.Manner, c *catalogue.Catalogue) batch.LineFunc {
+	records := newReplyLineReader("raw", c)
+	return func(dst, line, _ []byte, number int) ([]byte, error) {
+		if batch.Blank(line) {
+			return dst, nil
+		}
+		r, err := records.read(line, m)
+		var reply *sotto.Reply
+		if err == nil {
+			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
+		}
+		if err != nil {
+			return batch.AppendError(dst, number, err), err
+		}
+		id := r.id
+		if id == nil {
+			id = []byte("null")
+		}
+		return append(appendReply(dst, id, reply), '\n'), nil
+	}
+}
+
+// appendReply appends a reading as a JSON object; without an id there is no such key.
+func appendReply(dst, id []byte, r *sotto.Reply) []byte {
+	dst = append(dst, `{"v":1`...)
+	if id != nil {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	dst = append(dst, `,"visible":`...)
+	dst = jsonpath.AppendQuoted(dst, r.Visible(), false)
+	dst = appendStrings(append(dst, `,"reasoning":`...), r.Reasoning())
+	dst = appendStrings(append(dst, `,"narration":`...), r.Narration())
+	dst = append(dst, `,"segments":[`...)
+	for i, s := range r.Segments {
+		dst = jsonpath.AppendComma(dst, i)
+		dst = append(append(dst, `{"channel":"`...), s.Channel.String()...)
+		dst = strconv.AppendInt(append(dst, `","start":`...), int64(s.Start), 10)
+		dst = strconv.AppendInt(append(dst, `,"end":`...), int64(s.End), 10)
+		dst = append(dst, '}')
+	}
+	dst = appendDiagnostics(append(dst, "],"...), r.Diagnostics, r.Counts)
+	dst = jsonpath.AppendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"start":`...), string(r.Start), false)
+	return append(dst, '}')
+}
+
+// appendDiagnostics appends the member of that name, and how many more there are.
+func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts) []byte {
+	dst = append(dst, `"diagnostics":[`...)
+	for i, d := range list {
+		dst = jsonpath.AppendComma(dst, i)
+		dst = append(append(dst, `{"code":"`...), d.Code...)
+		dst = strconv.AppendInt(append(dst, `","offset":`...), int64(d.Offset), 10)
+		if d.Reason != "" {
+			dst = append(append(append(dst, `,"reason":"`...), d.Reason...), '"')
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, ']')
+	if more := counts.Total() - len(list); more > 0 {
+		dst = strconv.AppendInt(append(dst, `,"more_diagnostics":`...), int64(more), 10)
+	}
+	return dst
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		dst = jsonpath.AppendQuoted(jsonpath.AppendComma(dst, i), s, false)
+	}
+	return append(dst, ']')
+}

@@ -1,0 +1,181 @@
+package textcmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// A deltaStream reads the deltas of many replies, a JSON object a line, and
+// writes what becomes certain of each as events, a JSON object a line.
+type deltaStream struct {
+	catalogue.Manner
+	sh     *shell.Shell
+	lines  *replyLineReader
+	open   map[string]*deltaReply
+	order  []*deltaReply // as they opened
+	events []byte        // of the line that is read
+}
+
+// A deltaReply is one of the replies under way.
+type deltaReply struct {
+	id     string // as it stands in the lines
+	filter *sotto.Filter
+	closed bool
+}
+
+// Bounds of a stream of deltas.
+const (
+	maxOpenReplies = 10_000
+	maxDeltaLine   = 64 << 20
+)
+
+func newDeltaStream(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue) *deltaStream {
+	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", c), open: map[string]*deltaReply{}}
+}
+
+// run reads to the end of the input. What is still open then ends as the flags say.
+func (s *deltaStream) run(in io.Reader) error {
+	scan := bufio.NewScanner(in)
+	scan.Buffer(make([]byte, 0, chunk), maxDeltaLine)
+	failed := false
+	for number := 1; scan.Scan(); number++ {
+		if batch.Blank(scan.Bytes()) {
+			continue
+		}
+		if err := s.line(scan.Bytes()); err != nil {
+			failed = true
+			s.sh.LineError(number, err)
+			s.events = batch.AppendError(s.events, number, err)
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	end := s.End
+	if scan.Err() != nil {
+		end = sotto.EndAborted
+	}
+	for _, r := range s.order {
+		s.close(r, end)
+	}
+	if err := errors.Join(s.write(), readError(scan.Err())); err != nil {
+		return err
+	}
+	if failed {
+		return batch.ErrFailed
+	}
+	return nil
+}
+
+func readError(err error) error {
+	switch {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("read: a line is longer than %d bytes", maxDeltaLine)
+	case err != nil:
+		return fmt.Errorf("read: %w", files.Cause(err))
+	}
+	return nil
+}
+
+// write writes the events, at once.
+func (s *deltaStream) write() error {
+	if len(s.events) == 0 {
+		return nil
+	}
+	_, err := s.sh.Out.Write(s.events)
+	s.events = s.events[:0]
+	if err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	return s.sh.Flush()
+}
+
+// line reads a delta, the end of a reply, or both.
+func (s *deltaStream) line(line []byte) error {
+	d, err := s.lines.readDelta(line, s.Manner)
+	if err != nil {
+		return err
+	}
+	r, err := s.reply(d)
+	if err != nil {
+		return err
+	}
+	r.filter.Feed(d.text)
+	if d.ends {
+		s.close(r, d.End)
+	}
+	return nil
+}
+
+// reply returns the reply of a line, which opens with its first.
+func (s *deltaStream) reply(d *deltaLine) (*deltaReply, error) {
+	if r := s.open[d.id]; r != nil {
+		return r, nil
+	}
+	if len(s.open) == maxOpenReplies {
+		return nil, fmt.Errorf("more than %d replies are open: end one first", maxOpenReplies)
+	}
+	f, err := d.Grammar.NewFilter(sotto.Options{Start: d.Start})
+	if err != nil {
+		return nil, err
+	}
+	r := &deltaReply{id: d.id, filter: f}
+	f.OnText = func(text string) { s.text(r, "visible", 0, text) }
+	f.OnReasoning = func(block int, text string) { s.text(r, "reasoning", block, text) }
+	f.OnReasoningEnd = func(block int, closed bool) {
+		s.begin(r, "reasoning_end", block)
+		s.events = append(strconv.AppendBool(append(s.events, `,"closed":`...), closed), "}\n"...)
+	}
+	f.OnNarration = func(block int, text string) { s.text(r, "narration", block, text) }
+	f.OnTool = func(block int, text string) { s.text(r, "tool", block, text) }
+	s.open[d.id] = r
+	s.order = append(s.order, r)
+	return r, nil
+}
+
+// close ends a reply. Its id is free for another.
+func (s *deltaStream) close(r *deltaReply, end sotto.End) {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	r.filter.Close(end)
+	s.begin(r, "finished", 0)
+	s.events = jsonpath.AppendQuoted(append(s.events, `,"end":`...), end.String(), false)
+	s.events = appendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
+	s.events = append(s.events, "}\n"...)
+	delete(s.open, r.id)
+	if len(s.order) > 2*len(s.open)+16 { // drop the closed ones
+		var order []*deltaReply
+		for _, r := range s.order {
+			if !r.closed {
+				order = append(order, r)
+			}
+		}
+		s.order = order
+	}
+}
+
+func (s *deltaStream) text(r *deltaReply, event string, block int, text string) {
+	s.begin(r, event, block)
+	s.events = append(jsonpath.AppendQuoted(append(s.events, `,"text":`...), text, false), "}\n"...)
+}
+
+// begin begins the object of an event.
+func (s *deltaStream) begin(r *deltaReply, event string, block int) {
+	s.events = append(append(s.events, `{"v":1,"id":`...), r.id...)
+	s.events = append(append(append(s.events, `,"event":"`...), event...), '"')
+	if block > 0 {
+		s.events = strconv.AppendInt(append(s.events, `,"block":`...), int64(block), 10)
+	}
+}

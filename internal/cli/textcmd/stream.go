@@ -1,0 +1,65 @@
+package textcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/files"
+)
+
+// chunk is how much of a stream is read at once; what is there is read at once.
+const chunk = 32 << 10
+
+// deltasOf reads a source to its end. A source that breaks aborts the reply.
+func deltasOf(source io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		buf := make([]byte, chunk)
+		for {
+			n, err := source.Read(buf)
+			switch {
+			case n > 0 && !yield(string(buf[:n]), nil), errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield("", fmt.Errorf("read: %w", files.Cause(err)))
+				return
+			}
+		}
+	}
+}
+
+// one is a reply that is whole at hand.
+func one(text string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield(text, nil) }
+}
+
+// A stream writes what becomes certain of a reply, at once.
+type stream struct {
+	out       io.Writer
+	reasoning *blockWriter
+}
+
+// run writes the events of a reply, and returns the last.
+func (st *stream) run(events iter.Seq2[sotto.Event, error]) (sotto.Finished, error) {
+	var last sotto.Finished
+	for ev, err := range events {
+		if err != nil {
+			return last, err
+		}
+		switch ev := ev.(type) {
+		case sotto.VisibleDelta:
+			if _, err := io.WriteString(st.out, ev.Text); err != nil {
+				return last, fmt.Errorf("write: %w", files.Cause(err))
+			}
+		case sotto.ReasoningDelta:
+			if err := st.reasoning.write(ev.Block, []byte(ev.Text)); err != nil {
+				return last, fmt.Errorf("write reasoning: %w", files.Cause(err))
+			}
+		case sotto.Finished:
+			last = ev
+		}
+	}
+	return last, nil
+}

@@ -1,0 +1,196 @@
+package textcmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+)
+
+type Strip struct {
+	reading.Flags
+	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text gives it in its place in the text, drop leaves it out."`
+	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
+	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every JSON line; every other byte stays."`
+	Field       string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field, such as raw, messages.-1.content (from the end) or messages.#.content (every element)."`
+	Strict      bool   `help:"With --jsonl: stop at the first line that fails."`
+	File        string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the lines."`
+}
+
+// Help shows examples.
+func (Strip) Help() string {
+	return `Standard input is read as it comes, from outside every block unless --start says otherwise, and text appears as soon as it is certain. A FILE is read whole, with the start found out. Tool-call markup stays in the text. What ollama run prints of a thinking model has lines of its own around the thoughts: --dialect ollama_cli reads them.
+
+With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on.
+
+Examples:
+
+    ollama run deepseek-r1 "why is the sky blue?" | sotto strip --dialect ollama_cli
+    sotto strip --start inside --reasoning-to thoughts.txt < reply.txt
+    sotto strip --jsonl --field messages.-1.content chats.jsonl > clean.jsonl`
+}
+
+// Validate refuses flags that do not go together.
+func (s *Strip) Validate() error {
+	switch {
+	case s.JSONL && s.Field == "":
+		return fmt.Errorf("--jsonl needs --field")
+	case s.JSONL && s.ReasoningTo != "":
+		return fmt.Errorf("--reasoning-to does not go with --jsonl")
+	case !s.JSONL && s.Strict:
+		return fmt.Errorf("--strict goes with --jsonl only")
+	}
+	return nil
+}
+
+// Run strips one reply, or a field of every line.
+func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	if s.JSONL {
+		return s.runLines(sh, c)
+	}
+	whole := s.File != "" && s.File != "-"
+	start := sotto.StartOutside
+	if whole {
+		start = sotto.StartAuto
+	}
+	m, err := s.Manner(sh, c, start)
+	if err != nil {
+		return err
+	}
+	if whole {
+		// Read before the sink is made: it may be the same file.
+		text, err := sh.ReadAll(s.File)
+		if err != nil {
+			return err
+		}
+		return s.strip(sh, m, true, one(text))
+	}
+	in, err := sh.Open(s.File)
+	if err != nil {
+		return err
+	}
+	return s.strip(sh, m, false, deltasOf(in))
+}
+
+func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
+	o := s.options(m, whole)
+	if _, err := m.Grammar.NewSplitter(o); err != nil { // before the sink is made
+		return reading.StartError(err, "")
+	}
+	sink, err := openSink(sh, s.ReasoningTo)
+	if err != nil {
+		return err
+	}
+	shown := &ollamaLines{w: sh.Out}
+	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(deltas, o))
+	if err := errors.Join(err, sink.Close()); err != nil {
+		return err
+	}
+	if err := verdict(last, m.Start); err != nil {
+		return err
+	}
+	if shown.leaked() && m.Name != ollamaDialect {
+		return hint.Add(
+			fmt.Errorf("the text has the lines %q and %q that ollama run prints around a thought: reasoning stands in the text", ollamaOpen, ollamaClose),
+			"read what ollama run prints with --dialect "+ollamaDialect)
+
+	}
+	return nil
+}
+
+// What ollama run prints around a thought, and the dialect that reads it.
+const (
+	ollamaDialect = "ollama_cli"
+	ollamaOpen    = "Thinking..."
+	ollamaClose   = "...done thinking."
+)
+
+// ollamaLines passes text on and looks whether it begins with the line that
+// ollama run prints before a thought, and has the one that it prints after it.
+type ollamaLines struct {
+	w      io.Writer
+	line   []byte // the one under way, as far as it can be one of the two
+	long   bool   // it cannot
+	opened bool   // the first line was the one before a thought
+	closed bool
+	over   bool // nothing more is looked for
+}
+
+func (o *ollamaLines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0 && !o.over; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		o.line = append(o.line, line[:min(len(line), len(ollamaClose)+2-len(o.line))]...)
+		o.long = o.long || len(o.line) > len(ollamaClose)+1
+		if ended {
+			o.end()
+		}
+		rest = after
+	}
+	return o.w.Write(p)
+}
+
+// end looks at a line that has ended.
+func (o *ollamaLines) end() {
+	line := string(bytes.TrimRight(o.line, " \r"))
+	switch {
+	case o.opened:
+		o.closed = !o.long && line == ollamaClose
+		o.over = o.closed
+	case o.long || line != "":
+		o.opened = line == ollamaOpen
+		o.over = !o.opened
+	}
+	o.line, o.long = o.line[:0], false
+}
+
+// leaked reports whether both lines were there.
+func (o *ollamaLines) leaked() bool {
+	if !o.over {
+		o.end()
+	}
+	return o.closed
+}
+
+func (s *Strip) options(m catalogue.Manner, whole bool) sotto.Options {
+	o := sotto.Options{Start: m.Start, Inline: s.inline(), End: func() sotto.End { return m.End }}
+	if whole {
+		o.MaxHold = -1
+	}
+	return o
+}
+
+// inline returns the channels that stay in the text, which has no place beside it.
+func (s *Strip) inline() []sotto.Channel {
+	if s.Narration == "drop" {
+		return []sotto.Channel{sotto.ChannelTool}
+	}
+	return []sotto.Channel{sotto.ChannelTool, sotto.ChannelNarration}
+}
+
+// verdict turns the remarks on one reply into the command's error.
+func verdict(f sotto.Finished, start sotto.Start) error {
+	if f.Counts[sotto.CodeOrphanClose] > 0 && start == sotto.StartOutside {
+		where := ""
+		for _, d := range f.Diagnostics { // it may not be among the first
+			if d.Code == sotto.CodeOrphanClose {
+				where = fmt.Sprintf(" at byte %d", d.Offset)
+				break
+			}
+		}
+		return hint.Add(
+			fmt.Errorf("a block was closed%s that never opened: reasoning may stand in the text", where),
+			"if the prompt opens the block, read with --start inside")
+
+	}
+	if f.Counts[sotto.CodeNoVisibleAnswer] > 0 {
+		return shell.ErrNoVisible
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package textcmd
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// runLines strips a field of every line.
+func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
+	path, err := jsonpath.Parse(s.Field)
+	if err != nil {
+		return hint.Usage(err, "want a path such as raw or messages.-1.content")
+	}
+	m, err := s.Manner(sh, c, sotto.StartAuto)
+	if err != nil {
+		return err
+	}
+	return runLines(sh, s.File, &batch.Pipeline{
+		Line:   stripLine(m, s.Field, path, s.inline()),
+		Strict: s.Strict,
+	})
+}
+
+// runLines runs a pipeline from FILE to the output, with its faults reported and a
+// progress bar where someone looks on.
+func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
+	in, err := sh.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	bar := shell.NewProgress(sh, in)
+	p.Advance = bar.Advance
+	p.Fault = func(number int, err error) {
+		bar.Clear()
+		sh.LineError(number, err)
+	}
+	defer bar.Clear()
+	return p.Run(in, sh.Out)
+}
+
+// stripLine returns the work on one line: the field's text is stripped, and
+// every other byte stays. A line that fails is passed on as it is.
+func stripLine(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
+	pool := sync.Pool{New: func() any { return newStripper(m, field, path, inline) }}
+	return func(dst, line, end []byte, _ int) ([]byte, error) {
+		if batch.Blank(line) {
+			return append(append(dst, line...), end...), nil
+		}
+		s := pool.Get().(*stripper)
+		defer pool.Put(s)
+		from := len(dst)
+		dst, err := s.line(dst, line)
+		if err != nil {
+			dst = append(dst[:from], line...)
+		}
+		return append(dst, end...), err
+	}
+}
+
+// A stripper strips one line after another.
+type stripper struct {
+	jsonpath.Finder
+	field    string
+	path     []jsonpath.Step
+	many     bool // the path names more than one value
+	grammar  *sotto.Grammar
+	start    sotto.Start
+	inline   []sotto.Channel // stay in the text
+	splitter *sotto.Splitter
+	text     []byte
+}
+
+func newStripper(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
+	if err != nil {
+		panic(err) // the manner was made with this start
+	}
+	return &stripper{
+		field: field, path: path, many: jsonpath.Many(path),
+		grammar: m.Grammar, start: m.Start, inline: inline, splitter: splitter,
+	}
+}
+
+// line appends a line with its field stripped.
+func (s *stripper) line(dst, line []byte) ([]byte, error) {
+	if err := s.Find(line, s.path); err != nil {
+		return dst, err
+	}
+	if len(s.Found[0]) == 0 {
+		return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrMissing)
+	}
+	from := 0
+	for _, at := range s.Found[0] {
+		if line[at.Start] != '"' {
+			if s.many && line[at.Start] == 'n' {
+				continue // null among the elements: a message without text
+			}
+			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
+		}
+		s.text = jsonpath.AppendUnquoted(s.text[:0], line[at.Start:at.End])
+		if s.unchanged() {
+			continue
+		}
+		stripped, err := s.grammar.Strip(string(s.text), s.start, s.inline...)
+		if err != nil {
+			return dst, fmt.Errorf("strip: %w", err)
+		}
+		dst = append(dst, line[from:at.Start]...)
+		dst = jsonpath.AppendQuoted(dst, stripped, true)
+		from = at.End
+	}
+	return append(dst, line[from:]...), nil
+}
+
+// unchanged reports whether all of the text stays, as in most lines: then it is
+// read once and not copied.
+func (s *stripper) unchanged() bool {
+	s.splitter.Reset()
+	rest, same := cutVisible(s.text, s.splitter.Feed(s.text))
+	if !same {
+		return false
+	}
+	rest, same = cutVisible(rest, s.splitter.Close(sotto.EndUnknown))
+	return same && len(rest) == 0
+}
+
+// cutVisible cuts what pieces show from the head of a text, if it stands there.
+func cutVisible(text []byte, pieces []sotto.Piece) (rest []byte, ok bool) {
+	for i := range pieces {
+		if text, ok = bytes.CutPrefix(text, pieces[i].Visible); !ok {
+			return nil, false
+		}
+	}
+	return text, true
+}

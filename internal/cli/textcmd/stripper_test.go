@@ -1,0 +1,74 @@
+package textcmd
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/scripted"
+)
+
+// TestStripperIsStrip holds the short cuts of strip --jsonl to Grammar.Strip.
+func TestStripperIsStrip(t *testing.T) {
+	lines := &shownLines{
+		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
+		records: newReplyLineReader("raw", new(catalogue.Catalogue)),
+		m:       catalogue.Manner{Grammar: sotto.Default()},
+	}
+	seen := 0
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if line.err != nil {
+			t.Fatal(line.err)
+		}
+		for _, start := range []sotto.Start{line.Start, sotto.StartOutside, sotto.StartAuto} {
+			m := line.Manner
+			m.Start = start
+			text := line.text()
+			want, err := m.Grammar.Strip(text, start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := append(jsonpath.AppendQuoted([]byte(`{"raw":`), text, false), '}')
+			got, err := newStripper(m, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := string(jsonpath.AppendQuoted([]byte(`{"raw":`), want, false)) + "}"; string(got) != want {
+				t.Errorf("%s from %s: got %s, want %s", line.caption, start, got, want)
+			}
+		}
+		seen++
+	}
+	if seen == 0 {
+		t.Error("no replies")
+	}
+}
+
+func BenchmarkStripLines(b *testing.B) {
+	for name, raw := range map[string]string{
+		"plain":  strings.Repeat("A sentence of an answer.\\n", 60),
+		"tagged": "<think>" + strings.Repeat("A sentence of a thought.\\n", 50) + "</think>" + strings.Repeat("So it is. ", 25),
+	} {
+		b.Run(name, func(b *testing.B) {
+			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
+			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			var dst []byte
+			b.SetBytes(int64(len(line)))
+			b.ReportAllocs()
+			for b.Loop() {
+				var err error
+				if dst, err = work(dst[:0], line, nil, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+// Package eventtext finds the texts in an event of a record, in parts by channel
+// and by what was not recorded.
+package eventtext
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Walker goes through an event's payload as it stands in the line, so that it
+// sees members and types that this version does not know as well.
+type Walker struct {
+	// Members gets the plain values of an object; path is "" for the payload.
+	Members func(path string, list []Member)
+	Text    func(Text)
+}
+
+// A Member is a plain value by its name.
+type Member struct{ Name, Value string }
+
+// An Text is one text that a model, a tool or a user wrote.
+type Text struct {
+	Path    string // of members, as in the line: replies.0.raw
+	Content record.Content
+	Channel sotto.Channel
+	Reply   *record.Reply // whose raw text it is; then the channels are its segments'
+}
+
+// deepest bounds how far payloads are gone into; ours have five levels.
+const deepest = 16
+
+// Event walks an event's payload.
+func (w *Walker) Event(e *record.Event) {
+	w.object("", gjson.GetBytes(e.Line(), "payload"), 0)
+}
+
+// replyMembers are shown with a reply's text, not as members.
+var replyMembers = map[string]bool{"raw": true, "segments": true, "diagnostics": true, "digest": true, "dialect": true, "start": true, "end": true}
+
+func (w *Walker) object(path string, v gjson.Result, depth int) {
+	reply := readReply(path, v)
+	var plain []Member
+	var nested []func()
+	v.ForEach(func(key, value gjson.Result) bool {
+		name := key.String()
+		at := strings.TrimPrefix(path+"."+name, ".")
+		switch {
+		case reply != nil && replyMembers[name]:
+		case !value.IsObject() && !value.IsArray():
+			plain = append(plain, Member{name, value.String()})
+		case depth == deepest:
+			plain = append(plain, Member{name, value.Raw})
+		case value.IsArray():
+			nested = append(nested, func() { w.list(at, value, depth+1) })
+		default:
+			nested = append(nested, func() { w.value(at, value, depth+1) })
+		}
+		return true
+	})
+	if len(plain) > 0 {
+		w.Members(path, plain)
+	}
+	if reply != nil {
+		w.Text(Text{Path: path + ".raw", Content: reply.Raw, Reply: reply})
+	}
+	for _, walk := range nested {
+		walk()
+	}
+}
+
+func (w *Walker) list(path string, v gjson.Result, depth int) {
+	i := 0
+	v.ForEach(func(_, value gjson.Result) bool {
+		at := fmt.Sprintf("%s.%d", path, i)
+		i++
+		if !value.IsObject() || depth >= deepest {
+			w.Members(path, []Member{{fmt.Sprint(i - 1), value.String()}})
+			return true
+		}
+		w.value(at, value, depth+1)
+		return true
+	})
+}
+
+// value is an object, which may be a text.
+func (w *Walker) value(path string, v gjson.Result, depth int) {
+	if c, ok := readContent(v); ok {
+		if c.Text != "" || len(c.Cuts) > 0 {
+			w.Text(Text{Path: path, Content: c, Channel: channelAt(path)})
+		}
+		return
+	}
+	w.object(path, v, depth)
+}
+
+// readContent reads a text; ok is false for an object that is something else.
+func readContent(v gjson.Result) (c record.Content, ok bool) {
+	ok = v.Get("text").Type == gjson.String
+	v.ForEach(func(key, _ gjson.Result) bool {
+		ok = ok && (key.Str == "text" || key.Str == "cuts")
+		return ok
+	})
+	return c, ok && json.Unmarshal([]byte(v.Raw), &c) == nil
+}
+
+// readReply reads a model's reply, and returns nil for anything else.
+func readReply(path string, v gjson.Result) *record.Reply {
+	var r record.Reply
+	if !strings.HasPrefix(path, "replies.") || strings.Count(path, ".") != 1 || !v.Get("raw").IsObject() || json.Unmarshal([]byte(v.Raw), &r) != nil {
+		return nil
+	}
+	r.Segments = SegmentsOf(&r)
+	return &r
+}
+
+// SegmentsOf returns a reply's segments. One that was recorded whole and unread
+// is read now.
+func SegmentsOf(r *record.Reply) []record.Segment {
+	if len(r.Segments) > 0 || len(r.Raw.Text) == 0 || !r.Raw.Whole() {
+		return r.Segments
+	}
+	grammar := sotto.Default()
+	if named, err := sotto.Named(r.Dialect); err == nil && r.Dialect != "" {
+		grammar = named
+	}
+	start := r.Start
+	if start == "" {
+		start = sotto.StartAuto
+	}
+	reading, err := grammar.Parse(string(r.Raw.Text), start, r.End)
+	if err != nil {
+		return nil
+	}
+	return record.ReplyOf(reading).Segments
+}
+
+// channelAt tells from its place what a text is.
+func channelAt(path string) sotto.Channel {
+	switch {
+	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra"):
+		return sotto.ChannelReasoning
+	case strings.HasSuffix(path, "arguments"):
+		return sotto.ChannelTool
+	}
+	return sotto.ChannelText
+}
+
+// A stretch is a part of a text on one channel.
+type stretch struct {
+	record.Part
+	Channel sotto.Channel
+	Block   int
+}
+
+// Stretches returns a text in order, cut where the channel changes or something
+// was not recorded. A replacement that reaches over several channels is on the
+// first of them.
+func (t *Text) Stretches() []stretch {
+	segments := []record.Segment{{Channel: t.Channel, End: t.Content.Len()}}
+	if t.Reply != nil {
+		segments = t.Reply.Segments
+	}
+	var list []stretch
+	for _, p := range t.Content.Parts() {
+		for len(segments) > 0 && segments[0].End <= p.Start {
+			segments = segments[1:]
+		}
+		for i := 0; p.Start < p.End; i++ {
+			s := record.Segment{End: p.End} // behind the segments: text
+			if i < len(segments) {
+				s = segments[i]
+			}
+			if s.End <= p.Start {
+				continue // out of order: no reading is like that, but a file may be
+			}
+			if p.Why != "" || s.End >= p.End {
+				list = append(list, stretch{p, s.Channel, s.Block})
+				break
+			}
+			first := p
+			first.End, first.Text = s.End, p.Text[:s.End-p.Start]
+			p.Start, p.Text = s.End, p.Text[s.End-p.Start:]
+			list = append(list, stretch{first, s.Channel, s.Block})
+		}
+	}
+	return list
+}

@@ -1,0 +1,114 @@
+package otlp
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/eventtext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// The messages of the semantic conventions: gen-ai-input-messages.json and
+// gen-ai-output-messages.json, version 1.41.0.
+
+type Message struct {
+	Role   string `json:"role"`
+	Parts  []Part `json:"parts"`
+	Finish string `json:"finish_reason,omitempty"` // of output
+}
+
+type Part struct {
+	Type      string          `json:"type"`
+	Content   string          `json:"content,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Response  string          `json:"response,omitempty"`
+}
+
+// partTypes are the types of parts by channel. Those that the conventions do not
+// name are generic parts.
+var partTypes = map[sotto.Channel]string{
+	sotto.ChannelText: "text", sotto.ChannelTool: "text", sotto.ChannelReasoning: "reasoning", sotto.ChannelNarration: "sotto.narration", sotto.ChannelAside: "sotto.aside",
+}
+
+func inputMessages(list []record.Message) []Message {
+	var out []Message
+	for _, m := range list {
+		parts := thoughtParts(m.Reasoning)
+		switch {
+		case m.Text.Text == "" && m.CallID == "":
+		case m.Role == "tool" || m.CallID != "":
+			parts = append(parts, Part{Type: "tool_call_response", ID: m.CallID, Response: string(m.Text.Text)})
+		default:
+			parts = append(parts, Part{Type: "text", Content: string(m.Text.Text)})
+		}
+		out = append(out, Message{Role: m.Role, Parts: callParts(parts, m.ToolCalls)})
+	}
+	return out
+}
+
+func outputMessages(list []record.Reply) []Message {
+	var out []Message
+	for i := range list {
+		r := &list[i]
+		parts := thoughtParts(r.Reasoning)
+		text := eventtext.Text{Content: r.Raw, Reply: &record.Reply{Segments: eventtext.SegmentsOf(r)}}
+		for _, s := range text.Stretches() {
+			if kind := partTypes[s.Channel]; kind != "" && s.Text != "" {
+				parts = appendPart(parts, kind, s.Text)
+			}
+		}
+		out = append(out, Message{Role: "assistant", Parts: callParts(parts, r.ToolCalls), Finish: finishReason(r)})
+	}
+	return out
+}
+
+// appendPart appends text; what goes on in the same type is one part.
+func appendPart(parts []Part, kind, text string) []Part {
+	if n := len(parts); n > 0 && parts[n-1].Type == kind {
+		parts[n-1].Content += text
+		return parts
+	}
+	return append(parts, Part{Type: kind, Content: text})
+}
+
+// thoughtParts are never nil: a message has parts, if none.
+func thoughtParts(list []record.Thought) []Part {
+	parts := []Part{}
+	for _, t := range list {
+		if t.Text.Text != "" {
+			parts = append(parts, Part{Type: "reasoning", Content: string(t.Text.Text)})
+		}
+	}
+	return parts
+}
+
+func callParts(parts []Part, calls []record.Call) []Part {
+	for _, c := range calls {
+		p := Part{Type: "tool_call", ID: c.ID, Name: c.Name}
+		if text := string(c.Arguments.Text); json.Valid([]byte(text)) {
+			p.Arguments = json.RawMessage(text)
+		} else if quoted, err := compactJSON(text); err == nil {
+			p.Arguments = json.RawMessage(quoted)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// finishReason names a reply's end as the conventions do.
+func finishReason(r *record.Reply) string {
+	switch {
+	case r.End == sotto.EndStopped && len(r.ToolCalls) > 0:
+		return "tool_call"
+	case r.End == sotto.EndStopped:
+		return "stop"
+	case r.End == sotto.EndCut:
+		return "length"
+	case r.End == sotto.EndAborted:
+		return "error"
+	}
+	return cmp.Or(r.End.String(), "unknown")
+}

@@ -1,0 +1,196 @@
+// Package otlp writes the events of a record as spans and log records of
+// OpenTelemetry, by the semantic conventions for generative AI.
+package otlp
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The shapes of OTLP in JSON that are written here, by
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: identifiers
+// in hexadecimal, 64-bit numbers as strings, enumerations as numbers.
+
+// Attributes and values of the semantic conventions for generative AI, version
+// 1.41.0, the last with gen_ai in the registry of all
+// (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai).
+const (
+	semconvSchema = "https://opentelemetry.io/schemas/1.41.0"
+
+	genAIOperation       = "gen_ai.operation.name"
+	genAIProvider        = "gen_ai.provider.name"
+	genAIModel           = "gen_ai.request.model"
+	genAIStream          = "gen_ai.request.stream"
+	genAIFinishReasons   = "gen_ai.response.finish_reasons"
+	genAIInputTokens     = "gen_ai.usage.input_tokens"
+	genAIOutputTokens    = "gen_ai.usage.output_tokens"
+	genAIReasoningTokens = "gen_ai.usage.reasoning.output_tokens"
+	genAIInputMessages   = "gen_ai.input.messages"
+	GenAIOutputMessages  = "gen_ai.output.messages"
+	genAIConversation    = "gen_ai.conversation.id"
+	genAIAgent           = "gen_ai.agent.name"
+	genAITool            = "gen_ai.tool.name"
+	genAIToolCall        = "gen_ai.tool.call.id"
+	genAIToolArguments   = "gen_ai.tool.call.arguments"
+	genAIToolResult      = "gen_ai.tool.call.result"
+	genAIEvaluation      = "gen_ai.evaluation.name"
+	genAIScoreLabel      = "gen_ai.evaluation.score.label"
+	genAIScoreValue      = "gen_ai.evaluation.score.value"
+	genAIExplanation     = "gen_ai.evaluation.explanation"
+	evaluationEvent      = "gen_ai.evaluation.result"
+
+	operationChat       = "chat"
+	operationCompletion = "text_completion"
+	operationTool       = "execute_tool"
+	operationAgent      = "invoke_agent"
+
+	errorType     = "error.type"
+	serverAddress = "server.address"
+	serverPort    = "server.port"
+)
+
+// Kinds of spans, codes of statuses and severities of log records.
+const (
+	kindInternal = 1
+	kindClient   = 3
+
+	statusError = 2
+
+	severityInfo  = 9
+	severityError = 17
+)
+
+type Span struct {
+	TraceID    string      `json:"traceId"`
+	SpanID     string      `json:"spanId"`
+	Parent     string      `json:"parentSpanId,omitempty"`
+	Name       string      `json:"name"`
+	Kind       int         `json:"kind"`
+	Start      string      `json:"startTimeUnixNano"`
+	End        string      `json:"endTimeUnixNano"`
+	Attributes []Attribute `json:"attributes"`
+	Status     otlpStatus  `json:"status"`
+}
+
+type otlpStatus struct {
+	Code    int    `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+type Log struct {
+	Time       string      `json:"timeUnixNano"`
+	Severity   int         `json:"severityNumber"`
+	Text       string      `json:"severityText"`
+	EventName  string      `json:"eventName"`
+	Body       *Value      `json:"body,omitempty"`
+	Attributes []Attribute `json:"attributes"`
+	TraceID    string      `json:"traceId,omitempty"`
+	SpanID     string      `json:"spanId,omitempty"`
+}
+
+// nanoseconds writes a time as those since 1970; the zero time is "".
+func nanoseconds(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(max(0, t.UnixNano()), 10)
+}
+
+type Attribute struct {
+	Key   string `json:"key"`
+	Value Value  `json:"value"`
+}
+
+// Value has one member set.
+type Value struct {
+	String *string    `json:"stringValue,omitempty"`
+	Bool   *bool      `json:"boolValue,omitempty"`
+	Int    *string    `json:"intValue,omitempty"`
+	Double *float64   `json:"doubleValue,omitempty"`
+	Array  *otlpArray `json:"arrayValue,omitempty"`
+}
+
+type otlpArray struct {
+	Values []Value `json:"values"`
+}
+
+// attributes collects them; values that say nothing are left out by the setters
+// that have no need to say it.
+type attributes []Attribute
+
+func (a *attributes) set(key string, v Value) { *a = append(*a, Attribute{key, v}) }
+
+func stringValue(s string) Value { return Value{String: &s} }
+
+func (a *attributes) text(key, s string) {
+	if s != "" {
+		a.set(key, stringValue(s))
+	}
+}
+
+func (a *attributes) number(key string, n int64) {
+	s := strconv.FormatInt(n, 10)
+	a.set(key, Value{Int: &s})
+}
+
+func (a *attributes) double(key string, f float64) { a.set(key, Value{Double: &f}) }
+
+func (a *attributes) flag(key string, on bool) {
+	if on {
+		a.set(key, Value{Bool: &on})
+	}
+}
+
+func (a *attributes) texts(key string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	values := make([]Value, len(list))
+	for i, s := range list {
+		values[i] = stringValue(s)
+	}
+	a.set(key, Value{Array: &otlpArray{values}})
+}
+
+// json sets an attribute that is a string of JSON, as those of spans are which
+// hold structures.
+func (a *attributes) json(key string, v any) {
+	if text, err := compactJSON(v); err == nil && text != "null" && text != "[]" {
+		a.text(key, text)
+	}
+}
+
+func compactJSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// An Line is a line of a file of OTLP: what one request would send.
+type Line struct {
+	Spans []Resource `json:"resourceSpans,omitempty"`
+	Logs  []Resource `json:"resourceLogs,omitempty"`
+}
+
+type Resource struct {
+	Resource struct {
+		Attributes []Attribute `json:"attributes"`
+	} `json:"resource"`
+	ScopeSpans []Scope `json:"scopeSpans,omitempty"`
+	ScopeLogs  []Scope `json:"scopeLogs,omitempty"`
+	Schema     string  `json:"schemaUrl"`
+}
+
+type Scope struct {
+	Scope struct {
+		Name    string `json:"name"`
+		Version string `json:"version,omitempty"`
+	} `json:"scope"`
+	Spans  []Span `json:"spans,omitempty"`
+	Logs   []Log  `json:"logRecords,omitempty"`
+	Schema string `json:"schemaUrl"`
+}

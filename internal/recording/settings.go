@@ -1,0 +1,110 @@
+// Package recording reads how a run is recorded: the settings that commands take
+// from flags and files, and the keys, recipients and patterns that they name.
+package recording
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Settings say where and how a command records. They are text, so that a
+// command with a configuration file can take them from there as well; what they
+// mean is decided here alone.
+type Settings struct {
+	Record           string   `placeholder:"DIR" setting:"SOTTO_RECORD" help:"Record everything in the folder DIR; see sotto record."`
+	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When an event counts as recorded: always (once on the disk), batch (on the disk every second), none (on the disk in the end)."`
+	RecordReasoning  string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_REASONING" help:"How much of what models think is recorded: full, redacted, digest, off."`
+	RecordAnswer     string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_ANSWER" help:"How much of all other texts is recorded: full, redacted, digest, off."`
+	RecordPatterns   string   `placeholder:"FILE" setting:"SOTTO_RECORD_PATTERNS" help:"What level redacted cuts out: a regular expression on each line of FILE."`
+	RecordDigestKey  string   `placeholder:"FILE" setting:"SOTTO_RECORD_DIGEST_KEY" help:"The key of level digest: the bytes of FILE, 16 or more."`
+	RecordSigningKey string   `placeholder:"FILE" setting:"SOTTO_RECORD_SIGNING_KEY" help:"Sign the record with an Ed25519 key (PEM); see sotto record keygen."`
+	RecordRecipient  []string `sep:"none" placeholder:"KEY|FILE" setting:"SOTTO_RECORD_RECIPIENT" help:"Encrypt the record to an age recipient, or to those in FILE; repeatable."`
+	RecordKeep       string   `placeholder:"TIME" setting:"SOTTO_RECORD_KEEP" help:"Prune what is older, such as 90d or 12h, a segment at a time."`
+	RecordKeepSize   string   `placeholder:"SIZE" setting:"SOTTO_RECORD_KEEP_SIZE" help:"Prune the oldest segments while the record is larger, such as 50GiB."`
+}
+
+// A Fault is a flag that is wrong; flag is its name without hyphens.
+type Fault struct {
+	Flag string
+	error
+}
+
+func (f *Fault) Error() string { return "--" + f.Flag + ": " + f.error.Error() }
+func (f *Fault) Unwrap() error { return f.error }
+
+// Options reads the flags and the files that they name. faults are all that is
+// wrong with them.
+func (f *Settings) Options() (o record.Options, faults []*Fault) {
+	set := func(flag, text string, use func(text string) error) {
+		if text == "" {
+			return
+		}
+		err := use(text)
+		if f.Record == "" {
+			err = errors.New("goes with --record only")
+		}
+		if err != nil {
+			faults = append(faults, &Fault{flag, err})
+		}
+	}
+	word := func(v interface{ UnmarshalText([]byte) error }) func(string) error {
+		return func(text string) error { return v.UnmarshalText([]byte(text)) }
+	}
+	set("record-policy", f.RecordPolicy, word(&o.Policy))
+	set("record-reasoning", f.RecordReasoning, word(&o.Reasoning))
+	set("record-answer", f.RecordAnswer, word(&o.Answer))
+	set("record-patterns", f.RecordPatterns, func(text string) (err error) {
+		o.Patterns, err = readPatterns(text)
+		return err
+	})
+	set("record-digest-key", f.RecordDigestKey, func(text string) (err error) {
+		o.DigestKey, err = readDigestKey(text)
+		return err
+	})
+	set("record-signing-key", f.RecordSigningKey, func(text string) (err error) {
+		o.SigningKey, err = ReadSigningKey(text)
+		return err
+	})
+	for _, text := range f.RecordRecipient {
+		set("record-recipient", text, func(text string) error {
+			to, err := readRecipients(text)
+			o.Recipients = append(o.Recipients, to...)
+			return err
+		})
+	}
+	set("record-keep", f.RecordKeep, func(text string) (err error) {
+		o.KeepFor, err = ParseAge(text)
+		return err
+	})
+	set("record-keep-size", f.RecordKeepSize, func(text string) (err error) {
+		o.KeepSize, err = bytesize.Parse[int64](text)
+		return err
+	})
+	if redacts := o.Reasoning == record.Redacted || o.Answer == record.Redacted; redacts && f.RecordPatterns == "" {
+		faults = append(faults, &Fault{"record-patterns", errors.New("is missing: level redacted cuts out what its patterns match")})
+	}
+	return o, faults
+}
+
+// Open opens the record that the flags name; it is nil where they name none. The
+// secrets are those of the configuration. The log gets what was repaired and what
+// failed where nobody waits; nil is none.
+func (f *Settings) Open(secrets *record.Secrets, log *slog.Logger) (*record.Writer, error) {
+	o, faults := f.Options()
+	if len(faults) > 0 {
+		return nil, hint.Usage(faults[0], "")
+	}
+	if f.Record == "" {
+		return nil, nil
+	}
+	o.Secrets, o.Log = secrets, log
+	w, err := record.Open(f.Record, o)
+	if errors.Is(err, record.ErrLocked) {
+		return nil, hint.Add(err, "a record has one writer at a time; give this one a folder of its own")
+	}
+	return w, err
+}
