@@ -91,7 +91,8 @@ func (e *End) UnmarshalText(text []byte) error {
 func (e End) incomplete() bool { return e == EndCut || e == EndAborted }
 
 // A Start says where a reply begins: outside every block, inside one that the
-// prompt's template opened, or unknown. The empty Start is the dialect's own.
+// prompt's template opened, or unknown. The empty Start is the dialect's own:
+// [StartAuto] where its templates open the block, else [StartOutside].
 type Start string
 
 const (

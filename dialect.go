@@ -13,7 +13,8 @@ type Dialect struct {
 	Markers []Marker `json:"markers,omitempty"`
 	Header  *Header  `json:"header,omitempty"`
 	// PreOpens says whether the family's prompt template may open the reasoning
-	// block itself; if empty, that is unknown.
+	// block itself; if empty, that is unknown. With PreOpensYes a reply whose start
+	// nobody gives is read from StartAuto.
 	PreOpens PreOpens `json:"pre_opens,omitempty"`
 	// PreOpensSince says, for people, since when the templates do what PreOpens
 	// says, and where that was read; it is empty where no source was found.
@@ -22,7 +23,7 @@ type Dialect struct {
 	Prompt string `json:"prompt,omitempty"`
 
 	Placement Placement `json:"placement,omitempty"` // if empty, PlacementAnywhere
-	Start     Start     `json:"start,omitempty"`     // if empty, StartOutside
+	Start     Start     `json:"start,omitempty"`     // if empty, StartAuto with PreOpensYes, else StartOutside
 	Output    Output    `json:"output,omitempty"`    // if empty, OutputLeading
 	Close     Close     `json:"close,omitempty"`     // if empty, CloseOwn
 	OnDoubt   OnDoubt   `json:"on_doubt,omitempty"`  // if empty, OnDoubtWithhold

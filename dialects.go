@@ -98,7 +98,9 @@ func Named(name string) (*Grammar, error) {
 }
 
 // Default returns the grammar of the dialect named "default", which reads the
-// tags that prompts and models use most.
+// tags that prompts and models use most. A stream in it begins outside unless
+// [Options] say otherwise: it cannot see that the prompt opened a block, and gives
+// such a thought as text. Where the model is known, use [ForModel].
 func Default() *Grammar { return mustNamed("default") }
 
 // mustNamed is for names that dialects.json is known to hold.
@@ -116,8 +118,10 @@ func mustNamed(name string) *Grammar {
 // patterns that match, the one with the most bytes beside its stars wins. A name
 // that none matches gets [Default], and known is false.
 //
-// A name says which markers to look for, and nothing about where a reply begins:
-// the same model pre-opens its reasoning on one route and not on another.
+// A name says which markers to look for, and does not prove where a reply begins:
+// the same model pre-opens its reasoning on one route and not on another. Where all
+// templates of a family pre-open, its replies are read from [StartAuto] unless the
+// caller passes a start.
 func ForModel(model string) (g *Grammar, known bool) {
 	list := shipped()
 	if i := bestRow(list, model); i >= 0 {

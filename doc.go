@@ -49,11 +49,23 @@
 //
 // # How a reply began and ended
 //
-// Both are inputs of the reading, not guesses. A prompt template may have opened
-// the block itself: then the reply begins [StartInside] it, and only a close appears.
-// [StartAuto] is for a reply of which nothing is known: the first orphan close makes
-// all before it reasoning. An [End] of EndStopped, EndCut or EndAborted decides what an
-// unclosed block was. [Grammar.StartOf] reads the start off a rendered prompt.
+// Both are inputs of the reading, not guesses.
+//
+// A prompt template may have opened the reasoning block itself. The reply then
+// begins inside the block and shows only its close: its start is [StartInside]. Most
+// replies begin [StartOutside]. [StartAuto] is for a reply of which nothing is
+// known: the first close without an opener makes all before it reasoning. Pass the
+// start in [Options] where you know it; [Grammar.StartOf] reads it off a rendered
+// prompt. If you pass none, the dialect's holds:
+//
+//   - StartAuto where the family's templates open the block (pre_opens: yes).
+//     Nothing leaks, but a stream shows nothing before the close, text without any
+//     marker comes only at its end, and such text longer than MaxHold is withheld.
+//   - StartOutside elsewhere, also in [Default]. Text comes at once, but a stream
+//     cannot see a thought that the prompt opened: it gives the thought as text,
+//     and can only report [CodeOrphanClose] when the close comes.
+//
+// An [End] of EndStopped, EndCut or EndAborted decides what an unclosed block was.
 //
 // # The reader
 //

@@ -230,6 +230,11 @@ func (g *Grammar) Dialect() Dialect { return g.d }
 
 func (d Dialect) withDefaults() Dialect {
 	d.Placement = cmp.Or(d.Placement, PlacementAnywhere)
+	if d.Start == "" && d.PreOpens == PreOpensYes {
+		// The first bytes of such a reply are most likely reasoning: outside, a
+		// stream would show them before the close tells.
+		d.Start = StartAuto
+	}
 	d.Start = cmp.Or(d.Start, StartOutside)
 	d.Output = cmp.Or(d.Output, OutputLeading)
 	d.Close = cmp.Or(d.Close, CloseOwn)

@@ -9,7 +9,7 @@ import (
 
 // Options are the parameters of a reading that stand beside the dialect.
 type Options struct {
-	Start Start // if empty, the dialect's
+	Start Start // if empty, the dialect's; see "How a reply began and ended"
 	// MaxHold is in bytes; if zero, the dialect's; if negative, no bound. One
 	// smaller than the dialect's MaxMarker or MaxHeader counts as that.
 	MaxHold int

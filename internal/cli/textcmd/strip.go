@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -26,7 +27,7 @@ type Strip struct {
 
 // Help shows examples.
 func (Strip) Help() string {
-	return `Standard input is read as it comes, from outside every block unless --start says otherwise, and text appears as soon as it is certain. A FILE is read whole, with the start found out. Tool-call markup stays in the text. What ollama run prints of a thinking model has lines of its own around the thoughts: --dialect ollama_cli reads them.
+	return `Standard input is read as it comes, and text appears as soon as it is certain. It begins where --start says; without --start it begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"): there nothing appears before the reasoning closes. A FILE is read whole, with the start found out. Tool-call markup stays in the text. What ollama run prints of a thinking model has lines of its own around the thoughts: --dialect ollama_cli reads them.
 
 With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on.
 
@@ -189,8 +190,11 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 			"if the prompt opens the block, read with --start inside")
 
 	}
-	if f.Counts[sotto.CodeNoVisibleAnswer] > 0 {
-		return shell.ErrNoVisible
+	switch {
+	case f.Counts[sotto.CodeNoVisibleAnswer] == 0:
+		return nil
+	case start == sotto.StartAuto && slices.Contains(f.Diagnostics, sotto.Diagnostic{Code: sotto.CodeHoldExpired}):
+		return hint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so that it counts as reasoning; if the prompt opens no block, read with --start outside")
 	}
-	return nil
+	return shell.ErrNoVisible
 }

@@ -1,0 +1,160 @@
+package sotto_test
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// preOpening returns the shipped dialects whose prompts open the reasoning, with
+// the first close of it.
+func preOpening(t *testing.T) map[string]string {
+	t.Helper()
+	closes := map[string]string{}
+	for _, d := range sotto.Dialects() {
+		if d.PreOpens != sotto.PreOpensYes {
+			continue
+		}
+		i := slices.IndexFunc(d.Markers, func(m sotto.Marker) bool { return m.Role == sotto.RoleReasoning })
+		if i < 0 {
+			t.Fatalf("%s: no marker of reasoning", d.Name)
+		}
+		if m := d.Markers[i]; m.Tag != "" {
+			closes[d.Name] = "</" + m.Tag + ">"
+		} else {
+			closes[d.Name] = m.Close[0]
+		}
+	}
+	if len(closes) < 5 {
+		t.Fatalf("%d dialects pre-open", len(closes))
+	}
+	return closes
+}
+
+// A thought that the prompt opened leaks through no stream whose caller passes no
+// start, in the dialects whose prompts open it; and the whole reading agrees.
+func TestPreOpenedStreams(t *testing.T) {
+	for name, end := range preOpening(t) {
+		g := mustNamed(name)
+		raw := "The secret.\n" + end + "\n\nThe answer."
+		whole, err := g.Parse(raw, "", sotto.EndStopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if whole.Start != sotto.StartAuto || whole.Visible() != "The answer." {
+			t.Errorf("%s: whole from %s: %q", name, whole.Start, whole.Visible())
+		}
+		for cut := range len(raw) + 1 {
+			list := []string{raw[:cut], raw[cut:]}
+			var filtered strings.Builder
+			f, err := g.NewFilter(sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.OnText = func(text string) { filtered.WriteString(text) }
+			for _, delta := range list {
+				f.Feed(delta)
+			}
+			f.Close(sotto.EndStopped)
+			var events, written strings.Builder
+			for ev, err := range g.Events(streamOf(list...), sotto.Options{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v, ok := ev.(sotto.VisibleDelta); ok {
+					events.WriteString(v.Text)
+				}
+			}
+			w, err := g.NewWriter(&written, sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, delta := range list {
+				if _, err := io.WriteString(w, delta); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := g.NewReader(io.MultiReader(strings.NewReader(list[0]), strings.NewReader(list[1])), sotto.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for adapter, got := range map[string]string{"Filter": filtered.String(), "Events": events.String(), "Writer": written.String(), "Reader": string(read)} {
+				if got != "The answer." {
+					t.Errorf("%s, cut at %d: %s gives %q", name, cut, adapter, got)
+				}
+			}
+		}
+	}
+}
+
+// The defaults and their prices, as doc.go states them.
+func TestDefaultStart(t *testing.T) {
+	for _, d := range sotto.Dialects() {
+		want := sotto.StartOutside
+		if d.PreOpens == sotto.PreOpensYes {
+			want = sotto.StartAuto
+		}
+		if d.Start != "" {
+			want = d.Start
+		}
+		if got := mustNamed(d.Name).Dialect().Start; got != want {
+			t.Errorf("%s, pre_opens %q: replies begin %s, want %s", d.Name, d.PreOpens, got, want)
+		}
+	}
+	own := sotto.Dialect{Name: "own", PreOpens: sotto.PreOpensYes, Start: sotto.StartOutside, Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "think"}}}
+	if got := sotto.MustCompile(own).Dialect().Start; got != sotto.StartOutside {
+		t.Errorf("a start of the dialect's own becomes %s", got)
+	}
+
+	const most = 200
+	plain := strings.Repeat("A text without a marker. ", 20)
+	g := mustNamed("deepseek_r1")
+	show := func(g *sotto.Grammar, raw string, o sotto.Options) (early, all string, s *sotto.Splitter) {
+		s, err := g.NewSplitter(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range len(raw) {
+			for _, p := range s.FeedString(raw[i : i+1]) {
+				early += string(p.Visible)
+			}
+		}
+		all = early
+		for _, p := range s.Close(sotto.EndStopped) {
+			all += string(p.Visible)
+		}
+		return early, all, s
+	}
+	for _, c := range []struct {
+		what       string
+		g          *sotto.Grammar
+		raw        string
+		o          sotto.Options
+		early, all string
+		code       sotto.Code // what is found, if anything
+	}{
+		{"text without a marker comes at the end", g, plain[:most-1], sotto.Options{MaxHold: most}, "", plain[:most-1], ""},
+		{"longer than MaxHold it is withheld", g, plain, sotto.Options{MaxHold: most}, "", "", sotto.CodeHoldExpired},
+		{"a caller who knows pays nothing", g, plain, sotto.Options{MaxHold: most, Start: sotto.StartOutside}, plain, plain, ""},
+		{"an opener settles it", g, "<think>a</think>b", sotto.Options{}, "b", "b", ""},
+		{"the default dialect cannot see it", sotto.Default(), "a</think>b", sotto.Options{}, "a</think>b", "a</think>b", sotto.CodeOrphanClose},
+	} {
+		early, all, s := show(c.g, c.raw, c.o)
+		if early != c.early || all != c.all {
+			t.Errorf("%s: %q before the end, %q in all", c.what, early, all)
+		}
+		if c.code != "" && s.Counts()[c.code] != 1 {
+			t.Errorf("%s: found %v", c.what, s.Counts())
+		}
+	}
+}
