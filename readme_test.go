@@ -1,0 +1,99 @@
+package sotto_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The reply that README.md begins with leaks nothing through README.md's own
+// program, whole or cut anywhere.
+func TestReadme(t *testing.T) {
+	doc, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := indented(t, string(doc), "whose prompt template opened the block:\n\n")
+	thought, answer, ok := strings.Cut(reply, "</think>")
+	if !ok {
+		t.Fatalf("the first reply is %q", reply)
+	}
+	want := "(" + strings.TrimSpace(thought) + ")\n" + strings.TrimSpace(answer)
+
+	programs := strings.Split(string(doc), "```go\n")[1:]
+	if len(programs) == 0 {
+		t.Fatal("no program")
+	}
+	for i, program := range programs {
+		program, after, _ := strings.Cut(program, "```\n")
+		if got := string(runProgram(t, buildProgram(t, program))); got != want {
+			t.Errorf("program %d prints %q, want %q", i+1, got, want)
+		}
+		for _, line := range strings.SplitAfter(want, "\n") {
+			if !strings.Contains(after, "`"+strings.TrimSpace(line)+"`") {
+				t.Errorf("the text after program %d does not say that it prints %q", i+1, line)
+			}
+		}
+		// The same program, its deltas those of the command line.
+		from := strings.Index(program, "[]string{")
+		if from < 0 {
+			t.Fatalf("program %d has no deltas", i+1)
+		}
+		to := from + strings.Index(program[from:], "} {") + 1
+		binary := buildProgram(t, strings.Replace(program[:from]+"os.Args[1:]"+program[to:], `"fmt"`, "\"fmt\"\n\t\"os\"", 1))
+		cuts := [][]string{{reply}, strings.Split(reply, "")}
+		for at := 1; at < len(reply); at++ {
+			cuts = append(cuts, []string{reply[:at], reply[at:]})
+		}
+		for _, deltas := range cuts {
+			if got := string(runProgram(t, binary, deltas...)); got != want {
+				t.Errorf("program %d prints %q of %q, want %q", i+1, got, deltas, want)
+			}
+		}
+	}
+}
+
+// indented returns the indented block that follows a text.
+func indented(t *testing.T, doc, before string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(doc, before)
+	if !ok {
+		t.Fatalf("no %q", before)
+	}
+	var lines []string
+	for line := range strings.Lines(rest) {
+		if text, ok := strings.CutPrefix(line, "    "); ok {
+			lines = append(lines, text)
+		} else if strings.TrimSpace(line) != "" {
+			break
+		} else {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, ""))
+}
+
+func buildProgram(t *testing.T, program string) (binary string) {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary = filepath.Join(dir, "program.exe") // the name that every system runs
+	if out, err := exec.Command("go", "build", "-o", binary, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, program)
+	}
+	return binary
+}
+
+func runProgram(t *testing.T, binary string, args ...string) []byte {
+	t.Helper()
+	out, err := exec.Command(binary, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return out
+}
