@@ -85,7 +85,7 @@ func (x *extractCommand) run(sh *shell.Shell, c *catalogue.Catalogue, e *extract
 
 // one extracts from a reply in plain text.
 func (x *extractCommand) one(sh *shell.Shell, e *extractor, v *evidence) error {
-	p, err := e.readOne(sh, x.Files)
+	p, err := readOne(sh, e, x.Files)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (x *extractCommand) append(dst []byte, e *extractor, p *posed, id []byte, f
 }
 
 // readOne reads FILE as one reply in plain text.
-func (e *extractor) readOne(sh *shell.Shell, files []string) (*posed, error) {
+func readOne(sh *shell.Shell, e *extractor, files []string) (*posed, error) {
 	name := slices.Concat(files, []string{""})[0]
 	raw, err := sh.ReadAll(name)
 	if err != nil {
@@ -151,12 +151,4 @@ func noAnswer(found answer.Extraction) error {
 		return answerless{}
 	}
 	return nil
-}
-
-// idOf returns what stands for a line's id.
-func idOf(p *posed) []byte {
-	if p.id == nil {
-		return []byte("null")
-	}
-	return p.id
 }

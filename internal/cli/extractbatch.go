@@ -75,7 +75,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if err != nil {
 		return err
 	}
-	src.order, src.many = order, len(b.files) > 1
+	src.origin.order, src.many = order, len(b.files) > 1
 	defer src.Close()
 	failed, err := b.replay(out, src)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		defer pool.Put(p)
 		err := b.reader.read(p, line, b.extractor)
 		if err == nil {
-			p.file, p.line = src, src.first+number
+			p.file, p.line = &src.origin, src.first+number
 			dst, err = b.judge(dst, p)
 		}
 		if err != nil && b.lost != nil {
@@ -167,7 +167,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 		bad, err := b.again(src, line, object)
 		failed = failed || bad
 		if err != nil {
-			return failed, fmt.Errorf("resume: %s %d: %w", src.unit, src.first, err)
+			return failed, fmt.Errorf("resume: %s %d: %w", src.origin.unit, src.first, err)
 		}
 	}
 	return failed, nil
@@ -195,7 +195,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 	if string(was.id) != string(idOf(p)) {
 		return true, errForeign
 	}
-	p.file, p.line = src, src.first
+	p.file, p.line = &src.origin, src.first
 	if b.seen == nil {
 		return false, nil
 	}

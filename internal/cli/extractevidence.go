@@ -112,7 +112,7 @@ func (v *evidence) goOn(src *source) error {
 	if v == nil || src.first == 0 {
 		return nil
 	}
-	_, err := v.run(src)
+	_, err := v.run(&src.origin)
 	return v.fail(err)
 }
 
@@ -148,10 +148,10 @@ func extractionOf(of record.Ref, task string, found answer.Extraction, verdict *
 }
 
 // run returns the run of an input, begun with its first line.
-func (v *evidence) run(src *source) (*evidenceRun, error) {
+func (v *evidence) run(src *origin) (*evidenceRun, error) {
 	order, file := 0, ""
 	if src != nil {
-		order, file = src.order, src.Name
+		order, file = src.order, src.name
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()

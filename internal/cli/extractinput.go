@@ -14,12 +14,11 @@ import (
 // as lines.
 type source struct {
 	*shell.Input
+	origin  origin
 	lines   *bufio.Reader
-	unit    string // line, element
-	first   int    // how many lines are behind
-	skipped int    // how many bytes those were
-	order   int    // which of the inputs it is
-	many    bool   // one of several: its name says which
+	first   int  // how many lines are behind
+	skipped int  // how many bytes those were
+	many    bool // one of several: its name says which
 }
 
 // openSource opens FILE and finds out which of the two it holds.
@@ -28,16 +27,16 @@ func openSource(sh *shell.Shell, name string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Input: in, lines: bufio.NewReaderSize(in, 64<<10), unit: "line"}
+	s := &source{Input: in, lines: bufio.NewReaderSize(in, 64<<10), origin: origin{name: in.Name, unit: "line"}}
 	if batch.StartsArray(s.lines) {
-		s.lines, s.unit = bufio.NewReaderSize(&batch.ArrayReader{From: s.lines}, 64<<10), "element"
+		s.lines, s.origin.unit = bufio.NewReaderSize(&batch.ArrayReader{From: s.lines}, 64<<10), "element"
 	}
 	return s, nil
 }
 
 // lineError prints the error of one line.
 func (s *source) lineError(sh *shell.Shell, number int, err error) {
-	place, between := fmt.Sprintf("%s %d", s.unit, number), ":"
+	place, between := fmt.Sprintf("%s %d", s.origin.unit, number), ":"
 	if s.many {
 		place = s.Name + ": " + place
 	}

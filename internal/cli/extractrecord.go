@@ -22,18 +22,16 @@ type posed struct {
 	group   []byte // the problem that it is a sample of
 	by      []byte
 	logged  []byte // a verdict
-	file    *source
+	file    *origin
 	line    int // its number there
 	outcome outcome
 }
 
-// fields are the flags that say where a line holds what. A path that is given
-// must be there in every line; a default may be missing.
-type fields struct {
-	Field        string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
-	InputField   string `name:"input-field" placeholder:"PATH" help:"With --jsonl: the field of what was asked; default input. What is no string is taken as its JSON."`
-	GoldField    string `name:"gold-field" placeholder:"PATH" help:"With --jsonl: the field of the right answer; default gold."`
-	OptionsField string `name:"options-field" placeholder:"PATH" help:"With --jsonl: the field of the options of a choice, a list; default options."`
+// An origin is the input that a line is from.
+type origin struct {
+	name  string
+	unit  string // what its lines are called: line, element
+	order int    // which of the inputs it is
 }
 
 // A lineField is a field that a posedReader looks for.
@@ -42,6 +40,7 @@ type lineField struct {
 	required bool
 }
 
+// placed returns the field of a path, or of another name where no path is given.
 func placed(path, otherwise string) lineField {
 	return lineField{cmp.Or(path, otherwise), path != ""}
 }
@@ -71,13 +70,14 @@ type posedReader struct {
 	finders sync.Pool
 }
 
-func (f *fields) reader(names *catalogue.Catalogue) (*posedReader, error) {
+// newPosedReader returns a reader of lines that hold the reply, what was asked, the
+// right answer and the options in these fields.
+func newPosedReader(names *catalogue.Catalogue, raw string, input, gold, options lineField) (*posedReader, error) {
 	r := &posedReader{names: names}
 	r.places = [placesEnd]lineField{
-		placeID: {"id", false}, placeRaw: {f.Field, true},
+		placeID: {"id", false}, placeRaw: {raw, true},
 		placeDialect: {"dialect", false}, placeStart: {"start", false}, placeEnd: {"end", false},
-		placeInput: placed(f.InputField, "input"), placeGold: placed(f.GoldField, "gold"),
-		placeOptions: placed(f.OptionsField, "options"),
+		placeInput: input, placeGold: gold, placeOptions: options,
 	}
 	r.finders.New = func() any { return new(jsonpath.Finder) }
 	return r, r.compile()

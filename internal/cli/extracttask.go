@@ -1,28 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/hint"
 )
-
-// An asking holds the flags that say what is looked for in a reply, and what was
-// asked as far as every reply shares it.
-type asking struct {
-	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"What is looked for: the name of a task."`
-	TaskFile      string `name:"task-file" placeholder:"FILE" xor:"task" setting:"SOTTO_TASK_FILE" help:"A task of your own (JSON or YAML)."`
-	Input         string `placeholder:"TEXT" help:"What was asked, where a line does not say it."`
-	Gold          string `placeholder:"TEXT" help:"The right answer, where a line does not say it."`
-	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
-	Lang          string `placeholder:"LANG" help:"The language of task code."`
-	FromReasoning bool   `name:"from-reasoning" help:"Let an explicit marker in the reasoning count where the text has no answer."`
-	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan look at a reply that was cut."`
-}
 
 // taskNames lists the tasks for the help.
 func taskNames() string {
@@ -41,37 +26,13 @@ type extractor struct {
 	options answer.Options
 }
 
-func (a *asking) extractor(m catalogue.Manner) (*extractor, error) {
-	e := &extractor{Manner: m, problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
-	e.options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
-	var err error
-	if e.task, err = a.task(); err != nil {
+// readTask reads a task of the user's own.
+func readTask(name string) (answer.Task, error) {
+	data, err := files.Read("task file", name, files.MaxSettings)
+	if err != nil {
 		return nil, err
 	}
-	if a.Schema != "" {
-		if e.problem.Schema, err = files.Read("schema", a.Schema, files.MaxSettings); err != nil {
-			return nil, err
-		}
-	}
-	return e, nil
-}
-
-func (a *asking) task() (answer.Task, error) {
-	switch {
-	case a.TaskFile != "":
-		data, err := files.Read("task file", a.TaskFile, files.MaxSettings)
-		if err != nil {
-			return nil, err
-		}
-		return answer.ReadTask(a.TaskFile, data)
-	case a.Task == "":
-		return nil, hint.Usage(errors.New("no task"), "want --task, one of "+taskNames()+"; or --task-file")
-	}
-	task, err := answer.TaskNamed(a.Task)
-	if err != nil {
-		return nil, hint.Usage(err, "want one of "+taskNames())
-	}
-	return task, nil
+	return answer.ReadTask(name, data)
 }
 
 // extract draws the candidate from one reply.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
@@ -86,8 +85,8 @@ func (x *scoreCommand) run(sh *shell.Shell, c *catalogue.Catalogue, e *extractor
 	if !x.JSONL {
 		return x.one(sh, e, v)
 	}
-	s := x.scorer(e)
-	s.evidence = v
+	s := newScorer(e, x.Vote == "reply", x.HTML != "")
+	s.record = v.line
 	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.judge, seen: s.note, lost: s.lost, evidence: v}
 	if b.reader, err = x.places(c); err != nil {
 		return err
@@ -125,12 +124,12 @@ func (x *scoreCommand) places(c *catalogue.Catalogue) (*posedReader, error) {
 		group.required = x.K
 		err = r.look(placeGroup, group)
 	}
-	return r, cmp.Or(err, r.look(placeBy, lineField{x.ByField, x.ByField != ""}), r.look(placeLogged, lineField{x.LoggedField, false}))
+	return r, cmp.Or(err, r.look(placeBy, lineField{name: x.ByField, required: x.ByField != ""}), r.look(placeLogged, lineField{name: x.LoggedField}))
 }
 
 // one judges a reply in plain text.
 func (x *scoreCommand) one(sh *shell.Shell, e *extractor, v *evidence) error {
-	p, err := e.readOne(sh, x.Files)
+	p, err := readOne(sh, e, x.Files)
 	if err != nil {
 		return err
 	}
@@ -142,30 +141,6 @@ func (x *scoreCommand) one(sh *shell.Shell, e *extractor, v *evidence) error {
 		return err
 	}
 	return cmp.Or(badGold(was), noAnswer(was.Extraction))
-}
-
-// judge draws the candidate from a reply and judges it. The outcome is p's.
-func (e *extractor) judge(p *posed) *outcome {
-	was := &p.outcome
-	was.id, was.judged, was.Extraction = p.id, true, e.extract(p)
-	was.Verdict = e.task.Validate(was.Candidate, p.problem)
-	return was
-}
-
-// appendOutcome appends the object of a reply; without an id there is no such key.
-func appendOutcome(dst, id []byte, was *outcome) []byte {
-	return append(appendVerdict(appendExtraction(dst, id, was.Extraction), was.Verdict), '}')
-}
-
-// badGold is the error of a reply that cannot be judged.
-func badGold(was *outcome) error {
-	switch {
-	case was.Reason != answer.BadGold:
-		return nil
-	case was.Detail == "":
-		return errors.New("the gold cannot be read")
-	}
-	return fmt.Errorf("the gold cannot be read: %s", was.Detail)
 }
 
 // conclude prints the summary and writes the page.
@@ -184,5 +159,9 @@ func (x *scoreCommand) conclude(sh *shell.Shell, s *scorer, versus *comparison) 
 	if x.HTML == "" {
 		return nil
 	}
-	return writePage(sh, x.HTML, sum, s.total().failures, s.extractor)
+	page, err := renderPage(sum, s.total().failures)
+	if err != nil {
+		return err
+	}
+	return sh.WriteFile(x.HTML, page)
 }

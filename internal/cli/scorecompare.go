@@ -59,7 +59,7 @@ func (x *scoreCommand) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *sc
 	b.judge = func(dst []byte, p *posed) ([]byte, error) {
 		to := s.extractor.judge(p)
 		q := *p
-		q.Manner, q.problem = other.mannerOf(p, s.extractor), p.problem
+		q.Manner, q.problem = mannerOf(other, p, s.extractor), p.problem
 		return v.append(dst, idOf(p), other.judge(&q), to), s.note(p, to)
 	}
 	return v, nil
@@ -67,7 +67,7 @@ func (x *scoreCommand) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *sc
 
 // mannerOf returns how a line is read under these settings: what the line itself
 // says goes before them.
-func (e *extractor) mannerOf(p *posed, usual *extractor) catalogue.Manner {
+func mannerOf(e *extractor, p *posed, usual *extractor) catalogue.Manner {
 	m := p.Manner
 	if m.Grammar == usual.Grammar {
 		m.Grammar, m.Name = e.Grammar, e.Name

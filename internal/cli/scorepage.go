@@ -2,9 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"hash/fnv"
 	"html/template"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
@@ -66,9 +63,6 @@ func fewest(list []*failure) []*failure {
 //go:embed score.html.tmpl
 var pageText string
 
-//go:embed score.css
-var pageStyle string
-
 // A page is what the template reads.
 type page struct {
 	*summary
@@ -98,23 +92,19 @@ type shownPiece struct {
 	Text  string
 }
 
-// writePage writes the page to a file, whole or not at all.
-func writePage(sh *shell.Shell, name string, sum *summary, failures map[answer.Reason][]*failure, e *extractor) error {
+// renderPage returns the page of a summary and its failures.
+func renderPage(sum *summary, failures map[answer.Reason][]*failure) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageText)
 	if err != nil {
-		return fmt.Errorf("page: %w", err)
+		return nil, fmt.Errorf("page: %w", err)
 	}
-	hash := sha256.Sum256([]byte(pageStyle))
-	p := &page{
-		summary: sum, Title: "sotto score: " + sum.Task, Style: template.CSS(pageStyle), Plots: plots(sum),
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'",
-	}
+	p := &page{summary: sum, Title: "sotto score: " + sum.Task, Style: pageStyle(), Plots: plots(sum), Policy: pagePolicy()}
 	for _, reason := range sum.Reasons {
 		if list := failures[answer.Reason(reason.Name)]; len(list) > 0 {
 			p.Failures = append(p.Failures, showGroup(reason, list))
 		}
 	}
-	return sh.WriteHTML(name, t, p)
+	return render(t, p)
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.2f", 100*x) }
@@ -132,7 +122,7 @@ func showGroup(reason rate, list []*failure) failureGroup {
 
 func (f *failure) show() shownFailure {
 	s := shownFailure{
-		ID: visible.Text(f.idText), Where: fmt.Sprintf("%s, %s %d", visible.Text(f.file.Name), f.file.unit, f.line),
+		ID: visible.Text(f.idText), Where: fmt.Sprintf("%s, %s %d", visible.Text(f.file.name), f.file.unit, f.line),
 		Candidate: visible.Text(f.outcome.Candidate), Method: f.outcome.Method, Detail: visible.Text(f.outcome.Detail),
 		Input: visible.Text(abridge(f.problem.Input)), Gold: visible.Text(abridge(f.problem.Gold)), Logged: visible.Text(jsonpath.TextOr(f.logged, "")),
 	}

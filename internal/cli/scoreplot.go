@@ -15,25 +15,6 @@ type plot struct {
 	Drawing     template.HTML
 }
 
-func plots(sum *summary) []plot {
-	list := []plot{
-		{"Right, by method", "Of the replies whose answer was found so, how many are right; 95 % intervals.", bars(sum.Methods)},
-		{"Why replies are right or wrong", "Of all replies.", bars(sum.Reasons)},
-		{"Right, by length", "Of the replies of so many bytes, how many are right.", bars(sum.Lengths)},
-	}
-	if len(sum.By) > 1 {
-		var rates []rate
-		for _, arm := range sum.By[:min(len(sum.By), 50)] {
-			rates = append(rates, named(arm.Name, arm.Solved))
-		}
-		list = append(list, plot{"Right, by value", "", bars(rates)})
-	}
-	if curves := bestOf(sum); curves != nil {
-		list = append(list, plot{"Best of k", "The chance that one of k replies to a problem is right (dashes: of a majority of all).", curve(curves)})
-	}
-	return list
-}
-
 // The measures of a plot, in its own units.
 const (
 	barHigh  = 22
@@ -81,20 +62,6 @@ type kLine struct {
 	name     string
 	points   []average
 	majority *average
-}
-
-// bestOf returns a line per arm, or one.
-func bestOf(sum *summary) (lines []kLine) {
-	arms := sum.By
-	if len(arms) == 0 {
-		arms = []*summary{sum}
-	}
-	for _, arm := range arms[:min(len(arms), 8)] {
-		if len(arm.BestOf) > 1 {
-			lines = append(lines, kLine{arm.Name, arm.BestOf, arm.Majority})
-		}
-	}
-	return lines
 }
 
 const (

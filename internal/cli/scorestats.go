@@ -185,9 +185,9 @@ func (s *scores) mergeSamples(name string, other *samples) {
 // worker counts for itself.
 type scorer struct {
 	extractor *extractor
-	evidence  *evidence
-	whole     bool // a majority is of whole replies
-	keep      bool // failures, for the page
+	record    func(*posed, answer.Extraction, *answer.Verdict) error // may be nil
+	whole     bool                                                   // a majority is of whole replies
+	keep      bool                                                   // failures, for the page
 	seed      maphash.Seed
 
 	mu    sync.Mutex
@@ -196,8 +196,10 @@ type scorer struct {
 	sum   *scores   // of all parts, once the run is over
 }
 
-func (x *scoreCommand) scorer(e *extractor) *scorer {
-	s := &scorer{extractor: e, whole: x.Vote == "reply", keep: x.HTML != "", seed: maphash.MakeSeed()}
+// newScorer returns a scorer. With whole, a majority is of whole replies; with keep,
+// failures are kept for the page.
+func newScorer(e *extractor, whole, keep bool) *scorer {
+	s := &scorer{extractor: e, whole: whole, keep: keep, seed: maphash.MakeSeed()}
 	s.free.New = func() any {
 		part := newScores()
 		s.mu.Lock()
@@ -232,8 +234,10 @@ func (s *scorer) lost() {
 // judge appends the object of a reply.
 func (s *scorer) judge(dst []byte, p *posed) ([]byte, error) {
 	was := s.extractor.judge(p)
-	if err := s.evidence.line(p, was.Extraction, &was.Verdict); err != nil {
-		return dst, err
+	if s.record != nil {
+		if err := s.record(p, was.Extraction, &was.Verdict); err != nil {
+			return dst, err
+		}
 	}
 	return appendOutcome(dst, idOf(p), was), s.note(p, was)
 }

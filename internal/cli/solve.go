@@ -226,7 +226,7 @@ func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
 	if sum.Name == "-" {
 		sum.Name = x.Mode
 	}
-	list := []streamSummary{{sum, results}}
+	list := []streamSummary{{Summary: sum, results: results}}
 	if x.Quiet {
 		return writeReports(sh, list, x.CSV, x.HTML)
 	}
@@ -245,8 +245,7 @@ func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
 // solveTask finds the task.
 func solveTask(name, file string) (solve.Task, error) {
 	if file != "" {
-		a := asking{TaskFile: file}
-		t, err := a.task()
+		t, err := readTask(file)
 		if err != nil {
 			return nil, err
 		}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,16 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/solve"
 )
-
-// A solveHead is the first line of a stream's output: what the run is.
-type solveHead struct {
-	V     int        `json:"v"`
-	Type  string     `json:"type"` // run
-	Run   string     `json:"run"`
-	Task  string     `json:"task"`
-	Mode  solve.Mode `json:"mode"`
-	Model string     `json:"model"`
-}
 
 // A solveOutput is where results go, with those of an earlier run.
 type solveOutput struct {
@@ -90,35 +77,6 @@ func (f *solveOutput) resume() error {
 	}
 	_, err = f.file.Seek(whole, io.SeekStart)
 	return files.Cause(err)
-}
-
-// readResults reads an output; the head is nil of an empty one.
-func readResults(r io.Reader) (head *solveHead, results []solve.Result, err error) {
-	lines := bufio.NewReaderSize(r, 64<<10)
-	for number := 1; ; number++ {
-		line, err := batch.NextLine(lines)
-		if errors.Is(err, io.EOF) {
-			return head, results, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if head == nil {
-			head = new(solveHead)
-			if err := json.Unmarshal(line, head); err != nil || head.V != 1 || head.Type != "run" {
-				return nil, nil, fmt.Errorf("line %d is no run of sotto solve", number)
-			}
-			continue
-		}
-		result, err := solve.ReadResult(line)
-		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: %w", number, err)
-		}
-		results = append(results, result)
-	}
 }
 
 // begin writes the head.

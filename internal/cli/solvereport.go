@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/solve"
 	gamefigures "github.com/sotto-llm/sotto/solve/figures"
 )
@@ -49,7 +48,7 @@ func (x *solveReport) Run(sh *shell.Shell) error {
 		case head == nil || len(results) == 0:
 			return fmt.Errorf("%s: it holds no result", name)
 		}
-		s := streamSummary{solve.Summarise(results), results}
+		s := streamSummary{Summary: solve.Summarise(results), results: results}
 		s.Name = filepath.Base(name)
 		list = append(list, s)
 	}
@@ -66,15 +65,6 @@ func (x *solveReport) Run(sh *shell.Shell) error {
 	}
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
-
-// A streamSummary is a summary and what it is of.
-type streamSummary struct {
-	solve.Summary
-	results []solve.Result
-}
-
-// last is the row of the whole stream.
-func (s *streamSummary) last() solve.Row { return s.Rows[len(s.Rows)-1] }
 
 // writeReports writes the files that are named.
 func writeReports(sh *shell.Shell, list []streamSummary, csv, html string) error {
@@ -97,80 +87,11 @@ func writeReports(sh *shell.Shell, list []streamSummary, csv, html string) error
 	if len(list[0].results) == 0 {
 		return errors.New("--html: there is no result to show")
 	}
-	return writeSolvePage(sh, html, list)
-}
-
-// printSummaries writes the amortisation tables.
-func printSummaries(w io.Writer, list []streamSummary) {
-	for i, s := range list {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		title := fmt.Sprintf("%s: task %s, mode %s, model %s", visible.Text(s.Name), visible.Text(s.Task), s.Mode, visible.Text(s.Model))
-		if s.Estimated {
-			title += " (tokens are estimated)"
-		}
-		fmt.Fprintln(w, title)
-		printRows(w, s.Summary)
+	page, err := renderSolvePage(list)
+	if err != nil {
+		return err
 	}
-}
-
-// printRows writes a row per mark: what it came to, and what it took.
-func printRows(w io.Writer, s solve.Summary) {
-	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "problems", "solved", "attempts", "template", "paths", "wrong", "memory", "tokens per", costHead(s.Priced))
-	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "", "%", "each", "hits %", "given %", "%", "nodes", "solved", costUnit(s.Priced))
-	for _, r := range s.Rows {
-		n := float64(r.Problems)
-		fmt.Fprintf(w, "%8d %7.1f %8.2f %9.1f %7.1f %6.1f %9d %10s %s\n", r.Problems, 100*float64(r.Solved)/n, float64(r.Attempts)/n,
-			100*float64(r.ByTemplate)/n, 100*float64(r.WithPaths)/n, 100*share1(r.Wrong, r.Solved), r.Traces+r.Templates, perSolved("%.0f", r.TokensPerSolved, r.Solved), cost(s.Priced, r))
-	}
-	r := s.Rows[len(s.Rows)-1]
-	fmt.Fprintf(w, "%-34s %12s %12s\n", "of a problem", "p50", "p95")
-	for _, q := range []struct {
-		name string
-		solve.Quantiles
-	}{
-		{"tokens, total", r.TokensTotal}, {"tokens, examples of memory", r.TokensPipeline},
-		{"milliseconds, total", r.MillisTotal}, {"milliseconds, without the model", r.MillisPipeline},
-	} {
-		fmt.Fprintf(w, "  %-32s %12.6g %12.6g\n", q.name, q.P50, q.P95)
-	}
-}
-
-func share1(n, of int) float64 {
-	if of == 0 {
-		return 0
-	}
-	return float64(n) / float64(of)
-}
-
-func costHead(priced bool) string {
-	if !priced {
-		return ""
-	}
-	return fmt.Sprintf("%10s", "cost per")
-}
-
-func costUnit(priced bool) string {
-	if !priced {
-		return ""
-	}
-	return fmt.Sprintf("%10s", "solved")
-}
-
-func cost(priced bool, r solve.Row) string {
-	if !priced {
-		return ""
-	}
-	return fmt.Sprintf("%10s", perSolved("%.4g", r.CostPerSolved, r.Solved))
-}
-
-// perSolved prints what a solved problem took: nothing solved is not the cheapest.
-func perSolved(format string, x float64, solved int) string {
-	if solved == 0 {
-		return "-"
-	}
-	return fmt.Sprintf(format, x)
+	return sh.WriteFile(html, page)
 }
 
 // solveFigures works out the figures of docs/memory.md.

@@ -3,15 +3,12 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/visible"
 )
 
 // What commands write may hold what models thought and what people wrote, so a
@@ -103,14 +100,4 @@ func replaceFile(name string, text []byte, mode fs.FileMode) error {
 // FilePrinter writes data to a file, which may be a terminal.
 func FilePrinter(file *os.File) *Printer {
 	return &Printer{newTerminal(file, os.Getenv), false}
-}
-
-// WriteHTML writes a page to a file. Besides what html/template escapes, nothing
-// in it is hidden or reorders the text around it.
-func (sh *Shell) WriteHTML(name string, t *template.Template, page any) error {
-	var b strings.Builder
-	if err := t.Execute(&b, page); err != nil {
-		return fmt.Errorf("page: %w", err)
-	}
-	return sh.WriteFile(name, []byte(visible.Text(b.String())))
 }
