@@ -14,7 +14,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
 	"github.com/sotto-llm/sotto/internal/cli/runcmd"
+	"github.com/sotto-llm/sotto/internal/cli/scorecmd"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/cli/solvecmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/hint"
 )
@@ -30,9 +32,9 @@ type commandLine struct {
 	Split      textcmd.Split     `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
 	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
-	Extract    extractCommand    `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
-	Score      scoreCommand      `cmd:"" help:"Judge the answers of replies, and sum them up."`
-	Solve      solveCommand      `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`
+	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
+	Score      scorecmd.Score    `cmd:"" help:"Judge the answers of replies, and sum them up."`
+	Solve      solvecmd.Command  `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`
 	Record     recordcmd.Command `cmd:"" help:"List, show, search, verify and export a record."`
 	Run        runcmd.Command    `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
 	Dialects   textcmd.Dialects  `cmd:"" help:"List the dialects, or print one."`

@@ -17,6 +17,8 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/stats"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
@@ -79,7 +81,7 @@ func TestEvaluation(t *testing.T) {
 }
 
 // score runs the command over a file.
-func (e *evaluation) score(t *testing.T, name string) (sum *summary, scored [][]byte) {
+func (e *evaluation) score(t *testing.T, name string) (sum *scoring.Summary, scored [][]byte) {
 	t.Helper()
 	args := slices.Concat([]string{"score", "--jsonl", "--json", "--logged-field", e.logged}, e.args, []string{name})
 	stdout, report, status := runSotto(t, "", args...)
@@ -93,17 +95,17 @@ func (e *evaluation) score(t *testing.T, name string) (sum *summary, scored [][]
 }
 
 // arms returns the summary of each arm, or of the whole.
-func arms(sum *summary) []*summary {
+func arms(sum *scoring.Summary) []*scoring.Summary {
 	if len(sum.By) > 0 {
 		return sum.By
 	}
-	return []*summary{sum}
+	return []*scoring.Summary{sum}
 }
 
-func (e *evaluation) row(b *strings.Builder, arm *summary) {
+func (e *evaluation) row(b *strings.Builder, arm *scoring.Summary) {
 	l := arm.Logged
 	if l == nil {
-		l = &logged{}
+		l = &scoring.Logged{}
 	}
 	fmt.Fprintf(b, "| %s | %s | %d | %d (%.2f %%) | %d | %d of %d | %d | %d | %s |\n", e.label(), arm.Name, arm.Lines, arm.Solved.Count, 100*arm.Solved.Rate,
 		l.Both+l.OnlyLogged, l.Agree.Count, l.Agree.Of, l.OnlyOurs, l.OnlyLogged, e.paper[arm.Name])
@@ -117,12 +119,12 @@ func (e *evaluation) label() string {
 	return e.file
 }
 
-func problemRow(b *strings.Builder, file string, arm *summary) {
+func problemRow(b *strings.Builder, file string, arm *scoring.Summary) {
 	if len(arm.BestOf) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "| %s | %s |", file, arm.Name)
-	for i := range theKs {
+	for i := range stats.Ks {
 		if i < len(arm.BestOf) {
 			fmt.Fprintf(b, " %.2f |", 100*arm.BestOf[i].Rate)
 		} else {
@@ -132,7 +134,7 @@ func problemRow(b *strings.Builder, file string, arm *summary) {
 	fmt.Fprintf(b, " %.2f |\n", 100*arm.Majority.Rate)
 }
 
-func reasonRow(b *strings.Builder, e evaluation, arm *summary) {
+func reasonRow(b *strings.Builder, e evaluation, arm *scoring.Summary) {
 	if e.logged == "audited_verdict" {
 		return
 	}
@@ -165,14 +167,14 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 		if err := f.Find(line, logged); err != nil {
 			t.Fatal(err)
 		}
-		was, err := readOutcome(scored[i])
+		was, err := scoring.ReadOutcome(scored[i])
 		if err != nil {
 			t.Fatal(err)
 		}
 		if f.Last(0) == nil {
 			continue
 		}
-		right, readable := readVerdict(f.Last(0))
+		right, readable := scoring.ReadVerdict(f.Last(0))
 		if !readable || right == was.OK {
 			continue
 		}
@@ -185,7 +187,7 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 }
 
 // classOf says what a reply has that verdicts may differ by.
-func classOf(line []byte, was *outcome) string {
+func classOf(line []byte, was *scoring.Outcome) string {
 	class := was.Method + ", " + string(was.Reason)
 	if was.OK && was.By != "" {
 		class += " by " + was.By
@@ -224,7 +226,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 				Word   float64 `json:"r_word"`
 			} `json:"logged_verdict"`
 		}
-		was, err := readOutcome(scored[all])
+		was, err := scoring.ReadOutcome(scored[all])
 		if err = errors.Join(err, json.Unmarshal(line, &reply)); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +235,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 		if here := cmp.Or(grid.FindString(was.Detail), "letters 0/25, words 0/10"); here == logged || was.OK {
 			same++
 		} else {
-			t.Logf("%s: %s, logged %s", was.id, here, logged)
+			t.Logf("%s: %s, logged %s", was.ID, here, logged)
 		}
 	}
 	return fmt.Sprintf("%d of %d crosswords have as many right letters and right words here as in the log.\n", same, all)
@@ -243,7 +245,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 func wholeReplies(t *testing.T, dir string) string {
 	t.Helper()
 	_, report, _ := runSotto(t, "", "score", "--task", "game24", "--jsonl", "--json", "--k", "--group-field", "gold", "--by-field", "arm", "--vote", "reply", filepath.Join(dir, "tot_game24.jsonl"))
-	var sum summary
+	var sum scoring.Summary
 	if err := json.Unmarshal([]byte(lastLine(report)), &sum); err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ var houseRules = []struct {
 	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go"}, "files are made in outfile.go; package files opens without waiting"},
 	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servehttp.go"}, "files are made there; serve tries whether a folder can be written, and removes the file"},
 	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
-	{[]string{"template.HTML"}, []string{"cli/scoreplot.go", "cli/solvepage.go"}, "drawings, whose names are escaped by label"},
-	{[]string{"template.CSS"}, []string{"cli/scorepage.go", "cli/solvepage.go"}, "the style sheet of this package"},
+	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go"}, "drawings, whose names are escaped by label"},
+	{[]string{"template.CSS"}, []string{"plot/page.go", "scoring/page.go", "solvereport/page.go"}, "the style sheet of pages"},
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 

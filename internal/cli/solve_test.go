@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/solvereport"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -34,7 +35,7 @@ func outcomes(t *testing.T, file string) []string {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	_, results, err := readResults(in)
+	_, results, err := solvereport.ReadResults(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestSolveTwoProcesses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, results, err := readResults(in)
+		_, results, err := solvereport.ReadResults(in)
 		in.Close()
 		if err != nil || len(results) != problems {
 			t.Fatalf("run %d: %d results, %v", i, len(results), err)

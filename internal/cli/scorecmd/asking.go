@@ -1,0 +1,53 @@
+package scorecmd
+
+import (
+	"errors"
+
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/scoring"
+)
+
+// An asking holds the flags that say what is looked for in a reply, and what was
+// asked as far as every reply shares it.
+type asking struct {
+	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"What is looked for: the name of a task."`
+	TaskFile      string `name:"task-file" placeholder:"FILE" xor:"task" setting:"SOTTO_TASK_FILE" help:"A task of your own (JSON or YAML)."`
+	Input         string `placeholder:"TEXT" help:"What was asked, where a line does not say it."`
+	Gold          string `placeholder:"TEXT" help:"The right answer, where a line does not say it."`
+	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
+	Lang          string `placeholder:"LANG" help:"The language of task code."`
+	FromReasoning bool   `name:"from-reasoning" help:"Let an explicit marker in the reasoning count where the text has no answer."`
+	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan look at a reply that was cut."`
+}
+
+func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {
+	e := &scoring.Extractor{Manner: m, Problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
+	e.Options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
+	var err error
+	if e.Task, err = a.task(); err != nil {
+		return nil, err
+	}
+	if a.Schema != "" {
+		if e.Problem.Schema, err = files.Read("schema", a.Schema, files.MaxSettings); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (a *asking) task() (answer.Task, error) {
+	switch {
+	case a.TaskFile != "":
+		return scoring.ReadTask(a.TaskFile)
+	case a.Task == "":
+		return nil, hint.Usage(errors.New("no task"), "want --task, one of "+scoring.TaskNames()+"; or --task-file")
+	}
+	task, err := answer.TaskNamed(a.Task)
+	if err != nil {
+		return nil, hint.Usage(err, "want one of "+scoring.TaskNames())
+	}
+	return task, nil
+}

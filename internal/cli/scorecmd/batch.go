@@ -1,0 +1,204 @@
+package scorecmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/scoring"
+)
+
+// A batchRun judges every line of some files, on every core, in their order.
+type batchRun struct {
+	sh        *shell.Shell
+	files     []string
+	reader    *scoring.LineReader
+	extractor *scoring.Extractor
+	// judge appends the object of one reply, or nothing, and keeps nothing of it; an error is the line's,
+	// and an object that says so stands for it where nothing was appended.
+	judge func(dst []byte, p *scoring.Posed) ([]byte, error)
+	// seen takes what an earlier run wrote of a line; an error says that the line
+	// failed. May be nil.
+	seen func(p *scoring.Posed, was *scoring.Outcome) error
+	// lost counts lines that failed; may be nil.
+	lost func()
+	// filter is what the objects are written through; may be nil.
+	filter func(io.Writer) io.Writer
+	// evidence records what is drawn; may be nil.
+	evidence *evidence
+}
+
+// heapFloor is memory that is never touched, so that it costs none: the collector,
+// which waits until the heap has doubled, would else run every 4 MB.
+const heapFloor = 32 << 20
+
+// run does every file. It returns ErrFailed if a line failed.
+func (b *batchRun) run(o *output) error {
+	floor := make([]byte, heapFloor)
+	defer runtime.KeepAlive(floor)
+	out, err := o.open(b.sh, b.files)
+	if err != nil {
+		return err
+	}
+	err = b.each(out)
+	return errors.Join(err, out.close())
+}
+
+func (b *batchRun) each(out *outFile) error {
+	files := b.files
+	if len(files) == 0 {
+		files = []string{""}
+	}
+	failed := false
+	for i, name := range files {
+		err := b.file(out, name, i)
+		if failed = failed || errors.Is(err, batch.ErrFailed); err != nil && !errors.Is(err, batch.ErrFailed) {
+			return err
+		}
+	}
+	if err := out.spent(); err != nil {
+		return err
+	}
+	if failed {
+		return batch.ErrFailed
+	}
+	return nil
+}
+
+// file does one file, from where an earlier run stopped.
+func (b *batchRun) file(out *outFile, name string, order int) error {
+	src, err := openSource(b.sh, name)
+	if err != nil {
+		return err
+	}
+	src.origin.Order, src.many = order, len(b.files) > 1
+	defer src.Close()
+	failed, err := b.replay(out, src)
+	if err != nil {
+		return err
+	}
+	if err := b.evidence.goOn(src); err != nil {
+		return err
+	}
+	w := io.Writer(out.sh.Out)
+	if b.filter != nil {
+		w = b.filter(w)
+	}
+	p := &batch.Pipeline{Line: b.line(src)}
+	if b.evidence != nil { // lines wait for the disk, and share the wait
+		p.Workers, p.Batch = 128, 2<<10
+	}
+	err = runPipeline(out.sh, src, b.evidence.guard(w), p)
+	if err == nil && failed {
+		return batch.ErrFailed
+	}
+	return err
+}
+
+// runPipeline does the lines that are left of a source.
+func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) error {
+	bar := shell.NewProgress(sh, src.Input)
+	defer bar.Clear()
+	bar.Advance(src.skipped)
+	p.Advance = bar.Advance
+	p.Fault = func(number int, err error) {
+		bar.Clear()
+		src.lineError(sh, src.first+number, err)
+	}
+	err := p.Run(src.lines, w)
+	if err != nil && src.many && !errors.Is(err, batch.ErrFailed) {
+		return fmt.Errorf("%s: %w", src.Name, err)
+	}
+	return err
+}
+
+// line returns the work on one line.
+func (b *batchRun) line(src *source) batch.LineFunc {
+	pool := sync.Pool{New: func() any { return new(scoring.Posed) }}
+	return func(dst, line, _ []byte, number int) ([]byte, error) {
+		if batch.Blank(line) {
+			return dst, nil
+		}
+		at := len(dst)
+		p := pool.Get().(*scoring.Posed)
+		defer pool.Put(p)
+		err := b.reader.Read(p, line, b.extractor)
+		if err == nil {
+			p.File, p.Line = &src.origin, src.first+number
+			dst, err = b.judge(dst, p)
+		}
+		if err != nil && b.lost != nil {
+			b.lost()
+		}
+		switch {
+		case len(dst) > at:
+		case err != nil:
+			return batch.AppendError(dst, src.first+number, err), err
+		default:
+			return dst, nil
+		}
+		return append(dst, '\n'), err
+	}
+}
+
+// replay passes over the lines that an earlier run has done.
+func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
+	for out.left() {
+		line, err := batch.NextLine(src.lines)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return failed, err
+		}
+		src.first++
+		src.skipped += len(line)
+		if batch.BlankLine(line) {
+			continue
+		}
+		object, err := out.next()
+		if err != nil {
+			return failed, err
+		}
+		bad, err := b.again(src, line, object)
+		failed = failed || bad
+		if err != nil {
+			return failed, fmt.Errorf("resume: %s %d: %w", src.origin.Unit, src.first, err)
+		}
+	}
+	return failed, nil
+}
+
+var errForeign = hint.Add(errors.New("the output is not of this input"), "without --resume it is written anew")
+
+// again takes a line that an earlier run has done, with what it wrote of it.
+func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
+	was, err := scoring.ReadOutcome(object)
+	if err != nil {
+		return true, errForeign
+	}
+	p := new(scoring.Posed)
+	err = b.reader.Read(p, batch.TrimLine(line), b.extractor)
+	if (err != nil) != (was.Line > 0) {
+		return true, errForeign
+	}
+	if err != nil {
+		if b.lost != nil {
+			b.lost()
+		}
+		return true, nil
+	}
+	if string(was.ID) != string(scoring.IDOf(p)) {
+		return true, errForeign
+	}
+	p.File, p.Line = &src.origin, src.first
+	if b.seen == nil {
+		return false, nil
+	}
+	return b.seen(p, was) != nil, nil
+}

@@ -1,0 +1,155 @@
+package scorecmd
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/scoring"
+)
+
+type Extract struct {
+	reading.Flags
+	asking
+	fields
+	output
+	recording.Settings
+	JSONL   bool     `name:"jsonl" help:"Read a reply per JSON line, or per element of a JSON array."`
+	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of what was asked, or the trace of the candidate: query, trace, or both."`
+	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+}
+
+// Help shows examples.
+func (Extract) Help() string {
+	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised; its span, null where there is none, is in bytes of the raw reply. The status is ok, no_answer, truncated or ambiguous.
+
+Without --jsonl a reply is plain text, what was asked is --input, and exit status 3 says that it holds no answer. With --jsonl a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end", of which a task needs what it judges by; a file that begins with [ is an array of such objects. Objects come out in the order of the lines; a line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+
+Tasks: ` + scoring.TaskNames() + `.
+
+Examples:
+
+    printf '<think>3*8</think>Answer: 3*8 = 24' | sotto extract --task game24 --input '3 8 1 1'
+    sotto extract --task math --jsonl replies.jsonl > candidates.jsonl
+    sotto extract --task game24 --jsonl --input-field gold --distill query replies.jsonl
+    sotto extract --task math --jsonl --record audit --record-policy batch -o candidates.jsonl replies.jsonl`
+}
+
+// Validate refuses flags that do not go together.
+func (x *Extract) Validate() error {
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+}
+
+// Run extracts from one reply, or from that of every line.
+func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	m, err := x.Manner(sh, c, sotto.StartAuto)
+	if err != nil {
+		return err
+	}
+	e, err := x.extractor(m)
+	if err != nil {
+		return err
+	}
+	v, err := openEvidence(&x.Settings, sh, "extract", e, x.Model, &x.output)
+	if err != nil {
+		return err
+	}
+	return v.end(x.run(sh, c, e, v))
+}
+
+func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) error {
+	if !x.JSONL {
+		return x.one(sh, e, v)
+	}
+	r, err := x.reader(c)
+	if err != nil {
+		return err
+	}
+	b := &batchRun{sh: sh, files: x.Files, reader: r, extractor: e, evidence: v}
+	b.judge = func(dst []byte, p *scoring.Posed) ([]byte, error) {
+		found := e.Extract(p)
+		if err := v.line(p, found, nil); err != nil {
+			return dst, err
+		}
+		return x.append(dst, e, p, scoring.IDOf(p), found), nil
+	}
+	return b.run(&x.output)
+}
+
+// one extracts from a reply in plain text.
+func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
+	p, err := readOne(sh, e, x.Files)
+	if err != nil {
+		return err
+	}
+	found := e.Extract(p)
+	if err := v.line(p, found, nil); err != nil {
+		return err
+	}
+	if err := sh.Print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
+		return err
+	}
+	return noAnswer(found)
+}
+
+// append appends the object of a reply.
+func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id []byte, found answer.Extraction) []byte {
+	dst = scoring.AppendExtraction(dst, id, found)
+	if len(x.Distill) > 0 {
+		query, trace := e.Task.Distil(p.Problem, found.Candidate)
+		if slices.Contains(x.Distill, "query") {
+			dst = jsonpath.AppendQuoted(append(dst, `,"query":`...), query, false)
+		}
+		if slices.Contains(x.Distill, "trace") {
+			dst = jsonpath.AppendQuoted(append(dst, `,"trace":`...), trace, false)
+		}
+	}
+	return append(dst, '}')
+}
+
+// readOne reads FILE as one reply in plain text.
+func readOne(sh *shell.Shell, e *scoring.Extractor, files []string) (*scoring.Posed, error) {
+	name := slices.Concat(files, []string{""})[0]
+	raw, err := sh.ReadAll(name)
+	if err != nil {
+		return nil, err
+	}
+	if isJSONLines(raw) {
+		sh.Hintf("%s looks like JSON Lines, and is read as one reply: --jsonl reads a reply a line", cmp.Or(name, "standard input"))
+	}
+	return &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: e.Problem}, nil
+}
+
+// isJSONLines reports whether a text begins with two lines that are objects.
+func isJSONLines(text string) bool {
+	first, rest, _ := strings.Cut(text, "\n")
+	second, _, _ := strings.Cut(rest, "\n")
+	return isObject(first) && isObject(second)
+}
+
+func isObject(line string) bool {
+	v, err := foreignjson.Parse([]byte(line))
+	return err == nil && v.IsObject()
+}
+
+// An answerless reply is one error with ErrNoVisible: the status is the same.
+type answerless struct{}
+
+func (answerless) Error() string        { return "the reply holds no answer" }
+func (answerless) Is(target error) bool { return target == shell.ErrNoVisible }
+
+// noAnswer is the error of one reply without a candidate.
+func noAnswer(found answer.Extraction) error {
+	if found.Status == answer.NoAnswer || found.Status == answer.Truncated {
+		return answerless{}
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package scorecmd
+
+import (
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/scoring"
+)
+
+// fields are the flags that say where a line holds what. A path that is given
+// must be there in every line; a default may be missing.
+type fields struct {
+	Field        string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
+	InputField   string `name:"input-field" placeholder:"PATH" help:"With --jsonl: the field of what was asked; default input. What is no string is taken as its JSON."`
+	GoldField    string `name:"gold-field" placeholder:"PATH" help:"With --jsonl: the field of the right answer; default gold."`
+	OptionsField string `name:"options-field" placeholder:"PATH" help:"With --jsonl: the field of the options of a choice, a list; default options."`
+}
+
+func (f *fields) reader(names *catalogue.Catalogue) (*scoring.LineReader, error) {
+	return scoring.NewLineReader(names, f.Field, scoring.Placed(f.InputField, "input"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options"))
+}

@@ -1,0 +1,120 @@
+package scorecmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+)
+
+// An output holds the flags that say where the objects of a batch go.
+type output struct {
+	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write the objects to FILE, not to standard output."`
+	Resume bool   `help:"Go on with --output where a run that was killed stopped: what it wrote whole stays and is not done again, a torn last line is cut."`
+}
+
+func (o *output) validate(jsonl bool, files int) error {
+	switch {
+	case !jsonl && files > 1:
+		return errors.New("several FILEs go with --jsonl only")
+	case !jsonl && o.Output != "":
+		return errors.New("--output goes with --jsonl only")
+	case o.Resume && o.Output == "":
+		return errors.New("--resume needs --output")
+	}
+	return nil
+}
+
+// An outFile is where the objects of a batch go, with what an earlier run has
+// written there.
+type outFile struct {
+	sh   *shell.Shell // its output is the file
+	file *os.File
+	old  *bufio.Reader // nil if there is nothing left of it
+}
+
+func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
+	if o.Output == "" || o.Output == "-" {
+		return &outFile{sh: sh}, nil
+	}
+	for _, name := range inputs {
+		if files.SameFile(name, o.Output) {
+			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", o.Output), "")
+		}
+	}
+	file, err := sh.CreateFile(o.Output, o.Resume)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", o.Output, err)
+	}
+	into := *sh
+	into.Into(file)
+	out := &outFile{sh: &into, file: file}
+	if o.Resume {
+		err = out.cutTorn()
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("resume %s: %w", o.Output, files.Cause(err))
+	}
+	return out, nil
+}
+
+// cutTorn cuts what stands behind the last newline of the file, and makes ready
+// to read what stands before it and to write after it.
+func (f *outFile) cutTorn() error {
+	whole, err := batch.WholeLines(f.file)
+	if err != nil {
+		return err
+	}
+	if err := f.file.Truncate(whole); err != nil {
+		return err
+	}
+	if _, err := f.file.Seek(whole, io.SeekStart); err != nil {
+		return err
+	}
+	if whole > 0 {
+		f.old = bufio.NewReaderSize(io.NewSectionReader(f.file, 0, whole), 64<<10)
+	}
+	return nil
+}
+
+// left reports whether lines of an earlier run are left to pass over.
+func (f *outFile) left() bool {
+	if f.old == nil {
+		return false
+	}
+	if _, err := f.old.Peek(1); err != nil {
+		f.old = nil
+	}
+	return f.old != nil
+}
+
+// next returns the next object that an earlier run has written.
+func (f *outFile) next() ([]byte, error) {
+	line, err := batch.NextLine(f.old)
+	return batch.TrimLine(line), err
+}
+
+// spent is an error if an earlier run wrote more than there is to do.
+func (f *outFile) spent() error {
+	if f.left() {
+		return fmt.Errorf("resume: %w", errForeign)
+	}
+	return nil
+}
+
+func (f *outFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	return nil
+}

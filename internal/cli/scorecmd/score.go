@@ -1,0 +1,170 @@
+// Package scorecmd has the commands that draw answers from replies: extract, and
+// score, which judges them too.
+package scorecmd
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/scoring"
+)
+
+type Score struct {
+	reading.Flags
+	asking
+	fields
+	output
+	recording.Settings
+	JSONL       bool     `name:"jsonl" help:"Judge a reply per JSON line, or per element of a JSON array."`
+	K           bool     `help:"Say how many problems are solved by the best of k replies, and by a majority of them."`
+	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that replies to one problem share; default that of --input-field."`
+	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority is of: candidate, or reply, the whole of it."`
+	ByField     string   `name:"by-field" placeholder:"PATH" help:"Give the summary for each value of a field too, such as the model."`
+	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Say how far the verdicts agree with those of a field: true or 1, false or 0."`
+	Compare     string   `placeholder:"WHAT" help:"Print only what changed against FILE, which score or extract wrote of the same lines, or against other settings, such as start=outside,from-reasoning=true."`
+	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary, plots, and failures to browse."`
+	JSON        bool     `name:"json" help:"Print the summary as one JSON object."`
+	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+}
+
+// Help shows examples.
+func (Score) Help() string {
+	return `The object is that of sotto extract, and "ok","reason","detail","by": the verdict on the candidate, why, and by what it equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; of best of k the normal one over problems); it does not depend on the order of the lines.
+
+Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k) over the n replies to a problem, c of them right, for problems with at least k. In a majority a reply without a candidate has no vote, and a tie counts by the share of the tied answers that are right.
+
+A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. A gold that cannot be read fails its line; the other faults are as in sotto extract.
+
+Tasks: ` + scoring.TaskNames() + `.
+
+Examples:
+
+    printf 'Answer: 3*8 = 24' | sotto score --task game24 --input '3 8 1 1'
+    sotto score --task math --jsonl --html report.html replies.jsonl > scored.jsonl
+    sotto score --task math --jsonl --compare scored.jsonl --from-reasoning replies.jsonl
+    sotto score --task game24 --jsonl --input-field gold --k --by-field arm -o scored.jsonl --resume replies.jsonl`
+}
+
+// Validate refuses flags that do not go together.
+func (x *Score) Validate() error {
+	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML != "" || x.JSON) {
+		return errors.New("a summary goes with --jsonl only")
+	}
+	if x.Compare != "" && x.Resume {
+		return errors.New("--compare does not go with --resume")
+	}
+	if x.Compare != "" && x.Record != "" {
+		return errors.New("--compare does not go with --record")
+	}
+	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+}
+
+// Run judges one reply, or that of every line.
+func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	m, err := x.Manner(sh, c, sotto.StartAuto)
+	if err != nil {
+		return err
+	}
+	e, err := x.extractor(m)
+	if err != nil {
+		return err
+	}
+	v, err := openEvidence(&x.Settings, sh, "score", e, x.Model, &x.output)
+	if err != nil {
+		return err
+	}
+	return v.end(x.run(sh, c, e, v))
+}
+
+func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) (err error) {
+	if !x.JSONL {
+		return x.one(sh, e, v)
+	}
+	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
+	s.Record = v.line
+	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.Judge, seen: s.Note, lost: s.Lost, evidence: v}
+	if b.reader, err = x.places(c); err != nil {
+		return err
+	}
+	versus, err := x.comparison(sh, c, s, b)
+	if err != nil {
+		return err
+	}
+	defer versus.close()
+	err = b.run(&x.output)
+	if err == nil || errors.Is(err, batch.ErrFailed) {
+		err = worst(err, versus.spent(), x.conclude(sh, s, versus))
+	}
+	return err
+}
+
+// worst returns the first error that was not reported yet, or any.
+func worst(errs ...error) error {
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, batch.ErrFailed) {
+			return err
+		}
+	}
+	return cmp.Or(errs...)
+}
+
+// places returns the reader of lines, with the fields of the summary.
+func (x *Score) places(c *catalogue.Catalogue) (*scoring.LineReader, error) {
+	r, err := x.reader(c)
+	if err != nil {
+		return nil, err
+	}
+	if x.K || x.HTML != "" {
+		group := scoring.Placed(x.GroupField, r.Places[scoring.PlaceInput].Name)
+		group.Required = x.K
+		err = r.Look(scoring.PlaceGroup, group)
+	}
+	return r, cmp.Or(err, r.Look(scoring.PlaceBy, scoring.LineField{Name: x.ByField, Required: x.ByField != ""}), r.Look(scoring.PlaceLogged, scoring.LineField{Name: x.LoggedField}))
+}
+
+// one judges a reply in plain text.
+func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
+	p, err := readOne(sh, e, x.Files)
+	if err != nil {
+		return err
+	}
+	was := e.Judge(p)
+	if err := v.line(p, was.Extraction, &was.Verdict); err != nil {
+		return err
+	}
+	if err := sh.Print(append(scoring.AppendOutcome(nil, nil, was), '\n')); err != nil {
+		return err
+	}
+	return cmp.Or(scoring.BadGold(was), noAnswer(was.Extraction))
+}
+
+// conclude prints the summary and writes the page.
+func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison) error {
+	sum := s.Total().Summary()
+	sum.V, sum.Task, sum.Compared = 1, s.Extractor.Task.Name(), versus.counts()
+	if x.JSON {
+		text, err := json.Marshal(sum)
+		if err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
+	} else {
+		sum.Print(sh.Err)
+	}
+	if x.HTML == "" {
+		return nil
+	}
+	page, err := scoring.Page(sum, s.Total().Failures)
+	if err != nil {
+		return err
+	}
+	return sh.WriteFile(x.HTML, page)
+}

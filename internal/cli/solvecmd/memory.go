@@ -1,0 +1,289 @@
+package solvecmd
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/solve"
+)
+
+type solveMemory struct {
+	Ls     memoryLs     `cmd:"" help:"List the nodes, a line each."`
+	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and what it was used for."`
+	Export memoryExport `cmd:"" help:"Print the whole memory as JSON Lines."`
+	Import memoryImport `cmd:"" help:"Take in an export; every node is judged again."`
+	Prune  memoryPrune  `cmd:"" help:"Remove old nodes, or all but the most useful."`
+}
+
+// Help says what a memory is.
+func (solveMemory) Help() string {
+	return `A memory is one file, which any number of runs of sotto solve may use at the same time. It holds traces (problems that were solved, with their solutions) and templates (expressions over slots), and only what a validator let pass.
+
+Examples:
+
+    sotto solve memory ls --task game24
+    sotto solve memory show 'Solve 24 with 3 5 8 11'
+    sotto solve memory export > memory.jsonl
+    sotto solve memory import --memory other.db memory.jsonl
+    sotto solve memory prune --unused 90d --keep 10000 --dry-run`
+}
+
+// memoryPlace says which memory is meant.
+type memoryPlace struct {
+	Memory string `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
+	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
+}
+
+// openMemory opens a memory, the default one where none is named.
+func openMemory(sh *shell.Shell, file, data string, o metagraph.Options) (*metagraph.Graph, error) {
+	if file == "" {
+		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
+		if folder == "" {
+			return nil, hint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
+		}
+		file = filepath.Join(folder, "memory.db")
+	}
+	g, err := metagraph.Open(file, o)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, hint.Add(err, "sotto solve makes one; another is named by --memory")
+	}
+	return g, err
+}
+
+func (p *memoryPlace) open(sh *shell.Shell, write bool) (*metagraph.Graph, error) {
+	return openMemory(sh, p.Memory, p.Data, metagraph.Options{ReadOnly: !write})
+}
+
+// A shownNode is a node as memory ls and show print it in JSON.
+type shownNode struct {
+	V int `json:"v"`
+	metagraph.Ref
+	Slots     int    `json:"slots,omitempty"`
+	Input     string `json:"input"`
+	Candidate string `json:"candidate"`
+	metagraph.Stats
+	Created  time.Time        `json:"created"`
+	UsedAt   time.Time        `json:"used_at,omitzero"`
+	SolvedAt time.Time        `json:"solved_at"`
+	UsedFor  []metagraph.Edge `json:"used_for,omitempty"`
+}
+
+func shownNodeOf(n metagraph.Node) shownNode {
+	return shownNode{V: 1, Ref: n.Ref, Slots: n.Slots, Input: n.Problem.Input, Candidate: n.Candidate, Stats: n.Stats, Created: n.Created, UsedAt: n.UsedAt, SolvedAt: n.SolvedAt}
+}
+
+type memoryLs struct {
+	memoryPlace
+	Task string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	Kind string `enum:",trace,template" default:"" placeholder:"KIND" help:"Only traces, or templates: trace, template."`
+	JSON bool   `name:"json" help:"Print JSON Lines."`
+}
+
+// Run lists the nodes.
+func (x *memoryLs) Run(sh *shell.Shell) error {
+	g, err := x.open(sh, false)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	nodes, err := g.Nodes(context.Background(), x.Task)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(sh.Results(x.JSON))
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if !x.JSON {
+		fmt.Fprintf(out, "%-10s %-8s %6s %6s %6s %6s %8s  %s\n", "TASK", "KIND", "SEEN", "USED", "SOLVED", "FAILED", "TOKENS", "KEY")
+	}
+	for _, n := range nodes {
+		switch {
+		case x.Kind != "" && string(n.Kind) != x.Kind:
+		case x.JSON:
+			err = cmp.Or(err, enc.Encode(shownNodeOf(n)))
+		default:
+			fmt.Fprintf(out, "%-10s %-8s %6d %6d %6d %6d %8.0f  %s\n", label1(n.Task, 10), n.Kind, n.Seen, n.Used, n.Solved, n.Failed, n.Tokens, label1(n.Key, 100))
+		}
+	}
+	return cmp.Or(err, out.Flush())
+}
+
+// label1 is a text on one line, cut where it is long.
+func label1(text string, long int) string {
+	runes := []rune(visible.Text(text))
+	if len(runes) > long {
+		runes = append(runes[:long-1], '…')
+	}
+	return string(runes)
+}
+
+type memoryShow struct {
+	memoryPlace
+	Task string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	JSON bool   `name:"json" help:"Print JSON Lines."`
+	Key  string `arg:"" help:"The key of a node, as memory ls prints it."`
+}
+
+// Run prints the nodes of that key.
+func (x *memoryShow) Run(sh *shell.Shell) error {
+	g, err := x.open(sh, false)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	ctx := context.Background()
+	nodes, err := g.Nodes(ctx, x.Task)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, n := range nodes {
+		if n.Key != x.Key {
+			continue
+		}
+		found = true
+		edges, err := g.Edges(ctx, n.Ref)
+		if err != nil {
+			return err
+		}
+		if err := x.show(sh, n, edges); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return hint.Add(fmt.Errorf("there is no node %q", x.Key), "sotto solve memory ls prints the keys")
+	}
+	return nil
+}
+
+func (x *memoryShow) show(sh *shell.Shell, n metagraph.Node, edges []metagraph.Edge) error {
+	if x.JSON {
+		s := shownNodeOf(n)
+		s.UsedFor = edges
+		text, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(sh.Out, "%s\n", text)
+		return err
+	}
+	out := bufio.NewWriter(sh.Text)
+	fmt.Fprintf(out, "%s\n", visible.Text(n.Text()))
+	fmt.Fprintf(out, "%s of task %s, first found for %s: %s\n", n.Kind, visible.Text(n.Task), visible.Text(n.Problem.Input), visible.Text(n.Candidate))
+	fmt.Fprintf(out, "seen %d, used %d, solved %d, failed %d; lately %.0f %% success, %.0f tokens, %.0f ms a problem\n", n.Seen, n.Used, n.Solved, n.Failed, 100*n.Success, n.Tokens, n.Millis)
+	fmt.Fprintf(out, "made %s, last success %s\n", n.Created.Format(time.DateTime), n.SolvedAt.Format(time.DateTime))
+	for _, e := range edges {
+		fmt.Fprintf(out, "  used for %-40s seen %d, used %d, solved %d, failed %d\n", label1(e.Query, 100), e.Seen, e.Used, e.Solved, e.Failed)
+	}
+	return out.Flush()
+}
+
+type memoryExport struct{ memoryPlace }
+
+// Run prints the memory.
+func (x *memoryExport) Run(sh *shell.Shell) error {
+	g, err := x.open(sh, false)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.Export(context.Background(), sh.Out)
+}
+
+type memoryImport struct {
+	memoryPlace
+	TaskFile []string `name:"task-file" sep:"none" placeholder:"FILE" help:"A task of your own that nodes are of; repeatable."`
+	File     string   `arg:"" optional:"" name:"file" placeholder:"FILE" help:"What memory export printed."`
+}
+
+// Run takes the nodes in.
+func (x *memoryImport) Run(sh *shell.Shell) error {
+	own := map[string]answer.Task{}
+	for _, file := range x.TaskFile {
+		t, err := solveTask("", file)
+		if err != nil {
+			return err
+		}
+		own[t.Name()] = t
+	}
+	in, err := sh.Open(x.File)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	g, err := x.open(sh, true)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	n, err := g.Import(context.Background(), in, func(name string) (answer.Task, error) {
+		if t, ok := own[name]; ok {
+			return t, nil
+		}
+		return solve.TaskNamed(name)
+	})
+	if err != nil {
+		var unknown *answer.UnknownTaskError
+		if errors.As(err, &unknown) {
+			return hint.Add(err, "name the file of a task of your own with --task-file")
+		}
+		return err
+	}
+	fmt.Fprintf(sh.Err, "%d nodes and %d edges are new, %d nodes were there\n", n.Nodes, n.Edges, n.Known)
+	return nil
+}
+
+type memoryPrune struct {
+	memoryPlace
+	Task   string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	Unused string `placeholder:"TIME" help:"Remove what has not helped for so long, such as 90d or 12h."`
+	Keep   int    `placeholder:"N" help:"Keep N traces and N templates of each task, the most useful."`
+	DryRun bool   `name:"dry-run" help:"Only say what would be removed."`
+}
+
+// Run removes nodes.
+func (x *memoryPrune) Run(sh *shell.Shell) error {
+	o := metagraph.PruneOptions{Task: x.Task, Keep: x.Keep, DryRun: x.DryRun}
+	if x.Unused != "" {
+		age, err := recording.ParseAge(x.Unused)
+		if err != nil {
+			return hint.Usage(fmt.Errorf("--unused: %w", err), "want a time such as 90d or 12h")
+		}
+		o.Before = time.Now().Add(-age)
+	}
+	if x.Keep < 0 || x.Keep == 0 && x.Unused == "" {
+		return hint.Usage(errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on")
+	}
+	g, err := x.open(sh, true)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	gone, err := g.Prune(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	for _, r := range gone {
+		fmt.Fprintf(sh.Text, "%s %s %s\n", label1(r.Task, 20), r.Kind, visible.Text(r.Key))
+	}
+	verb := "removed"
+	if x.DryRun {
+		verb = "would be removed"
+	}
+	fmt.Fprintf(sh.Err, "%d nodes %s\n", len(gone), verb)
+	return nil
+}

@@ -1,0 +1,101 @@
+package solvecmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/solve"
+)
+
+// solveModel are the flags that say who answers.
+type solveModel struct {
+	Model    string `short:"m" placeholder:"NAME" help:"The model, as its server spells it; without it a scripted stand-in."`
+	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
+	URL      string `name:"url" placeholder:"URL" setting:"SOTTO_MODEL_URL" help:"The model's server."`
+	KeyFile  string `name:"key-file" placeholder:"FILE" setting:"SOTTO_MODEL_KEY_FILE" help:"The API key."`
+	Script   string `placeholder:"FILE" help:"Play the written replies of FILE; see package model."`
+	Replies  string `placeholder:"FILE" help:"Play logged replies, a JSON object a line, those of each problem in order."`
+	Field    string `default:"raw" placeholder:"PATH" help:"With --replies: the field of the reply (${default})."`
+	Embed    string `placeholder:"NAME" help:"Compare problems by the embeddings of this model too, on the same server."`
+}
+
+const scriptedName = "scripted"
+
+// apply sets the model, and what embeds.
+func (m *solveModel) apply(sh *shell.Shell, x *solveStream, o *solve.Options) (err error) {
+	switch {
+	case m.Replies != "":
+		o.Model, err = m.recorded(sh, x, o.Task)
+	case m.Script != "":
+		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
+	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
+		return hint.Usage(errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
+	case m.Model == "" || m.Model == scriptedName:
+		o.Model = solve.Scripted{Task: o.Task}
+	default:
+		o.Model, err = m.open(m.Model)
+	}
+	if err != nil || m.Embed == "" {
+		return err
+	}
+	embedder, err := m.open(m.Embed)
+	if err != nil {
+		return err
+	}
+	var can bool
+	if o.Embedder, can = embedder.(model.Embedder); !can {
+		return hint.Usage(fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), "")
+	}
+	o.Space = m.Embed
+	return nil
+}
+
+func (m *solveModel) open(name string) (model.Model, error) {
+	opened, err := model.Open(model.Config{Provider: m.Provider, Model: name, URL: m.URL, KeyFile: m.KeyFile})
+	if err != nil {
+		return nil, hint.Usage(err, "")
+	}
+	return opened, nil
+}
+
+// recorded reads logged replies.
+func (m *solveModel) recorded(sh *shell.Shell, x *solveStream, t solve.Task) (*solve.Recorded, error) {
+	replies := solve.NewRecorded(filepath.Base(m.Replies), t)
+	r, err := x.lineReader(m.Field)
+	if err != nil {
+		return nil, err
+	}
+	err = r.each(sh, m.Replies, func(p solve.Problem, raw string, line *posedLine) error {
+		if raw == "" && !line.hasRaw {
+			return fmt.Errorf("field %s %w", m.Field, jsonpath.ErrMissing)
+		}
+		replies.Add(p, raw, line.end)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--replies: %w", err)
+	}
+	return replies, nil
+}
+
+// lineReader reads problems, and replies to them where field is not "".
+func (x *solveStream) lineReader(field string) (*problemReader, error) {
+	r := &problemReader{}
+	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {
+		steps, err := jsonpath.Parse(path)
+		if err == nil && jsonpath.Many(steps) {
+			err = fmt.Errorf("field %q: want the path of one field", path)
+		}
+		if err != nil {
+			return nil, hint.Usage(err, "want a path such as input or question.text")
+		}
+		r.paths = append(r.paths, steps)
+	}
+	return r, nil
+}

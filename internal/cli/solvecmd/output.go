@@ -1,0 +1,122 @@
+package solvecmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/solvereport"
+	"github.com/sotto-llm/sotto/solve"
+)
+
+// A solveOutput is where results go, with those of an earlier run.
+type solveOutput struct {
+	head solvereport.Head
+	old  bool // there is a head already
+	done []solve.Result
+	file *os.File // nil for standard output
+	to   io.Writer
+}
+
+// open opens the output, and reads what an earlier run has written.
+func (x *solveStream) open(sh *shell.Shell, o *solve.Options) (*solveOutput, error) {
+	out := &solveOutput{head: solvereport.Head{
+		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
+		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
+	}}
+	if x.Output == "" || x.Output == "-" {
+		return out, nil
+	}
+	for _, name := range []string{x.Problems, x.Replies} {
+		if files.SameFile(name, x.Output) {
+			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", x.Output), "")
+		}
+	}
+	file, err := sh.CreateFile(x.Output, x.Resume)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", x.Output, err)
+	}
+	out.file, out.to = file, shell.FilePrinter(file)
+	if x.Resume {
+		if err := out.resume(); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("resume %s: %w", x.Output, err)
+		}
+	}
+	return out, nil
+}
+
+// resume cuts a torn last line, and reads the others.
+func (f *solveOutput) resume() error {
+	whole, err := batch.WholeLines(f.file)
+	if err != nil {
+		return files.Cause(err)
+	}
+	head, results, err := solvereport.ReadResults(io.NewSectionReader(f.file, 0, whole))
+	if err != nil {
+		return err
+	}
+	if head != nil {
+		ours := f.head
+		ours.Run = head.Run
+		if *head != ours {
+			return hint.Add(
+				fmt.Errorf("it is of task %s, mode %s, model %s", head.Task, head.Mode, head.Model),
+				"give the same flags, or another --output")
+
+		}
+		f.head, f.old, f.done = *head, true, results
+	}
+	if err := f.file.Truncate(whole); err != nil {
+		return files.Cause(err)
+	}
+	_, err = f.file.Seek(whole, io.SeekStart)
+	return files.Cause(err)
+}
+
+// begin writes the head.
+func (f *solveOutput) begin(sh *shell.Shell) error {
+	if f.to == nil {
+		f.to = sh.Out
+	}
+	if f.old {
+		return nil
+	}
+	line, err := json.Marshal(f.head)
+	if err != nil {
+		return err
+	}
+	return f.put(append(line, '\n'))
+}
+
+// write writes a result, at once and whole.
+func (f *solveOutput) write(r solve.Result) error {
+	line, err := r.Line()
+	if err != nil {
+		return err
+	}
+	return f.put(line)
+}
+
+func (f *solveOutput) put(line []byte) error {
+	if _, err := f.to.Write(line); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	return nil
+}
+
+func (f *solveOutput) close() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.file.Close(); err != nil {
+		return fmt.Errorf("write: %w", files.Cause(err))
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package solvecmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/solve"
+)
+
+// problems reads the stream, whole: a fault in the last line is found before the
+// first call of a model.
+func (x *solveStream) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
+	if x.Problems == "" && x.Replies != "" {
+		return x.logged(sh, t)
+	}
+	if x.Problems == "" {
+		if t.Name() != answer.Game24.Name() {
+			return nil, hint.Usage(fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE")
+		}
+		seed := uint64(1)
+		if x.Seed != nil {
+			seed = uint64(*x.Seed)
+		}
+		return solve.Games(seed), nil
+	}
+	r, err := x.lineReader("")
+	if err != nil {
+		return nil, err
+	}
+	var list []solve.Problem
+	seen := map[string]bool{}
+	err = r.each(sh, x.Problems, func(p solve.Problem, _ string, line *posedLine) error {
+		switch {
+		case seen[p.ID]:
+			return fmt.Errorf("the id %s is that of another line too", p.ID)
+		case metagraph.Query(t, p.Problem) == "":
+			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
+		}
+		seen[p.ID] = true
+		list = append(list, p)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--problems: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("--problems: there is none")
+	}
+	return list, nil
+}
+
+// logged are the problems of --replies, each once. Their ids are no reply's, so that
+// each gets all replies to it.
+func (x *solveStream) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
+	if x.Replies == "-" {
+		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
+	}
+	r, err := x.lineReader(x.Field)
+	if err != nil {
+		return nil, err
+	}
+	var list []solve.Problem
+	seen := map[string]bool{}
+	err = r.each(sh, x.Replies, func(p solve.Problem, _ string, _ *posedLine) error {
+		query := metagraph.Query(t, p.Problem)
+		if query == "" {
+			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
+		}
+		if !seen[query] {
+			seen[query] = true
+			p.ID = fmt.Sprintf("problem-%d", len(list)+1)
+			list = append(list, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--replies: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("--replies: there is none")
+	}
+	return list, nil
+}
+
+// A problemReader reads lines of problems, or of replies to them.
+type problemReader struct {
+	paths  [][]jsonpath.Step
+	finder jsonpath.Finder
+}
+
+// A posedLine is what a line says beside its problem.
+type posedLine struct {
+	hasRaw bool
+	end    sotto.End
+}
+
+// each calls visit for every line of a file. A problem without an id has its line's
+// number.
+func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Problem, raw string, line *posedLine) error) error {
+	in, err := sh.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for number := 1; ; number++ {
+		line, err := batch.NextLine(lines)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.Name, err)
+		}
+		if batch.BlankLine(line) {
+			continue
+		}
+		p, raw, more, err := r.read(batch.TrimLine(line), number)
+		if err == nil {
+			err = visit(p, raw, more)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: line %d: %w", in.Name, number, err)
+		}
+	}
+}
+
+func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw string, more *posedLine, err error) {
+	f := &r.finder
+	if err := f.Find(line, r.paths...); err != nil {
+		return p, "", nil, err
+	}
+	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
+	p.ID, p.Input, p.Gold, p.Lang = text(0), text(1), text(2), text(7)
+	if p.ID == "" {
+		p.ID = strconv.Itoa(number)
+	}
+	if schema := text(6); schema != "" {
+		p.Schema = []byte(schema)
+	}
+	more = &posedLine{hasRaw: f.Last(4) != nil}
+	raw = text(4)
+	if p.Options, err = readList(f.Last(3)); err != nil {
+		return p, "", nil, fmt.Errorf("field options %w", err)
+	}
+	if end := text(5); end != "" {
+		err = more.end.UnmarshalText([]byte(end))
+	}
+	return p, raw, more, err
+}
+
+// readList reads a list of strings, or of anything as its JSON.
+func readList(value []byte) (list []string, err error) {
+	if value == nil || value[0] == 'n' {
+		return nil, nil
+	}
+	if value[0] != '[' {
+		return nil, errors.New("is no list")
+	}
+	return jsonpath.Elements(value)
+}
+
+// solveGames prints problems.
+type solveGames struct {
+	Seed uint64 `default:"0" placeholder:"N" help:"Put them in a random order, which the seed decides; 0: in order."`
+}
+
+// Run prints the games.
+func (x *solveGames) Run(sh *shell.Shell) error {
+	out := bufio.NewWriter(sh.Out)
+	for _, p := range solve.Games(x.Seed) {
+		fmt.Fprintf(out, `{"id":%q,"input":%q}`+"\n", p.ID, p.Input)
+	}
+	return out.Flush()
+}

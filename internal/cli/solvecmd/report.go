@@ -1,0 +1,143 @@
+package solvecmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/solvereport"
+	"github.com/sotto-llm/sotto/solve"
+	gamefigures "github.com/sotto-llm/sotto/solve/figures"
+)
+
+// solveReport sums up outputs.
+type solveReport struct {
+	CSV   string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
+	HTML  string   `name:"html" placeholder:"FILE" help:"Write a page with the tables and plots."`
+	JSON  bool     `name:"json" help:"Print the summaries as JSON, an object a line."`
+	Files []string `arg:"" name:"file" placeholder:"FILE" help:"What sotto solve wrote; several stand beside each other."`
+}
+
+// Help shows examples.
+func (solveReport) Help() string {
+	return `Examples:
+
+    sotto solve --mode cot -n 300 -o cot.jsonl
+    sotto solve --mode template --memory fresh.db -n 300 -o template.jsonl
+    sotto solve report cot.jsonl template.jsonl --html report.html`
+}
+
+// Run prints and writes the summaries.
+func (x *solveReport) Run(sh *shell.Shell) error {
+	var list []solvereport.Stream
+	for _, name := range x.Files {
+		in, err := sh.Open(name)
+		if err != nil {
+			return err
+		}
+		head, results, err := solvereport.ReadResults(in)
+		in.Close()
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case head == nil || len(results) == 0:
+			return fmt.Errorf("%s: it holds no result", name)
+		}
+		s := solvereport.Stream{Summary: solve.Summarise(results), Results: results}
+		s.Name = filepath.Base(name)
+		list = append(list, s)
+	}
+	if x.JSON {
+		for _, s := range list {
+			text, err := json.Marshal(s.Summary)
+			if err != nil {
+				return fmt.Errorf("summary: %w", err)
+			}
+			fmt.Fprintf(sh.Out, "%s\n", text)
+		}
+	} else {
+		solvereport.Print(sh.Text, list)
+	}
+	return writeReports(sh, list, x.CSV, x.HTML)
+}
+
+// writeReports writes the files that are named.
+func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) error {
+	if csv != "" {
+		var sums []solve.Summary
+		for _, s := range list {
+			sums = append(sums, s.Summary)
+		}
+		var b bytes.Buffer
+		if err := solve.WriteCSV(&b, sums); err != nil {
+			return err
+		}
+		if err := sh.WriteFile(csv, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	if html == "" {
+		return nil
+	}
+	if len(list[0].Results) == 0 {
+		return errors.New("--html: there is no result to show")
+	}
+	page, err := solvereport.Page(list)
+	if err != nil {
+		return err
+	}
+	return sh.WriteFile(html, page)
+}
+
+// solveFigures works out the figures of docs/memory.md.
+type solveFigures struct {
+	Log  string `placeholder:"FILE" help:"Put the chain-of-thought replies of this log through the loop too ({\"id\",\"gold\",\"raw\",\"arm\"} a line)."`
+	Arm  string `default:"CoT" placeholder:"NAME" help:"Which arm of the log (${default})."`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints the figures.
+func (x *solveFigures) Run(sh *shell.Shell) error {
+	f := gamefigures.Compute()
+	var l *gamefigures.Log
+	if x.Log != "" {
+		in, err := sh.Open(x.Log)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		got, err := gamefigures.ComputeLog(context.Background(), in, x.Arm)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.Name, err)
+		}
+		l = &got
+	}
+	if x.JSON {
+		text, err := json.Marshal(struct {
+			gamefigures.Figures
+			Log *gamefigures.Log `json:"log,omitempty"`
+		}{f, l})
+		if err != nil {
+			return fmt.Errorf("figures: %w", err)
+		}
+		fmt.Fprintf(sh.Out, "%s\n", text)
+		return nil
+	}
+	var b strings.Builder
+	if err := f.Print(&b); err != nil {
+		return err
+	}
+	if l != nil {
+		if err := l.Print(&b); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(sh.Text, b.String())
+	return err
+}

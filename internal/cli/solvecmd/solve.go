@@ -1,0 +1,327 @@
+// Package solvecmd has the commands about streams of problems and their memory.
+package solvecmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/solvereport"
+	"github.com/sotto-llm/sotto/metagraph"
+	"github.com/sotto-llm/sotto/solve"
+)
+
+type Command struct {
+	Stream  solveStream  `cmd:"" default:"withargs" help:"Solve a stream of problems; the default."`
+	Report  solveReport  `cmd:"" help:"Sum up what streams came to, beside each other."`
+	Memory  solveMemory  `cmd:"" help:"List, show, export, import and prune a memory."`
+	Games   solveGames   `cmd:"" help:"Print the solvable games of 24."`
+	Figures solveFigures `cmd:"" help:"Work out what memory is worth in the Game of 24."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Without a command the flags are those of "sotto solve stream"; see its --help. Without any, 1,362 games are put to a scripted stand-in, which needs nothing installed.
+
+Examples:
+
+    sotto solve -n 200 -o first.jsonl
+    sotto solve --task gsm8k --problems gsm8k.jsonl --mode graph --model qwen3:8b -o run.jsonl --resume
+    sotto solve report cot.jsonl graph.jsonl --html report.html
+    sotto solve memory ls --task game24`
+}
+
+// solveStream solves problems one after another.
+type solveStream struct {
+	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"What is asked (${default}); see sotto extract for the names, and wordsort, mgsm."`
+	TaskFile   string `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
+	Problems   string `short:"p" placeholder:"FILE" help:"The problems, a JSON object a line; without it those of --replies, or the solvable games of 24, in random order."`
+	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of what is asked (${default})."`
+	GoldField  string `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
+	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples of memory), template (known templates first)."`
+	solveModel
+	Audit string `placeholder:"TASK" help:"Judge what passed once more by this task: how much of memory is wrong."`
+
+	Dialect      string    `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read replies in this dialect, and teach it to the model; without it, the dialect of the model."`
+	Start        string    `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where replies begin; without it auto."`
+	Instruction  string    `placeholder:"FILE" help:"The system message; without it the instruction text of the dialect."`
+	Temperatures []float64 `default:"0,0.4,0.8" placeholder:"T,…" help:"The temperatures of the attempts, and so their number (${default})."`
+	MaxTokens    int       `name:"max-tokens" placeholder:"N" help:"The most tokens of a reply."`
+	Seed         *int64    `placeholder:"N" help:"The seed of the model, and of the order of the games."`
+	Think        string    `placeholder:"HOW" help:"Thinking: true, false, low, medium, high."`
+
+	Data    string        `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
+	Memory  string        `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
+	Floor   float64       `default:"0.3" placeholder:"S" help:"How like a problem an example must be, 0 to 1 (${default})."`
+	Paths   int           `default:"4" placeholder:"N" help:"How many examples at most (${default})."`
+	Tokens  int           `name:"path-tokens" default:"1000" placeholder:"N" help:"About how many tokens all examples may have (${default})."`
+	Timeout time.Duration `placeholder:"TIME" help:"The time for one problem."`
+
+	Limit        int           `short:"n" placeholder:"N" help:"How many problems at most."`
+	BudgetTokens int64         `name:"budget-tokens" placeholder:"N" help:"Stop when so many tokens are spent."`
+	BudgetCost   float64       `name:"budget-cost" placeholder:"X" help:"Stop when so much money is spent; needs --prices."`
+	BudgetTime   time.Duration `name:"budget-time" placeholder:"TIME" help:"Stop when so much time is spent."`
+	Prices       string        `placeholder:"FILE" help:"What tokens cost: {MODEL: {input: X, output: Y}} per million, YAML or JSON."`
+
+	recording.Settings
+	Output string `short:"o" placeholder:"FILE" help:"Write the results to FILE, not to standard output."`
+	Resume bool   `help:"Go on with --output where a run stopped; no finished problem is done again."`
+	CSV    string `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
+	HTML   string `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
+	JSON   bool   `name:"json" help:"Print the summary as one JSON object."`
+	Quiet  bool   `short:"q" help:"Print no summary."`
+}
+
+// Help shows examples.
+func (solveStream) Help() string {
+	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, every other a problem. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
+
+Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream: each problem once, with its replies as the attempts, or the problems of --problems, of which one with a reply's id gets that reply. The guide is docs/memory.md.
+
+Examples:
+
+    sotto solve -n 200 -o first.jsonl
+    sotto solve --task gsm8k --problems gsm8k.jsonl --mode graph --model qwen3:8b -o run.jsonl --resume
+    sotto solve --mode cot --problems games.jsonl --model gpt-4o-mini --provider openai --prices prices.yaml --budget-cost 2
+    sotto solve report cot.jsonl graph.jsonl --html report.html`
+}
+
+// maxTemperature is more than any server takes.
+const maxTemperature = 10
+
+// Validate refuses flags that do not go together.
+func (x *solveStream) Validate() error {
+	switch {
+	case x.Resume && x.Output == "":
+		return errors.New("--resume needs --output")
+	case x.Replies != "" && x.Script != "" || (x.Replies != "" || x.Script != "") && x.Model != "":
+		return errors.New("want one of --model, --replies and --script")
+	case math.IsNaN(x.BudgetCost) || math.IsInf(x.BudgetCost, 0):
+		return errors.New("--budget-cost: want a number")
+	case slices.ContainsFunc(x.Temperatures, func(t float64) bool { return !(t >= 0 && t <= maxTemperature) }):
+		return fmt.Errorf("--temperatures: want 0 or more, and %d at most", maxTemperature)
+	case x.BudgetCost > 0 && x.Prices == "":
+		return errors.New("--budget-cost needs --prices")
+	case !(x.Floor > 0 && x.Floor <= 1):
+		return errors.New("--floor: want more than 0, and 1 at most")
+	case x.Paths < 1 || x.Tokens < 1:
+		return errors.New("--paths and --path-tokens: want 1 or more")
+	case x.Limit < 0 || x.BudgetTokens < 0 || x.BudgetCost < 0 || x.BudgetTime < 0 || x.Timeout < 0 || x.MaxTokens < 0:
+		return errors.New("a limit is below 0")
+	}
+	return nil
+}
+
+// Run solves the stream.
+func (x *solveStream) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
+	task, err := solveTask(x.Task, x.TaskFile)
+	if err != nil {
+		return err
+	}
+	problems, err := x.problems(sh, task)
+	if err != nil {
+		return err
+	}
+	o, err := x.options(sh, names, task)
+	if err != nil {
+		return err
+	}
+	out, err := x.open(sh, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	o.Run = out.head.Run
+	if o.Mode == solve.Graph || o.Mode == solve.Template {
+		if o.Memory, err = openMemory(sh, x.Memory, x.Data, metagraph.Options{}); err != nil {
+			return err
+		}
+		defer o.Memory.Close()
+	}
+	log := slog.New(slog.NewTextHandler(sh.Err, nil))
+	if o.Record, err = x.Settings.Open(nil, log); err != nil {
+		return err
+	}
+	if o.Record != nil {
+		defer func() { err = errors.Join(err, o.Record.Close()) }()
+	}
+	if err := out.begin(sh); err != nil {
+		return err
+	}
+	return x.stream(sh, *o, out, problems)
+}
+
+// stream solves, and sums up also what was finished before an error.
+func (x *solveStream) stream(sh *shell.Shell, o solve.Options, out *solveOutput, problems []solve.Problem) error {
+	s, err := solve.New(o)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	results := out.done
+	bar := &shell.Progress{}
+	if out.file != nil || !sh.Out.TTY { // on a terminal the results themselves show it
+		bar = shell.NewCountProgress(sh, o.Task.Name(), x.count(problems), len(results))
+	}
+	each := func(yield func(solve.Problem, error) bool) {
+		for _, p := range problems {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+	budget := solve.Budget{Problems: x.Limit, Tokens: x.BudgetTokens, Money: x.BudgetCost, Time: x.BudgetTime}
+	err = s.Stream(ctx, each, out.done, budget, func(r solve.Result) error {
+		results = append(results, r)
+		bar.Advance(1)
+		return out.write(r)
+	})
+	bar.Clear()
+	return cmp.Or(x.conclude(sh, results), x.hint(err))
+}
+
+// count is how many problems there are to do.
+func (x *solveStream) count(problems []solve.Problem) int {
+	if x.Limit > 0 {
+		return min(x.Limit, len(problems))
+	}
+	return len(problems)
+}
+
+// hint says how a stream that stopped can go on.
+func (x *solveStream) hint(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted")
+	}
+	if x.Output == "" {
+		return hint.Add(err, "with --output FILE a stream can be gone on with")
+	}
+	return hint.Add(err, "go on with the same flags and --resume")
+}
+
+func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
+	sum := solve.Summarise(results)
+	sum.Name = filepath.Base(cmp.Or(x.Output, "-"))
+	if sum.Name == "-" {
+		sum.Name = x.Mode
+	}
+	list := []solvereport.Stream{{Summary: sum, Results: results}}
+	if x.Quiet {
+		return writeReports(sh, list, x.CSV, x.HTML)
+	}
+	if x.JSON {
+		text, err := json.Marshal(sum)
+		if err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
+	} else if len(results) > 0 {
+		solvereport.Print(sh.Err, list)
+	}
+	return writeReports(sh, list, x.CSV, x.HTML)
+}
+
+// solveTask finds the task.
+func solveTask(name, file string) (solve.Task, error) {
+	if file != "" {
+		t, err := scoring.ReadTask(file)
+		if err != nil {
+			return nil, err
+		}
+		return solve.TaskOf(t), nil
+	}
+	t, err := solve.TaskNamed(name)
+	if err != nil {
+		return nil, hint.Usage(err, "want one of "+scoring.TaskNames()+", mgsm, wordsort; or --task-file")
+	}
+	return t, nil
+}
+
+// options are those of the solver, but for what must be closed.
+func (x *solveStream) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
+	o := &solve.Options{
+		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
+		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
+	}
+	if err := x.solveModel.apply(sh, x, o); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.Grammar, err = x.grammar(names, o.Model.Name()); err != nil {
+		return nil, err
+	}
+	if o.Start != "" {
+		if _, err := o.Grammar.NewSplitter(sotto.Options{Start: o.Start}); err != nil {
+			return nil, reading.StartError(err, "want outside, inside, inside:NAME or auto")
+		}
+	}
+	if x.Instruction != "" {
+		text, err := files.Read("instruction", x.Instruction, files.MaxSettings)
+		if err != nil {
+			return nil, err
+		}
+		o.Instruction = strings.TrimSpace(string(text))
+	}
+	if x.Audit != "" {
+		if o.Audit, err = answer.TaskNamed(x.Audit); err != nil {
+			return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "want one of "+scoring.TaskNames())
+		}
+	}
+	if x.Prices != "" {
+		return o, x.price(o)
+	}
+	return o, nil
+}
+
+func (x *solveStream) grammar(names *catalogue.Catalogue, model string) (*sotto.Grammar, error) {
+	if x.Dialect != "" {
+		g, err := names.Named(x.Dialect)
+		if err != nil {
+			return nil, catalogue.UnknownDialect(err)
+		}
+		return g, nil
+	}
+	if g, known := names.ForModel(model); known {
+		return g, nil
+	}
+	return sotto.Default(), nil
+}
+
+func (x *solveStream) price(o *solve.Options) error {
+	data, err := files.Read("prices", x.Prices, files.MaxSettings)
+	if err != nil {
+		return err
+	}
+	prices, err := solve.ReadPrices(x.Prices, data)
+	if err != nil {
+		return err
+	}
+	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
+		return hint.Add(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
+	}
+	return nil
+}

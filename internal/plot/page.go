@@ -1,0 +1,35 @@
+package plot
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+//go:embed page.css
+var styleText string
+
+// Style returns the style sheet of pages and of the plots in them.
+func Style() template.CSS { return template.CSS(styleText) }
+
+// Policy returns the content security policy of pages: their style and nothing
+// else.
+func Policy() string {
+	hash := sha256.Sum256([]byte(styleText))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// Render makes a page. Besides what html/template escapes, nothing in it is hidden
+// or reorders the text around it.
+func Render(t *template.Template, page any) ([]byte, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, page); err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return []byte(visible.Text(b.String())), nil
+}

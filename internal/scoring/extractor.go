@@ -1,0 +1,46 @@
+package scoring
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/files"
+)
+
+// TaskNames lists the tasks for the help.
+func TaskNames() string {
+	var names []string
+	for _, t := range answer.Tasks() {
+		names = append(names, t.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// An Extractor draws candidates from replies.
+type Extractor struct {
+	catalogue.Manner
+	Task    answer.Task
+	Problem answer.Problem // as far as every reply shares it
+	Options answer.Options
+}
+
+// ReadTask reads a task of the user's own.
+func ReadTask(name string) (answer.Task, error) {
+	data, err := files.Read("task file", name, files.MaxSettings)
+	if err != nil {
+		return nil, err
+	}
+	return answer.ReadTask(name, data)
+}
+
+// Extract draws the candidate from one reply.
+func (e *Extractor) Extract(r *Posed) answer.Extraction {
+	o := e.Options
+	o.Grammar, o.Start, o.End = r.Grammar, r.Start, r.End
+	if o.Grammar == sotto.Default() {
+		o.Grammar = nil // the same, and known to be
+	}
+	return answer.Extract(e.Task, r.Raw, r.Problem, o)
+}

@@ -1,0 +1,40 @@
+package scoring
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// Judge draws the candidate from a reply and judges it. The outcome is p's.
+func (e *Extractor) Judge(p *Posed) *Outcome {
+	was := &p.outcome
+	was.ID, was.Judged, was.Extraction = p.id, true, e.Extract(p)
+	was.Verdict = e.Task.Validate(was.Candidate, p.Problem)
+	return was
+}
+
+// AppendOutcome appends the object of a reply; without an id there is no such key.
+func AppendOutcome(dst, id []byte, was *Outcome) []byte {
+	return append(AppendVerdict(AppendExtraction(dst, id, was.Extraction), was.Verdict), '}')
+}
+
+// BadGold is the error of a reply that cannot be judged.
+func BadGold(was *Outcome) error {
+	switch {
+	case was.Reason != answer.BadGold:
+		return nil
+	case was.Detail == "":
+		return errors.New("the gold cannot be read")
+	}
+	return fmt.Errorf("the gold cannot be read: %s", was.Detail)
+}
+
+// IDOf returns what stands for a line's id.
+func IDOf(p *Posed) []byte {
+	if p.id == nil {
+		return []byte("null")
+	}
+	return p.id
+}

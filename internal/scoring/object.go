@@ -1,0 +1,56 @@
+package scoring
+
+import (
+	"strconv"
+
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// AppendExtraction appends what was extracted as a JSON object that is not
+// closed yet; without an id there is no such key.
+func AppendExtraction(dst, id []byte, x answer.Extraction) []byte {
+	dst = append(dst, `{"v":1`...)
+	if id != nil {
+		dst = append(append(dst, `,"id":`...), id...)
+	}
+	dst = jsonpath.AppendQuoted(append(dst, `,"candidate":`...), x.Candidate, false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"method":`...), x.Method, false)
+	dst = AppendSpan(append(dst, `,"span":`...), x.Span)
+	dst = jsonpath.AppendQuoted(append(dst, `,"status":`...), string(x.Status), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"rules":`...), x.Rules, false)
+	dst = append(dst, `,"attempts":[`...)
+	for i, a := range x.Attempts {
+		dst = appendAttempt(jsonpath.AppendComma(dst, i), a)
+	}
+	return append(dst, ']')
+}
+
+func appendAttempt(dst []byte, a answer.Attempt) []byte {
+	dst = jsonpath.AppendQuoted(append(dst, `{"method":`...), a.Method, false)
+	dst = strconv.AppendInt(append(dst, `,"found":`...), int64(a.Found), 10)
+	if a.Span != nil {
+		dst = AppendSpan(append(dst, `,"span":`...), a.Span)
+	}
+	if a.Why != "" {
+		dst = jsonpath.AppendQuoted(append(dst, `,"why":`...), a.Why, false)
+	}
+	return append(dst, '}')
+}
+
+func AppendSpan(dst []byte, s *answer.Span) []byte {
+	if s == nil {
+		return append(dst, "null"...)
+	}
+	dst = strconv.AppendInt(append(dst, '['), int64(s.Start), 10)
+	dst = strconv.AppendInt(append(dst, ','), int64(s.End), 10)
+	return append(dst, ']')
+}
+
+// AppendVerdict appends the members of a verdict.
+func AppendVerdict(dst []byte, v answer.Verdict) []byte {
+	dst = strconv.AppendBool(append(dst, `,"ok":`...), v.OK)
+	dst = jsonpath.AppendQuoted(append(dst, `,"reason":`...), string(v.Reason), false)
+	dst = jsonpath.AppendQuoted(append(dst, `,"detail":`...), v.Detail, false)
+	return jsonpath.AppendQuoted(append(dst, `,"by":`...), v.By, false)
+}

@@ -1,0 +1,191 @@
+// Package scoring draws candidates from lines of replies, judges them, and counts:
+// the objects that stand for lines, the summary of a run, and its page.
+package scoring
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// A Posed is one reply and what was asked. Its bytes are those of the line.
+type Posed struct {
+	catalogue.Manner
+	id      []byte // as it stands in the line; nil if there is none
+	Raw     string
+	Problem answer.Problem
+	group   []byte // the problem that it is a sample of
+	by      []byte
+	logged  []byte // a verdict
+	File    *Origin
+	Line    int // its number there
+	outcome Outcome
+}
+
+// An Origin is the input that a line is from.
+type Origin struct {
+	Name  string
+	Unit  string // what its lines are called: line, element
+	Order int    // which of the inputs it is
+}
+
+// A LineField is a field that a LineReader looks for.
+type LineField struct {
+	Name     string
+	Required bool
+}
+
+// Placed returns the field of a path, or of another name where no path is given.
+func Placed(path, otherwise string) LineField {
+	return LineField{cmp.Or(path, otherwise), path != ""}
+}
+
+// The places of a LineReader, in order.
+const (
+	placeID = iota
+	placeRaw
+	PlaceInput
+	placeGold
+	placeOptions
+	placeDialect
+	placeStart
+	placeEnd
+	PlaceGroup
+	PlaceBy
+	PlaceLogged
+	placesEnd
+)
+
+// A LineReader reads lines; it is safe for concurrent use.
+type LineReader struct {
+	Places  [placesEnd]LineField
+	paths   [][]jsonpath.Step // of the places that are looked for
+	at      [placesEnd]int
+	names   *catalogue.Catalogue
+	finders sync.Pool
+}
+
+// NewLineReader returns a reader of lines that hold the reply, what was asked, the
+// right answer and the options in these fields.
+func NewLineReader(names *catalogue.Catalogue, raw string, input, gold, options LineField) (*LineReader, error) {
+	r := &LineReader{names: names}
+	r.Places = [placesEnd]LineField{
+		placeID: {"id", false}, placeRaw: {raw, true},
+		placeDialect: {"dialect", false}, placeStart: {"start", false}, placeEnd: {"end", false},
+		PlaceInput: input, placeGold: gold, placeOptions: options,
+	}
+	r.finders.New = func() any { return new(jsonpath.Finder) }
+	return r, r.compile()
+}
+
+// Look sets the place of a further field.
+func (r *LineReader) Look(i int, p LineField) error {
+	r.Places[i] = p
+	return r.compile()
+}
+
+// compile reads the paths of the places that are looked for.
+func (r *LineReader) compile() error {
+	r.paths = r.paths[:0]
+	for i, p := range r.Places {
+		r.at[i] = -1
+		if p.Name == "" {
+			continue
+		}
+		steps, err := jsonpath.Parse(p.Name)
+		if err == nil && jsonpath.Many(steps) {
+			err = fmt.Errorf("field %q: want the path of one field", p.Name)
+		}
+		if err != nil {
+			return hint.Usage(err, "want a path such as raw or messages.-1.content")
+		}
+		r.at[i] = len(r.paths)
+		r.paths = append(r.paths, steps)
+	}
+	return nil
+}
+
+// value returns what a line holds at a place, nil for nothing.
+func (r *LineReader) value(f *jsonpath.Finder, i int) []byte {
+	if r.at[i] < 0 {
+		return nil
+	}
+	return f.Last(r.at[i])
+}
+
+// Read reads a line into p, whose bytes are the line's; what it does not say is as in e.
+func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
+	f := r.finders.Get().(*jsonpath.Finder)
+	defer r.finders.Put(f)
+	if err := f.Find(line, r.paths...); err != nil {
+		return err
+	}
+	for i := range r.Places {
+		if r.Places[i].Required && r.value(f, i) == nil {
+			return fmt.Errorf("field %s %w", r.Places[i].Name, jsonpath.ErrMissing)
+		}
+	}
+	raw := r.value(f, placeRaw)
+	if raw[0] != '"' {
+		return fmt.Errorf("field %s %w", r.Places[placeRaw].Name, jsonpath.ErrNotString)
+	}
+	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsonpath.Unquote(raw)}
+	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, PlaceGroup), r.value(f, PlaceBy), r.value(f, PlaceLogged)
+	p.Problem.Input = jsonpath.TextOr(r.value(f, PlaceInput), p.Problem.Input)
+	p.Problem.Gold = jsonpath.TextOr(r.value(f, placeGold), p.Problem.Gold)
+	if err := r.readOptions(f, p); err != nil {
+		return err
+	}
+	return r.readManner(f, p)
+}
+
+func (r *LineReader) readOptions(f *jsonpath.Finder, p *Posed) error {
+	list := r.value(f, placeOptions)
+	if list == nil || list[0] == 'n' {
+		return nil
+	}
+	if list[0] != '[' {
+		return fmt.Errorf("field %s is no list", r.Places[placeOptions].Name)
+	}
+	var err error
+	p.Problem.Options, err = jsonpath.Elements(list)
+	return err
+}
+
+func (r *LineReader) readManner(f *jsonpath.Finder, p *Posed) error {
+	if text, err := f.Text(r.at[placeDialect], "dialect"); err != nil {
+		return err
+	} else if text != nil && *text != "" {
+		grammar, err := r.names.Named(*text)
+		if err != nil {
+			return err
+		}
+		p.Grammar, p.Name = grammar, *text
+		p.Start = cmp.Or(catalogue.OwnStart(grammar), p.Start)
+	}
+	if text, err := f.Text(r.at[placeStart], "start"); err != nil {
+		return err
+	} else if text != nil && *text != "" {
+		p.Start = sotto.Start(*text)
+		if _, err := p.Grammar.NewSplitter(sotto.Options{Start: p.Start}); err != nil {
+			return err
+		}
+	}
+	text, err := f.Text(r.at[placeEnd], "end")
+	if err != nil || text == nil || *text == "" {
+		return err
+	}
+	return p.End.UnmarshalText([]byte(*text))
+}
+
+// textOf returns a value as one that may be compared: of strings the text.
+func textOf(value []byte) string {
+	return strings.ToValidUTF8(jsonpath.TextOr(value, "null"), "\ufffd")
+}

@@ -1,0 +1,286 @@
+package scoring
+
+import (
+	"errors"
+	"hash/maphash"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
+)
+
+// A share is how many of n were right.
+type share struct{ n, right int }
+
+func (s share) plus(other share) share { return share{s.n + other.n, s.right + other.right} }
+
+func oneShare(right bool) share {
+	if right {
+		return share{1, 1}
+	}
+	return share{1, 0}
+}
+
+// Scores are the counts of a run. All of them add up in any order.
+type Scores struct {
+	share
+	lost     int // lines that could not be judged
+	methods  map[string]share
+	reasons  map[answer.Reason]int
+	lengths  [bits.UintSize + 1]share // by the bits of the reply's length
+	logged   agreement
+	problems map[string]*samples
+	by       map[string]*Scores
+	Failures map[answer.Reason][]*Failure
+}
+
+// An agreement counts verdicts beside logged ones.
+type agreement struct {
+	Both       int `json:"both"`        // right, says either
+	Neither    int `json:"neither"`     // wrong, says either
+	OnlyOurs   int `json:"only_ours"`   // right here, wrong in the log
+	OnlyLogged int `json:"only_logged"` // wrong here, right in the log
+	Unreadable int `json:"unreadable"`  // neither true nor false in the log
+}
+
+// Samples are the replies to one problem.
+type samples struct {
+	share
+	votes map[uint64]share
+}
+
+// maxBy is how many values of --by-field are told apart; the rest are (other).
+const maxBy = 10000
+
+func newScores() *Scores {
+	return &Scores{
+		methods: map[string]share{}, reasons: map[answer.Reason]int{},
+		problems: map[string]*samples{}, by: map[string]*Scores{}, Failures: map[answer.Reason][]*Failure{},
+	}
+}
+
+// add counts one reply.
+func (s *Scores) add(p *Posed, was *Outcome) {
+	s.share = s.plus(oneShare(was.OK))
+	s.methods[was.Method] = s.methods[was.Method].plus(oneShare(was.OK))
+	s.reasons[was.why()]++
+	n := bits.Len(uint(len(p.Raw)))
+	s.lengths[n] = s.lengths[n].plus(oneShare(was.OK))
+	s.logged.add(p.logged, was.OK)
+}
+
+// why returns the reason of a verdict; a division by zero is said apart from
+// another value.
+func (was *Outcome) why() answer.Reason {
+	if was.Detail == answer.DivisionByZero {
+		return answer.Reason(was.Detail)
+	}
+	return was.Reason
+}
+
+func (a *agreement) add(logged []byte, ok bool) {
+	if logged == nil || logged[0] == 'n' {
+		return
+	}
+	right, readable := ReadVerdict(logged)
+	switch {
+	case !readable:
+		a.Unreadable++
+	case right && ok:
+		a.Both++
+	case right:
+		a.OnlyLogged++
+	case ok:
+		a.OnlyOurs++
+	default:
+		a.Neither++
+	}
+}
+
+// ReadVerdict reads a logged verdict.
+func ReadVerdict(logged []byte) (right, readable bool) {
+	switch strings.ToLower(jsonpath.TextOr(logged, "")) {
+	case "true", "1", "1.0", "yes", "ok", "correct", "right", "pass", "passed":
+		return true, true
+	case "false", "0", "0.0", "no", "incorrect", "wrong", "fail", "failed":
+		return false, true
+	}
+	return false, false
+}
+
+// sample counts one reply to a problem; a vote of 0 is none.
+func (s *Scores) sample(problem string, vote uint64, ok bool) {
+	g := s.problems[problem]
+	if g == nil {
+		g = &samples{votes: map[uint64]share{}}
+		s.problems[problem] = g
+	}
+	g.share = g.plus(oneShare(ok))
+	if vote != 0 {
+		g.votes[vote] = g.votes[vote].plus(oneShare(ok))
+	}
+}
+
+// arm returns the scores of one value of --by-field.
+func (s *Scores) arm(name string) *Scores {
+	if s.by[name] == nil && len(s.by) >= maxBy {
+		name = "(other)"
+	}
+	if s.by[name] == nil {
+		s.by[name] = newScores()
+	}
+	return s.by[name]
+}
+
+// merge adds what another part of the run has counted.
+func (s *Scores) merge(other *Scores) {
+	s.share = s.plus(other.share)
+	s.lost += other.lost
+	for name, n := range other.methods {
+		s.methods[name] = s.methods[name].plus(n)
+	}
+	for reason, n := range other.reasons {
+		s.reasons[reason] += n
+	}
+	for class, n := range other.lengths {
+		s.lengths[class] = s.lengths[class].plus(n)
+	}
+	s.logged.merge(other.logged)
+	for name, g := range other.problems {
+		s.mergeSamples(name, g)
+	}
+	for _, name := range slices.Sorted(maps.Keys(other.by)) {
+		s.arm(name).merge(other.by[name])
+	}
+	for reason, list := range other.Failures {
+		s.Failures[reason] = fewest(append(s.Failures[reason], list...))
+	}
+}
+
+func (a *agreement) merge(b agreement) {
+	a.Both += b.Both
+	a.Neither += b.Neither
+	a.OnlyOurs += b.OnlyOurs
+	a.OnlyLogged += b.OnlyLogged
+	a.Unreadable += b.Unreadable
+}
+
+func (s *Scores) mergeSamples(name string, other *samples) {
+	g := s.problems[name]
+	if g == nil {
+		s.problems[name] = other
+		return
+	}
+	g.share = g.plus(other.share)
+	for vote, n := range other.votes {
+		g.votes[vote] = g.votes[vote].plus(n)
+	}
+}
+
+// A Scorer judges replies and counts; it is safe for concurrent use. Every
+// worker counts for itself.
+type Scorer struct {
+	Extractor *Extractor
+	Record    func(*Posed, answer.Extraction, *answer.Verdict) error // may be nil
+	whole     bool                                                   // a majority is of whole replies
+	keep      bool                                                   // failures, for the page
+	seed      maphash.Seed
+
+	mu    sync.Mutex
+	parts []*Scores // all that there are
+	free  sync.Pool // those that no worker holds
+	sum   *Scores   // of all parts, once the run is over
+}
+
+// NewScorer returns a scorer. With whole, a majority is of whole replies; with keep,
+// failures are kept for the page.
+func NewScorer(e *Extractor, whole, keep bool) *Scorer {
+	s := &Scorer{Extractor: e, whole: whole, keep: keep, seed: maphash.MakeSeed()}
+	s.free.New = func() any {
+		part := newScores()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.parts = append(s.parts, part)
+		return part
+	}
+	return s
+}
+
+func (s *Scorer) take() *Scores     { return s.free.Get().(*Scores) }
+func (s *Scorer) give(part *Scores) { s.free.Put(part) }
+
+// Total returns the counts of the run.
+func (s *Scorer) Total() *Scores {
+	if s.sum == nil {
+		s.sum = newScores()
+		for _, part := range s.parts {
+			s.sum.merge(part)
+		}
+	}
+	return s.sum
+}
+
+// Lost counts a line that could not be read.
+func (s *Scorer) Lost() {
+	part := s.take()
+	part.lost++
+	s.give(part)
+}
+
+// Judge appends the object of a reply.
+func (s *Scorer) Judge(dst []byte, p *Posed) ([]byte, error) {
+	was := s.Extractor.Judge(p)
+	if s.Record != nil {
+		if err := s.Record(p, was.Extraction, &was.Verdict); err != nil {
+			return dst, err
+		}
+	}
+	return AppendOutcome(dst, IDOf(p), was), s.Note(p, was)
+}
+
+var errUnjudged = errors.New("the object holds no verdict")
+
+// Note counts a reply.
+func (s *Scorer) Note(p *Posed, was *Outcome) error {
+	if !was.Judged {
+		return errUnjudged
+	}
+	if err := BadGold(was); err != nil {
+		return err
+	}
+	part := s.take()
+	defer s.give(part)
+	problem := textOf(p.group)
+	part.add(p, was)
+	if p.by != nil {
+		name := textOf(p.by)
+		part.arm(name).add(p, was)
+		problem = name + "\x00" + problem
+	}
+	if p.group != nil {
+		vote := s.vote(p, was)
+		part.sample(problem, vote, was.OK)
+		if p.by != nil {
+			part.arm(textOf(p.by)).sample(problem, vote, was.OK)
+		}
+	}
+	if s.keep && !was.OK {
+		part.Failures[was.why()] = keepFew(part.Failures[was.why()], p, was)
+	}
+	return nil
+}
+
+// vote returns what a reply votes for, 0 for nothing.
+func (s *Scorer) vote(p *Posed, was *Outcome) uint64 {
+	switch {
+	case s.whole:
+		return max(1, maphash.String(s.seed, p.Raw))
+	case was.Candidate == "":
+		return 0
+	}
+	return max(1, maphash.String(s.seed, was.Candidate))
+}

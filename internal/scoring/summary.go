@@ -1,0 +1,178 @@
+package scoring
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/stats"
+)
+
+// A Summary is what a run comes to.
+type Summary struct {
+	V        int             `json:"v,omitempty"`
+	Task     string          `json:"task,omitempty"`
+	Name     string          `json:"name,omitempty"` // the value of --by-field
+	Lines    int             `json:"lines"`          // that were judged
+	Failed   int             `json:"failed"`         // lines that could not be
+	Solved   stats.Rate      `json:"solved"`
+	Methods  []stats.Rate    `json:"methods"` // right of those found so
+	Reasons  []stats.Rate    `json:"reasons"` // of all lines
+	Lengths  []stats.Rate    `json:"lengths"` // right of those so long
+	BestOf   []stats.Average `json:"best_of,omitempty"`
+	Majority *stats.Average  `json:"majority,omitempty"`
+	Logged   *Logged         `json:"logged,omitempty"`
+	Compared map[string]int  `json:"compared,omitempty"`
+	By       []*Summary      `json:"by,omitempty"`
+}
+
+type Logged struct {
+	agreement
+	Agree stats.Rate `json:"agree"`
+}
+
+func (s *Scores) Summary() *Summary {
+	sum := &Summary{Lines: s.n, Failed: s.lost, Solved: stats.NewRate("", s.right, s.n)}
+	for _, name := range slices.Sorted(maps.Keys(s.methods)) {
+		sum.Methods = append(sum.Methods, stats.NewRate(name, s.methods[name].right, s.methods[name].n))
+	}
+	slices.SortStableFunc(sum.Methods, func(a, b stats.Rate) int { return cmp.Compare(b.Of, a.Of) })
+	for _, reason := range slices.Sorted(maps.Keys(s.reasons)) {
+		sum.Reasons = append(sum.Reasons, stats.NewRate(string(reason), s.reasons[reason], s.n))
+	}
+	slices.SortStableFunc(sum.Reasons, func(a, b stats.Rate) int { return cmp.Compare(b.Count, a.Count) })
+	for class, n := range s.lengths {
+		if n.n > 0 {
+			sum.Lengths = append(sum.Lengths, stats.NewRate(lengthName(class), n.right, n.n))
+		}
+	}
+	s.problemsTo(sum)
+	if a := s.logged; a != (agreement{}) {
+		sum.Logged = &Logged{a, stats.NewRate("", a.Both+a.Neither, a.Both+a.Neither+a.OnlyOurs+a.OnlyLogged)}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.by)) {
+		arm := s.by[name].Summary()
+		arm.Name = name
+		sum.By = append(sum.By, arm)
+	}
+	return sum
+}
+
+// lengthName names the replies whose length has so many bits.
+func lengthName(bits int) string {
+	if bits == 0 {
+		return "0 bytes"
+	}
+	low := int64(1) << (bits - 1)
+	return fmt.Sprintf("%s … %s", bytesName(low), bytesName(2*low-1))
+}
+
+func bytesName(n int64) string {
+	switch {
+	case n >= 1<<20-1:
+		return fmt.Sprintf("%d MiB", (n+1)>>20)
+	case n >= 1<<10-1:
+		return fmt.Sprintf("%d KiB", (n+1)>>10)
+	}
+	return fmt.Sprint(n)
+}
+
+// problemsTo adds what the problems come to, where replies share them.
+func (s *Scores) problemsTo(sum *Summary) {
+	if len(s.problems) == 0 {
+		return
+	}
+	for _, k := range stats.Ks {
+		var each []float64
+		for _, g := range s.problems {
+			if g.n >= k {
+				each = append(each, stats.PassAtK(g.n, g.right, k))
+			}
+		}
+		if len(each) > 0 {
+			sum.BestOf = append(sum.BestOf, stats.NewAverage(k, each))
+		}
+	}
+	var each []float64
+	for _, g := range s.problems {
+		each = append(each, g.majority())
+	}
+	majority := stats.NewAverage(0, each)
+	sum.Majority = &majority
+}
+
+// majority returns how far the answer with most votes is right; a tie counts by
+// the share of the tied answers that are.
+func (g *samples) majority() float64 {
+	most, tied, right := 0, 0, 0
+	for _, votes := range g.votes {
+		if votes.n > most {
+			most, tied, right = votes.n, 0, 0
+		}
+		if votes.n == most {
+			tied++
+			if votes.right > 0 {
+				right++
+			}
+		}
+	}
+	if tied == 0 {
+		return 0
+	}
+	return float64(right) / float64(tied)
+}
+
+// Print writes the summary as tables.
+func (sum *Summary) Print(w io.Writer) {
+	for _, arm := range sum.By {
+		fmt.Fprintf(w, "%s\n", strings.ToValidUTF8(arm.Name, "\ufffd"))
+		arm.Print(w)
+		fmt.Fprintln(w)
+	}
+	if sum.Failed > 0 {
+		fmt.Fprintf(w, "%d lines could not be judged\n", sum.Failed)
+	}
+	table(w, "", "right", "of", []stats.Rate{stats.Named("solved", sum.Solved)})
+	table(w, "method", "right", "of", sum.Methods)
+	table(w, "reason", "lines", "of", sum.Reasons)
+	if len(sum.BestOf) > 0 {
+		sum.printProblems(w)
+	}
+	if l := sum.Logged; l != nil {
+		table(w, "logged verdict", "lines", "of", []stats.Rate{
+			stats.Named("agrees", l.Agree),
+			stats.NewRate("right only here", l.OnlyOurs, l.Agree.Of),
+			stats.NewRate("right only there", l.OnlyLogged, l.Agree.Of),
+		})
+		if l.Unreadable > 0 {
+			fmt.Fprintf(w, "%d logged verdicts are neither true nor false\n", l.Unreadable)
+		}
+	}
+	if len(sum.Compared) > 0 {
+		fmt.Fprintln(w, "compared:")
+		for _, change := range slices.Sorted(maps.Keys(sum.Compared)) {
+			fmt.Fprintf(w, "  %-28s %9d\n", change, sum.Compared[change])
+		}
+	}
+}
+
+func table(w io.Writer, title, count, of string, rows []stats.Rate) {
+	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", title, count, of, "%", "95 %")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-28s %9d %9d %8.2f   %.2f … %.2f\n", r.Name, r.Count, r.Of, 100*r.Rate, 100*r.Low, 100*r.High)
+	}
+}
+
+func (sum *Summary) printProblems(w io.Writer) {
+	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", "replies to a problem", "solved", "problems", "%", "95 %")
+	line := func(name string, a stats.Average) {
+		fmt.Fprintf(w, "  %-28s %9.2f %9d %8.2f   %.2f … %.2f\n", name, a.Solved, a.Problems, 100*a.Rate, 100*a.Low, 100*a.High)
+	}
+	for _, a := range sum.BestOf {
+		line(fmt.Sprintf("best of %d", a.K), a)
+	}
+	line("majority", *sum.Majority)
+}
