@@ -8,6 +8,7 @@ import (
 // narration is an open narration block.
 type narration struct {
 	block  int
+	group  int8
 	opener int
 	lost   bool // a blank line ended it: its close is still to come
 }
@@ -30,7 +31,7 @@ func (s *Splitter) stepNarration() bool {
 		s.blocks++
 		s.putMark(t.end, s.blocks)
 		s.openReasoning(t.name, t.start, false)
-	case role == RoleNarration:
+	case role == RoleNarration: // a close of its family
 		s.mode = inText
 		s.mark(t, s.narr.block)
 	default:
@@ -47,8 +48,10 @@ func (s *Splitter) stepNarration() bool {
 		s.mode = inText
 		s.diag(CodeUnclosedNarration, s.narr.opener, "")
 		switch {
-		case s.body.block > 0:
+		case s.body.block > 0 && (t.kind == kindOpen || t.group == s.body.group):
 			s.closeBodyAt(t)
+		case s.body.block > 0:
+			s.removeMark(t, true)
 		case t.kind == kindOpen:
 			s.openOutput(t)
 		case !s.outputCounts():
@@ -63,21 +66,18 @@ func (s *Splitter) stepNarration() bool {
 
 // narrationWatch returns the kinds of markers that count in narration.
 func (s *Splitter) narrationWatch() watch {
-	group := s.groupOf(RoleNarration)
-	w := watching(group, asClose|asEmpty)
+	w := watching(s.narr.group, asClose|asEmpty)
 	for i := range s.g.groups {
 		if s.g.reasoningGroups>>i&1 != 0 {
 			w |= watching(int8(i), asOpen)
 		}
 	}
-	if o := s.g.output; o >= 0 {
-		w |= watching(o, asEmpty)
-		if s.outputCounts() {
-			w |= watching(o, asOpen)
-		}
-		if s.body.block > 0 {
-			w |= watching(o, asClose)
-		}
+	w |= s.g.outputs.empty
+	if s.outputCounts() {
+		w |= s.g.outputs.open
+	}
+	if s.body.block > 0 {
+		w |= watching(s.body.group, asClose)
 	}
 	return w
 }
@@ -114,18 +114,10 @@ func (s *Splitter) narrate(stop int) bool {
 	return true
 }
 
-func (s *Splitter) groupOf(r Role) int8 {
-	for i, g := range s.g.groups {
-		if g.role == r {
-			return int8(i)
-		}
-	}
-	return -1
-}
-
 // bodyState is the output body that is open.
 type bodyState struct {
-	block  int // 0 without
+	block  int  // 0 without
+	group  int8 // its closes end the body; an opener of any output marker does too
 	opener int
 	stream stream
 }
@@ -137,7 +129,7 @@ func (s *Splitter) openOutput(t token) {
 	s.blocks++
 	s.blockSeen |= watching(t.group, asClose)
 	s.mark(t, s.blocks)
-	s.body.block, s.body.opener = s.blocks, t.start
+	s.body.block, s.body.group, s.body.opener = s.blocks, t.group, t.start
 	s.body.stream.reset()
 	s.body.stream.afterMarker = true
 }

@@ -65,14 +65,17 @@ func (d Dialect) check() error {
 			return err
 		}
 	}
+	if d.Placement == PlacementLeading && d.Output == OutputAnywhere {
+		return badField("output", "\"anywhere\" cannot stand beside placement \"leading\", after whose first visible byte nothing counts: leave one of them out")
+	}
 	if d.AfterTool != ChannelText && d.AfterTool != ChannelReasoning {
 		return badField("after_tool", "what follows tool markup cannot be %s: write text or reasoning", d.AfterTool)
 	}
 	if d.PreOpensSince != "" && d.PreOpens == "" {
 		return badField("pre_opens_since", "says since when, but pre_opens does not say what: write pre_opens as well")
 	}
-	if d.MaxMarker < 0 {
-		return badField("max_marker", "%d is negative: write a number of bytes, or leave it out", d.MaxMarker)
+	if n := d.MaxMarker; n != 0 && (n < leastMaxMarker || n > mostMaxMarker) {
+		return badField("max_marker", "%d: write %d to %d bytes, or leave it out for %d", n, leastMaxMarker, mostMaxMarker, defaultMaxMarker)
 	}
 	for i, p := range d.Models {
 		if err := checkModelPattern(p); err != nil {
@@ -90,6 +93,9 @@ func (d Dialect) check() error {
 			return err
 		}
 	}
+	if err := d.checkLiterals(); err != nil {
+		return err
+	}
 	return d.checkStart()
 }
 
@@ -101,7 +107,7 @@ func (d Dialect) longestMarker() int {
 }
 
 func (d Dialect) checkMarkers() error {
-	names, opens := map[string]int{}, map[string]int{}
+	names := map[string]int{}
 	for i, m := range d.Markers {
 		path := fmt.Sprintf("markers[%d]", i)
 		if err := m.check(path, d.longestMarker()); err != nil {
@@ -109,17 +115,11 @@ func (d Dialect) checkMarkers() error {
 		}
 		// Two blocks of one name could not be told apart by StartInside, nor two
 		// blocks by one opener.
-		key := strings.ToLower(m.name())
+		key := asciiLower(m.name())
 		if j, ok := names[key]; ok {
 			return badField(path, "has the name of markers[%d]: each marker has one of its own", j)
 		}
 		names[key] = i
-		for k, s := range m.Open {
-			if j, ok := opens[s]; ok {
-				return badField(fmt.Sprintf("%s.open[%d]", path, k), "%q opens markers[%d] already", s, j)
-			}
-			opens[s] = i
-		}
 	}
 	return nil
 }
@@ -136,8 +136,8 @@ func (m Marker) check(path string, longest int) error {
 		return badField(path+".special", "is for role tool: the opener of a tool call that ends reasoning")
 	case m.Rescue && m.Role != RoleReasoning:
 		return badField(path+".rescue", "is for role reasoning: a block whose output block may be the answer")
-	case m.Family != "" && m.Role != RoleReasoning:
-		return badField(path+".family", "is for role reasoning: names whose closes may stand for one another")
+	case m.Phrase && m.Family != "":
+		return badField(path+".family", "is not for phrases, which count once each: write the phrases of one block as alternatives of one marker")
 	case m.Phrase && m.Tag != "":
 		return badField(path+".phrase", "is for literal markers: write open and close instead of tag")
 	}
@@ -162,11 +162,6 @@ func (m Marker) check(path string, longest int) error {
 	}
 	if err := checkTokens(path+".close", m.Close, longest); err != nil {
 		return err
-	}
-	for i, s := range m.Close {
-		if slices.Contains(m.Open, s) {
-			return badField(fmt.Sprintf("%s.close[%d]", path, i), "%q opens the block too: an opener and a close must differ", s)
-		}
 	}
 	return nil
 }
@@ -239,8 +234,8 @@ func (h *Header) check(longest int) error {
 			}
 		}
 	}
-	if h.MaxHeader < 0 {
-		return badField("header.max_header", "%d is negative: write a number of bytes, or leave it out", h.MaxHeader)
+	if n := h.MaxHeader; n != 0 && (n < leastMaxHeader || n > mostMaxHeader) {
+		return badField("header.max_header", "%d: write %d to %d bytes, or leave it out for %d", n, leastMaxHeader, mostMaxHeader, defaultMaxHeader)
 	}
 	return checkWord("header.between", string(h.Between))
 }
@@ -259,7 +254,7 @@ func (d Dialect) checkStart() error {
 		return badField("start", "unknown value %q: %s", d.Start, choice(string(d.Start), []string{"outside", "auto", "inside", "inside:NAME"}))
 	}
 	for _, m := range d.Markers {
-		if m.Role == RoleReasoning && (m.name() == name || m.Tag != "" && strings.EqualFold(m.Tag, name)) {
+		if m.Role == RoleReasoning && (m.name() == name || m.Tag != "" && asciiLower(m.Tag) == asciiLower(name)) {
 			return nil
 		}
 	}

@@ -50,7 +50,7 @@ func TestReadDialectsEveryField(t *testing.T) {
 			Name: []string{"<|s|>"}, Tokens: []string{"<|k|>"}, Channels: map[string]Channel{"a": ChannelAside, "": ChannelText},
 			Recipients: map[string]Channel{"*": ChannelTool, "self": ChannelReasoning}, Between: "text", MaxHeader: 99,
 		},
-		Placement: "leading", Start: StartInside("plan"), Output: "anywhere", Close: "family", OnDoubt: "deliver", AfterTool: ChannelReasoning,
+		Placement: "leading", Start: StartInside("plan"), Output: "leading", Close: "family", OnDoubt: "deliver", AfterTool: ChannelReasoning,
 		Code: &off, Stray: &off, MaxMarker: 64, MaxHold: -1,
 	}
 	data, err := json.MarshalIndent(want, "", "  ")

@@ -338,7 +338,7 @@ func TestDialectCheck(t *testing.T) {
 		{with(func(d *Dialect) { d.PreOpens, d.PreOpensSince = "yes", "2025-02-09: a template" }), ""},
 		{with(func(d *Dialect) { d.PreOpensSince = "2025-02-09: a template" }), "pre_opens_since"},
 		{with(func(d *Dialect) { d.MaxMarker = -1 }), "max_marker"},
-		{with(func(d *Dialect) { d.MaxMarker = 7 }), "markers[0].tag"},
+		{with(func(d *Dialect) { d.MaxMarker = 7 }), "max_marker"},
 		{with(func(d *Dialect) { d.Start = "within" }), "start"},
 		{with(func(d *Dialect) { d.Start = StartInside("plan") }), "start"},
 		{with(func(d *Dialect) { d.Models = []string{"ok*", "*"} }), "models[1]"},
@@ -367,7 +367,8 @@ func TestDialectCheck(t *testing.T) {
 		{lit(Marker{Role: RoleReasoning, Tag: "plan", Special: true}), "markers[1].special"},
 		{lit(Marker{Role: RoleReasoning, Tag: "plan", Phrase: true}), "markers[1].phrase"},
 		{lit(Marker{Role: RoleOutput, Tag: "plan", Rescue: true}), "markers[1].rescue"},
-		{lit(Marker{Role: RoleTool, Tag: "plan", Family: "think"}), "markers[1].family"},
+		{lit(Marker{Role: RoleTool, Tag: "plan", Family: "think"}), ""},
+		{lit(Marker{Role: RoleReasoning, Open: []string{"Plan:"}, Close: []string{"Answer:"}, Phrase: true, Family: "think"}), "markers[1].family"},
 		{Dialect{Name: "x", Markers: []Marker{
 			{Role: RoleReasoning, Name: "a", Open: []string{"[P]"}, Close: []string{"[/P]"}},
 			{Role: RoleWrapper, Name: "b", Open: []string{"[P]"}},

@@ -128,12 +128,33 @@ type pads struct {
 // A pad is what is known of the output blocks in one.
 type pad struct {
 	at     readerPlace
-	opener token     // of the last whole output block: end > 0 if there is one
-	r      reasoning // the pad's block where that opener stands
-	later  token     // the last opener, if no close stands after it
-	laterR reasoning // … where that one stands
+	whole  padOpener                    // of the last whole output block
+	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it stands after it
 	closed bool
 	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
+}
+
+// A padOpener is an output opener in a pad.
+type padOpener struct {
+	token           // end > 0 if there is one
+	r     reasoning // the pad's block where it stands
+}
+
+// bounds returns the first and the last of the openers without a close.
+func (p *pad) bounds() (first, last token) {
+	for i := range p.later {
+		t := p.later[i].token
+		if t.end == 0 {
+			continue
+		}
+		if first.end == 0 || t.start < first.start {
+			first = t
+		}
+		if t.start >= last.start {
+			last = t
+		}
+	}
+	return first, last
 }
 
 func (p *pads) begin(s *Splitter) { p.cur, p.inPad = pad{at: s.place()}, true }
@@ -141,13 +162,17 @@ func (p *pads) begin(s *Splitter) { p.cur, p.inPad = pad{at: s.place()}, true }
 // outputMarker notes an output marker inside the open pad.
 func (p *pads) outputMarker(s *Splitter, t token) {
 	c := &p.cur
+	later := &c.later[s.g.groups[t.group].number]
 	switch {
 	case t.end <= p.floor:
 		return
 	case t.kind == kindOpen:
-		c.later, c.laterR = t, s.r
-	case t.kind == kindClose && c.later.end > 0:
-		c.opener, c.r, c.later = c.later, c.laterR, token{}
+		*later = padOpener{t, s.r}
+	case t.kind == kindClose && later.end > 0:
+		if later.start >= c.whole.start {
+			c.whole = *later
+		}
+		later.token = token{}
 	}
 	if t.kind == kindClose {
 		c.stop = t.end
@@ -159,16 +184,15 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 func (p *pads) settle(s *Splitter) {
 	hold := -1
 	if p.inPad {
-		switch {
-		case p.cur.opener.end > 0:
-			hold = p.cur.opener.start
+		if first, _ := p.cur.bounds(); p.cur.whole.end > 0 {
+			hold = p.cur.whole.start
 			p.last = pad{}
-		case p.cur.later.end > 0:
-			hold = p.cur.later.start
+		} else if first.end > 0 {
+			hold = first.start
 		}
 	}
-	if p.last.opener.end > 0 {
-		hold = p.last.opener.start
+	if p.last.whole.end > 0 {
+		hold = p.last.whole.start
 	}
 	p.hold = hold
 	s.flush()
@@ -177,7 +201,7 @@ func (p *pads) settle(s *Splitter) {
 // close notes that the open pad ends at pos.
 func (p *pads) close(s *Splitter) {
 	p.inPad = false
-	if p.cur.opener.end > 0 {
+	if p.cur.whole.end > 0 {
 		p.cur.closed, p.cur.stop = true, s.pos
 		p.last = p.cur
 	}
@@ -200,13 +224,14 @@ func (s *Splitter) expirePads() {
 		p.settle(s)
 		return
 	}
+	first, _ := p.cur.bounds()
 	switch {
-	case p.last.opener.end > 0:
+	case p.last.whole.end > 0:
 		s.rescueWhole(p.last)
-	case p.cur.opener.end > 0:
-		s.rescueOpen(p.cur.opener)
+	case p.cur.whole.end > 0:
+		s.rescueOpen(p.cur.whole.token)
 	default:
-		s.rescueOpen(p.cur.later)
+		s.rescueOpen(first)
 	}
 }
 
@@ -217,20 +242,21 @@ func (s *Splitter) finishPads() {
 		return
 	}
 	if p.inPad {
+		_, last := p.cur.bounds()
 		switch {
-		case s.end.incomplete() && p.cur.opener.end > 0:
+		case s.end.incomplete() && p.cur.whole.end > 0:
 			s.rescueWhole(p.cur)
 			return
 		case s.end.incomplete():
-		case p.cur.later.end > 0:
-			s.rescueOpen(p.cur.later)
+		case last.end > 0 && last.start >= p.cur.whole.start:
+			s.rescueOpen(last)
 			return
-		case p.cur.opener.end > 0:
-			s.rescueOpen(p.cur.opener)
+		case p.cur.whole.end > 0:
+			s.rescueOpen(p.cur.whole.token)
 			return
 		}
 	}
-	if p.last.opener.end > 0 && !s.end.incomplete() && !s.shown {
+	if p.last.whole.end > 0 && !s.end.incomplete() && !s.shown {
 		s.rescueWhole(p.last)
 		return
 	}
@@ -273,10 +299,10 @@ func (s *Splitter) unread(at int) {
 
 // A hope is how the reader stood where the hope for an output began.
 type hope struct {
-	blank, afterMarker, openLit, lost bool
-	blocks, marks                     int
-	blockSeen                         watch
-	wrapped                           uint64
+	blank, afterMarker, openLit bool
+	narr                        narration
+	blocks, marks               int
+	blockSeen, wrapped          watch
 }
 
 // giveUpHope reads again from where the hope for an output began, as text.
@@ -285,7 +311,7 @@ func (s *Splitter) giveUpHope() {
 	s.unread(s.outHold)
 	s.outer.reset()
 	s.outer.blank, s.outer.afterMarker = h.blank, h.afterMarker
-	s.openLit, s.narr = h.openLit, narration{lost: h.lost}
+	s.openLit, s.narr = h.openLit, h.narr
 	s.blocks, s.marks, s.blockSeen, s.wrapped = h.blocks, h.marks, h.blockSeen, h.wrapped
 	s.body.block, s.splice.live, s.force = 0, false, -1
 	s.outHold, s.noHope = -1, true
@@ -296,10 +322,10 @@ func (s *Splitter) giveUpHope() {
 // read again up to byte p.stop at most, and what follows it as reasoning of the
 // pad that ends there; then the rest is read again.
 func (s *Splitter) rescueWhole(p pad) {
-	s.rewind(p.opener)
+	s.rewind(p.whole.token)
 	s.goBack(p.at)
 	s.outer.afterMarker = true
-	s.openOutput(p.opener)
+	s.openOutput(p.whole.token)
 	s.limit = p.stop
 	ended, end := s.ended, s.end
 	s.ended, s.end = true, EndStopped
@@ -311,7 +337,7 @@ func (s *Splitter) rescueWhole(p pad) {
 	}
 	s.ended, s.end = ended, end
 	s.absorb = absorb{}
-	s.mode, s.r = inReasoning, p.r
+	s.mode, s.r = inReasoning, p.whole.r
 	s.r.isPad, s.r.dupOpen, s.r.stop = false, false, p.stop
 	if !p.closed {
 		s.r.stop = s.n + 1
@@ -341,7 +367,7 @@ type readerPlace struct {
 	openLit        bool
 	blocks         int
 	blockSeen      watch
-	wrapped        uint64
+	wrapped        watch
 	phrases        uint64
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,9 @@ const (
 	defaultMaxHold   = 256 << 10
 	defaultMaxHeader = 1 << 10
 	maxGroups        = 21
+
+	leastMaxMarker, mostMaxMarker = 16, 4 << 10
+	leastMaxHeader, mostMaxHeader = 16, 64 << 10
 )
 
 // A Grammar is a compiled [Dialect]. It is safe for concurrent use.
@@ -27,10 +31,9 @@ type Grammar struct {
 
 	header      *Header
 	headerGroup int8 // its tokens' group, -1 without a header
-	output      int8 // group of the output markers, -1 without
+	outputs     outputKinds
 	closes      closes
 	tools       watch
-	rescuable   bool
 
 	code, stray          bool
 	nest                 bool // openers inside reasoning count (G6)
@@ -46,12 +49,19 @@ type Grammar struct {
 	parsers sync.Pool // of splitters that Parse is done with
 }
 
-// A group is what closes may stand in for one another: a reasoning family, or
-// all markers of another role; every tool marker is a group of its own.
+// A group is a family: the markers of one role whose closes may stand in for one
+// another.
 type group struct {
 	role   Role
 	phrase bool
+	number int8 // of an output family, from 0
 }
+
+// outputKinds are the output markers of all families, by kind.
+type outputKinds struct{ open, close, empty watch }
+
+// maxOutputFamilies bounds what a scratch pad remembers of its output openers.
+const maxOutputFamilies = 4
 
 // closes are the kinds of closes by role.
 type closes struct{ all, phrase, reasoning, narration, output, wrapper, header watch }
@@ -118,7 +128,7 @@ func Compile(d Dialect) (*Grammar, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
 	}
-	g := &Grammar{d: d.withDefaults(), headerGroup: -1, output: -1, firstReasoning: -1}
+	g := &Grammar{d: d.withDefaults(), headerGroup: -1, firstReasoning: -1}
 	d = g.d
 	g.code, g.stray, g.nest = *d.Code, *d.Stray, d.hasTags()
 	g.closeFamily, g.deliver = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver
@@ -168,18 +178,7 @@ func Compile(d Dialect) (*Grammar, error) {
 }
 
 func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
-	key := string(m.Role)
-	switch m.Role {
-	case RoleReasoning:
-		key += ":" + m.family()
-		if m.Rescue {
-			g.rescuable = true
-		}
-	case RoleWrapper:
-		key += ":" + m.family()
-	case RoleTool:
-		key += fmt.Sprint(":", len(g.names))
-	}
+	key := string(m.Role) + ":" + m.family()
 	if gi, ok := byFamily[key]; ok {
 		return gi, nil
 	}
@@ -192,7 +191,10 @@ func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
 	case RoleReasoning:
 		g.reasoningGroups |= 1 << uint(gi)
 	case RoleOutput:
-		g.output = gi
+		g.groups[gi].number = int8(bits.OnesCount64(uint64(g.outputs.open)))
+		g.outputs.open |= watching(gi, asOpen)
+		g.outputs.close |= watching(gi, asClose)
+		g.outputs.empty |= watching(gi, asEmpty)
 	case RoleTool:
 		g.tools |= watching(gi, asOpen)
 	}
@@ -201,7 +203,7 @@ func (g *Grammar) groupOf(m Marker, byFamily map[string]int8) (int8, error) {
 
 func (g *Grammar) newGroup(r Role) (int8, error) {
 	if len(g.groups) == maxGroups {
-		return 0, fmt.Errorf("more than %d families and roles", maxGroups)
+		return 0, fmt.Errorf("more than %d families: give markers of one block the same family", maxGroups)
 	}
 	g.groups = append(g.groups, group{role: r})
 	return int8(len(g.groups) - 1), nil
@@ -324,7 +326,7 @@ func (g *Grammar) place(s Start) (place, error) {
 		return p, fmt.Errorf("start %q: want outside, auto, inside or inside:NAME", s)
 	}
 	for id, n := range g.names {
-		if n.role == RoleReasoning && (n.name == name || n.tag && strings.EqualFold(n.name, name)) {
+		if n.role == RoleReasoning && (n.name == name || n.tag && asciiLower(n.name) == asciiLower(name)) {
 			p.name = int16(id)
 			return p, nil
 		}

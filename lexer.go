@@ -171,7 +171,7 @@ func (b *lexBuilder) addTag(name string, id int16) {
 	if b.tagIDs == nil {
 		b.tagIDs = map[string]int16{}
 	}
-	b.tagIDs[strings.ToLower(name)] = id
+	b.tagIDs[asciiLower(name)] = id
 }
 
 // addLiteral adds a literal with each number of its optional leading newlines.

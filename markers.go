@@ -43,7 +43,7 @@ func (s *Splitter) textToken(k int) bool {
 		}
 		return s.orphanClose(t)
 	}
-	if t.kind == kindClose || t.kind == kindEmpty && s.body.block > 0 && t.group == s.g.output {
+	if t.kind == kindClose || t.kind == kindEmpty && s.body.block > 0 && t.group == s.body.group {
 		counts, ok := s.strayCounts(t)
 		if !ok {
 			if s.expired != t.start {
@@ -157,15 +157,15 @@ func (s *Splitter) apply(t token) bool {
 			s.blockSeen |= watching(t.group, asClose)
 			s.mark(t, s.blocks)
 			s.mode = inNarration
-			s.narr = narration{block: s.blocks, opener: t.start}
+			s.narr = narration{block: s.blocks, group: t.group, opener: t.start}
 			return true
 		case kindEmpty:
 			return s.removeMark(t, true)
 		default:
-			s.narr.lost = false
+			s.narr.lost = s.narr.lost && t.group != s.narr.group
 		}
 	case RoleOutput:
-		if s.body.block > 0 {
+		if s.body.block > 0 && (t.kind == kindOpen || t.group == s.body.group) {
 			s.closeBodyAt(t)
 			return true
 		}
@@ -183,13 +183,13 @@ func (s *Splitter) apply(t token) bool {
 			return true
 		}
 	case RoleWrapper:
-		if t.kind != kindClose || s.wrapped&n.bit != 0 {
+		if bit := watching(t.group, asClose); t.kind != kindClose || s.wrapped&bit != 0 {
 			s.blockSeen |= watching(t.group, asClose)
 			switch t.kind {
 			case kindOpen:
-				s.wrapped |= n.bit
+				s.wrapped |= bit
 			case kindClose:
-				s.wrapped &^= n.bit
+				s.wrapped &^= bit
 			}
 			s.cutSplice(t.start)
 			s.mark(t, 0)
@@ -258,9 +258,9 @@ func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	ts := s.stream()
 	role := s.g.groups[t.group].role
 	switch {
-	case role == RoleWrapper && s.wrapped&s.g.names[t.name].bit != 0, role == "header", role == RoleOutput && s.body.block > 0:
+	case role == RoleWrapper && s.wrapped&watching(t.group, asClose) != 0, role == "header", s.body.block > 0 && t.group == s.body.group:
 		return true, true
-	case s.g.stray && (!s.seenHere() || ts.afterMarker || role == RoleNarration && s.narr.lost):
+	case s.g.stray && (!s.seenHere() || ts.afterMarker || s.narr.lost && t.group == s.narr.group):
 		return true, true
 	}
 	if !s.g.stray || s.g.names[t.name].phrase {

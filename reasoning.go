@@ -35,7 +35,7 @@ func (s *Splitter) openReasoning(name int16, opener int, assumed bool) {
 	s.r = reasoning{
 		block: s.blocks, opener: opener, name: name, group: n.group, assumed: assumed, own: n.bit,
 		dupOpen: s.g.nest, blank: true, inNarr: s.mode == inNarration, lookAt: -1,
-		isPad: n.rescue && s.g.output >= 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0 && !s.pads.done,
+		isPad: n.rescue && s.g.outputs.open != 0 && s.body.block == 0 && s.mode == inText && !s.shown && s.hdr.block == 0 && !s.pads.done,
 	}
 	s.blockSeen |= watching(n.group, asClose)
 	s.phrases |= n.bit
@@ -56,6 +56,11 @@ func (s *Splitter) watches(r *reasoning) watch {
 	if s.g.nest {
 		kinds |= asOpen
 	}
+	return s.familyKinds(r, kinds)
+}
+
+// familyKinds returns kinds of the markers whose closes may end the block.
+func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 	if !r.any {
 		return watching(r.group, kinds)
 	}
@@ -97,9 +102,9 @@ func (s *Splitter) stepReasoning() bool {
 func (s *Splitter) reasoningWatch() watch {
 	w := s.watches(&s.r) | s.g.tools
 	if s.r.isPad {
-		w |= watching(s.g.output, asOpen)
+		w |= s.g.outputs.open
 		if s.pads.hold >= 0 {
-			w |= watching(s.g.output, asClose)
+			w |= s.g.outputs.close
 		}
 	}
 	return w
@@ -312,9 +317,11 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 // opener that ends the block counts as an opener. ok is false where it has not
 // come whole.
 func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
-	r := s.r
-	r.dupOpen = false
-	w := s.watches(&r)
+	r := &s.r
+	w := s.watches(r)
+	if !r.hdr && (r.any || !s.g.groups[r.group].phrase) {
+		w = s.familyKinds(r, asAny) // the next opener counts here also where nothing nests
+	}
 	for {
 		j := s.family.next(s, k+1, from, w|s.g.tools)
 		if f := s.lex.frontier(from, s.n, w|s.g.tools); f >= 0 && (j < 0 || f <= s.token(j).start) {

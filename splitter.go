@@ -1,6 +1,7 @@
 package sotto
 
 import (
+	"fmt"
 	"math"
 	"unsafe"
 
@@ -10,11 +11,12 @@ import (
 // Options are the parameters of a reading that stand beside the dialect.
 type Options struct {
 	Start Start // if empty, the dialect's; see "How a reply began and ended"
-	// MaxHold is in bytes; if zero, the dialect's; if negative, no bound. One
-	// smaller than the dialect's MaxMarker or MaxHeader counts as that.
+	// MaxHold is in bytes; if zero, the dialect's; if negative, or longer than any
+	// reply can be, no bound. One smaller than the dialect's MaxMarker or MaxHeader
+	// counts as that.
 	MaxHold int
 	// Inline are channels that Visible gives in the text, for a consumer with
-	// no other place for them: Narration, Tool.
+	// no other place for them: ChannelNarration, ChannelTool.
 	Inline []Channel
 	// End is asked how the reply ended once its last byte was read, where nothing
 	// else says: by Events, Reader and Writer. If nil, EndUnknown.
@@ -38,7 +40,8 @@ type Piece struct {
 	Visible []byte
 }
 
-// A Splitter reads a reply as it streams in. It is not safe for concurrent use.
+// A Splitter reads a reply as it streams in. The zero Splitter reads in the
+// [Default] dialect. It is not safe for concurrent use.
 //
 // The bytes of the reply lie before it as
 //
@@ -94,14 +97,14 @@ type Splitter struct {
 	scan   tokenScan // for the next marker
 	family tokenScan // for the next of a block's family
 
-	hope      hope   // how the reader stood where outHold is
-	visible   bool   // text that is no white space has been read
-	shown     bool   // … that is visible for certain
-	aside     bool   // outer text is aside
-	noHope    bool   // a hoped-for output was given up: outer text is text
-	anyBody   bool   // an output body that is not blank has been read
-	blockSeen watch  // the closes of groups of which a block has stood
-	wrapped   uint64 // names of which a wrapper is open
+	hope      hope  // how the reader stood where outHold is
+	visible   bool  // text that is no white space has been read
+	shown     bool  // … that is visible for certain
+	aside     bool  // outer text is aside
+	noHope    bool  // a hoped-for output was given up: outer text is text
+	anyBody   bool  // an output body that is not blank has been read
+	blockSeen watch // the closes of groups of which a block has stood
+	wrapped   watch // the closes of wrappers that are open
 	forceFrom int16
 	force     int            // the tool opener at this byte counts, whatever stands around it
 	openLit   bool           // an <output> kept as text is unclosed
@@ -161,7 +164,17 @@ type passedForm struct {
 	tok   token // what it became
 }
 
-// NewSplitter returns a splitter for one reply.
+// ready makes a zero splitter one of the default dialect.
+func (s *Splitter) ready() {
+	if s.g == nil {
+		fresh, _ := Default().NewSplitter(Options{}) // without a start of its own it cannot fail
+		s.g, s.start, s.maxHold, s.inline = fresh.g, fresh.start, fresh.maxHold, fresh.inline
+		s.Reset()
+	}
+}
+
+// NewSplitter returns a splitter for one reply. An unknown start, and an inline
+// channel other than narration and tool, are errors.
 func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	p, err := g.place(o.Start)
 	if err != nil {
@@ -172,7 +185,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 		s.maxHold = g.d.MaxHold
 	}
 	switch {
-	case s.maxHold < 0:
+	case s.maxHold < 0, s.maxHold > math.MaxInt/2: // no reply is that long
 		s.maxHold = 0
 	default: // a doubt may open behind an unfinished marker
 		s.maxHold = max(s.maxHold, g.d.MaxMarker)
@@ -181,14 +194,20 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 		}
 	}
 	for _, c := range o.Inline {
-		s.inline |= 1 << c
+		if !mayInline(c) {
+			return nil, fmt.Errorf("inline channel %s: only narration and tool may stand in the text", c)
+		}
 	}
+	s.inline = inlineMask(o.Inline)
 	s.Reset()
 	return s, nil
 }
 
 // Reset makes the splitter ready for the next reply, read with the same options.
 func (s *Splitter) Reset() {
+	if s.g == nil {
+		return // the first delta makes it ready
+	}
 	// A literal with what stays would be built on the stack, and be most of it.
 	g, start, maxHold, inline := s.g, s.start, s.maxHold, s.inline
 	lex, view, outer, body := s.lex, s.view, s.outer, s.body
@@ -262,6 +281,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 
 // feedLong is Feed of a delta that may change where the reader stands.
 func (s *Splitter) feedLong(delta []byte) []Piece {
+	s.ready()
 	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
@@ -278,6 +298,7 @@ func (s *Splitter) feedLong(delta []byte) []Piece {
 
 // Close ends the reply and returns the rest of its pieces.
 func (s *Splitter) Close(end End) []Piece {
+	s.ready()
 	s.leaveEasy()
 	s.pieces = s.pieces[:0]
 	s.view.begin()
@@ -294,6 +315,9 @@ func (s *Splitter) Close(end End) []Piece {
 
 // Held returns the number of bytes read but not yet settled.
 func (s *Splitter) Held() int {
+	if s.g == nil {
+		return 0
+	}
 	if s.easy.on {
 		return len(s.buf)
 	}

@@ -170,8 +170,8 @@ func (s *Splitter) textEnds() bool {
 func (s *Splitter) textHold() watch {
 	c := &s.g.closes
 	w := ^c.all | s.closesHere()&^c.phrase
-	if o := s.g.output; o >= 0 && !s.outputCounts() {
-		w &^= watching(o, asOpen|asEmpty)
+	if !s.outputCounts() {
+		w &^= s.g.outputs.open | s.g.outputs.empty
 	}
 	return w
 }
@@ -185,11 +185,9 @@ func (s *Splitter) outputCounts() bool {
 func (s *Splitter) closesHere() watch {
 	c := &s.g.closes
 	w := c.header
-	if s.wrapped != 0 {
-		w |= c.wrapper
-	}
+	w |= s.wrapped
 	if s.body.block > 0 {
-		w |= c.output
+		w |= watching(s.body.group, asClose)
 	}
 	if s.autoHold {
 		w |= c.reasoning
@@ -204,7 +202,7 @@ func (s *Splitter) closesHere() watch {
 		w |= c.output
 	}
 	if s.narr.lost {
-		w |= c.narration
+		w |= watching(s.narr.group, asClose)
 	}
 	return w | s.blockSeen
 }
@@ -369,7 +367,7 @@ func (s *Splitter) ink(i int) {
 		}
 	case s.hopes():
 		s.put(i, s.textSpan())
-		s.hope = hope{s.outer.blank, s.outer.afterMarker, s.openLit, s.narr.lost, s.blocks, s.marks, s.blockSeen, s.wrapped}
+		s.hope = hope{s.outer.blank, s.outer.afterMarker, s.openLit, s.narr, s.blocks, s.marks, s.blockSeen, s.wrapped}
 		s.outHold, s.visible = i, true
 	case s.textSpan().ch == ChannelText:
 		s.visible = true

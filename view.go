@@ -30,6 +30,20 @@ type view struct {
 	anything bool // something visible that is no white space
 }
 
+// mayInline reports whether a channel may be given in the text.
+func mayInline(c Channel) bool { return c == ChannelNarration || c == ChannelTool }
+
+// inlineMask returns the channels that may be given in the text, a bit each.
+func inlineMask(channels []Channel) uint8 {
+	var mask uint8
+	for _, c := range channels {
+		if mayInline(c) {
+			mask |= 1 << c
+		}
+	}
+	return mask
+}
+
 func (v *view) reset(inline uint8, most int) {
 	*v = view{inline: inline, most: most, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
 }
@@ -271,7 +285,8 @@ func appendSpan(list []Span, at, n int) []Span {
 func (r *Reply) Visible() string { return r.VisibleWith() }
 
 // VisibleWith is Visible with the bytes of further channels in their places:
-// narration, or tool markup, where a consumer has nowhere else for them.
+// narration, or tool markup, where a consumer has nowhere else for them. Other
+// channels are ignored: reasoning never becomes visible.
 func (r *Reply) VisibleWith(inline ...Channel) string {
 	return r.join(r.visibleSpans(inline, nil))
 }
@@ -283,10 +298,7 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
 
 func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
-	var mask uint8
-	for _, c := range inline {
-		mask |= 1 << c
-	}
+	mask := inlineMask(inline)
 	v := view{spans: &viewSpans{}}
 	v.reset(mask, 0)
 	raw := bytesOf(r.Raw)

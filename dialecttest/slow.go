@@ -5,6 +5,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/sotto-llm/sotto"
@@ -28,7 +29,7 @@ func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, max
 }
 
 func (g *slowGrammar) read(raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
-	r := slowReader{g: g, s: raw, limit: len(raw), final: true, maxHold: maxHold, force: -1, rescueAt: -1}
+	r := slowReader{g: g, s: raw, limit: len(raw), final: true, maxHold: maxHold, force: -1, rescueAt: -1, narrBlank: -1}
 	r.cut = end == sotto.EndCut || end == sotto.EndAborted
 	r.stopped = end == sotto.EndStopped
 	r.out = newStream()
@@ -69,8 +70,8 @@ type slowReader struct {
 	answered  bool // an output body that is not blank
 	families  uint64
 	phrases   uint64 // used openers
-	wrappers  uint64 // open wrappers
-	narrBlank bool   // a blank line ended the last narration
+	wrappers  uint64 // families of open wrappers
+	narrBlank int    // the family of the last narration that a blank line ended, -1 without
 	literalOu bool   // an <output> kept as text stands unclosed
 	force     int    // the marker here counts, whatever G4 says
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
@@ -114,24 +115,37 @@ const (
 
 // A slowPad is a block with Rescue in outer text, as G7a sees it.
 type slowPad struct {
+	g      *slowGrammar
 	opens  []slowMark // output openers, unquoted
 	closes []slowMark // output closes, unquoted
 	closed bool
 	end    int // where its close (or the tool opener that ends it) begins
 }
 
-// whole returns the last output opener that has a close after it.
+// whole returns the last output opener that has a close of its family after it.
 func (p *slowPad) whole(givenUp int) (int, bool) {
-	if len(p.closes) == 0 {
-		return 0, false
-	}
-	last := p.closes[len(p.closes)-1].start
 	for i := len(p.opens) - 1; i >= 0; i-- {
-		if o := p.opens[i]; o.start < last && o.end > givenUp {
+		o := p.opens[i]
+		closes := func(c slowMark) bool { return c.start > o.start && p.g.defs[c.def].fam == p.g.defs[o.def].fam }
+		if o.end > givenUp && slices.ContainsFunc(p.closes, closes) {
 			return o.start, true
 		}
 	}
 	return 0, false
+}
+
+// first returns the first opener that a close may yet make the last whole one,
+// where none is whole: the last of its family.
+func (p *slowPad) first(givenUp int) (int, bool) {
+	seen := map[int]bool{}
+	at, ok := 0, false
+	for i := len(p.opens) - 1; i >= 0; i-- {
+		if o := p.opens[i]; o.end > givenUp && !seen[p.g.defs[o.def].fam] {
+			seen[p.g.defs[o.def].fam] = true
+			at, ok = o.start, true
+		}
+	}
+	return at, ok
 }
 
 func (p *slowPad) last(givenUp int) (int, bool) {
@@ -252,7 +266,7 @@ func (r *slowReader) beginInside(def int) {
 		r.tool(slowMark{kOpen, def, 0, 0}, &r.out)
 	case sotto.RoleWrapper:
 		r.open(def)
-		r.wrappers |= 1 << def
+		r.wrappers |= 1 << d.fam
 	}
 	r.out.afterMarker = true
 	r.outer()
@@ -420,7 +434,7 @@ func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 		if at, ok := p.whole(givenUp); ok {
 			return at, p
 		}
-		if at, ok := p.last(givenUp); ok {
+		if at, ok := p.first(givenUp); ok {
 			return at, p
 		}
 	}

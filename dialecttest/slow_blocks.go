@@ -43,7 +43,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	var pad *slowPad
 	if b.pad {
 		if r.collect {
-			r.pads = append(r.pads, slowPad{})
+			r.pads = append(r.pads, slowPad{g: r.g})
 			pad = &r.pads[len(r.pads)-1]
 		} else if !r.rescueDone {
 			r.decideRescue(*b)
@@ -207,6 +207,7 @@ func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final boo
 // closesAhead looks at what of the family follows the close m.
 func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int, final bool) tri {
 	w := b.watch(r.g)
+	w.opens = !b.phrase // the family's next opener counts here also where nothing nests
 	for i := m.end; i < limit; {
 		n, got := r.g.lex(r.s, i, limit, final, &w)
 		if got == maybe {
@@ -224,7 +225,7 @@ func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int,
 				return ends
 			}
 		case n.kind == kOpen:
-			if !r.g.nest || b.phrase {
+			if b.phrase {
 				break
 			}
 			switch r.quoted(n, limit, final) {
@@ -332,7 +333,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 // narration reads a narration block (G12).
 func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 	id := r.open(m.def)
-	r.narrBlank = false
+	r.narrBlank = -1
 	r.mark(sotto.ChannelMarkup, id, false, m)
 	if m.kind == kEmpty {
 		return
@@ -350,7 +351,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 		if got == yes {
 			d := &r.g.defs[n.def]
 			switch {
-			case n.def == m.def:
+			case d.role == sotto.RoleNarration: // a close of its family
 				r.mark(sotto.ChannelMarkup, id, false, n)
 				return
 			case d.role == sotto.RoleReasoning:
@@ -394,7 +395,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 			}
 			if r.settle(got) {
 				r.diag(sotto.CodeUnclosedNarration, m.start, "")
-				r.narrBlank = true
+				r.narrBlank = r.g.defs[m.def].fam
 				return
 			}
 			if r.halt {

@@ -93,7 +93,7 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 	fams := map[string]int{}
 	tags := false
 	for i, m := range d.Markers {
-		def := slowDef{role: m.Role, tag: strings.ToLower(m.Tag), name: m.Tag,
+		def := slowDef{role: m.Role, tag: asciiLower(m.Tag), name: m.Tag,
 			special: m.Special, phrase: m.Phrase, rescue: m.Rescue}
 		if m.Tag == "" {
 			def.name = m.Name
@@ -114,6 +114,7 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 		if fam == "" {
 			fam = def.name
 		}
+		fam = string(m.Role) + ":" + fam
 		if _, ok := fams[fam]; !ok {
 			fams[fam] = len(fams)
 		}
@@ -172,7 +173,7 @@ type slowWatch struct {
 
 	output      bool // every output marker
 	outputOpen  bool // output openers and <output/>
-	own         int  // closes and <x/> of this def; -1: none
+	own         int  // closes and <x/> of this def's family; -1: none
 	ownNoEmpty  bool // … but not its <x/>
 	outputClose int  // closes of output names of this family; -1: none
 }
@@ -185,7 +186,7 @@ func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
 		return w.header
 	}
 	d := &g.defs[def]
-	if w.own == def && (kind == kClose || kind == kEmpty && !w.ownNoEmpty) {
+	if w.own >= 0 && g.defs[w.own].fam == d.fam && (kind == kClose || kind == kEmpty && !w.ownNoEmpty) {
 		return true
 	}
 	switch d.role {
@@ -230,7 +231,7 @@ func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slo
 			continue
 		}
 		end, t := l.match(s, i, limit)
-		if t == yes && end > best.end {
+		if t == yes && (end > best.end || end == best.end && g.isWrapper(l.def) && !g.isWrapper(best.def)) {
 			best = slowMark{l.kind, l.def, i, end}
 		}
 		part = part || t == maybe
@@ -242,6 +243,11 @@ func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slo
 		return best, yes
 	}
 	return best, no
+}
+
+// isWrapper says so of a def; of two markers of the same bytes a wrapper's counts.
+func (g *slowGrammar) isWrapper(def int) bool {
+	return def >= 0 && g.defs[def].role == sotto.RoleWrapper
 }
 
 func (l *slowLiteral) match(s string, i, limit int) (int, tri) {
@@ -417,6 +423,14 @@ func lower(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
+}
+
+func asciiLower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = lower(c)
+	}
+	return string(b)
 }
 
 func isWord(c byte) bool {

@@ -490,7 +490,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	d := &r.g.defs[m.def]
-	bit := uint64(1) << m.def
+	wrap := uint64(1) << d.fam
 	closes := bd != nil && d.role == sotto.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam
 	orphan, stray := false, false
 	switch {
@@ -501,7 +501,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 			r.literal(t, bd, m)
 			return
 		}
-	case d.role == sotto.RoleWrapper && r.wrappers&bit != 0:
+	case d.role == sotto.RoleWrapper && r.wrappers&wrap != 0:
 	case r.auto && d.role == sotto.RoleReasoning:
 		orphan = true
 	default:
@@ -570,7 +570,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.diag(sotto.CodeStrayClose, m.start, "")
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	case m.kind == kClose: // a wrapper's
-		r.wrappers &^= bit
+		r.wrappers &^= wrap
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	case d.role == sotto.RoleTool:
 		r.tool(m, t)
@@ -586,7 +586,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.mark(sotto.ChannelMarkup, r.open(m.def), false, m)
 	case d.role == sotto.RoleWrapper:
 		r.open(m.def)
-		r.wrappers |= bit
+		r.wrappers |= wrap
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	default:
 		r.reasoning(m, t, bd)
@@ -614,7 +614,7 @@ func (r *slowReader) strayGoes(t *slowStream, bd *slowBody, m slowMark) bool {
 		return false
 	case !shown, t.afterMarker:
 		return true
-	case d.role == sotto.RoleNarration && r.narrBlank:
+	case d.role == sotto.RoleNarration && r.narrBlank == d.fam:
 		return true
 	}
 	limit, final, expires := r.window(m.start)

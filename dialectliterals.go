@@ -1,0 +1,123 @@
+package sotto
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A literalUse is a literal string of a dialect and what it is there.
+type literalUse struct {
+	path   string // its key in a dialect file
+	text   string // as it is written
+	marker int    // its index, -1 for a header's token
+	role   Role
+	open   bool
+}
+
+// core is what of the string must stand: newlines at its ends are optional.
+func (u literalUse) core() string { return strings.Trim(u.text, "\n") }
+
+// literals returns the literal strings that a reading looks for, in their order.
+func (d Dialect) literals() []literalUse {
+	var list []literalUse
+	add := func(path string, texts []string, u literalUse) {
+		for i, s := range texts {
+			u.path, u.text = fmt.Sprintf("%s[%d]", path, i), s
+			list = append(list, u)
+		}
+	}
+	for i, m := range d.Markers {
+		path := fmt.Sprintf("markers[%d]", i)
+		add(path+".open", m.Open, literalUse{marker: i, role: m.Role, open: true})
+		add(path+".close", m.Close, literalUse{marker: i, role: m.Role})
+	}
+	if d.Header != nil {
+		add("header.begin", d.Header.Begin, literalUse{marker: -1, open: true})
+		add("header.end", d.Header.End, literalUse{marker: -1})
+	}
+	return list
+}
+
+// checkLiterals refuses what cannot be told apart, and what no reading of code
+// could tell from code.
+func (d Dialect) checkLiterals() error {
+	seen := map[string][]literalUse{}
+	code := d.Code == nil && d.hasTags() || d.Code != nil && *d.Code
+	tags := d.tagLexer()
+	for _, u := range d.literals() {
+		core := u.core()
+		switch {
+		case code && strings.Contains(core, "`"):
+			return badField(u.path, "%q holds a back-tick, which begins code: write the marker without it, or \"code\": false", u.text)
+		case code && strings.HasPrefix(strings.TrimLeft(core, " \t"), "~"):
+			return badField(u.path, "%q begins as a fence of code may: write the marker without its tildes, or \"code\": false", u.text)
+		}
+		if name, is := tags.form(core); is {
+			return badField(u.path, "%q is a form of the tag %q: leave it out, the tag is read in every form", u.text, name)
+		}
+		for _, other := range seen[core] {
+			if err := u.clash(other); err != nil {
+				return err
+			}
+		}
+		seen[core] = append(seen[core], u)
+	}
+	return nil
+}
+
+// clash says whether two uses of the same bytes cannot both stand. A wrapper, a
+// reasoning block and a tool call may end alike (the token that ends a message):
+// which block is open tells the closes apart. A wrapper may also begin with what
+// ends another block, since its markers are markup wherever they stand.
+func (u literalUse) clash(other literalUse) error {
+	messages := func(u literalUse) bool {
+		return u.role == RoleWrapper || !u.open && (u.role == RoleReasoning || u.role == RoleTool)
+	}
+	switch {
+	case other.marker == u.marker && u.open != other.open:
+		return badField(u.path, "%q opens the block too: an opener and a close must differ", u.text)
+	case other.marker == u.marker:
+		return badField(u.path, "%q is %s already, newlines at the ends aside: write it once", u.text, other.path)
+	case u.open && other.open:
+		return badField(u.path, "%q is %s already: write the two as one marker with both openers", u.text, other.path)
+	case u.text != other.text || u.role == other.role || !messages(u) || !messages(other):
+		return badField(u.path, "%q is %s already, and the two could not be told apart: write them as one marker with both openers", u.text, other.path)
+	}
+	return nil
+}
+
+// A tagLexer tells whether bytes are a form of a tag of the dialect.
+type tagLexer struct {
+	t *lexTables // nil without tags
+	g *Grammar
+}
+
+func (d Dialect) tagLexer() tagLexer {
+	g := &Grammar{d: Dialect{MaxMarker: d.longestMarker()}}
+	b := lexBuilder{g: g}
+	for _, m := range d.Markers {
+		if m.Tag != "" {
+			b.addTag(m.Tag, int16(len(g.names)))
+			g.names = append(g.names, nameInfo{name: m.Tag, role: m.Role})
+		}
+	}
+	if len(g.names) == 0 || b.build() != nil {
+		return tagLexer{}
+	}
+	return tagLexer{&g.lex, g}
+}
+
+// form returns the name of the tag of which text is a form.
+func (x tagLexer) form(text string) (name string, is bool) {
+	if x.t == nil {
+		return "", false
+	}
+	var l lexer
+	l.reset(x.t)
+	l.run([]byte(text), 0, func(t token) {
+		if t.start == 0 && t.end == len(text) {
+			name, is = x.g.names[t.name].name, true
+		}
+	})
+	return name, is
+}
