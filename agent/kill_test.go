@@ -125,13 +125,17 @@ func settled(t *testing.T, dir string) []string {
 
 // A run that is killed at any point, and begun again, ends as one that was not:
 // its record is the same but for the times, and so is its memory. No call that
-// had its end recorded is made again.
+// had its end recorded is made again. It is killed at every fifth point, and with
+// RECORD_KILLS at every one.
 func TestKill(t *testing.T) {
 	whole := t.TempDir()
 	points := strings.Split(spawn(t, whole, 0), ",")
 	want := settled(t, whole)
-	step := 1
-	if testing.Short() {
+	step := 5
+	switch {
+	case os.Getenv("RECORD_KILLS") != "":
+		step = 1
+	case testing.Short():
 		step = 23
 	}
 	t.Logf("%d points, %d events", len(points), len(events(t, whole, record.Query{})))
