@@ -428,13 +428,9 @@ func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := line.Serve.settings(sh, new(catalogue.Catalogue), ctx)
-	if err != nil || len(set.faults) > 0 {
-		t.Fatal(err, set.faults)
-	}
 	sh.Errorf("%s", terminaltest.Strange) // among the log's lines
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
-	go func() { ended <- line.Serve.serve(sh, set, signals) }()
+	go func() { ended <- line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, signals) }()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
 	for try := 0; ; try++ {
 		resp, err := client.Get("http://" + address + "/healthz")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -79,18 +80,30 @@ func (s *serveCommand) Validate() error {
 	return nil
 }
 
+// Serve serves until a signal comes.
+func (s *serveCommand) Serve(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context, signals <-chan os.Signal) error {
+	set, err := s.settings(c, ctx, sh.Getenv)
+	if err != nil {
+		return err
+	}
+	if len(set.faults) > 0 {
+		return refuse(sh, set)
+	}
+	return s.serve(sh, set, signals)
+}
+
 // Run checks the settings, lists or forgets learned starts, or serves.
 func (s *serveCommand) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context) error {
-	set, err := s.settings(sh, c, ctx)
+	set, err := s.settings(c, ctx, sh.Getenv)
 	if err != nil {
 		return err
 	}
 	switch {
 	case s.Check:
 		s.checkA2A(sh, set)
-		return set.printChecked(sh)
+		return printChecked(sh, set)
 	case len(set.faults) > 0:
-		return set.refuse(sh)
+		return refuse(sh, set)
 	case s.Learned:
 		return s.printLearned(sh, set.gateway.Data)
 	case s.Forget.given:

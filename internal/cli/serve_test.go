@@ -47,13 +47,9 @@ func startServe(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := line.Serve.settings(sh, new(catalogue.Catalogue), ctx)
-	if err != nil || len(set.faults) > 0 {
-		t.Fatal(err, set.faults)
-	}
 	r := &running{t: t, signals: make(chan os.Signal, 2), ended: make(chan error, 1), log: make(chan string, 1), client: &http.Client{Transport: &http.Transport{}}}
 	go func() {
-		err := line.Serve.serve(sh, set, r.signals)
+		err := line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, r.signals)
 		stderr.Close()
 		r.ended <- err
 	}()
@@ -233,17 +229,6 @@ func TestServeSecrets(t *testing.T) {
 		Run(append([]string{"serve"}, args...), strings.NewReader(""), &out, &out, func(name string) string { return env[name] })
 		if out.Len() == 0 || strings.Contains(out.String(), "t0psecret") {
 			t.Errorf("%q:\n%s", args, out.String())
-		}
-	}
-}
-
-func TestIsLoopback(t *testing.T) {
-	for address, want := range map[string]bool{
-		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "localhost:1": true, "LOCALHOST:1": true, "::1": true, "localhost": true,
-		":1": false, "0.0.0.0:1": false, "[::]:1": false, "example.com:1": false, "10.0.0.1:1": false, "": false, "127.0.0.1.example.com:1": false,
-	} {
-		if got := isLoopback(address); got != want {
-			t.Errorf("%q: %v", address, got)
 		}
 	}
 }

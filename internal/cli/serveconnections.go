@@ -14,7 +14,7 @@ import (
 // bound puts the bounds of the settings on a listener, counts its connections in
 // the metrics, and logs when connections begin to be refused and when that is
 // over.
-func (s *serveSettings) bound(l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
+func bound(s *serveSettings, l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
 	bounds := s.connections
 	said := &refusals{log: log}
 	bounds.Refused, bounds.Accepted = said.refused, said.accepted

@@ -47,7 +47,7 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 // serve runs the gateway, and the scripted upstream if there is no other, until
 // a signal comes.
 func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.Signal) error {
-	log := s.logger(sh)
+	log := newLogger(sh, &s.serveSettings)
 	for _, w := range s.warnings {
 		log.Warn(w)
 	}
@@ -56,7 +56,7 @@ func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.S
 		return err
 	}
 	defer front.Close()
-	if err := s.checkOpen(front); err != nil {
+	if err := checkOpen(s, front); err != nil {
 		return err
 	}
 	s.gateway.Logger = log
@@ -69,14 +69,14 @@ func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.S
 		at.open = front.Addr().String()
 	}
 	if s.upstream == nil {
-		stop, err := s.script(&at, log)
+		stop, err := runScripted(&s.serveSettings, &at, log)
 		if err != nil {
 			return err
 		}
 		defer stop()
 		s.gateway.Upstream = at.upstream
 	}
-	kept, err := s.openRecord(log)
+	kept, err := openRecord(s, log)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.S
 	v := newServer(handler, s, log)
 	leave, err := c.answerA2A(sh, s, at, v, log)
 	if err == nil {
-		s.announce(sh, log, at)
-		err = v.run(s.bound(front, handler.Metrics(), log), signals)
+		announce(sh, &s.serveSettings, log, at)
+		err = v.run(bound(&s.serveSettings, front, handler.Metrics(), log), signals)
 	}
 	return errors.Join(err, leave(), closeGateway(handler), closeRecord(kept, log))
 }
 
-// logger writes to standard error.
-func (s *serveSettings) logger(sh *shell.Shell) *slog.Logger {
+// newLogger returns a log that writes to standard error.
+func newLogger(sh *shell.Shell, s *serveSettings) *slog.Logger {
 	o := &slog.HandlerOptions{}
 	if s.verbose {
 		o.Level = slog.LevelDebug
@@ -133,7 +133,7 @@ func listen(flag, address string) (net.Listener, error) {
 
 // checkOpen looks at the address that was opened: a name such as localhost may
 // stand for any.
-func (s *serveSetup) checkOpen(l net.Listener) error {
+func checkOpen(s *serveSetup, l net.Listener) error {
 	if s.gateway.Public || isLoopback(l.Addr().String()) {
 		return nil
 	}
@@ -168,8 +168,8 @@ func reach(l net.Listener) *url.URL {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
 }
 
-// script serves the written replies on a listener of their own.
-func (s *serveSettings) script(at *addresses, log *slog.Logger) (stop func(), err error) {
+// runScripted serves the written replies on a listener of their own.
+func runScripted(s *serveSettings, at *addresses, log *slog.Logger) (stop func(), err error) {
 	l, err := listen("--scripted-listen", s.scriptedListen)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
+
+	"github.com/sotto-llm/sotto/internal/bytesize"
 )
 
 // serveSettings are everything that sotto serve can be told, from wherever.
@@ -164,4 +166,33 @@ func anyOf[T ~string](all []T) string {
 	list := words(all)
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// recordKeys are the keys of the record. What they say is looked at together, by
+// [recording.Settings.Options].
+func recordKeys(f *recording.Settings) []key {
+	const file = "the name of a file"
+	return []key{
+		{"record", "", textValue(&f.Record, "the name of a folder", nil)},
+		{"record-policy", "", textValue(&f.RecordPolicy, "always, batch or none", nil)},
+		{"record-reasoning", "", textValue(&f.RecordReasoning, "full, redacted, digest or off", nil)},
+		{"record-answer", "", textValue(&f.RecordAnswer, "full, redacted, digest or off", nil)},
+		{"record-patterns", "", textValue(&f.RecordPatterns, file, nil)},
+		{"record-digest-key", "", textValue(&f.RecordDigestKey, file, nil)},
+		{"record-signing-key", "", textValue(&f.RecordSigningKey, file, nil)},
+		{"record-recipients", "", listValue(&f.RecordRecipient, "a list of age recipients, or of files with them", checkText)},
+		{"record-keep", "", textValue(&f.RecordKeep, "a span such as 90d or 12h", nil)},
+		{"record-keep-size", "", textValue(&f.RecordKeepSize, bytesize.Want, nil)},
+	}
+}
+
+// recordPaths are the files and folders among them.
+func recordPaths(f *recording.Settings) []*string {
+	paths := []*string{&f.Record, &f.RecordPatterns, &f.RecordDigestKey, &f.RecordSigningKey}
+	for i, r := range f.RecordRecipient {
+		if !strings.HasPrefix(r, "age1") {
+			paths = append(paths, &f.RecordRecipient[i])
+		}
+	}
+	return paths
 }

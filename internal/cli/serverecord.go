@@ -10,76 +10,11 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/bytesize"
-	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
-// recordKeys are the keys of the record. What they say is looked at together, by
-// [recording.Settings.Options].
-func recordKeys(f *recording.Settings) []key {
-	const file = "the name of a file"
-	return []key{
-		{"record", "", textValue(&f.Record, "the name of a folder", nil)},
-		{"record-policy", "", textValue(&f.RecordPolicy, "always, batch or none", nil)},
-		{"record-reasoning", "", textValue(&f.RecordReasoning, "full, redacted, digest or off", nil)},
-		{"record-answer", "", textValue(&f.RecordAnswer, "full, redacted, digest or off", nil)},
-		{"record-patterns", "", textValue(&f.RecordPatterns, file, nil)},
-		{"record-digest-key", "", textValue(&f.RecordDigestKey, file, nil)},
-		{"record-signing-key", "", textValue(&f.RecordSigningKey, file, nil)},
-		{"record-recipients", "", listValue(&f.RecordRecipient, "a list of age recipients, or of files with them", checkText)},
-		{"record-keep", "", textValue(&f.RecordKeep, "a span such as 90d or 12h", nil)},
-		{"record-keep-size", "", textValue(&f.RecordKeepSize, bytesize.Want, nil)},
-	}
-}
-
-// recordPaths are the files and folders among them.
-func recordPaths(f *recording.Settings) []*string {
-	paths := []*string{&f.Record, &f.RecordPatterns, &f.RecordDigestKey, &f.RecordSigningKey}
-	for i, r := range f.RecordRecipient {
-		if !strings.HasPrefix(r, "age1") {
-			paths = append(paths, &f.RecordRecipient[i])
-		}
-	}
-	return paths
-}
-
-// recordOverrides are the flags of the record, by their keys.
-func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
-	add("record", c.Record)
-	add("record-policy", c.RecordPolicy)
-	add("record-reasoning", c.RecordReasoning)
-	add("record-answer", c.RecordAnswer)
-	add("record-patterns", c.RecordPatterns)
-	add("record-digest-key", c.RecordDigestKey)
-	add("record-signing-key", c.RecordSigningKey)
-	add("record-recipients", c.RecordRecipient...)
-	add("record-keep", c.RecordKeep)
-	add("record-keep-size", c.RecordKeepSize)
-}
-
-// checkRecord reports what is wrong with how to record.
-func (s *serveSetup) checkRecord() {
-	_, faults := s.recording.Options()
-	for _, f := range faults {
-		key := f.Flag
-		if key == "record-recipient" {
-			key = "record-recipients"
-		}
-		if _, said := s.places[key]; !said && s.places["record"].file != "" { // what is missing
-			s.places[key] = s.places["record"]
-		}
-		s.fault(key, f.Unwrap())
-	}
-	for _, name := range []string{s.recording.RecordSigningKey, s.recording.RecordDigestKey} {
-		if name != "" {
-			s.warnOpenFile(name)
-		}
-	}
-}
-
 // openRecord opens the record, if there is to be one.
-func (s *serveSetup) openRecord(log *slog.Logger) (*record.Writer, error) {
+func openRecord(s *serveSetup, log *slog.Logger) (*record.Writer, error) {
 	secrets := record.NewSecrets(s.gateway.Token, s.gateway.UpstreamKey)
 	return s.recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
@@ -107,7 +42,7 @@ func closeRecord(w *record.Writer, log *slog.Logger) error {
 
 // recordedAs says in a few words where and how the run is recorded, "" where it
 // is not.
-func (s *serveSettings) recordedAs() string {
+func recordedAs(s *serveSettings) string {
 	f := &s.recording
 	if f.Record == "" {
 		return ""

@@ -11,12 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
@@ -32,22 +29,30 @@ type serveSetup struct {
 	warnings []string
 }
 
-// settings gathers the settings: the defaults, over them the file, over it the
-// environment, over it the flags. It fails where the file cannot be read.
-func (c *serveCommand) settings(sh *shell.Shell, names *catalogue.Catalogue, ctx *kong.Context) (*serveSetup, error) {
+// sources are where settings come from: the defaults, over them a file, over it the
+// environment, over it the flags.
+type sources struct {
+	file      string
+	getenv    func(string) string
+	overrides []override             // by flags, and by their variables in the environment
+	given     func(flag string) bool // whether a flag stands on the command line
+}
+
+// readSettings gathers the settings. It fails where the file cannot be read.
+func readSettings(from sources, names *catalogue.Catalogue) (*serveSetup, error) {
 	s := &serveSetup{places: map[string]place{}}
-	s.defaults(sh.Getenv)
-	if c.Config != "" {
-		r, err := s.readConfig(c.Config)
+	s.defaults(from.getenv)
+	if from.file != "" {
+		r, err := s.readConfig(from.file)
 		if err != nil {
 			return nil, err
 		}
 		s.faults, s.places, s.hints = r.faults, r.places, r.keyHints()
 	}
-	s.override(slices.Concat(s.keys(), s.flagKeys()), c.overrides(ctx, sh.Getenv))
+	s.override(slices.Concat(s.keys(), s.flagKeys()), from.overrides)
 	s.inherit()
-	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", sh.Getenv, ctx)
-	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", sh.Getenv, ctx)
+	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
+	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkAccess()
@@ -79,62 +84,6 @@ type override struct {
 	key   string
 	name  string // of the flag or variable
 	texts []string
-}
-
-func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) []override {
-	var list []override
-	add := func(key string, texts ...string) {
-		if len(texts) > 0 && texts[0] != "" {
-			list = append(list, override{key, spokenAs(ctx, strings.TrimSuffix(key, "s")), texts}) // allow-origins
-		}
-	}
-	add("listen", c.Listen)
-	add("upstream", c.Upstream)
-	add("upstream-key-file", c.UpstreamKeyFile)
-	add("token-file", c.TokenFile)
-	add("insecure-public", string(c.InsecurePublic))
-	add("pass-all", string(c.PassAll))
-	add("path-prefix", c.PathPrefix)
-	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
-	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
-	add("data", c.Data)
-	c.recordOverrides(add)
-	add("dialect", c.Dialect)
-	add("start", c.Start)
-	add("display", c.Display)
-	add("reasoning-field", c.ReasoningField)
-	add("narration", c.Narration)
-	add("history", c.History)
-	add("history-dry-run", string(c.HistoryDryRun))
-	add("shutdown-delay", c.ShutdownDelay)
-	add("shutdown-wait", c.ShutdownWait)
-	add("log-format", c.LogFormat)
-	add("verbose", string(c.Verbose))
-	add("scripted-listen", c.ScriptedListen)
-	add("scripted-pause", c.ScriptedPause)
-	return list
-}
-
-// spokenAs returns how a flag was given: by itself, or by its variable.
-func spokenAs(ctx *kong.Context, flag string) string {
-	for _, f := range ctx.Flags() {
-		if f.Name == flag && !given(ctx, flag) {
-			return cmp.Or(f.Tag.Get("setting"), listVariables[flag])
-		}
-	}
-	return "--" + flag
-}
-
-// listVariables are the variables of flags that are lists.
-var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST"}
-
-// listed returns the flags, or the list of the environment. It is parted by commas:
-// an origin holds colons.
-func listed(flags []string, variable string) []string {
-	if len(flags) == 0 && variable != "" {
-		return strings.Split(variable, ",")
-	}
-	return flags
 }
 
 func (s *serveSetup) override(keys []key, list []override) {
@@ -180,14 +129,14 @@ func (s *serveSetup) warn(format string, args ...any) {
 // readSecret reads a secret: from the file of the flag, else from the
 // environment, else from the file that the configuration names. No error holds
 // any of it.
-func (s *serveSetup) readSecret(to *secret, key, variable string, getenv func(string) string, ctx *kong.Context) {
-	text := getenv(variable)
+func (s *serveSetup) readSecret(to *secret, key, variable string, from sources) {
+	text := from.getenv(variable)
 	at := s.places[key]
 	switch {
-	case text != "" && !given(ctx, key) && at.name != "":
+	case text != "" && !from.given(key) && at.name != "":
 		s.fault(key, fmt.Errorf("%s is set too: want one of them", variable))
 		return
-	case text != "" && !given(ctx, key):
+	case text != "" && !from.given(key):
 		*to = secret{text: strings.TrimSpace(text)}
 		s.places[key] = place{name: variable}
 	case to.file == "":
@@ -373,4 +322,24 @@ func isLoopback(address string) bool {
 	}
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// checkRecord reports what is wrong with how to record.
+func (s *serveSetup) checkRecord() {
+	_, faults := s.recording.Options()
+	for _, f := range faults {
+		key := f.Flag
+		if key == "record-recipient" {
+			key = "record-recipients"
+		}
+		if _, said := s.places[key]; !said && s.places["record"].file != "" { // what is missing
+			s.places[key] = s.places["record"]
+		}
+		s.fault(key, f.Unwrap())
+	}
+	for _, name := range []string{s.recording.RecordSigningKey, s.recording.RecordDigestKey} {
+		if name != "" {
+			s.warnOpenFile(name)
+		}
+	}
 }

@@ -19,13 +19,13 @@ type addresses struct {
 
 // announce says where the gateway is: in the log, and for people who try it in
 // words.
-func (s *serveSettings) announce(sh *shell.Shell, log *slog.Logger, at addresses) {
+func announce(sh *shell.Shell, s *serveSettings, log *slog.Logger, at addresses) {
 	if !at.scripted || s.logFormat == "json" {
 		fields := []any{"at", at.gateway.String(), "upstream", at.upstream.String()}
 		if at.open != "" {
 			fields = append(fields, "open_to_the_network", at.open)
 		}
-		if kept := s.recordedAs(); kept != "" {
+		if kept := recordedAs(s); kept != "" {
 			fields = append(fields, "record", kept)
 		}
 		log.Info("the gateway is up", fields...)
@@ -36,7 +36,7 @@ func (s *serveSettings) announce(sh *shell.Shell, log *slog.Logger, at addresses
 		open = " (open to the network: " + at.open + ")"
 	}
 	kept := ""
-	if as := s.recordedAs(); as != "" {
+	if as := recordedAs(s); as != "" {
 		kept = "\nThe record:            " + as
 	}
 	key := ""

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+)
+
+// settings gathers the settings from the command line and everything below it.
+func (c *serveCommand) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*serveSetup, error) {
+	return readSettings(sources{
+		file: c.Config, getenv: getenv, overrides: c.overrides(ctx, getenv),
+		given: func(flag string) bool { return given(ctx, flag) },
+	}, names)
+}
+
+func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) []override {
+	var list []override
+	add := func(key string, texts ...string) {
+		if len(texts) > 0 && texts[0] != "" {
+			list = append(list, override{key: key, name: spokenAs(ctx, strings.TrimSuffix(key, "s")), texts: texts}) // allow-origins
+		}
+	}
+	add("listen", c.Listen)
+	add("upstream", c.Upstream)
+	add("upstream-key-file", c.UpstreamKeyFile)
+	add("token-file", c.TokenFile)
+	add("insecure-public", string(c.InsecurePublic))
+	add("pass-all", string(c.PassAll))
+	add("path-prefix", c.PathPrefix)
+	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
+	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
+	add("data", c.Data)
+	c.recordOverrides(add)
+	add("dialect", c.Dialect)
+	add("start", c.Start)
+	add("display", c.Display)
+	add("reasoning-field", c.ReasoningField)
+	add("narration", c.Narration)
+	add("history", c.History)
+	add("history-dry-run", string(c.HistoryDryRun))
+	add("shutdown-delay", c.ShutdownDelay)
+	add("shutdown-wait", c.ShutdownWait)
+	add("log-format", c.LogFormat)
+	add("verbose", string(c.Verbose))
+	add("scripted-listen", c.ScriptedListen)
+	add("scripted-pause", c.ScriptedPause)
+	return list
+}
+
+// recordOverrides are the flags of the record, by their keys.
+func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
+	add("record", c.Record)
+	add("record-policy", c.RecordPolicy)
+	add("record-reasoning", c.RecordReasoning)
+	add("record-answer", c.RecordAnswer)
+	add("record-patterns", c.RecordPatterns)
+	add("record-digest-key", c.RecordDigestKey)
+	add("record-signing-key", c.RecordSigningKey)
+	add("record-recipients", c.RecordRecipient...)
+	add("record-keep", c.RecordKeep)
+	add("record-keep-size", c.RecordKeepSize)
+}
+
+// spokenAs returns how a flag was given: by itself, or by its variable.
+func spokenAs(ctx *kong.Context, flag string) string {
+	for _, f := range ctx.Flags() {
+		if f.Name == flag && !given(ctx, flag) {
+			return cmp.Or(f.Tag.Get("setting"), listVariables[flag])
+		}
+	}
+	return "--" + flag
+}
+
+// listVariables are the variables of flags that are lists.
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST"}
+
+// listed returns the flags, or the list of the environment. It is parted by commas:
+// an origin holds colons.
+func listed(flags []string, variable string) []string {
+	if len(flags) == 0 && variable != "" {
+		return strings.Split(variable, ",")
+	}
+	return flags
+}

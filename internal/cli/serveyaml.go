@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/sotto-llm/sotto/internal/yamlfile"
+)
+
+// yaml writes the settings as a configuration file. A secret of the environment
+// is only said to be there.
+func (s *serveSettings) yaml() []byte {
+	top := &yamlfile.Node{Kind: yamlfile.Mapping}
+	top.Add("v", yamlfile.IntNode(1))
+	for _, k := range s.keys() {
+		switch {
+		case k.name == "token-file" && s.token.file == "" && s.token.text != "":
+			top.Add("token", yamlfile.TextNode("(set)"))
+		case k.name == "upstream-key-file" && s.upstreamKey.file == "" && s.upstreamKey.text != "":
+			top.Add("upstream-key", yamlfile.TextNode("(set)"))
+		}
+		addKey(top, k)
+	}
+	limits := &yamlfile.Node{Kind: yamlfile.Mapping}
+	for _, k := range s.limitKeys() {
+		addKey(limits, k)
+	}
+	top.Add("limits", limits)
+	routes := yamlfile.ListNode()
+	for i := range s.gateway.Routes {
+		route := &yamlfile.Node{Kind: yamlfile.Mapping}
+		for _, k := range routeKeys(&s.gateway.Routes[i]) {
+			addKey(route, k)
+		}
+		routes.Items = append(routes.Items, route)
+	}
+	if len(routes.Items) > 0 {
+		top.Add("routes", routes)
+	}
+	data, err := yamlfile.Write(top)
+	if err != nil {
+		panic(fmt.Sprintf("settings as YAML: %v", err)) // they are strings and numbers
+	}
+	return data
+}
+
+func addKey(m *yamlfile.Node, k key) {
+	switch v := k.get().(type) {
+	case nil:
+	case bool:
+		m.Add(k.name, yamlfile.BoolNode(v))
+	case int:
+		m.Add(k.name, yamlfile.IntNode(int64(v)))
+	case int64:
+		m.Add(k.name, yamlfile.IntNode(v))
+	case string:
+		m.Add(k.name, yamlfile.TextNode(v))
+	case []string:
+		list := yamlfile.ListNode()
+		for _, text := range v {
+			list.Items = append(list.Items, yamlfile.TextNode(text))
+		}
+		m.Add(k.name, list)
+	default:
+		panic(fmt.Sprintf("unreachable: %s is a %T", k.name, v))
+	}
+}
