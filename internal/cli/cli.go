@@ -12,9 +12,11 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
+	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
 	"github.com/sotto-llm/sotto/internal/cli/runcmd"
 	"github.com/sotto-llm/sotto/internal/cli/scorecmd"
+	"github.com/sotto-llm/sotto/internal/cli/servecmd"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/solvecmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
@@ -30,7 +32,7 @@ type commandLine struct {
 	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
 	Strip      textcmd.Strip     `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
 	Split      textcmd.Split     `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
-	Serve      serveCommand      `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Serve      servecmd.Command  `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
 	Score      scorecmd.Score    `cmd:"" help:"Judge the answers of replies, and sum them up."`
@@ -105,8 +107,8 @@ func newParser(line *commandLine, sh *shell.Shell) (*kong.Kong, error) {
 		kong.Description(description),
 		kong.Writers(sh.Text, sh.Err),
 		kong.Exit(func(status int) { panic(helpShown(status)) }),
-		kong.Resolvers(settings(sh.Getenv)),
-		kong.ValueFormatter(describeFlag),
+		kong.Resolvers(environment.Resolver(sh.Getenv)),
+		kong.ValueFormatter(environment.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
 	)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 type completionCommand struct {
@@ -36,9 +37,9 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"end":       {"stopped", "cut", "aborted", "unknown"},
 		"narration": {"text", "drop"},
 
-		"serve narration": words(gateway.Narrations),
-		"display":         words(gateway.Displays),
-		"history":         words(gateway.Policies),
+		"serve narration": settings.Words(gateway.Narrations),
+		"display":         settings.Words(gateway.Displays),
+		"history":         settings.Words(gateway.Policies),
 		"log-format":      {"text", "json"},
 	}
 	// A shell reads the words once more: names that it would expand stay out.

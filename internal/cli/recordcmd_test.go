@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/otlp"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
@@ -24,7 +25,7 @@ import (
 // a recording command say.
 func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
 	var flags struct{ recording.Settings }
-	parser, err := kong.New(&flags, kong.Resolvers(settings(ts.Getenv)))
+	parser, err := kong.New(&flags, kong.Resolvers(environment.Resolver(ts.Getenv)))
 	ts.Check(err)
 	_, err = parser.Parse(args)
 	ts.Check(err)

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -35,7 +36,7 @@ const scriptedMind = "minimax-m2"
 
 // answerA2A puts an A2A server before the gateway on its address, if there is
 // to be one. leave closes it.
-func (c *serveCommand) answerA2A(sh *shell.Shell, s *serveSetup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
+func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
 	if on, err := c.wanted(); !on || err != nil {
 		return none, err
@@ -63,10 +64,10 @@ func (c *serveCommand) answerA2A(sh *shell.Shell, s *serveSetup, at addresses, v
 
 // checkA2A adds what is wrong with the settings of the A2A server, as far as it
 // shows before anything is opened. What is wrong with others goes before.
-func (c *serveCommand) checkA2A(sh *shell.Shell, s *serveSetup) {
+func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 	on, err := c.wanted()
-	if on && len(s.faults) == 0 {
-		at := addresses{upstream: s.upstream, scripted: s.upstream == nil}
+	if on && len(s.Faults) == 0 {
+		at := addresses{upstream: s.Upstream, scripted: s.Upstream == nil}
 		if at.scripted {
 			at.upstream = &url.URL{Scheme: "http", Host: "localhost"}
 		}
@@ -76,7 +77,7 @@ func (c *serveCommand) checkA2A(sh *shell.Shell, s *serveSetup) {
 		}
 	}
 	if err != nil {
-		s.faults = append(s.faults, &misstep{err: err})
+		s.Faults = append(s.Faults, &settings.Fault{Err: err})
 	}
 }
 
@@ -117,16 +118,16 @@ func (t toggle) on(flag string) (bool, error) {
 	return false, hint.Usage(fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`)
 }
 
-func (c *serveCommand) a2aConfig(sh *shell.Shell, s *serveSetup, at addresses) (a2aserver.Config, error) {
+func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a2aserver.Config, error) {
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
-		Public: s.gateway.Public, Insecure: s.insecurePublic, AllowHosts: s.gateway.AllowHosts, AllowOrigins: s.gateway.AllowOrigins,
+		Public: s.Gateway.Public, Insecure: s.InsecurePublic, AllowHosts: s.Gateway.AllowHosts, AllowOrigins: s.Gateway.AllowOrigins,
 	}
-	if s.gateway.Token != "" {
-		config.Tokens = map[string]string{"token": s.gateway.Token}
+	if s.Gateway.Token != "" {
+		config.Tokens = map[string]string{"token": s.Gateway.Token}
 	}
-	if s.gateway.Data != "" {
-		config.File = filepath.Join(s.gateway.Data, "a2a.db")
+	if s.Gateway.Data != "" {
+		config.File = filepath.Join(s.Gateway.Data, "a2a.db")
 	}
 	var err error
 	if config.Reasoning, err = c.A2AReasoning.on("--a2a-reasoning"); err != nil {
@@ -148,7 +149,7 @@ func (c *serveCommand) a2aConfig(sh *shell.Shell, s *serveSetup, at addresses) (
 }
 
 // chatMind has a model of the upstream answer.
-func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.Config) error {
+func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Config) error {
 	name := c.A2AModel
 	if name == "" && at.scripted {
 		name = scriptedMind
@@ -157,18 +158,18 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 		return hint.Usage(errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent")
 	}
 	m, err := model.Open(model.Config{
-		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.upstreamKey.text),
+		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.UpstreamKey.Text),
 	})
 	if err != nil {
 		return hint.Usage(fmt.Errorf("--a2a: %w", err), "")
 	}
-	mind := &a2aserver.ChatMind{Model: m, System: c.A2ASystem, Start: s.gateway.Default.Start}
-	if d := s.gateway.Default.Dialect; d != "" {
-		if mind.Grammar, err = s.gateway.Named(d); err != nil {
+	mind := &a2aserver.ChatMind{Model: m, System: c.A2ASystem, Start: s.Gateway.Default.Start}
+	if d := s.Gateway.Default.Dialect; d != "" {
+		if mind.Grammar, err = s.Gateway.Named(d); err != nil {
 			return err
 		}
 	} else {
-		mind.Grammar, _ = s.gateway.ForModel(name)
+		mind.Grammar, _ = s.Gateway.ForModel(name)
 	}
 	config.Card.Name = cmp.Or(config.Card.Name, name)
 	config.Mind = mind
@@ -176,7 +177,7 @@ func (c *serveCommand) chatMind(s *serveSetup, at addresses, config *a2aserver.C
 }
 
 // agentMind has an agent answer, with the tools of its file and one to ask.
-func (c *serveCommand) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
+func (c *Command) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)

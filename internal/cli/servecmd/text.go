@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // addresses are where the gateway and its upstream are.
@@ -19,8 +20,8 @@ type addresses struct {
 
 // announce says where the gateway is: in the log, and for people who try it in
 // words.
-func announce(sh *shell.Shell, s *serveSettings, log *slog.Logger, at addresses) {
-	if !at.scripted || s.logFormat == "json" {
+func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addresses) {
+	if !at.scripted || s.LogFormat == "json" {
 		fields := []any{"at", at.gateway.String(), "upstream", at.upstream.String()}
 		if at.open != "" {
 			fields = append(fields, "open_to_the_network", at.open)
@@ -40,7 +41,7 @@ func announce(sh *shell.Shell, s *serveSettings, log *slog.Logger, at addresses)
 		kept = "\nThe record:            " + as
 	}
 	key := ""
-	if s.gateway.Token != "" {
+	if s.Gateway.Token != "" {
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
 	fmt.Fprintf(sh.Err, `The gateway:           %s%s

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"cmp"
@@ -7,21 +7,23 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // settings gathers the settings from the command line and everything below it.
-func (c *serveCommand) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*serveSetup, error) {
-	return readSettings(sources{
-		file: c.Config, getenv: getenv, overrides: c.overrides(ctx, getenv),
-		given: func(flag string) bool { return given(ctx, flag) },
+func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
+	return settings.Read(settings.Sources{
+		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv),
+		Given: func(flag string) bool { return environment.Given(ctx, flag) },
 	}, names)
 }
 
-func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) []override {
-	var list []override
+func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []settings.Override {
+	var list []settings.Override
 	add := func(key string, texts ...string) {
 		if len(texts) > 0 && texts[0] != "" {
-			list = append(list, override{key: key, name: spokenAs(ctx, strings.TrimSuffix(key, "s")), texts: texts}) // allow-origins
+			list = append(list, settings.Override{Key: key, Name: spokenAs(ctx, strings.TrimSuffix(key, "s")), Texts: texts}) // allow-origins
 		}
 	}
 	add("listen", c.Listen)
@@ -52,7 +54,7 @@ func (c *serveCommand) overrides(ctx *kong.Context, getenv func(string) string) 
 }
 
 // recordOverrides are the flags of the record, by their keys.
-func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
+func (c *Command) recordOverrides(add func(key string, texts ...string)) {
 	add("record", c.Record)
 	add("record-policy", c.RecordPolicy)
 	add("record-reasoning", c.RecordReasoning)
@@ -68,7 +70,7 @@ func (c *serveCommand) recordOverrides(add func(key string, texts ...string)) {
 // spokenAs returns how a flag was given: by itself, or by its variable.
 func spokenAs(ctx *kong.Context, flag string) string {
 	for _, f := range ctx.Flags() {
-		if f.Name == flag && !given(ctx, flag) {
+		if f.Name == flag && !environment.Given(ctx, flag) {
 			return cmp.Or(f.Tag.Get("setting"), listVariables[flag])
 		}
 	}

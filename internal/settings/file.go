@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"errors"
@@ -13,31 +13,31 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// A place is where a setting was made: in a file, or by a flag or a variable of
+// A Place is where a setting was made: in a file, or by a flag or a variable of
 // the environment, which then is the name.
-type place struct {
-	file         string
+type Place struct {
+	File         string
 	line, column int
 	name         string
 }
 
-// A misstep is a setting that is wrong.
-type misstep struct {
-	place
+// A Fault is a setting that is wrong.
+type Fault struct {
+	Place
 	key string
-	err error
+	Err error
 }
 
-func (f *misstep) Error() string {
+func (f *Fault) Error() string {
 	var where string
-	err := hint.WithoutName(f.key, f.err)
+	err := hint.WithoutName(f.key, f.Err)
 	switch {
 	case f.name != "":
 		return f.name + ": " + err
-	case f.file != "" && f.line == 0:
-		where = f.file + ": "
-	case f.file != "":
-		where = fmt.Sprintf("%s:%d:%d: ", f.file, f.line, f.column)
+	case f.File != "" && f.line == 0:
+		where = f.File + ": "
+	case f.File != "":
+		where = fmt.Sprintf("%s:%d:%d: ", f.File, f.line, f.column)
 	}
 	if f.key != "" {
 		where += f.key + ": "
@@ -45,17 +45,17 @@ func (f *misstep) Error() string {
 	return where + err
 }
 
-func (f *misstep) Unwrap() error { return f.err }
+func (f *Fault) Unwrap() error { return f.Err }
 
 // A configReader reads a configuration file into settings. It goes on after a
 // fault, to report them all.
 type configReader struct {
 	file     string
-	settings *serveSettings
-	faults   []*misstep
+	settings *Settings
+	faults   []*Fault
 	// places are where the values stand, by their paths ("limits.body",
 	// "routes[0].display").
-	places map[string]place
+	places map[string]Place
 	// unknown are the keys that there are, by the section in which one is
 	// written that is like none of them.
 	unknown map[string][]string
@@ -63,7 +63,7 @@ type configReader struct {
 
 // readConfig reads a configuration file. It fails where the file cannot be
 // read; what is wrong in it are faults.
-func (s *serveSettings) readConfig(name string) (*configReader, error) {
+func (s *Settings) readConfig(name string) (*configReader, error) {
 	data, err := files.Read("configuration", name, files.MaxSettings)
 	if err != nil {
 		return nil, err
@@ -74,17 +74,17 @@ func (s *serveSettings) readConfig(name string) (*configReader, error) {
 	return r, nil
 }
 
-func newConfigReader(file string, s *serveSettings) *configReader {
-	return &configReader{file: file, settings: s, places: map[string]place{}, unknown: map[string][]string{}}
+func newConfigReader(file string, s *Settings) *configReader {
+	return &configReader{file: file, settings: s, places: map[string]Place{}, unknown: map[string][]string{}}
 }
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
-func (s *serveSettings) resolvePaths(folder string) {
-	paths := []*string{&s.token.file, &s.upstreamKey.file, &s.gateway.Data}
+func (s *Settings) resolvePaths(folder string) {
+	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.Gateway.Data}
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
-	paths = append(paths, recordPaths(&s.recording)...)
+	paths = append(paths, recordPaths(&s.Recording)...)
 	for _, p := range paths {
 		if *p != "" && !filepath.IsAbs(*p) {
 			*p = filepath.Join(folder, *p)
@@ -103,15 +103,15 @@ func (r *configReader) read(data []byte) {
 
 // syntax reports text that is not valid YAML; the parser stops at the first.
 func (r *configReader) syntax(err error) {
-	at := place{file: r.file}
+	at := Place{File: r.file}
 	if e, ok := errors.AsType[*yamlfile.Error](err); ok {
 		at.line, at.column, err = e.Line, e.Column, e.Err
 	}
-	r.faults = append(r.faults, &misstep{at, "", err})
+	r.faults = append(r.faults, &Fault{at, "", err})
 }
 
-func (r *configReader) place(n *yamlfile.Node) place {
-	return place{file: r.file, line: n.Line, column: n.Column}
+func (r *configReader) place(n *yamlfile.Node) Place {
+	return Place{File: r.file, line: n.Line, column: n.Column}
 }
 
 // maxFaults is how many faults of a file are listed.
@@ -120,9 +120,9 @@ const maxFaults = 100
 func (r *configReader) fault(n *yamlfile.Node, path string, err error) {
 	switch {
 	case len(r.faults) < maxFaults:
-		r.faults = append(r.faults, &misstep{r.place(n), path, err})
+		r.faults = append(r.faults, &Fault{r.place(n), path, err})
 	case len(r.faults) == maxFaults:
-		r.faults = append(r.faults, &misstep{r.place(n), "", errors.New("too many faults: from here on they are not listed")})
+		r.faults = append(r.faults, &Fault{r.place(n), "", errors.New("too many faults: from here on they are not listed")})
 	}
 }
 
@@ -164,7 +164,7 @@ func (r *configReader) routes(n *yamlfile.Node) {
 		return
 	}
 	routes := make([]gateway.Route, len(n.Items))
-	r.settings.gateway.Routes = routes
+	r.settings.Gateway.Routes = routes
 	for i, v := range n.Items {
 		path := fmt.Sprintf("routes[%d]", i)
 		r.places[path] = r.place(v)

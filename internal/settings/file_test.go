@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 )
 
 // readText reads a configuration and returns what is wrong, a line each.
-func readText(text string) (*serveSettings, string) {
-	s := new(serveSettings)
+func readText(text string) (*Settings, string) {
+	s := new(Settings)
 	s.defaults(func(string) string { return "" })
 	r := newConfigReader("f", s)
 	r.read([]byte(text))
@@ -173,25 +173,25 @@ func TestConfigWhole(t *testing.T) {
 	if faults != "" {
 		t.Fatal(faults)
 	}
-	again, faults := readText(string(s.yaml()))
+	again, faults := readText(string(s.YAML()))
 	if faults != "" {
-		t.Fatalf("what is printed has faults: %s\n%s", faults, s.yaml())
+		t.Fatalf("what is printed has faults: %s\n%s", faults, s.YAML())
 	}
-	if want := string(s.yaml()); string(again.yaml()) != want {
-		t.Errorf("printed, read and printed:\n%s\nwant:\n%s", again.yaml(), want)
+	if want := string(s.YAML()); string(again.YAML()) != want {
+		t.Errorf("printed, read and printed:\n%s\nwant:\n%s", again.YAML(), want)
 	}
 	plain := strings.NewReplacer(`"`, "", "'", "")
-	if got, want := plain.Replace(string(s.yaml())), plain.Replace(wholeConfig); got != want {
+	if got, want := plain.Replace(string(s.YAML())), plain.Replace(wholeConfig); got != want {
 		t.Errorf("printed:\n%s\nwant:\n%s", got, want)
 	}
-	if got := s.gateway.Limits.Body; got != 1<<30 {
+	if got := s.Gateway.Limits.Body; got != 1<<30 {
 		t.Errorf("limits.body: %d", got)
 	}
 	short, faults := readText("reasoning-field: reasoning, thinking\nlimits: {body: 0x10, frame: 2_000, hold: 3 kB}\nroutes: [{}]\n")
-	if faults != "" || !slices.Equal(short.gateway.Default.ReasoningFields, []string{"reasoning", "thinking"}) {
-		t.Errorf("fields %q, faults %s", short.gateway.Default.ReasoningFields, faults)
+	if faults != "" || !slices.Equal(short.Gateway.Default.ReasoningFields, []string{"reasoning", "thinking"}) {
+		t.Errorf("fields %q, faults %s", short.Gateway.Default.ReasoningFields, faults)
 	}
-	if l := short.gateway.Limits; l.Body != 16 || l.Frame != 2000 || l.Hold != 3000 {
+	if l := short.Gateway.Limits; l.Body != 16 || l.Frame != 2000 || l.Hold != 3000 {
 		t.Errorf("limits: %+v", l)
 	}
 }
@@ -203,11 +203,11 @@ func TestConfigPaths(t *testing.T) {
 	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := new(serveSettings)
+	s := new(Settings)
 	if _, err := s.readConfig(name); err != nil {
 		t.Fatal(err)
 	}
-	got := []string{s.token.file, s.gateway.Data, s.dialectFiles[0], s.recording.Record, s.recording.RecordRecipient[0], s.recording.RecordRecipient[1]}
+	got := []string{s.token.file, s.Gateway.Data, s.dialectFiles[0], s.Recording.Record, s.Recording.RecordRecipient[0], s.Recording.RecordRecipient[1]}
 	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to")}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -220,7 +220,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := new(serveSettings)
+	s := new(Settings)
 	check := func(prefix string, keys []key) {
 		for _, k := range keys {
 			row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| (.*?) \\|", regexp.QuoteMeta(prefix+k.name))).FindSubmatch(guide)
@@ -234,12 +234,12 @@ func TestGuide(t *testing.T) {
 	}
 	check("", s.keys())
 	check("limits.", s.limitKeys())
-	check("routes[].", routeKeys(&s.gateway.Default)[:2])
+	check("routes[].", routeKeys(&s.Gateway.Default)[:2])
 }
 
 func TestShortDuration(t *testing.T) {
 	for _, text := range []string{"10s", "10m", "6h", "1h30m", "1h0m5s", "1m30s", "1.5s", "100ms"} {
-		s := new(serveSettings)
+		s := new(Settings)
 		k, _ := find(s.keys(), "silence")
 		if err := k.set(text); err != nil || k.get() != text {
 			t.Errorf("%s: %v, %v", text, k.get(), err)
@@ -258,9 +258,9 @@ func FuzzConfig(f *testing.F) {
 		if faults != "" {
 			return
 		}
-		again, faults := readText(string(s.yaml()))
-		if faults != "" || string(again.yaml()) != string(s.yaml()) {
-			t.Fatalf("printed and read: %s\n%s\n%s", faults, s.yaml(), again.yaml())
+		again, faults := readText(string(s.YAML()))
+		if faults != "" || string(again.YAML()) != string(s.YAML()) {
+			t.Fatalf("printed and read: %s\n%s\n%s", faults, s.YAML(), again.YAML())
 		}
 	})
 }

@@ -1,4 +1,7 @@
-package cli
+// Package settings is everything that the gateway's command can be told: the keys
+// of its configuration file, the sources that set them, what is wrong with them and
+// where it was said.
+package settings
 
 import (
 	"cmp"
@@ -19,53 +22,53 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// A serveSetup is the settings of a run, from every source, and what is wrong
+// A Setup is the settings of a run, from every source, and what is wrong
 // with them.
-type serveSetup struct {
-	serveSettings
-	faults   []*misstep
-	hints    []string         // what helps with several faults, said once
-	places   map[string]place // where the settings were made, by their keys' paths
-	warnings []string
+type Setup struct {
+	Settings
+	Faults   []*Fault
+	Hints    []string         // what helps with several faults, said once
+	places   map[string]Place // where the settings were made, by their keys' paths
+	Warnings []string
 }
 
-// sources are where settings come from: the defaults, over them a file, over it the
+// Sources are where settings come from: the defaults, over them a file, over it the
 // environment, over it the flags.
-type sources struct {
-	file      string
-	getenv    func(string) string
-	overrides []override             // by flags, and by their variables in the environment
-	given     func(flag string) bool // whether a flag stands on the command line
+type Sources struct {
+	File      string
+	Getenv    func(string) string
+	Overrides []Override             // by flags, and by their variables in the environment
+	Given     func(flag string) bool // whether a flag stands on the command line
 }
 
-// readSettings gathers the settings. It fails where the file cannot be read.
-func readSettings(from sources, names *catalogue.Catalogue) (*serveSetup, error) {
-	s := &serveSetup{places: map[string]place{}}
-	s.defaults(from.getenv)
-	if from.file != "" {
-		r, err := s.readConfig(from.file)
+// Read gathers the settings. It fails where the file cannot be read.
+func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
+	s := &Setup{places: map[string]Place{}}
+	s.defaults(from.Getenv)
+	if from.File != "" {
+		r, err := s.readConfig(from.File)
 		if err != nil {
 			return nil, err
 		}
-		s.faults, s.places, s.hints = r.faults, r.places, r.keyHints()
+		s.Faults, s.places, s.Hints = r.faults, r.places, r.keyHints()
 	}
-	s.override(slices.Concat(s.keys(), s.flagKeys()), from.overrides)
+	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
 	s.inherit()
 	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
-	s.readSecret(&s.upstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
+	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkAccess()
 	s.checkUpstream()
 	s.checkRoutes()
 	s.checkRecord()
-	slices.SortStableFunc(s.faults, func(a, b *misstep) int {
+	slices.SortStableFunc(s.Faults, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
 	return s, nil
 }
 
-func (s *serveSettings) defaults(getenv func(string) string) {
+func (s *Settings) defaults(getenv func(string) string) {
 	for _, k := range slices.Concat(s.keys(), s.flagKeys(), s.limitKeys()) {
 		if k.def == "" {
 			continue
@@ -74,39 +77,39 @@ func (s *serveSettings) defaults(getenv func(string) string) {
 			panic(fmt.Sprintf("the default of %s: %v", k.name, err))
 		}
 	}
-	s.gateway.Data = files.StateFolder(getenv)
-	s.gateway.Limits.Memory = serving.DefaultMemory()
-	s.connections.Connections = serving.DefaultConnections()
+	s.Gateway.Data = files.StateFolder(getenv)
+	s.Gateway.Limits.Memory = serving.DefaultMemory()
+	s.Connections.Connections = serving.DefaultConnections()
 }
 
-// An override is a setting by a flag, or by its variable in the environment.
-type override struct {
-	key   string
-	name  string // of the flag or variable
-	texts []string
+// An Override is a setting by a flag, or by its variable in the environment.
+type Override struct {
+	Key   string
+	Name  string // of the flag or variable
+	Texts []string
 }
 
-func (s *serveSetup) override(keys []key, list []override) {
+func (s *Setup) override(keys []key, list []Override) {
 	for _, o := range list {
-		k, _ := find(keys, o.key)
+		k, _ := find(keys, o.Key)
 		if k.clear != nil {
 			k.clear()
 		}
-		at := place{name: o.name}
-		s.places[o.key] = at
-		for _, text := range o.texts {
+		at := Place{name: o.Name}
+		s.places[o.Key] = at
+		for _, text := range o.Texts {
 			if err := k.set(strings.TrimSpace(text)); err != nil {
-				s.faults = append(s.faults, &misstep{at, o.key, err})
+				s.Faults = append(s.Faults, &Fault{at, o.Key, err})
 			}
 		}
 	}
 }
 
 // inherit fills what a route leaves open with what stands at the top.
-func (s *serveSettings) inherit() {
-	d := &s.gateway.Default
-	for i := range s.gateway.Routes {
-		r := &s.gateway.Routes[i]
+func (s *Settings) inherit() {
+	d := &s.Gateway.Default
+	for i := range s.Gateway.Routes {
+		r := &s.Gateway.Routes[i]
 		r.Dialect = cmp.Or(r.Dialect, d.Dialect)
 		r.Start = cmp.Or(r.Start, d.Start)
 		r.Display = cmp.Or(r.Display, d.Display)
@@ -118,27 +121,27 @@ func (s *serveSettings) inherit() {
 	}
 }
 
-func (s *serveSetup) fault(key string, err error) {
-	s.faults = append(s.faults, &misstep{s.places[key], key, err})
+func (s *Setup) fault(key string, err error) {
+	s.Faults = append(s.Faults, &Fault{s.places[key], key, err})
 }
 
-func (s *serveSetup) warn(format string, args ...any) {
-	s.warnings = append(s.warnings, fmt.Sprintf(format, args...))
+func (s *Setup) warn(format string, args ...any) {
+	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
 
 // readSecret reads a secret: from the file of the flag, else from the
 // environment, else from the file that the configuration names. No error holds
 // any of it.
-func (s *serveSetup) readSecret(to *secret, key, variable string, from sources) {
-	text := from.getenv(variable)
+func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
+	text := from.Getenv(variable)
 	at := s.places[key]
 	switch {
-	case text != "" && !from.given(key) && at.name != "":
+	case text != "" && !from.Given(key) && at.name != "":
 		s.fault(key, fmt.Errorf("%s is set too: want one of them", variable))
 		return
-	case text != "" && !from.given(key):
-		*to = secret{text: strings.TrimSpace(text)}
-		s.places[key] = place{name: variable}
+	case text != "" && !from.Given(key):
+		*to = secret{Text: strings.TrimSpace(text)}
+		s.places[key] = Place{name: variable}
 	case to.file == "":
 		return
 	default:
@@ -147,10 +150,10 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, from sources) 
 			s.fault(key, err)
 			return
 		}
-		to.text = strings.TrimRight(string(data), "\r\n")
+		to.Text = strings.TrimRight(string(data), "\r\n")
 		s.warnOpenFile(to.file)
 	}
-	if err := files.CheckSecret(to.text); err != nil {
+	if err := files.CheckSecret(to.Text); err != nil {
 		if to.file != "" {
 			err = fmt.Errorf("%s: %w", to.file, err)
 		}
@@ -159,14 +162,14 @@ func (s *serveSetup) readSecret(to *secret, key, variable string, from sources) 
 }
 
 // warnOpenFile warns of a secret that every user of the machine can read.
-func (s *serveSetup) warnOpenFile(name string) {
+func (s *Setup) warnOpenFile(name string) {
 	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
 		s.warn("%s holds a secret and can be read by every user of this machine: chmod o-rwx it", name)
 	}
 }
 
 // fillGateway sets what of the gateway's configuration is no key of its own.
-func (s *serveSetup) fillGateway(names *catalogue.Catalogue) {
+func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	own := new(catalogue.Catalogue)
 	for i, file := range s.dialectFiles {
 		more, err := catalogue.Load([]string{file})
@@ -177,17 +180,17 @@ func (s *serveSetup) fillGateway(names *catalogue.Catalogue) {
 		own.Join(more)
 	}
 	own.Join(names)
-	g := &s.gateway
+	g := &s.Gateway
 	g.Named, g.ForModel = own.Named, own.ForModel
-	g.Upstream, g.UpstreamKey, g.Token = s.upstream, s.upstreamKey.text, s.token.text
-	g.Public = !isLoopback(s.listen)
+	g.Upstream, g.UpstreamKey, g.Token = s.Upstream, s.UpstreamKey.Text, s.token.Text
+	g.Public = !IsLoopback(s.Listen)
 }
 
 // checkGateway asks the gateway for what is wrong, and finds where it was set.
-func (s *serveSetup) checkGateway() {
-	g := s.gateway
+func (s *Setup) checkGateway() {
+	g := s.Gateway
 	if g.Upstream == nil {
-		g.Upstream = &url.URL{Scheme: "http", Host: s.scriptedListen}
+		g.Upstream = &url.URL{Scheme: "http", Host: s.ScriptedListen}
 	}
 	atTop := map[string]bool{}
 	for _, wrong := range gatewayFaults(g) {
@@ -233,16 +236,16 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 	return all
 }
 
-const accessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
+const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
 
 // checkAccess refuses to let other machines in without a token, unless told.
-func (s *serveSetup) checkAccess() {
-	g := &s.gateway
-	if g.Public && g.Token == "" && !s.insecurePublic && !slices.ContainsFunc(s.faults, aboutToken) {
-		s.fault("listen", hint.Usage(fmt.Errorf("%s lets other machines in, and there is no token", s.listen), accessHint))
+func (s *Setup) checkAccess() {
+	g := &s.Gateway
+	if g.Public && g.Token == "" && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
+		s.fault("listen", hint.Usage(fmt.Errorf("%s lets other machines in, and there is no token", s.Listen), AccessHint))
 	}
-	if g.Public && g.Token == "" && s.insecurePublic {
-		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.listen)
+	if g.Public && g.Token == "" && s.InsecurePublic {
+		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.Listen)
 		if slices.Contains(g.AllowHosts, "*") {
 			s.warn("any web page can make its own name lead here, and use the models: * is an allowed host, and there is no token")
 		}
@@ -253,7 +256,7 @@ func (s *serveSetup) checkAccess() {
 	if slices.Contains(g.AllowOrigins, "*") && g.Token == "" {
 		s.warn("any web page may use the gateway: * is an allowed origin, and there is no token")
 	}
-	if u := g.Upstream; u != nil && u.Scheme == "http" && g.UpstreamKey != "" && !isLoopback(u.Host) {
+	if u := g.Upstream; u != nil && u.Scheme == "http" && g.UpstreamKey != "" && !IsLoopback(u.Host) {
 		s.warn("the upstream's key goes to %s unencrypted: its URL is http", u.Host)
 	}
 }
@@ -263,8 +266,8 @@ const shortToken = 16
 
 // checkUpstream refuses an upstream that is the gateway itself: every request
 // would come back to it.
-func (s *serveSetup) checkUpstream() {
-	if u := s.upstream; u != nil && isOwn(u, s.listen) {
+func (s *Setup) checkUpstream() {
+	if u := s.Upstream; u != nil && isOwn(u, s.Listen) {
 		s.fault("upstream", fmt.Errorf("%s is the gateway's own address", u))
 	}
 }
@@ -280,9 +283,9 @@ func isOwn(u *url.URL, listen string) bool {
 	case strings.EqualFold(to, host):
 		return true
 	case host == "" || at != nil && at.IsUnspecified(): // every address of this machine
-		return isLoopback(to) || ip != nil && (ip.IsUnspecified() || isInterface(ip))
+		return IsLoopback(to) || ip != nil && (ip.IsUnspecified() || isInterface(ip))
 	case strings.EqualFold(to, "localhost") || ip != nil && ip.IsUnspecified():
-		return isLoopback(host)
+		return IsLoopback(host)
 	case strings.EqualFold(host, "localhost"):
 		return ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)
 	default:
@@ -300,22 +303,22 @@ func isInterface(ip net.IP) bool {
 }
 
 // checkRoutes warns of a route that hides those after it.
-func (s *serveSetup) checkRoutes() {
-	all := s.gateway.Routes
+func (s *Setup) checkRoutes() {
+	all := s.Gateway.Routes
 	for i, r := range all[:max(0, len(all)-1)] {
 		if len(r.APIs) == 0 && (len(r.Models) == 0 || slices.Contains(r.Models, "*")) {
 			path := fmt.Sprintf("routes[%d]", i)
-			s.warn("%v", &misstep{s.places[path], path, errors.New("fits every model, and hides the routes after it")})
+			s.warn("%v", &Fault{s.places[path], path, errors.New("fits every model, and hides the routes after it")})
 			return
 		}
 	}
 }
 
-func aboutToken(f *misstep) bool { return f.key == "token-file" }
+func aboutToken(f *Fault) bool { return f.key == "token-file" }
 
-// isLoopback reports whether an address, with a port or without, is this
+// IsLoopback reports whether an address, with a port or without, is this
 // machine's own.
-func isLoopback(address string) bool {
+func IsLoopback(address string) bool {
 	host := address
 	if h, _, err := net.SplitHostPort(address); err == nil {
 		host = h
@@ -325,19 +328,19 @@ func isLoopback(address string) bool {
 }
 
 // checkRecord reports what is wrong with how to record.
-func (s *serveSetup) checkRecord() {
-	_, faults := s.recording.Options()
+func (s *Setup) checkRecord() {
+	_, faults := s.Recording.Options()
 	for _, f := range faults {
 		key := f.Flag
 		if key == "record-recipient" {
 			key = "record-recipients"
 		}
-		if _, said := s.places[key]; !said && s.places["record"].file != "" { // what is missing
+		if _, said := s.places[key]; !said && s.places["record"].File != "" { // what is missing
 			s.places[key] = s.places["record"]
 		}
 		s.fault(key, f.Unwrap())
 	}
-	for _, name := range []string{s.recording.RecordSigningKey, s.recording.RecordDigestKey} {
+	for _, name := range []string{s.Recording.RecordSigningKey, s.Recording.RecordDigestKey} {
 		if name != "" {
 			s.warnOpenFile(name)
 		}

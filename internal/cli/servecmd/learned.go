@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 )
 
 // printLearned lists the learned starts of a data folder.
-func (c *serveCommand) printLearned(sh *shell.Shell, folder string) error {
+func (c *Command) printLearned(sh *shell.Shell, folder string) error {
 	learned, err := openLearned(folder)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c *serveCommand) printLearned(sh *shell.Shell, folder string) error {
 }
 
 // forget forgets the learned starts of the models that match.
-func (c *serveCommand) forget(sh *shell.Shell, folder string) error {
+func (c *Command) forget(sh *shell.Shell, folder string) error {
 	learned, err := openLearned(folder)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // endWait is for streams that were ended to say so.
@@ -46,12 +47,12 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 
 // serve runs the gateway, and the scripted upstream if there is no other, until
 // a signal comes.
-func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.Signal) error {
-	log := newLogger(sh, &s.serveSettings)
-	for _, w := range s.warnings {
+func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) error {
+	log := newLogger(sh, &s.Settings)
+	for _, w := range s.Warnings {
 		log.Warn(w)
 	}
-	front, err := listen("--listen", s.listen)
+	front, err := listen("--listen", s.Listen)
 	if err != nil {
 		return err
 	}
@@ -59,50 +60,50 @@ func (c *serveCommand) serve(sh *shell.Shell, s *serveSetup, signals <-chan os.S
 	if err := checkOpen(s, front); err != nil {
 		return err
 	}
-	s.gateway.Logger = log
+	s.Gateway.Logger = log
 	defer quietStandardLog(log)()
-	if err := checkFolder(s.gateway.Data); err != nil {
-		log.Warn("what is learned of how replies begin does not outlive this run", "data", s.gateway.Data, "error", err.Error())
+	if err := checkFolder(s.Gateway.Data); err != nil {
+		log.Warn("what is learned of how replies begin does not outlive this run", "data", s.Gateway.Data, "error", err.Error())
 	}
-	at := addresses{gateway: reach(front), upstream: s.upstream}
-	if s.gateway.Public {
+	at := addresses{gateway: reach(front), upstream: s.Upstream}
+	if s.Gateway.Public {
 		at.open = front.Addr().String()
 	}
-	if s.upstream == nil {
-		stop, err := runScripted(&s.serveSettings, &at, log)
+	if s.Upstream == nil {
+		stop, err := runScripted(&s.Settings, &at, log)
 		if err != nil {
 			return err
 		}
 		defer stop()
-		s.gateway.Upstream = at.upstream
+		s.Gateway.Upstream = at.upstream
 	}
 	kept, err := openRecord(s, log)
 	if err != nil {
 		return err
 	}
 	if kept != nil {
-		s.gateway.Recorder = kept
+		s.Gateway.Recorder = kept
 	}
-	handler, err := gateway.New(s.gateway)
+	handler, err := gateway.New(s.Gateway)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	v := newServer(handler, s, log)
 	leave, err := c.answerA2A(sh, s, at, v, log)
 	if err == nil {
-		announce(sh, &s.serveSettings, log, at)
-		err = v.run(bound(&s.serveSettings, front, handler.Metrics(), log), signals)
+		announce(sh, &s.Settings, log, at)
+		err = v.run(bound(&s.Settings, front, handler.Metrics(), log), signals)
 	}
 	return errors.Join(err, leave(), closeGateway(handler), closeRecord(kept, log))
 }
 
 // newLogger returns a log that writes to standard error.
-func newLogger(sh *shell.Shell, s *serveSettings) *slog.Logger {
+func newLogger(sh *shell.Shell, s *settings.Settings) *slog.Logger {
 	o := &slog.HandlerOptions{}
-	if s.verbose {
+	if s.Verbose {
 		o.Level = slog.LevelDebug
 	}
-	if s.logFormat == "json" {
+	if s.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(sh.Err, o))
 	}
 	return slog.New(slog.NewTextHandler(sh.Err, o))
@@ -133,13 +134,13 @@ func listen(flag, address string) (net.Listener, error) {
 
 // checkOpen looks at the address that was opened: a name such as localhost may
 // stand for any.
-func checkOpen(s *serveSetup, l net.Listener) error {
-	if s.gateway.Public || isLoopback(l.Addr().String()) {
+func checkOpen(s *settings.Setup, l net.Listener) error {
+	if s.Gateway.Public || settings.IsLoopback(l.Addr().String()) {
 		return nil
 	}
-	s.gateway.Public = true
-	if s.gateway.Token == "" && !s.insecurePublic {
-		return hint.Usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.listen, l.Addr()), accessHint)
+	s.Gateway.Public = true
+	if s.Gateway.Token == "" && !s.InsecurePublic {
+		return hint.Usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
 }
@@ -169,12 +170,12 @@ func reach(l net.Listener) *url.URL {
 }
 
 // runScripted serves the written replies on a listener of their own.
-func runScripted(s *serveSettings, at *addresses, log *slog.Logger) (stop func(), err error) {
-	l, err := listen("--scripted-listen", s.scriptedListen)
+func runScripted(s *settings.Settings, at *addresses, log *slog.Logger) (stop func(), err error) {
+	l, err := listen("--scripted-listen", s.ScriptedListen)
 	if err != nil {
 		return nil, err
 	}
-	server := serving.NewServer(serving.Bodies(scripted.New(scripted.Options{Pause: s.scriptedPause})))
+	server := serving.NewServer(serving.Bodies(scripted.New(scripted.Options{Pause: s.ScriptedPause})))
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	at.upstream, at.scripted = reach(l), true
 	done := make(chan struct{})
@@ -200,14 +201,14 @@ type server struct {
 // errEnded is the cause of exchanges that a shutdown ended.
 var errEnded = errors.New("the gateway was shut down")
 
-func newServer(h *gateway.Handler, s *serveSetup, log *slog.Logger) *server {
+func newServer(h *gateway.Handler, s *settings.Setup, log *slog.Logger) *server {
 	base, end := context.WithCancelCause(context.Background())
 	web := serving.NewServer(h)
-	web.MaxHeaderBytes = s.gateway.Limits.Header
+	web.MaxHeaderBytes = s.Gateway.Limits.Header
 	web.BaseContext = func(net.Listener) context.Context { return base }
 	web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	return &server{
-		http: web, gateway: h, delay: s.shutdownDelay, wait: s.shutdownWait, end: end, log: log,
+		http: web, gateway: h, delay: s.ShutdownDelay, wait: s.ShutdownWait, end: end, log: log,
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"log/slog"
@@ -9,13 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // bound puts the bounds of the settings on a listener, counts its connections in
 // the metrics, and logs when connections begin to be refused and when that is
 // over.
-func bound(s *serveSettings, l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
-	bounds := s.connections
+func bound(s *settings.Settings, l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
+	bounds := s.Connections
 	said := &refusals{log: log}
 	bounds.Refused, bounds.Accepted = said.refused, said.accepted
 	bounded := serving.Bound(l, bounds)

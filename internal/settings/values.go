@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"errors"
@@ -253,7 +253,7 @@ func checkAddress(text string) error {
 
 func checkScripted(text string) error {
 	err := checkAddress(text)
-	if err == nil && !isLoopback(text) {
+	if err == nil && !IsLoopback(text) {
 		err = fmt.Errorf("%q: written replies are for this machine only", text)
 	}
 	return err

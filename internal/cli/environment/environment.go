@@ -1,4 +1,6 @@
-package cli
+// Package environment takes flags from the environment where the command line does
+// not set them.
+package environment
 
 import (
 	"fmt"
@@ -7,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// settings resolves the flags that have a setting tag from the environment.
-func settings(getenv func(string) string) kong.ResolverFunc {
+// Resolver resolves the flags that have a setting tag from the environment.
+func Resolver(getenv func(string) string) kong.ResolverFunc {
 	return func(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := flag.Tag.Get("setting")
 		value := getenv(name)
@@ -31,15 +33,15 @@ func settings(getenv func(string) string) kong.ResolverFunc {
 func outspoken(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) bool {
 	for _, other := range []string{"dialect", "model"} {
 		rival := (flag.Name == "dialect" && other == "model") || (flag.Name == "model" && other == "dialect")
-		if rival && (given(ctx, other) || (flag.Name == "model" && getenv("SOTTO_DIALECT") != "")) {
+		if rival && (Given(ctx, other) || (flag.Name == "model" && getenv("SOTTO_DIALECT") != "")) {
 			return true
 		}
 	}
 	return false
 }
 
-// given reports whether a flag stands on the command line.
-func given(ctx *kong.Context, name string) bool {
+// Given reports whether a flag stands on the command line.
+func Given(ctx *kong.Context, name string) bool {
 	for _, path := range ctx.Path {
 		if path.Flag != nil && path.Flag.Name == name && !path.Resolved {
 			return true
@@ -48,8 +50,8 @@ func given(ctx *kong.Context, name string) bool {
 	return false
 }
 
-// describeFlag adds the environment variable to a flag's help.
-func describeFlag(value *kong.Value) string {
+// Describe adds the environment variable to a flag's help.
+func Describe(value *kong.Value) string {
 	if name := value.Tag.Get("setting"); name != "" {
 		return fmt.Sprintf("%s ($%s)", value.Help, name)
 	}

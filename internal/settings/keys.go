@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"net/url"
@@ -7,37 +7,36 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
-
-	"github.com/sotto-llm/sotto/internal/bytesize"
 )
 
-// serveSettings are everything that sotto serve can be told, from wherever.
-type serveSettings struct {
-	listen         string
-	upstream       *url.URL // nil: the scripted upstream
-	upstreamKey    secret
+// Settings are everything that sotto serve can be told, from wherever.
+type Settings struct {
+	Listen         string
+	Upstream       *url.URL // nil: the scripted upstream
+	UpstreamKey    secret
 	token          secret
-	insecurePublic bool
+	InsecurePublic bool
 	dialectFiles   []string
-	shutdownDelay  time.Duration
-	shutdownWait   time.Duration
-	logFormat      string
-	verbose        bool
-	scriptedListen string
-	scriptedPause  time.Duration
+	ShutdownDelay  time.Duration
+	ShutdownWait   time.Duration
+	LogFormat      string
+	Verbose        bool
+	ScriptedListen string
+	ScriptedPause  time.Duration
 
-	recording   recording.Settings
-	connections serving.Bounds
+	Recording   recording.Settings
+	Connections serving.Bounds
 
-	gateway gateway.Config // the rest goes straight where it is used
+	Gateway gateway.Config // the rest goes straight where it is used
 }
 
 // A secret is read from a file, or stands in the environment.
 type secret struct {
 	file string
-	text string
+	Text string
 }
 
 // A key is one key of the configuration file.
@@ -49,36 +48,36 @@ type key struct {
 
 // keys are the keys at the top of the file, but for the version, limits and
 // routes.
-func (s *serveSettings) keys() []key {
-	g := &s.gateway
+func (s *Settings) keys() []key {
+	g := &s.Gateway
 	return slices.Concat([]key{
-		{"listen", "127.0.0.1:8383", textValue(&s.listen, "an address such as 127.0.0.1:8383", checkAddress)},
-		{"upstream", "", baseURL(&s.upstream)},
-		{"upstream-key-file", "", textValue(&s.upstreamKey.file, "the name of a file", nil)},
+		{"listen", "127.0.0.1:8383", textValue(&s.Listen, "an address such as 127.0.0.1:8383", checkAddress)},
+		{"upstream", "", baseURL(&s.Upstream)},
+		{"upstream-key-file", "", textValue(&s.UpstreamKey.file, "the name of a file", nil)},
 		{"token-file", "", textValue(&s.token.file, "the name of a file", nil)},
-		{"insecure-public", "false", yesNo(&s.insecurePublic)},
+		{"insecure-public", "false", yesNo(&s.InsecurePublic)},
 		{"pass-all", "false", yesNo(&g.PassAll)},
 		{"path-prefix", "", textValue(&g.PathPrefix, "the beginning of a path such as /openai", nil)},
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
-	}, recordKeys(&s.recording), replyKeys(&g.Default), []key{
+	}, recordKeys(&s.Recording), replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
 		{"silence", "10m", durationValue(&g.Silence)},
-		{"shutdown-delay", "0s", durationOrNone(&s.shutdownDelay)},
-		{"shutdown-wait", "30s", durationValue(&s.shutdownWait)},
-		{"log-format", "text", textValue(&s.logFormat, "text or json", checkLogFormat)},
+		{"shutdown-delay", "0s", durationOrNone(&s.ShutdownDelay)},
+		{"shutdown-wait", "30s", durationValue(&s.ShutdownWait)},
+		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},
 	})
 }
 
 // flagKeys are the settings that no configuration file has.
-func (s *serveSettings) flagKeys() []key {
+func (s *Settings) flagKeys() []key {
 	return []key{
-		{"verbose", "false", yesNo(&s.verbose)},
-		{"scripted-listen", "127.0.0.1:8384", textValue(&s.scriptedListen, "an address such as 127.0.0.1:8384", checkScripted)},
-		{"scripted-pause", "20ms", durationOrNone(&s.scriptedPause)},
+		{"verbose", "false", yesNo(&s.Verbose)},
+		{"scripted-listen", "127.0.0.1:8384", textValue(&s.ScriptedListen, "an address such as 127.0.0.1:8384", checkScripted)},
+		{"scripted-pause", "20ms", durationOrNone(&s.ScriptedPause)},
 	}
 }
 
@@ -104,12 +103,12 @@ func routeKeys(r *gateway.Route) []key {
 }
 
 // limitKeys are the keys under limits.
-func (s *serveSettings) limitKeys() []key {
-	l := &s.gateway.Limits
+func (s *Settings) limitKeys() []key {
+	l := &s.Gateway.Limits
 	return []key{
 		{"memory", "", sizeOrNone(&l.Memory)},
-		{"connections", "", countOrNone(&s.connections.Connections)},
-		{"connections-per-address", "", countOrNone(&s.connections.PerAddress)},
+		{"connections", "", countOrNone(&s.Connections.Connections)},
+		{"connections-per-address", "", countOrNone(&s.Connections.PerAddress)},
 		{"body", "64MiB", sizeValue(&l.Body)},
 		{"frame", "4MiB", sizeValue(&l.Frame)},
 		{"header", "64KiB", sizeValue(&l.Header)},
@@ -126,7 +125,7 @@ func (s *serveSettings) limitKeys() []key {
 }
 
 // topNames are the keys at the top of the file, in the order of the guide.
-func (s *serveSettings) topNames() []string {
+func (s *Settings) topNames() []string {
 	names := []string{"v"}
 	for _, k := range s.keys() {
 		names = append(names, k.name)
@@ -152,8 +151,8 @@ func names(keys []key) []string {
 	return list
 }
 
-// words are the values of a setting that has a few.
-func words[T ~string](all []T) []string {
+// Words are the values of a setting that has a few.
+func Words[T ~string](all []T) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
 		list[i] = string(w)
@@ -163,7 +162,7 @@ func words[T ~string](all []T) []string {
 
 // anyOf says them: "a, b or c".
 func anyOf[T ~string](all []T) string {
-	list := words(all)
+	list := Words(all)
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"errors"
@@ -7,21 +7,22 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // printChecked prints every fault, or else the settings as a configuration
 // file.
-func printChecked(sh *shell.Shell, s *serveSetup) error {
-	if len(s.faults) == 0 { // a fault may be what the warning comes from
-		for _, w := range s.warnings {
+func printChecked(sh *shell.Shell, s *settings.Setup) error {
+	if len(s.Faults) == 0 { // a fault may be what the warning comes from
+		for _, w := range s.Warnings {
 			sh.Hintf("%s", w)
 		}
-		_, err := sh.Out.Write(s.yaml())
+		_, err := sh.Out.Write(s.YAML())
 		return err
 	}
-	for _, f := range s.faults {
+	for _, f := range s.Faults {
 		fmt.Fprintln(sh.Err, f)
-		if u, ok := errors.AsType[hint.UsageError](f.err); ok {
+		if u, ok := errors.AsType[hint.UsageError](f.Err); ok {
 			sh.Hintf("%s", u.Hint())
 		}
 	}
@@ -29,8 +30,8 @@ func printChecked(sh *shell.Shell, s *serveSetup) error {
 }
 
 // faultCount is the error of settings with faults.
-func faultCount(s *serveSetup) error {
-	return hint.Add(countFaults(len(s.faults)), strings.Join(s.hints, "; "))
+func faultCount(s *settings.Setup) error {
+	return hint.Add(countFaults(len(s.Faults)), strings.Join(s.Hints, "; "))
 }
 
 func countFaults(n int) error {
@@ -39,22 +40,22 @@ func countFaults(n int) error {
 
 // refuse is the error of a run whose settings are wrong. Other words on the
 // command line mend it where no fault stands in the file, and for access control.
-func refuse(sh *shell.Shell, s *serveSetup) error {
+func refuse(sh *shell.Shell, s *settings.Setup) error {
 	outside := true
-	for _, f := range s.faults {
-		if u, ok := errors.AsType[hint.UsageError](f.err); ok && len(s.faults) == 1 {
+	for _, f := range s.Faults {
+		if u, ok := errors.AsType[hint.UsageError](f.Err); ok && len(s.Faults) == 1 {
 			return hint.Usage(f, u.Hint())
 		}
-		outside = outside && f.file == ""
+		outside = outside && f.File == ""
 	}
-	last := s.faults[len(s.faults)-1]
+	last := s.Faults[len(s.Faults)-1]
 	if outside {
-		for _, f := range s.faults[:len(s.faults)-1] {
+		for _, f := range s.Faults[:len(s.Faults)-1] {
 			sh.Errorf("%v", f)
 		}
 		return hint.Usage(last, `run "sotto serve --help"`)
 	}
-	for _, f := range s.faults {
+	for _, f := range s.Faults {
 		fmt.Fprintln(sh.Err, f)
 	}
 	return faultCount(s)

@@ -1,4 +1,4 @@
-package cli
+package servecmd
 
 import (
 	"cmp"
@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // openRecord opens the record, if there is to be one.
-func openRecord(s *serveSetup, log *slog.Logger) (*record.Writer, error) {
-	secrets := record.NewSecrets(s.gateway.Token, s.gateway.UpstreamKey)
-	return s.recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
+func openRecord(s *settings.Setup, log *slog.Logger) (*record.Writer, error) {
+	secrets := record.NewSecrets(s.Gateway.Token, s.Gateway.UpstreamKey)
+	return s.Recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
 
 // closeGateway closes a gateway, which hands over to the record what waits, once
@@ -42,8 +43,8 @@ func closeRecord(w *record.Writer, log *slog.Logger) error {
 
 // recordedAs says in a few words where and how the run is recorded, "" where it
 // is not.
-func recordedAs(s *serveSettings) string {
-	f := &s.recording
+func recordedAs(s *settings.Settings) string {
+	f := &s.Recording
 	if f.Record == "" {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package cli
+package settings
 
 import (
 	"fmt"
@@ -6,16 +6,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// yaml writes the settings as a configuration file. A secret of the environment
+// YAML writes the settings as a configuration file. A secret of the environment
 // is only said to be there.
-func (s *serveSettings) yaml() []byte {
+func (s *Settings) YAML() []byte {
 	top := &yamlfile.Node{Kind: yamlfile.Mapping}
 	top.Add("v", yamlfile.IntNode(1))
 	for _, k := range s.keys() {
 		switch {
-		case k.name == "token-file" && s.token.file == "" && s.token.text != "":
+		case k.name == "token-file" && s.token.file == "" && s.token.Text != "":
 			top.Add("token", yamlfile.TextNode("(set)"))
-		case k.name == "upstream-key-file" && s.upstreamKey.file == "" && s.upstreamKey.text != "":
+		case k.name == "upstream-key-file" && s.UpstreamKey.file == "" && s.UpstreamKey.Text != "":
 			top.Add("upstream-key", yamlfile.TextNode("(set)"))
 		}
 		addKey(top, k)
@@ -26,9 +26,9 @@ func (s *serveSettings) yaml() []byte {
 	}
 	top.Add("limits", limits)
 	routes := yamlfile.ListNode()
-	for i := range s.gateway.Routes {
+	for i := range s.Gateway.Routes {
 		route := &yamlfile.Node{Kind: yamlfile.Mapping}
-		for _, k := range routeKeys(&s.gateway.Routes[i]) {
+		for _, k := range routeKeys(&s.Gateway.Routes[i]) {
 			addKey(route, k)
 		}
 		routes.Items = append(routes.Items, route)

@@ -1,4 +1,5 @@
-package cli
+// Package servecmd has the command that runs the gateway.
+package servecmd
 
 import (
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/recording"
 )
 
-// serveCommand holds the flags. Most are keys of the configuration file too,
+// Command holds the flags. Most are keys of the configuration file too,
 // and read as the text that would stand there.
-type serveCommand struct {
+type Command struct {
 	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"Where clients come in (127.0.0.1:8383)."`
 	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server; without one, written replies are served."`
 	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML)."`
@@ -52,7 +53,7 @@ type serveCommand struct {
 }
 
 // Help shows examples.
-func (serveCommand) Help() string {
+func (Command) Help() string {
 	return `The gateway stands before a model server; a client changes its base URL and nothing else. It knows the APIs of OpenAI, Ollama and Anthropic, and passes on what else it gets. With no upstream it serves written replies with the faults of real ones: no model, no network. /healthz, /readyz and /metrics are its own.
 
 A setting is the flag, then the environment, then the file of --config, then the default. --check reports every fault, those of a file as FILE:LINE:COLUMN, and exits 1. The guide is docs/gateway.md.
@@ -70,7 +71,7 @@ Examples:
 }
 
 // Validate refuses flags that do not go together.
-func (s *serveCommand) Validate() error {
+func (s *Command) Validate() error {
 	if s.JSON && !s.Learned {
 		return fmt.Errorf("--json goes with --learned only")
 	}
@@ -81,19 +82,19 @@ func (s *serveCommand) Validate() error {
 }
 
 // Serve serves until a signal comes.
-func (s *serveCommand) Serve(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context, signals <-chan os.Signal) error {
+func (s *Command) Serve(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context, signals <-chan os.Signal) error {
 	set, err := s.settings(c, ctx, sh.Getenv)
 	if err != nil {
 		return err
 	}
-	if len(set.faults) > 0 {
+	if len(set.Faults) > 0 {
 		return refuse(sh, set)
 	}
 	return s.serve(sh, set, signals)
 }
 
 // Run checks the settings, lists or forgets learned starts, or serves.
-func (s *serveCommand) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context) error {
+func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context) error {
 	set, err := s.settings(c, ctx, sh.Getenv)
 	if err != nil {
 		return err
@@ -102,12 +103,12 @@ func (s *serveCommand) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Co
 	case s.Check:
 		s.checkA2A(sh, set)
 		return printChecked(sh, set)
-	case len(set.faults) > 0:
+	case len(set.Faults) > 0:
 		return refuse(sh, set)
 	case s.Learned:
-		return s.printLearned(sh, set.gateway.Data)
+		return s.printLearned(sh, set.Gateway.Data)
 	case s.Forget.given:
-		return s.forget(sh, set.gateway.Data)
+		return s.forget(sh, set.Gateway.Data)
 	}
 	signals, stop := interrupts()
 	defer stop()
