@@ -1,5 +1,6 @@
-// Package cli is the command line of sotto: parsing, exit statuses, and one file
-// per command. The contract is section 6 of docs/design.md.
+// Package cli is the command line of sotto: parsing and exit statuses. Each family
+// of commands is a package below this one. The contract is section 6 of
+// docs/design.md.
 package cli
 
 import (

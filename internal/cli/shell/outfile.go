@@ -13,8 +13,8 @@ import (
 
 // What commands write may hold what models thought and what people wrote, so a
 // new file is for its owner only. A file that is there keeps its mode, and the
-// user is told where that lets others read it. Nothing else in this package makes
-// files.
+// user is told where that lets others read it. Nothing else of the command line
+// makes files.
 const privateMode fs.FileMode = 0o600
 
 // CreateFile opens a file to write: emptied, unless what is there is kept. It may
