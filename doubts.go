@@ -22,7 +22,6 @@ func (s *Splitter) orphanInAuto(t token) bool {
 func (s *Splitter) orphanClose(t token) bool {
 	s.forget()
 	s.blocks = 1
-	s.pos = 0
 	s.blockSeen |= watching(t.group, asClose)
 	s.put(t.start, span{ch: ChannelReasoning, block: 1})
 	s.mark(t, 1)
@@ -36,15 +35,11 @@ func (s *Splitter) orphanClose(t token) bool {
 
 // forget drops what was read on the assumption that the reply began outside.
 func (s *Splitter) forget() {
-	s.autoHold, s.outHold = false, -1
+	s.begin()
+	s.autoHold = false
 	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
-	s.blocks, s.marks = 0, 0
-	s.outer.reset()
-	s.visible, s.shown, s.blockSeen, s.openLit, s.wrapped = false, false, 0, false, 0
 	s.splice.live = false
 	s.passed, s.covered = passedForm{start: -1}, 0
-	s.narr = narration{}
-	s.body.block = 0
 }
 
 // settleOutside says that the reply began outside every block.
@@ -65,7 +60,7 @@ func (s *Splitter) expire(p int) {
 		s.expirePads()
 	case s.outHold == p:
 		if s.g.deliver {
-			s.giveUpHope()
+			s.giveUpOutput()
 			break
 		}
 		s.outHold, s.aside = -1, true
@@ -81,7 +76,7 @@ func (s *Splitter) expire(p int) {
 }
 
 // reportExpired says that a hold at byte p ran out. Several doubts that opened at
-// one byte are one hold: an undecided start and the hope for an output.
+// one byte are one hold: an undecided start and text that an output may set aside.
 func (s *Splitter) reportExpired(p int) {
 	if s.reported == p {
 		return
@@ -95,7 +90,7 @@ func (s *Splitter) reportExpired(p int) {
 func (s *Splitter) readInside() {
 	s.forget()
 	s.reportExpired(0)
-	s.pos, s.ti, s.mode, s.absorb = 0, s.tok0, inText, absorb{}
+	s.ti, s.absorb = s.tok0, absorb{}
 	if s.g.firstReasoning < 0 {
 		s.openBody(s.insideHeader(), "", 0)
 		return
@@ -127,7 +122,7 @@ type pads struct {
 
 // A pad is what is known of the output blocks in one.
 type pad struct {
-	at     readerPlace
+	at     state                        // where it began
 	whole  padOpener                    // of the last whole output block
 	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it stands after it
 	closed bool
@@ -266,21 +261,21 @@ func (s *Splitter) finishPads() {
 
 // rescueOpen reads an open pad again from an output opener on.
 func (s *Splitter) rescueOpen(t token) {
-	s.rewind(t)
-	s.openOutput(t)
+	s.rescue(t, s.pads.cur.at)
 	s.read()
 }
 
-// rewind drops what was read from an output opener on.
-func (s *Splitter) rewind(t token) {
-	s.unread(t.start)
+// rescue begins an output block at an opener inside a pad, which began at a state.
+func (s *Splitter) rescue(t token, at state) {
+	s.rewind(&at, t.start)
 	s.pads.done = true
 	s.diag(CodeRescued, t.start, "")
 	s.outer.afterMarker = true
 	s.flush()
+	s.openOutput(t)
 }
 
-// unread goes back to byte at, which is pending, to read on as text.
+// unread drops what was read from byte at on, which is pending.
 func (s *Splitter) unread(at int) {
 	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= at {
 		s.pend = s.pend[:len(s.pend)-1]
@@ -291,30 +286,16 @@ func (s *Splitter) unread(at int) {
 	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
 		return d.Offset >= at && d.Code != CodeRescued && d.Code != CodeHoldExpired
 	})
-	s.pos, s.ti, s.mode = at, s.tok0, inText
-	s.absorb = absorb{}
+	s.ti, s.absorb = s.tok0, absorb{}
 	s.passed, s.covered = passedForm{start: -1}, 0
 	s.pads = pads{hold: -1, done: s.pads.done}
 }
 
-// A hope is how the reader stood where the hope for an output began.
-type hope struct {
-	blank, afterMarker, openLit bool
-	narr                        narration
-	blocks, marks               int
-	blockSeen, wrapped          watch
-}
-
-// giveUpHope reads again from where the hope for an output began, as text.
-func (s *Splitter) giveUpHope() {
-	h := s.hope
-	s.unread(s.outHold)
-	s.outer.reset()
-	s.outer.blank, s.outer.afterMarker = h.blank, h.afterMarker
-	s.openLit, s.narr = h.openLit, h.narr
-	s.blocks, s.marks, s.blockSeen, s.wrapped = h.blocks, h.marks, h.blockSeen, h.wrapped
-	s.body.block, s.splice.live, s.force = 0, false, -1
-	s.outHold, s.noHope = -1, true
+// giveUpOutput reads again, as text, what would have been aside had an output block
+// come.
+func (s *Splitter) giveUpOutput() {
+	s.rewind(&s.atHold, s.outHold)
+	s.visible, s.noOutput = true, true
 	s.flush()
 }
 
@@ -322,10 +303,7 @@ func (s *Splitter) giveUpHope() {
 // read again up to byte p.stop at most, and what follows it as reasoning of the
 // pad that ends there; then the rest is read again.
 func (s *Splitter) rescueWhole(p pad) {
-	s.rewind(p.whole.token)
-	s.goBack(p.at)
-	s.outer.afterMarker = true
-	s.openOutput(p.whole.token)
+	s.rescue(p.whole.token, p.at)
 	s.limit = p.stop
 	ended, end := s.ended, s.end
 	s.ended, s.end = true, EndStopped
@@ -353,47 +331,6 @@ func (s *Splitter) forgetScans() {
 	s.scan, s.family, s.white = tokenScan{}, tokenScan{}, whiteAhead{}
 	s.ahead.drop()
 	s.fences.drop()
-}
-
-// A readerPlace is where the reader stood when a pad began.
-type readerPlace struct {
-	outer          stream
-	narr           narration
-	hdr            headerState
-	hope           hope
-	outHold        int
-	visible, aside bool
-	noHope         bool
-	openLit        bool
-	blocks         int
-	blockSeen      watch
-	wrapped        watch
-	phrases        uint64
-}
-
-// place returns where the reader stands: no run of back-ticks is open there.
-func (s *Splitter) place() readerPlace {
-	return readerPlace{
-		s.outer, s.narr, s.hdr, s.hope, s.outHold, s.visible, s.aside, s.noHope, s.openLit,
-		s.blocks, s.blockSeen, s.wrapped, s.phrases,
-	}
-}
-
-// goBack makes the reader stand at a place again.
-func (s *Splitter) goBack(at readerPlace) {
-	runs, notes := s.outer.runs, s.outer.notes
-	runs.clear()
-	for k := len(notes); k > 0 && notes[k-1].start >= s.pos; k-- {
-		notes = notes[:k-1] // those before the place stay, as far as they wait yet
-	}
-	s.outer, s.narr, s.hdr, s.hope = at.outer, at.narr, at.hdr, at.hope
-	s.outer.runs, s.outer.notes = runs, notes
-	s.outHold, s.visible, s.aside, s.noHope, s.openLit = at.outHold, at.visible, at.aside, at.noHope, at.openLit
-	s.blocks, s.blockSeen, s.wrapped, s.phrases = at.blocks, at.blockSeen, at.wrapped, at.phrases
-	s.force = -1
-	s.body.block = 0
-	s.splice.live = false
-	s.forgetScans()
 }
 
 // closeAtEnd says what the reply's end leaves unclosed.

@@ -68,7 +68,6 @@ type Splitter struct {
 	prior byte
 	buf   []byte // backs full where bytes are held between calls
 	n     int    // bytes read
-	pos   int
 	ended bool
 	end   End
 	limit int // reading stops here: n, or less while a pad is read again
@@ -78,18 +77,11 @@ type Splitter struct {
 	reported int // the byte whose expired hold was reported last, -1 without
 	pend     []span
 	autoHold bool // the start is undecided: pending from 0
-	outHold  int  // where the hope for an output began, -1 without
 
-	mode   mode
-	blocks int // blocks opened
-	marks  int // markers seen
-	outer  stream
-	body   bodyState
-	r      reasoning
-	narr   narration
-	tool   toolState
-	hdr    headerState
+	state        // where the reader stands: place copies it, rewind puts a copy back
+	atHold state // as it was where outHold is
 	pads   pads
+	marks  int // markers given, to tell the spans of two apart
 	ahead  lineAhead
 	fences fenceAhead
 	white  whiteAhead
@@ -97,25 +89,11 @@ type Splitter struct {
 	scan   tokenScan // for the next marker
 	family tokenScan // for the next of a block's family
 
-	hope      hope  // how the reader stood where outHold is
-	visible   bool  // text that is no white space has been read
-	shown     bool  // … that is visible for certain
-	aside     bool  // outer text is aside
-	noHope    bool  // a hoped-for output was given up: outer text is text
-	anyBody   bool  // an output body that is not blank has been read
-	blockSeen watch // the closes of groups of which a block has stood
-	wrapped   watch // the closes of wrappers that are open
-	forceFrom int16
-	force     int            // the tool opener at this byte counts, whatever stands around it
-	openLit   bool           // an <output> kept as text is unclosed
-	phrases   uint64         // phrases that were used
 	lastClose [maxGroups]int // where each group's last close begins, -1 without
 	hidden    []hiddenClose
 	passed    passedForm
 	covered   int // a form that was passed hides what begins before this byte
 	absorb    absorb
-
-	textFrom int // where the text that is read last began
 
 	easy     easy
 	pieces   []Piece
@@ -124,6 +102,66 @@ type Splitter struct {
 	diags    findings
 	view     view
 	splice   splice
+}
+
+// A state is where the reader stands: all that the bytes before pos leave for the
+// reading of those after. It is a value. What looks ahead is no part of it, since
+// it depends on the bytes alone, nor is what was given out, or waits to be.
+type state struct {
+	pos    int // the next byte to read: settled() ≤ pos ≤ n
+	mode   mode
+	blocks int // blocks opened
+	outer  stream
+	body   bodyState
+	r      reasoning
+	narr   narration
+	tool   toolState
+	hdr    headerState
+
+	outHold   int    // from here on outer text is aside if an output block comes (G10); -1 without
+	visible   bool   // text that is no white space has been read
+	shown     bool   // … that is visible for certain
+	aside     bool   // outer text is aside
+	noOutput  bool   // outer text is text, since no output block came in time
+	anyBody   bool   // an output body that is not blank has been read
+	blockSeen watch  // the closes of groups of which a block has stood
+	wrapped   watch  // the closes of wrappers that are open
+	phrases   uint64 // phrases that were used
+	openLit   bool   // an <output> kept as text is unclosed
+	force     int    // the tool opener at this byte counts, whatever stands around it; -1 without
+	forceFrom int16  // 1 + the name of the reasoning block that it ended
+	textFrom  int    // where the text that is read last began
+}
+
+// place returns the state, to rewind to. No run of back-ticks is open where one is
+// taken: no text stands before it on the line, or a marker that counts.
+func (s *Splitter) place() state { return s.state }
+
+// rewind puts a state back and reads on from there. What is pending from byte at
+// on is dropped, and so is what was seen ahead, which may reach further now.
+func (s *Splitter) rewind(to *state, at int) {
+	s.unread(at)
+	s.outer.runs.clear() // of which the state has none
+	s.body.stream.runs.clear()
+	runs, notes, body := s.outer.runs, s.outer.notes, s.body.stream
+	for k := len(notes); k > 0 && notes[k-1].start >= at; k-- {
+		notes = notes[:k-1] // those before it stay, as far as they wait yet
+	}
+	s.state = *to
+	s.pos, s.mode, s.force = at, inText, -1
+	s.outer.runs, s.outer.notes = runs, notes
+	s.body.block, s.body.stream = 0, body
+	s.splice.live = false
+	s.forgetScans()
+}
+
+// begin puts the state back to the reply's first byte.
+func (s *Splitter) begin() {
+	s.outer.reset()
+	s.body.stream.reset()
+	outer, body := s.outer, s.body.stream
+	s.state = state{outer: outer, outHold: -1, force: -1}
+	s.body.stream = body
 }
 
 type mode uint8
@@ -218,13 +256,11 @@ func (s *Splitter) Reset() {
 	s.lex, s.view, s.outer, s.body = lex, view, outer, body
 	s.toks, s.buf, s.pend, s.pieces, s.easy.out = toks, buf, pend, pieces, out
 	s.ahead, s.fences = ahead, fences
-	s.doubt, s.expired, s.force, s.outHold, s.segment = -1, -1, -1, -1, -1
+	s.doubt, s.expired, s.segment = -1, -1, -1
 	s.reported = -1
 	s.lastSpan.mark, s.passed.start = -1, -1
 	s.lex.reset(&s.g.lex)
-	s.outer.reset()
-	s.body.stream.reset()
-	s.body.block = 0
+	s.begin()
 	s.ahead.drop()
 	s.fences.drop()
 	s.view.reset(s.inline, s.maxHold)

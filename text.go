@@ -93,12 +93,12 @@ func (s *Splitter) textSpan() span {
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && !s.splice.live &&
-		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.hopes())
+		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.mayBeAside())
 }
 
-// hopes reports whether outer text may yet turn out to be aside.
-func (s *Splitter) hopes() bool {
-	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noHope && s.hdr.block == 0 && s.outHold < 0
+// mayBeAside reports whether outer text may yet turn out to be aside.
+func (s *Splitter) mayBeAside() bool {
+	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noOutput && s.hdr.block == 0 && s.outHold < 0
 }
 
 // stepText reads text up to the next marker, or the marker.
@@ -178,7 +178,7 @@ func (s *Splitter) textHold() watch {
 
 // outputCounts reports whether an output opener begins a body here (G10).
 func (s *Splitter) outputCounts() bool {
-	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noHope || !s.visible
+	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noOutput || !s.visible
 }
 
 // closesHere returns the closes that may be markup where the reader stands (G9).
@@ -341,7 +341,7 @@ func (s *Splitter) scanText(stop int) {
 	if s.splice.live {
 		s.spliceText(b)
 	}
-	if !ts.seen || ts.afterMarker || s.hopes() || !s.visible || !s.shown {
+	if !ts.seen || ts.afterMarker || s.mayBeAside() || !s.visible || !s.shown {
 		if i := firstInk(skipMark(b, from)); i >= 0 {
 			s.ink(from + i + len(b) - len(skipMark(b, from)))
 		}
@@ -365,9 +365,9 @@ func (s *Splitter) ink(i int) {
 		if !ts.seen {
 			s.bodyInk(i)
 		}
-	case s.hopes():
+	case s.mayBeAside():
 		s.put(i, s.textSpan())
-		s.hope = hope{s.outer.blank, s.outer.afterMarker, s.openLit, s.narr, s.blocks, s.marks, s.blockSeen, s.wrapped}
+		s.atHold = s.place()
 		s.outHold, s.visible = i, true
 	case s.textSpan().ch == ChannelText:
 		s.visible = true
