@@ -186,7 +186,6 @@ func kindOfFence(ch byte) int {
 
 func (s *Splitter) scanFences(a *fenceAhead) {
 	stop := s.limit
-	k := a.scan.next(s, s.ti, a.pos, watchAll)
 	for a.pos < stop {
 		if skip := a.line.skip(s.data[a.pos-s.base : stop-s.base]); skip > 0 {
 			a.pos += skip
@@ -197,10 +196,7 @@ func (s *Splitter) scanFences(a *fenceAhead) {
 			if s.at(a.pos) != '\n' && s.lex.frontier(a.pos, s.n, watchAll) == a.pos {
 				return // the rest of the form decides
 			}
-			for k >= 0 && s.token(k).start < a.pos {
-				k = s.nextToken(k+1, a.pos, watchAll)
-			}
-			if k >= 0 && s.token(k).start == a.pos {
+			if k := a.scan.next(s, s.ti, a.pos, watchAll); k >= 0 && s.token(k).start == a.pos {
 				a.add(a.line, a.pos)
 				a.line.phase = lineOther
 			}

@@ -123,7 +123,10 @@ func (s *Splitter) stepText() bool {
 	s.passTokens()
 	from := max(s.pos, s.covered)
 	stop := s.limit
-	k := s.nextToken(s.ti, from, watchAll)
+	k := s.ti // it stands here: a reader that waits at it need not search again
+	if from > s.pos || k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit {
+		k = s.nextToken(s.ti, from, watchAll)
+	}
 	if k >= 0 {
 		stop = s.token(k).start
 	}

@@ -1,11 +1,10 @@
 package dialecttest
 
 import (
-	"os"
+	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/sotto-llm/sotto"
 )
@@ -44,18 +43,15 @@ type emission struct {
 	tokens  []string
 	start   sotto.Start
 	maxHold int
-	ahead   int // tokens in a continuation
-	tried   int // readings
 }
 
 // read returns the bound of a finished reply: what its ends share.
-func (e *emission) read(t testing.TB, raw string) bound {
+func (e *emission) read(raw string) bound {
 	var b bound
 	for i, end := range Ends {
-		e.tried++
 		r, err := e.s.slow.read(raw, e.start, end, e.maxHold)
 		if err != nil {
-			t.Fatal(err)
+			panic(err)
 		}
 		labels := make([]label, 0, len(raw))
 		for n, sg := range r.segments {
@@ -74,16 +70,16 @@ func (e *emission) read(t testing.TB, raw string) bound {
 }
 
 // future returns what all continuations of p share, p's own ends included.
-func (e *emission) future(t testing.TB, p string, depth int) bound {
-	b := e.read(t, p)
+func (e *emission) future(p string, depth int) bound {
+	b := e.read(p)
 	if depth == 0 {
 		return b
 	}
 	for _, tok := range e.tokens {
-		b.meet(e.future(t, p+tok, depth-1))
+		b.meet(e.future(p+tok, depth-1))
 	}
 	for _, rest := range e.completions(p) {
-		b.meet(e.future(t, p+rest, depth-1))
+		b.meet(e.future(p+rest, depth-1))
 	}
 	return b
 }
@@ -105,40 +101,76 @@ func (e *emission) completions(p string) []string {
 	return slices.Compact(list)
 }
 
-// earliestEmission: having read p, the splitter has given exactly the longest
-// prefix that every continuation and end agree on. Sequences of up to five
-// tokens: the first SOTTO_DEPTH (2 unless set) are fed, cut at every byte, the
-// others continue them.
-func (s *suite) earliestEmission(t *testing.T) {
-	depth := 2
-	if n, err := strconv.Atoi(os.Getenv("SOTTO_DEPTH")); err == nil {
-		depth = n
+// earliest is law 3: having read a prefix, the splitter has given exactly the
+// longest part of it that every continuation and end agree on.
+func (s *suite) earliest(tr trial) *fault {
+	e := &emission{s: s, tokens: tr.tokens, start: tr.start, maxHold: tr.maxHold}
+	sp := s.splitter(tr)
+	given, visible := 0, ""
+	for i := range len(tr.raw) {
+		for _, piece := range sp.FeedString(tr.raw[i : i+1]) {
+			given += len(piece.Bytes)
+			visible += string(piece.Visible)
+		}
 	}
-	alphabets := s.alphabets()
-	if testing.Short() {
-		depth, alphabets = min(depth, 1), alphabets[:1]
+	want := e.future(tr.raw, ahead)
+	// A continuation cannot be seen to differ from what it does not reach.
+	agreed := min(want.agreed, len(tr.raw))
+	if given > agreed || given < agreed && !s.compound() {
+		return tr.fault("%d bytes given, %q; all continuations agree on %d, %q", given, tr.raw[:given], agreed, tr.raw[:agreed])
 	}
-	s.emission(t, depth, alphabets)
+	if !strings.HasPrefix(want.visible, visible) {
+		return tr.fault("shows %q; all continuations agree on %q", visible, want.visible)
+	}
+	return nil
 }
 
-// emission tries every sequence of up to depth tokens of each alphabet.
-func (s *suite) emission(t *testing.T, depth int, alphabets [][]string) {
-	tried, prefixes := 0, 0
-	for _, tokens := range alphabets {
-		for _, start := range s.starts() {
-			for _, maxHold := range s.holds {
-				e := &emission{s: s, tokens: tokens, start: start, maxHold: maxHold, ahead: max(min(2, 5-depth), 1)}
-				seen := map[string]bool{}
-				e.walk(t, "", depth, seen)
-				tried += e.tried
-				prefixes += len(seen)
-				if t.Failed() {
-					return
-				}
+// ahead is the number of tokens in a continuation.
+const ahead = 2
+
+// emissionTrials returns prefixes of sequences of tokens, cut at every byte, with
+// the alphabets that continue them: all of one token, then of two, then random
+// longer ones. Their readings are about as many as given.
+func (s *suite) emissionTrials(readings int) []trial {
+	var combos []trial
+	for _, tokens := range s.alphabets() {
+		for _, start := range s.starts {
+			for _, hold := range s.holds {
+				combos = append(combos, trial{start: start, maxHold: hold, tokens: tokens})
 			}
 		}
 	}
-	t.Logf("%d prefixes against %d whole readings", prefixes, tried)
+	var trials []trial
+	seen := map[string]bool{}
+	rnd := rand.New(rand.NewPCG(5, uint64(len(combos))))
+	for n := 0; readings > 0 && n < 1<<20; n++ {
+		i := n % len(combos)
+		c := combos[i]
+		cost := len(Ends)
+		for range ahead { // completions add a few
+			cost *= len(c.tokens) + 5
+		}
+		var p string
+		switch round := n / len(combos); {
+		case round == 0:
+		case round <= len(c.tokens):
+			p = c.tokens[round-1]
+		default:
+			for range 2 + rnd.IntN(2) {
+				p += c.tokens[rnd.IntN(len(c.tokens))]
+			}
+		}
+		// The last token is cut too, at a byte of its own.
+		for _, raw := range []string{p, p[:len(p)-rnd.IntN(min(len(p), 8)+1)]} {
+			if key := fmt.Sprint(i, raw); !seen[key] && len(raw) < 256 {
+				seen[key] = true
+				c.raw = raw
+				trials = append(trials, c)
+				readings -= cost
+			}
+		}
+	}
+	return trials
 }
 
 // alphabets returns the sets of tokens that the brute force combines: markers
@@ -187,7 +219,7 @@ func (s *suite) alphabets() [][]string {
 		}
 		add(slices.Clone(tokens), append([]string{`"`}, common...)...)
 		if i == 0 {
-			if s.seed > 0 { // white space outgrows the bound by itself
+			if s.tight { // white space outgrows the bound by itself
 				add(slices.Clone(tokens), strings.Repeat(" ", s.d.MaxHold), "\n", "x")
 			}
 			add(slices.Clone(tokens[:min(2, len(tokens))]), "```\n", "\n```", "\n", "x")
@@ -200,7 +232,7 @@ func (s *suite) alphabets() [][]string {
 	}
 	if pad != nil && len(byRole[sotto.RoleOutput]) > 0 {
 		add(append(forms(byRole[sotto.RoleOutput][0]), pad...), common...)
-		if s.seed > 0 {
+		if s.tight {
 			add(append(forms(byRole[sotto.RoleOutput][0]), pad[1]), strings.Repeat("\n", s.d.MaxHold), " ", "x")
 		}
 	}
@@ -252,46 +284,4 @@ func (s *suite) compound() bool {
 		}
 	}
 	return false
-}
-
-// walk checks every byte prefix of every sequence of up to depth tokens.
-func (e *emission) walk(t *testing.T, p string, depth int, seen map[string]bool) {
-	e.check(t, p, seen)
-	if depth == 0 || t.Failed() {
-		return
-	}
-	for _, tok := range e.tokens {
-		for i := 1; i < len(tok); i++ {
-			e.check(t, p+tok[:i], seen)
-		}
-		e.walk(t, p+tok, depth-1, seen)
-	}
-}
-
-func (e *emission) check(t *testing.T, p string, seen map[string]bool) {
-	if seen[p] || t.Failed() {
-		return
-	}
-	seen[p] = true
-	sp, err := e.s.g.NewSplitter(sotto.Options{Start: e.start, MaxHold: e.maxHold})
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, visible := 0, ""
-	for i := range len(p) {
-		for _, piece := range sp.FeedString(p[i : i+1]) {
-			given += len(piece.Bytes)
-			visible += string(piece.Visible)
-		}
-	}
-	want := e.future(t, p, e.ahead)
-	// A continuation cannot be seen to differ from what it does not reach.
-	agreed := min(want.agreed, len(p))
-	if given > agreed || given < agreed && !e.s.compound() {
-		t.Errorf("%q start %s max_hold %d: %d bytes given, %q; all continuations agree on %d, %q",
-			p, e.start, e.maxHold, given, p[:given], agreed, p[:agreed])
-	}
-	if !strings.HasPrefix(want.visible, visible) {
-		t.Errorf("%q start %s max_hold %d: shows %q; all continuations agree on %q", p, e.start, e.maxHold, visible, want.visible)
-	}
 }

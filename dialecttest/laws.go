@@ -2,13 +2,12 @@ package dialecttest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/testhook"
 )
 
 // A stream is what a splitter gave for a reply fed in some cuts.
@@ -18,35 +17,40 @@ type stream struct {
 	visible     string
 	shownBy     []shownBy // segments, and what became visible with them
 	diagnostics []sotto.Diagnostic
+	broken      string // how the pieces do not follow one another
 }
 
 // shownBy says how much of what is visible a segment's pieces brought.
 type shownBy struct{ segment, bytes int }
 
 // feed reads a trial cut at the given offsets.
-func (s *suite) feed(t testing.TB, tr trial, cuts []int) stream {
-	t.Helper()
-	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold})
-	if err != nil {
-		t.Fatal(err)
-	}
+func (s *suite) feed(tr trial, cuts []int) stream {
+	sp := s.splitter(tr)
 	var out stream
 	at := 0
 	for _, cut := range append(slices.Clone(cuts), len(tr.raw)) {
 		delta := []byte(tr.raw[at:cut])
-		out.take(t, tr, sp.Feed(delta))
+		out.take(sp.Feed(delta))
 		for i := range delta { // the splitter must not keep the delta
 			delta[i] = '#'
 		}
 		at = cut
 	}
-	out.take(t, tr, sp.Close(tr.end))
+	out.take(sp.Close(tr.end))
 	out.diagnostics = sp.Diagnostics()
 	return out
 }
 
-func (o *stream) take(t testing.TB, tr trial, pieces []sotto.Piece) {
-	t.Helper()
+// splitter returns a splitter for a trial, whose start the dialect has.
+func (s *suite) splitter(tr trial) *sotto.Splitter {
+	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold})
+	if err != nil {
+		panic(err)
+	}
+	return sp
+}
+
+func (o *stream) take(pieces []sotto.Piece) {
 	for _, p := range pieces {
 		o.visible += string(p.Visible)
 		if k := len(o.shownBy); k > 0 && o.shownBy[k-1].segment == p.Segment {
@@ -55,25 +59,33 @@ func (o *stream) take(t testing.TB, tr trial, pieces []sotto.Piece) {
 			o.shownBy = append(o.shownBy, shownBy{p.Segment, len(p.Visible)})
 		}
 		if p.Offset != len(o.bytes) {
-			t.Fatalf("%v: a piece at %d, want %d", tr, p.Offset, len(o.bytes))
+			o.broken = fmt.Sprintf("a piece at %d, want %d", p.Offset, len(o.bytes))
 		}
 		o.bytes += string(p.Bytes)
 		if k := len(o.segments); p.Segment == k-1 {
 			o.segments[k-1].End = len(o.bytes)
 		} else if p.Segment != k {
-			t.Fatalf("%v: segment %d after %d", tr, p.Segment, k-1)
+			o.broken = fmt.Sprintf("segment %d after %d", p.Segment, k-1)
 		} else {
 			o.segments = append(o.segments, sotto.Segment{Channel: p.Channel, Block: p.Block, Output: p.Output, Start: p.Offset, End: len(o.bytes)})
 		}
 	}
 }
 
-// conservation: the segments' bytes, joined, are the reply.
-func (s *suite) conservation(t testing.TB, tr trial) {
-	t.Helper()
-	if got := s.feed(t, tr, nil); got.bytes != tr.raw {
-		t.Errorf("%v: the segments hold %q", tr, got.bytes)
+func (o *stream) equal(b *stream) bool {
+	return o.bytes == b.bytes && o.visible == b.visible && slices.Equal(o.shownBy, b.shownBy) &&
+		slices.Equal(o.segments, b.segments) && slices.Equal(o.diagnostics, b.diagnostics)
+}
+
+// conservation is law 1: the segments' bytes, joined, are the reply.
+func (s *suite) conservation(tr trial) *fault {
+	switch got := s.feed(tr, tr.cuts); {
+	case got.broken != "":
+		return tr.fault("%s", got.broken)
+	case got.bytes != tr.raw:
+		return tr.fault("the segments hold %q", got.bytes)
 	}
+	return nil
 }
 
 func everyByte(n int) []int {
@@ -84,22 +96,31 @@ func everyByte(n int) []int {
 	return cuts
 }
 
-// splitInvariance: cuts mean nothing, and do not change the order of what is shown.
-func (s *suite) splitInvariance(t testing.TB, tr trial) {
-	t.Helper()
-	whole := s.feed(t, tr, nil)
-	check := func(cuts []int) {
-		t.Helper()
-		if t.Failed() {
-			return
+// splitInvariance is law 2: cuts mean nothing, and do not change the order of
+// what is shown. The reply is cut at every byte, at each place alone, and at
+// random ones.
+func (s *suite) splitInvariance(tr trial) *fault {
+	whole := s.feed(tr, nil)
+	check := func(cuts []int) *fault {
+		got := s.feed(tr, cuts)
+		if got.equal(&whole) {
+			return nil
 		}
-		if got := s.feed(t, tr, cuts); !equal(got, whole) {
-			t.Errorf("%v\n cut at %v: %v\n whole:  %v", tr, cuts, got, whole)
-		}
+		f := tr.fault("cut:   %v %q %v\nwhole: %v %q %v", show(tr.raw, got.segments), got.visible, got.diagnostics,
+			show(tr.raw, whole.segments), whole.visible, whole.diagnostics)
+		f.cuts = cuts
+		return f
 	}
-	check(everyByte(len(tr.raw)))
+	if tr.cuts != nil {
+		return check(tr.cuts)
+	}
+	if f := check(everyByte(len(tr.raw))); f != nil {
+		return f
+	}
 	for i := 1; i < len(tr.raw); i++ {
-		check([]int{i})
+		if f := check([]int{i}); f != nil {
+			return f
+		}
 	}
 	rnd := rand.New(rand.NewPCG(uint64(len(tr.raw)), 3))
 	for range 4 {
@@ -109,22 +130,20 @@ func (s *suite) splitInvariance(t testing.TB, tr trial) {
 				cuts = append(cuts, i)
 			}
 		}
-		check(cuts)
+		if f := check(cuts); f != nil {
+			return f
+		}
 	}
-}
-
-func equal(a, b stream) bool {
-	return a.bytes == b.bytes && a.visible == b.visible && slices.Equal(a.shownBy, b.shownBy) && slices.Equal(a.segments, b.segments) && slices.Equal(a.diagnostics, b.diagnostics)
+	return nil
 }
 
 // slowReader: the machine reads as the slow reader of the whole text does.
-func (s *suite) slowReader(t testing.TB, tr trial) {
-	t.Helper()
+func (s *suite) slowReader(tr trial) *fault {
 	want, err := s.slow.read(tr.raw, tr.start, tr.end, tr.maxHold)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	got := s.feed(t, tr, nil)
+	got := s.feed(tr, tr.cuts)
 	// The slow reader numbers no blocks, and says of an output block's markers
 	// that they are its own.
 	for i := range got.segments {
@@ -133,13 +152,45 @@ func (s *suite) slowReader(t testing.TB, tr trial) {
 	for i := range want.segments {
 		want.segments[i].Output = want.segments[i].Output && want.segments[i].Channel == sotto.ChannelText
 	}
-	if !slices.Equal(got.segments, want.segments) || got.visible != want.visible {
-		t.Errorf("%v\n machine: %v %q\n slow:    %v %q", tr, show(tr.raw, got.segments), got.visible, show(tr.raw, want.segments), want.visible)
-		return
+	var f *fault
+	switch {
+	case !slices.Equal(got.segments, want.segments):
+		f = tr.fault("machine: %v %q\nslow:    %v %q", show(tr.raw, got.segments), got.visible, show(tr.raw, want.segments), want.visible)
+		f.rule = want.ruleAt(firstDifference(got.segments, want.segments))
+	case got.visible != want.visible:
+		f = tr.fault("%v\nmachine: %q\nslow:    %q", show(tr.raw, got.segments), got.visible, want.visible)
+		f.rule = "G13"
+	case !slices.Equal(got.diagnostics, want.diagnostics):
+		f = tr.fault("%v\nmachine: %v\nslow:    %v", show(tr.raw, got.segments), got.diagnostics, want.diagnostics)
+		f.rule = want.ruleAt(firstDiagnostic(got.diagnostics, want.diagnostics)) + " (diagnostics)"
 	}
-	if !slices.Equal(got.diagnostics, want.diagnostics) {
-		t.Errorf("%v\n %v\n machine: %v\n slow:    %v", tr, show(tr.raw, got.segments), got.diagnostics, want.diagnostics)
+	return f
+}
+
+// firstDifference returns the first byte that two readings put in different
+// segments.
+func firstDifference(a, b []sotto.Segment) int {
+	for i := range min(len(a), len(b)) {
+		switch x, y := a[i], b[i]; {
+		case x.Start != y.Start || x.Channel != y.Channel || x.Output != y.Output:
+			return min(x.Start, y.Start)
+		case x.End != y.End:
+			return min(x.End, y.End)
+		}
 	}
+	return 0
+}
+
+func firstDiagnostic(a, b []sotto.Diagnostic) int {
+	at := -1
+	for _, lists := range [][2][]sotto.Diagnostic{{a, b}, {b, a}} {
+		for _, d := range lists[0] {
+			if !slices.Contains(lists[1], d) && (at < 0 || d.Offset < at) {
+				at = d.Offset
+			}
+		}
+	}
+	return max(at, 0)
 }
 
 func show(raw string, segments []sotto.Segment) string {
@@ -154,14 +205,10 @@ func show(raw string, segments []sotto.Segment) string {
 	return b.String()
 }
 
-// boundedHold: beyond unfinished markers, no more is held than MaxHold.
-func (s *suite) boundedHold(t testing.TB, tr trial) {
-	t.Helper()
+// boundedHold is law 4: beyond unfinished markers, no more is held than MaxHold.
+func (s *suite) boundedHold(tr trial) *fault {
 	tr.maxHold = s.d.MaxHold
-	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := s.splitter(tr)
 	bound := tr.maxHold + s.d.MaxMarker + 1
 	if h := s.d.Header; h != nil {
 		bound += h.MaxHeader
@@ -169,33 +216,45 @@ func (s *suite) boundedHold(t testing.TB, tr trial) {
 	for i := range len(tr.raw) {
 		sp.FeedString(tr.raw[i : i+1])
 		if held := sp.Held(); held > bound {
-			t.Errorf("%v: %d bytes held after byte %d", tr, held, i)
-			return
+			return tr.fault("%d bytes held after byte %d, more than %d", held, i, bound)
 		}
 	}
+	return nil
 }
 
-// idempotence: reading the visible text again gives it back.
-func (s *suite) idempotence(t testing.TB, tr trial) {
-	t.Helper()
-	first := s.feed(t, tr, nil)
+// idempotence is law 6: reading the visible text again gives it back, and what
+// Strip gives is given back by Strip.
+func (s *suite) idempotence(tr trial) *fault {
+	once, err := s.g.Strip(tr.raw, tr.start)
+	if err != nil {
+		panic(err)
+	}
+	twice, err := s.g.Strip(once, sotto.StartOutside)
+	if err != nil {
+		panic(err)
+	}
+	if once != twice {
+		return tr.fault("Strip gives %q, and of that %q", once, twice)
+	}
+	first := s.feed(tr, tr.cuts)
 	for _, d := range first.diagnostics {
 		switch d.Code {
 		case sotto.CodeLiteralMarker, sotto.CodeOrphanClose, sotto.CodeSplicedMarker, sotto.CodeHoldExpired:
-			return
+			return nil
 		}
 	}
-	if strings.HasPrefix(string(s.d.Placement), "leading") || tr.maxHold > 0 || keptTag(s, first, tr) {
-		return
+	if s.d.Placement == sotto.PlacementLeading || tr.maxHold > 0 || s.keepsTag(first, tr) {
+		return nil
 	}
-	again := s.feed(t, trial{first.visible, sotto.StartOutside, sotto.EndUnknown, -1}, nil)
+	again := s.feed(trial{raw: first.visible, start: sotto.StartOutside, end: sotto.EndUnknown, maxHold: -1}, nil)
 	if again.visible != first.visible {
-		t.Errorf("%v\n shows %q, and that read again %q", tr, first.visible, again.visible)
+		return tr.fault("shows %q, and that read again %q", first.visible, again.visible)
 	}
+	return nil
 }
 
-// keptTag reports whether a literal marker was kept as text.
-func keptTag(s *suite, st stream, tr trial) bool {
+// keepsTag reports whether a literal marker was kept as text.
+func (s *suite) keepsTag(st stream, tr trial) bool {
 	for _, sg := range st.segments {
 		if sg.Channel == sotto.ChannelText && s.slow.hasMarker(tr.raw[sg.Start:sg.End]) {
 			return true
@@ -204,113 +263,67 @@ func keptTag(s *suite, st stream, tr trial) bool {
 	return false
 }
 
-// monotony: visible deltas, joined, are the visible text of the finished reply.
-func (s *suite) monotony(t testing.TB, tr trial) {
-	t.Helper()
+// monotony is law 7: visible deltas, joined, are the visible text of the
+// finished reply.
+func (s *suite) monotony(tr trial) *fault {
 	tr.maxHold = -1
 	r, err := s.g.Parse(tr.raw, tr.start, tr.end)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	if got := s.feed(t, tr, everyByte(len(tr.raw))); got.visible != r.Visible() {
-		t.Errorf("%v: deltas %q, whole %q", tr, got.visible, r.Visible())
+	cuts := tr.cuts
+	if cuts == nil {
+		cuts = everyByte(len(tr.raw))
 	}
+	if got := s.feed(tr, cuts); got.visible != r.Visible() {
+		return tr.fault("deltas %q, whole %q", got.visible, r.Visible())
+	}
+	return nil
 }
 
 // ordinary: an ordinary reply is given out without any hold beyond an
 // unfinished marker.
-func (s *suite) ordinary(t *testing.T) {
-	for _, raw := range s.ordinaryReplies() {
-		sp, err := s.g.NewSplitter(sotto.Options{Start: sotto.StartOutside})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range len(raw) {
-			sp.FeedString(raw[i : i+1])
-			if held := sp.Held(); held > s.d.MaxMarker {
-				t.Errorf("%q: %d bytes held after byte %d", raw, held, i)
-			} else if held > 0 && !s.slow.underWay(raw[:i+1], i+1-held) {
-				t.Errorf("%q: %q held, which begins no marker", raw, raw[i+1-held:i+1])
-			}
+func (s *suite) ordinary(tr trial) *fault {
+	sp := s.splitter(tr)
+	for i := range len(tr.raw) {
+		sp.FeedString(tr.raw[i : i+1])
+		held := sp.Held()
+		switch {
+		case held > s.d.MaxMarker:
+			return tr.fault("%d bytes held after byte %d", held, i)
+		case held > 0 && !s.slow.underWay(tr.raw[:i+1], i+1-held):
+			return tr.fault("%q held, which begins no marker", tr.raw[i+1-held:i+1])
 		}
 	}
+	return nil
 }
 
-func (s *suite) ordinaryReplies() []string {
+// ordinaryTrials returns plain text and one block of each kind with text after it.
+func (s *suite) ordinaryTrials() []trial {
 	prose := "The answer is 42.\n\nIt follows from `a < b` and the table:\n\n| x | y |\n- one\n* two, \"quoted\"\n"
-	var replies []string
-	if s.d.Output != "anywhere" {
-		replies = append(replies, prose)
+	var trials []trial
+	add := func(raw string) {
+		trials = append(trials, trial{raw: raw, start: sotto.StartOutside})
+	}
+	anywhere := s.d.Output == sotto.OutputAnywhere
+	if !anywhere {
+		add(prose)
 	}
 	for _, m := range s.d.Markers {
 		open, close := "<"+m.Tag+">", "</"+m.Tag+">"
 		if m.Tag == "" && len(m.Open) > 0 && len(m.Close) > 0 {
 			open, close = m.Open[0], m.Close[0]
 		}
-		switch m.Role {
-		case sotto.RoleReasoning:
-			if s.d.Output == "anywhere" {
-				replies = append(replies, open+"I think so."+close)
-				continue
-			}
-			replies = append(replies, open+"I think so.\n\nOr not: `x`."+close+"\n\n"+prose)
-		case sotto.RoleOutput:
-			replies = append(replies, open+prose)
+		switch {
+		case m.Role == sotto.RoleReasoning && anywhere:
+			add(open + "I think so." + close)
+		case m.Role == sotto.RoleReasoning:
+			add(open + "I think so.\n\nOr not: `x`." + close + "\n\n" + prose)
+		case m.Role == sotto.RoleOutput:
+			add(open + prose)
 		}
 	}
-	return replies
+	return trials
 }
 
-// linear: the bytes looked at grow with the reply, not faster.
-func (s *suite) linear(t *testing.T, size int) {
-	for name, unit := range s.hostile() {
-		for _, step := range []int{size, 1} {
-			small := s.work(t, strings.Repeat(unit, max(size/16/len(unit), 1)), step)
-			large := s.work(t, strings.Repeat(unit, max(size/len(unit), 1)), step)
-			if large > 4.5 || large > 2*small+1 {
-				t.Errorf("%s %q in deltas of %d: %.2f looks a byte at %d bytes, %.2f at a sixteenth", name, unit, step, large, size, small)
-			}
-		}
-	}
-}
-
-// work returns how often a byte was looked at, the worst of the ways to read it.
-func (s *suite) work(t testing.TB, raw string, step int) float64 {
-	worst := 0.0
-	for _, start := range s.starts() {
-		for _, end := range Ends[:3] {
-			sp, err := s.g.NewSplitter(sotto.Options{Start: start, MaxHold: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := 0; i < len(raw); i += step {
-				sp.FeedString(raw[i:min(i+step, len(raw))])
-			}
-			sp.Close(end)
-			worst = max(worst, float64(testhook.Looks(sp))/float64(len(raw)))
-		}
-	}
-	return worst
-}
-
-// hostile returns what is repeated to make replies that cost.
-func (s *suite) hostile() map[string]string {
-	m := map[string]string{
-		"spaces": " ", "newlines": "\n", "less": "<", "ticks": "`", "tick lines": "`\n", "tilde lines": "~~~\n",
-		"runs": "` `` ``` ", "quotes": `"`, "invalid": "\xff",
-	}
-	for i, a := range s.tokens {
-		if i >= 24 {
-			break
-		}
-		m[fmt.Sprint("token ", i)] = a
-		m[fmt.Sprint("mid-line ", i)] = "x " + a + " "
-		m[fmt.Sprint("ticked ", i)] = "` " + a
-		m[fmt.Sprint("fenced ", i)] = "```a\n" + a
-		for j, b := range s.tokens[:min(len(s.tokens), 8)] {
-			m[fmt.Sprint("pair ", i, " ", j)] = a + "x" + b
-			m[fmt.Sprint("lines ", i, " ", j)] = a + "\n" + b + " y "
-		}
-	}
-	return m
-}
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

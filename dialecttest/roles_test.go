@@ -34,16 +34,7 @@ func TestSeveralMarkersOfARole(t *testing.T) {
 	} {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			for _, s := range []*suite{newSuite(t, d, 0), newSuite(t, tight(d), 1)} {
-				var replies []string
-				for k := range 100 * effort() {
-					replies = append(replies, s.random(uint64(k), 14))
-				}
-				s.quick(t, replies)
-				if s.seed == 0 {
-					t.Run("linear_time", func(t *testing.T) { s.linear(t, 1<<10) })
-				}
-			}
+			run(t, d, effort{replies: 60, units: 16, readings: 2000}.times(times()), nil)
 		})
 	}
 }

@@ -1,6 +1,3 @@
-// Package dialecttest holds the laws of a reading (docs/design.md, section 2)
-// as tests. Its slow reader reads a whole reply straight from the grammar
-// (section 3): where a byte is in doubt it looks ahead in the raw text.
 package dialecttest
 
 import (
@@ -16,6 +13,25 @@ type slowResult struct {
 	diagnostics          []sotto.Diagnostic
 	visible              string
 	reasoning, narration []string
+	rules                []slowRule // by what rule each byte was read
+}
+
+// A slowRule is the rule of docs/design.md, section 3, by which the bytes from one
+// on were read.
+type slowRule struct {
+	from int
+	rule string
+}
+
+// ruleAt returns the rule by which byte i was read.
+func (r *slowResult) ruleAt(i int) string {
+	rule := "G14"
+	for _, x := range r.rules {
+		if x.from <= i {
+			rule = x.rule
+		}
+	}
+	return rule
 }
 
 // slowRead reads a whole reply. maxHold <= 0 means no bound; start "" is the
@@ -59,6 +75,8 @@ type slowReader struct {
 
 	pos   int
 	segs  []slowSeg
+	rule  string // by which the next bytes are read
+	rules []slowRule
 	diags []sotto.Diagnostic
 	block int // number of the last block opened
 
@@ -159,7 +177,7 @@ func (p *slowPad) last(givenUp int) (int, bool) {
 func (r *slowReader) fork(limit int, final bool) *slowReader {
 	c := *r
 	c.limit, c.final = limit, final
-	c.segs, c.diags, c.pads = nil, nil, nil
+	c.segs, c.diags, c.pads, c.rules = nil, nil, nil, nil
 	return &c
 }
 
@@ -251,6 +269,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 }
 
 func (r *slowReader) beginInside(def int) {
+	r.by("G8")
 	d := &r.g.defs[def]
 	r.phrases |= 1 << def
 	switch d.role {
@@ -273,6 +292,7 @@ func (r *slowReader) beginInside(def int) {
 }
 
 func (r *slowReader) beginAuto() {
+	r.by("G8")
 	orphans := r.g.header != nil
 	for _, d := range r.g.defs {
 		orphans = orphans || d.role == sotto.RoleReasoning && !d.phrase
@@ -441,12 +461,23 @@ func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 	return -1, nil
 }
 
+// by says by what rule the bytes are read that come next.
+func (r *slowReader) by(rule string) { r.rule = rule }
+
+// note keeps the rule of the bytes from byte i on.
+func (r *slowReader) note(i int) {
+	if n := len(r.rules); n == 0 || r.rules[n-1].rule != r.rule {
+		r.rules = append(r.rules, slowRule{i, r.rule})
+	}
+}
+
 // result sorts the diagnostics and computes the views.
 func (r *slowReader) result() slowResult {
 	var res slowResult
 	for _, g := range r.segs {
 		res.segments = append(res.segments, sotto.Segment{Channel: g.ch, Output: g.output, Start: g.start, End: g.end})
 	}
+	res.rules = r.rules
 	r.views(&res)
 	sort.SliceStable(r.diags, func(i, j int) bool {
 		a, b := r.diags[i], r.diags[j]

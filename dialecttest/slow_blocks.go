@@ -58,6 +58,9 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			return
 		}
 		asBytes := func(n int) {
+			if got == no {
+				r.by("G11")
+			}
 			r.bytes(sotto.ChannelReasoning, b.id, false, r.pos, r.pos+n)
 			r.pos += n
 		}
@@ -80,6 +83,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			}
 			if b.pad && !r.collect && m.start == r.rescueAt {
 				r.rescueAt = -1
+				r.by("G7a")
 				r.diag(sotto.CodeRescued, m.start, "")
 				t.removed()
 				if r.rescueClose < 0 {
@@ -101,6 +105,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			}
 			asBytes(length)
 		case d.role == sotto.RoleTool:
+			r.by("G11")
 			limit, final, expires := r.window(m.start)
 			ends := r.toolEnds(m, limit, final)
 			if ends == maybe && expires {
@@ -120,6 +125,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				asBytes(length)
 			}
 		case m.kind == kOpen:
+			r.by("G6")
 			switch {
 			case quoted || b.phrase:
 				asBytes(length)
@@ -169,6 +175,10 @@ func (r *slowReader) onlyWhite(i, end int) bool {
 
 // closes reports whether the close m ends the block (G5, G6).
 func (r *slowReader) closes(b *slowBlock, m slowMark, quoted bool) bool {
+	r.by("G5")
+	if b.unpaid > 0 {
+		r.by("G6")
+	}
 	if b.force >= 0 {
 		return m.start == b.force
 	}
@@ -332,6 +342,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 
 // narration reads a narration block (G12).
 func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
+	r.by("G12")
 	id := r.open(m.def)
 	r.narrBlank = -1
 	r.mark(sotto.ChannelMarkup, id, false, m)
@@ -402,6 +413,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 				return
 			}
 		}
+		r.by("G12")
 		r.bytes(sotto.ChannelNarration, id, false, r.pos, r.pos+1)
 		r.pos++
 	}
@@ -445,6 +457,7 @@ func (r *slowReader) body(m slowMark) {
 
 // tool reads a tool block, one segment, and what the dialect has after it.
 func (r *slowReader) tool(m slowMark, t *slowStream) {
+	r.by("G11")
 	from := r.toolFrom
 	r.toolFrom = 0
 	id := r.open(m.def)
@@ -487,6 +500,7 @@ func (r *slowReader) tool(m slowMark, t *slowStream) {
 
 // lead takes a header that the prompt began, at the very start.
 func (r *slowReader) lead() {
+	r.by("headers")
 	if r.pos > 0 || r.g.header == nil || r.headed {
 		return
 	}
@@ -588,6 +602,7 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 
 // headerBody reads a body that is no text, up to the next header or its end token.
 func (r *slowReader) headerBody(ch sotto.Channel, start int) {
+	r.by("headers")
 	if r.block == 0 {
 		r.block++
 	}

@@ -22,6 +22,7 @@ func (r *slowReader) bytes(ch sotto.Channel, block int, output bool, start, end 
 	if start == end {
 		return
 	}
+	r.note(start)
 	if n := len(r.segs) - 1; n >= 0 {
 		if l := &r.segs[n]; !l.marker && l.ch == ch && l.block == block && l.end == start {
 			l.end = end
@@ -34,6 +35,7 @@ func (r *slowReader) bytes(ch sotto.Channel, block int, output bool, start, end 
 // mark adds a segment of its own and goes on after it.
 func (r *slowReader) mark(ch sotto.Channel, block int, output bool, m slowMark) {
 	if m.start < m.end {
+		r.note(m.start)
 		r.segs = append(r.segs, slowSeg{ch, output, true, block, m.start, m.end})
 	}
 	r.pos = m.end
@@ -89,6 +91,7 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 	all := slowWatch{all: true}
 	for !r.done() && (bd == nil || !bd.closed) {
 		if r.g.leading && r.visible && !r.auto {
+			r.by("G3")
 			for !r.done() {
 				r.textByte(t, bd, false)
 			}
@@ -105,6 +108,10 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 			r.textMarker(t, bd, m)
 		case no:
 			if bd != nil || r.startsText(r.pos, r.pos) {
+				r.by("G14")
+				if bd != nil || r.mode != modeText {
+					r.by("G10")
+				}
 				r.textByte(t, bd, false)
 			}
 		}
@@ -485,7 +492,9 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		t.lead = leadNone
 	}
 	t.endRun()
+	r.by("G1")
 	if m.def < 0 {
+		r.by("headers")
 		r.headerToken(t, bd, m)
 		return
 	}
@@ -497,6 +506,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	case closes:
 	case m.kind != kClose:
 		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
+			r.by("G10")
 			r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonLateOutput)
 			r.literal(t, bd, m)
 			return
@@ -505,6 +515,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	case r.auto && d.role == sotto.RoleReasoning:
 		orphan = true
 	default:
+		r.by("G9")
 		gone := r.strayGoes(t, bd, m)
 		if r.halt {
 			return
@@ -536,6 +547,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	if lit {
+		r.by("G4")
 		r.diag(sotto.CodeLiteralMarker, m.start, reason)
 		r.literal(t, bd, m)
 		return
@@ -549,6 +561,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		return
 	}
 	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
+		r.by("G7b")
 		r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonDoubt)
 		r.literal(t, bd, m)
 		return
@@ -564,6 +577,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	}
 	switch {
 	case closes:
+		r.by("G10")
 		r.mark(sotto.ChannelMarkup, id, true, m)
 		bd.closed = true
 	case stray:

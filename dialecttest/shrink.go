@@ -1,0 +1,212 @@
+package dialecttest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// mostTries bounds how often a law is checked while a fault is shrunk.
+const mostTries = 3000
+
+// shrink looks for a smaller reply, fewer cuts and a simpler dialect that break
+// the law too, until nothing can be left out or the tries are used up.
+func shrink(s *suite, l law, f *fault) (*suite, *fault) {
+	k := &shrinker{s: s, l: l, f: f, left: mostTries}
+	for smaller := true; smaller && k.left > 0; {
+		smaller = false
+		if !l.fixed {
+			smaller = k.reply() || smaller
+			smaller = k.cuts() || smaller
+			smaller = k.parameters() || smaller
+		}
+		smaller = k.dialect() || smaller
+	}
+	return k.s, k.f
+}
+
+// A shrinker holds the smallest that was found to break a law.
+type shrinker struct {
+	s    *suite
+	l    law
+	f    *fault
+	left int
+}
+
+// breaks reports whether a trial breaks the law, and keeps it if it does.
+func (k *shrinker) breaks(s *suite, tr trial) bool {
+	if k.left == 0 {
+		return false
+	}
+	k.left--
+	f := s.try(k.l, tr)
+	if f != nil {
+		k.s, k.f = s, f
+	}
+	return f != nil
+}
+
+// reply leaves out bytes of the reply, many at a time first.
+func (k *shrinker) reply() bool {
+	smaller := false
+	for size := max(len(k.f.raw)/2, 1); size > 0; size /= 2 {
+		for i := 0; i+size <= len(k.f.raw); {
+			tr := k.f.trial
+			tr.raw = tr.raw[:i] + tr.raw[i+size:]
+			tr.cuts = without(tr.cuts, i, size)
+			if tr.raw != "" && k.breaks(k.s, tr) {
+				smaller = true
+			} else {
+				i++
+			}
+		}
+	}
+	return smaller
+}
+
+// without returns the cuts of a reply from which n bytes at byte i are left out.
+func without(cuts []int, i, n int) []int {
+	var out []int
+	for _, c := range cuts {
+		if c > i {
+			c = max(c-n, i)
+		}
+		if c > 0 && (len(out) == 0 || out[len(out)-1] < c) {
+			out = append(out, c)
+		}
+	}
+	if cuts != nil && out == nil {
+		out = []int{}
+	}
+	return out
+}
+
+// cuts leaves out cuts.
+func (k *shrinker) cuts() bool {
+	smaller := false
+	for i := 0; i < len(k.f.cuts); {
+		tr := k.f.trial
+		tr.cuts = slices.Delete(slices.Clone(tr.cuts), i, i+1)
+		if k.breaks(k.s, tr) {
+			smaller = true
+		} else {
+			i++
+		}
+	}
+	return smaller
+}
+
+// parameters tries the plainest start, end and hold.
+func (k *shrinker) parameters() bool {
+	smaller := false
+	try := func(change func(*trial)) {
+		tr := k.f.trial
+		change(&tr)
+		if (tr.start != k.f.start || tr.end != k.f.end || tr.maxHold != k.f.maxHold) && k.breaks(k.s, tr) {
+			smaller = true
+		}
+	}
+	try(func(tr *trial) { tr.start = sotto.StartOutside })
+	if k.f.end != sotto.EndUnknown {
+		try(func(tr *trial) { tr.end = sotto.EndStopped })
+	}
+	try(func(tr *trial) { tr.end = sotto.EndUnknown })
+	try(func(tr *trial) { tr.maxHold = -1 })
+	return smaller
+}
+
+// dialect leaves out markers, literals, the header and what else is set.
+func (k *shrinker) dialect() bool {
+	smaller := false
+	for more := true; more && k.left > 0; {
+		more = false
+		for _, d := range simpler(k.s.given) {
+			s, err := newSuite(d, k.s.tight)
+			if err == nil {
+				_, err = s.g.NewSplitter(sotto.Options{Start: k.f.start})
+			}
+			if err == nil && k.breaks(s, k.f.trial) {
+				more, smaller = true, true
+				break
+			}
+		}
+	}
+	return smaller
+}
+
+// simpler returns dialects with one thing less.
+func simpler(d sotto.Dialect) []sotto.Dialect {
+	var list []sotto.Dialect
+	with := func(change func(*sotto.Dialect)) {
+		c := d
+		c.Markers = slices.Clone(d.Markers)
+		if d.Header != nil {
+			h := *d.Header
+			c.Header = &h
+		}
+		change(&c)
+		list = append(list, c)
+	}
+	for i, m := range d.Markers {
+		with(func(c *sotto.Dialect) { c.Markers = slices.Delete(c.Markers, i, i+1) })
+		if len(m.Open) > 1 {
+			with(func(c *sotto.Dialect) { c.Markers[i].Open = m.Open[:1] })
+		}
+		if len(m.Close) > 1 {
+			with(func(c *sotto.Dialect) { c.Markers[i].Close = m.Close[:1] })
+		}
+		if m.Family != "" {
+			with(func(c *sotto.Dialect) { c.Markers[i].Family = "" })
+		}
+		if m.Rescue || m.Special || m.Phrase {
+			with(func(c *sotto.Dialect) {
+				c.Markers[i].Rescue, c.Markers[i].Special, c.Markers[i].Phrase = false, false, false
+			})
+		}
+		for _, list := range []func(*sotto.Marker) *[]string{
+			func(m *sotto.Marker) *[]string { return &m.Open }, func(m *sotto.Marker) *[]string { return &m.Close },
+		} {
+			for n, text := range *list(&m) {
+				if plain := strings.Trim(text, "\n"); plain != text {
+					with(func(c *sotto.Dialect) {
+						l := list(&c.Markers[i])
+						*l = slices.Clone(*l)
+						(*l)[n] = plain
+					})
+				}
+			}
+		}
+	}
+	if d.Header != nil {
+		with(func(c *sotto.Dialect) { c.Header = nil })
+		for _, tokens := range []func(*sotto.Header) *[]string{
+			func(h *sotto.Header) *[]string { return &h.Lead }, func(h *sotto.Header) *[]string { return &h.Close },
+			func(h *sotto.Header) *[]string { return &h.End }, func(h *sotto.Header) *[]string { return &h.Tokens },
+			func(h *sotto.Header) *[]string { return &h.Begin }, func(h *sotto.Header) *[]string { return &h.Body },
+		} {
+			if n := len(*tokens(d.Header)); n > 0 {
+				with(func(c *sotto.Dialect) { *tokens(c.Header) = (*tokens(c.Header))[:n-1] })
+			}
+		}
+	}
+	for _, reset := range []func(*sotto.Dialect){
+		func(c *sotto.Dialect) { c.Placement = "" },
+		func(c *sotto.Dialect) { c.Output = "" },
+		func(c *sotto.Dialect) { c.Close = "" },
+		func(c *sotto.Dialect) { c.OnDoubt = "" },
+		func(c *sotto.Dialect) { c.AfterTool = sotto.ChannelText },
+		func(c *sotto.Dialect) { c.Code = nil },
+		func(c *sotto.Dialect) { c.Stray = nil },
+		func(c *sotto.Dialect) { c.Start = "" },
+		func(c *sotto.Dialect) { c.PreOpens, c.PreOpensSince = "", "" },
+		func(c *sotto.Dialect) { c.Title, c.Sources, c.Models, c.Prompt = "", nil, nil, "" },
+	} {
+		with(reset)
+		if last := len(list) - 1; reflect.DeepEqual(list[last], d) {
+			list = list[:last]
+		}
+	}
+	return list
+}
