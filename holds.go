@@ -1,0 +1,182 @@
+package sotto
+
+import "math"
+
+// A doubt is a byte whose channel later bytes decide. The bytes from it on are held:
+// read, and pending. Each ends when those bytes come, when the reply ends, or when
+// MaxHold runs out.
+
+// wait says that the reader waits for what decides the doubt at byte p.
+func (s *Splitter) wait(p int) bool {
+	s.doubt = p
+	return false
+}
+
+// firstDoubt returns the first undecided byte of the doubt that is timed, or -1.
+func (s *Splitter) firstDoubt() int {
+	p := math.MaxInt
+	if b := s.barrier(); b < p {
+		p = b
+	}
+	if s.doubt >= 0 && s.doubt < p {
+		p = s.doubt
+	}
+	if p == math.MaxInt {
+		return -1
+	}
+	return p
+}
+
+// barrier returns where the pending bytes begin; nothing from there on is settled.
+func (s *Splitter) barrier() int {
+	b := math.MaxInt
+	if s.autoHold {
+		b = 0
+	}
+	if s.outHold >= 0 {
+		b = min(b, s.outHold)
+	}
+	if s.pads.hold >= 0 {
+		b = min(b, s.pads.hold)
+	}
+	return b
+}
+
+// orphanInAuto reports whether a token settles an undecided start as reasoning,
+// if inline code does not make it literal (G8).
+func (s *Splitter) orphanInAuto(t token) bool {
+	if !s.autoHold || t.kind != kindClose || s.body.block > 0 {
+		return false
+	}
+	ts := s.stream()
+	switch s.g.groups[t.group].role {
+	case RoleReasoning:
+		return !s.g.names[t.name].phrase && !(ts.fence.open() && ts.openers&watching(t.group, asOpen) != 0)
+	case "header":
+		return true
+	}
+	return false
+}
+
+// orphanClose makes all before an orphan close reasoning.
+func (s *Splitter) orphanClose(t token) bool {
+	s.forget()
+	s.blocks = 1
+	s.blockSeen |= watching(t.group, asClose)
+	s.put(t.start, span{ch: ChannelReasoning, block: 1})
+	s.mark(t, 1)
+	s.diag(CodeOrphanClose, t.start, "")
+	if t.group == s.g.headerGroup {
+		s.hdr.between = true
+	}
+	s.passTokens()
+	return true
+}
+
+// forget drops what was read on the assumption that the reply began outside.
+func (s *Splitter) forget() {
+	s.begin()
+	s.autoHold = false
+	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
+	s.splice.live = false
+	s.passed, s.covered = passedForm{start: -1}, 0
+}
+
+// settleOutside says that the reply began outside every block.
+func (s *Splitter) settleOutside() {
+	s.autoHold = false
+	s.flush()
+}
+
+// expire decides the doubt at byte p, which was not settled in time.
+func (s *Splitter) expire(p int) {
+	s.reportExpired(p)
+	switch {
+	case s.autoHold && s.g.deliver:
+		s.settleOutside()
+	case s.autoHold:
+		s.readInside()
+	case s.pads.hold == p:
+		s.expirePads()
+	case s.outHold == p:
+		if s.g.deliver {
+			s.giveUpOutput()
+			break
+		}
+		s.outHold, s.aside = -1, true
+		for i := range s.pend {
+			if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= p {
+				sp.ch = ChannelAside
+			}
+		}
+		s.flush()
+	default:
+		s.expired = p
+	}
+}
+
+// reportExpired says that a hold at byte p ran out. Several doubts that opened at
+// one byte are one hold: an undecided start and text that an output may set aside.
+func (s *Splitter) reportExpired(p int) {
+	if s.reported == p {
+		return
+	}
+	s.reported = p
+	s.diag(CodeHoldExpired, p, "")
+}
+
+// readInside reads an expired auto start again, inside a block that the close
+// of any reasoning name ends.
+func (s *Splitter) readInside() {
+	s.forget()
+	s.reportExpired(0)
+	s.ti, s.absorb = s.tok0, absorb{}
+	if s.g.firstReasoning < 0 {
+		s.openBody(s.insideHeader(), "", 0)
+		return
+	}
+	s.openReasoning(s.g.firstReasoning, 0, true)
+	s.r.any, s.r.isPad = true, false
+	s.blockSeen |= s.g.closes.reasoning
+	s.phrases = ^uint64(0)
+}
+
+// insideHeader returns the name of the header's reasoning channel.
+func (s *Splitter) insideHeader() string {
+	p, err := s.g.place(StartInsideFirst)
+	if err != nil {
+		return ""
+	}
+	return p.header
+}
+
+// giveUpOutput reads again, as text, what would have been aside had an output block
+// come.
+func (s *Splitter) giveUpOutput() {
+	s.rewind(&s.atHold, s.outHold)
+	s.visible, s.noOutput = true, true
+	s.flush()
+}
+
+// closeAtEnd says what the reply's end leaves unclosed.
+func (s *Splitter) closeAtEnd() {
+	switch s.mode {
+	case inReasoning:
+		if s.r.resumed && s.r.opener == s.n {
+			break
+		}
+		if s.r.assumed {
+			s.diag(CodeAssumedUnclosed, 0, "")
+		} else {
+			s.diag(CodeTruncated, s.r.opener, "")
+		}
+		if s.r.inNarr {
+			s.diag(CodeUnclosedNarration, s.narr.opener, "")
+		}
+	case inNarration:
+		s.diag(CodeUnclosedNarration, s.narr.opener, "")
+	}
+	if s.body.block > 0 {
+		s.diag(CodeUnclosedOutput, s.body.opener, "")
+	}
+}

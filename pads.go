@@ -1,0 +1,191 @@
+package sotto
+
+// pads are the scratch pads at the reply's head that may hold its answer (G7a).
+type pads struct {
+	hold  int  // where the doubt began, -1 without
+	floor int  // openers that end at this byte or before are given up
+	cur   pad  // the one that is open
+	last  pad  // the last that closed with a whole output block in it
+	inPad bool // cur is open
+	done  bool // one has been rescued, and no other is
+}
+
+// A pad is what is known of the output blocks in one.
+type pad struct {
+	at     state                        // where it began
+	whole  padOpener                    // of the last whole output block
+	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it stands after it
+	closed bool
+	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
+}
+
+// A padOpener is an output opener in a pad.
+type padOpener struct {
+	token           // end > 0 if there is one
+	r     reasoning // the pad's block where it stands
+}
+
+// bounds returns the first and the last of the openers without a close.
+func (p *pad) bounds() (first, last token) {
+	for i := range p.later {
+		t := p.later[i].token
+		if t.end == 0 {
+			continue
+		}
+		if first.end == 0 || t.start < first.start {
+			first = t
+		}
+		if t.start >= last.start {
+			last = t
+		}
+	}
+	return first, last
+}
+
+func (p *pads) begin(s *Splitter) { p.cur, p.inPad = pad{at: s.place()}, true }
+
+// outputMarker notes an output marker inside the open pad.
+func (p *pads) outputMarker(s *Splitter, t token) {
+	c := &p.cur
+	later := &c.later[s.g.groups[t.group].number]
+	switch {
+	case t.end <= p.floor:
+		return
+	case t.kind == kindOpen:
+		*later = padOpener{t, s.r}
+	case t.kind == kindClose && later.end > 0:
+		if later.start >= c.whole.start {
+			c.whole = *later
+		}
+		later.token = token{}
+	}
+	if t.kind == kindClose {
+		c.stop = t.end
+	}
+	p.settle(s)
+}
+
+// settle moves the barrier to the first output block that may be the answer.
+func (p *pads) settle(s *Splitter) {
+	hold := -1
+	if p.inPad {
+		if first, _ := p.cur.bounds(); p.cur.whole.end > 0 {
+			hold = p.cur.whole.start
+			p.last = pad{}
+		} else if first.end > 0 {
+			hold = first.start
+		}
+	}
+	if p.last.whole.end > 0 {
+		hold = p.last.whole.start
+	}
+	p.hold = hold
+	s.flush()
+}
+
+// close notes that the open pad ends at pos.
+func (p *pads) close(s *Splitter) {
+	p.inPad = false
+	if p.cur.whole.end > 0 {
+		p.cur.closed, p.cur.stop = true, s.pos
+		p.last = p.cur
+	}
+	p.cur = pad{}
+	p.settle(s)
+}
+
+// givePadsUp says that the reply shows something: no pad holds its answer.
+func (s *Splitter) givePadsUp() {
+	s.pads.last = pad{}
+	s.pads.cur = pad{}
+	s.pads.settle(s)
+}
+
+// expirePads decides a pad that was not settled in time.
+func (s *Splitter) expirePads() {
+	p := &s.pads
+	if !s.g.deliver {
+		p.floor, p.last, p.cur = s.n, pad{}, pad{at: p.cur.at}
+		p.settle(s)
+		return
+	}
+	first, _ := p.cur.bounds()
+	switch {
+	case p.last.whole.end > 0:
+		s.rescueWhole(p.last)
+	case p.cur.whole.end > 0:
+		s.rescueOpen(p.cur.whole.token)
+	default:
+		s.rescueOpen(first)
+	}
+}
+
+// finishPads rescues the answer that a pad holds at the reply's end.
+func (s *Splitter) finishPads() {
+	p := &s.pads
+	if p.hold < 0 {
+		return
+	}
+	if p.inPad {
+		_, last := p.cur.bounds()
+		switch {
+		case s.end.incomplete() && p.cur.whole.end > 0:
+			s.rescueWhole(p.cur)
+			return
+		case s.end.incomplete():
+		case last.end > 0 && last.start >= p.cur.whole.start:
+			s.rescueOpen(last)
+			return
+		case p.cur.whole.end > 0:
+			s.rescueOpen(p.cur.whole.token)
+			return
+		}
+	}
+	if p.last.whole.end > 0 && !s.end.incomplete() && !s.shown {
+		s.rescueWhole(p.last)
+		return
+	}
+	p.hold = -1
+	s.flush()
+}
+
+// rescueOpen reads an open pad again from an output opener on.
+func (s *Splitter) rescueOpen(t token) {
+	s.rescue(t, s.pads.cur.at)
+	s.read()
+}
+
+// rescue begins an output block at an opener inside a pad, which began at a state.
+func (s *Splitter) rescue(t token, at state) {
+	s.rewind(&at, t.start)
+	s.pads.done = true
+	s.diag(CodeRescued, t.start, "")
+	s.outer.afterMarker = true
+	s.flush()
+	s.openOutput(t)
+}
+
+// rescueWhole makes the last whole output block of a pad the output. The body is
+// read again up to byte p.stop at most, and what follows it as reasoning of the
+// pad that ends there; then the rest is read again.
+func (s *Splitter) rescueWhole(p pad) {
+	s.rescue(p.whole.token, p.at)
+	s.limit = p.stop
+	ended, end := s.ended, s.end
+	s.ended, s.end = true, EndStopped
+	for s.body.block > 0 && s.step() {
+	}
+	if s.body.block > 0 {
+		s.closeAtEnd()
+		s.body.block = 0
+	}
+	s.ended, s.end = ended, end
+	s.absorb = absorb{}
+	s.mode, s.r = inReasoning, p.whole.r
+	s.r.isPad, s.r.dupOpen, s.r.stop = false, false, p.stop
+	if !p.closed {
+		s.r.stop = s.n + 1
+	}
+	s.forgetScans()
+	s.read()
+}

@@ -1,0 +1,99 @@
+package sotto
+
+import "slices"
+
+// A state is where the reader stands: all that the bytes before pos leave for the
+// reading of those after. It is a value. What looks ahead is no part of it, since
+// it depends on the bytes alone, nor is what was given out, or waits to be.
+type state struct {
+	pos    int // the next byte to read: settled() ≤ pos ≤ n
+	mode   mode
+	blocks int // blocks opened
+	outer  stream
+	body   bodyState
+	r      reasoning
+	narr   narration
+	tool   toolState
+	hdr    headerState
+
+	outHold   int    // from here on outer text is aside if an output block comes (G10); -1 without
+	visible   bool   // text that is no white space has been read
+	shown     bool   // … that is visible for certain
+	aside     bool   // outer text is aside
+	noOutput  bool   // outer text is text, since no output block came in time
+	anyBody   bool   // an output body that is not blank has been read
+	blockSeen watch  // the closes of groups of which a block has stood
+	wrapped   watch  // the closes of wrappers that are open
+	phrases   uint64 // phrases that were used
+	openLit   bool   // an <output> kept as text is unclosed
+	force     int    // the tool opener at this byte counts, whatever stands around it; -1 without
+	forceFrom int16  // 1 + the name of the reasoning block that it ended
+	textFrom  int    // where the text that is read last began
+}
+
+type mode uint8
+
+const (
+	inText      mode = iota
+	inReasoning      // a reasoning block
+	inNarration      // a narration block, and no reasoning block in it
+	inTool           // a tool block
+	inOpaque         // a header's body that only another header token ends
+	inRest           // text to the end: the placement was leading
+)
+
+// place returns the state, to rewind to. No run of back-ticks is open where one is
+// taken: no text stands before it on the line, or a marker that counts.
+func (s *Splitter) place() state { return s.state }
+
+// rewind puts a state back and reads on from there. What is pending from byte at
+// on is dropped, and so is what was seen ahead, which may reach further now.
+func (s *Splitter) rewind(to *state, at int) {
+	s.unread(at)
+	s.outer.runs.clear() // of which the state has none
+	s.body.stream.runs.clear()
+	runs, notes, body := s.outer.runs, s.outer.notes, s.body.stream
+	for k := len(notes); k > 0 && notes[k-1].start >= at; k-- {
+		notes = notes[:k-1] // those before it stay, as far as they wait yet
+	}
+	s.state = *to
+	s.pos, s.mode, s.force = at, inText, -1
+	s.outer.runs, s.outer.notes = runs, notes
+	s.body.block, s.body.stream = 0, body
+	s.splice.live = false
+	s.forgetScans()
+}
+
+// begin puts the state back to the reply's first byte.
+func (s *Splitter) begin() {
+	s.outer.reset()
+	s.body.stream.reset()
+	outer, body := s.outer, s.body.stream
+	s.state = state{outer: outer, outHold: -1, force: -1}
+	s.body.stream = body
+}
+
+// unread drops what was read from byte at on, which is pending.
+func (s *Splitter) unread(at int) {
+	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= at {
+		s.pend = s.pend[:len(s.pend)-1]
+	}
+	if k := len(s.pend); k > 0 && s.pend[k-1].end > at {
+		s.pend[k-1].end = at
+	}
+	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
+		return d.Offset >= at && d.Code != CodeRescued && d.Code != CodeHoldExpired
+	})
+	s.ti, s.absorb = s.tok0, absorb{}
+	s.passed, s.covered = passedForm{start: -1}, 0
+	s.pads = pads{hold: -1, done: s.pads.done}
+}
+
+// forgetScans drops what was looked up ahead: the reader stands elsewhere, or may
+// look further.
+func (s *Splitter) forgetScans() {
+	s.limit = s.n
+	s.scan, s.family, s.white = tokenScan{}, tokenScan{}, whiteAhead{}
+	s.ahead.drop()
+	s.fences.drop()
+}
