@@ -97,3 +97,31 @@
 // byte for byte and never compiled as patterns. Diagnostics name byte offsets,
 // never contents.
 package sotto
+
+// Where to look, by the question that a file answers:
+//
+//	splitter.go         what goes in and comes out: deltas, pieces, the end
+//	easy.go             which deltas need no more than a look
+//	state.go            where the reader stands, and how it goes back
+//	lexer.go tokens.go  where marker forms stand in the bytes, and which comes next
+//	lookahead.go        what of the bytes to come decides a marker here
+//	text.go coderuns.go which bytes of a text are code: lines, runs, fences
+//	markers.go          whether a marker in text counts, and what it does
+//	reasoning.go        what ends a reasoning block
+//	blocks.go           what ends narration, an output body, a tool call
+//	header.go           which channel a header names, and where it ends
+//	holds.go            which bytes are undecided, and what happens when a hold expires
+//	pads.go             whether a scratch pad holds the answer
+//	view.go             which bytes are visible
+//	splice.go           which marker in the visible text a removed block has made
+//	diagnostics.go      what was remarkable
+//
+//	dialect.go          what a dialect says
+//	dialectcheck.go dialectliterals.go  which dialects are refused
+//	dialectfile.go jsonnode.go responsetemplate.go  what a file says
+//	grammar.go          what a dialect is compiled to
+//	dialects.go prompttail.go  which dialect a model has, and where its reply begins
+//
+//	channel.go          the words for channels, ends and starts
+//	parse.go reply.go   a reply that is whole at hand
+//	filter.go events.go readwrite.go  streams
