@@ -66,6 +66,7 @@ func (s *Splitter) orphanClose(t token) bool {
 	s.put(t.start, span{ch: ChannelReasoning, block: 1})
 	s.mark(t, 1)
 	s.diag(CodeOrphanClose, t.start, "")
+	s.padClosed = s.g.names[t.name].rescue
 	if t.group == s.g.headerGroup {
 		s.hdr.between = true
 	}

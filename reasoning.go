@@ -232,6 +232,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	if !own {
 		s.diag(CodeMismatchedClose, t.start, "")
 	}
+	s.padClosed = s.padClosed || s.g.names[t.name].rescue && s.body.block == 0 && !r.inNarr
 	s.leaveReasoning()
 	s.putMarkOf(t, r.block)
 	return true

@@ -26,6 +26,7 @@ type state struct {
 	wrapped   watch  // the closes of wrappers that are open
 	phrases   uint64 // phrases that were used
 	openLit   bool   // an <output> kept as text is unclosed
+	padClosed bool   // a scratch pad has closed in outer text: a late <output> counts
 	force     int    // the tool opener at this byte counts, whatever stands around it; -1 without
 	forceFrom int16  // 1 + the name of the reasoning block that it ended
 	textFrom  int    // where the text that is read last began

@@ -181,7 +181,10 @@ func (s *Splitter) textHold() watch {
 
 // outputCounts reports whether an output opener begins a body here (G10).
 func (s *Splitter) outputCounts() bool {
-	return s.body.block > 0 || s.anyBody || s.g.anywhere && !s.noOutput || !s.visible
+	if s.g.anywhere && !s.noOutput {
+		return true
+	}
+	return s.body.block > 0 || s.anyBody || !s.visible || s.padClosed && !s.g.anywhere
 }
 
 // closesHere returns the closes that may be markup where the reader stands (G9).

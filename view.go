@@ -230,7 +230,7 @@ func (v *view) flushWait() {
 	v.clearWait()
 }
 
-// betweenBodies parts two output bodies.
+// betweenBodies parts an output body from the visible text before it.
 var betweenBodies = []byte("\n\n")
 
 func (v *view) show(b []byte, at int) {
@@ -292,8 +292,8 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 }
 
 // VisibleSpans returns the places of the visible text in the raw reply, in their
-// order. One that starts before byte 0 is the blank line between two output
-// bodies. Where keep is not nil, it says which segments of other channels than
+// order. One that starts before byte 0 is the blank line before an output body
+// that follows other visible text. Where keep is not nil, it says which segments of other channels than
 // text stay in the text.
 func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
 

@@ -18,7 +18,7 @@ type reading struct {
 }
 
 // A piece is a run of the text that is one run of the raw reply; raw is -1 for
-// the blank line between two output bodies.
+// the blank line before an output body that follows other text.
 type piece struct{ at, raw, n int }
 
 // read reads a reply: its visible text, as [sotto.Reply.Visible] has it.

@@ -8,6 +8,7 @@ import (
 )
 
 var readings = []string{
+	"Sure! <scratch_pad>a</scratch_pad> b\n<output>4\n</output>c<output>d</output>",
 	"plain", "", "\n x", "<think>r</think>\n\na", "a<think>r</think>b", "a\n<think>r</think>\n\nb", "<think>r</think>",
 	"<output>a</output>", "x <output> a </output> y", "<output>a</output> z <output>\nb\n</output>\n", "<output> </output>w",
 	"<output>a\n<think>r</think>\n b</output>", "r</think>a", "\ufeff<think>r</think> a", "\ufeff a", "<narrate>n</narrate> a\n\n<narrate>m</narrate>\n b",

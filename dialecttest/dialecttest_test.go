@@ -1,7 +1,9 @@
 package dialecttest
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -31,4 +33,59 @@ func TestShortLiterals(t *testing.T) {
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
 	run(t, d, effort{replies: 150, units: 24, readings: 3000}.times(times()), nil)
+}
+
+// A late output counts once a scratch pad has closed in outer text (G10), whatever
+// else stands around the two.
+func TestLateOutput(t *testing.T) {
+	tokens := []string{
+		"<scratch_pad>", "</scratch_pad>", "<scratchpad>", "</scratchpad>", "<output>", "</output>", "x", "y", " ", "\n",
+		"<output/>", "<scratch_pad/>", "<think>", "</think>", "<narrate>", "</narrate>", "`", "\"", "\n```\n",
+	}
+	var replies []string
+	rnd := rand.New(rand.NewPCG(10, 13))
+	n := 300 * times()
+	if testing.Short() {
+		n = 60
+	}
+	for range n {
+		var b strings.Builder
+		for range 3 + rnd.IntN(12) {
+			k := len(tokens)
+			if rnd.IntN(3) > 0 {
+				k = 8
+			}
+			b.WriteString(tokens[rnd.IntN(k)])
+		}
+		replies = append(replies, b.String())
+	}
+	for _, change := range []func(*sotto.Dialect){
+		func(*sotto.Dialect) {},
+		func(d *sotto.Dialect) { d.OnDoubt = sotto.OnDoubtDeliver },
+		func(d *sotto.Dialect) { d.Close = sotto.CloseFamily },
+		func(d *sotto.Dialect) { d.Output = sotto.OutputAnywhere },
+	} {
+		d := sotto.Default().Dialect()
+		change(&d)
+		run(t, d, effort{replies: 1, units: 1, readings: 1}, replies)
+	}
+	if testing.Short() {
+		return
+	}
+	// Few markers: the brute force then reaches a late output.
+	d := sotto.Dialect{Name: "late", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleOutput, Tag: "o"},
+	}}
+	s := mustSuite(t, d, false)
+	for _, tokens := range [][]string{{"x<p>y</p>", "<o>", "</o>", "z", "`"}, {"x<p>", "</p>", "<o>", " ", "\n```\n"}} {
+		for _, a := range tokens {
+			for _, b := range tokens {
+				for _, c := range tokens {
+					if f := s.earliest(trial{raw: a + b + c, start: sotto.StartOutside, maxHold: -1, tokens: tokens}); f != nil {
+						t.Fatal(f)
+					}
+				}
+			}
+		}
+	}
 }

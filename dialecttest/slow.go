@@ -91,6 +91,7 @@ type slowReader struct {
 	wrappers  uint64 // families of open wrappers
 	narrBlank int    // the family of the last narration that a blank line ended, -1 without
 	literalOu bool   // an <output> kept as text stands unclosed
+	padClosed bool   // a scratch pad has closed in outer text (G10)
 	force     int    // the marker here counts, whatever G4 says
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
 	headed    bool   // a header was read
@@ -322,6 +323,7 @@ func (r *slowReader) beginAuto() {
 		}
 		r.bytes(sotto.ChannelReasoning, id, false, 0, m.start)
 		r.diag(sotto.CodeOrphanClose, m.start, "")
+		r.padClosed = m.def >= 0 && r.g.defs[m.def].rescue
 		r.mark(sotto.ChannelMarkup, id, false, m)
 		r.out.afterMarker = true
 	case c.autoRes == autoOutside:

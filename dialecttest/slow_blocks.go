@@ -146,6 +146,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			if b.own&(1<<m.def) == 0 {
 				r.diag(sotto.CodeMismatchedClose, m.start, "")
 			}
+			r.padClosed = r.padClosed || d.rescue && t == &r.out && !r.narrating
 			r.mark(sotto.ChannelMarkup, b.id, false, m)
 			t.afterMarker = true
 			return

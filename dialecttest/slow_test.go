@@ -187,6 +187,12 @@ var slowCases = []slowCase{
 	// G10
 	{name: "G10 leading", raw: "<think>r</think><output>x</output>y", shape: "m:<think>|r:r|m:</think>|m:<output>|O:x|m:</output>|a:y", visible: "x"},
 	{name: "G10 late", raw: "a<output>x</output>", visible: "a<output>x</output>", codes: "literal_marker@1/late_output"},
+	{name: "G10 late after a pad", raw: "a " + pad + "s" + padX + "b" + out + "x" + outX + "y", visible: "a b\n\nx", shape: "t:a |m:" + pad + "|r:s|m:" + padX + "|t:b|m:" + out + "|O:x|m:" + outX + "|a:y"},
+	{name: "G10 late after an orphan close of a pad", raw: "s" + padX + "b" + out + "x", start: sotto.StartAuto, visible: "b\n\nx", codes: "orphan_close@1 unclosed_output@16"},
+	{name: "G10 late in an open pad", raw: "a " + pad + "s" + out + "x", end: sotto.EndCut, visible: "a ", codes: "truncated@2"},
+	{name: "G10 late after a pad in a narration", raw: "a<narrate>" + pad + "s" + padX + "</narrate>" + out + "x", visible: "a" + out + "x", codes: "literal_marker@48/late_output"},
+	{name: "G10 late and quoted", raw: "a" + pad + padX + "the \"" + out + "\" x", visible: "athe \"" + out + "\" x", codes: "literal_marker@33/quoted"},
+	{name: "G10 late and blank", raw: "a" + pad + padX + out + " " + outX + "b", visible: "ab"},
 	{name: "G10 further", raw: "<output>x</output>y<output>z</output>", visible: "x\n\nz"},
 	{name: "G10 re-open", raw: "<output>x<output>z", shape: "m:<output>|O:x|m:<output>|O:z", visible: "x\n\nz", codes: "unclosed_output@9"},
 	{name: "G10 anywhere", raw: " ab <output>x</output>", shape: "t: |a:ab |m:<output>|O:x|m:</output>", visible: "x", change: anywhere},

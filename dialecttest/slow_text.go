@@ -613,7 +613,7 @@ func (r *slowReader) outputCounts() bool {
 	if r.g.anywhere && !r.g.leading {
 		return !r.delivered
 	}
-	return r.mode != modeText || !r.visible
+	return r.mode != modeText || !r.visible || r.padClosed
 }
 
 // strayGoes is G9: a close with nothing to close is removed.

@@ -75,6 +75,9 @@ func (r *slowReader) view(output bool, block int) slowView {
 func (r *slowReader) views(res *slowResult) {
 	var parts []slowView
 	seen := 0
+	if v := r.view(false, 0); r.answered && !v.blank(r) { // shown before a late output
+		parts = append(parts, v)
+	}
 	for _, g := range r.segs {
 		if g.ch == sotto.ChannelText && g.output && g.block != seen && r.answered {
 			seen = g.block

@@ -380,3 +380,20 @@ func TestStreamIsWhatAsked(t *testing.T) {
 		s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", "I add.")
 	})
 }
+
+// TestLateOutput: an output block after visible text and a scratch pad is the
+// answer's second part, streamed, whole and in history alike.
+func TestLateOutput(t *testing.T) {
+	const reply, shown = "Sure! <scratch_pad>I add.</scratch_pad><output>It is 4.</output>Bye", "Sure! \n\nIt is 4."
+	for size := 1; size <= len(reply); size++ {
+		var deltas []string
+		for rest := reply; rest != ""; rest = rest[min(size, len(rest)):] {
+			deltas = append(deltas, `{"content":`+quoted(rest[:min(size, len(rest))])+`}`)
+		}
+		sayChat(t, gateway.Route{}, deltas...).wants(t, shown, "I add.")
+	}
+	wholeChat(t, gateway.Route{}, `{"content":`+quoted(reply)+`}`).wants(t, shown, "I add.")
+	if got := sotto.Strip(reply); got != shown {
+		t.Errorf("history keeps %q", got)
+	}
+}
