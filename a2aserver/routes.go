@@ -79,8 +79,8 @@ func (w *stallWriter) Flush() { _ = w.rc.Flush() }
 
 func (w *stallWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Owns reports whether a path is one of the protocol's, where a server shares
+// IsProtocolPath reports whether a path is one of the protocol's, where a server shares
 // its address with another.
-func Owns(path string) bool {
+func IsProtocolPath(path string) bool {
 	return path == cardPath || path == legacyCard || path == rpcPath || strings.HasPrefix(path, rpcPath+"/")
 }

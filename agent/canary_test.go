@@ -109,7 +109,7 @@ func where(t *testing.T, replies []model.Reply, template bool) string {
 	memory := NewMemory()
 	var reflections []string
 	x := Experiment{
-		Name: "canary", Model: p, Cycles: 2, Memory: AllMemory, Operator: person, Template: template,
+		Name: "canary", Model: p, Cycles: 2, Memory: AllMemory(), Operator: person, Template: template,
 		Agents: []Subagent{{Name: "helper", Description: "Helps."}},
 	}
 	var shown strings.Builder

@@ -22,21 +22,21 @@ import (
 // A Config is an experiment's file. docs/agent.md says what each key means, and
 // what holds where it is left out.
 type Config struct {
-	V        int          `yaml:"v"`
-	Name     string       `yaml:"name"`
-	Goal     string       `yaml:"goal"`
-	System   string       `yaml:"system"`
-	Cycles   int          `yaml:"cycles"`
-	Model    ModelConfig  `yaml:"model"`
-	Dialect  string       `yaml:"dialect"`
-	Start    string       `yaml:"start"`
-	Calls    string       `yaml:"calls"`
-	Thoughts ThoughtsConf `yaml:"thoughts"`
+	V        int            `yaml:"v"`
+	Name     string         `yaml:"name"`
+	Goal     string         `yaml:"goal"`
+	System   string         `yaml:"system"`
+	Cycles   int            `yaml:"cycles"`
+	Model    ModelConfig    `yaml:"model"`
+	Dialect  string         `yaml:"dialect"`
+	Start    string         `yaml:"start"`
+	Calls    string         `yaml:"calls"`
+	Thoughts ThoughtsConfig `yaml:"thoughts"`
 
 	Reflection       string `yaml:"reflection"`
 	ReflectionBudget int    `yaml:"reflection-budget"`
 
-	Advisory AdvisoryConf   `yaml:"advisory"`
+	Advisory AdvisoryConfig `yaml:"advisory"`
 	Memory   []string       `yaml:"memory"`
 	Operator OperatorConfig `yaml:"operator"`
 	Tools    []ToolConfig   `yaml:"tools"`
@@ -63,7 +63,7 @@ type ModelConfig struct {
 }
 
 // ThoughtsConf says what becomes of thoughts in later prompts.
-type ThoughtsConf struct {
+type ThoughtsConfig struct {
 	Policy string   `yaml:"policy"`
 	Marks  []string `yaml:"marks"`
 	Tools  []string `yaml:"tools"`
@@ -71,7 +71,7 @@ type ThoughtsConf struct {
 }
 
 // AdvisoryConf says how reflections are compared.
-type AdvisoryConf struct {
+type AdvisoryConfig struct {
 	Method    string  `yaml:"method"`
 	Model     string  `yaml:"model"`
 	Threshold float64 `yaml:"threshold"`
@@ -142,12 +142,12 @@ func (c LimitsConfig) limits() Limits {
 	return l
 }
 
-// Surroundings are what an experiment's file refers to.
-type Surroundings struct {
+// Dependencies are what an experiment's file refers to.
+type Dependencies struct {
 	Getenv func(string) string
 	// Dialect returns a dialect's grammar by its name; if nil, [sotto.Named].
 	Dialect func(name string) (*sotto.Grammar, error)
-	// Open opens a model; if nil, [model.Open].
+	// Open opens a model; if nil, [model.Open], or the script of [Example].
 	Open func(model.Config) (model.Model, error)
 	// Operator returns the operator of a file; if nil, there is none.
 	Operator func(OperatorConfig) Operator
@@ -158,7 +158,7 @@ var apis = map[string]string{"ollama": "ollama.chat", "openai": "openai.chat", "
 
 // Experiment makes the experiment that a file describes. What is wrong with it
 // is a [*ConfigError], with all faults and their lines.
-func (c *Config) Experiment(s Surroundings) (Experiment, error) {
+func (c *Config) Experiment(s Dependencies) (Experiment, error) {
 	b := builder{c: c, s: s}
 	if s.Getenv == nil {
 		b.s.Getenv = os.Getenv
@@ -167,7 +167,7 @@ func (c *Config) Experiment(s Surroundings) (Experiment, error) {
 		b.s.Dialect = sotto.Named
 	}
 	if s.Open == nil {
-		b.s.Open = model.Open
+		b.s.Open = openModel
 	}
 	x := b.experiment()
 	if len(b.faults) > 0 {
@@ -179,7 +179,7 @@ func (c *Config) Experiment(s Surroundings) (Experiment, error) {
 // A builder makes an experiment, and gathers what is wrong.
 type builder struct {
 	c      *Config
-	s      Surroundings
+	s      Dependencies
 	faults []yamlfile.Fault
 }
 
@@ -339,11 +339,11 @@ func (b *builder) embedder(m model.Model) model.Embedder {
 
 func (b *builder) memory() []string {
 	if b.c.Memory == nil {
-		return AllMemory
+		return AllMemory()
 	}
 	for i, name := range b.c.Memory {
-		if !slices.Contains(AllMemory, name) {
-			b.fault(fmt.Sprintf("memory[%d]", i), "%q: want some of %s", name, strings.Join(AllMemory, ", "))
+		if !slices.Contains(AllMemory(), name) {
+			b.fault(fmt.Sprintf("memory[%d]", i), "%q: want some of %s", name, strings.Join(AllMemory(), ", "))
 		}
 	}
 	return b.c.Memory

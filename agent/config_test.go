@@ -27,7 +27,7 @@ func TestConfigs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Experiment(Surroundings{Operator: func(OperatorConfig) Operator { return new(Inbox) }}); err != nil {
+		if _, err := c.Experiment(Dependencies{Operator: func(OperatorConfig) Operator { return new(Inbox) }}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestSelectiveFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := c.Experiment(Surroundings{})
+	x, err := c.Experiment(Dependencies{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,10 +99,8 @@ type Observer struct {
 	OnToolStart func(Use)
 	OnToolEnd   func(u Use, result string, failed bool)
 	OnQuestion  func(question string)
-	// OnCycle is called at a cycle's end, and OnState with each state's name, of
-	// a run.
+	// OnCycle is called at the end of each cycle of a run.
 	OnCycle func(CycleReport)
-	OnState func(state string, cycle int)
 }
 
 // Converse answers the last of the messages. The error is of the surroundings:

@@ -1,7 +1,7 @@
 // Package agent runs agents that work in cycles, records in full what they think
 // and do, and lets into their later prompts what they said.
 //
-//	x := agent.Experiment{Name: "leap", Goal: "Find the rule.", Model: m, Memory: agent.AllMemory}
+//	x := agent.Experiment{Name: "leap", Goal: "Find the rule.", Model: m, Memory: agent.AllMemory()}
 //	result, err := agent.Run(ctx, x, agent.Options{Record: "audit", Memory: "audit/memory"})
 //
 // A cycle is one turn of a conversation that begins anew: the model gets its goal

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/model"
@@ -56,7 +57,7 @@ type Experiment struct {
 	// Operator gives it send_message_to_operator, if set.
 	Operator Operator
 	// Wait is how long it waits for the operator's answer; 0 is not at all.
-	Wait Seconds
+	Wait time.Duration
 	// Tools are further ones.
 	Tools  []Tool
 	Agents []Subagent
@@ -74,7 +75,7 @@ type Advisory struct {
 }
 
 // AllMemory names all tools of the memory.
-var AllMemory = []string{"write", "read", "list", "delete", "pattern_search"}
+func AllMemory() []string { return []string{"write", "read", "list", "delete", "pattern_search"} }
 
 // DefaultSystem is how the system prompt begins unless one is given.
 const DefaultSystem = `You work alone, in cycles, and nobody watches each step. In every cycle you may use your tools; what you write when you call none is your reflection, which ends the cycle. Between cycles you keep only your reflections and what you have written to your memory. Say in each reflection what you did, what you found, and what comes next.`

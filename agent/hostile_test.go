@@ -20,7 +20,7 @@ import (
 func TestLastTextCall(t *testing.T) {
 	for _, mode := range []CallMode{NativeCalls, TextCalls, AnyCalls} {
 		p := &parrot{replies: []model.Reply{{Raw: "<list/>"}, {Raw: "<list/>"}}}
-		s := run1(t, Experiment{Name: "r", Model: p, Cycles: 2, Memory: AllMemory, Calls: mode, Limits: Limits{Invocations: 1}}, t.TempDir())
+		s := run1(t, Experiment{Name: "r", Model: p, Cycles: 2, Memory: AllMemory(), Calls: mode, Limits: Limits{Invocations: 1}}, t.TempDir())
 		if s.Last != "" || strings.Contains(p.asked[1].Messages[0].Text, "<list/>") {
 			t.Errorf("%s: the call became a reflection: %q", mode, s.Last)
 		}
@@ -239,12 +239,12 @@ limits: {tokens: -1}
 - text: "Done."
 `), nil
 	}
-	_, err = c.Experiment(Surroundings{Open: open})
+	_, err = c.Experiment(Dependencies{Open: open})
 	if err == nil || !strings.Contains(err.Error(), "testdata/agents.yaml:8:18: limits.tokens: ") {
 		t.Errorf("%v", err)
 	}
 	c.Limits.Tokens = 0
-	x, err := c.Experiment(Surroundings{Open: open})
+	x, err := c.Experiment(Dependencies{Open: open})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ import (
 // lethal is the experiment that is killed: the first one, and a tool that counts
 // each use in a file, once, by its key.
 func lethal(dir string) (Experiment, error) {
-	x, err := First().Experiment(Surroundings{Open: openLethal, Operator: func(OperatorConfig) Operator { return &deaf{} }})
+	x, err := Example().Experiment(Dependencies{Open: openLethal, Operator: func(OperatorConfig) Operator { return &deaf{} }})
 	x.Tools = []Tool{&Func{Name: "count", Repeat: true, Do: func(_ context.Context, u Use) (string, error) {
 		f, err := os.OpenFile(filepath.Join(dir, "used"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {

@@ -47,7 +47,7 @@ func (d *deaf) Ask(ctx context.Context, m OperatorMessage) (string, error) {
 // first is the experiment that comes with the package.
 func first(t testing.TB, o Operator) Experiment {
 	t.Helper()
-	x, err := First().Experiment(Surroundings{Open: OpenFirst, Operator: func(OperatorConfig) Operator { return o }})
+	x, err := Example().Experiment(Dependencies{Operator: func(OperatorConfig) Operator { return o }})
 	if err != nil {
 		t.Fatal(err)
 	}

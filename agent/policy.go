@@ -29,9 +29,6 @@ const (
 	Retrieve Policy = "retrieve"
 )
 
-// Policies lists them.
-var Policies = []Policy{Strip, Keep, Selective, Summary, Retrieve}
-
 // A strategy is what a policy does.
 type strategy interface {
 	// keeps says whether the thoughts of a reply go back with it within its turn.

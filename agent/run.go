@@ -11,9 +11,6 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// Seconds is a time-out; 0 means not to wait.
-type Seconds = time.Duration
-
 // A run is an experiment under way: what outlasts a cycle.
 type run struct {
 	x        *Experiment
@@ -169,7 +166,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	for _, name := range x.Memory {
 		t := toolNamed(memoryTools, name)
 		if t == nil {
-			return nil, fmt.Errorf("the memory has no tool %q: want some of %s", name, strings.Join(AllMemory, ", "))
+			return nil, fmt.Errorf("the memory has no tool %q: want some of %s", name, strings.Join(AllMemory(), ", "))
 		}
 		tools = append(tools, t)
 	}

@@ -63,13 +63,6 @@ func compileSchema(source string) (*jsonschema.Schema, error) {
 	return c.Compile(schemaURL)
 }
 
-// CheckSchema says what is wrong with a JSON Schema, or returns nil. Schemas are
-// of draft 2020-12, unless they name another with $schema.
-func CheckSchema(schema []byte) error {
-	_, err := compileSchema(string(schema))
-	return err
-}
-
 // checkSchema judges a JSON text, known to be one, against a schema.
 func checkSchema(text string, source []byte) Verdict {
 	schema, err := schemas.compile(source)

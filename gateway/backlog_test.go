@@ -123,10 +123,10 @@ func TestRecordSaysWhatIsLost(t *testing.T) {
 	for range cap(to.free) - len(to.free) - 1 {
 		to.free <- struct{}{}
 	}
-	g.Drain()
+	g.HandOver()
 	to.fails.Store(false)
 	ask(g, s.path, chatBody("m", false))
-	g.Drain()
+	g.HandOver()
 	kept, lost := to.count()
 	if kept != 1 || lost != 10 {
 		t.Errorf("%d are recorded, %d said to be lost; want 1 and 10", kept, lost)

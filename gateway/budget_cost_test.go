@@ -151,7 +151,7 @@ func costOf(t *testing.T, g *Handler, body []byte) (charged, live int64) {
 		}
 	}()
 	r := httptest.NewRequest("POST", "/v1/chat/completions", nil)
-	if _, err := g.exchange(Codecs[0], body, "upstream", r, c); err != nil {
+	if _, err := g.exchange(Codecs()[0], body, "upstream", r, c); err != nil {
 		t.Errorf("%v", err)
 	}
 	close(end)

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
@@ -9,8 +11,10 @@ import (
 
 type codec = wire.Codec
 
-// Codecs are the APIs whose replies are read.
-var Codecs = []codec{
+// Codecs lists the APIs whose replies are read.
+func Codecs() []wire.Codec { return slices.Clone(codecs) }
+
+var codecs = []codec{
 	openai.Chat,
 	openai.Completions,
 	openai.Responses,
@@ -20,8 +24,8 @@ var Codecs = []codec{
 }
 
 func codecNames() []string {
-	names := make([]string, len(Codecs))
-	for i, c := range Codecs {
+	names := make([]string, len(codecs))
+	for i, c := range codecs {
 		names[i] = c.Name()
 	}
 	return names

@@ -121,12 +121,20 @@ const (
 	NarrationDrop  Narration = "drop"  // nowhere
 )
 
-// Displays, Narrations and Policies list the values, for messages and help.
-var (
-	Displays   = []Display{DisplayField, DisplayHide, DisplayKeep, DisplayTags}
-	Narrations = []Narration{NarrationText, NarrationField, NarrationDrop}
-	Policies   = []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
-)
+// Displays lists the values of [Route.Display].
+func Displays() []Display {
+	return []Display{DisplayField, DisplayHide, DisplayKeep, DisplayTags}
+}
+
+// Narrations lists the values of [Route.Narration].
+func Narrations() []Narration {
+	return []Narration{NarrationText, NarrationField, NarrationDrop}
+}
+
+// Policies lists the values of [Route.History].
+func Policies() []history.Policy {
+	return []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
+}
 
 // Limits bound what a peer can make grow. A zero is the default.
 type Limits struct {
@@ -213,9 +221,9 @@ func (c *Config) Check() []error {
 		i--
 		fault(i, "dialect", c.checkDialect(r.Dialect))
 		fault(i, "start", c.checkStart(r))
-		fault(i, "display", oneOf(r.Display, Displays))
-		fault(i, "narration", oneOf(r.Narration, Narrations))
-		fault(i, "history", oneOf(r.History, Policies))
+		fault(i, "display", oneOf(r.Display, Displays()))
+		fault(i, "narration", oneOf(r.Narration, Narrations()))
+		fault(i, "history", oneOf(r.History, Policies()))
 		fault(i, "models", checkModels(r.Models))
 		fault(i, "apis", checkAPIs(r.APIs))
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
@@ -315,7 +323,7 @@ func checkModels(patterns []string) error {
 
 func checkAPIs(names []string) error {
 	for _, name := range names {
-		if !slices.ContainsFunc(Codecs, func(c codec) bool { return c.Name() == name }) {
+		if !slices.ContainsFunc(codecs, func(c codec) bool { return c.Name() == name }) {
 			return fmt.Errorf("%q: want one of %s", name, strings.Join(codecNames(), ", "))
 		}
 	}

@@ -81,14 +81,14 @@ func TestCodecsHaveEndpoints(t *testing.T) {
 	named := map[string]bool{}
 	for _, e := range gateway.Endpoints() {
 		if e.Kind == "replies" {
-			if e.Codec == nil || e.Methods != "POST" || !slices.Contains(gateway.Codecs, e.Codec) {
+			if e.Codec == nil || e.Methods != "POST" || !slices.Contains(gateway.Codecs(), e.Codec) {
 				t.Errorf("%s %s: no codec of the list reads it, or not only POST", e.Methods, e.Path)
 				continue
 			}
 			named[e.Codec.Name()] = true
 		}
 	}
-	for _, c := range gateway.Codecs {
+	for _, c := range gateway.Codecs() {
 		if !named[c.Name()] {
 			t.Errorf("%s has no endpoint", c.Name())
 		}

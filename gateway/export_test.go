@@ -52,8 +52,8 @@ func Endpoints() []Endpoint {
 	return list
 }
 
-// Drain waits until what the handler has to record is handed over.
-func (g *Handler) Drain() {
+// HandOver waits until what the handler has to record is handed over.
+func (g *Handler) HandOver() {
 	if g.recorder != nil {
 		g.recorder.backlog.wait()
 	}
@@ -62,8 +62,8 @@ func (g *Handler) Drain() {
 // Held is how many bytes the handler holds for exchanges.
 func (g *Handler) Held() int64 { return g.budget.used.Load() }
 
-// Drain waits until what the transport has to record is handed over.
-func (t *Transport) Drain() { t.g.Drain() }
+// HandOver waits until what the transport has to record is handed over.
+func (t *Transport) HandOver() { t.g.HandOver() }
 
 // Held is how many bytes the transport holds for exchanges.
 func (t *Transport) Held() int64 { return t.g.Held() }

@@ -363,7 +363,7 @@ func TestToolCalls(t *testing.T) {
 		`{"content":"<think>I ca"}`, `{"content":"ll</th",` + calls[0] + `}`, `{` + calls[1] + `,"content":"ink>Hi <out"}`,
 		`{` + calls[2] + `}`, `{"content":null,"refusal":null}`,
 	}
-	for _, display := range gateway.Displays {
+	for _, display := range gateway.Displays() {
 		s := speakers[0]
 		var b strings.Builder
 		for _, d := range deltas {

@@ -176,14 +176,15 @@ func (g *Handler) Learned() *Learned { return g.learned }
 // Metrics returns the registry that has the gateway's metrics.
 func (g *Handler) Metrics() *prometheus.Registry { return g.config.Metrics }
 
-// Shutdown makes /readyz say that no new exchange should come.
-func (g *Handler) Shutdown() { g.closing.Store(true) }
+// Drain makes /readyz answer 503, so that load balancers send no new exchanges.
+// Those under way go on, and new ones are still served. [Handler.Close] includes it.
+func (g *Handler) Drain() { g.closing.Store(true) }
 
 // Close keeps what was learned, drops the upstream's idle connections, and hands
 // over to the record what still waits. Call it when the exchanges have ended, and
 // before the record is closed.
 func (g *Handler) Close() error {
-	g.Shutdown()
+	g.Drain()
 	if t, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
@@ -416,7 +417,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 // refuse answers with an error in the provider's own JSON.
 func refuse(w http.ResponseWriter, c codec, status int, message string) {
 	if c == nil {
-		c = Codecs[0]
+		c = codecs[0]
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -227,7 +227,7 @@ func plantedStream(t *testing.T, rng *rand.Rand, h hiddenReply) string {
 // every depth, in unknown kinds of parts, blocks, items and events, and around the
 // JSON reach nobody, and the answer does.
 func TestHidden(t *testing.T) {
-	for _, c := range gateway.Codecs {
+	for _, c := range gateway.Codecs() {
 		if !slices.ContainsFunc(hiddenReplies, func(h hiddenReply) bool {
 			return slices.ContainsFunc(gateway.Endpoints(), func(e gateway.Endpoint) bool {
 				return e.Kind == "replies" && e.Path == h.path && e.Codec == c

@@ -39,7 +39,7 @@ func openRecord(t testing.TB, o record.Options) (*record.Writer, string) {
 // recordedBy has the handlers and transports that record with a recorder.
 var recordedBy sync.Map
 
-type drainer interface{ Drain() }
+type drainer interface{ HandOver() }
 
 // draining has exchanges wait for what g has to record.
 func draining(t testing.TB, to gateway.Recorder, g drainer) {
@@ -55,7 +55,7 @@ func draining(t testing.TB, to gateway.Recorder, g drainer) {
 func drain(to gateway.Recorder) {
 	if all, ok := recordedBy.Load(to); ok {
 		all.(*sync.Map).Range(func(g, _ any) bool {
-			g.(drainer).Drain()
+			g.(drainer).HandOver()
 			return true
 		})
 	}
@@ -130,13 +130,13 @@ func withTools(api, body string) string {
 // model wrote, byte for byte, what stood in fields of its own, and the calls; and
 // the segments are the whole of it.
 func TestRecordModels(t *testing.T) {
-	displays := gateway.Displays
+	displays := gateway.Displays()
 	for i, m := range scripted.Models() {
 		if m.Fault != "" {
 			continue
 		}
 		if testing.Short() { // one each
-			displays = gateway.Displays[i%len(gateway.Displays):][:1]
+			displays = gateway.Displays()[i%len(gateway.Displays()):][:1]
 		}
 		t.Run(m.Name, func(t *testing.T) {
 			for _, a := range apis {

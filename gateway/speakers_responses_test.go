@@ -10,7 +10,7 @@ import (
 // responsesSpeaker says one message. Its events have no numbers, for those would
 // need a memory; the codec's own tests count them.
 var responsesSpeaker = speaker{
-	codec: gateway.Codecs[2], path: "/v1/responses", aborts: true,
+	codec: gateway.Codecs()[2], path: "/v1/responses", aborts: true,
 	open: event("response.created", `"response":`+responsesBody(responsesBegun, "", "")) +
 		event("response.output_item.added", `"output_index":0,"item":`+responsesItem("in_progress", "")) +
 		event("response.content_part.added", responsesPlace+`,"part":`+responsesPart("")),

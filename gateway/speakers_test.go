@@ -138,7 +138,7 @@ const anthropicOpen = "event: message_start\ndata: {\"type\":\"message_start\",\
 // speakers are the APIs.
 var speakers = []speaker{
 	{
-		codec: gateway.Codecs[0], path: "/v1/chat/completions", fields: []string{"reasoning_content"}, aborts: true,
+		codec: gateway.Codecs()[0], path: "/v1/chat/completions", fields: []string{"reasoning_content"}, aborts: true,
 		open: chatFrame(`{"role":"assistant","content":""}`, "null"),
 		say:  func(text string) string { return chatFrame(`{"content":`+quoted(text)+`}`, "null") },
 		finish: func(_ string, end sotto.End) string {
@@ -155,7 +155,7 @@ var speakers = []speaker{
 		hear: hearChoices("content", "delta", "message"),
 	},
 	{
-		codec: gateway.Codecs[1], path: "/v1/completions", fields: []string{"reasoning_content"}, aborts: true,
+		codec: gateway.Codecs()[1], path: "/v1/completions", fields: []string{"reasoning_content"}, aborts: true,
 		say: func(text string) string { return completionFrame(text, "null") },
 		finish: func(_ string, end sotto.End) string {
 			return completionFrame("", openAIReasons[end]) + "data: [DONE]\n\n"
@@ -167,10 +167,10 @@ var speakers = []speaker{
 		hear: hearChoices("text"),
 	},
 	responsesSpeaker,
-	ollamaSpeaker(gateway.Codecs[3], "chat"),
-	ollamaSpeaker(gateway.Codecs[4], "generate"),
+	ollamaSpeaker(gateway.Codecs()[3], "chat"),
+	ollamaSpeaker(gateway.Codecs()[4], "generate"),
 	{
-		codec: gateway.Codecs[5], path: "/v1/messages", aborts: true,
+		codec: gateway.Codecs()[5], path: "/v1/messages", aborts: true,
 		open: anthropicOpen,
 		say: func(text string) string {
 			return event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":`+quoted(text)+`}`)

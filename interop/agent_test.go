@@ -77,7 +77,7 @@ func TestAgentOnOllama(t *testing.T) {
 	person := &told{}
 	x := agent.Experiment{
 		Name: "ollama", System: "You work in cycles.", Model: m, API: "ollama.chat", Calls: agent.TextCalls,
-		Memory: agent.AllMemory, Operator: person, ReflectionBudget: 600,
+		Memory: agent.AllMemory(), Operator: person, ReflectionBudget: 600,
 		Agents: []agent.Subagent{{Name: "librarian", Description: "Knows."}},
 	}
 	o := agent.Options{Record: filepath.Join(dir, "record"), Memory: filepath.Join(dir, "memory")}

@@ -189,7 +189,7 @@ func memberThoughts(m *Message) []Thought {
 	for _, t := range m.Thoughts {
 		switch i := slices.IndexFunc(list, func(of Thought) bool { return of.Field == t.Field }); {
 		case t.Field == "reasoning_details" && isList(t.Raw):
-		case t.Raw != nil || t.Sealed || t.Text == "" || !slices.Contains(wire.NativeFields, t.Field):
+		case t.Raw != nil || t.Sealed || t.Text == "" || !wire.IsNativeField(t.Field):
 			continue
 		case i >= 0:
 			list[i].Text += t.Text

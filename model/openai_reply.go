@@ -88,7 +88,7 @@ func (l *chatListener) delta(o gjson.Result) error {
 		case "reasoning_details":
 			details = v
 		default:
-			if v.Type == gjson.String && v.Str != "" && slices.Contains(wire.NativeFields, key.Str) {
+			if v.Type == gjson.String && v.Str != "" && wire.IsNativeField(key.Str) {
 				native[key.Str] = v
 			}
 		}
@@ -110,7 +110,7 @@ func (l *chatListener) delta(o gjson.Result) error {
 // for a server that has several says the same in each.
 func (l *chatListener) native(members map[string]gjson.Result, details gjson.Result) error {
 	field, plain := "", ""
-	for _, name := range wire.NativeFields {
+	for _, name := range wire.NativeFields() {
 		if v, ok := members[name]; ok {
 			field, plain = name, str(v)
 			break

@@ -27,7 +27,7 @@ const (
 )
 
 // Modes lists the modes.
-var Modes = []Mode{IO, CoT, Graph, Template}
+func Modes() []Mode { return []Mode{IO, CoT, Graph, Template} }
 
 func (m Mode) remembers() bool { return m == Graph || m == Template }
 

@@ -21,11 +21,11 @@ import (
 // one thing here and another to the upstream, and is refused.
 type Keys map[string]Keys
 
-// DecidingKeys are the deciding members of requests, of all APIs. Whatever a
-// codec's Request, the history or the record reads must be here; a test compares.
-var DecidingKeys = decidingKeys()
+var decidingKeys = DecidingKeys()
 
-func decidingKeys() Keys {
+// DecidingKeys returns the deciding members of requests, of all APIs. Whatever a
+// codec's Request, the history or the record reads must be here; a test compares.
+func DecidingKeys() Keys {
 	text := Keys{"type": nil, "text": nil}
 	block := Keys{
 		"type": nil, "text": text, "thinking": text, "reasoning": text, "summary": text, "content": text,
@@ -38,7 +38,7 @@ func decidingKeys() Keys {
 		"function_call":     function,
 		"reasoning_details": {"type": nil, "text": nil, "summary": nil, "signature": nil, "data": nil, "index": nil},
 	}
-	for _, name := range NativeFields {
+	for _, name := range nativeFields {
 		message[name] = nil
 	}
 	item := Keys{
@@ -74,7 +74,7 @@ func ReadRequest(body []byte) (gjson.Result, error) {
 	if !root.IsObject() {
 		return root, ErrNoObject
 	}
-	return root, DecidingKeys.check(root, "")
+	return root, decidingKeys.check(root, "")
 }
 
 // check looks at an object, or at the elements of a list. path is where it stands,

@@ -196,7 +196,7 @@ func TestReadKeysDecide(t *testing.T) {
 			walk(inner)
 		}
 	}
-	walk(wire.DecidingKeys)
+	walk(wire.DecidingKeys())
 	reads := 0
 	for _, file := range []string{
 		"messages.go", "switch.go", "openai/codec.go", "openai/responses.go", "ollama/codec.go", "anthropic/codec.go",

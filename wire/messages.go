@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -66,7 +65,7 @@ func readMessage(m gjson.Result) *message {
 				out.thought(Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
 			}
 		default:
-			if v.Type == gjson.String && v.Str != "" && slices.Contains(NativeFields, f.Key) {
+			if v.Type == gjson.String && v.Str != "" && IsNativeField(f.Key) {
 				out.thought(Thought{Name: f.Key, Text: v.Str}, false, i)
 			}
 		}

@@ -11,10 +11,17 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// NativeFields are the members in which servers send reasoning beside the text,
+// nativeFields are the members in which servers send reasoning beside the text,
 // in the order in which the first that says something is taken. A server that
 // sends several says the same in each.
-var NativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
+var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
+
+// NativeFields lists the members in which servers send reasoning beside the text,
+// in the order in which the first that says something is taken.
+func NativeFields() []string { return slices.Clone(nativeFields) }
+
+// IsNativeField reports whether a member is one of [NativeFields].
+func IsNativeField(name string) bool { return slices.Contains(nativeFields, name) }
 
 // NarrationField is the member that narration is written to.
 const NarrationField = "narration"
@@ -32,7 +39,7 @@ type Object struct {
 // it has several, or none.
 func (o Object) Says() (says Member, ok bool) {
 	for _, m := range o.Members {
-		if m.Key != o.Text && m.Key != "reasoning_details" && !slices.Contains(NativeFields, m.Key) {
+		if m.Key != o.Text && m.Key != "reasoning_details" && !IsNativeField(m.Key) {
 			continue
 		}
 		if ok || m.Value.Type != gjson.String {
@@ -130,7 +137,7 @@ func (s *Speech) take(parts []Part) {
 // readNative reads the first of the native fields that says something.
 func (s *Speech) readNative(o Object, r Reader) {
 	for _, m := range o.Members {
-		if m.Value.Type == gjson.String && len(m.Value.Raw) > 2 && slices.Contains(NativeFields, m.Key) {
+		if m.Value.Type == gjson.String && len(m.Value.Raw) > 2 && IsNativeField(m.Key) {
 			s.natives++
 		}
 	}
@@ -138,7 +145,7 @@ func (s *Speech) readNative(o Object, r Reader) {
 		s.readDetails(o, r)
 		return
 	}
-	for _, name := range NativeFields {
+	for _, name := range nativeFields {
 		i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Key == name })
 		if i < 0 || o.Members[i].Value.Type != gjson.String || len(o.Members[i].Value.Raw) <= 2 {
 			continue
@@ -330,7 +337,7 @@ func (s *Speech) Edits(edits []Edit, o Object) []Edit {
 	anchor := -1 // the member in whose place the new ones come
 	speaks := func(i int) bool {
 		key := o.Members[i].Key
-		return key == o.Text || slices.Contains(NativeFields, key) || s.Hide && key == "reasoning_details"
+		return key == o.Text || IsNativeField(key) || s.Hide && key == "reasoning_details"
 	}
 	for i, m := range o.Members {
 		if speaks(i) && (anchor < 0 || m.Key == o.Text) {

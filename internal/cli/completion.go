@@ -37,9 +37,9 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"end":       {"stopped", "cut", "aborted", "unknown"},
 		"narration": {"text", "drop"},
 
-		"serve narration": settings.Words(gateway.Narrations),
-		"display":         settings.Words(gateway.Displays),
-		"history":         settings.Words(gateway.Policies),
+		"serve narration": settings.Words(gateway.Narrations()),
+		"display":         settings.Words(gateway.Displays()),
+		"history":         settings.Words(gateway.Policies()),
 		"log-format":      {"text", "json"},
 	}
 	// A shell reads the words once more: names that it would expand stay out.

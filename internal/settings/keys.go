@@ -87,10 +87,10 @@ func replyKeys(r *gateway.Route) []key {
 	return []key{
 		{"dialect", "", textValue(&r.Dialect, "the name of a dialect", nil)},
 		{"start", "", textValue(&r.Start, "outside, inside, inside:NAME or auto", nil)},
-		{"display", "field", textValue(&r.Display, anyOf(gateway.Displays), nil)},
+		{"display", "field", textValue(&r.Display, anyOf(gateway.Displays()), nil)},
 		{"reasoning-field", "reasoning_content", nameList(&r.ReasoningFields)},
-		{"narration", "text", textValue(&r.Narration, anyOf(gateway.Narrations), nil)},
-		{"history", "auto", textValue(&r.History, anyOf(gateway.Policies), nil)},
+		{"narration", "text", textValue(&r.Narration, anyOf(gateway.Narrations()), nil)},
+		{"history", "auto", textValue(&r.History, anyOf(gateway.Policies()), nil)},
 	}
 }
 

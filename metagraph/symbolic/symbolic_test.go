@@ -129,7 +129,7 @@ func TestFillsAreRight(t *testing.T) {
 	if len(games) != 1362 {
 		t.Fatalf("%d games, want 1362", len(games))
 	}
-	var all Set
+	var all templateSet
 	for _, x := range Functions(4) {
 		all.Add(x)
 	}
@@ -259,7 +259,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	var zero Template
-	var set Set
+	var set templateSet
 	if zero.Makes(nil, 0) || zero.Fill(nil) != "" || set.Add(zero) {
 		t.Error("the zero template is one")
 	}
@@ -283,7 +283,7 @@ func FuzzAbstract(f *testing.F) {
 }
 
 func BenchmarkSolving(b *testing.B) {
-	var all Set
+	var all templateSet
 	for _, x := range Functions(4) {
 		all.Add(x)
 	}

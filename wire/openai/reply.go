@@ -206,7 +206,7 @@ func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 			}
 		default:
 			left := y.set.Hide && !shownMessage.Shows(m.Key)
-			if m.Value.Type != gjson.Null && !left && !slices.Contains(wire.NativeFields, m.Key) {
+			if m.Value.Type != gjson.Null && !left && !wire.IsNativeField(m.Key) {
 				return false
 			}
 		}

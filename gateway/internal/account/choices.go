@@ -45,7 +45,7 @@ func (a *Account) ollama(root gjson.Result, _ string) {
 func (a *Account) speaker(choice int, o gjson.Result) {
 	o.ForEach(func(name, v gjson.Result) bool {
 		switch {
-		case v.Type == gjson.String && slices.Contains(wire.NativeFields, name.Str):
+		case v.Type == gjson.String && wire.IsNativeField(name.Str):
 			a.thought(key{choice, 0, name.Str}, v)
 		case name.Str == "reasoning_details":
 			a.details(choice, v)

@@ -86,7 +86,7 @@ func (m *messages) chat(root gjson.Result) {
 		to.CallID = m.room.take(v.Get("tool_call_id").Str)
 		v.ForEach(func(name, f gjson.Result) bool {
 			switch {
-			case f.Type == gjson.String && slices.Contains(wire.NativeFields, name.Str):
+			case f.Type == gjson.String && wire.IsNativeField(name.Str):
 				m.thought(to, name.Str, textOf(f), false)
 			case name.Str == "reasoning_details" && f.IsArray():
 				m.details(to, f)

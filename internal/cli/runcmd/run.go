@@ -57,10 +57,9 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	}
 	people := &operators{sh: sh}
 	defer people.close()
-	surroundings := agent.Surroundings{
+	surroundings := agent.Dependencies{
 		Getenv:  sh.Getenv,
 		Dialect: func(name string) (*sotto.Grammar, error) { return c.Named(name) },
-		Open:    agent.OpenFirst,
 	}
 	if !r.Check && r.Replay == "" {
 		surroundings.Operator = people.of
@@ -90,7 +89,7 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 // config reads the file, or takes the experiment that comes with sotto. That gets
 // a name of its own each time, to begin anew.
 func (r *Command) config() (*agent.Config, error) {
-	config := agent.First()
+	config := agent.Example()
 	if r.Config != "" {
 		var err error
 		if config, err = agent.ReadConfig(r.Config); err != nil {

@@ -52,7 +52,7 @@ func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v 
 	}
 	gateway := v.http.Handler
 	v.http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if a2aserver.Owns(r.URL.Path) {
+		if a2aserver.IsProtocolPath(r.URL.Path) {
 			a.ServeHTTP(w, r)
 			return
 		}
@@ -182,7 +182,7 @@ func (c *Command) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}
-	x, err := file.Experiment(agent.Surroundings{Getenv: sh.Getenv})
+	x, err := file.Experiment(agent.Dependencies{Getenv: sh.Getenv})
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}

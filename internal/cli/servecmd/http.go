@@ -230,7 +230,7 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 // Before that clients may still come in for the delay, in which whoever sends
 // them here can see that this one is about to go.
 func (v *server) shutdown(signals <-chan os.Signal) error {
-	v.gateway.Shutdown()
+	v.gateway.Drain()
 	if n := v.gateway.Open(); n > 0 {
 		v.log.Info(shell.Plural(n, "1 exchange goes on; ctrl-C again ends it", "%d exchanges go on; ctrl-C again ends them"))
 	}

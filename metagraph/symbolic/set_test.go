@@ -2,15 +2,15 @@ package symbolic
 
 import "iter"
 
-// A Set is templates that are tried together, in the order in which they were
-// added. The zero Set is empty.
-type Set struct {
+// A templateSet is templates that are tried together, in the order in which they were
+// added. The zero templateSet is empty.
+type templateSet struct {
 	bySlots [MaxSlots + 1][]Template
 	keys    map[string]bool
 }
 
 // Add adds a template, and reports whether it is new.
-func (s *Set) Add(t Template) bool {
+func (s *templateSet) Add(t Template) bool {
 	if t.root == nil || s.keys[t.key] {
 		return false
 	}
@@ -23,11 +23,11 @@ func (s *Set) Add(t Template) bool {
 }
 
 // Len returns how many templates there are.
-func (s *Set) Len() int { return len(s.keys) }
+func (s *templateSet) Len() int { return len(s.keys) }
 
 // Solving gives the templates that make the target of the numbers, which are
 // given from the smallest on. Every template of so many slots is tried.
-func (s *Set) Solving(numbers []int64, target int64) iter.Seq[Template] {
+func (s *templateSet) Solving(numbers []int64, target int64) iter.Seq[Template] {
 	return func(yield func(Template) bool) {
 		if len(numbers) > MaxSlots {
 			return

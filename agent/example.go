@@ -16,9 +16,9 @@ const embedded = "\x00"
 //go:embed experiments
 var experiments embed.FS
 
-// First is the configuration of the experiment that comes with the package: ten
-// cycles of a scripted model. It is opened with [OpenFirst].
-func First() *Config {
+// Example returns the configuration of the experiment that comes with the package: ten
+// cycles of a scripted model.
+func Example() *Config {
 	data, err := experiments.ReadFile("experiments/first.yaml")
 	if err != nil {
 		panic(err) // it is embedded
@@ -31,8 +31,8 @@ func First() *Config {
 	return c
 }
 
-// OpenFirst opens the scripted model of [First], and any other with [model.Open].
-func OpenFirst(c model.Config) (model.Model, error) {
+// openModel opens the scripted model of [Example], and any other with [model.Open].
+func openModel(c model.Config) (model.Model, error) {
 	name, ok := strings.CutPrefix(filepath.ToSlash(c.Script), embedded+"/")
 	if c.Provider != "scripted" || !ok {
 		return model.Open(c)
