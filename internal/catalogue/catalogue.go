@@ -23,6 +23,7 @@ type added struct {
 	grammar *sotto.Grammar
 }
 
+// Load reads files of dialects. A later file takes precedence.
 func Load(names []string) (*Catalogue, error) {
 	c := new(Catalogue)
 	for _, name := range names {

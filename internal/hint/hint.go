@@ -14,6 +14,7 @@ type UsageError struct {
 
 func (e UsageError) Unwrap() error { return e.error }
 
+// Hint returns what may help.
 func (e UsageError) Hint() string { return e.hint }
 
 // A Error error is work that failed, with what may help.
@@ -24,6 +25,7 @@ type Error struct {
 
 func (e Error) Unwrap() error { return e.error }
 
+// Hint returns what may help.
 func (e Error) Hint() string { return e.hint }
 
 // WithoutName says an error without the name that it begins with, where the key

@@ -324,7 +324,9 @@ func (f *Finder) Text(i int, name string) (*string, error) {
 }
 
 var (
-	ErrMissing   = errors.New("is missing")
+	// ErrMissing is the error of a field that a line does not have.
+	ErrMissing = errors.New("is missing")
+	// ErrNotString is the error of a field that is not a string.
 	ErrNotString = errors.New("is no string")
 )
 

@@ -239,6 +239,7 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
+// AppendComma appends what stands before element i of a list.
 func AppendComma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')

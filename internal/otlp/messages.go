@@ -12,12 +12,14 @@ import (
 // The messages of the semantic conventions: gen-ai-input-messages.json and
 // gen-ai-output-messages.json, version 1.41.0.
 
+// A Message is what was asked or answered, in parts.
 type Message struct {
 	Role   string `json:"role"`
 	Parts  []Part `json:"parts"`
 	Finish string `json:"finish_reason,omitempty"` // of output
 }
 
+// A Part is a text, a thought, or the call or result of a tool.
 type Part struct {
 	Type      string          `json:"type"`
 	Content   string          `json:"content,omitempty"`

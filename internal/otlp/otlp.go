@@ -62,6 +62,7 @@ const (
 	severityError = 17
 )
 
+// A Span is a call, a cycle or a run.
 type Span struct {
 	TraceID    string      `json:"traceId"`
 	SpanID     string      `json:"spanId"`
@@ -79,6 +80,7 @@ type otlpStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
+// A Log is a log record.
 type Log struct {
 	Time       string      `json:"timeUnixNano"`
 	Severity   int         `json:"severityNumber"`
@@ -98,6 +100,7 @@ func nanoseconds(t time.Time) string {
 	return strconv.FormatInt(max(0, t.UnixNano()), 10)
 }
 
+// An Attribute is a value by its name.
 type Attribute struct {
 	Key   string `json:"key"`
 	Value Value  `json:"value"`
@@ -176,6 +179,7 @@ type Line struct {
 	Logs  []Resource `json:"resourceLogs,omitempty"`
 }
 
+// A Resource has the spans or log records of one program.
 type Resource struct {
 	Resource struct {
 		Attributes []Attribute `json:"attributes"`
@@ -185,6 +189,7 @@ type Resource struct {
 	Schema     string  `json:"schemaUrl"`
 }
 
+// A Scope has the spans or log records of one library.
 type Scope struct {
 	Scope struct {
 		Name    string `json:"name"`

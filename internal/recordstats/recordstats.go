@@ -40,6 +40,7 @@ type runFigures struct {
 	SavedTokens int `json:"saved_tokens"`
 }
 
+// A Sum is what the events of a record come to, in all and by model and upstream.
 type Sum struct {
 	V     int        `json:"v"`
 	Total Figures    `json:"total"`
@@ -98,6 +99,7 @@ func (f *Figures) add(replies []record.Reply, usage *record.Usage, removed int) 
 	}
 }
 
+// CountReply counts a reply.
 func (f *Figures) CountReply(r *record.Reply) {
 	f.Replies++
 	f.Bytes += r.Raw.Len()

@@ -38,6 +38,7 @@ func appendAttempt(dst []byte, a answer.Attempt) []byte {
 	return append(dst, '}')
 }
 
+// AppendSpan appends a span, null where there is none.
 func AppendSpan(dst []byte, s *answer.Span) []byte {
 	if s == nil {
 		return append(dst, "null"...)

@@ -29,11 +29,13 @@ type Summary struct {
 	By       []*Summary      `json:"by,omitempty"`
 }
 
+// Logged says how far verdicts agree with logged ones.
 type Logged struct {
 	agreement
 	Agree stats.Rate `json:"agree"`
 }
 
+// Summary returns what the scores come to.
 func (s *Scores) Summary() *Summary {
 	sum := &Summary{Lines: s.n, Failed: s.lost, Solved: stats.NewRate("", s.right, s.n)}
 	for _, name := range slices.Sorted(maps.Keys(s.methods)) {

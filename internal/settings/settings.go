@@ -236,6 +236,7 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 	return all
 }
 
+// AccessHint says how to let other machines in.
 const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
 
 // checkAccess refuses to let other machines in without a token, unless told.

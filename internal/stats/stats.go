@@ -81,6 +81,7 @@ func PassAtK(n, c, k int) float64 {
 // Ks are the k that best of k is given for, where there are as many replies.
 var Ks = []int{1, 2, 5, 10, 20, 50, 100}
 
+// Named returns a rate under another name.
 func Named(name string, r Rate) Rate {
 	r.Name = name
 	return r

@@ -21,11 +21,11 @@ import (
 
 // Command holds the commands about A2A servers.
 type Command struct {
-	Probe a2aProbeCommand `cmd:"" help:"Check any A2A server, and whether it leaks reasoning."`
+	Probe probeCommand `cmd:"" help:"Check any A2A server, and whether it leaks reasoning."`
 }
 
-// a2aProbeCommand checks one server.
-type a2aProbeCommand struct {
+// probeCommand checks one server.
+type probeCommand struct {
 	URL       string        `arg:"" name:"URL" help:"The server, such as https://agent.example; its card is below it."`
 	Message   string        `placeholder:"TEXT" help:"What to send, in the place of a question that makes most models think."`
 	TokenFile string        `placeholder:"FILE" help:"The server's bearer token; or the token itself in $$SOTTO_A2A_TOKEN."`
@@ -35,7 +35,7 @@ type a2aProbeCommand struct {
 }
 
 // Help shows examples.
-func (a2aProbeCommand) Help() string {
+func (probeCommand) Help() string {
 	return `Reads the card, then speaks to every interface that the card declares by JSON-RPC or REST of protocol 1.0, or by JSON-RPC of 0.3: sends a message, streamed and not, gets, lists, cancels, subscribes; asks for what is not there; and reads what was delivered in all dialects. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages: one that charges for them charges for these.
 
 Examples:
@@ -46,7 +46,7 @@ Examples:
 }
 
 // Run probes and prints the report.
-func (c *a2aProbeCommand) Run(sh *shell.Shell) error {
+func (c *probeCommand) Run(sh *shell.Shell) error {
 	token, err := c.token(sh)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *a2aProbeCommand) Run(sh *shell.Shell) error {
 	return err
 }
 
-func (c *a2aProbeCommand) token(sh *shell.Shell) (string, error) {
+func (c *probeCommand) token(sh *shell.Shell) (string, error) {
 	token := sh.Getenv("SOTTO_A2A_TOKEN")
 	if c.TokenFile != "" {
 		data, err := files.ReadSecret(c.TokenFile)
@@ -87,7 +87,7 @@ func (c *a2aProbeCommand) token(sh *shell.Shell) (string, error) {
 }
 
 // table prints the findings, or every check, and counts.
-func (c *a2aProbeCommand) table(sh *shell.Shell, r *probe.Report) error {
+func (c *probeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	count := map[probe.Status]int{}
 	w := tabwriter.NewWriter(sh.Text, 0, 0, 2, ' ', 0)
 	for _, check := range r.Checks {

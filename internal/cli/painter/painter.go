@@ -37,8 +37,10 @@ var looks = [...]struct {
 	sotto.ChannelMarkup:    {},
 }
 
+// New returns a painter that prints to the results of a shell.
 func New(sh *shell.Shell) *Painter { return &Painter{w: shell.NewTypesetter(sh.Out)} }
 
+// Flush writes what is buffered.
 func (p *Painter) Flush() error { return p.w.Flush() }
 
 // Piece prints settled bytes.
@@ -131,4 +133,5 @@ func Remarks(found []sotto.Diagnostic) string {
 	return b.String()
 }
 
+// WhiteSpace is what does not show by itself.
 const WhiteSpace = " \t\n\v\f\r"

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
-// A Flags holds the flags that say how a reply is read.
+// Flags say how a reply is read.
 type Flags struct {
 	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects."`
 	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`

@@ -11,15 +11,15 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordExport struct {
-	recordDir
-	recordQuery
+type exportCommand struct {
+	source
+	filter
 	Signal  string `default:"spans" enum:"spans,logs" placeholder:"SIGNAL" help:"What to print: spans (calls of models and tools, cycles, runs) or logs (verdicts, advisories, errors)."`
 	Content bool   `help:"With what was asked, thought, said and found; without it, only sizes, counts and names."`
 }
 
 // Help says what the lines are.
-func (recordExport) Help() string {
+func (exportCommand) Help() string {
 	return `A line is what one OTLP request holds, in JSON: a collector's otlpjsonfile receiver reads the file, and curl --data-binary sends a line to /v1/traces or /v1/logs. Names and values are those of the semantic conventions for generative AI, version 1.41.0; what these have no name for begins with sotto.
 
 spans: EXCHANGE and LLM_INVOCATION are chat or text_completion, TOOL_CALL is execute_tool, a run is invoke_agent, a cycle has no operation. A run is one trace; so is an exchange. logs: EXTRACTION with a verdict is gen_ai.evaluation.result, ADVISORY and ERROR are sotto.advisory and sotto.error.
@@ -33,7 +33,7 @@ Examples:
 }
 
 // Run prints events in the shape of OpenTelemetry.
-func (x *recordExport) Run(sh *shell.Shell) error {
+func (x *exportCommand) Run(sh *shell.Shell) error {
 	q, err := x.query()
 	if err != nil {
 		return err

@@ -19,23 +19,23 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordGrep struct {
-	recordDir
+type grepCommand struct {
+	source
 	Pattern string `arg:"" name:"pattern" help:"A regular expression (RE2); (?i) before it ignores case."`
-	recordQuery
+	filter
 	In   string `default:"any" enum:"any,reasoning,answer" placeholder:"WHERE" help:"Where to look: any, reasoning (what models think), answer (all else)."`
 	JSON bool   `name:"json" help:"Print a JSON object for each match."`
 }
 
 // Help says what is searched.
-func (recordGrep) Help() string {
+func (grepCommand) Help() string {
 	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The flags are answered from the index, so that only lines which they select are read.
 
 The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; the path is that of the text in the payload, start and end are byte offsets into the text as it was before anything was cut out.`
 }
 
 // Run searches.
-func (g *recordGrep) Run(sh *shell.Shell) error {
+func (g *grepCommand) Run(sh *shell.Shell) error {
 	re, err := regexp.Compile(g.Pattern)
 	if err != nil {
 		return hint.Usage(err, "")

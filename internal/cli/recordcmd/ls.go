@@ -14,21 +14,21 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordLs struct {
-	recordDir
-	recordQuery
+type lsCommand struct {
+	source
+	filter
 	JSON bool `name:"json" help:"Print a JSON object for each event."`
 }
 
 // Help says where the list comes from.
-func (recordLs) Help() string {
+func (lsCommand) Help() string {
 	return `The list comes from the indexes, so that it is fast for millions of events. Of an encrypted record a line is a batch of events.
 
 The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is in bytes of the line, last is the last event of an encrypted batch and else seq.`
 }
 
 // Run lists events.
-func (l *recordLs) Run(sh *shell.Shell) error {
+func (l *lsCommand) Run(sh *shell.Shell) error {
 	q, err := l.query()
 	if err != nil {
 		return err

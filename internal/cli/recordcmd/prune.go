@@ -18,7 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordPrune struct {
+type pruneCommand struct {
 	Dir        string `arg:"" name:"dir" help:"The folder of the record."`
 	Older      string `placeholder:"TIME" help:"Remove segments whose last event is older: 90d, 12h, or before 2026-11-21."`
 	KeepSize   string `placeholder:"SIZE" help:"Remove the oldest segments while the record is larger, such as 50GiB."`
@@ -28,14 +28,14 @@ type recordPrune struct {
 }
 
 // Help says what is left.
-func (recordPrune) Help() string {
+func (pruneCommand) Help() string {
 	return `Segments go whole, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, by which verify still follows the chain; with --signing-key nobody else can prune unseen. A segment that does not verify is evidence: it stays, and so does all behind it.
 
 While a program writes the record, nothing else prunes it: give that program --record-keep or --record-keep-size.`
 }
 
 // Validate asks for a bound.
-func (p *recordPrune) Validate() error {
+func (p *pruneCommand) Validate() error {
 	if p.Older == "" && p.KeepSize == "" {
 		return errors.New("nothing says what to remove: give --older or --keep-size")
 	}
@@ -43,7 +43,7 @@ func (p *recordPrune) Validate() error {
 }
 
 // Run prunes.
-func (p *recordPrune) Run(sh *shell.Shell) error {
+func (p *pruneCommand) Run(sh *shell.Shell) error {
 	o := record.PruneOptions{DryRun: p.DryRun}
 	var err error
 	if o.Before, err = parseTime(p.Older); err != nil {
@@ -69,7 +69,7 @@ func (p *recordPrune) Run(sh *shell.Shell) error {
 	return errors.Join(p.print(sh, done), err)
 }
 
-func (p *recordPrune) print(sh *shell.Shell, done []record.Tombstone) error {
+func (p *pruneCommand) print(sh *shell.Shell, done []record.Tombstone) error {
 	if p.JSON {
 		return shell.PrintJSON(sh.Out, struct {
 			V      int                `json:"v"`
@@ -90,19 +90,19 @@ func (p *recordPrune) print(sh *shell.Shell, done []record.Tombstone) error {
 	return err
 }
 
-type recordKeygen struct {
+type keygenCommand struct {
 	File string `arg:"" name:"file" help:"Where the private key goes; there must be no such file yet."`
 }
 
 // Help says what the keys are for.
-func (recordKeygen) Help() string {
+func (keygenCommand) Help() string {
 	return `The private key goes to FILE (PKCS #8 in PEM, mode 0600, as openssl genpkey -algorithm ed25519 writes it) and the public key to standard output (PEM). Sign with --record-signing-key FILE; keep the public key elsewhere, and verify with sotto record verify --key.
 
 For encryption make an identity with age-keygen, give --record-recipient its public half, and keep the identity away from the machine that records.`
 }
 
 // Run makes a key.
-func (k *recordKeygen) Run(sh *shell.Shell) error {
+func (k *keygenCommand) Run(sh *shell.Shell) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return err

@@ -17,15 +17,15 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordShow struct {
-	recordDir
-	recordQuery
+type showCommand struct {
+	source
+	filter
 	JSON bool     `name:"json" help:"Print the events' lines as they stand in the record."`
 	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events; without one, those that the flags select."`
 }
 
 // Help says how events are shown.
-func (recordShow) Help() string {
+func (showCommand) Help() string {
 	return `Reasoning is dim, the answer plain, as sotto demo shows them; without colour a word stands before each line. Control sequences in what a model wrote are made visible. What was not recorded is said in brackets. Checkpoints are left out unless asked for by --type or --json.
 
 Examples:
@@ -36,7 +36,7 @@ Examples:
 }
 
 // Run prints events.
-func (s *recordShow) Run(sh *shell.Shell) error {
+func (s *showCommand) Run(sh *shell.Shell) error {
 	q, err := s.query()
 	if err != nil {
 		return err
@@ -87,20 +87,20 @@ func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
 	return nil
 }
 
-type recordFollow struct {
-	recordDir
-	recordQuery
+type followCommand struct {
+	source
+	filter
 	All  bool `help:"Begin with the events that are there."`
 	JSON bool `name:"json" help:"Print the events' lines as they stand in the record."`
 }
 
 // Help says how following ends.
-func (recordFollow) Help() string {
+func (followCommand) Help() string {
 	return `Prints as sotto record show does, from now on, or from --after, --from or --all on; ends at an interrupt, or after --limit events. An event may show before its writer is told that it is on the disk.`
 }
 
 // Run prints events as they come.
-func (f *recordFollow) Run(sh *shell.Shell) error {
+func (f *followCommand) Run(sh *shell.Shell) error {
 	q, err := f.query()
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-type recordVerify struct {
+type verifyCommand struct {
 	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
 	Head string   `placeholder:"HEAD|FILE" help:"The head that was kept, as verify printed it, or a file that holds it: the record must still have it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
@@ -21,14 +21,14 @@ type recordVerify struct {
 }
 
 // Help says what is proved.
-func (recordVerify) Help() string {
+func (verifyCommand) Help() string {
 	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint; where none is signed the exit status is 1. With --id another record that the same key signed cannot stand in this one's place. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No age identity is needed for an encrypted record.
 
 The head that is printed is the one to keep next. What all this cannot prove is in docs/record.md.`
 }
 
 // Run verifies the record.
-func (v *recordVerify) Run(sh *shell.Shell) error {
+func (v *verifyCommand) Run(sh *shell.Shell) error {
 	o := record.VerifyOptions{ID: v.ID}
 	if v.Head != "" {
 		head, err := readHead(v.Head)
@@ -92,7 +92,7 @@ func readHead(text string) (head record.Head, err error) {
 	return head, nil
 }
 
-func (v *recordVerify) print(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
+func (v *verifyCommand) print(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
 	var b strings.Builder
 	if r.ID != "" {
 		fmt.Fprintf(&b, "record %s\n", r.ID)
@@ -138,7 +138,7 @@ func (v *recordVerify) print(sh *shell.Shell, r record.Report, o record.VerifyOp
 	return err
 }
 
-func (v *recordVerify) printJSON(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
+func (v *verifyCommand) printJSON(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
 	type finding struct {
 		Fault   record.Fault `json:"fault"`
 		First   uint64       `json:"first"`

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
+// Extract prints the answers of replies.
 type Extract struct {
 	reading.Flags
 	asking

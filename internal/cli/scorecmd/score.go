@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
+// Score judges the answers of replies.
 type Score struct {
 	reading.Flags
 	asking

@@ -36,6 +36,7 @@ func (sh *Shell) Report(err error) int {
 	return StatusFailed
 }
 
+// Errorf prints an error.
 func (sh *Shell) Errorf(format string, args ...any) {
 	sh.say("error", fmt.Sprintf(format, args...))
 }
@@ -50,6 +51,7 @@ func (sh *Shell) LineError(number int, err error) {
 	}
 }
 
+// Hintf prints a hint.
 func (sh *Shell) Hintf(format string, args ...any) {
 	sh.say("hint", fmt.Sprintf(format, args...))
 }

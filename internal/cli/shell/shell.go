@@ -21,6 +21,8 @@ type Shell struct {
 	Getenv func(string) string
 }
 
+// New returns a shell of these streams. An environment variable that getenv gives as
+// empty is not set.
 func New(in io.Reader, out, err io.Writer, getenv func(string) string) *Shell {
 	sh := &Shell{In: in, Err: &Printer{newTerminal(err, getenv), true}, Getenv: getenv}
 	sh.Into(out)
@@ -53,6 +55,7 @@ type Input struct {
 	file *os.File // nil for standard input
 }
 
+// Close closes a file; standard input stays open.
 func (in *Input) Close() error {
 	if in.file == nil {
 		return nil

@@ -42,6 +42,7 @@ func PrintTable(w io.Writer, rows [][]string, width int) error {
 	return err
 }
 
+// PrintJSON prints a value as indented JSON.
 func PrintJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

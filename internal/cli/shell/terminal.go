@@ -93,6 +93,7 @@ type Printer struct {
 	people bool
 }
 
+// Write writes data to a pipe or a file as it is, and makes everything else visible.
 func (p *Printer) Write(b []byte) (int, error) {
 	if p.TTY || p.people {
 		return p.text(b)
@@ -127,6 +128,7 @@ type Typesetter struct {
 	buf    []byte
 }
 
+// NewTypesetter returns a typesetter that writes to the stream of a printer.
 func NewTypesetter(p *Printer) *Typesetter {
 	return &Typesetter{Colour: p.colour, w: bufio.NewWriterSize(WriterTo(func(b []byte) error {
 		_, err := p.verbatim(b)
@@ -158,6 +160,7 @@ func (t *Typesetter) Set(s Style, text string) {
 	t.w.WriteString(styleSequences[Unstyled])
 }
 
+// Flush writes what is buffered.
 func (t *Typesetter) Flush() error { return t.w.Flush() }
 
 // A WriterTo is a writer that is a function.

@@ -21,7 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-type solveMemory struct {
+type memoryCommand struct {
 	Ls     memoryLs     `cmd:"" help:"List the nodes, a line each."`
 	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and what it was used for."`
 	Export memoryExport `cmd:"" help:"Print the whole memory as JSON Lines."`
@@ -30,7 +30,7 @@ type solveMemory struct {
 }
 
 // Help says what a memory is.
-func (solveMemory) Help() string {
+func (memoryCommand) Help() string {
 	return `A memory is one file, which any number of runs of sotto solve may use at the same time. It holds traces (problems that were solved, with their solutions) and templates (expressions over slots), and only what a validator let pass.
 
 Examples:
@@ -214,7 +214,7 @@ type memoryImport struct {
 func (x *memoryImport) Run(sh *shell.Shell) error {
 	own := map[string]answer.Task{}
 	for _, file := range x.TaskFile {
-		t, err := solveTask("", file)
+		t, err := findTask("", file)
 		if err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// solveModel are the flags that say who answers.
-type solveModel struct {
+// modelFlags are the flags that say who answers.
+type modelFlags struct {
 	Model    string `short:"m" placeholder:"NAME" help:"The model, as its server spells it; without it a scripted stand-in."`
 	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
 	URL      string `name:"url" placeholder:"URL" setting:"SOTTO_MODEL_URL" help:"The model's server."`
@@ -28,7 +28,7 @@ type solveModel struct {
 const scriptedName = "scripted"
 
 // apply sets the model, and what embeds.
-func (m *solveModel) apply(sh *shell.Shell, x *solveStream, o *solve.Options) (err error) {
+func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) (err error) {
 	switch {
 	case m.Replies != "":
 		o.Model, err = m.recorded(sh, x, o.Task)
@@ -56,7 +56,7 @@ func (m *solveModel) apply(sh *shell.Shell, x *solveStream, o *solve.Options) (e
 	return nil
 }
 
-func (m *solveModel) open(name string) (model.Model, error) {
+func (m *modelFlags) open(name string) (model.Model, error) {
 	opened, err := model.Open(model.Config{Provider: m.Provider, Model: name, URL: m.URL, KeyFile: m.KeyFile})
 	if err != nil {
 		return nil, hint.Usage(err, "")
@@ -65,7 +65,7 @@ func (m *solveModel) open(name string) (model.Model, error) {
 }
 
 // recorded reads logged replies.
-func (m *solveModel) recorded(sh *shell.Shell, x *solveStream, t solve.Task) (*solve.Recorded, error) {
+func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (*solve.Recorded, error) {
 	replies := solve.NewRecorded(filepath.Base(m.Replies), t)
 	r, err := x.lineReader(m.Field)
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *solveModel) recorded(sh *shell.Shell, x *solveStream, t solve.Task) (*s
 }
 
 // lineReader reads problems, and replies to them where field is not "".
-func (x *solveStream) lineReader(field string) (*problemReader, error) {
+func (x *streamCommand) lineReader(field string) (*problemReader, error) {
 	r := &problemReader{}
 	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {
 		steps, err := jsonpath.Parse(path)

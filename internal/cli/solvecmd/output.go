@@ -15,8 +15,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// A solveOutput is where results go, with those of an earlier run.
-type solveOutput struct {
+// An output is where results go, with those of an earlier run.
+type output struct {
 	head solvereport.Head
 	old  bool // there is a head already
 	done []solve.Result
@@ -25,8 +25,8 @@ type solveOutput struct {
 }
 
 // open opens the output, and reads what an earlier run has written.
-func (x *solveStream) open(sh *shell.Shell, o *solve.Options) (*solveOutput, error) {
-	out := &solveOutput{head: solvereport.Head{
+func (x *streamCommand) open(sh *shell.Shell, o *solve.Options) (*output, error) {
+	out := &output{head: solvereport.Head{
 		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
 		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
 	}}
@@ -53,7 +53,7 @@ func (x *solveStream) open(sh *shell.Shell, o *solve.Options) (*solveOutput, err
 }
 
 // resume cuts a torn last line, and reads the others.
-func (f *solveOutput) resume() error {
+func (f *output) resume() error {
 	whole, err := batch.WholeLines(f.file)
 	if err != nil {
 		return files.Cause(err)
@@ -81,7 +81,7 @@ func (f *solveOutput) resume() error {
 }
 
 // begin writes the head.
-func (f *solveOutput) begin(sh *shell.Shell) error {
+func (f *output) begin(sh *shell.Shell) error {
 	if f.to == nil {
 		f.to = sh.Out
 	}
@@ -96,7 +96,7 @@ func (f *solveOutput) begin(sh *shell.Shell) error {
 }
 
 // write writes a result, at once and whole.
-func (f *solveOutput) write(r solve.Result) error {
+func (f *output) write(r solve.Result) error {
 	line, err := r.Line()
 	if err != nil {
 		return err
@@ -104,14 +104,14 @@ func (f *solveOutput) write(r solve.Result) error {
 	return f.put(line)
 }
 
-func (f *solveOutput) put(line []byte) error {
+func (f *output) put(line []byte) error {
 	if _, err := f.to.Write(line); err != nil {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
 }
 
-func (f *solveOutput) close() error {
+func (f *output) close() error {
 	if f.file == nil {
 		return nil
 	}

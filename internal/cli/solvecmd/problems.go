@@ -19,7 +19,7 @@ import (
 
 // problems reads the stream, whole: a fault in the last line is found before the
 // first call of a model.
-func (x *solveStream) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
+func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Problems == "" && x.Replies != "" {
 		return x.logged(sh, t)
 	}
@@ -61,7 +61,7 @@ func (x *solveStream) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 
 // logged are the problems of --replies, each once. Their ids are no reply's, so that
 // each gets all replies to it.
-func (x *solveStream) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
+func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Replies == "-" {
 		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
 	}
@@ -169,13 +169,13 @@ func readList(value []byte) (list []string, err error) {
 	return jsonpath.Elements(value)
 }
 
-// solveGames prints problems.
-type solveGames struct {
+// gamesCommand prints problems.
+type gamesCommand struct {
 	Seed uint64 `default:"0" placeholder:"N" help:"Put them in a random order, which the seed decides; 0: in order."`
 }
 
 // Run prints the games.
-func (x *solveGames) Run(sh *shell.Shell) error {
+func (x *gamesCommand) Run(sh *shell.Shell) error {
 	out := bufio.NewWriter(sh.Out)
 	for _, p := range solve.Games(x.Seed) {
 		fmt.Fprintf(out, `{"id":%q,"input":%q}`+"\n", p.ID, p.Input)

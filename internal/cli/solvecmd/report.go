@@ -16,8 +16,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// solveReport sums up outputs.
-type solveReport struct {
+// reportCommand sums up outputs.
+type reportCommand struct {
 	CSV   string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
 	HTML  string   `name:"html" placeholder:"FILE" help:"Write a page with the tables and plots."`
 	JSON  bool     `name:"json" help:"Print the summaries as JSON, an object a line."`
@@ -25,7 +25,7 @@ type solveReport struct {
 }
 
 // Help shows examples.
-func (solveReport) Help() string {
+func (reportCommand) Help() string {
 	return `Examples:
 
     sotto solve --mode cot -n 300 -o cot.jsonl
@@ -34,7 +34,7 @@ func (solveReport) Help() string {
 }
 
 // Run prints and writes the summaries.
-func (x *solveReport) Run(sh *shell.Shell) error {
+func (x *reportCommand) Run(sh *shell.Shell) error {
 	var list []solvereport.Stream
 	for _, name := range x.Files {
 		in, err := sh.Open(name)
@@ -95,15 +95,15 @@ func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) 
 	return sh.WriteFile(html, page)
 }
 
-// solveFigures works out the figures of docs/memory.md.
-type solveFigures struct {
+// figuresCommand works out the figures of docs/memory.md.
+type figuresCommand struct {
 	Log  string `placeholder:"FILE" help:"Put the chain-of-thought replies of this log through the loop too ({\"id\",\"gold\",\"raw\",\"arm\"} a line)."`
 	Arm  string `default:"CoT" placeholder:"NAME" help:"Which arm of the log (${default})."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the figures.
-func (x *solveFigures) Run(sh *shell.Shell) error {
+func (x *figuresCommand) Run(sh *shell.Shell) error {
 	f := gamefigures.Compute()
 	var l *gamefigures.Log
 	if x.Log != "" {

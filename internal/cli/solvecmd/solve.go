@@ -31,12 +31,13 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
+// Command holds the commands about streams of problems.
 type Command struct {
-	Stream  solveStream  `cmd:"" default:"withargs" help:"Solve a stream of problems; the default."`
-	Report  solveReport  `cmd:"" help:"Sum up what streams came to, beside each other."`
-	Memory  solveMemory  `cmd:"" help:"List, show, export, import and prune a memory."`
-	Games   solveGames   `cmd:"" help:"Print the solvable games of 24."`
-	Figures solveFigures `cmd:"" help:"Work out what memory is worth in the Game of 24."`
+	Stream  streamCommand  `cmd:"" default:"withargs" help:"Solve a stream of problems; the default."`
+	Report  reportCommand  `cmd:"" help:"Sum up what streams came to, beside each other."`
+	Memory  memoryCommand  `cmd:"" help:"List, show, export, import and prune a memory."`
+	Games   gamesCommand   `cmd:"" help:"Print the solvable games of 24."`
+	Figures figuresCommand `cmd:"" help:"Work out what memory is worth in the Game of 24."`
 }
 
 // Help shows examples.
@@ -51,15 +52,15 @@ Examples:
     sotto solve memory ls --task game24`
 }
 
-// solveStream solves problems one after another.
-type solveStream struct {
+// streamCommand solves problems one after another.
+type streamCommand struct {
 	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"What is asked (${default}); see sotto extract for the names, and wordsort, mgsm."`
 	TaskFile   string `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
 	Problems   string `short:"p" placeholder:"FILE" help:"The problems, a JSON object a line; without it those of --replies, or the solvable games of 24, in random order."`
 	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of what is asked (${default})."`
 	GoldField  string `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
 	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples of memory), template (known templates first)."`
-	solveModel
+	modelFlags
 	Audit string `placeholder:"TASK" help:"Judge what passed once more by this task: how much of memory is wrong."`
 
 	Dialect      string    `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read replies in this dialect, and teach it to the model; without it, the dialect of the model."`
@@ -93,7 +94,7 @@ type solveStream struct {
 }
 
 // Help shows examples.
-func (solveStream) Help() string {
+func (streamCommand) Help() string {
 	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, every other a problem. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
 
 Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream: each problem once, with its replies as the attempts, or the problems of --problems, of which one with a reply's id gets that reply. The guide is docs/memory.md.
@@ -110,7 +111,7 @@ Examples:
 const maxTemperature = 10
 
 // Validate refuses flags that do not go together.
-func (x *solveStream) Validate() error {
+func (x *streamCommand) Validate() error {
 	switch {
 	case x.Resume && x.Output == "":
 		return errors.New("--resume needs --output")
@@ -133,8 +134,8 @@ func (x *solveStream) Validate() error {
 }
 
 // Run solves the stream.
-func (x *solveStream) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
-	task, err := solveTask(x.Task, x.TaskFile)
+func (x *streamCommand) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
+	task, err := findTask(x.Task, x.TaskFile)
 	if err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (x *solveStream) Run(sh *shell.Shell, names *catalogue.Catalogue) (err erro
 }
 
 // stream solves, and sums up also what was finished before an error.
-func (x *solveStream) stream(sh *shell.Shell, o solve.Options, out *solveOutput, problems []solve.Problem) error {
+func (x *streamCommand) stream(sh *shell.Shell, o solve.Options, out *output, problems []solve.Problem) error {
 	s, err := solve.New(o)
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (x *solveStream) stream(sh *shell.Shell, o solve.Options, out *solveOutput,
 }
 
 // count is how many problems there are to do.
-func (x *solveStream) count(problems []solve.Problem) int {
+func (x *streamCommand) count(problems []solve.Problem) int {
 	if x.Limit > 0 {
 		return min(x.Limit, len(problems))
 	}
@@ -210,7 +211,7 @@ func (x *solveStream) count(problems []solve.Problem) int {
 }
 
 // hint says how a stream that stopped can go on.
-func (x *solveStream) hint(err error) error {
+func (x *streamCommand) hint(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -223,7 +224,7 @@ func (x *solveStream) hint(err error) error {
 	return hint.Add(err, "go on with the same flags and --resume")
 }
 
-func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
+func (x *streamCommand) conclude(sh *shell.Shell, results []solve.Result) error {
 	sum := solve.Summarise(results)
 	sum.Name = filepath.Base(cmp.Or(x.Output, "-"))
 	if sum.Name == "-" {
@@ -245,8 +246,8 @@ func (x *solveStream) conclude(sh *shell.Shell, results []solve.Result) error {
 	return writeReports(sh, list, x.CSV, x.HTML)
 }
 
-// solveTask finds the task.
-func solveTask(name, file string) (solve.Task, error) {
+// findTask finds the task.
+func findTask(name, file string) (solve.Task, error) {
 	if file != "" {
 		t, err := scoring.ReadTask(file)
 		if err != nil {
@@ -262,12 +263,12 @@ func solveTask(name, file string) (solve.Task, error) {
 }
 
 // options are those of the solver, but for what must be closed.
-func (x *solveStream) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
+func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
 		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
 	}
-	if err := x.solveModel.apply(sh, x, o); err != nil {
+	if err := x.modelFlags.apply(sh, x, o); err != nil {
 		return nil, err
 	}
 	var err error
@@ -297,7 +298,7 @@ func (x *solveStream) options(sh *shell.Shell, names *catalogue.Catalogue, task 
 	return o, nil
 }
 
-func (x *solveStream) grammar(names *catalogue.Catalogue, model string) (*sotto.Grammar, error) {
+func (x *streamCommand) grammar(names *catalogue.Catalogue, model string) (*sotto.Grammar, error) {
 	if x.Dialect != "" {
 		g, err := names.Named(x.Dialect)
 		if err != nil {
@@ -311,7 +312,7 @@ func (x *solveStream) grammar(names *catalogue.Catalogue, model string) (*sotto.
 	return sotto.Default(), nil
 }
 
-func (x *solveStream) price(o *solve.Options) error {
+func (x *streamCommand) price(o *solve.Options) error {
 	data, err := files.Read("prices", x.Prices, files.MaxSettings)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
+// Demo shows replies as they stream.
 type Demo struct {
 	reading.Flags
 	Field string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"The field of a line of FILE that holds the reply."`

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
+// Dialects lists the dialects, or prints one.
 type Dialects struct {
 	JSON   bool   `name:"json" help:"Print JSON: one row with NAME, else all."`
 	Prompt string `placeholder:"NAME" help:"Print the instruction text that teaches the protocol NAME to a model."`
@@ -70,6 +71,7 @@ func (d *Dialects) printPrompt(sh *shell.Shell, c *catalogue.Catalogue) error {
 	return err
 }
 
+// WithPrompt returns the names of the dialects that have an instruction text.
 func WithPrompt(rows []sotto.Dialect) []string {
 	var names []string
 	for _, d := range rows {

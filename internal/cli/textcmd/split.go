@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
+// Split prints the reading of replies as JSON.
 type Split struct {
 	reading.Flags
 	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read a reply per JSON line, print an object per line."`

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
+// Strip prints the visible text of replies.
 type Strip struct {
 	reading.Flags
 	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text gives it in its place in the text, drop leaves it out."`

@@ -19,16 +19,17 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
+// Command holds the commands about a record.
 type Command struct {
-	Ls     recordLs     `cmd:"" help:"List events, a line each."`
-	Show   recordShow   `cmd:"" help:"Print events to be read: what was thought, what was said."`
-	Follow recordFollow `cmd:"" help:"Print events as they come."`
-	Grep   recordGrep   `cmd:"" help:"Search what models, tools and users wrote."`
-	Stats  recordStats  `cmd:"" help:"Sum up: how much was reasoning, what was saved, who leaked."`
-	Export recordExport `cmd:"" help:"Print events as OpenTelemetry does, in JSON Lines."`
-	Verify recordVerify `cmd:"" help:"Check that the record is what was written."`
-	Prune  recordPrune  `cmd:"" help:"Remove the oldest segments, provably."`
-	Keygen recordKeygen `cmd:"" help:"Make a key that signs records."`
+	Ls     lsCommand     `cmd:"" help:"List events, a line each."`
+	Show   showCommand   `cmd:"" help:"Print events to be read: what was thought, what was said."`
+	Follow followCommand `cmd:"" help:"Print events as they come."`
+	Grep   grepCommand   `cmd:"" help:"Search what models, tools and users wrote."`
+	Stats  statsCommand  `cmd:"" help:"Sum up: how much was reasoning, what was saved, who leaked."`
+	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry does, in JSON Lines."`
+	Verify verifyCommand `cmd:"" help:"Check that the record is what was written."`
+	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, provably."`
+	Keygen keygenCommand `cmd:"" help:"Make a key that signs records."`
 }
 
 // Help says what a record is.
@@ -43,14 +44,14 @@ Examples:
     sotto record verify audit --key audit.pub --head "$(cat head)"`
 }
 
-// recordDir names a record that is read.
-type recordDir struct {
+// A source names a record that is read.
+type source struct {
 	Dir      string   `arg:"" name:"dir" help:"The folder of the record."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 }
 
 // reader opens the record.
-func (d *recordDir) reader() (*record.Reader, error) {
+func (d *source) reader() (*record.Reader, error) {
 	ids, err := recording.ReadIdentities(d.Identity)
 	if err != nil {
 		return nil, fmt.Errorf("--identity: %w", err)
@@ -92,8 +93,8 @@ func readHint(err error) error {
 	return err
 }
 
-// recordQuery holds the flags that select events.
-type recordQuery struct {
+// A filter holds the flags that select events.
+type filter struct {
 	Run        string   `placeholder:"RUN" help:"Only events of this run."`
 	Cycle      *int     `placeholder:"N" help:"Only events of this cycle."`
 	Type       []string `short:"t" placeholder:"TYPE" help:"Only events of this type, such as EXCHANGE or LLM_INVOCATION; repeatable."`
@@ -106,7 +107,7 @@ type recordQuery struct {
 }
 
 // Validate refuses a limit that selects nothing.
-func (q *recordQuery) Validate() error {
+func (q *filter) Validate() error {
 	if q.Limit < 0 {
 		return fmt.Errorf("--limit %d: want 0 for no limit, or more", q.Limit)
 	}
@@ -114,7 +115,7 @@ func (q *recordQuery) Validate() error {
 }
 
 // query reads the flags.
-func (q *recordQuery) query() (record.Query, error) {
+func (q *filter) query() (record.Query, error) {
 	out := record.Query{Run: q.Run, Cycle: q.Cycle, Model: q.Model, Diagnostic: q.Diagnostic, After: q.After, Limit: q.Limit}
 	for _, t := range q.Type {
 		out.Types = append(out.Types, record.Type(strings.ToUpper(t)))
