@@ -148,8 +148,8 @@ func (s *Splitter) closeBodyAt(t token) {
 	s.mark(t, block)
 }
 
-// bodyInk says that the open body is not blank.
-func (s *Splitter) bodyInk(int) {
+// bodyNonSpace says that the open body is not blank.
+func (s *Splitter) bodyNonSpace(int) {
 	s.visible = true
 	s.shows()
 	if s.anyBody {

@@ -98,7 +98,7 @@ type emitter struct {
 	cut   []byte // its end, which is the beginning of a UTF-8 sequence
 
 	thought int  // the block of reasoning that is open, 0 without
-	ink     bool // it is not blank
+	solid   bool // it is not blank
 }
 
 // feed reads a delta; false says that no more is wanted.
@@ -128,7 +128,7 @@ func (e *emitter) take(pieces []Piece) bool {
 		inline := e.s.inline>>p.Channel&1 != 0
 		switch {
 		case p.Channel == ChannelReasoning && !inline:
-			e.thought, e.ink = p.Block, e.ink || firstInk(p.Bytes) >= 0
+			e.thought, e.solid = p.Block, e.solid || firstNonSpace(p.Bytes) >= 0
 			fallthrough
 		case (p.Channel == ChannelNarration || p.Channel == ChannelTool) && !inline:
 			e.text(p.Channel, p.Block, p.Bytes)
@@ -144,14 +144,14 @@ func (e *emitter) ends(p *Piece) bool {
 	if p.Block != e.thought {
 		return len(p.Bytes) > 0
 	}
-	return p.Channel != ChannelReasoning && e.ink
+	return p.Channel != ChannelReasoning && e.solid
 }
 
 func (e *emitter) endThought(closed bool) {
-	if e.ink {
+	if e.solid {
 		e.emit(ReasoningEnd{e.thought, closed})
 	}
-	e.thought, e.ink = 0, false
+	e.thought, e.solid = 0, false
 }
 
 // text gives bytes of one kind, except a UTF-8 sequence at their end that is

@@ -76,11 +76,11 @@ type tagSlot struct {
 type byteKind uint8
 
 const (
-	mayOpen    byteKind = 1 << iota // begin a marker
-	mayTick                         // begin a run or a fence
-	mayTilde                        // begin a fence
-	mayNewline                      // end a line
-	mayInk                          // be no white space
+	mayOpen     byteKind = 1 << iota // begin a marker
+	mayTick                          // begin a run or a fence
+	mayTilde                         // begin a fence
+	mayNewline                       // end a line
+	mayNonSpace                      // be no white space
 	anyByte
 	anyKind = ^byteKind(0)
 )
@@ -106,7 +106,7 @@ func kindsOf(c byte, first bool) byteKind {
 		k |= mayOpen
 	}
 	if !isSpace(c) {
-		k |= mayInk
+		k |= mayNonSpace
 	}
 	switch c {
 	case '`':

@@ -110,8 +110,8 @@ func (s *Splitter) literal(t token, why Reason) bool {
 			ts.openers |= t.watch()
 		}
 	}
-	if i := s.pos; firstInk(s.data[i-s.base:t.end-s.base]) >= 0 {
-		s.ink(t.start)
+	if i := s.pos; firstNonSpace(s.data[i-s.base:t.end-s.base]) >= 0 {
+		s.nonSpace(t.start)
 	}
 	b := s.data[t.start-s.base : t.end-s.base]
 	if s.splice.live {

@@ -91,7 +91,7 @@ func (s *Splitter) stepReasoning() bool {
 	if k < 0 {
 		return false
 	}
-	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first ink
+	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first byte that is no white space
 		return true
 	}
 	return s.reasoningToken(k, s.watches(r))
@@ -166,7 +166,7 @@ func (s *Splitter) think(stop int) {
 	b := s.data[s.pos-s.base : stop-s.base]
 	r := &s.r
 	if r.dupOpen {
-		if firstInk(b) >= 0 {
+		if firstNonSpace(b) >= 0 {
 			r.dupOpen = false
 		}
 	}

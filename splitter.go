@@ -231,7 +231,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	}
 	if kinds&mayNewline != 0 {
 		*e.blank = lineBlank(delta, *e.blank)
-	} else if kinds&mayInk != 0 {
+	} else if kinds&mayNonSpace != 0 {
 		*e.blank = false
 	}
 	p := &e.piece[0]

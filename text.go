@@ -348,8 +348,8 @@ func (s *Splitter) scanText(stop int) {
 		s.spliceText(b)
 	}
 	if !ts.seen || ts.afterMarker || s.mayBeAside() || !s.visible || !s.shown {
-		if i := firstInk(skipMark(b, from)); i >= 0 {
-			s.ink(from + i + len(b) - len(skipMark(b, from)))
+		if i := firstNonSpace(skipMark(b, from)); i >= 0 {
+			s.nonSpace(from + i + len(b) - len(skipMark(b, from)))
 		}
 	}
 	lines := skipMark(b, from)
@@ -358,18 +358,18 @@ func (s *Splitter) scanText(stop int) {
 	} else {
 		ts.blank = lineBlank(lines, ts.blank)
 	}
-	if s.pos < stop { // ink may have given the white space before it
+	if s.pos < stop { // nonSpace may have given the white space before it
 		s.put(stop, s.textSpan())
 	}
 }
 
-// ink says that byte i is text and no white space.
-func (s *Splitter) ink(i int) {
+// nonSpace says that byte i is text and no white space.
+func (s *Splitter) nonSpace(i int) {
 	ts := s.stream()
 	switch {
 	case s.body.block > 0:
 		if !ts.seen {
-			s.bodyInk(i)
+			s.bodyNonSpace(i)
 		}
 	case s.mayBeAside():
 		s.put(i, s.textSpan())
@@ -392,7 +392,7 @@ func (s *Splitter) shows() {
 	}
 }
 
-func firstInk(b []byte) int {
+func firstNonSpace(b []byte) int {
 	for i, c := range b {
 		if !isSpace(c) {
 			return i

@@ -125,7 +125,7 @@ func (v *view) removed() {
 
 func (v *view) addOuter(b []byte, at int) {
 	if v.drop || v.blank {
-		i := firstInk(skipMark(b, at))
+		i := firstNonSpace(skipMark(b, at))
 		if i >= 0 {
 			i += len(b) - len(skipMark(b, at))
 		}
@@ -146,7 +146,7 @@ func (v *view) addOuter(b []byte, at int) {
 		}
 		v.anything = true
 	} else if !v.anything { // white space that waited for too long has come before
-		v.anything = firstInk(b) >= 0
+		v.anything = firstNonSpace(b) >= 0
 	}
 	v.newline = b[len(b)-1] == '\n'
 	v.show(b, at)
@@ -155,7 +155,7 @@ func (v *view) addOuter(b []byte, at int) {
 // addBody reads bytes of an output body, which is trimmed at both ends.
 func (v *view) addBody(b []byte, at int) {
 	if !v.started || v.drop {
-		i := firstInk(b)
+		i := firstNonSpace(b)
 		if i < 0 {
 			return
 		}
