@@ -23,6 +23,8 @@ type Scanner struct {
 	seen int // b[line:seen] holds no line end
 	lf   int // b[line:lf] holds no LF: where lines end in CR it is far ahead
 
+	looks int // bytes in which line ends were sought, so far, for tests
+
 	begun bool // the first line of the stream is read
 	cr    bool // line is where b ended, behind a CR: an LF that comes there belongs to it
 
@@ -97,16 +99,20 @@ func (s *Scanner) startLine(i int) {
 // lineEnd returns where the line ends that is being read, or len(b) where its
 // end is still to come.
 func (s *Scanner) lineEnd(b []byte) int {
+	from := s.lf
 	if i := bytes.IndexByte(b[s.lf:], '\n'); i >= 0 {
 		s.lf += i
 	} else {
 		s.lf = len(b)
 	}
+	s.looks += s.lf - from
+	end := s.lf
 	if i := bytes.IndexByte(b[s.seen:s.lf], '\r'); i >= 0 {
-		return s.seen + i
+		end = s.seen + i
 	}
-	s.seen = s.lf
-	return s.lf
+	s.looks += end - s.seen
+	s.seen = end
+	return end
 }
 
 var mark = []byte("\ufeff")

@@ -25,6 +25,31 @@ func TestSeeksLFOnce(t *testing.T) {
 	}
 }
 
+// Line ends are sought twice in every byte, once for LF and once for CR, whatever
+// the lines end in, and however the buffer grows.
+func TestLooksTwice(t *testing.T) {
+	for _, unit := range []string{"a\r", "a\n", "a\r\n", "\r", "\n", "data\r\r", "data\n", "data: a\n\n", "a"} {
+		all := []byte(strings.Repeat(unit, 20_000/len(unit)))
+		for _, step := range []int{1, 7, len(all)} {
+			var s Scanner
+			from := 0
+			for to := 0; to < len(all); {
+				to = min(to+step, len(all))
+				for {
+					f, ok := s.Next(all[from:to])
+					if !ok {
+						break
+					}
+					from += len(f.Raw)
+				}
+			}
+			if s.looks > 2*len(all) {
+				t.Errorf("%q by %d: %d looks at %d bytes", unit, step, s.looks, len(all))
+			}
+		}
+	}
+}
+
 // The invariants that the fields state hold after every call.
 func TestInvariants(t *testing.T) {
 	stream := []byte("\ufeffdata: a\r\n\revent: b\r\n\n\n\r:c\rdata: d\rdata\re\r\n\r\nf\r\r\n\n")

@@ -3,12 +3,10 @@ package sse_test
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sotto-llm/sotto/sse"
 )
@@ -358,33 +356,6 @@ func TestLooksOnce(t *testing.T) {
 					b[i] = trap
 				}
 			}
-		}
-	}
-}
-
-// A buffer eight times as long takes some eight times as long, not sixty-four,
-// whatever its lines end in.
-func TestGrowsLinearly(t *testing.T) {
-	for _, unit := range []string{"a\r", "a\n", "a\r\n", "\r", "\n", "data\r\r", "data\n"} {
-		read := func(size int) time.Duration {
-			all := []byte(strings.Repeat(unit, size/len(unit)))
-			best := time.Duration(math.MaxInt64)
-			for range 5 {
-				var s sse.Scanner
-				b, from := all, time.Now()
-				for {
-					f, ok := s.Next(b)
-					if !ok {
-						break
-					}
-					b = b[len(f.Raw):]
-				}
-				best = min(best, time.Since(from))
-			}
-			return best
-		}
-		if short, long := read(64<<10), read(512<<10); long > 32*short {
-			t.Errorf("%q: %v, and eight times as much %v", unit, short, long)
 		}
 	}
 }
