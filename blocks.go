@@ -30,6 +30,7 @@ func (s *Splitter) stepNarration() bool {
 	case role == RoleReasoning:
 		s.blocks++
 		s.putMark(t.end, s.blocks)
+		s.absorbAfter(t, span{ch: ChannelMarkup, block: s.blocks, mark: s.marks})
 		s.openReasoning(t.name, t.start, false)
 	case role == RoleNarration: // a close of its family
 		s.mode = inText
@@ -68,7 +69,7 @@ func (s *Splitter) stepNarration() bool {
 func (s *Splitter) narrationWatch() watch {
 	w := watching(s.narr.group, asClose|asEmpty)
 	for i := range s.g.groups {
-		if s.g.reasoningGroups>>i&1 != 0 {
+		if s.g.reasoningGroups>>i&1 != 0 && !s.g.groups[i].phrase {
 			w |= watching(int8(i), asOpen)
 		}
 	}
@@ -210,6 +211,7 @@ func (s *Splitter) stepTool() bool {
 		return true
 	}
 	s.put(t.end, s.toolSpan())
+	s.absorbAfter(t, s.toolSpan())
 	s.closeTool()
 	return true
 }
@@ -226,8 +228,12 @@ func (s *Splitter) closeTool() {
 		name = s.tool.from - 1
 	}
 	s.blocks++
+	was := s.r
 	s.openReasoning(name, s.pos, false)
 	s.r.resumed = true
+	if was.group == s.r.group && was.own == s.r.own { // what was looked up ahead holds on
+		s.r.lookAt, s.r.look, s.r.lookEnd = was.lookAt, was.look, was.lookEnd
+	}
 }
 
 // toolEnds reports whether a tool opener ends reasoning (G11); ok is false

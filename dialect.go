@@ -32,7 +32,7 @@ type Dialect struct {
 	AfterTool Channel `json:"after_tool,omitempty"`
 
 	// Code and Stray switch rules G4 and G9. If nil, they are on where a marker of
-	// the dialect is a tag and off where all are literal.
+	// the dialect is a tag and off where all are literal; Code is off beside a header.
 	Code  *bool `json:"code,omitempty"`
 	Stray *bool `json:"stray,omitempty"`
 

@@ -68,6 +68,14 @@ func (d Dialect) check() error {
 	if d.Placement == PlacementLeading && d.Output == OutputAnywhere {
 		return badField("output", "\"anywhere\" cannot stand beside placement \"leading\", after whose first visible byte nothing counts: leave one of them out")
 	}
+	if d.Header != nil {
+		if d.Code != nil && *d.Code {
+			return badField("code", "cannot be on beside a header, whose tokens count in code too: leave it out")
+		}
+	}
+	if d.Header != nil && d.Output == OutputAnywhere {
+		return badField("output", "\"anywhere\" cannot stand beside a header, whose channels say what the answer is: leave one of them out")
+	}
 	if d.AfterTool != ChannelText && d.AfterTool != ChannelReasoning {
 		return badField("after_tool", "what follows tool markup cannot be %s: write text or reasoning", d.AfterTool)
 	}
@@ -112,6 +120,9 @@ func (d Dialect) checkMarkers() error {
 		path := fmt.Sprintf("markers[%d]", i)
 		if err := m.check(path, d.longestMarker()); err != nil {
 			return err
+		}
+		if m.Phrase && d.Placement != PlacementLeading {
+			return badField(path+".phrase", "is for placement \"leading\": words count only before the answer has begun")
 		}
 		// Two blocks of one name could not be told apart by StartInside, nor two
 		// blocks by one opener.

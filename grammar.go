@@ -243,7 +243,7 @@ func (d Dialect) withDefaults() Dialect {
 	d.OnDoubt = cmp.Or(d.OnDoubt, OnDoubtWithhold)
 	for _, sw := range []**bool{&d.Code, &d.Stray} {
 		if *sw == nil {
-			on := d.hasTags()
+			on := d.hasTags() && (sw == &d.Stray || d.Header == nil)
 			*sw = &on
 		}
 	}

@@ -110,8 +110,8 @@ func (s *Splitter) literal(t token, why Reason) bool {
 			ts.openers |= t.watch()
 		}
 	}
-	if i := s.pos; firstNonSpace(s.data[i-s.base:t.end-s.base]) >= 0 {
-		s.nonSpace(t.start)
+	if i := firstNonSpace(s.data[s.pos-s.base : t.end-s.base]); i >= 0 {
+		s.nonSpace(s.pos + i)
 	}
 	b := s.data[t.start-s.base : t.end-s.base]
 	if s.splice.live {
@@ -219,9 +219,13 @@ func (s *Splitter) removeMark(t token, empty bool) bool {
 func (s *Splitter) mark(t token, block int) {
 	s.putMark(t.end, block)
 	s.stream().afterMarker = true
-	n := &s.g.names[t.name]
-	if t.trail > 0 || n.phrase {
-		s.absorb = absorb{int(t.trail), n.phrase, span{ch: ChannelMarkup, block: block, mark: s.marks}}
+	s.absorbAfter(t, span{ch: ChannelMarkup, block: block, mark: s.marks})
+}
+
+// absorbAfter gives the white space after a marker that belongs to it to sp.
+func (s *Splitter) absorbAfter(t token, sp span) {
+	if n := &s.g.names[t.name]; t.trail > 0 || n.phrase {
+		s.absorb = absorb{int(t.trail), n.phrase, sp}
 	}
 }
 

@@ -179,6 +179,9 @@ func (s *Splitter) rescueWhole(p pad) {
 		s.closeAtEnd()
 		s.body.block = 0
 	}
+	if s.absorb.into.mark != 0 {
+		s.absorbWhite() // the close's own newlines
+	}
 	s.ended, s.end = ended, end
 	s.absorb = absorb{}
 	s.mode, s.r = inReasoning, p.whole.r

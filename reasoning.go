@@ -53,7 +53,7 @@ func (s *Splitter) watches(r *reasoning) watch {
 		return watching(s.g.headerGroup, asAny)
 	}
 	kinds := asClose | asEmpty
-	if s.g.nest {
+	if s.g.nest && (r.name < 0 || !s.g.names[r.name].phrase) {
 		kinds |= asOpen
 	}
 	return s.familyKinds(r, kinds)
@@ -66,7 +66,9 @@ func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 	}
 	var w watch
 	for i := range s.g.groups {
-		if s.g.reasoningGroups>>i&1 != 0 {
+		if s.g.groups[i].phrase { // words do not nest
+			w |= watching(int8(i), kinds&^asOpen)
+		} else if s.g.reasoningGroups>>i&1 != 0 {
 			w |= watching(int8(i), kinds)
 		}
 	}
@@ -241,6 +243,7 @@ func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 func (s *Splitter) putMarkOf(t token, block int) {
 	if s.mode == inNarration {
 		s.putMark(t.end, block)
+		s.absorbAfter(t, span{ch: ChannelMarkup, block: block, mark: s.marks})
 		return
 	}
 	s.mark(t, block)

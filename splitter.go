@@ -522,6 +522,9 @@ func (s *Splitter) absorbWhite() {
 		}
 		to++
 	}
+	if s.mode == inReasoning && s.r.resumed && s.r.opener == s.pos {
+		s.r.opener = to // the block goes on after the tool call's own newlines
+	}
 	s.put(to, a.into)
 	if to < s.limit || !a.white && a.newlines == 0 {
 		a.into = span{}

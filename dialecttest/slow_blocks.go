@@ -127,7 +127,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 		case m.kind == kOpen:
 			r.by("G6")
 			switch {
-			case quoted || b.phrase:
+			case quoted || b.phrase || d.phrase:
 				asBytes(length)
 			case r.onlyWhite(b.lastOpen, m.start):
 				b.own |= 1 << m.def
@@ -212,7 +212,7 @@ func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final boo
 			return no
 		}
 	}
-	return r.whiteAfter(m.end, true, limit, final)
+	return r.whiteAfter(r.core(m), true, limit, final)
 }
 
 // closesAhead looks at what of the family follows the close m.

@@ -136,13 +136,13 @@ func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
 			g.maxHead = 1024
 		}
 	}
-	on := func(p *bool) bool {
+	on := func(p *bool, unset bool) bool {
 		if p != nil {
 			return *p
 		}
-		return tags
+		return unset
 	}
-	g.code, g.stray, g.nest = on(d.Code), on(d.Stray), tags
+	g.code, g.stray, g.nest = on(d.Code, tags && d.Header == nil), on(d.Stray, tags), tags
 	return g, nil
 }
 

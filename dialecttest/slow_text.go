@@ -120,8 +120,8 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 
 // isMarker leaves out what the dialect's switches do not know in text.
 func (r *slowReader) isMarker(m slowMark) bool {
-	if m.def < 0 {
-		return true
+	if m.def < 0 { // a header is not one after the answer has begun
+		return m.kind == kEndTok || !r.auto || !r.g.leading || !r.visible
 	}
 	d := &r.g.defs[m.def]
 	bit := uint64(1) << m.def
@@ -450,14 +450,21 @@ func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
 
 // literal keeps a marker as text.
 func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
+	m.end = r.core(m)
 	if bd == nil {
 		p := m.start
 		for p < m.end-1 && r.white(p) {
 			p++
 		}
+		was := r.mode
 		if !r.startsText(p, m.start) {
 			return
 		}
+		now := r.mode
+		for r.mode = was; r.pos < p; { // white space before the doubt is what it was
+			r.textByte(t, bd, true)
+		}
+		r.mode = now
 	}
 	if m.def >= 0 {
 		d := &r.g.defs[m.def]
@@ -521,12 +528,15 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 			return
 		}
 		if !gone {
-			if reason := r.codeReason(t, m); reason != "" {
+			reason := r.codeReason(t, m)
+			r.literal(t, bd, m)
+			switch {
+			case r.g.leading && r.visible: // the rest is text, this close included
+			case reason != "":
 				r.diag(sotto.CodeLiteralMarker, m.start, reason)
-			} else if d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0 {
+			case d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0:
 				r.diag(sotto.CodeOrphanClose, m.start, "")
 			}
-			r.literal(t, bd, m)
 			return
 		}
 		stray = true

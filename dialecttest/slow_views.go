@@ -138,10 +138,14 @@ func (r *slowReader) spliced(v slowView) {
 			i++
 			continue
 		}
-		if v.at[m.end-1]-v.at[i] != m.end-1-i {
+		end := m.end // the newlines that may follow are not what makes it a marker
+		for end > i+1 && text[end-1] == '\n' {
+			end--
+		}
+		if v.at[end-1]-v.at[i] != end-1-i {
 			r.diag(sotto.CodeSplicedMarker, v.at[i], "")
 		}
-		i = m.end
+		i = end
 	}
 }
 
