@@ -1,5 +1,15 @@
 package dialecttest
 
+// The slow reader is the grammar of docs/design.md, section 3, a second time: it
+// has the whole text, looks ahead in it wherever a byte is in doubt, and shares
+// nothing with the machine. Its functions name their rules.
+//
+//	slow.go         a reading: its state, G7a (rescue), G8 (starts), G10 (output anywhere)
+//	slow_lex.go     G1, G2: the markers of a dialect, and one at a position
+//	slow_text.go    G3, G4, G9, G10, G14: outer text and output bodies
+//	slow_blocks.go  G5, G6, G7, G11 (reasoning, tools), G12 (narration), headers
+//	slow_views.go   G13: the views, and the diagnostics that need them
+
 import (
 	"fmt"
 	"slices"
@@ -269,6 +279,7 @@ func (r *slowReader) begin(start sotto.Start) error {
 	return fmt.Errorf("start %q", start)
 }
 
+// beginInside reads a reply whose template opened a block (G8).
 func (r *slowReader) beginInside(def int) {
 	r.by("G8")
 	d := &r.g.defs[def]
@@ -292,6 +303,7 @@ func (r *slowReader) beginInside(def int) {
 	r.outer()
 }
 
+// beginAuto reads a reply whose start is unknown (G8).
 func (r *slowReader) beginAuto() {
 	r.by("G8")
 	orphans := r.g.header != nil
@@ -348,6 +360,7 @@ func (r *slowReader) beginAuto() {
 	r.outer()
 }
 
+// hasReasoning reports whether a marker of the dialect opens reasoning (G8, expiry).
 func (r *slowReader) hasReasoning() bool {
 	for _, d := range r.g.defs {
 		if d.role == sotto.RoleReasoning {
@@ -357,7 +370,7 @@ func (r *slowReader) hasReasoning() bool {
 	return false
 }
 
-// decideOutput settles, at the first outer byte p that is no white space, on
+// decideOutput is G10 with Output anywhere: it settles, at the first outer byte p that is no white space, on
 // which channel outer text is (Output anywhere). Reading ahead begins at from.
 func (r *slowReader) decideOutput(p, from int) {
 	limit, final, expires := r.window(p)
@@ -437,7 +450,7 @@ func (r *slowReader) decideRescue(b slowBlock) {
 	}
 }
 
-// candidate returns the first opener at which some continuation of what was
+// candidate is G7a on expiry: it returns the first opener at which some continuation of what was
 // read would rescue, and its pad.
 func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 	if r.visible {
@@ -473,7 +486,7 @@ func (r *slowReader) note(i int) {
 	}
 }
 
-// result sorts the diagnostics and computes the views.
+// result sorts the diagnostics (section 3a) and computes the views (G13).
 func (r *slowReader) result() slowResult {
 	var res slowResult
 	for _, g := range r.segs {

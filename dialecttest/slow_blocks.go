@@ -28,6 +28,7 @@ func (b *slowBlock) watch(g *slowGrammar) slowWatch {
 	return w
 }
 
+// reasoning opens a reasoning block at its marker (G2, G7a).
 func (r *slowReader) reasoning(m slowMark, t *slowStream, bd *slowBody) {
 	d := &r.g.defs[m.def]
 	b := slowBlock{def: m.def, fam: d.fam, own: 1 << m.def, start: m.start, lastOpen: m.end, phrase: d.phrase, force: -1}
@@ -38,7 +39,8 @@ func (r *slowReader) reasoning(m slowMark, t *slowStream, bd *slowBody) {
 	r.reasoningBlock(&b, t)
 }
 
-// reasoningBlock reads from the end of the block's opener to the end of the block.
+// reasoningBlock reads from the end of the block's opener to the end of the block
+// (G5, G6, G7, G11).
 func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	var pad *slowPad
 	if b.pad {
@@ -165,6 +167,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	}
 }
 
+// onlyWhite reports whether only white space stands between (the duplicates of G6).
 func (r *slowReader) onlyWhite(i, end int) bool {
 	for ; i < end; i++ {
 		if !r.white(i) {
@@ -205,7 +208,7 @@ func (r *slowReader) closes(b *slowBlock, m slowMark, quoted bool) bool {
 	return r.settle(got)
 }
 
-// aloneInBlock reports whether m stands alone on its line of the block's raw body.
+// aloneInBlock reports whether m stands alone on its line of the block's raw body (G5).
 func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final bool) tri {
 	for i := m.start - 1; i >= b.lastOpen && r.s[i] != '\n'; i-- {
 		if !r.white(i) {
@@ -215,7 +218,7 @@ func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final boo
 	return r.whiteAfter(r.core(m), true, limit, final)
 }
 
-// closesAhead looks at what of the family follows the close m.
+// closesAhead looks at what of the family follows the close m (G5, G6).
 func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int, final bool) tri {
 	w := b.watch(r.g)
 	w.opens = !b.phrase // the family's next opener counts here also where nothing nests
@@ -270,7 +273,7 @@ func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int,
 	return yes
 }
 
-// toolEnds reports whether a tool opener inside reasoning ends the block.
+// toolEnds reports whether a tool opener inside reasoning ends the block (G11).
 func (r *slowReader) toolEnds(m slowMark, limit int, final bool) tri {
 	if q := r.quoted(m, limit, final); q != no {
 		if q == yes {
@@ -423,7 +426,7 @@ func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 	}
 }
 
-// blankLine reports whether a blank line follows the newline at i.
+// blankLine reports whether a blank line follows the newline at i (G12).
 func (r *slowReader) blankLine(i, limit int, final bool) tri {
 	for i++; i < limit && isSpace(r.s[i]); i++ {
 		if r.s[i] == '\n' {
@@ -436,7 +439,7 @@ func (r *slowReader) blankLine(i, limit int, final bool) tri {
 	return maybe
 }
 
-// body reads an output block, and those that re-open it.
+// body reads an output block, and those that re-open it (G10).
 func (r *slowReader) body(m slowMark) {
 	for {
 		bd := slowBody{def: m.def, id: r.open(m.def)}
@@ -456,7 +459,7 @@ func (r *slowReader) body(m slowMark) {
 	}
 }
 
-// tool reads a tool block, one segment, and what the dialect has after it.
+// tool reads a tool block, one segment, and what the dialect has after it (G11).
 func (r *slowReader) tool(m slowMark, t *slowStream) {
 	r.by("G11")
 	from := r.toolFrom

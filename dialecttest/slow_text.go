@@ -82,11 +82,13 @@ type slowBody struct {
 	next    *slowMark // the re-open that ended it
 }
 
+// outer reads the text outside every block (G3, G9, G10, G14).
 func (r *slowReader) outer() {
 	r.lead()
 	r.text(&r.out, nil)
 }
 
+// text reads a text stream: outer text, or an output body (G3, G4, G9, G10).
 func (r *slowReader) text(t *slowStream, bd *slowBody) {
 	all := slowWatch{all: true}
 	for !r.done() && (bd == nil || !bd.closed) {
@@ -138,7 +140,7 @@ func (r *slowReader) isMarker(m slowMark) bool {
 	return true
 }
 
-// startsText settles Output anywhere before the first byte from p on of outer
+// startsText settles G10 with Output anywhere before the first byte from p on of outer
 // text that is no white space.
 func (r *slowReader) startsText(p, from int) bool {
 	if r.mode == modeUnset && !r.white(p) {
@@ -257,6 +259,7 @@ func (t *slowStream) endRun() {
 	t.runs = append(t.runs[:len(t.runs):len(t.runs)], n)
 }
 
+// openFence opens a fence at the newline that ends its first line (G4c).
 func (r *slowReader) openFence(t *slowStream, newline int) {
 	f := *t
 	f.fenceCh, f.fenceLen, f.fenceFrom = t.leadCh, t.leadLen, newline
@@ -268,7 +271,7 @@ func (r *slowReader) openFence(t *slowStream, newline int) {
 	t.fenceEnd, t.fenceFams = end, 0
 }
 
-// closeFence seeks the run that closes the fence, in the raw text, and returns
+// closeFence is G4c: it seeks the run that closes the fence, in the raw text, and returns
 // where it ends.
 func (r *slowReader) closeFence(t *slowStream, limit int, final bool) (int, tri) {
 	unknown := func() (int, tri) {
@@ -317,7 +320,7 @@ func (r *slowReader) closeFence(t *slowStream, limit int, final bool) (int, tri)
 	}
 }
 
-// pairs reports whether a run after i on the raw line pairs with one of runs.
+// pairs is G4b: it reports whether a run after i on the raw line pairs with one of runs.
 func (r *slowReader) pairs(runs []int, i, limit int, final bool) tri {
 	all := slowWatch{all: true}
 	for i < limit && r.s[i] != '\n' {
@@ -618,7 +621,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	t.afterMarker = true
 }
 
-// outputCounts reports whether an output opener in outer text begins a body.
+// outputCounts reports whether an output opener in outer text begins a body (G10).
 func (r *slowReader) outputCounts() bool {
 	if r.g.anywhere && !r.g.leading {
 		return !r.delivered
