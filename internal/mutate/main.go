@@ -50,7 +50,7 @@ func main() {
 	sample := flag.Int("sample", 0, "break this many places; 0 for all")
 	seed := flag.Uint64("seed", 1, "of the sample")
 	list := flag.Bool("list", false, "print the mutants and stop")
-	limit := flag.Duration("timeout", 3*time.Minute, "of the tests of one mutant; beyond it, it counts as found")
+	limit := flag.Duration("timeout", 10*time.Minute, "of the tests of one mutant")
 	flag.Parse()
 	if err := run(*only, *sample, *seed, *list, *limit); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -115,8 +115,8 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 		}
 		fmt.Printf("%-9s %s\n", result, m.key)
 	}
-	fmt.Printf("%d mutants: %d found by a test, %d that do not compile, %d listed, %d survived\n",
-		len(mutants), counts[found], counts[broken], counts["listed"], unlisted)
+	fmt.Printf("%d mutants: %d found by a test, %d that took too long, %d that do not compile, %d listed, %d survived\n",
+		len(mutants), counts[found], counts[late], counts[broken], counts["listed"], unlisted)
 	if unlisted > 0 {
 		return errors.New("survivors that are not listed: write a test that finds them, or list them with a reason in internal/mutate/survivors.txt")
 	}
@@ -151,6 +151,7 @@ const (
 	found    = "found"
 	survived = "SURVIVED"
 	broken   = "broken"
+	late     = "late" // the tests took too long: the mutant loops, or the machine is slow
 )
 
 // try runs the suites on the mutant until one fails.
@@ -176,7 +177,10 @@ func (m mutant) try(dir string, limit time.Duration) (string, error) {
 		args := append([]string{"test", "-count=1", "-overlay", overlay, "-timeout", limit.String(), "-vet=off"}, suite...)
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.WaitDelay = time.Second
-		if cmd.Run() != nil {
+		switch err := cmd.Run(); {
+		case ctx.Err() != nil:
+			return late, nil
+		case err != nil:
 			return found, nil
 		}
 	}
