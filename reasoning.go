@@ -279,12 +279,25 @@ func (r *reasoning) lookFrom(k int, t token) {
 	}
 }
 
+// A farLook says that from byte end on no opener of the family comes, and no close
+// of the names own: what a block found that looked to the reply's end. Where blocks
+// begin without an opener, after tool calls, many would look so far.
+type farLook struct {
+	end   int // 0 without
+	own   uint64
+	group int8
+	any   bool
+}
+
 // candidateEnds decides a close that ends the block only if no own close
 // follows before the family's next opener, or the end of an uncut reply.
 func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 	r := &s.r
 	if t.start < r.rejects {
 		return false, true
+	}
+	if f := &s.far; s.ended && f.end > 0 && t.end >= f.end && f.own == r.own && f.group == r.group && f.any == r.any {
+		return !s.end.incomplete(), true // an earlier block has looked to the end
 	}
 	if r.lookAt >= 0 && t.start > r.lookAt && t.start < r.lookEnd {
 		r.lookAt = t.start // the last candidate looked beyond this one already
@@ -299,6 +312,7 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 			if s.end.incomplete() {
 				r.rejects = s.n + 1
 			}
+			s.far = farLook{t.end, r.own, r.group, r.any}
 			return !s.end.incomplete(), true
 		}
 		quoted, ready := s.quoted(next)

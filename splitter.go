@@ -88,6 +88,7 @@ type Splitter struct {
 	tools  toolsAhead
 	scan   tokenScan // for the next marker
 	family tokenScan // for the next of a block's family
+	far    farLook
 
 	lastClose [maxGroups]int // where each group's last close begins, -1 without
 	hidden    []hiddenClose

@@ -94,7 +94,7 @@ func (s *Splitter) unread(at int) {
 // look further.
 func (s *Splitter) forgetScans() {
 	s.limit = s.n
-	s.scan, s.family, s.white = tokenScan{}, tokenScan{}, whiteAhead{}
+	s.scan, s.family, s.white, s.far = tokenScan{}, tokenScan{}, whiteAhead{}, farLook{}
 	s.ahead.drop()
 	s.fences.drop()
 }

@@ -98,6 +98,11 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if result, err := (mutant{file: files[0], text: nil}).try(dir, limit); err != nil {
+		return err
+	} else if result != survived {
+		return fmt.Errorf("the tests of the code as it is: %s; mend that first", result)
+	}
 	counts, unlisted := map[string]int{}, 0
 	for _, m := range mutants {
 		result, err := m.try(dir, limit)
@@ -164,6 +169,11 @@ func (m mutant) try(dir string, limit time.Duration) (string, error) {
 	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
 	if err != nil {
 		return "", err
+	}
+	if m.text == nil { // the file as it is
+		if m.text, err = os.ReadFile(path); err != nil {
+			return "", err
+		}
 	}
 	if err := errors.Join(os.WriteFile(changed, m.text, 0o600), os.WriteFile(overlay, data, 0o600)); err != nil {
 		return "", err
