@@ -166,8 +166,8 @@ func (s *Splitter) rescue(t token, at state) {
 }
 
 // rescueWhole makes the last whole output block of a pad the output. The body is
-// read again up to byte p.stop at most, and what follows it as reasoning of the
-// pad that ends there; then the rest is read again.
+// read again up to byte p.stop at most, and what follows it as a further block of
+// reasoning, which ends where the pad does; then the rest is read again.
 func (s *Splitter) rescueWhole(p pad) {
 	s.rescue(p.whole.token, p.at)
 	s.limit = p.stop
@@ -185,6 +185,8 @@ func (s *Splitter) rescueWhole(p pad) {
 	s.ended, s.end = ended, end
 	s.absorb = absorb{}
 	s.mode, s.r = inReasoning, p.whole.r
+	s.blocks++
+	s.r.block = s.blocks
 	s.r.isPad, s.r.dupOpen, s.r.stop = false, false, p.stop
 	if !p.closed {
 		s.r.stop = s.n + 1

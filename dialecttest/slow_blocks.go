@@ -99,6 +99,7 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 				if r.rescueClose < r.pos || r.halt {
 					return // the rest is outer text
 				}
+				b.id = r.open(b.def) // the rest is a block of its own
 				b.force = r.rescueClose
 				if !r.rescueClosed {
 					b.force = len(r.s) + 1
