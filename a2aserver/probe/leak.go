@@ -90,11 +90,16 @@ func leakInText(text string) string {
 		for _, thought := range r.Reasoning() {
 			return fmt.Sprintf("reasoning (dialect %s): %s", g.Dialect().Name, quote(thought))
 		}
-		for _, d := range r.Diagnostics {
+		if r.Counts[sotto.CodeOrphanClose] == 0 {
+			continue
+		}
+		found := "the end of a block of reasoning, whose beginning is not there"
+		for _, d := range r.Diagnostics { // the first of them
 			if d.Code == sotto.CodeOrphanClose {
-				return "the end of a block of reasoning, whose beginning is not there: " + quote(text[max(0, d.Offset-40):])
+				return found + ": " + quote(text[max(0, d.Offset-40):])
 			}
 		}
+		return found
 	}
 	return ""
 }
