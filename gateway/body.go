@@ -217,8 +217,13 @@ func (x *exchange) cause() error {
 	if x.ctx == nil {
 		return nil
 	}
-	if cause := context.Cause(x.ctx); cause != nil {
-		return cause
+	cause := context.Cause(x.ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return errDeadline
 	}
-	return nil
+	return cause
 }
+
+// errDeadline is why an exchange ends whose request has a deadline: a handler
+// around the gateway, or the caller of the transport, gave it one.
+var errDeadline = errors.New("the deadline of the request passed before the reply ended")

@@ -12,9 +12,9 @@ import (
 )
 
 // decompress undoes the encoding of a response whose reply is to be read. The
-// gateway asks for none; some servers compress all the same. limit bounds what a
-// whole reply may become.
-func decompress(resp *http.Response, limit int64) error {
+// gateway asks for none; some servers compress all the same. Whoever reads the
+// body bounds what it becomes.
+func decompress(resp *http.Response) error {
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	var open func(io.Reader) (io.Reader, error)
 	switch encoding {

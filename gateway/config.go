@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,7 +73,8 @@ type Config struct {
 
 	// Logger gets one line per exchange, without content. If nil, nothing.
 	Logger *slog.Logger
-	// Metrics gets the gateway's metrics. If nil, a registry of its own.
+	// Metrics gets the gateway's metrics. No two gateways can share one. If nil,
+	// a registry of its own.
 	Metrics *prometheus.Registry
 	// Recorder gets an event for every exchange with a model: what was asked and
 	// what came, byte for byte, and how it was read. If nil, nothing is recorded.
@@ -136,7 +138,8 @@ func Policies() []history.Policy {
 	return []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
 }
 
-// Limits bound what a peer can make grow. A zero is the default.
+// Limits bound what a peer can make grow. A zero is the default; a negative value
+// is an error.
 type Limits struct {
 	// Memory bounds the bytes that are held for all exchanges together: bodies,
 	// frames, held text, what reading a history takes, and what waits to be
@@ -217,6 +220,11 @@ func (c *Config) Check() []error {
 	fault(-1, "upstream", checkUpstream(c.Upstream))
 	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
+	for _, b := range c.bounds() {
+		if b.value < 0 {
+			fault(-1, b.key, errors.New("is negative: want 0 for the default, or more"))
+		}
+	}
 	for i, r := range append([]Route{c.Default}, c.Routes...) {
 		i--
 		fault(i, "dialect", c.checkDialect(r.Dialect))
@@ -229,6 +237,24 @@ func (c *Config) Check() []error {
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
 	}
 	return all
+}
+
+// A bound is a value of a configuration that cannot be negative.
+type bound struct {
+	key   string
+	value int64
+}
+
+func (c *Config) bounds() []bound {
+	l := &c.Limits
+	return []bound{
+		{"limits.memory", l.Memory}, {"limits.body", l.Body}, {"limits.frame", int64(l.Frame)},
+		{"limits.header", int64(l.Header)}, {"limits.exchanges", int64(l.Exchanges)}, {"limits.choices", int64(l.Choices)},
+		{"limits.hold", int64(l.Hold)}, {"limits.learned", int64(l.Learned)}, {"limits.restored", int64(l.Restored)},
+		{"limits.restored-bytes", l.RestoredBytes}, {"limits.restored-for", int64(l.RestoredFor)},
+		{"limits.recorded", int64(l.Recorded)}, {"limits.labels", int64(l.Labels)},
+		{"keep-alive", int64(c.KeepAlive)}, {"silence", int64(c.Silence)},
+	}
 }
 
 func checkUpstream(u *url.URL) error {

@@ -235,7 +235,7 @@ func (x *exchange) answer(resp *http.Response) error {
 		}
 		return nil
 	}
-	if err := decompress(resp, x.g.config.Limits.Body); err != nil {
+	if err := decompress(resp); err != nil {
 		return err
 	}
 	switch form, err := x.form(resp); {
@@ -515,5 +515,9 @@ func (x *exchange) outcome() string {
 
 // gone reports whether the client has left before the end.
 func (x *exchange) gone() bool {
-	return x.ctx != nil && x.ctx.Err() != nil && !errors.Is(context.Cause(x.ctx), errSilent)
+	if x.ctx == nil || x.ctx.Err() == nil {
+		return false
+	}
+	cause := context.Cause(x.ctx)
+	return !errors.Is(cause, errSilent) && !errors.Is(cause, context.DeadlineExceeded)
 }

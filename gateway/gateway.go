@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -63,7 +64,9 @@ func build(c Config) (*Handler, error) {
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		log:      c.Logger,
 	}
-	g.metrics = newMetrics(c.Metrics, c.Limits.Labels, &g.open)
+	if g.metrics, err = newMetrics(c.Metrics, c.Limits.Labels, &g.open); err != nil {
+		return nil, err
+	}
 	g.budget = newBudget(c)
 	g.recorder = newRecorder(c)
 	g.proxy = &httputil.ReverseProxy{
@@ -71,7 +74,7 @@ func build(c Config) (*Handler, error) {
 		ModifyResponse: modify,
 		ErrorHandler:   g.proxyError,
 		ErrorLog:       log.New(logWriter{g.log}, "", 0),
-		Transport:      quietly{c.Transport},
+		Transport:      quietly{c.Transport, c.Limits.Header},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
 	}
@@ -261,6 +264,10 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.kind == replies {
 		c = e.codec
 	}
+	if limit := g.config.Limits.Header; headerSize(r.Header)+len(r.RequestURI) > limit {
+		refuse(w, c, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the header of the request is larger than %d bytes", limit))
+		return
+	}
 	if n := g.open.Add(1); n > int64(g.config.Limits.Exchanges) {
 		g.open.Add(-1)
 		refuse(w, c, http.StatusServiceUnavailable, "too many exchanges at once")
@@ -378,10 +385,7 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	if x != nil {
 		x.err, x.status = err, status
 	}
-	if r.Context().Err() != nil && !errors.Is(err, errSilent) && !errors.Is(err, errLate) {
-		return // the client is gone
-	}
-	refuse(w, c, status, text)
+	refuse(w, c, status, text) // to nobody, where the client is gone
 }
 
 // failure is the status and the text of an answer in the place of a reply.
@@ -395,6 +399,8 @@ func failure(err error) (status int, text string) {
 		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
 	case errors.Is(err, errSilent):
 		return http.StatusGatewayTimeout, "upstream: " + err.Error()
+	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout, errDeadline.Error()
 	}
 	return http.StatusBadGateway, "upstream: " + err.Error()
 }

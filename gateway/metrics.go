@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -31,10 +32,11 @@ type metrics struct {
 	models map[string]bool
 }
 
-func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) *metrics {
+func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) (*metrics, error) {
+	var all []prometheus.Collector
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sotto", Name: name, Help: help}, labels)
-		reg.MustRegister(v)
+		all = append(all, v)
 		return v
 	}
 	m := &metrics{
@@ -49,10 +51,18 @@ func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) *metri
 			Help: "How long exchanges took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 9)}, []string{"api"}),
 		max: labels, models: map[string]bool{},
 	}
-	reg.MustRegister(m.hold, m.seconds, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
+	all = append(all, m.hold, m.seconds, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(open.Load()) }))
+	for i, c := range all {
+		if err := reg.Register(c); err != nil {
+			for _, c := range all[:i] {
+				reg.Unregister(c)
+			}
+			return nil, fmt.Errorf("metrics: each gateway needs a registry of its own: %w", err)
+		}
+	}
 	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
-	return m
+	return m, nil
 }
 
 // model bounds the label.

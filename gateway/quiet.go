@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -39,15 +40,33 @@ func unquoted(text string) string {
 	return strings.TrimRight(text, ": ")
 }
 
-// quietly is a transport whose errors are quiet.
-type quietly struct{ http.RoundTripper }
+// quietly is a transport whose errors are quiet, and which takes no header of more
+// than header bytes, whatever transport it has inside.
+type quietly struct {
+	http.RoundTripper
+	header int
+}
 
 func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, quiet(err)
 	}
+	if headerSize(resp.Header) > t.header {
+		resp.Body.Close()
+		return nil, fmt.Errorf("the header of the response is larger than %d bytes", t.header)
+	}
 	return resp, nil
+}
+
+// headerSize is about how many bytes a header had.
+func headerSize(h http.Header) (n int) {
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
 }
 
 const (

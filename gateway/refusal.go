@@ -15,7 +15,7 @@ const maxError = 1 << 20
 // reasoning is hidden: some servers send with it what the model wrote. A body that
 // is not an error in JSON is left out whole.
 func (x *exchange) hideRefusal(resp *http.Response) error {
-	if err := decompress(resp, maxError); err != nil {
+	if err := decompress(resp); err != nil {
 		return err
 	}
 	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))

@@ -69,8 +69,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	r = r.Clone(ctx)
 	x.send(r)
-	resp, err := next.RoundTrip(r)
+	resp, err := quietly{next, t.g.config.Limits.Header}.RoundTrip(r)
+	var src *closeOnce
 	if err == nil {
+		src = &closeOnce{ReadCloser: resp.Body}
+		resp.Body = src
 		err = x.modify(resp)
 		if err != nil {
 			resp.Body.Close()
@@ -81,7 +84,10 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
-	resp.Body = &endingBody{resp.Body, end}
+	resp.Body = &endingBody{body: resp.Body, end: end, wake: func() {
+		cancel(nil)
+		src.Close()
+	}}
 	return resp, nil
 }
 
@@ -105,14 +111,24 @@ func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
 }
 
 // An endingBody ends its exchange when the client has read all of it, or closes
-// it.
+// it. As with other bodies, Close may be called while Read waits: it makes Read
+// return, and ends the exchange after it.
 type endingBody struct {
-	io.ReadCloser
-	end func()
+	wake func() // makes a Read that waits for the upstream return
+	end  func()
+
+	mu     sync.Mutex
+	body   io.ReadCloser
+	closed bool
 }
 
 func (b *endingBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n, err := b.body.Read(p)
 	if err != nil {
 		b.end()
 	}
@@ -120,7 +136,23 @@ func (b *endingBody) Read(p []byte) (int, error) {
 }
 
 func (b *endingBody) Close() error {
-	err := b.ReadCloser.Close()
+	b.wake()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	err := b.body.Close()
 	b.end()
 	return err
+}
+
+// A closeOnce is a body that is closed once, with the error of that.
+type closeOnce struct {
+	io.ReadCloser
+	once sync.Once
+	err  error
+}
+
+func (c *closeOnce) Close() error {
+	c.once.Do(func() { c.err = c.ReadCloser.Close() })
+	return c.err
 }
