@@ -15,7 +15,7 @@ import (
 
 // otherRules are packages below internal that are not part of the command line,
 // or are held to rules of their own.
-var otherRules = []string{"foreignjson", "hostile", "modelname", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
+var otherRules = []string{"foreignjson", "hostile", "modelname", "mutate", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
 
 // The rules of the command line, and of the packages that only it uses, for what
 // reaches a terminal or the disk. A name of a rule may be used in the files that
