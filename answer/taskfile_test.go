@@ -83,7 +83,7 @@ func TestReadTaskFaults(t *testing.T) {
 		"name: x\nname: y":                      "t.yaml:2:1: name: stands twice, before in line 1",
 		"name: [x":                              "t.yaml:1:7: not valid YAML: did not find expected ',' or ']'",
 		"name: &a x\nvalidator: *a":             "t.yaml:1:7: name: anchors, aliases and tags are not read here\nt.yaml:2:12: validator: anchors, aliases and tags are not read here",
-		"extent: line\nscan: '('\nstops: 3":     "t.yaml:3:8: stops: want a list, not \"3\"\nt.yaml:1:9: extent: want first_line, block or all\nt.yaml:2:7: scan: error parsing regexp: missing closing ): `(`",
+		"extent: line\nscan: '('\nstops: 3":     "t.yaml:3:8: stops: want a list, not 3\nt.yaml:1:9: extent: want first_line, block or all\nt.yaml:2:7: scan: error parsing regexp: missing closing ): `(`",
 		strings.Repeat("#", 70<<10):             "t.yaml: larger than 64 KiB",
 	} {
 		_, err := answer.ReadTask("t.yaml", []byte(file))

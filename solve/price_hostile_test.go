@@ -20,7 +20,7 @@ func TestHostilePrices(t *testing.T) {
 		keys.String():                          "p.yaml: more than 100000 keys and values",
 		"m: {input: 1}":                        "p.yaml:1:4: m: want input and output: output is missing",
 		"m: {input: 1, outptu: 1}":             `p.yaml:1:15: m.outptu: unknown key: did you mean "output"?`,
-		"m: {input: 1, output: .nan}":          `p.yaml:1:23: m.output: want a number, not ".nan"`,
+		"m: {input: 1, output: .nan}":          `p.yaml:1:23: m.output: want a number, not .nan`,
 		"m: {input: 1, output: -1}":            "p.yaml:1:23: m.output: want a number per million tokens, not below 0",
 		"m: {input: 1, output: 1, input: 2}":   "p.yaml:1:26: m.input: stands twice, before in line 1",
 		"m: {input: 1, output: 1}\nm: {}":      "p.yaml:2:1: m: stands twice, before in line 1",

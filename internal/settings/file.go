@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/spelling"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -47,15 +48,10 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// A configReader reads a configuration file into settings. It goes on after a
-// fault, to report them all.
+// A configReader reads a configuration file into settings.
 type configReader struct {
-	file     string
+	doc      yamlfile.Document
 	settings *Settings
-	faults   []*Fault
-	// places are where the values stand, by their paths ("limits.body",
-	// "routes[0].display").
-	places map[string]Place
 	// unknown are the keys that there are, by the section in which one is
 	// written that is like none of them.
 	unknown map[string][]string
@@ -75,8 +71,31 @@ func (s *Settings) readConfig(name string) (*configReader, error) {
 }
 
 func newConfigReader(file string, s *Settings) *configReader {
-	return &configReader{file: file, settings: s, places: map[string]Place{}, unknown: map[string][]string{}}
+	r := &configReader{doc: yamlfile.Document{Name: file}, settings: s, unknown: map[string][]string{}}
+	r.doc.Unknown = r.unknownKey
+	return r
 }
+
+// faults are what is wrong in the file.
+func (r *configReader) faults() []*Fault {
+	var list []*Fault
+	for _, f := range r.doc.Faults {
+		list = append(list, &Fault{placeIn(f.Place), f.Key, f.Err})
+	}
+	return list
+}
+
+// places are where the values stand, by their paths ("limits.body",
+// "routes[0].display").
+func (r *configReader) places() map[string]Place {
+	all := map[string]Place{}
+	for path, p := range r.doc.Places() {
+		all[path] = placeIn(p)
+	}
+	return all
+}
+
+func placeIn(p yamlfile.Place) Place { return Place{File: p.File, line: p.Line, column: p.Column} }
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
 func (s *Settings) resolvePaths(folder string) {
@@ -93,127 +112,67 @@ func (s *Settings) resolvePaths(folder string) {
 }
 
 func (r *configReader) read(data []byte) {
-	switch n, err := yamlfile.Read(data); {
-	case err != nil:
-		r.syntax(err)
-	case n != nil:
+	if n := r.doc.Read(data); n != nil {
 		r.top(n)
-	}
-}
-
-// syntax reports text that is not valid YAML; the parser stops at the first.
-func (r *configReader) syntax(err error) {
-	at := Place{File: r.file}
-	if e, ok := errors.AsType[*yamlfile.Error](err); ok {
-		at.line, at.column, err = e.Line, e.Column, e.Err
-	}
-	r.faults = append(r.faults, &Fault{at, "", err})
-}
-
-func (r *configReader) place(n *yamlfile.Node) Place {
-	return Place{File: r.file, line: n.Line, column: n.Column}
-}
-
-// maxFaults is how many faults of a file are listed.
-const maxFaults = 100
-
-func (r *configReader) fault(n *yamlfile.Node, path string, err error) {
-	switch {
-	case len(r.faults) < maxFaults:
-		r.faults = append(r.faults, &Fault{r.place(n), path, err})
-	case len(r.faults) == maxFaults:
-		r.faults = append(r.faults, &Fault{r.place(n), "", errors.New("too many faults: from here on they are not listed")})
 	}
 }
 
 // top reads the keys at the top of the file.
 func (r *configReader) top(n *yamlfile.Node) {
 	keys := r.settings.keys()
-	r.mapping(n, "", r.settings.topNames(), func(name string, v *yamlfile.Node) {
+	r.doc.Known(n, "", r.settings.topNames(), func(name, path string, v *yamlfile.Node) {
 		switch name {
 		case "v":
-			r.version(v)
+			if v.Kind != yamlfile.Int || v.Text != "1" {
+				r.doc.Fault(v, "v", "want 1, the only version there is")
+			}
 		case "limits":
 			r.section(v, "limits", r.settings.limitKeys())
 		case "routes":
 			r.routes(v)
 		default:
 			k, _ := find(keys, name)
-			r.value(v, name, k.value)
+			r.value(v, path, k.value)
 		}
 	})
 }
 
-func (r *configReader) version(v *yamlfile.Node) {
-	if v.Kind != yamlfile.Int || v.Text != "1" {
-		r.fault(v, "v", errors.New("want 1, the only version there is"))
-	}
-}
-
 // section reads a mapping whose keys all have values.
 func (r *configReader) section(n *yamlfile.Node, path string, keys []key) {
-	r.mapping(n, path, names(keys), func(name string, v *yamlfile.Node) {
+	r.doc.Known(n, path, names(keys), func(name, path string, v *yamlfile.Node) {
 		k, _ := find(keys, name)
-		r.value(v, join(path, name), k.value)
+		r.value(v, path, k.value)
 	})
 }
 
 func (r *configReader) routes(n *yamlfile.Node) {
 	if n.Kind != yamlfile.List {
-		r.fault(n, "routes", fmt.Errorf("want a list, not %s", kind(n)))
+		r.doc.Fault(n, "routes", "want a list, not %s", yamlfile.Describe(n))
 		return
 	}
 	routes := make([]gateway.Route, len(n.Items))
 	r.settings.Gateway.Routes = routes
 	for i, v := range n.Items {
 		path := fmt.Sprintf("routes[%d]", i)
-		r.places[path] = r.place(v)
+		r.doc.Mark(path, v)
 		r.section(v, path, routeKeys(&routes[i]))
-	}
-}
-
-// mapping calls each for the values of a mapping, and reports keys that are
-// unknown, stand twice, or have no value.
-func (r *configReader) mapping(n *yamlfile.Node, path string, known []string, each func(name string, v *yamlfile.Node)) {
-	if n.Kind != yamlfile.Mapping {
-		r.fault(n, path, fmt.Errorf("want keys with values, not %s", kind(n)))
-		return
-	}
-	lines := map[string]int{}
-	for _, m := range n.Members {
-		k, v := m.Key, m.Value
-		name := k.Text
-		at := join(path, name)
-		switch line, twice := lines[name]; {
-		case !slices.Contains(known, name):
-			r.fault(k, at, r.unknownKey(path, name, known))
-		case twice:
-			r.fault(k, at, fmt.Errorf("stands twice, before in line %d", line))
-		case v.Kind == yamlfile.Null:
-			r.fault(k, at, errors.New("has no value: give one, or leave the key out"))
-		default:
-			each(name, v)
-		}
-		if _, twice := lines[name]; !twice {
-			lines[name] = k.Line
-		}
 	}
 }
 
 // value reads what stands at a key.
 func (r *configReader) value(n *yamlfile.Node, path string, v value) {
-	r.places[path] = r.place(n)
+	r.doc.Mark(path, n)
 	switch {
 	case n.Kind == yamlfile.List && v.list:
 		v.clear()
 		v.want = "text"
 		for i, item := range n.Items {
 			at := fmt.Sprintf("%s[%d]", path, i)
-			r.places[at] = r.place(item)
+			r.doc.Mark(at, item)
 			r.scalar(item, at, v)
 		}
 	case v.list && !v.orOne:
-		r.fault(n, path, fmt.Errorf("want %s, not %s", v.want, kind(n)))
+		r.doc.Fault(n, path, "want %s, not %s", v.want, yamlfile.Describe(n))
 	default:
 		if v.clear != nil {
 			v.clear()
@@ -224,23 +183,12 @@ func (r *configReader) value(n *yamlfile.Node, path string, v value) {
 
 func (r *configReader) scalar(n *yamlfile.Node, path string, v value) {
 	if !slices.Contains(v.kinds, n.Kind) {
-		r.fault(n, path, fmt.Errorf("want %s, not %s", v.want, kind(n)))
+		r.doc.Fault(n, path, "want %s, not %s", v.want, yamlfile.Describe(n))
 		return
 	}
 	if err := v.set(n.Text); err != nil {
-		r.fault(n, path, err)
+		r.doc.Fault(n, path, "%w", err)
 	}
-}
-
-// kind says what a node is.
-func kind(n *yamlfile.Node) string {
-	switch n.Kind {
-	case yamlfile.Bool:
-		return n.Text
-	case yamlfile.Anchor, yamlfile.Alias, yamlfile.Tag:
-		return n.Kind.String() + ", which is not read here"
-	}
-	return n.Kind.String()
 }
 
 // secretKeys are what people try to write a secret to.
@@ -252,22 +200,16 @@ var secretKeys = map[string]string{
 }
 
 func (r *configReader) unknownKey(path, name string, known []string) error {
-	if len(r.faults) >= maxFaults {
-		return errUnknownKey // which is not listed
-	}
-	instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]
-	if isSecret {
+	if instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]; isSecret {
 		return fmt.Errorf("a secret does not stand in this file: use %s", instead)
 	}
-	if near := nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Errorf("unknown key: did you mean %q?", near)
 	}
 	section, _, _ := strings.Cut(path, "[") // routes[0]
 	r.unknown[section] = known
-	return errUnknownKey
+	return errors.New("unknown key")
 }
-
-var errUnknownKey = errors.New("unknown key")
 
 // keyHints list the keys of the sections that hold unknown ones.
 func (r *configReader) keyHints() []string {
@@ -278,51 +220,4 @@ func (r *configReader) keyHints() []string {
 		}
 	}
 	return list
-}
-
-// join adds a name to a path.
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-// nearest returns the name that is written almost so, or "".
-func nearest(name string, known []string) string {
-	if len(name) > 64 {
-		return "" // like no key
-	}
-	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
-	best, least := "", max(1, len(name)/3)+1
-	for _, other := range known {
-		d := distance(name, other)
-		if strings.HasPrefix(other, name+"-") || other == name+"s" {
-			d = 1
-		}
-		if d < least && d < len(name) {
-			best, least = other, d
-		}
-	}
-	return best
-}
-
-// distance counts the letters to change, add or drop between two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := before
-			if a[i] != b[j] {
-				d = 1 + min(before, row[j], row[j+1])
-			}
-			before, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }

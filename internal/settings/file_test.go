@@ -18,7 +18,7 @@ func readText(text string) (*Settings, string) {
 	r := newConfigReader("f", s)
 	r.read([]byte(text))
 	var faults []string
-	for _, f := range r.faults {
+	for _, f := range r.faults() {
 		faults = append(faults, f.Error())
 	}
 	return s, strings.Join(faults, "\n")
@@ -35,7 +35,7 @@ func TestConfigFaults(t *testing.T) {
 		{"---\nlisten: 127.0.0.1:80\n", ""},
 
 		{"- a\n", "f:1:1: want keys with values, not a list"},
-		{"listen\n", "f:1:1: want keys with values, not text"},
+		{"listen\n", `f:1:1: want keys with values, not "listen"`},
 		{"listen: [a\n", "f:1:9: not valid YAML: did not find expected ',' or ']'"},
 		{"a: b: c\n", "f:1:5: not valid YAML: mapping values are not allowed in this context"},
 		{"display: hide\n---\ndisplay: keep\n", "f:3:1: a second document begins here: want one"},
@@ -61,31 +61,31 @@ func TestConfigFaults(t *testing.T) {
 		{"display: !!str hide\n", "f:1:10: display: want field, hide, keep or tags, not a tag, which is not read here"},
 		{"? display\n: hide\n", ""},
 
-		{"listen: 8383\n", "f:1:9: listen: want an address such as 127.0.0.1:8383, not a number"},
+		{"listen: 8383\n", "f:1:9: listen: want an address such as 127.0.0.1:8383, not 8383"},
 		{"listen: localhost\n", `f:1:9: listen: "localhost": want HOST:PORT, such as 127.0.0.1:8383`},
 		{"listen: localhost:99999\n", `f:1:9: listen: "localhost:99999": want HOST:PORT, such as 127.0.0.1:8383`},
 		{"upstream: localhost:11434\n", `f:1:11: upstream: "localhost:11434": want a URL such as http://localhost:11434`},
 		{"upstream: http://\n", `f:1:11: upstream: "http://": want a URL such as http://localhost:11434`},
 		{"upstream: http://a/?key=s3cret\n", "f:1:11: upstream: a base URL has no query and no fragment"},
 		{"upstream: http://u:s3c/ret@a/\n", "f:1:11: upstream: the URL holds a name or a password: give the key by upstream-key-file or SOTTO_UPSTREAM_KEY"},
-		{"insecure-public: yes\n", "f:1:18: insecure-public: want true or false, not text"},
-		{"pass-all: 1\n", "f:1:11: pass-all: want true or false, not a number"},
+		{"insecure-public: yes\n", `f:1:18: insecure-public: want true or false, not "yes"`},
+		{"pass-all: 1\n", "f:1:11: pass-all: want true or false, not 1"},
 		{"display: true\n", "f:1:10: display: want field, hide, keep or tags, not true"},
 		{"display: [hide]\n", "f:1:10: display: want field, hide, keep or tags, not a list"},
 		{"display: {hide: 1}\n", "f:1:10: display: want field, hide, keep or tags, not keys with values"},
-		{"allow-origins: https://a\n", "f:1:16: allow-origins: want a list of origins such as https://chat.example, not text"},
-		{"allow-origins:\n  - https://a\n  - https://a/b\n  - 7\n", "f:3:5: allow-origins[1]: \"https://a/b\": want an origin such as https://chat.example, without a path, or *\nf:4:5: allow-origins[2]: want text, not a number"},
-		{"keep-alive: 10\n", "f:1:13: keep-alive: want a duration such as 30s, 10m or 6h, not a number"},
+		{"allow-origins: https://a\n", `f:1:16: allow-origins: want a list of origins such as https://chat.example, not "https://a"`},
+		{"allow-origins:\n  - https://a\n  - https://a/b\n  - 7\n", "f:3:5: allow-origins[1]: \"https://a/b\": want an origin such as https://chat.example, without a path, or *\nf:4:5: allow-origins[2]: want text, not 7"},
+		{"keep-alive: 10\n", "f:1:13: keep-alive: want a duration such as 30s, 10m or 6h, not 10"},
 		{"keep-alive: 10 s\n", `f:1:13: keep-alive: "10 s": want a duration such as 30s, 10m or 6h`},
 		{"keep-alive: 0s\n", `f:1:13: keep-alive: "0s": want more than nothing`},
 		{"shutdown-delay: 0s\n", ""},
 		{"shutdown-delay: -1s\n", `f:1:17: shutdown-delay: "-1s": want nothing, or more`},
 		{"log-format: xml\n", `f:1:13: log-format: "xml": want text or json`},
-		{"limits: 7\n", "f:1:9: limits: want keys with values, not a number"},
-		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not a number that is not whole\nf:6:12: limits.choices: want a whole number, not text"},
-		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not a number that is not whole"},
+		{"limits: 7\n", "f:1:9: limits: want keys with values, not 7"},
+		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not 1.5\nf:6:12: limits.choices: want a whole number, not \"3\""},
+		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not 99999999999999999999"},
 		{"routes: {}\n", "f:1:9: routes: want a list, not keys with values"},
-		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want keys with values, not a number\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not text\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
+		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want keys with values, not 7\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not \"qwen3\"\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
 	} {
 		if _, got := readText(tt.text); got != tt.want {
 			t.Errorf("%q:\n%s\nwant:\n%s", tt.text, got, tt.want)
@@ -277,13 +277,13 @@ func TestHostileConfig(t *testing.T) {
 		{"limits:\n  body: " + strings.Repeat("{a: ", 50_000), "f:2:409: lists and mappings nest deeper than 100 levels"},
 		{keys.String(), "f: more than 100000 keys and values"},
 		{keys.String()[:400_000], "f:101:1: too many faults: from here on they are not listed"},
-		{strings.Repeat("x", 900_000) + ": 1\n", "x: unknown key"},
+		{strings.Repeat("x", 900_000) + ": 1\n", "x…: unknown key"},
 		{"allow-origins: [" + strings.Repeat("a,", 45_000) + "]\n", "too many faults"},
 		{strings.Repeat("- ", 1<<20), "f: larger than 1 MiB"},
 	} {
 		got := ""
 		n := allocations(func() { _, got = readText(tt.text) })
-		if !strings.Contains(got, tt.want) || strings.Count(got, "\n") > maxFaults || n > 400<<20 {
+		if !strings.Contains(got, tt.want) || strings.Count(got, "\n") > 100 || n > 400<<20 {
 			t.Errorf("%.30q: %d MB, %d faults: %.300s", tt.text, n>>20, 1+strings.Count(got, "\n"), got)
 		}
 	}

@@ -50,7 +50,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Faults, s.places, s.Hints = r.faults, r.places, r.keyHints()
+		s.Faults, s.places, s.Hints = r.faults(), r.places(), r.keyHints()
 	}
 	s.override(slices.Concat(s.keys(), s.flagKeys()), from.Overrides)
 	s.inherit()

@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -55,6 +56,9 @@ type Document struct {
 	Name string
 	// Limits bound the file; if zero, as those of [Read].
 	Limits Limits
+	// Unknown says what is wrong with a key that is not one of those known at a
+	// path; if nil, the fault names the key that was probably meant.
+	Unknown func(path, name string, known []string) error
 	// Faults is what was wrong so far: at most 100, and one that says so.
 	Faults []Fault
 
@@ -141,6 +145,9 @@ func (d *Document) PlaceOf(path string) Place {
 	return Place{File: d.Name}
 }
 
+// Places returns where every value that was read stands, by its path.
+func (d *Document) Places() map[string]Place { return maps.Clone(d.places) }
+
 // Mark says where the value of a path stands, for [Document.PlaceOf].
 func (d *Document) Mark(path string, n *Node) {
 	if d.places == nil {
@@ -162,6 +169,38 @@ func Join(path, key string) string {
 // Keys calls each for every key of a mapping and its value. Keys that stand twice
 // and keys without a value are faults, and left out.
 func (d *Document) Keys(n *Node, path string, each func(key *Node, path string, value *Node)) {
+	d.keys(n, path, func(string) error { return nil }, each)
+}
+
+// Known is [Document.Keys] of a mapping whose keys are all known. A key that is
+// not is a fault, by default one that names the key that was probably meant.
+func (d *Document) Known(n *Node, path string, known []string, each func(key, path string, value *Node)) {
+	is := make(map[string]bool, len(known))
+	for _, name := range known {
+		is[name] = true
+	}
+	unknown := d.Unknown
+	if unknown == nil {
+		unknown = unknownKey
+	}
+	d.keys(n, path, func(name string) error {
+		switch {
+		case is[name]:
+			return nil
+		case d.Full(): // the nearest name costs time, and nobody reads it
+			return errUnknownKey
+		}
+		return unknown(path, name, known)
+	}, func(key *Node, at string, value *Node) { each(key.Text, at, value) })
+}
+
+var errUnknownKey = errors.New("unknown key")
+
+func unknownKey(_, name string, known []string) error {
+	return fmt.Errorf("unknown key: %s", spelling.DidYouMean(name, known, "the keys here are"))
+}
+
+func (d *Document) keys(n *Node, path string, check func(name string) error, each func(key *Node, path string, value *Node)) {
 	if n.Kind != Mapping {
 		d.Fault(n, path, "want keys with values, not %s", Describe(n))
 		return
@@ -170,47 +209,34 @@ func (d *Document) Keys(n *Node, path string, each func(key *Node, path string, 
 	for _, m := range n.Members {
 		name, at := m.Key.Text, Join(path, m.Key.Text)
 		line, twice := lines[name]
-		switch {
-		case m.Key.Kind > Text:
+		if !twice {
+			lines[name] = m.Key.Line
+		}
+		if m.Key.Kind > Text {
 			d.Fault(m.Key, path, "want a key that is text, not %s", Describe(m.Key))
+			continue
+		}
+		switch err := check(name); {
+		case err != nil:
+			d.Fault(m.Key, at, "%w", err)
 		case twice:
 			d.Fault(m.Key, at, "stands twice, before in line %d", line)
 		case m.Value.Kind == Null:
-			lines[name] = m.Key.Line
 			d.Fault(m.Key, at, "has no value: give one, or leave the key out")
 		default:
-			lines[name] = m.Key.Line
 			each(m.Key, at, m.Value)
 		}
 	}
 }
 
-// Known is [Document.Keys] of a mapping whose keys are all known. A key that is
-// not is a fault that names the one that was probably meant.
-func (d *Document) Known(n *Node, path string, known []string, each func(key, path string, value *Node)) {
-	is := make(map[string]bool, len(known))
-	for _, name := range known {
-		is[name] = true
-	}
-	d.Keys(n, path, func(key *Node, at string, value *Node) {
-		if !is[key.Text] {
-			if d.Full() { // the nearest name costs time, and nobody reads it
-				d.Fault(key, at, "unknown key")
-				return
-			}
-			d.Fault(key, at, "unknown key: %s", spelling.DidYouMean(key.Text, known, "the keys here are"))
-			return
-		}
-		each(key.Text, at, value)
-	})
-}
-
-// Describe says what a node is, for a message that wants another: "a list", or the
-// text of a scalar.
+// Describe says what a node is, for a message that wants another: "a list", a
+// number as it is written, or a text in quotes.
 func Describe(n *Node) string {
 	switch n.Kind {
-	case Text, Int, Float, Bool:
+	case Text:
 		return strconv.Quote(shorttext.Cut(n.Text, 40))
+	case Int, Float, Bool:
+		return shorttext.Cut(n.Text, 40)
 	case Anchor, Alias, Tag:
 		return n.Kind.String() + ", which is not read here"
 	}

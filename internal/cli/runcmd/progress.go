@@ -3,10 +3,10 @@ package runcmd
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A runProgress says how far a run is: a line a cycle, and below them a bar on a
@@ -60,14 +60,5 @@ func (p *runProgress) clear() { p.bar.Clear() }
 
 // shortLine is the beginning of a text, on one line.
 func shortLine(text string) string {
-	const most = 160
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= most {
-		return text
-	}
-	n := most
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + "…"
+	return shorttext.Ellipsis(strings.Join(strings.Fields(text), " "), 160)
 }

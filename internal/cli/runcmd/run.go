@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
-	recording "github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // Command runs, resumes and replays an agent experiment.
@@ -129,7 +129,7 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 		dir = filepath.Join(data, "runs")
 	}
 	log := slog.New(slog.NewTextHandler(sh.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: recording.Options{Log: log}}, nil
+	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: record.Options{Log: log}}, nil
 }
 
 func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
@@ -144,7 +144,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
-	case errors.Is(err, recording.ErrLocked):
+	case errors.Is(err, record.ErrLocked):
 		return hint.Add(err, "another process runs there; wait for it, or give another --record")
 	case errors.As(err, &changed):
 		return hint.Add(err, "go on with the experiment as it was, or give the run another --name")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -36,7 +37,7 @@ func newBar(sh *Shell, name string, length int64, options ...progressbar.Option)
 	}
 	return &Progress{progressbar.NewOptions64(length, append([]progressbar.Option{
 		progressbar.OptionSetWriter(barWriter{sh.Err.terminal}),
-		progressbar.OptionSetDescription(Shorten(visible.Line(name), 40)),
+		progressbar.OptionSetDescription(shorttext.Columns(visible.Line(name), 40)),
 		progressbar.OptionThrottle(100 * time.Millisecond),
 		progressbar.OptionFullWidth(),
 		progressbar.OptionClearOnFinish(),

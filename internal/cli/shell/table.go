@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // PrintTable prints rows in columns. On a terminal of some width the wide columns
@@ -29,7 +31,7 @@ func PrintTable(w io.Writer, rows [][]string, width int) error {
 		var line strings.Builder
 		for i, cell := range row {
 			if width > 0 {
-				cell = Shorten(cell, widths[i])
+				cell = shorttext.Columns(cell, widths[i])
 			}
 			line.WriteString(cell)
 			if i < last {
@@ -48,13 +50,4 @@ func PrintJSON(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// Shorten cuts text to width characters.
-func Shorten(text string, width int) string {
-	if utf8.RuneCountInString(text) <= width {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:max(0, width-1)]) + "…"
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -268,7 +269,7 @@ func (d *demo) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 		name = string(line.id)
 	}
 	answer := strings.Join(strings.Fields(string(t.visible[:min(len(t.visible), 400)])), " ")
-	d.paint.Plain(visible.Line(shell.Shorten(name+"  "+t.String()+painter.Remarks(found)+"  │ "+answer, 240)) + "\n")
+	d.paint.Plain(visible.Line(shorttext.Columns(name+"  "+t.String()+painter.Remarks(found)+"  │ "+answer, 240)) + "\n")
 }
 
 // pieces returns the deltas of a record; a reply that is given whole is cut at
