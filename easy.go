@@ -65,6 +65,7 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	if held > 0 {
 		e.out = append(append(e.out[:0], s.buf...), delta...)
 		b = e.out
+		kinds |= e.kinds.of(s.buf)
 	}
 	stop, cut := len(b), false
 	if kinds&mayOpen != 0 || held > 0 {
