@@ -230,7 +230,8 @@ func (s *Splitter) closeTool() {
 	s.blocks++
 	was := s.r
 	s.openReasoning(name, s.pos, false)
-	s.r.resumed = true
+	// An answer is looked for only in blocks that the model or the prompt opened.
+	s.r.resumed, s.r.isPad, s.pads.inPad = true, false, false
 	if was.group == s.r.group && was.own == s.r.own { // what was looked up ahead holds on
 		s.r.lookAt, s.r.look, s.r.lookEnd = was.lookAt, was.look, was.lookEnd
 	}

@@ -179,8 +179,11 @@ func (s *Splitter) rescueWhole(p pad) {
 		s.closeAtEnd()
 		s.body.block = 0
 	}
-	if s.absorb.into.mark != 0 {
-		s.absorbWhite() // the close's own newlines
+	if s.absorb.into.mark != 0 { // the close's own newlines
+		if !p.closed {
+			s.limit = s.n
+		}
+		s.absorbWhite()
 	}
 	s.ended, s.end = ended, end
 	s.absorb = absorb{}

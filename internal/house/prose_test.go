@@ -1,0 +1,76 @@
+package house
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// discouraged are phrases that readers had to read twice, and what to write
+// instead.
+var discouraged = []struct{ phrase, instead string }{
+	{`is none\b`, `"there is no X", or "is not set"`},
+	{`of what is\b`, "name the thing"},
+	{`but for (the|its|their|a|an|one|where|what)\b`, `"except"`},
+	{`goes? before\b`, `"takes precedence", or "comes first"`},
+	{`gone on with`, `"resumed"`},
+	{`strangers`, `"non-finite numbers"`},
+	{`\bink\b`, `"visible characters"`},
+	{`written repl(y|ies)`, `"scripted replies"`},
+	{`in no \w+ of no `, `one negation is enough`},
+	{`nobody's`, "say whose"},
+}
+
+// The documentation and the comments do without phrases that are hard to read.
+func TestProse(t *testing.T) {
+	var patterns []*regexp.Regexp
+	for _, d := range discouraged {
+		patterns = append(patterns, regexp.MustCompile(`(?i)\b`+d.phrase))
+	}
+	check := func(place, text string) {
+		for i, p := range patterns {
+			if m := p.FindString(text); m != "" {
+				t.Errorf("%s: %q: write %s", place, m, discouraged[i].instead)
+			}
+		}
+	}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != root && (name == "testdata" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		switch {
+		case name == "CHANGELOG.md" || name == "prose_test.go": // history, and this list
+		case filepath.Ext(name) == ".md":
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			check(path, strings.Join(strings.Fields(string(data)), " "))
+		case filepath.Ext(name) == ".go":
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			for _, c := range f.Comments {
+				check(fset.Position(c.Pos()).String(), strings.Join(strings.Fields(c.Text()), " "))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
