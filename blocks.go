@@ -10,7 +10,7 @@ type narration struct {
 	block  int
 	group  int8
 	opener int
-	lost   bool // a blank line ended it: its close is still to come
+	lost   bool // a blank line ended it, and its close is still to come
 }
 
 func (s *Splitter) narrSpan() span { return span{ch: ChannelNarration, block: s.narr.block} }
@@ -115,10 +115,10 @@ func (s *Splitter) narrate(stop int) bool {
 	return true
 }
 
-// bodyState is the output body that is open.
+// bodyState describes the open output body.
 type bodyState struct {
-	block  int  // 0 without
-	group  int8 // its closes end the body; an opener of any output marker does too
+	block  int  // 0 if no body is open
+	group  int8 // closes of this group end the body; so does an opener of any output marker
 	opener int
 	stream stream
 }
@@ -135,7 +135,7 @@ func (s *Splitter) openOutput(t token) {
 	s.body.stream.afterMarker = true
 }
 
-// closeBodyAt ends the body at a close, or at the opener of the next.
+// closeBodyAt ends the body, at its close or at the opener of the next body.
 func (s *Splitter) closeBodyAt(t token) {
 	s.body.stream.end(s)
 	if t.kind == kindOpen {
@@ -149,7 +149,7 @@ func (s *Splitter) closeBodyAt(t token) {
 	s.mark(t, block)
 }
 
-// bodyNonSpace says that the open body is not blank.
+// bodyNonSpace notes that the open body is not blank.
 func (s *Splitter) bodyNonSpace(int) {
 	s.visible = true
 	s.shows()
@@ -168,7 +168,7 @@ func (s *Splitter) bodyNonSpace(int) {
 	}
 }
 
-// toolState is an open tool block.
+// toolState describes an open tool block.
 type toolState struct {
 	block, mark int
 	name        int16
@@ -179,7 +179,7 @@ func (s *Splitter) toolSpan() span {
 	return span{ch: ChannelTool, block: s.tool.block, mark: s.tool.mark}
 }
 
-// openTool begins a tool block, its opener included.
+// openTool begins a tool block, including its opener.
 func (s *Splitter) openTool(t token) {
 	s.blocks++
 	s.marks++
@@ -216,7 +216,7 @@ func (s *Splitter) stepTool() bool {
 	return true
 }
 
-// closeTool goes on behind a tool block.
+// closeTool resumes after a tool block.
 func (s *Splitter) closeTool() {
 	s.mode = inText
 	s.stream().afterMarker = true
@@ -237,8 +237,8 @@ func (s *Splitter) closeTool() {
 	}
 }
 
-// toolEnds reports whether a tool opener ends reasoning (G11); ok is false
-// where what follows it is still coming.
+// toolEnds reports whether a tool opener ends reasoning (G11). The result ok is
+// false if what follows the opener has not come yet.
 func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 	switch {
 	case !ready:
@@ -265,9 +265,9 @@ func (s *Splitter) toolEnds(t token, quoted, ready bool) (ends, ok bool) {
 	return false, true
 }
 
-// toolsAhead remembers which tool openers are known to end reasoning or not.
+// toolsAhead remembers which tool openers are known to end reasoning, or not to.
 type toolsAhead struct {
-	last int // offset of the last that does
+	last int // offset of the last opener that does
 	tok  int // number of the first token not looked at
 }
 

@@ -2,21 +2,21 @@ package sotto
 
 import "fmt"
 
-// A Channel says what a byte of a reply is.
+// A Channel is the kind of a byte of the reply.
 type Channel uint8
 
 const (
-	// ChannelText is for the user: the answer, and everything else that is said aloud.
+	// ChannelText is for the user: the answer, and everything else said to the user.
 	ChannelText Channel = iota
 	// ChannelReasoning is what the model thinks.
 	ChannelReasoning
-	// ChannelNarration is progress for the user that is no part of the answer.
+	// ChannelNarration is progress for the user that is not part of the answer.
 	ChannelNarration
-	// ChannelTool is tool-call markup that a model wrote into its text, given through untouched.
+	// ChannelTool is tool-call markup that a model wrote into its text, passed through untouched.
 	ChannelTool
 	// ChannelAside is text set aside because an output block holds the answer.
 	ChannelAside
-	// ChannelMarkup is the markers themselves.
+	// ChannelMarkup is for the markers themselves.
 	ChannelMarkup
 )
 
@@ -45,15 +45,15 @@ func (c *Channel) UnmarshalText(text []byte) error {
 }
 
 // An End says how a reply ended. It is an input of the reading: the same bytes
-// read differently where the model stopped of itself and where a limit cut it.
+// may read differently if the model stopped of its own accord or a limit cut it.
 type End uint8
 
 const (
-	// EndUnknown is the end of a reply whose finish reason is not at hand.
+	// EndUnknown is the end of a reply whose finish reason is not known.
 	EndUnknown End = iota
-	// EndStopped is the end of a reply that the model finished of itself.
+	// EndStopped is the end of a reply that the model finished of its own accord.
 	EndStopped
-	// EndCut is the end of a reply that ran into a limit of length.
+	// EndCut is the end of a reply that reached a limit of length.
 	EndCut
 	// EndAborted is the end of a reply whose stream broke or was cancelled.
 	EndAborted
@@ -87,19 +87,19 @@ func (e *End) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown end %q: want stopped, cut, aborted or unknown", text)
 }
 
-// incomplete reports whether more would have come: the reply was cut or aborted.
+// incomplete reports whether more text was to come: the reply was cut or aborted.
 func (e End) incomplete() bool { return e == EndCut || e == EndAborted }
 
-// A Start says where a reply begins: outside every block, inside one that the
-// prompt's template opened, or unknown. The empty Start is the dialect's own:
-// [StartAuto] where its templates open the block, else [StartOutside].
+// A Start says where a reply begins: outside every block, inside a block that the
+// prompt's template opened, or unknown. The empty Start means the dialect's own:
+// [StartAuto] if its templates open the block, else [StartOutside].
 type Start string
 
 const (
 	// StartOutside is the start of a reply whose prompt opened no block.
 	StartOutside Start = "outside"
-	// StartAuto is the start of a reply of which nothing is known: an orphan close
-	// makes all before it reasoning.
+	// StartAuto is the start of a reply about which nothing is known: an orphan
+	// close makes everything before it reasoning.
 	StartAuto Start = "auto"
 	// StartInsideFirst is [StartInside] of the dialect's first reasoning block.
 	StartInsideFirst Start = "inside"

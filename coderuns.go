@@ -3,19 +3,19 @@ package sotto
 // A codeRun is a run of back-ticks.
 type codeRun struct{ size, at int }
 
-// runs are the unpaired runs of back-ticks on a line, in their order. Their
-// lengths differ: a run pairs with the last of its length, and what stands
-// between the two is no longer unpaired.
+// runs are the unpaired runs of back-ticks on a line, in order. Their lengths
+// differ: a run pairs with the last run of its length, and the runs between the
+// two are no longer unpaired.
 type runs struct {
 	list  []codeRun
 	short [maxShortRun + 1]int32 // by length: index into list, plus one
-	long  map[int]int32          // … of longer ones
+	long  map[int]int32          // the same for longer runs
 }
 
 const maxShortRun = 15
 
-// pair takes the next run. If it pairs with an earlier one, it returns where
-// that began.
+// pair takes the next run. If it pairs with an earlier run, pair returns where
+// the earlier run began.
 func (r *runs) pair(next codeRun) (at int, pairs bool) {
 	k := r.index(next.size)
 	if k < 0 {

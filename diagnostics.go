@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// MaxDiagnostics is how many diagnostics of a reading are kept, those with the
-// lowest offsets. [Counts] has the others too.
+// MaxDiagnostics is how many diagnostics of a reading are kept: those with the
+// lowest offsets. [Counts] includes the others too.
 const MaxDiagnostics = 1000
 
-// Counts says how many diagnostics of each code a reading has, also of those
+// Counts says how many diagnostics of each code a reading has, including those
 // beyond [MaxDiagnostics].
 type Counts map[Code]int
 
-// Total returns how many diagnostics there are.
+// Total returns the number of diagnostics.
 func (c Counts) Total() int {
 	total := 0
 	for n := range maps.Values(c) {
@@ -32,15 +32,15 @@ func sortDiagnostics(d []Diagnostic) {
 	})
 }
 
-// findings are the diagnostics of a reading. Those of pending bytes wait with
-// them, since a doubt may still take them back.
+// findings are the diagnostics of a reading. Diagnostics of pending bytes wait
+// with the bytes, since a doubt may still take them back.
 type findings struct {
-	kept    []Diagnostic // the first MaxDiagnostics, and fewer than as many again that are not sorted out
+	kept    []Diagnostic // the first MaxDiagnostics, and fewer than that many more that are not yet sorted out
 	pending []Diagnostic
 	counts  [len(codeOrder)]int // without the pending ones
 }
 
-// keep adds a diagnostic that stands.
+// keep adds a diagnostic that is final.
 func (f *findings) keep(d Diagnostic) {
 	f.counts[slices.Index(codeOrder[:], d.Code)]++
 	f.kept = append(f.kept, d)
@@ -68,14 +68,14 @@ func (f *findings) settle(barrier int) {
 	})
 }
 
-// list returns a copy of the first diagnostics, in the order of the offsets.
+// list returns a copy of the first diagnostics, ordered by offset.
 func (f *findings) list() []Diagnostic {
 	list := slices.Concat(f.kept, f.pending)
 	sortDiagnostics(list)
 	return list[:min(len(list), MaxDiagnostics)]
 }
 
-// count returns how many there are of each code, nil where there are none.
+// count returns the number of diagnostics by code, or nil if there are none.
 func (f *findings) count() Counts {
 	var c Counts
 	add := func(code Code, n int) {
@@ -105,10 +105,10 @@ func (s *Splitter) diag(c Code, offset int, why Reason) {
 	s.diags.pending = append(s.diags.pending, d)
 }
 
-// Diagnostics returns what was found so far, in the order of the offsets: a copy
-// of the first [MaxDiagnostics].
+// Diagnostics returns the diagnostics found so far, ordered by offset: a copy of
+// the first [MaxDiagnostics].
 func (s *Splitter) Diagnostics() []Diagnostic { return s.diags.list() }
 
-// Counts returns how many diagnostics of each code were found so far; nil where
+// Counts returns how many diagnostics of each code were found so far, or nil if
 // there are none.
 func (s *Splitter) Counts() Counts { return s.diags.count() }

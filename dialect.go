@@ -1,8 +1,8 @@
 package sotto
 
-// A Dialect is data: which markers a model writes, on which channel they put
-// what they enclose, where they count, and how a reply begins. Its zero fields
-// mean the defaults given here. [Compile] makes it a [Grammar] that reads.
+// A Dialect is data: which markers a model writes, on which channel they put the
+// text they enclose, where they count, and how a reply begins. Its zero fields
+// mean the defaults given here. [Compile] turns it into a [Grammar] that reads.
 type Dialect struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title,omitempty"`   // one line for people: what writes this
@@ -13,11 +13,11 @@ type Dialect struct {
 	Markers []Marker `json:"markers,omitempty"`
 	Header  *Header  `json:"header,omitempty"`
 	// PreOpens says whether the family's prompt template may open the reasoning
-	// block itself; if empty, that is unknown. With PreOpensYes a reply whose start
-	// nobody gives is read from StartAuto.
+	// block itself; if empty, that is unknown. With PreOpensYes, a reply is read
+	// from StartAuto if nobody gives its start.
 	PreOpens PreOpens `json:"pre_opens,omitempty"`
 	// PreOpensSince says, for people, since when the templates do what PreOpens
-	// says, and where that was read; it is empty where no source was found.
+	// says, and where that was read. It is empty if no source was found.
 	PreOpensSince string `json:"pre_opens_since,omitempty"`
 	// Prompt is the instruction text that teaches the protocol to a model.
 	Prompt string `json:"prompt,omitempty"`
@@ -31,8 +31,8 @@ type Dialect struct {
 	// ChannelText or ChannelReasoning.
 	AfterTool Channel `json:"after_tool,omitempty"`
 
-	// Code and Stray switch rules G4 and G9. If nil, they are on where a marker of
-	// the dialect is a tag and off where all are literal; Code is off beside a header.
+	// Code and Stray switch rules G4 and G9. If nil, they are on if a marker of
+	// the dialect is a tag and off if all are literal; Code is off beside a header.
 	Code  *bool `json:"code,omitempty"`
 	Stray *bool `json:"stray,omitempty"`
 
@@ -70,7 +70,7 @@ type Close string
 
 const (
 	CloseOwn    Close = "own"    // its own, and others of its family where the rule says
-	CloseFamily Close = "family" // the first of its family
+	CloseFamily Close = "family" // the first close of its family
 )
 
 // An OnDoubt says what becomes of text that may be reasoning when a hold expires.
@@ -81,7 +81,7 @@ const (
 	OnDoubtDeliver  OnDoubt = "deliver"
 )
 
-// A Role says what a marker's block is.
+// A Role says what kind of block a marker opens.
 type Role string
 
 const (
@@ -98,19 +98,19 @@ type Marker struct {
 	Role Role `json:"role"`
 	// Tag is the NAME of a tag marker: "think" for <think>…</think>.
 	Tag string `json:"tag,omitempty"`
-	// Name names a literal marker, for StartInside; if empty, its first Open.
+	// Name names a literal marker, for StartInside; if empty, its first Open is the name.
 	Name string `json:"name,omitempty"`
 	// Family joins names whose closes may stand for one another; if empty, the name.
 	Family string `json:"family,omitempty"`
 	// Open and Close are the alternatives of a literal marker. Each newline at
-	// either end is optional and belongs to the marker where it stands.
+	// either end is optional; if present, it belongs to the marker.
 	Open  []string `json:"open,omitempty"`
 	Close []string `json:"close,omitempty"`
 	// Special says that the opener of a tool block is a special token, which
-	// ends reasoning whatever follows it.
+	// ends reasoning whatever comes after it.
 	Special bool `json:"special,omitempty"`
-	// Phrase says that the literals are words: each counts once, leading, and
-	// the white space after one belongs to it.
+	// Phrase says that the literals are words: each counts once, with leading
+	// placement, and the white space after one belongs to it.
 	Phrase bool `json:"phrase,omitempty"`
 	// Rescue says that an output block inside this reasoning block may turn out
 	// to be the answer (G7a).
@@ -124,24 +124,24 @@ type Header struct {
 	// Body are the tokens that end the header and begin the body.
 	Body []string `json:"body"`
 	// Lead are strings that begin a header at the very first byte of a reply, and
-	// nowhere else, because the prompt ended inside one: "<|start|>assistant" in
-	// the prompt leaves " to=self<|message|>" to the reply. One that is a Body
-	// token too is a whole header.
+	// nowhere else, because the prompt ended inside a header: "<|start|>assistant"
+	// in the prompt leaves " to=self<|message|>" to the reply. A Lead string that
+	// is also a Body token is a whole header.
 	Lead []string `json:"lead,omitempty"`
 	// End are the tokens that end a body.
 	End []string `json:"end,omitempty"`
 	// Close are tokens of Begin whose header only ends a body.
 	Close []string `json:"close,omitempty"`
-	// Name are the tokens of the header that the channel's name follows, up to
+	// Name are the header's tokens after which the channel's name stands, up to
 	// white space or the next token.
 	Name []string `json:"name,omitempty"`
-	// Tokens are further tokens that may stand in a header ("<|constrain|>").
+	// Tokens are further tokens that a header may contain ("<|constrain|>").
 	Tokens []string `json:"tokens,omitempty"`
-	// Channels says on which channel the body of a name is; "" is a header
-	// without a name. A name that is missing is reasoning, flagged.
+	// Channels maps a name to the channel of its body; "" is a header without a
+	// name. A name that is missing is reasoning, flagged.
 	Channels map[string]Channel `json:"channels"`
-	// Recipients says the same for "to=NAME" in the header, and goes before
-	// Channels; "*" is any recipient. If nil, any recipient is Tool.
+	// Recipients does the same for "to=NAME" in the header, and takes precedence
+	// over Channels; "*" is any recipient. If nil, any recipient is Tool.
 	Recipients map[string]Channel `json:"recipients,omitempty"`
 	// Between is the channel of text after a body; if empty, BetweenAside.
 	Between Between `json:"between,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
-// A fieldError is a value of a dialect that cannot stand. Path is the key as
-// the dialect file spells it.
+// A fieldError is an invalid value in a dialect. Path is the key as the dialect
+// file spells it.
 type fieldError struct {
 	Path string // "markers[2].role"
 	Msg  string // what is wrong, and what to write instead
@@ -28,7 +28,7 @@ func badField(path, format string, args ...any) error {
 	return &fieldError{Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
-// The values that the words of a dialect may take; the empty one is the default.
+// These are the values that the words of a dialect may take; the empty one is the default.
 var dialectWords = map[string][]string{
 	"pre_opens":      {string(PreOpensNo), string(PreOpensYes), string(PreOpensPrompt)},
 	"placement":      {string(PlacementAnywhere), string(PlacementLeading)},
@@ -50,9 +50,9 @@ func checkWord(path, value string) error {
 	return badField(path, "unknown value %q: %s", value, choice(value, dialectWords[path]))
 }
 
-// check says whether the fields of a dialect can stand, each for itself and
-// beside the others. It needs no compiled grammar, and leaves to the file reader
-// what only a file must have: a name, and something that is reasoning.
+// check reports whether the fields of a dialect are valid, each alone and beside
+// the others. It needs no compiled grammar. It leaves to the file reader what only
+// a file must have: a name, and something that is reasoning.
 func (d Dialect) check() error {
 	if strings.ContainsFunc(d.Name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '"' || r == '/' }) {
 		return badField("name", "%q holds white space, a quote or a slash: use letters, digits and _", d.Name)
@@ -124,8 +124,8 @@ func (d Dialect) checkMarkers() error {
 		if m.Phrase && d.Placement != PlacementLeading {
 			return badField(path+".phrase", "is for placement \"leading\": words count only before the answer has begun")
 		}
-		// Two blocks of one name could not be told apart by StartInside, nor two
-		// blocks by one opener.
+		// StartInside could not tell two blocks of one name apart, and an opener could
+		// not tell two blocks apart.
 		key := asciiLower(m.name())
 		if j, ok := names[key]; ok {
 			return badField(path, "has the name of markers[%d]: each marker has one of its own", j)
@@ -191,7 +191,7 @@ func checkTag(path, tag string, longest int) error {
 	return nil
 }
 
-// checkTokens looks at a list of literal strings, which may be empty.
+// checkTokens checks a list of literal strings, which may be empty.
 func checkTokens(path string, list []string, longest int) error {
 	for i, s := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -277,7 +277,7 @@ func (d Dialect) checkStart() error {
 	return badField("start", "%q: the dialect has no reasoning block named %q", d.Start, name)
 }
 
-// hasReasoning says whether anything of the dialect is reasoning.
+// hasReasoning reports whether anything in the dialect is reasoning.
 func (d Dialect) hasReasoning() bool {
 	for _, m := range d.Markers {
 		if m.Role == RoleReasoning {
@@ -297,7 +297,7 @@ func (d Dialect) hasReasoning() bool {
 	return false
 }
 
-// choice names the values that may stand, the likely one first.
+// choice names the allowed values, the likely one first.
 func choice(got string, of []string) string {
 	if near := spelling.Nearest(got, of); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

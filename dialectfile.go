@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A DialectFileError is a fault in a dialect file: where it stands, and what to
-// write instead.
+// A DialectFileError is a fault in a dialect file: where it is, and what to write
+// instead.
 type DialectFileError struct {
 	// Line and Column count from 1, Column in characters.
 	Line, Column int
@@ -33,12 +33,12 @@ func (e *DialectFileError) Unwrap() error { return e.Err }
 
 // ReadDialects reads a dialect file: JSON that is one dialect, a list of them,
 // or an object whose "dialects" is the list. The keys are those of [Dialect];
-// docs/dialects.md describes them. A key or value that is not known is an error,
-// since a marker that is silently not looked for is a leak.
+// docs/dialects.md describes them. An unknown key or value is an error, since a
+// marker that is silently not looked for is a leak.
 //
-// The format that a checkpoint declares is read too: a tokenizer_config.json
-// with a response_template, or a response_template alone. It gives one dialect,
-// of literal markers only, that begins [StartAuto].
+// ReadDialects also reads the format that a checkpoint declares: a
+// tokenizer_config.json with a response_template, or a response_template alone.
+// It gives one dialect, with literal markers only, that begins [StartAuto].
 //
 // Every error is a [*DialectFileError].
 func ReadDialects(data []byte) ([]Dialect, error) {
@@ -126,8 +126,8 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 	return dialects, nil
 }
 
-// version takes away the "v" that the program's own JSON carries, so that what
-// "sotto dialects NAME" prints can be read again.
+// version removes the "v" that the program's own JSON carries, so that the output
+// of "sotto dialects NAME" can be read again.
 func (r *dialectFile) version(root *jsonNode) error {
 	v := root.member("v")
 	if v == nil {
@@ -191,7 +191,7 @@ func locate(n *jsonNode, path string) *jsonNode {
 	return n
 }
 
-// removedKeys are keys of a dialect that earlier versions read, with what holds now.
+// removedKeys are keys of a dialect that earlier versions read, with what replaces each.
 var removedKeys = map[string]string{
 	"nest":        "openers nest wherever a marker of the dialect is a tag; leave it out",
 	"duplicates":  "doubled openers are removed wherever a marker of the dialect is a tag; leave it out",

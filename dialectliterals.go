@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A literalUse is a literal string of a dialect and what it is there.
+// A literalUse is a literal string of a dialect and what it is used for.
 type literalUse struct {
 	path   string // its key in a dialect file
 	text   string // as it is written
@@ -14,10 +14,10 @@ type literalUse struct {
 	open   bool
 }
 
-// core is what of the string must stand: newlines at its ends are optional.
+// core is the part of the string that must be present: newlines at its ends are optional.
 func (u literalUse) core() string { return strings.Trim(u.text, "\n") }
 
-// literals returns the literal strings that a reading looks for, in their order.
+// literals returns the literal strings that a reading looks for, in order.
 func (d Dialect) literals() []literalUse {
 	var list []literalUse
 	add := func(path string, texts []string, u literalUse) {
@@ -38,8 +38,8 @@ func (d Dialect) literals() []literalUse {
 	return list
 }
 
-// checkLiterals refuses what cannot be told apart, and what no reading of code
-// could tell from code.
+// checkLiterals refuses literals that cannot be told apart, and literals that no
+// reading of code could tell from code.
 func (d Dialect) checkLiterals() error {
 	seen := map[string][]literalUse{}
 	code := d.Code == nil && d.hasTags() || d.Code != nil && *d.Code
@@ -65,10 +65,10 @@ func (d Dialect) checkLiterals() error {
 	return nil
 }
 
-// clash says whether two uses of the same bytes cannot both stand. A wrapper, a
+// clash reports whether two uses of the same bytes conflict. A wrapper, a
 // reasoning block and a tool call may end alike (the token that ends a message):
-// which block is open tells the closes apart. A wrapper may also begin with what
-// ends another block, since its markers are markup wherever they stand.
+// the open block tells the closes apart. A wrapper may also begin with the token
+// that ends another block, since a wrapper's markers are markup wherever they stand.
 func (u literalUse) clash(other literalUse) error {
 	messages := func(u literalUse) bool {
 		return u.role == RoleWrapper || !u.open && (u.role == RoleReasoning || u.role == RoleTool)
@@ -86,9 +86,9 @@ func (u literalUse) clash(other literalUse) error {
 	return nil
 }
 
-// A tagLexer tells whether bytes are a form of a tag of the dialect.
+// A tagLexer reports whether bytes are a form of a tag of the dialect.
 type tagLexer struct {
-	t *lexTables // nil without tags
+	t *lexTables // nil if there are no tags
 	g *Grammar
 }
 

@@ -16,8 +16,8 @@ import (
 //go:embed dialects.json
 var dialectsJSON []byte
 
-// shipped is the file of dialects that comes with the package. It is data of
-// ours, so that a fault in it is a fault of the program.
+// shipped is the file of dialects that comes with the package. It is the project's
+// own data, so a fault in it is a fault of the program.
 var shipped = sync.OnceValue(func() []Dialect {
 	list, err := ReadDialects(dialectsJSON)
 	if err != nil {
@@ -30,7 +30,7 @@ var shipped = sync.OnceValue(func() []Dialect {
 var grammars sync.Map
 
 // Dialects returns the dialects that come with the package, in the order of
-// their file. The caller may change what it gets.
+// their file. The caller may change the result.
 func Dialects() []Dialect {
 	list := slices.Clone(shipped())
 	for i := range list {
@@ -62,7 +62,7 @@ func (d Dialect) clone() Dialect {
 	return d
 }
 
-// An UnknownDialectError is what [Named] returns for a name that no dialect has.
+// An UnknownDialectError is what [Named] returns if no dialect has the name.
 type UnknownDialectError struct {
 	Name    string
 	Nearest string // the name that was probably meant, or ""
@@ -76,7 +76,8 @@ func (e *UnknownDialectError) Error() string {
 }
 
 // Named returns the grammar of a dialect that comes with the package. It is
-// compiled once and shared. An unknown name is an [*UnknownDialectError].
+// compiled once and shared. If the name is unknown, the error is an
+// [*UnknownDialectError].
 func Named(name string) (*Grammar, error) {
 	if g, ok := grammars.Load(name); ok {
 		return g.(*Grammar), nil
@@ -99,11 +100,11 @@ func Named(name string) (*Grammar, error) {
 
 // Default returns the grammar of the dialect named "default", which reads the
 // tags that prompts and models use most. A stream in it begins outside unless
-// [Options] say otherwise: it cannot see that the prompt opened a block, and gives
-// such a thought as text. Where the model is known, use [ForModel].
+// [Options] say otherwise. Such a stream cannot see that the prompt opened a block,
+// and gives a thought that began there as text. If you know the model, use [ForModel].
 func Default() *Grammar { return mustNamed("default") }
 
-// mustNamed is for names that dialects.json is known to hold.
+// mustNamed is for names that are known to be in dialects.json.
 func mustNamed(name string) *Grammar {
 	g, err := Named(name)
 	if err != nil {
@@ -114,12 +115,12 @@ func mustNamed(name string) *Grammar {
 
 // ForModel returns the grammar for a model's name as a provider or a registry
 // spells it: "qwen3:8b", "deepseek-ai/DeepSeek-R1-0528",
-// "hf.co/unsloth/Qwen3-30B-A3B-Thinking-2507-GGUF:Q4_K_M". Of the dialects'
-// patterns that match, the one with the most bytes beside its stars wins. A name
-// that none matches gets [Default], and known is false.
+// "hf.co/unsloth/Qwen3-30B-A3B-Thinking-2507-GGUF:Q4_K_M". If several patterns of
+// the dialects match, the one with the most bytes besides its stars wins. If none
+// matches, the result is [Default], and known is false.
 //
-// A name says which markers to look for, and does not prove where a reply begins:
-// the same model pre-opens its reasoning on one route and not on another. Where all
+// A name says which markers to look for. It does not prove where a reply begins:
+// the same model pre-opens its reasoning on one route and not on another. If all
 // templates of a family pre-open, its replies are read from [StartAuto] unless the
 // caller passes a start.
 func ForModel(model string) (g *Grammar, known bool) {

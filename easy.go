@@ -1,25 +1,25 @@
 package sotto
 
-// easy is the way of nearly every delta: it goes on with the segment under way,
-// and no marker begins in it. Then pos, base and what else a byte moves lag
-// behind n, until leaveEasy.
+// easy is the fast path, which nearly every delta takes: the delta continues the
+// current segment, and no marker begins in it. On this path pos, base and what
+// else a byte moves lag behind n, until leaveEasy.
 type easy struct {
 	on    bool
-	fed   bool       // the last delta went this way
+	fed   bool       // the last delta took the fast path
 	shows bool       // the bytes are visible as they come
-	last  byte       // that was given
+	last  byte       // the last byte given
 	stops byteKind   // the kinds of bytes that matter where the reader stands
-	code  byteKind   // those of them that matter to runs and fences
+	code  byteKind   // those of them that matter to back-tick runs and fences
 	kinds *byteKinds // the grammar's
-	ts    *stream    // where text is read
-	blank *bool      // of the line
-	watch watch      // what could count here, 0 where nobody has asked
-	from  int        // where the way began
-	out   []byte     // backs the piece where bytes were held before it
+	ts    *stream    // the stream in which text is read
+	blank *bool      // whether the line is blank
+	watch watch      // what could count here; 0 if not computed yet
+	from  int        // where the fast path began
+	out   []byte     // backs the piece if bytes were held before it
 	piece [1]Piece
 }
 
-// setEasy looks whether the next delta may be an easy one.
+// setEasy checks whether the next delta may take the fast path.
 func (s *Splitter) setEasy() {
 	e := &s.easy
 	if s.pos != s.n || len(s.pend) > 0 || len(s.buf) > 0 || s.lex.live || s.absorb.into.mark != 0 {
@@ -48,7 +48,7 @@ func (s *Splitter) setEasy() {
 	s.setStops()
 }
 
-// setStops says which bytes take more than a look where the reader stands.
+// setStops sets which bytes need more than a quick check where the reader stands.
 func (s *Splitter) setStops() {
 	e := &s.easy
 	e.stops = mayOpen | e.code
@@ -57,8 +57,9 @@ func (s *Splitter) setStops() {
 	}
 }
 
-// feedStops is Feed of a delta with bytes that matter, or behind a form whose
-// first bytes are held; it is easy if every form in it fails, or is held in turn.
+// feedStops is Feed for a delta with bytes that matter, or after a form whose
+// first bytes are held. The delta takes the fast path if every form in it fails,
+// or is held in turn.
 func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	e := &s.easy
 	b, held := delta, len(s.buf)
@@ -101,8 +102,8 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	return e.piece[:]
 }
 
-// holdEasy lets the lexer go on with the first bytes of a form, in which b ends;
-// false if they need not be held, since it could not count here.
+// holdEasy feeds the lexer the first bytes of a form in which b ends. It returns
+// false if they need not be held, since the form could not count here.
 func (s *Splitter) holdEasy(b []byte, from int) bool {
 	e, at := &s.easy, s.n-len(s.buf)
 	before := e.last
@@ -120,15 +121,15 @@ func (s *Splitter) holdEasy(b []byte, from int) bool {
 	return true
 }
 
-// relex begins the lexer at the first bytes of a form; before is the byte before.
+// relex starts the lexer at the first bytes of a form; before is the byte before them.
 func (s *Splitter) relex(b []byte, at int, before byte) {
 	s.lex.end()
 	s.lex.last = before
 	s.lex.run(b, at, s.found)
 }
 
-// watched returns the kinds of markers that could count in the text or the
-// reasoning that is read.
+// watched returns the kinds of markers that could count in the text or reasoning
+// being read.
 func (s *Splitter) watched() watch {
 	if s.mode == inText {
 		return s.textHold()
@@ -136,7 +137,7 @@ func (s *Splitter) watched() watch {
 	return s.reasoningWatch()
 }
 
-// leaveEasy catches up with the deltas that went the easy way.
+// leaveEasy catches up with the deltas that took the fast path.
 func (s *Splitter) leaveEasy() {
 	e := &s.easy
 	if e.fed {

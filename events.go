@@ -8,21 +8,21 @@ import (
 
 // An Event is one of [VisibleDelta], [ReasoningDelta], [ReasoningEnd],
 // [NarrationDelta], [ToolDelta] and [Finished]. Events come in the order of the
-// reply, however it was cut into deltas. No text ends within a UTF-8 sequence
-// that goes on in the next event of its kind.
+// reply, however it was cut into deltas. No event's text ends within a UTF-8
+// sequence that continues in the next event of its kind.
 type Event interface{ event() }
 
 // A VisibleDelta is visible text that became certain.
 type VisibleDelta struct{ Text string }
 
-// A ReasoningDelta is reasoning as it comes, nothing trimmed.
+// A ReasoningDelta is reasoning as it comes, untrimmed.
 type ReasoningDelta struct {
 	Block int
 	Text  string
 }
 
-// ReasoningEnd says that a block of reasoning that is not blank is over. Closed
-// says that it ended before the reply did.
+// ReasoningEnd says that a non-blank block of reasoning is over. Closed reports
+// whether it ended before the reply did.
 type ReasoningEnd struct {
 	Block  int
 	Closed bool
@@ -44,7 +44,7 @@ type ToolDelta struct {
 type Finished struct {
 	End         End
 	Diagnostics []Diagnostic // the first MaxDiagnostics
-	Counts      Counts       // of all
+	Counts      Counts       // of all diagnostics
 }
 
 func (VisibleDelta) event()   {}
@@ -54,8 +54,8 @@ func (NarrationDelta) event() {}
 func (ToolDelta) event()      {}
 func (Finished) event()       {}
 
-// Events reads the deltas of a reply as events. An error among the deltas
-// aborts the reply: what was held is given, then Finished, then the error.
+// Events reads the deltas of a reply as events. An error among the deltas aborts
+// the reply: the held text comes first, then Finished, then the error.
 func (g *Grammar) Events(deltas iter.Seq2[string, error], o Options) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s, err := g.NewSplitter(o)
@@ -89,25 +89,25 @@ func (g *Grammar) Events(deltas iter.Seq2[string, error], o Options) iter.Seq2[E
 type emitter struct {
 	s       *Splitter
 	give    func(Event) bool
-	delta   string // that is read
+	delta   string // the delta being read
 	stopped bool
-	marked  bool // something was no text
+	marked  bool // something was not text
 
-	kind  Channel // of the last text: Text for what is visible
+	kind  Channel // of the last text; Text means visible text
 	block int
-	cut   []byte // its end, which is the beginning of a UTF-8 sequence
+	cut   []byte // the end of that text: an unfinished UTF-8 sequence
 
-	thought int  // the block of reasoning that is open, 0 without
-	solid   bool // it is not blank
+	thought int  // the open block of reasoning, or 0
+	solid   bool // that block is not blank
 }
 
-// feed reads a delta; false says that no more is wanted.
+// feed reads a delta; false means that no more is wanted.
 func (e *emitter) feed(delta string) bool {
 	e.delta = delta
 	return e.take(e.s.FeedString(delta))
 }
 
-// close ends the reply and gives the rest, and Finished.
+// close ends the reply and gives the rest, then Finished.
 func (e *emitter) close(end End) bool {
 	e.delta = ""
 	e.take(e.s.Close(end))
@@ -138,8 +138,8 @@ func (e *emitter) take(pieces []Piece) bool {
 	return !e.stopped
 }
 
-// ends reports whether a piece shows that the open block of reasoning is over. A
-// marker of a block that is blank so far may be a duplicate of its opener.
+// ends reports whether a piece shows that the open block of reasoning is over. If
+// the block is still blank, a marker of it may be a duplicate of its opener.
 func (e *emitter) ends(p *Piece) bool {
 	if p.Block != e.thought {
 		return len(p.Bytes) > 0
@@ -154,8 +154,8 @@ func (e *emitter) endThought(closed bool) {
 	e.thought, e.solid = 0, false
 }
 
-// text gives bytes of one kind, except a UTF-8 sequence at their end that is
-// not whole.
+// text gives bytes of one kind, except for an unfinished UTF-8 sequence at their
+// end.
 func (e *emitter) text(kind Channel, block int, b []byte) {
 	if len(b) == 0 {
 		return
@@ -174,8 +174,7 @@ func (e *emitter) text(kind Channel, block int, b []byte) {
 	e.cut = append(e.cut[:0], b[n:]...)
 }
 
-// cutSequence returns the length of the UTF-8 sequence at the end of b that is
-// not whole.
+// cutSequence returns the length of the unfinished UTF-8 sequence at the end of b.
 func cutSequence(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
@@ -188,7 +187,7 @@ func cutSequence(b []byte) int {
 	return 0
 }
 
-// flush gives a UTF-8 sequence that was cut and does not go on.
+// flush gives an unfinished UTF-8 sequence that does not continue.
 func (e *emitter) flush() {
 	e.say(e.cut)
 	e.cut = e.cut[:0]

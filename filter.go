@@ -2,21 +2,21 @@ package sotto
 
 import "strings"
 
-// A Filter takes the deltas of a reply and calls back with what they say, in the
-// order of the reply, however it was cut into deltas. No text ends within a
-// UTF-8 sequence. The zero Filter reads in the [Default] dialect. It is not safe
-// for concurrent use.
+// A Filter takes the deltas of a reply and calls its functions with the text,
+// reasoning and other channels in them, in the order of the reply, however it was
+// cut into deltas. No text ends within a UTF-8 sequence. The zero Filter reads in
+// the [Default] dialect. It is not safe for concurrent use.
 type Filter struct {
 	// OnText, if set, is called with visible text as it becomes certain.
 	OnText func(text string)
-	// OnReasoning, if set, is called with reasoning as it comes, nothing trimmed.
+	// OnReasoning, if set, is called with reasoning as it comes, untrimmed.
 	OnReasoning func(block int, text string)
-	// OnReasoningEnd, if set, is called when a block of reasoning that is not blank
-	// is over; closed says that it ended before the reply did.
+	// OnReasoningEnd, if set, is called when a non-blank block of reasoning is over;
+	// closed reports whether it ended before the reply did.
 	OnReasoningEnd func(block int, closed bool)
-	// OnThought, if set, is called with each thought that is not blank the moment
-	// its block closes, and with an unfinished one at the end. The filter then
-	// keeps the text of the thought that is open, however long that is.
+	// OnThought, if set, is called with each non-blank thought as soon as its block
+	// closes, and with an unfinished thought at the end. The filter then keeps the
+	// text of the open thought, however long it is.
 	OnThought func(Thought)
 	// OnNarration, if set, is called with narration as it comes.
 	OnNarration func(block int, text string)
@@ -25,14 +25,14 @@ type Filter struct {
 
 	e       emitter
 	thought strings.Builder
-	block   int // that it is of
+	block   int // the block of that thought
 }
 
 // A Thought is a block of reasoning that has ended.
 type Thought struct {
 	Block int
 	Text  string // trimmed
-	// Closed says that the block ended before the reply did.
+	// Closed reports whether the block ended before the reply did.
 	Closed bool
 }
 
@@ -47,7 +47,7 @@ func (g *Grammar) NewFilter(o Options) (*Filter, error) {
 
 func (f *Filter) emitter() *emitter {
 	if f.e.s == nil {
-		f.e.s, _ = Default().NewSplitter(Options{}) // without a start of its own it cannot fail
+		f.e.s, _ = Default().NewSplitter(Options{}) // without a start from the caller it cannot fail
 	}
 	if f.e.give == nil {
 		f.e.give = f.take
@@ -61,14 +61,14 @@ func (f *Filter) Feed(delta string) { f.emitter().feed(delta) }
 // Close ends the reply and gives the rest of it.
 func (f *Filter) Close(end End) { f.emitter().close(end) }
 
-// Diagnostics returns what was found so far: a copy of the first [MaxDiagnostics],
-// in the order of the offsets.
+// Diagnostics returns the diagnostics found so far, ordered by offset: a copy of
+// the first [MaxDiagnostics].
 func (f *Filter) Diagnostics() []Diagnostic { return f.emitter().s.Diagnostics() }
 
 // Counts returns how many diagnostics of each code were found so far.
 func (f *Filter) Counts() Counts { return f.emitter().s.Counts() }
 
-// Marked reports whether anything that has come is no text: reasoning, or a
+// Marked reports whether anything received so far is not text: reasoning, or a
 // marker.
 func (f *Filter) Marked() bool { return f.e.marked }
 

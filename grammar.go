@@ -30,7 +30,7 @@ type Grammar struct {
 	lex    lexTables
 
 	header      *Header
-	headerGroup int8 // its tokens' group, -1 without a header
+	headerGroup int8 // the group of its tokens, or -1 if there is no header
 	outputs     outputKinds
 	closes      closes
 	tools       watch
@@ -41,16 +41,16 @@ type Grammar struct {
 	leading, anywhere    bool
 	afterToolReasoning   bool
 	asideBetween         bool
-	firstReasoning       int16 // name id, -1 without
+	firstReasoning       int16 // name id, or -1
 
 	reasoningGroups uint32 // bit per group
 	orphans         bool   // a close may settle an undecided start
 
-	parsers sync.Pool // of splitters that Parse is done with
+	parsers sync.Pool // splitters that Parse has finished with
 }
 
-// A group is a family: the markers of one role whose closes may stand in for one
-// another.
+// A group is a family: the markers of one role whose closes may stand in for each
+// other.
 type group struct {
 	role   Role
 	phrase bool
@@ -60,13 +60,13 @@ type group struct {
 // outputKinds are the output markers of all families, by kind.
 type outputKinds struct{ open, close, empty watch }
 
-// maxOutputFamilies bounds what a scratch pad remembers of its output openers.
+// maxOutputFamilies bounds how many output openers a scratch pad remembers.
 const maxOutputFamilies = 4
 
 // closes are the kinds of closes by role.
 type closes struct{ all, phrase, reasoning, narration, output, wrapper, header watch }
 
-// setCloses gathers the closes of the groups.
+// setCloses collects the closes of the groups.
 func (g *Grammar) setCloses() {
 	c := &g.closes
 	of := map[Role]*watch{
@@ -96,7 +96,7 @@ type nameInfo struct {
 	bit     uint64
 }
 
-// A watch is a set of marker kinds: three bits a group.
+// A watch is a set of marker kinds, three bits per group.
 type watch uint64
 
 const (
@@ -114,7 +114,7 @@ const (
 	allCloses = allOpens << 1
 )
 
-// MustCompile is Compile for dialects known to be right; it panics on an error.
+// MustCompile is Compile for dialects known to be valid; it panics on an error.
 func MustCompile(d Dialect) *Grammar {
 	g, err := Compile(d)
 	if err != nil {
@@ -123,7 +123,7 @@ func MustCompile(d Dialect) *Grammar {
 	return g
 }
 
-// Compile checks a dialect and makes it readable. The error names the field.
+// Compile checks a dialect and makes a grammar of it. The error names the field.
 func Compile(d Dialect) (*Grammar, error) {
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("dialect %q: %w", d.Name, err)
@@ -233,8 +233,8 @@ func (g *Grammar) Dialect() Dialect { return g.d }
 func (d Dialect) withDefaults() Dialect {
 	d.Placement = cmp.Or(d.Placement, PlacementAnywhere)
 	if d.Start == "" && d.PreOpens == PreOpensYes {
-		// The first bytes of such a reply are most likely reasoning: outside, a
-		// stream would show them before the close tells.
+		// The first bytes of such a reply are most likely reasoning. A stream that
+		// began outside would show them before the close reveals it.
 		d.Start = StartAuto
 	}
 	d.Start = cmp.Or(d.Start, StartOutside)
@@ -264,7 +264,7 @@ func (d Dialect) withDefaults() Dialect {
 	return d
 }
 
-// hasTags says whether a marker of the dialect is a tag.
+// hasTags reports whether a marker of the dialect is a tag.
 func (d Dialect) hasTags() bool {
 	return slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Tag != "" })
 }
@@ -288,12 +288,12 @@ func (m Marker) family() string {
 	return m.name()
 }
 
-// A place is a Start made out against a grammar.
+// A place is a Start resolved against a grammar.
 type place struct {
 	auto   bool
-	name   int16 // of the reasoning block that is open, or -1
+	name   int16 // the open reasoning block, or -1
 	header string
-	inBody bool // of a header
+	inBody bool // in the body of a header
 }
 
 func (g *Grammar) place(s Start) (place, error) {

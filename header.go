@@ -8,7 +8,7 @@ import (
 
 // headerState is where a reply stands in a channel grammar.
 type headerState struct {
-	block   int // of the body that is open, 0 without
+	block   int // the open body, or 0
 	ch      Channel
 	between bool // a body has ended: text until the next header
 	scan    int  // the header at this byte…
@@ -53,7 +53,7 @@ func (s *Splitter) headerToken(t token) bool {
 	return true
 }
 
-// noHeader gives the token of a header that outgrew its bound as what it stands in.
+// noHeader gives the first token of an oversized header as text of the place it stands in.
 func (s *Splitter) noHeader(t token) bool {
 	switch s.mode {
 	case inReasoning:
@@ -66,7 +66,7 @@ func (s *Splitter) noHeader(t token) bool {
 	return true
 }
 
-// endBody ends the body that is open.
+// endBody ends the open body.
 func (s *Splitter) endBody() {
 	s.hdr.between = s.hdr.between || s.hdr.block > 0
 	s.hdr.block = 0
@@ -110,9 +110,9 @@ func (s *Splitter) stepLead() (done, more bool) {
 	return true, s.headerToken(t)
 }
 
-// headerEnd returns the end of the header that begins with t: behind its body
-// token, the reply's end where that never comes, or -1 where it outgrew its
-// bound; ok is false where it is still coming.
+// headerEnd returns the end of the header that begins with t: the end of its body
+// token, the reply's end if that token never comes, or -1 if the header outgrew
+// its bound. The result ok is false if the end has not come yet.
 func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	h := &s.hdr
 	if h.scan != t.start || h.scanned < t.end {
@@ -133,7 +133,7 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	}
 	switch {
 	case found >= 0 && s.longerBody(first, found):
-		return found, false // it may yet be longer
+		return found, false // the token may turn out to be longer
 	case found >= 0:
 		return found, true
 	case s.limit >= bound:
@@ -145,8 +145,8 @@ func (s *Splitter) headerEnd(t token) (end int, ok bool) {
 	return 0, false
 }
 
-// longerBody reports whether the body token at bytes first to found may yet
-// turn out to be a longer one.
+// longerBody reports whether the body token from byte first to found may turn out
+// to be a longer one.
 func (s *Splitter) longerBody(first, found int) bool {
 	if found < s.limit || s.ended {
 		return false
@@ -192,7 +192,7 @@ func (h *Header) parse(raw string) (name, recipient string, closing bool) {
 	return name, recipient, false
 }
 
-// word returns the head of s up to white space or the next token of the header.
+// word returns the beginning of s up to white space or the next token of the header.
 func (h *Header) word(s string) string {
 	if i := strings.IndexFunc(s, func(r rune) bool { return r < 0x80 && isSpace(byte(r)) }); i >= 0 {
 		s = s[:i]
@@ -207,7 +207,7 @@ func (h *Header) word(s string) string {
 	return s
 }
 
-// channel returns what a body is, and whether its header names a known channel.
+// channel returns the channel of a body, and whether its header names a known channel.
 func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
 	if recipient != "" {
 		if ch, ok := h.Recipients[recipient]; ok {
@@ -227,8 +227,8 @@ func (h *Header) channel(name, recipient string) (ch Channel, known bool) {
 	return ChannelReasoning, false
 }
 
-// openBody begins the body of a header that ends at byte end; a body that the
-// prompt opened has none.
+// openBody begins the body of a header that ends at byte end. A body that the
+// prompt opened has no header.
 func (s *Splitter) openBody(name, recipient string, end int) {
 	ch, known := s.g.header.channel(name, recipient)
 	if !known {
@@ -256,7 +256,7 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 	s.outer.afterMarker = true
 }
 
-// stepOpaque reads a body that nothing but a header's token ends.
+// stepOpaque reads a body that only a header's token ends.
 func (s *Splitter) stepOpaque() bool {
 	w := watching(s.g.headerGroup, asAny)
 	stop, k := s.nextMarker(w)

@@ -3,16 +3,16 @@ package sotto
 import "math"
 
 // A doubt is a byte whose channel later bytes decide. The bytes from it on are held:
-// read, and pending. Each ends when those bytes come, when the reply ends, or when
-// MaxHold runs out.
+// they are read, but pending. A doubt ends when those later bytes come, when the
+// reply ends, or when MaxHold runs out.
 
-// wait says that the reader waits for what decides the doubt at byte p.
+// wait notes that the reader waits for the bytes that decide the doubt at byte p.
 func (s *Splitter) wait(p int) bool {
 	s.doubt = p
 	return false
 }
 
-// firstDoubt returns the first undecided byte of the doubt that is timed, or -1.
+// firstDoubt returns the first undecided byte of the timed doubt, or -1.
 func (s *Splitter) firstDoubt() int {
 	p := math.MaxInt
 	if b := s.barrier(); b < p {
@@ -27,7 +27,7 @@ func (s *Splitter) firstDoubt() int {
 	return p
 }
 
-// barrier returns where the pending bytes begin; nothing from there on is settled.
+// barrier returns where the pending bytes begin; nothing from there on is final.
 func (s *Splitter) barrier() int {
 	b := math.MaxInt
 	if s.autoHold {
@@ -43,7 +43,7 @@ func (s *Splitter) barrier() int {
 }
 
 // orphanInAuto reports whether a token settles an undecided start as reasoning,
-// if inline code does not make it literal (G8).
+// unless inline code makes it literal (G8).
 func (s *Splitter) orphanInAuto(t token) bool {
 	if !s.autoHold || t.kind != kindClose || s.body.block > 0 {
 		return false
@@ -58,7 +58,7 @@ func (s *Splitter) orphanInAuto(t token) bool {
 	return false
 }
 
-// orphanClose makes all before an orphan close reasoning.
+// orphanClose makes everything before an orphan close reasoning.
 func (s *Splitter) orphanClose(t token) bool {
 	s.forget()
 	s.blocks = 1
@@ -74,7 +74,7 @@ func (s *Splitter) orphanClose(t token) bool {
 	return true
 }
 
-// forget drops what was read on the assumption that the reply began outside.
+// forget drops what was read under the assumption that the reply began outside.
 func (s *Splitter) forget() {
 	s.begin()
 	s.autoHold = false
@@ -83,7 +83,7 @@ func (s *Splitter) forget() {
 	s.passed, s.covered = passedForm{start: -1}, 0
 }
 
-// settleOutside says that the reply began outside every block.
+// settleOutside settles that the reply began outside every block.
 func (s *Splitter) settleOutside() {
 	s.autoHold = false
 	s.flush()
@@ -116,8 +116,9 @@ func (s *Splitter) expire(p int) {
 	}
 }
 
-// reportExpired says that a hold at byte p ran out. Several doubts that opened at
-// one byte are one hold: an undecided start and text that an output may set aside.
+// reportExpired reports that a hold at byte p ran out. Several doubts that opened
+// at one byte are one hold: an undecided start, and text that an output block may
+// set aside.
 func (s *Splitter) reportExpired(p int) {
 	if s.reported == p {
 		return
@@ -151,15 +152,15 @@ func (s *Splitter) insideHeader() string {
 	return p.header
 }
 
-// giveUpOutput reads again, as text, what would have been aside had an output block
-// come.
+// giveUpOutput reads again, as text, the bytes that would have been aside if an
+// output block had come.
 func (s *Splitter) giveUpOutput() {
 	s.rewind(&s.atHold, s.outHold)
 	s.visible, s.noOutput = true, true
 	s.flush()
 }
 
-// closeAtEnd says what the reply's end leaves unclosed.
+// closeAtEnd reports what is unclosed at the reply's end.
 func (s *Splitter) closeAtEnd() {
 	switch s.mode {
 	case inReasoning:

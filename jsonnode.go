@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// A jsonNode is a JSON value that knows where it stands, so that a complaint
+// A jsonNode is a JSON value that knows its position, so that an error message
 // about a dialect file can point to it.
 type jsonNode struct {
 	offset  int // of the value's first byte
-	value   any // string, json.Number, bool or nil; of an object or array nothing
+	value   any // string, json.Number, bool or nil; unset for an object or array
 	kind    byte
 	members []jsonMember // of an object, in the order of the file
 	elems   []*jsonNode  // of an array
@@ -25,7 +25,7 @@ type jsonMember struct {
 	node   *jsonNode
 }
 
-// Kinds of a jsonNode, and what people call them.
+// Kinds of a jsonNode, and their names for people.
 const (
 	jsonObject = '{'
 	jsonArray  = '['
@@ -51,7 +51,7 @@ func (n *jsonNode) member(key string) *jsonNode {
 	return nil
 }
 
-// maxJSONDepth bounds nesting far above what a dialect or a tokenizer's
+// maxJSONDepth bounds nesting, far above what a dialect or a tokenizer's
 // configuration needs.
 const maxJSONDepth = 100
 
@@ -72,8 +72,8 @@ func parseJSON(data []byte) (*jsonNode, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, &jsonError{offset: 0, err: errors.New("the file is empty: write a dialect as a JSON object")}
 	}
-	// The decoder below reads tokens and lets some faults pass; this pass finds
-	// them all, and what follows the value.
+	// The decoder below reads tokens and does not detect every fault. This pass
+	// finds them all, and any data after the value.
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
 		var syntax *json.SyntaxError

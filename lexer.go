@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The lexer finds marker forms in the raw bytes, each byte looked at once. It
-// knows nothing of states: it reports every place where a marker's form stands,
-// also one inside another's quoted value, and the reader takes the first that
-// its state watches.
+// The lexer finds marker forms in the raw bytes and looks at each byte once. It
+// knows nothing of states. It reports every place where a marker's form stands,
+// also inside another form's quoted value, and the reader takes the first one
+// that its state watches.
 //
-// Two machines run side by side. Literal markers are found by an Aho–Corasick
-// automaton. Tags are found by three slots: a `<` is never valid in a tag
-// outside a quoted value, so at most one tag can be open outside quotes, one in
-// double and one in single quotes.
+// Two machines run side by side. An Aho–Corasick automaton finds literal markers.
+// Three slots find tags: a `<` is never valid in a tag outside a quoted value, so
+// at most one tag can be open outside quotes, one in double quotes and one in
+// single quotes.
 
 type tokenKind uint8
 
@@ -36,7 +36,7 @@ type token struct {
 
 func (t token) watch() watch { return watching(t.group, asOpen<<t.kind) }
 
-// tagState is where a tag slot stands; the caret shows it.
+// tagState is the state of a tag slot; the caret shows the position.
 type tagState uint8
 
 const (
@@ -76,16 +76,16 @@ type tagSlot struct {
 type byteKind uint8
 
 const (
-	mayOpen     byteKind = 1 << iota // begin a marker
-	mayTick                          // begin a run or a fence
-	mayTilde                         // begin a fence
-	mayNewline                       // end a line
-	mayNonSpace                      // be no white space
+	mayOpen     byteKind = 1 << iota // may begin a marker
+	mayTick                          // may begin a run or a fence
+	mayTilde                         // may begin a fence
+	mayNewline                       // may end a line
+	mayNonSpace                      // is not white space
 	anyByte
 	anyKind = ^byteKind(0)
 )
 
-// fewBytes is how many a search costs more than a look at each.
+// fewBytes is the length up to which looking at each byte is cheaper than a search.
 const fewBytes = 32
 
 type byteKinds [256]byteKind
@@ -146,8 +146,8 @@ type literalOut struct {
 type lexTables struct {
 	first     [256]bool // bytes at which a marker may start
 	kinds     byteKinds
-	follow    [256]nextBytes // by the byte behind a marker's first and its leads
-	leads     bool           // a marker is nothing but these
+	follow    [256]nextBytes // by the byte after a marker's first byte and its leads
+	leads     bool           // a marker consists only of these
 	firsts    []byte
 	tags      []tagNode // nil without tags
 	literals  []literalNode
@@ -174,13 +174,13 @@ func (b *lexBuilder) addTag(name string, id int16) {
 	b.tagIDs[asciiLower(name)] = id
 }
 
-// addLiteral adds a literal with each number of its optional leading newlines.
+// addLiteral adds a literal once for each number of its optional leading newlines.
 func (b *lexBuilder) addLiteral(s string, id int16, kind tokenKind) {
 	core := strings.TrimLeft(s, "\n")
 	lead := len(s) - len(core)
 	core = strings.TrimRight(core, "\n")
 	trail := len(s) - lead - len(core)
-	if core == "" { // only newlines: they are the marker
+	if core == "" { // only newlines: they are the marker itself
 		core, lead, trail = s, 0, 0
 	}
 	for k := 0; k <= lead; k++ {
@@ -288,7 +288,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 	return nil
 }
 
-// addFollow says how a literal may go on behind its first byte and leads.
+// addFollow records how a literal may continue after its first byte and leads.
 func (t *lexTables) addFollow(text string) {
 	i := 1
 	for i < len(text) && mayLead(text[i]) {
@@ -343,7 +343,7 @@ type lexer struct {
 	count   int  // bytes looked at
 
 	// breaks are the states just before a byte that may start a marker while
-	// another form was under way: what a removed block there may splice.
+	// another form was under way: a block removed there may splice that form.
 	breaks []lexBreak
 }
 
@@ -356,7 +356,7 @@ type lexBreak struct {
 func (x *lexer) reset(t *lexTables) { *x = lexer{t: t, breaks: x.breaks[:0]} }
 
 // run looks at chunk, whose first byte is byte base of the reply, and calls
-// found for every marker form that ends in it, in the order of the ends.
+// found for every marker form that ends in it, in the order of their ends.
 func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	i := 0
 	for i < len(chunk) {
@@ -386,13 +386,13 @@ const maxLead = 4
 // mayLead reports whether c may stand between a tag's first byte and its name.
 func mayLead(c byte) bool { return c == '/' || c == ' ' || c == '\t' }
 
-// nextBytes are the bytes that may follow one, in 32 classes: letters of either
-// case fall in one.
+// nextBytes are the bytes that may follow one, in 32 classes. The two cases of a
+// letter share a class.
 type nextBytes uint32
 
 const anyNext = ^nextBytes(0)
 
-// nexts returns the bytes that may follow the first of a name, whose node n is.
+// nexts returns the bytes that may follow the first byte of a name, whose node is n.
 func (n *tagNode) nexts() nextBytes {
 	if n.name >= 0 {
 		return anyNext
@@ -406,9 +406,10 @@ func (n *tagNode) nexts() nextBytes {
 	return k
 }
 
-// stillborn returns how many bytes at the head of b, which may start a marker,
-// can be passed at once because the form fails right behind them: a < b, </ul>,
-// <td>; 0 if it may live. cut says that b ended before that was seen.
+// stillborn returns how many bytes at the start of b, which may start a marker,
+// can be skipped at once because the form fails directly after them (a < b, </ul>,
+// <td>). It returns 0 if the form may live. cut reports that b ended too soon to
+// tell.
 func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	i := 1
 	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
@@ -432,7 +433,7 @@ func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 }
 
 // firstBorn returns the offset of the first form in b that does not fail at
-// once, or len(b); cut says that b ended before more could be said of it.
+// once, or len(b); cut reports that b ended too soon to tell.
 func (t *lexTables) firstBorn(b []byte) (at int, cut bool) {
 	for at = t.nextFirst(b); at < len(b); {
 		k, cut := t.stillborn(b[at:])
@@ -509,8 +510,8 @@ func (x *lexer) step(c byte, at int, found func(token)) {
 	x.live = x.live || x.slots[0].state|x.slots[1].state|x.slots[2].state != tagOff
 }
 
-// sortSlots moves a tag that entered or left quotes to the slot of its place.
-// At a quote one tag may enter while another leaves.
+// sortSlots moves a tag that entered or left quotes to its new slot. At a quote
+// one tag may enter quotes while another leaves them.
 func (x *lexer) sortSlots() {
 	enters := x.slots[0]
 	for i := 1; i < 3; i++ {
@@ -531,7 +532,7 @@ func (x *lexer) sortSlots() {
 	}
 }
 
-// nextState returns the state of a tag after byte c, tagOff where it fails.
+// nextState returns the state of a tag after byte c, or tagOff if it fails.
 func (t *lexTables) nextState(s *tagSlot, c byte) tagState {
 	switch s.state {
 	case tagStart, tagSlash:
@@ -593,7 +594,7 @@ func (t *lexTables) inName(s *tagSlot, c byte) tagState {
 	return tagName
 }
 
-// afterWord is the state after byte c where the name or a value has ended.
+// afterWord is the state after byte c once the name or a value has ended.
 func afterWord(c byte) tagState {
 	switch {
 	case c == '>':
@@ -643,7 +644,7 @@ func (x *lexer) tagEnds(s *tagSlot, empty bool, at int, found func(token)) {
 	case empty:
 		kind = kindEmpty
 	}
-	// A type parameter, as in List<Thought>, is no marker.
+	// A type parameter, as in List<Thought>, is not a marker.
 	if !s.close && s.upper && (isAlnum(s.before) || s.before == '_') {
 		return
 	}
@@ -657,9 +658,8 @@ func (x *lexer) literalEnds(at int, found func(token)) {
 	}
 }
 
-// frontier returns the start of the first form under way, at byte from or
-// later, that could become a marker of w; -1 without one. next is the offset of
-// the next byte.
+// frontier returns the start of the first form under way, at byte from or later,
+// that could become a marker of w, or -1. next is the offset of the next byte.
 func (x *lexer) frontier(from, next int, w watch) int {
 	first := -1
 	if !x.live {
@@ -693,7 +693,7 @@ func (x *lexer) frontier(from, next int, w watch) int {
 }
 
 // cover returns the start of the opener of t's group in whose quoted value t
-// would lie, -1 without.
+// would lie, or -1.
 func (x *lexer) cover(t token) int {
 	for i := 1; i < 3; i++ {
 		s := &x.slots[i]

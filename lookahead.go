@@ -2,16 +2,16 @@ package sotto
 
 import "bytes"
 
-// What later bytes decide is looked up ahead, each byte once, in scans that go
-// on where they stopped.
+// Some markers are decided by later bytes. These scans look ahead at each byte
+// once, and resume where they stopped.
 
 // whiteAhead counts the white space after a marker.
 type whiteAhead struct {
 	from, to int
-	newline  bool // one is in it
+	newline  bool // a newline is in it
 }
 
-// after returns the offset of the first byte at i or later that is no white space.
+// after returns the offset of the first byte at i or later that is not white space.
 func (w *whiteAhead) after(s *Splitter, i int) int {
 	if w.from != i || w.to < i {
 		*w = whiteAhead{from: i, to: i}
@@ -25,7 +25,7 @@ func (w *whiteAhead) after(s *Splitter, i int) int {
 }
 
 // lineEndsAfter reports whether only white space stands between byte i and the
-// line's end; ok is false where it is still coming.
+// line's end. The result ok is false if that has not come yet.
 func (s *Splitter) lineEndsAfter(i int) (ends, ok bool) {
 	to := s.white.after(s, i)
 	if s.white.newline {
@@ -51,8 +51,8 @@ func (a *lineAhead) drop() {
 	*a = lineAhead{from: -1, last: a.last}
 }
 
-// inlineCode reports whether a pair of runs encloses a marker (G4b); ok is
-// false where the line is still coming.
+// inlineCode reports whether a pair of runs encloses a marker (G4b). The result
+// ok is false if the rest of the line has not come yet.
 func (s *Splitter) inlineCode(t token) (in, ok bool) {
 	ts := s.stream()
 	if !s.g.code || len(ts.runs.list) == 0 {
@@ -97,7 +97,7 @@ func (s *Splitter) inlineCode(t token) (in, ok bool) {
 	return false, true
 }
 
-// scanAhead goes on to the line's end, or to what is at hand.
+// scanAhead continues to the line's end, or to the end of the available bytes.
 func (s *Splitter) scanAhead(a *lineAhead) {
 	stop := s.limit
 	if f := s.lex.frontier(a.pos, s.n, watchAll); f >= 0 {
@@ -156,7 +156,7 @@ func (a *fenceAhead) drop() {
 	*a = fenceAhead{from: -1, closers: [2][]codeRun{a.closers[0][:0], a.closers[1][:0]}}
 }
 
-// fenceCloses reports whether a line at hand closes f, behind byte from.
+// fenceCloses reports whether an available line closes f, after byte from.
 func (s *Splitter) fenceCloses(f fence, from int) bool {
 	a := &s.fences
 	if a.from < 0 || from < a.from || from > a.pos {

@@ -10,7 +10,7 @@ func (s *Splitter) textToken(k int) bool {
 		return s.apply(t)
 	}
 	ts.endRun(s)
-	begun := s.g.leading && s.visible // nothing more counts but what settles the start
+	begun := s.g.leading && s.visible // nothing more counts except what settles the start
 	if begun && !s.orphanInAuto(t) {
 		return s.literal(t, "")
 	}
@@ -63,7 +63,7 @@ func (s *Splitter) textToken(k int) bool {
 	return s.apply(t)
 }
 
-// keepText gives a marker that could not count as text.
+// keepText keeps as text a marker that could not count.
 func (s *Splitter) keepText(t token) bool {
 	note := strayNote{before: s.byteBefore(t.start), fenced: s.stream().fence.open()}
 	s.literal(t, "")
@@ -71,8 +71,8 @@ func (s *Splitter) keepText(t token) bool {
 	return true
 }
 
-// inCode reports whether a marker stands in a fence or in inline code;
-// ok is false where later bytes decide it.
+// inCode reports whether a marker stands in a fence or in inline code. The result
+// ok is false if later bytes decide it.
 func (s *Splitter) inCode(t token) (lit bool, why Reason, ok bool) {
 	ts := s.stream()
 	if !s.g.code {
@@ -117,7 +117,7 @@ func (s *Splitter) literal(t token, why Reason) bool {
 	if s.splice.live {
 		s.spliceText(b)
 	}
-	for i := 0; i < len(b); { // its newlines end lines; its back-ticks are no runs
+	for i := 0; i < len(b); { // its newlines end lines; its back-ticks are not runs
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], t.start+i)
 			continue
@@ -222,7 +222,7 @@ func (s *Splitter) mark(t token, block int) {
 	s.absorbAfter(t, span{ch: ChannelMarkup, block: block, mark: s.marks})
 }
 
-// absorbAfter gives the white space after a marker that belongs to it to sp.
+// absorbAfter adds to sp the white space after a marker that belongs to the marker.
 func (s *Splitter) absorbAfter(t token, sp span) {
 	if n := &s.g.names[t.name]; t.trail > 0 || n.phrase {
 		s.absorb = absorb{int(t.trail), n.phrase, sp}
@@ -256,8 +256,8 @@ func (s *Splitter) applyReasoning(t token) bool {
 	return true
 }
 
-// strayCounts reports whether a close with nothing to close is markup (G9);
-// ok is false where the white space after it is still coming.
+// strayCounts reports whether a close with nothing to close is markup (G9). The
+// result ok is false if the white space after it has not ended yet.
 func (s *Splitter) strayCounts(t token) (counts, ok bool) {
 	ts := s.stream()
 	role := s.g.groups[t.group].role

@@ -1,20 +1,20 @@
 package sotto
 
-// pads are the scratch pads at the reply's head that may hold its answer (G7a).
+// pads are the scratch pads at the start of the reply that may hold its answer (G7a).
 type pads struct {
-	hold  int  // where the doubt began, -1 without
+	hold  int  // where the doubt began, or -1
 	floor int  // openers that end at this byte or before are given up
-	cur   pad  // the one that is open
+	cur   pad  // the open one
 	last  pad  // the last that closed with a whole output block in it
 	inPad bool // cur is open
-	done  bool // one has been rescued, and no other is
+	done  bool // a pad has been rescued; no other will be
 }
 
-// A pad is what is known of the output blocks in one.
+// A pad is what is known about the output blocks in one scratch pad.
 type pad struct {
 	at     state                        // where it began
 	whole  padOpener                    // of the last whole output block
-	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it stands after it
+	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it comes after it
 	closed bool
 	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
 }
@@ -22,7 +22,7 @@ type pad struct {
 // A padOpener is an output opener in a pad.
 type padOpener struct {
 	token           // end > 0 if there is one
-	r     reasoning // the pad's block where it stands
+	r     reasoning // the state of the pad's block there
 }
 
 // bounds returns the first and the last of the openers without a close.
@@ -94,7 +94,7 @@ func (p *pads) close(s *Splitter) {
 	p.settle(s)
 }
 
-// givePadsUp says that the reply shows something: no pad holds its answer.
+// givePadsUp notes that the reply shows something, so that no pad holds its answer.
 func (s *Splitter) givePadsUp() {
 	s.pads.last = pad{}
 	s.pads.cur = pad{}
@@ -155,7 +155,7 @@ func (s *Splitter) rescueOpen(t token) {
 	s.read()
 }
 
-// rescue begins an output block at an opener inside a pad, which began at a state.
+// rescue begins an output block at an opener inside a pad; the block began at a state.
 func (s *Splitter) rescue(t token, at state) {
 	s.rewind(&at, t.start)
 	s.pads.done = true
@@ -166,8 +166,8 @@ func (s *Splitter) rescue(t token, at state) {
 }
 
 // rescueWhole makes the last whole output block of a pad the output. The body is
-// read again up to byte p.stop at most, and what follows it as a further block of
-// reasoning, which ends where the pad does; then the rest is read again.
+// read again, at most up to byte p.stop. What follows it is read as a further block
+// of reasoning, which ends where the pad does. Then the rest is read again.
 func (s *Splitter) rescueWhole(p pad) {
 	s.rescue(p.whole.token, p.at)
 	s.limit = p.stop

@@ -1,7 +1,7 @@
 package sotto
 
-// Parse reads a reply that is whole at hand: the splitter fed once and closed,
-// with no bound on a hold. An unknown StartInside name is an error.
+// Parse reads a whole reply: the splitter fed once and closed, with no bound on a
+// hold. An unknown StartInside name is an error.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	s, err := g.parser(start)
 	if err != nil {
@@ -20,12 +20,12 @@ func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	return r, nil
 }
 
-// maxParsed bounds what a splitter that waits for the next reply may keep of the
-// last one.
+// maxParsed bounds how much of the last reply a splitter that waits for the next
+// one may keep.
 const maxParsed = 64 << 10
 
-// parser returns a splitter without a bound on a hold, if there is one of an
-// earlier reply that one.
+// parser returns a splitter without a bound on a hold, reusing one from an
+// earlier reply if possible.
 func (g *Grammar) parser(start Start) (*Splitter, error) {
 	s, ok := g.parsers.Get().(*Splitter)
 	if !ok {
@@ -50,9 +50,9 @@ func (r *Reply) add(pieces []Piece) {
 	}
 }
 
-// Strip returns the visible text alone, for history and memory: it reads again
-// until nothing changes, four times at most, and withholds what is left.
-// The bytes of the inline channels stay in their places.
+// Strip returns only the visible text, for history and memory. It reads again
+// until nothing changes, four times at most, and withholds what is left. The bytes
+// of the inline channels stay in their places.
 func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, error) {
 	for range 4 {
 		r, err := g.Parse(raw, start, EndUnknown)
@@ -72,8 +72,8 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 	return raw, nil
 }
 
-// Parse reads a whole reply of any model in the [Default] dialect, its start
-// unknown: an orphan close makes all before it reasoning.
+// Parse reads a whole reply of any model in the [Default] dialect, with an unknown
+// start: an orphan close makes everything before it reasoning.
 func Parse(raw string, end End) *Reply {
 	r, err := Default().Parse(raw, StartAuto, end)
 	if err != nil {
@@ -82,8 +82,9 @@ func Parse(raw string, end End) *Reply {
 	return r
 }
 
-// Strip returns the visible text of a whole reply of any model, for history
-// and memory. What four readings cannot clean it withholds: then it is empty.
+// Strip returns the visible text of a whole reply of any model, for history and
+// memory. If four readings do not clean the text, Strip withholds it and returns
+// an empty string.
 func Strip(raw string) string {
 	text, err := Default().Strip(raw, StartAuto)
 	if err != nil {

@@ -6,25 +6,25 @@ import (
 )
 
 // turnTokens are pieces of the special tokens that chat templates put between
-// turns. Where one follows a marker, the marker is of an earlier turn.
+// turns. A marker that one of them follows belongs to an earlier turn.
 var turnTokens = []string{
 	"<|", "|>", "<｜", "｜>", "[INST]", "[/INST]", "<s>", "</s>",
 	"<start_of_turn>", "<end_of_turn>", "<role>", "</role>", "]~b]", "[e~[",
 }
 
-// tailBytes is how much of a prompt is looked at: more than a reply that a
-// caller begins.
+// tailBytes is how much of a prompt is read: more than a caller writes of a reply
+// that it begins.
 const tailBytes = 64 << 10
 
-// StartOf returns where a reply begins, as the tail of the rendered prompt shows
-// it: within a block that the prompt opened and did not close, or outside. It is
-// the best evidence there is, where the prompt is at hand: a template opens its
-// reasoning block or not with each request's thinking switch.
+// StartOf returns where a reply begins, as shown by the tail of the rendered
+// prompt: inside a block that the prompt opened and did not close, or outside. If
+// you have the prompt, this is the best evidence there is: a template opens its
+// reasoning block, or does not, depending on each request's thinking switch.
 //
-// The nearest marker of the dialect before the prompt's end decides. What stands
-// after it, save white space, must be text that the caller began the reply with:
-// ok is false where the token of another turn comes first, where the prompt ends
-// in a tool call, and where it holds no marker.
+// The nearest marker of the dialect before the prompt's end decides. What comes
+// after it, except white space, must be text with which the caller began the reply.
+// The result ok is false if the token of another turn comes first, if the prompt
+// ends in a tool call, and if it holds no marker.
 func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
 	d := g.Dialect()
 	prompt = prompt[max(0, len(prompt)-tailBytes):]
@@ -47,8 +47,8 @@ func (g *Grammar) StartOf(prompt string) (start Start, ok bool) {
 	if !last.opens || last.role != RoleReasoning {
 		return StartOutside, true
 	}
-	// A prompt may speak of a tag. One that is followed by text opens a block
-	// only where a template or a prefill puts it: at the start of the turn.
+	// A prompt may mention a tag. A tag followed by text opens a block only where
+	// a template or a prefill puts it: at the start of the turn.
 	if strings.TrimSpace(rest) != "" && !atTurnStart(prompt[:last.start]) {
 		return "", false
 	}
@@ -64,7 +64,7 @@ func hasTurnToken(s string) bool {
 	return false
 }
 
-// atTurnStart says whether s ends in a turn's token and at most a role's name.
+// atTurnStart reports whether s ends in a turn's token and at most a role's name.
 func atTurnStart(s string) bool {
 	s = strings.TrimRight(s, " \t\r\n")
 	role := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
@@ -87,7 +87,7 @@ type tailMarker struct {
 	opens      bool
 }
 
-// lastMarker finds the marker that ends last in the prompt, the longest of those.
+// lastMarker finds the marker that ends last in the prompt; of several, the longest.
 func lastMarker(markers []Marker, prompt string) tailMarker {
 	last := tailMarker{end: -1}
 	take := func(start, end int, m Marker, opens bool) {
@@ -119,7 +119,7 @@ func lastMarker(markers []Marker, prompt string) tailMarker {
 	return last
 }
 
-// asciiLower leaves every byte where it is, which strings.ToLower does not.
+// asciiLower keeps every byte in its place, which strings.ToLower does not.
 func asciiLower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -130,7 +130,7 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// startOf reads the tail by the header grammar; at is where its last token ends,
+// startOf reads the tail by the header grammar. at is where its last token ends,
 // or -1.
 func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 	begin, beginEnd := lastOf(h.Begin, prompt)
@@ -144,8 +144,8 @@ func (h *Header) startOf(prompt string) (at int, start Start, ok bool) {
 	header := prompt[begin:]
 	body, bodyEnd := firstOf(h.Body, header[beginEnd-begin:])
 	if body < 0 {
-		// The prompt ends in a header. What it names so far holds for the reply
-		// too, and there is no start that says so; a bare turn is outside.
+		// The prompt ends in a header. The names in it so far apply to the reply too,
+		// and no Start can say so. A bare turn is outside.
 		named := containsAny(header, h.Name) || strings.Contains(header, " to=")
 		return len(prompt), StartOutside, !named && !hasTurnToken(prompt[beginEnd:])
 	}
@@ -198,8 +198,8 @@ func (h *Header) inside(header string) (Start, bool) {
 	return StartInside(name), true
 }
 
-// lastOf returns where the last of the tokens begins and ends in s, the longest
-// of those that begin together, or -1.
+// lastOf returns where the last of the tokens begins and ends in s, or -1. Of
+// tokens that begin together it returns the longest.
 func lastOf(tokens []string, s string) (start, end int) {
 	start, end = -1, -1
 	for _, t := range tokens {

@@ -5,23 +5,23 @@ import (
 	"io"
 )
 
-// ErrClosed is returned by a [Writer] that is written to after its Close.
+// ErrClosed is returned when you write to a [Writer] after its Close.
 var ErrClosed = errors.New("sotto: the reply has been closed")
 
-// A Reader gives the visible text of the reply that another reader streams.
+// A Reader gives the visible text of a reply that it reads from another reader.
 type Reader struct {
 	s    *Splitter
 	r    io.Reader
 	o    Options
 	buf  []byte
-	left []byte // visible and not yet read
-	err  error  // sticky: given when nothing is left
+	left []byte // visible, not yet read
+	err  error  // sticky: returned once nothing is left
 }
 
 // NewReader returns a reader of the visible text of the reply that r streams.
-// A read gives what is certain, and waits only where nothing is. An error of r
-// other than io.EOF aborts the reply and is returned behind its held text, by
-// every read from then on.
+// A read returns what is certain, and waits only if nothing is. An error of r
+// other than io.EOF aborts the reply. It is returned after the held text, by every
+// read from then on.
 func (g *Grammar) NewReader(r io.Reader, o Options) (*Reader, error) {
 	s, err := g.NewSplitter(o)
 	if err != nil {
@@ -30,7 +30,7 @@ func (g *Grammar) NewReader(r io.Reader, o Options) (*Reader, error) {
 	return &Reader{s: s, r: r, o: o, buf: make([]byte, 32<<10)}, nil
 }
 
-// maxEmptyReads is how often in a row a reader may return nothing, and no error.
+// maxEmptyReads is how often in a row a reader may return no bytes and no error.
 const maxEmptyReads = 100
 
 // fill reads until something is visible or nothing more comes.
@@ -101,7 +101,7 @@ func endOf(err error, o Options) End {
 	return EndUnknown
 }
 
-// writeAll is w.Write, for a w that does not keep to its contract.
+// writeAll is w.Write, for a w that may break the io.Writer contract.
 func writeAll(w io.Writer, b []byte) (int, error) {
 	n, err := w.Write(b)
 	n = min(max(n, 0), len(b))
@@ -111,8 +111,7 @@ func writeAll(w io.Writer, b []byte) (int, error) {
 	return n, err
 }
 
-// A Writer passes the visible text of the reply that is written to it on to
-// another writer.
+// A Writer takes a reply and passes its visible text on to another writer.
 type Writer struct {
 	s   *Splitter
 	w   io.Writer
@@ -120,9 +119,9 @@ type Writer struct {
 	err error // sticky
 }
 
-// NewWriter returns a writer that passes the visible text of what is written to
-// it on to w, each text as soon as it is certain. The first error of w, a short
-// write too, is returned by every call from then on.
+// NewWriter returns a writer that passes the visible text of what you write to it
+// on to w, as soon as it is certain. Every call after the first error of w returns
+// that error; a short write counts as an error.
 func (g *Grammar) NewWriter(w io.Writer, o Options) (*Writer, error) {
 	s, err := g.NewSplitter(o)
 	if err != nil {
@@ -142,11 +141,11 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the reply as Options.End says. It does not close the writer that
-// the text goes to.
+// Close ends the reply as Options.End says. It does not close the underlying
+// writer.
 func (w *Writer) Close() error { return w.CloseAs(endOf(io.EOF, w.o)) }
 
-// CloseAs is Close of a reply of which it is known how it ended.
+// CloseAs is Close for a reply whose end is known.
 func (w *Writer) CloseAs(end End) error {
 	if w.err == nil {
 		w.pass(w.s.Close(end))

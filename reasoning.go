@@ -6,21 +6,21 @@ type reasoning struct {
 	opener  int // offset
 	group   int8
 	name    int16
-	any     bool   // the closes of all reasoning names end it: an undecided start
+	any     bool   // the closes of all reasoning names end it: the start was undecided
 	assumed bool   // the prompt opened it
 	own     uint64 // names opened in the block
 	credit  int    // unpaid openers
 	dupOpen bool   // an opener here would be a duplicate
 	blank   bool   // the line is white space so far
-	inNarr  bool   // narration goes on after it
-	hdr     bool   // it is a header's body
-	resumed bool   // it goes on after a tool call
+	inNarr  bool   // narration resumes after it
+	hdr     bool   // it is the body of a header
+	resumed bool   // it resumes after a tool call
 	rejects int    // candidates before this byte do not close the block
-	lookAt  int    // the close that look is for
-	look    int    // number of the token at which the look for an own close goes on
+	lookAt  int    // the close that look belongs to
+	look    int    // number of the token at which the search for an own close resumes
 	lookEnd int
 	isPad   bool // an output block in it may turn out to be the answer
-	stop    int  // the close or tool opener at this byte ends it, and no other: a pad read again
+	stop    int  // only the close or tool opener at this byte ends it: a pad read again
 
 	late      token // an opener inside, read before the byte after it came
 	lateQuote byte  // the quote before it
@@ -75,7 +75,7 @@ func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 	return w
 }
 
-// stepReasoning reads reasoning up to the next marker, or the marker.
+// stepReasoning reads reasoning up to the next marker, or reads the marker.
 func (s *Splitter) stepReasoning() bool {
 	r := &s.r
 	if r.late.end > 0 && (s.limit > r.late.end || s.ended) {
@@ -93,14 +93,14 @@ func (s *Splitter) stepReasoning() bool {
 	if k < 0 {
 		return false
 	}
-	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first byte that is no white space
+	if s.reasoningWatch() != watched { // a duplicate opener counts only before the first byte that is not white space
 		return true
 	}
 	return s.reasoningToken(k, s.watches(r))
 }
 
 // reasoningWatch returns the kinds of markers that are looked for in the open
-// block: those that count, and output markers, which may turn out to.
+// block: those that count, and output markers, which may count later.
 func (s *Splitter) reasoningWatch() watch {
 	w := s.watches(&s.r) | s.g.tools
 	if s.r.isPad {
@@ -250,7 +250,7 @@ func (s *Splitter) putMarkOf(t token, block int) {
 }
 
 // endsUnpaid decides a close while openers are unpaid: the next marker of the
-// family does.
+// family decides.
 func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
 	r := &s.r
 	r.lookFrom(k, t)
@@ -272,18 +272,18 @@ func (s *Splitter) endsUnpaid(k int, t token, sure bool) (ends, ok bool) {
 	}
 }
 
-// lookFrom begins to look behind token number k, or goes on.
+// lookFrom begins the search after token number k, or resumes it.
 func (r *reasoning) lookFrom(k int, t token) {
 	if r.lookAt != t.start {
 		r.lookAt, r.look, r.lookEnd = t.start, k, t.end
 	}
 }
 
-// A farLook says that from byte end on no opener of the family comes, and no close
-// of the names own: what a block found that looked to the reply's end. Where blocks
-// begin without an opener, after tool calls, many would look so far.
+// A farLook records the result of a block that looked to the reply's end: from byte
+// end on there is no opener of the family, and no close of the names in own. Where
+// blocks begin without an opener, after tool calls, many blocks would look that far.
 type farLook struct {
-	end   int // 0 without
+	end   int // 0 if there is no result
 	own   uint64
 	group int8
 	any   bool
@@ -300,7 +300,7 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 		return !s.end.incomplete(), true // an earlier block has looked to the end
 	}
 	if r.lookAt >= 0 && t.start > r.lookAt && t.start < r.lookEnd {
-		r.lookAt = t.start // the last candidate looked beyond this one already
+		r.lookAt = t.start // the last candidate already looked beyond this one
 	}
 	r.lookFrom(k, t)
 	for {
@@ -331,14 +331,14 @@ func (s *Splitter) candidateEnds(k int, t token) (ends, ok bool) {
 }
 
 // familyAfter returns the block's next family marker at byte from or later,
-// searching behind token number k, -1 without one before the reply's end; a tool
-// opener that ends the block counts as an opener. ok is false where it has not
-// come whole.
+// searching after token number k, or -1 if none comes before the reply's end. A
+// tool opener that ends the block counts as an opener. The result ok is false if
+// the marker has not come completely.
 func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 	r := &s.r
 	w := s.watches(r)
 	if !r.hdr && (r.any || !s.g.groups[r.group].phrase) {
-		w = s.familyKinds(r, asAny) // the next opener counts here also where nothing nests
+		w = s.familyKinds(r, asAny) // the next opener counts here even if nothing nests
 	}
 	for {
 		j := s.family.next(s, k+1, from, w|s.g.tools)
@@ -363,7 +363,7 @@ func (s *Splitter) familyAfter(k, from int) (int, token, bool) {
 	}
 }
 
-// leaveReasoning goes back to where the block stood.
+// leaveReasoning goes back to the place where the block began.
 func (s *Splitter) leaveReasoning() {
 	r := &s.r
 	if r.isPad {
@@ -379,7 +379,7 @@ func (s *Splitter) leaveReasoning() {
 }
 
 // closesLater reports whether the block that a token would open in mid-line is
-// one for sure (G7b); ok is false where that is undecided.
+// certain to be a block (G7b). The result ok is false if that is undecided.
 func (s *Splitter) closesLater(t token) (is, ok bool) {
 	if s.limit < s.n { // a pad is read again: later closes are not its own
 		closes := watching(t.group, asClose|asEmpty)

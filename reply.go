@@ -33,7 +33,7 @@ const (
 	CodeNoVisibleAnswer   Code = "no_visible_answer"  // a reply that shows nothing
 )
 
-// A Reason says why a [CodeLiteralMarker] is text.
+// A Reason says why the marker of a [CodeLiteralMarker] is text.
 type Reason string
 
 const (
@@ -47,15 +47,15 @@ const (
 // A Diagnostic is a remark on the reading of a reply.
 type Diagnostic struct {
 	Code Code `json:"code"`
-	// Offset is the byte offset of the marker that the remark is about; of
-	// no_visible_answer the reply's length.
+	// Offset is the byte offset of the marker that the remark is about. For
+	// no_visible_answer it is the reply's length.
 	Offset int    `json:"offset"`
 	Reason Reason `json:"reason,omitempty"`
 }
 
 // A Reply is the reading of one finished reply.
 type Reply struct {
-	// Raw is the reply as it came; every segment is a span of it.
+	// Raw is the reply as received; every segment is a span of it.
 	Raw         string
 	Segments    []Segment
 	Diagnostics []Diagnostic // the first MaxDiagnostics, in the order of their offsets

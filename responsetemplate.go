@@ -15,7 +15,7 @@ import (
 // of the message, each with the delimiters of the region that fills it.
 //
 // Here a field says only on which channel its region is. The values are not
-// parsed, so what says how (content, transform, …) is passed over.
+// parsed, so keys that say how to parse them (content, transform, …) are ignored.
 
 var templateKeys = []string{"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"}
 
@@ -24,9 +24,9 @@ var templateFieldKeys = []string{
 	"content", "content_args", "transform", "transform_each", "join",
 }
 
-// templateRoles maps a message's field to what its region is. A field that is not
-// here is reasoning, as a header's channel of an unknown name is: it is not known
-// to be for the user.
+// templateRoles maps a message's field to the role of its region. A field that is
+// not listed is reasoning, as a header's channel of an unknown name is: it is not
+// known to be for the user.
 var templateRoles = map[string]Role{
 	"thinking":          RoleReasoning,
 	"reasoning":         RoleReasoning,
@@ -43,8 +43,8 @@ func isTokenizerConfig(n *jsonNode) bool {
 		n.member("response_schema") != nil
 }
 
-// findResponseTemplate returns a file's template and the path to it, or nil
-// where the file is not of that kind.
+// findResponseTemplate returns a file's template and the path to it, or nil if
+// the file is not of that kind.
 func findResponseTemplate(root *jsonNode) (t *jsonNode, path string) {
 	if root.kind != jsonObject || root.member("markers") != nil || root.member("header") != nil {
 		return nil, ""
@@ -105,13 +105,13 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 			d.Markers = append(d.Markers, *marker)
 		}
 	}
-	d.Markers = append(d.Markers, others...) // the first reasoning is that of a known field
+	d.Markers = append(d.Markers, others...) // the first reasoning marker must be that of a known field
 	if len(d.Markers) == 0 {
 		return d, r.faultf(fields.offset, at, "have no delimiters: nothing to look for")
 	}
 	if err := d.check(); err != nil {
-		// The faults of single strings were met above; what is left concerns
-		// several fields, and has no one place.
+		// Faults of single strings were reported above. The remaining faults concern
+		// several fields, and have no single place.
 		var field *fieldError
 		if errors.As(err, &field) {
 			err = errors.New(field.Msg)
@@ -198,7 +198,7 @@ func (r *dialectFile) templateLiterals(n *jsonNode, at string) ([]string, error)
 	return list, nil
 }
 
-// templateName makes a dialect's name from the checkpoint's, where the file has it.
+// templateName makes a dialect's name from the checkpoint's, if the file has it.
 func templateName(root *jsonNode) string {
 	if n := root.member("name_or_path"); n != nil && n.kind == jsonString {
 		name := strings.Map(func(r rune) rune {

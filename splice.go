@@ -1,16 +1,16 @@
 package sotto
 
-// splice follows the marker forms whose bytes a removed block parts.
+// splice follows marker forms whose bytes are parted by a removed block.
 type splice struct {
 	x    lexer
 	live bool
-	drop bool // white space behind the block does not show
+	drop bool // white space after the block does not show
 	from int  // where the text before the block began
-	cut  int  // where the block did
+	cut  int  // where the block began
 	at   int  // the next byte, counted as if nothing had been removed
 }
 
-// cutSplice says that a removed block begins at byte at of a text stream.
+// cutSplice notes that a removed block begins at byte at of a text stream.
 func (s *Splitter) cutSplice(at int) {
 	p := &s.splice
 	if p.live || !s.seenHere() {
@@ -33,7 +33,7 @@ func (p *splice) pending() bool {
 	return f >= 0 && f < p.cut
 }
 
-// spliceText feeds the text behind a removed block to the forms.
+// spliceText feeds the text after a removed block to the forms.
 func (s *Splitter) spliceText(b []byte) {
 	p := &s.splice
 	for _, c := range b {

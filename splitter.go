@@ -8,35 +8,35 @@ import (
 	"github.com/sotto-llm/sotto/internal/testhook"
 )
 
-// Options are the parameters of a reading that stand beside the dialect.
+// Options are the parameters of a reading, apart from the dialect.
 type Options struct {
 	Start Start // if empty, the dialect's; see "How a reply began and ended"
 	// MaxHold is in bytes; if zero, the dialect's; if negative, or longer than any
-	// reply can be, no bound. One smaller than the dialect's MaxMarker or MaxHeader
-	// counts as that.
+	// reply can be, unlimited. A value smaller than the dialect's MaxMarker or
+	// MaxHeader is raised to it.
 	MaxHold int
-	// Inline are channels that Visible gives in the text, for a consumer with
+	// Inline are channels that Visible includes in the text, for a consumer with
 	// no other place for them: ChannelNarration, ChannelTool.
 	Inline []Channel
-	// End is asked how the reply ended once its last byte was read, where nothing
-	// else says: by Events, Reader and Writer. If nil, EndUnknown.
+	// Events, Reader and Writer call End after the last byte was read, to learn
+	// how the reply ended if nothing else says so. If nil, EndUnknown.
 	End func() End
 }
 
 // A Piece is settled bytes: a segment, or a part of one, that will not be taken
-// back. Pieces come in the order of the reply; those of one segment share its number.
+// back. Pieces come in the order of the reply; pieces of one segment share its number.
 type Piece struct {
 	Channel Channel
 	Output  bool // the text of an output block
-	Block   int  // the block's number, 0 outside
+	Block   int  // the block's number, 0 outside every block
 	Segment int  // the segment's number, from 0
-	Offset  int  // of the first byte in the raw reply
+	Offset  int  // offset of the first byte in the raw reply
 	// Bytes are the piece's bytes, valid until the next call on the Splitter. The
 	// last piece of a reply may have none.
 	Bytes []byte
 	// Visible are the bytes of the visible text that became certain with the piece:
-	// its own, some of them, or white space before them that waited. Joined, those
-	// of all pieces are Reply.Visible. Valid as long as Bytes.
+	// its own bytes, some of them, or white space before them that waited. Joined,
+	// those of all pieces are Reply.Visible. They are valid as long as Bytes.
 	Visible []byte
 }
 
@@ -48,13 +48,13 @@ type Piece struct {
 //	settled | pending | read | forms under way
 //	        base      pos    n
 //
-// settled bytes are given out and forgotten; pending ones are read, but a doubt
-// that opened before them may still read them another way; from pos on the
-// reader waits: for the rest of a marker, or for what decides a doubt.
+// Settled bytes are given out and forgotten. Pending bytes are read, but a doubt
+// that opened before them may still change how they are read. From pos on the
+// reader waits for the rest of a marker, or for what decides a doubt.
 type Splitter struct {
 	g       *Grammar
 	start   place
-	maxHold int // 0 without bound
+	maxHold int // 0 means unlimited
 	inline  uint8
 
 	lex  lexer
@@ -62,26 +62,26 @@ type Splitter struct {
 	tok0 int     // number of tokens dropped before toks[0]
 	ti   int     // number of the first token that the reader has not passed
 
-	full  []byte // the bytes at hand; data is what of them was read
+	full  []byte // the available bytes; data is the part of them that was read
 	data  []byte
 	base  int // offset of data[0]
 	prior byte
-	buf   []byte // backs full where bytes are held between calls
+	buf   []byte // backs full if bytes are held between calls
 	n     int    // bytes read
 	ended bool
 	end   End
 	limit int // reading stops here: n, or less while a pad is read again
 
-	doubt    int // first undecided byte of the doubt that the reader waits for, -1 without
-	expired  int // the doubt at this byte has expired, -1 without
-	reported int // the byte whose expired hold was reported last, -1 without
+	doubt    int // first undecided byte of the doubt that the reader waits for, or -1
+	expired  int // the doubt at this byte has expired, or -1
+	reported int // the byte whose expired hold was reported last, or -1
 	pend     []span
 	autoHold bool // the start is undecided: pending from 0
 
 	state        // where the reader stands: place copies it, rewind puts a copy back
-	atHold state // as it was where outHold is
+	atHold state // the state at outHold
 	pads   pads
-	marks  int // markers given, to tell the spans of two apart
+	marks  int // number of markers given, to tell the spans of two markers apart
 	ahead  lineAhead
 	fences fenceAhead
 	white  whiteAhead
@@ -90,10 +90,10 @@ type Splitter struct {
 	family tokenScan // for the next of a block's family
 	far    farLook
 
-	lastClose [maxGroups]int // where each group's last close begins, -1 without
+	lastClose [maxGroups]int // where each group's last close begins, or -1
 	hidden    []hiddenClose
 	passed    passedForm
-	covered   int // a form that was passed hides what begins before this byte
+	covered   int // a form that was passed hides forms that begin before this byte
 	absorb    absorb
 
 	easy     easy
@@ -111,14 +111,14 @@ type span struct {
 	ch         Channel
 	output     bool
 	block      int
-	mark       int // the marker's number, 0 for what is none
+	mark       int // the marker's number, or 0 if it is not a marker
 }
 
 func (a span) same(b span) bool {
 	return a.ch == b.ch && a.output == b.output && a.block == b.block && a.mark == b.mark
 }
 
-// absorb is what white space after a marker still belongs to it.
+// absorb says which white space after a marker still belongs to it.
 type absorb struct {
 	newlines int
 	white    bool
@@ -127,22 +127,22 @@ type absorb struct {
 
 // passedForm is a form under way that is text whatever it becomes.
 type passedForm struct {
-	start int // -1 without
+	start int // -1 if there is none
 	note  strayNote
 	tok   token // what it became
 }
 
-// ready makes a zero splitter one of the default dialect.
+// ready turns a zero splitter into one of the default dialect.
 func (s *Splitter) ready() {
 	if s.g == nil {
-		fresh, _ := Default().NewSplitter(Options{}) // without a start of its own it cannot fail
+		fresh, _ := Default().NewSplitter(Options{}) // without a start from the caller it cannot fail
 		s.g, s.start, s.maxHold, s.inline = fresh.g, fresh.start, fresh.maxHold, fresh.inline
 		s.Reset()
 	}
 }
 
-// NewSplitter returns a splitter for one reply. An unknown start, and an inline
-// channel other than narration and tool, are errors.
+// NewSplitter returns a splitter for one reply. An unknown start is an error; so is
+// an inline channel other than narration and tool.
 func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	p, err := g.place(o.Start)
 	if err != nil {
@@ -155,7 +155,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	switch {
 	case s.maxHold < 0, s.maxHold > math.MaxInt/2: // no reply is that long
 		s.maxHold = 0
-	default: // a doubt may open behind an unfinished marker
+	default: // a doubt may open after an unfinished marker
 		s.maxHold = max(s.maxHold, g.d.MaxMarker)
 		if g.header != nil {
 			s.maxHold = max(s.maxHold, g.header.MaxHeader)
@@ -176,7 +176,7 @@ func (s *Splitter) Reset() {
 	if s.g == nil {
 		return // the first delta makes it ready
 	}
-	// A literal with what stays would be built on the stack, and be most of it.
+	// A composite literal with the kept fields would be built on the stack, and be most of it.
 	g, start, maxHold, inline := s.g, s.start, s.maxHold, s.inline
 	lex, view, outer, body := s.lex, s.view, s.outer, s.body
 	toks, buf, pend, pieces, out := s.toks[:0], s.buf[:0], s.pend[:0], s.pieces[:0], s.easy.out
@@ -208,12 +208,12 @@ func (s *Splitter) Reset() {
 	}
 }
 
-// FeedString is Feed of a string.
+// FeedString is Feed for a string.
 func (s *Splitter) FeedString(delta string) []Piece {
 	return s.Feed(bytesOf(delta))
 }
 
-// bytesOf returns the bytes of s, which nobody may change, without a copy.
+// bytesOf returns the bytes of s without a copy; nobody may change them.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // Feed reads a delta and returns what it settled, valid until the next call.
@@ -245,7 +245,7 @@ func (s *Splitter) Feed(delta []byte) []Piece {
 	return e.piece[:]
 }
 
-// feedLong is Feed of a delta that may change where the reader stands.
+// feedLong is Feed for a delta that may change where the reader stands.
 func (s *Splitter) feedLong(delta []byte) []Piece {
 	s.ready()
 	s.leaveEasy()
@@ -290,7 +290,7 @@ func (s *Splitter) Held() int {
 	return s.n - s.settled()
 }
 
-// load puts a delta behind the bytes that are held.
+// load appends a delta to the held bytes.
 func (s *Splitter) load(delta []byte) {
 	if len(s.buf) == 0 {
 		s.full, s.base = delta, s.n
@@ -331,8 +331,8 @@ func (s *Splitter) keep() {
 // settled returns the offset up to which the reply is given out.
 func (s *Splitter) settled() int { return min(s.pos, s.barrier()) }
 
-// room returns how many of the next k bytes may be read in one go, so that no
-// doubt is decided by bytes that it should not have lived to see.
+// room returns how many of the next k bytes may be read at once, so that no doubt
+// is decided by bytes that come after its expiry.
 func (s *Splitter) room(k int) int {
 	if s.maxHold > 0 {
 		k = min(k, max(s.settled()+s.maxHold+1-s.n, 1))
@@ -358,7 +358,7 @@ func (s *Splitter) take(k int) {
 	}
 }
 
-// read reads as far as the bytes at hand decide.
+// read reads as far as the available bytes decide.
 func (s *Splitter) read() {
 	s.limit = s.n
 	s.doubt = -1
@@ -497,7 +497,7 @@ func (s *Splitter) release(sp span) {
 	s.pieces = append(s.pieces, Piece{sp.ch, sp.output, sp.block, s.segment, sp.start, b, s.view.out()})
 }
 
-// endView gives what waited for the reply's end to be visible, with the last piece.
+// endView gives the bytes that waited for the reply's end to be visible, with the last piece.
 func (s *Splitter) endView() {
 	if len(s.pieces) == 0 {
 		s.view.next()
@@ -513,7 +513,7 @@ func (s *Splitter) endView() {
 	}
 }
 
-// absorbWhite gives a marker the white space that belongs to it.
+// absorbWhite adds to a marker the white space that belongs to it.
 func (s *Splitter) absorbWhite() {
 	a := &s.absorb
 	to := s.pos
@@ -524,7 +524,7 @@ func (s *Splitter) absorbWhite() {
 		to++
 	}
 	if s.mode == inReasoning && s.r.resumed && s.r.opener == s.pos {
-		s.r.opener = to // the block goes on after the tool call's own newlines
+		s.r.opener = to // the block resumes after the tool call's own newlines
 	}
 	s.put(to, a.into)
 	if to < s.limit || !a.white && a.newlines == 0 {
@@ -532,7 +532,7 @@ func (s *Splitter) absorbWhite() {
 	}
 }
 
-// at returns byte i of the reply, which is at hand.
+// at returns byte i of the reply, which is available.
 func (s *Splitter) at(i int) byte { return s.data[i-s.base] }
 
 // byteBefore returns the raw byte before byte i, 0 at the reply's start.
@@ -546,8 +546,8 @@ func (s *Splitter) byteBefore(i int) byte {
 	return s.prior
 }
 
-// quoted reports whether the same quote stands before and after a marker;
-// ready is false where the byte after it has not come.
+// quoted reports whether the same quote stands before and after a marker. The
+// result ready is false if the byte after it has not come.
 func (s *Splitter) quoted(t token) (quoted, ready bool) {
 	if !s.g.code {
 		return false, true
@@ -563,7 +563,7 @@ func (s *Splitter) quoted(t token) (quoted, ready bool) {
 }
 
 // lineBlank reports whether the line that b ends in is blank so far; before
-// says so of the line that b goes on with.
+// says so of the beginning of that line, before b.
 func lineBlank(b []byte, before bool) bool {
 	for i := len(b) - 1; i >= 0; i-- {
 		if b[i] == '\n' {
@@ -576,6 +576,6 @@ func lineBlank(b []byte, before bool) bool {
 	return before
 }
 
-// The tests hold what the splitter has looked at to a small multiple of the
-// reply's length.
+// The tests require that the splitter looks at no more than a small multiple of
+// the reply's length.
 func init() { testhook.Looks = func(s any) int { return s.(*Splitter).lex.count } }

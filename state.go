@@ -2,13 +2,14 @@ package sotto
 
 import "slices"
 
-// A state is where the reader stands: all that the bytes before pos leave for the
-// reading of those after. It is a value. What looks ahead is no part of it, since
-// it depends on the bytes alone, nor is what was given out, or waits to be.
+// A state is where the reader stands: everything that the bytes before pos leave
+// for the reading of those after. It is a value. What looks ahead is not part of
+// it, since that depends on the bytes alone. What was given out, or waits to be, is
+// not part of it either.
 type state struct {
 	pos    int // the next byte to read: settled() ≤ pos ≤ n
 	mode   mode
-	blocks int // blocks opened
+	blocks int // number of blocks opened
 	outer  stream
 	body   bodyState
 	r      reasoning
@@ -16,20 +17,20 @@ type state struct {
 	tool   toolState
 	hdr    headerState
 
-	outHold   int    // from here on outer text is aside if an output block comes (G10); -1 without
-	visible   bool   // text that is no white space has been read
-	shown     bool   // … that is visible for certain
+	outHold   int    // from here on outer text is aside if an output block comes (G10), or -1
+	visible   bool   // text that is not white space has been read
+	shown     bool   // such text is visible for certain
 	aside     bool   // outer text is aside
 	noOutput  bool   // outer text is text, since no output block came in time
-	anyBody   bool   // an output body that is not blank has been read
-	blockSeen watch  // the closes of groups of which a block has stood
+	anyBody   bool   // a non-blank output body has been read
+	blockSeen watch  // the closes of groups of which a block has occurred
 	wrapped   watch  // the closes of wrappers that are open
 	phrases   uint64 // phrases that were used
 	openLit   bool   // an <output> kept as text is unclosed
 	padClosed bool   // a scratch pad has closed in outer text: a late <output> counts
-	force     int    // the tool opener at this byte counts, whatever stands around it; -1 without
+	force     int    // the tool opener at this byte counts, whatever is around it, or -1
 	forceFrom int16  // 1 + the name of the reasoning block that it ended
-	textFrom  int    // where the text that is read last began
+	textFrom  int    // where the text that was read last began
 }
 
 type mode uint8
@@ -37,25 +38,25 @@ type mode uint8
 const (
 	inText      mode = iota
 	inReasoning      // a reasoning block
-	inNarration      // a narration block, and no reasoning block in it
+	inNarration      // a narration block, and not a reasoning block in it
 	inTool           // a tool block
 	inOpaque         // a header's body that only another header token ends
 	inRest           // text to the end: the placement was leading
 )
 
-// place returns the state, to rewind to. No run of back-ticks is open where one is
-// taken: no text stands before it on the line, or a marker that counts.
+// place returns the state, to rewind to. No run of back-ticks is open at such a
+// place: before it on the line there is no text, or a marker that counts.
 func (s *Splitter) place() state { return s.state }
 
-// rewind puts a state back and reads on from there. What is pending from byte at
-// on is dropped, and so is what was seen ahead, which may reach further now.
+// rewind restores a state and reads on from there. What is pending from byte at on
+// is dropped. So is what was seen ahead, since the scans may reach further now.
 func (s *Splitter) rewind(to *state, at int) {
 	s.unread(at)
-	s.outer.runs.clear() // of which the state has none
+	s.outer.runs.clear() // the state has none
 	s.body.stream.runs.clear()
 	runs, notes, body := s.outer.runs, s.outer.notes, s.body.stream
 	for k := len(notes); k > 0 && notes[k-1].start >= at; k-- {
-		notes = notes[:k-1] // those before it stay, as far as they wait yet
+		notes = notes[:k-1] // those before it stay while they wait
 	}
 	s.state = *to
 	s.pos, s.mode, s.force = at, inText, -1
@@ -90,7 +91,7 @@ func (s *Splitter) unread(at int) {
 	s.pads = pads{hold: -1, done: s.pads.done}
 }
 
-// forgetScans drops what was looked up ahead: the reader stands elsewhere, or may
+// forgetScans drops what was looked up ahead: the reader is now elsewhere, or may
 // look further.
 func (s *Splitter) forgetScans() {
 	s.limit = s.n

@@ -2,19 +2,19 @@ package sotto
 
 import "bytes"
 
-// A stream is a text stream as its lines go by: the text outside every block,
-// or that of one output body. Removed blocks are no part of it.
+// A stream is the state of a text stream while its lines are read: the text outside
+// every block, or that of one output body. Removed blocks are not part of it.
 type stream struct {
 	blank       bool // the line is white space so far
-	seen        bool // a byte that is no white space has been read
+	seen        bool // a byte that is not white space has been read
 	afterMarker bool // only white space since a removed marker
 
 	runs    runs // unpaired runs of back-ticks on the line
-	run     int  // length of the run under way
+	run     int  // length of the current run
 	runFrom int  // where it began
-	tilde   bool // it is of tildes
+	tilde   bool // the run is of tildes
 
-	fence     fence    // open
+	fence     fence    // the open fence
 	candidate fence    // begins with the line's end
 	lines     lineScan // while a fence is open: is this line its end?
 	openers   watch    // reasoning openers that stand in the open fence
@@ -29,7 +29,7 @@ type fence struct {
 
 func (f fence) open() bool { return f.size > 0 }
 
-// A strayNote is a close that is kept as text, until its line says why.
+// A strayNote is a close that is kept as text, until its line shows why.
 type strayNote struct {
 	start, end    int
 	before, after byte
@@ -54,8 +54,8 @@ func (ts *stream) lineMatters() bool {
 	return len(ts.runs.list) > 0 || ts.candidate.open() || len(ts.notes) > 0
 }
 
-// stops returns the kinds of bytes that matter to runs and fences where the
-// stream stands.
+// stops returns the kinds of bytes that matter to runs and fences at the stream's
+// current place.
 func (ts *stream) stops() byteKind {
 	switch {
 	case ts.run > 0, ts.fence.open() && ts.lines.phase != lineOther:
@@ -68,7 +68,7 @@ func (ts *stream) stops() byteKind {
 	return mayTick | mayTilde
 }
 
-// stream returns the text stream that the reader stands in.
+// stream returns the text stream in which the reader stands.
 func (s *Splitter) stream() *stream {
 	if s.body.block > 0 {
 		return &s.body.stream
@@ -89,19 +89,19 @@ func (s *Splitter) textSpan() span {
 	return span{ch: ChannelText}
 }
 
-// textIsEasy reports whether a delta without markers changes nothing but the line.
+// textIsEasy reports whether a delta without markers changes only the line.
 func (s *Splitter) textIsEasy() bool {
 	ts := s.stream()
 	return ts.seen && !ts.afterMarker && !s.splice.live &&
 		(s.shown || s.visible && s.outHold >= 0 || s.textSpan().ch != ChannelText) && (s.outHold >= 0 || !s.mayBeAside())
 }
 
-// mayBeAside reports whether outer text may yet turn out to be aside.
+// mayBeAside reports whether outer text may still turn out to be aside.
 func (s *Splitter) mayBeAside() bool {
 	return s.g.anywhere && s.body.block == 0 && !s.anyBody && !s.aside && !s.noOutput && s.hdr.block == 0 && s.outHold < 0
 }
 
-// stepText reads text up to the next marker, or the marker.
+// stepText reads text up to the next marker, or reads the marker.
 func (s *Splitter) stepText() bool {
 	if s.g.leading && s.visible && !s.autoHold {
 		s.mode = inRest
@@ -123,7 +123,7 @@ func (s *Splitter) stepText() bool {
 	s.passTokens()
 	from := max(s.pos, s.covered)
 	stop := s.limit
-	k := s.ti // it stands here: a reader that waits at it need not search again
+	k := s.ti // it stands here: a waiting reader need not search again
 	if from > s.pos || k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit {
 		k = s.nextToken(s.ti, from, watchAll)
 	}
@@ -154,13 +154,13 @@ func (s *Splitter) stepText() bool {
 }
 
 // passedLives reports whether the form that was read as text is still under
-// way: what begins inside it may yet be a part of it.
+// way: a marker that begins inside it may still be part of it.
 func (s *Splitter) passedLives() bool {
 	p := s.passed.start
 	return p >= 0 && s.lex.frontier(p, s.n, watchAll) == p
 }
 
-// textEnds settles what a text stream leaves open at the reply's end.
+// textEnds settles what is open in a text stream at the reply's end.
 func (s *Splitter) textEnds() bool {
 	if s.ended {
 		s.stream().end(s)
@@ -213,7 +213,7 @@ func (s *Splitter) closesHere() watch {
 	return w | s.blockSeen
 }
 
-// seenHere reports whether something visible precedes: in a body, in that body.
+// seenHere reports whether something visible precedes; in a body, in that body.
 func (s *Splitter) seenHere() bool {
 	if s.body.block > 0 {
 		return s.body.stream.seen
@@ -262,7 +262,7 @@ func (s *Splitter) settlePassedNote(c byte) {
 // keepLiteral notes that a marker which could not count is text.
 func (s *Splitter) keepLiteral(t token, note strayNote) {
 	if s.g.leading && s.visible {
-		return // the rest is text, whatever stands in it
+		return // the rest is text, whatever it contains
 	}
 	role := s.g.groups[t.group].role
 	if role == RoleOutput {
@@ -305,7 +305,7 @@ func (s *Splitter) settleNote(ts *stream) {
 	ts.notes = ts.notes[:k]
 }
 
-// expireNotes resolves the notes that have waited until byte at for too long.
+// expireNotes resolves the notes that have waited too long at byte at.
 func (s *Splitter) expireNotes(ts *stream, at int) {
 	k := 0
 	for k < len(ts.notes) && s.noteExpires(ts.notes[k], at) {
@@ -324,7 +324,7 @@ func (n strayNote) quoted() bool {
 	return n.known && n.after == n.before && (n.before == '"' || n.before == '\'' || n.before == '`')
 }
 
-// resolve says why the note's close is text; enclosed: a pair of runs stands around it.
+// resolve says why the note's close is text; enclosed reports whether a pair of runs surrounds it.
 func (s *Splitter) resolve(n strayNote, enclosed bool) {
 	switch {
 	case s.g.code && n.quoted():
@@ -363,7 +363,7 @@ func (s *Splitter) scanText(stop int) {
 	}
 }
 
-// nonSpace says that byte i is text and no white space.
+// nonSpace notes that byte i is text and not white space.
 func (s *Splitter) nonSpace(i int) {
 	ts := s.stream()
 	switch {
@@ -384,7 +384,7 @@ func (s *Splitter) nonSpace(i int) {
 	ts.seen, ts.afterMarker = true, false
 }
 
-// shows says that the reply shows something for certain.
+// shows notes that the reply certainly shows something.
 func (s *Splitter) shows() {
 	if !s.shown {
 		s.shown = true
@@ -438,8 +438,8 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 	}
 }
 
-// codeScan remembers where the next of each stands in a piece of text, so that
-// each is sought once.
+// codeScan remembers where the next byte of each kind is in a piece of text, so
+// that each is searched for once.
 type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
 
 var nothingSought = codeScan{-1, -1, -1, -1, -1}
@@ -448,7 +448,7 @@ var nothingSought = codeScan{-1, -1, -1, -1, -1}
 var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
 
 // seek returns the offset of the next what in b at offset from or later, or
-// len(b); at is what was found before, -1 for nothing.
+// len(b); at is the earlier result, or -1.
 func seek(b, what []byte, from int, at *int) int {
 	if *at < from {
 		*at = len(b)
@@ -459,8 +459,9 @@ func seek(b, what []byte, from int, at *int) int {
 	return *at
 }
 
-// skipLines passes the lines that end in b and can open no fence: their runs are
-// forgotten with them. It returns the offset of what may be one, or of b's last line.
+// skipLines skips the lines that end in b and cannot open a fence; their runs are
+// forgotten with them. It returns the offset of the first line that may open one,
+// or of b's last line.
 func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 	if len(b)-from < fewBytes {
 		return from
@@ -480,8 +481,8 @@ func (ts *stream) skipLines(b []byte, from int, c *codeScan) int {
 	return from
 }
 
-// nextCode passes the bytes of b, from byte from on, up to the next that matters
-// to runs and fences on its line, and returns that one's offset, or len(b).
+// nextCode skips the bytes of b, from byte from on, up to the next byte that matters
+// to runs and fences on its line. It returns that byte's offset, or len(b).
 func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 	if len(b)-from < fewBytes {
 		return ts.nextNear(b, from)
@@ -503,7 +504,7 @@ func (ts *stream) nextCode(b []byte, from int, c *codeScan) int {
 	return n
 }
 
-// nextNear is nextCode of a few bytes, where a search costs more than a look.
+// nextNear is nextCode for a few bytes, where a search costs more than a look at each.
 func (ts *stream) nextNear(b []byte, i int) int {
 	line := ts.lineMatters()
 	for ; i < len(b); i++ {
@@ -519,7 +520,7 @@ func (ts *stream) nextNear(b []byte, i int) int {
 	return i
 }
 
-// goOnRun adds the bytes at the head of b that belong to the run under way.
+// goOnRun adds to the current run the bytes at the start of b that belong to it.
 func (ts *stream) goOnRun(b []byte) int {
 	c := byte('`')
 	if ts.tilde {
@@ -533,7 +534,7 @@ func (ts *stream) goOnRun(b []byte) int {
 	return k
 }
 
-// endRun settles the run under way: it may pair, or open a fence at the line's end.
+// endRun settles the current run: it may pair, or open a fence at the line's end.
 func (ts *stream) endRun(s *Splitter) {
 	size := ts.run
 	if size == 0 {
@@ -587,14 +588,14 @@ func (ts *stream) end(s *Splitter) {
 	ts.endLine(s)
 }
 
-// beginFence opens the fence that the line just ended announced.
+// beginFence opens the fence that the line that just ended announced.
 func (ts *stream) beginFence() {
 	ts.fence, ts.candidate = ts.candidate, fence{}
 	ts.lines, ts.openers = lineScan{}, 0
 }
 
-// scanFenced follows the lines of an open fence and returns how far it came:
-// to the end of b, or past the line that closes the fence.
+// scanFenced follows the lines of an open fence and returns how far it got: to
+// the end of b, or past the line that closes the fence.
 func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 	for i := 0; i < len(b); i++ {
 		if ts.lines.phase == lineOther && len(b)-i >= fewBytes {
@@ -613,7 +614,7 @@ func (s *Splitter) scanFenced(ts *stream, b []byte, from int) int {
 }
 
 // skip returns the offset of the newline before the next line of b that may close
-// the fence, or before its last line, or len(b); byte from is in mid-line.
+// the fence, or before its last line, or len(b). Byte from is in mid-line.
 func (f fence) skip(b []byte, from int) int {
 	run := ticks
 	if f.ch == '~' {
@@ -632,7 +633,7 @@ func (f fence) skip(b []byte, from int) int {
 	return from
 }
 
-// endFence closes the open fence; protected says that it was one.
+// endFence closes the open fence; protected reports whether it really was a fence.
 func (ts *stream) endFence(s *Splitter, protected bool) {
 	for _, n := range ts.notes {
 		n.fenced = n.fenced && (protected || s.noteExpires(n, s.limit))
@@ -648,7 +649,7 @@ func (ts *stream) mayEnd() bool {
 	return ts.fence.open() && ts.lines.atRun() && ts.lines.closes(ts.fence)
 }
 
-// lineScan looks for a line that is nothing but a run: what closes a fence.
+// lineScan looks for a line that is only a run: such a line closes a fence.
 type lineScan struct {
 	phase linePhase
 	ch    byte
@@ -664,7 +665,7 @@ const (
 	lineOther                   //   some^thing else
 )
 
-// skip returns how many bytes at the head of b cannot change the scan.
+// skip returns how many bytes at the start of b cannot change the scan.
 func (l *lineScan) skip(b []byte) int {
 	if l.phase != lineOther {
 		return 0
@@ -675,7 +676,7 @@ func (l *lineScan) skip(b []byte) int {
 	return len(b)
 }
 
-// feed reads a byte and reports whether a line of nothing but a run ends with it.
+// feed reads a byte and reports whether a line that is only a run ends with it.
 func (l *lineScan) feed(c byte) bool {
 	if c == '\n' {
 		full := l.phase == lineRun || l.phase == lineTail
@@ -715,5 +716,5 @@ func (l *lineScan) feed(c byte) bool {
 // closes reports whether the run just read closes f.
 func (l *lineScan) closes(f fence) bool { return l.ch == f.ch && l.size >= f.size }
 
-// atRun reports whether the line is nothing but a run so far.
+// atRun reports whether the line is only a run so far.
 func (l *lineScan) atRun() bool { return l.phase == lineRun || l.phase == lineTail }

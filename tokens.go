@@ -27,7 +27,7 @@ func (s *Splitter) found(t token) {
 }
 
 // A hiddenClose is a close that may lie in the quoted value of an opener of its
-// family, and then is none.
+// family. In that case it is not a close.
 type hiddenClose struct {
 	group     int8
 	at, cover int
@@ -41,7 +41,7 @@ func (s *Splitter) noteClose(t token) {
 	}
 	if cover := s.lex.cover(t); cover >= 0 && s.g.nest {
 		s.hidden = append(s.hidden, hiddenClose{t.group, t.start, cover})
-		if len(s.hidden) > 2*s.g.lex.maxMarker { // no more can be in forms under way
+		if len(s.hidden) > 2*s.g.lex.maxMarker { // forms under way cannot contain more
 			s.uncover()
 		}
 		return
@@ -55,7 +55,7 @@ func (s *Splitter) closeAfter(group int8, from int) bool {
 	return s.lastClose[group] >= from
 }
 
-// uncover takes note of the hidden closes whose opener has failed.
+// uncover notes the hidden closes whose opener has failed.
 func (s *Splitter) uncover() {
 	s.hidden = slices.DeleteFunc(s.hidden, func(h hiddenClose) bool {
 		if s.lex.reads(h.cover) {
@@ -66,8 +66,8 @@ func (s *Splitter) uncover() {
 	})
 }
 
-// before reports whether form a goes before b: it starts first, or is longer;
-// of two roles of the same bytes a wrapper's goes before, which is never stray.
+// before reports whether form a takes precedence over b: it starts first, or is
+// longer. Of two roles with the same bytes the wrapper's wins, which is never stray.
 func (s *Splitter) before(a, b token) bool {
 	if a.start != b.start {
 		return a.start < b.start
@@ -79,7 +79,7 @@ func (s *Splitter) before(a, b token) bool {
 }
 
 // nextToken returns the number of the first token at byte from or later that w
-// watches, starting the search at token number i; -1 without one at hand.
+// watches, starting the search at token number i, or -1 if none is available.
 func (s *Splitter) nextToken(i, from int, w watch) int {
 	for k := max(i-s.tok0, 0); k < len(s.toks); k++ {
 		s.lex.count++
@@ -93,15 +93,15 @@ func (s *Splitter) nextToken(i, from int, w watch) int {
 	return -1
 }
 
-// A tokenScan is a search for the next token that goes on where it stopped.
+// A tokenScan is a search for the next token that resumes where it stopped.
 type tokenScan struct {
-	from int   // no token before this byte will do
-	tok  int   // nor one before this number
+	from int   // no token before this byte matches
+	tok  int   // no token before this number matches
 	w    watch // for these kinds
 }
 
 // next returns the number of the first token at byte from or later that w
-// watches, searching from token number i on; -1 without one at hand.
+// watches, searching from token number i on, or -1 if none is available.
 func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
 	if from < c.from || w != c.w {
 		*c = tokenScan{tok: max(i, s.ti), w: w}
@@ -114,8 +114,8 @@ func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
 	return k
 }
 
-// nextMarker returns how far nothing that w watches stands or is under way, and
-// the number of the token that stands there, -1 where none does.
+// nextMarker returns up to where no marker that w watches stands or is under way,
+// and the number of the token that stands there, or -1.
 func (s *Splitter) nextMarker(w watch) (stop, k int) {
 	s.passTokens()
 	stop = s.limit
@@ -130,7 +130,7 @@ func (s *Splitter) nextMarker(w watch) (stop, k int) {
 
 func (s *Splitter) token(i int) token { return s.toks[i-s.tok0] }
 
-// passTokens moves the reader's token to the first at pos or later.
+// passTokens moves the reader's token to the first one at pos or later.
 func (s *Splitter) passTokens() {
 	s.ti = max(s.ti, s.tok0)
 	for s.ti-s.tok0 < len(s.toks) && s.toks[s.ti-s.tok0].start < s.pos {
@@ -138,7 +138,7 @@ func (s *Splitter) passTokens() {
 	}
 }
 
-// dropTokens forgets the tokens before what is settled.
+// dropTokens forgets the tokens before the settled offset.
 func (s *Splitter) dropTokens() {
 	if len(s.toks) == 0 && len(s.lex.breaks) == 0 {
 		return
@@ -155,7 +155,7 @@ func (s *Splitter) dropTokens() {
 	}
 }
 
-// countBefore returns how many of n offsets, which rise, lie before byte at.
+// countBefore returns how many of n ascending offsets lie before byte at.
 func countBefore(n, at int, offset func(int) int) int {
 	if n == 0 || offset(0) >= at {
 		return 0

@@ -7,33 +7,33 @@ import (
 
 // A view makes the visible text from settled spans as they come (G13).
 type view struct {
-	most   int   // white space that may wait, in bytes; 0 without bound
-	inline uint8 // channels given in the text, a bit each
+	most   int   // how much white space may wait, in bytes; 0 means unlimited
+	inline uint8 // channels included in the text, a bit each
 
 	one  []byte // what became visible with this piece: one slice of the reply,
-	many []byte // or what several make, from byte from on
+	many []byte // or several slices joined, from byte from on
 	from int
-	wide bool // many holds
+	wide bool // many is in use
 
 	blank        bool   // the visible text is blank so far
 	newline      bool   // it ends in a newline
-	outerNewline bool   // the text outside ends in one, while a body is read
+	outerNewline bool   // the text outside ends in one, while a body is being read
 	drop         bool   // white space is dropped until something else comes
-	wait         []byte // white space whose place is not certain
+	wait         []byte // white space whose place is not yet certain
 	white        int    // length of the run of white space that waits, or has waited for too long
 
-	block int        // the output body that is read, 0 for the text outside
-	spans *viewSpans // where places are asked for, and no bytes
+	block int        // the output body being read, 0 for the text outside
+	spans *viewSpans // set if places are wanted, and no bytes
 
 	started  bool // it has shown something
-	shown    int  // bodies that have
-	anything bool // something visible that is no white space
+	shown    int  // number of bodies that have shown something
+	anything bool // something visible that is not white space
 }
 
-// mayInline reports whether a channel may be given in the text.
+// mayInline reports whether a channel may be included in the text.
 func mayInline(c Channel) bool { return c == ChannelNarration || c == ChannelTool }
 
-// inlineMask returns the channels that may be given in the text, a bit each.
+// inlineMask returns the channels that may be included in the text, a bit each.
 func inlineMask(channels []Channel) uint8 {
 	var mask uint8
 	for _, c := range channels {
@@ -92,7 +92,7 @@ func (v *view) add(sp span, b []byte) {
 	v.addOuter(b, sp.start)
 }
 
-// turn begins another body, or the text outside.
+// turn switches to another body, or to the text outside.
 func (v *view) turn(block int) {
 	if v.block == 0 {
 		v.outerNewline = v.newline
@@ -107,7 +107,7 @@ func (v *view) turn(block int) {
 	}
 }
 
-// removed says that a block or a stray was taken out here.
+// removed notes that a block or a stray was removed here.
 func (v *view) removed() {
 	if v.block > 0 {
 		if !v.started || v.newline {
@@ -145,7 +145,7 @@ func (v *view) addOuter(b []byte, at int) {
 			v.flushWait()
 		}
 		v.anything = true
-	} else if !v.anything { // white space that waited for too long has come before
+	} else if !v.anything { // white space that waited for too long came before
 		v.anything = firstNonSpace(b) >= 0
 	}
 	v.newline = b[len(b)-1] == '\n'
@@ -179,8 +179,8 @@ func (v *view) addBody(b []byte, at int) {
 	}
 }
 
-// addWhite takes white space whose place is not certain. What is beyond the
-// bound is shown, with all of its run.
+// addWhite takes white space whose place is not certain. If it exceeds the bound,
+// all of its run is shown.
 func (v *view) addWhite(b []byte, at int) {
 	v.white += len(b)
 	if v.flows() {
@@ -207,7 +207,7 @@ func (v *view) clearWait() {
 	}
 }
 
-// start begins to show a body that is not blank.
+// start begins to show a non-blank body.
 func (v *view) start() {
 	v.started = true
 	v.shown++
@@ -230,7 +230,7 @@ func (v *view) flushWait() {
 	v.clearWait()
 }
 
-// betweenBodies parts an output body from the visible text before it.
+// betweenBodies separates an output body from the visible text before it.
 var betweenBodies = []byte("\n\n")
 
 func (v *view) show(b []byte, at int) {
@@ -251,7 +251,7 @@ func (v *view) show(b []byte, at int) {
 	}
 }
 
-// follows reports whether b stands behind a in the same memory.
+// follows reports whether b directly follows a in the same memory.
 func follows(a, b []byte) bool {
 	k := len(a)
 	return cap(a) >= k+len(b) && len(b) > 0 && &a[:k+1][k] == &b[0]
@@ -269,10 +269,10 @@ func (v *view) end() {
 // A Span is bytes [Start, End) of a raw reply.
 type Span struct{ Start, End int }
 
-// viewSpans are the places of what a view shows and waits with.
+// viewSpans are the places of the bytes that a view shows and that wait in it.
 type viewSpans struct{ list, wait []Span }
 
-// appendSpan adds n bytes at byte at, to the last span where they follow it.
+// appendSpan adds n bytes at byte at, extending the last span if they follow it.
 func appendSpan(list []Span, at, n int) []Span {
 	if k := len(list) - 1; k >= 0 && list[k].Start >= 0 && list[k].End == at {
 		list[k].End += n
@@ -285,16 +285,16 @@ func appendSpan(list []Span, at, n int) []Span {
 func (r *Reply) Visible() string { return r.VisibleWith() }
 
 // VisibleWith is Visible with the bytes of further channels in their places:
-// narration, or tool markup, where a consumer has nowhere else for them. Other
+// narration, or tool markup, for a consumer that has no other place for them. Other
 // channels are ignored: reasoning never becomes visible.
 func (r *Reply) VisibleWith(inline ...Channel) string {
 	return r.join(r.visibleSpans(inline, nil))
 }
 
-// VisibleSpans returns the places of the visible text in the raw reply, in their
-// order. One that starts before byte 0 is the blank line before an output body
-// that follows other visible text. Where keep is not nil, it says which segments of other channels than
-// text stay in the text.
+// VisibleSpans returns the places of the visible text in the raw reply, in order.
+// A span that starts before byte 0 is the blank line before an output body that
+// follows other visible text. If keep is not nil, it says which segments of
+// channels other than text stay in the text.
 func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
 
 func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
@@ -329,10 +329,10 @@ func (r *Reply) join(spans []Span) string {
 	return b.String()
 }
 
-// Reasoning returns an entry per block of reasoning that is not blank, trimmed.
+// Reasoning returns an entry per non-blank block of reasoning, trimmed.
 func (r *Reply) Reasoning() []string { return r.blocks(ChannelReasoning) }
 
-// Narration returns an entry per block of narration that is not blank, trimmed.
+// Narration returns an entry per non-blank block of narration, trimmed.
 func (r *Reply) Narration() []string { return r.blocks(ChannelNarration) }
 
 func (r *Reply) blocks(c Channel) []string {
@@ -356,7 +356,7 @@ func (r *Reply) blocks(c Channel) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
-// RawOf returns the bytes of a channel, joined, nothing trimmed.
+// RawOf returns the bytes of a channel, joined and untrimmed.
 func (r *Reply) RawOf(c Channel) string {
 	var b strings.Builder
 	for _, sg := range r.Segments {
