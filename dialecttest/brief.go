@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// RunBrief checks every law on a dialect as [Run] does, on fewer replies of its
-// own making.
+// RunBrief checks every law on a dialect, as [Run] does, but generates fewer
+// replies.
 func RunBrief(t *testing.T, d sotto.Dialect, replies ...string) {
 	t.Helper()
 	run(t, d, effort{replies: 100, units: 16, readings: 3000}, replies)

@@ -10,17 +10,17 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Case is one law on one reply of one dialect. A law that breaks is reported
-// as a Case, as Go.
+// A Case is one law on one reply of one dialect. A broken law is reported as a
+// Case in Go syntax.
 type Case struct {
 	Law     string
 	Dialect string // as JSON
-	Raw     string // the reply, or what is repeated to make it
+	Raw     string // the reply, or the string that is repeated to make it
 	Start   sotto.Start
 	End     sotto.End
-	MaxHold int      // -1 without bound
-	Cuts    []int    // where the reply is cut; if nil, where the law cuts it
-	Tokens  []string // that continue the reply; if nil, those of the law
+	MaxHold int      // -1 means unlimited
+	Cuts    []int    // where the reply is cut; if nil, the law chooses the cuts
+	Tokens  []string // tokens that continue the reply; if nil, those of the law
 }
 
 // Run checks the law.
@@ -45,7 +45,7 @@ type trial struct {
 	raw     string
 	start   sotto.Start
 	end     sotto.End
-	maxHold int // -1 without bound
+	maxHold int // -1 means unlimited
 	cuts    []int
 	tokens  []string
 }
@@ -62,18 +62,18 @@ func (tr trial) String() string {
 type fault struct {
 	trial
 	says string
-	rule string // of the grammar, where the slow reader decided otherwise
+	rule string // the rule of the grammar, if the slow reader decided differently
 }
 
 func (tr trial) fault(format string, args ...any) *fault {
 	return &fault{trial: tr, says: fmt.Sprintf(format, args...)}
 }
 
-// A law is what every reading of every reply keeps.
+// A law is a property of every reading of every reply.
 type law struct {
 	name  string
 	check func(*suite, trial) *fault
-	fixed bool // of replies that are no longer what they were if a byte is left out
+	fixed bool // its replies lose their meaning if a byte is left out
 }
 
 var laws = []law{
@@ -98,7 +98,7 @@ func (s *suite) try(l law, tr trial) (f *fault) {
 	return l.check(s, tr)
 }
 
-// laws checks every law as a subtest, on replies beside those that are made.
+// laws checks every law as a subtest, on the given replies and on generated ones.
 func (s *suite) laws(t *testing.T, e effort, replies []string) {
 	var trials []trial
 	for i := range e.replies + len(replies) {

@@ -1,4 +1,4 @@
-// Package dialecttest holds a dialect to the laws that every reading keeps.
+// Package dialecttest checks a dialect against the laws that every reading keeps.
 //
 //	func TestMyDialect(t *testing.T) {
 //		dialecttest.Run(t, myDialect)
@@ -6,15 +6,15 @@
 //
 // The laws are those of docs/design.md, section 2. They are checked on replies
 // made of the dialect's own markers, their prefixes, quotes, code and white
-// space, in random order, each also against a slow reader of the whole text that
-// was written from the grammar apart from the machine.
+// space, in random order. Each reply is also compared with a slow reader of the
+// whole text, which was written from the grammar, independently of the machine.
 //
-// A law that breaks is reported by the smallest reply, cuts and dialect that
-// were found to break it, as a [Case] that can be pasted into a test. Where the
-// machine and the slow reader differ, the report names the rule of the grammar
-// by which the slow reader decided.
+// A broken law is reported by the smallest reply, cuts and dialect that were found
+// to break it, as a [Case] that you can paste into a test. If the machine and the
+// slow reader differ, the report names the rule of the grammar by which the slow
+// reader decided.
 //
-// How much is tried is counted in replies and readings, never in time.
+// The amount of testing is counted in replies and readings, never in time.
 // SOTTO_EFFORT multiplies it, and -short divides it.
 package dialecttest
 
@@ -31,8 +31,8 @@ import (
 // Ends are all the ways in which a reply can end.
 var Ends = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
-// Run checks every law on a dialect, as subtests. Replies are further replies
-// to check, beside those made from the dialect. With -short it tries fewer.
+// Run checks every law on a dialect, as subtests. The given replies are checked
+// in addition to those made from the dialect. With -short it tries fewer.
 func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 	t.Helper()
 	e := effort{replies: 1500, units: 160, readings: 250_000}
@@ -42,8 +42,8 @@ func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 	run(t, d, e.times(times()), replies)
 }
 
-// run checks every law on a dialect, as it is and with bounds as small as its
-// markers allow, so that short replies meet them.
+// run checks every law on a dialect, once as it is and once with bounds as small
+// as its markers allow, so that short replies reach them.
 func run(t *testing.T, d sotto.Dialect, e effort, replies []string) {
 	t.Helper()
 	t.Run("as_it_is", func(t *testing.T) { mustSuite(t, d, false).laws(t, e, replies) })
@@ -54,14 +54,14 @@ func run(t *testing.T, d sotto.Dialect, e effort, replies []string) {
 type effort struct {
 	replies  int // random replies
 	units    int // strings that are repeated, for linear time
-	readings int // whole readings of the brute force, for earliest emission
+	readings int // number of whole readings in the brute force, for earliest emission
 }
 
 func (e effort) times(n int) effort {
 	return effort{e.replies * n, e.units * n, e.readings * n}
 }
 
-// times is how many times the ordinary effort is made: SOTTO_EFFORT, 1 unless set.
+// times is the multiplier of the ordinary effort: SOTTO_EFFORT, 1 unless set.
 func times() int {
 	if n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT")); err == nil && n > 0 {
 		return n
@@ -69,7 +69,7 @@ func times() int {
 	return 1
 }
 
-// tight returns the dialect with the least MaxMarker and MaxHold, 16 at least.
+// tight returns the dialect with the smallest MaxMarker and MaxHold, at least 16.
 func tight(d sotto.Dialect) sotto.Dialect {
 	d.MaxMarker = 16
 	for _, m := range d.Markers {
@@ -94,14 +94,14 @@ func tight(d sotto.Dialect) sotto.Dialect {
 	return d
 }
 
-// A suite is a dialect with what its laws are checked on.
+// A suite is a dialect and the data that its laws are checked on.
 type suite struct {
 	g      *sotto.Grammar
 	slow   *slowGrammar
 	given  sotto.Dialect // as it was given
 	d      sotto.Dialect // with its defaults filled in
 	tokens []string
-	holds  []int // MaxHold to try, -1 without bound
+	holds  []int // MaxHold values to try, -1 means unlimited
 	starts []sotto.Start
 	tight  bool // replies outgrow MaxHold
 }
@@ -116,7 +116,7 @@ func newSuite(d sotto.Dialect, tight bool) (*suite, error) {
 		return nil, err
 	}
 	s := &suite{g: g, slow: slow, given: d, d: g.Dialect(), tokens: Tokens(d), holds: []int{-1}, tight: tight}
-	if tight { // also by white space alone
+	if tight { // also with white space alone
 		s.holds = append(s.holds, s.d.MaxHold)
 		s.tokens = append(s.tokens, strings.Repeat(" ", s.d.MaxHold), strings.Repeat("\n", s.d.MaxHold))
 	}
@@ -134,7 +134,7 @@ func mustSuite(t testing.TB, d sotto.Dialect, tight bool) *suite {
 }
 
 // startsOf returns the starts that make sense for a dialect: two reasoning blocks
-// at most, the second of another family where there is one.
+// at most, the second of another family if there is one.
 func startsOf(d sotto.Dialect) []sotto.Start {
 	starts := []sotto.Start{sotto.StartOutside, sotto.StartAuto}
 	for _, m := range d.Markers {
@@ -208,7 +208,7 @@ func (s *suite) random(i uint64, n int) string {
 	for range 1 + rnd.IntN(n) {
 		k := len(s.tokens)
 		if rnd.IntN(3) == 0 {
-			k = max(k/3, 1) // whole markers more often
+			k = max(k/3, 1) // prefer whole markers
 		}
 		b.WriteString(s.tokens[rnd.IntN(k)])
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// The default dialect is held to every law in full.
+// The default dialect is checked against every law in full.
 func TestDefault(t *testing.T) { Run(t, sotto.Default().Dialect()) }
 
-// Every shipped dialect is, with fewer replies.
+// Every shipped dialect is checked too, with fewer replies.
 func TestShipped(t *testing.T) {
 	e := effort{replies: 40, units: 16, readings: 3000}
 	if testing.Short() {
@@ -26,7 +26,7 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// Literals of two and three bytes, of which one begins as another's close does.
+// Literals of two and three bytes, where one begins as another's close does.
 func TestShortLiterals(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Markers = append(slices.Clone(d.Markers),
@@ -36,7 +36,7 @@ func TestShortLiterals(t *testing.T) {
 }
 
 // A late output counts once a scratch pad has closed in outer text (G10), whatever
-// else stands around the two.
+// else is around the two.
 func TestLateOutput(t *testing.T) {
 	tokens := []string{
 		"<scratch_pad>", "</scratch_pad>", "<scratchpad>", "</scratchpad>", "<output>", "</output>", "x", "y", " ", "\n",

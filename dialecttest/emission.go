@@ -15,14 +15,14 @@ type label struct {
 	seg int
 }
 
-// A bound is a reading and how much of it every continuation shares.
+// A bound is a reading, and how much of it every continuation shares.
 type bound struct {
 	labels  []label
 	agreed  int
-	visible string // what the visible texts begin with
+	visible string // the common beginning of the visible texts
 }
 
-// meet keeps of b what another reading shares.
+// meet reduces b to what another reading shares with it.
 func (b *bound) meet(c bound) {
 	n := min(b.agreed, c.agreed, len(c.labels))
 	i := 0
@@ -37,7 +37,7 @@ func (b *bound) meet(c bound) {
 	b.visible = b.visible[:i]
 }
 
-// An emission is a brute force over the continuations of a reply's first bytes.
+// An emission is a brute-force search over the continuations of a reply's first bytes.
 type emission struct {
 	s       *suite
 	tokens  []string
@@ -45,7 +45,7 @@ type emission struct {
 	maxHold int
 }
 
-// read returns the bound of a finished reply: what its ends share.
+// read returns the bound of a finished reply: what its readings under all ends share.
 func (e *emission) read(raw string) bound {
 	var b bound
 	for i, end := range Ends {
@@ -69,7 +69,7 @@ func (e *emission) read(raw string) bound {
 	return b
 }
 
-// future returns what all continuations of p share, p's own ends included.
+// future returns what all continuations of p share, including the ends of p itself.
 func (e *emission) future(p string, depth int) bound {
 	b := e.read(p)
 	if depth == 0 {
@@ -84,11 +84,11 @@ func (e *emission) future(p string, depth int) bound {
 	return b
 }
 
-// completions returns what would make the end of p a whole token.
+// completions returns the strings that would make the end of p a whole token.
 func (e *emission) completions(p string) []string {
 	var list []string
 	if i := strings.LastIndexByte(p, '<'); i >= 0 && len(p)-i < e.s.d.MaxMarker {
-		list = append(list, ">", "=x>", `">`, "'>") // whatever a tag may still want
+		list = append(list, ">", "=x>", `">`, "'>") // whatever a tag may still need
 	}
 	for _, tok := range append(slices.Clone(e.tokens), e.s.tokens...) {
 		for n := 1; n < len(tok) && n <= len(p); n++ {
@@ -114,7 +114,7 @@ func (s *suite) earliest(tr trial) *fault {
 		}
 	}
 	want := e.future(tr.raw, ahead)
-	// A continuation cannot be seen to differ from what it does not reach.
+	// A continuation that does not reach a byte cannot show a difference there.
 	agreed := min(want.agreed, len(tr.raw))
 	if given > agreed || given < agreed && !s.compound() {
 		return tr.fault("%d bytes given, %q; all continuations agree on %d, %q", given, tr.raw[:given], agreed, tr.raw[:agreed])
@@ -129,8 +129,8 @@ func (s *suite) earliest(tr trial) *fault {
 const ahead = 2
 
 // emissionTrials returns prefixes of sequences of tokens, cut at every byte, with
-// the alphabets that continue them: all of one token, then of two, then random
-// longer ones. Their readings are about as many as given.
+// the alphabets that continue them: first all sequences of one token, then of two,
+// then random longer ones. The number of their readings is about the given number.
 func (s *suite) emissionTrials(readings int) []trial {
 	var combos []trial
 	for _, tokens := range s.alphabets() {
@@ -160,7 +160,7 @@ func (s *suite) emissionTrials(readings int) []trial {
 				p += c.tokens[rnd.IntN(len(c.tokens))]
 			}
 		}
-		// The last token is cut too, at a byte of its own.
+		// The last token is cut too, at a byte within it.
 		for _, raw := range []string{p, p[:len(p)-rnd.IntN(min(len(p), 8)+1)]} {
 			if key := fmt.Sprint(i, raw); !seen[key] && len(raw) < 256 {
 				seen[key] = true
@@ -174,7 +174,7 @@ func (s *suite) emissionTrials(readings int) []trial {
 }
 
 // alphabets returns the sets of tokens that the brute force combines: markers
-// that meet in a rule, a prefix that shares a name, and what G4 knows.
+// that meet in a rule, a prefix that shares a name, and the characters of G4.
 func (s *suite) alphabets() [][]string {
 	byRole := map[sotto.Role][]sotto.Marker{}
 	for _, m := range s.d.Markers {
@@ -219,7 +219,7 @@ func (s *suite) alphabets() [][]string {
 		}
 		add(slices.Clone(tokens), append([]string{`"`}, common...)...)
 		if i == 0 {
-			if s.tight { // white space outgrows the bound by itself
+			if s.tight { // white space alone outgrows the bound
 				add(slices.Clone(tokens), strings.Repeat(" ", s.d.MaxHold), "\n", "x")
 			}
 			add(slices.Clone(tokens[:min(2, len(tokens))]), "```\n", "\n```", "\n", "x")
@@ -267,8 +267,8 @@ func (s *suite) suiteFamily(m sotto.Marker) string {
 	return m.Tag + m.Name
 }
 
-// compound reports whether one literal of the dialect begins another: then the
-// shorter waits until the longer has failed, though both may be alike.
+// compound reports whether one literal of the dialect begins another. In that case
+// the shorter waits until the longer has failed, even if both would read the same.
 func (s *suite) compound() bool {
 	var all []string
 	for _, m := range s.d.Markers {

@@ -16,7 +16,7 @@ type factor struct {
 	levels []level
 }
 
-// A level is what one choice sets. Its name says it in a test's name.
+// A level is the effect of one choice. Its name appears in the test's name.
 type level struct {
 	name string
 	set  func(*maker)
@@ -25,12 +25,12 @@ type level struct {
 // A maker makes a dialect, level by level.
 type maker struct {
 	d        sotto.Dialect
-	literals int // 0: tags, 1: literals, 2: every second marker is literal
+	literals int // 0: tags, 1: literals, 2: every second marker is a literal
 	made     int
 	header   bool
 }
 
-// marker adds a marker of a role, a tag or a literal as the dialect has them.
+// marker adds a marker of a role, a tag or a literal as the dialect requires.
 func (m *maker) marker(role sotto.Role, name, family string, change ...func(*sotto.Marker)) {
 	k := sotto.Marker{Role: role, Tag: name, Family: family}
 	if m.literals == 1 || m.header || m.literals == 2 && m.made%2 == 1 {
@@ -47,7 +47,7 @@ func (m *maker) marker(role sotto.Role, name, family string, change ...func(*sot
 	m.d.Markers = append(m.d.Markers, k)
 }
 
-// two are the levels of a role of which a dialect may have two markers.
+// two are the levels of a role for which a dialect may have two markers.
 func two(role sotto.Role, a, b string, none bool) []level {
 	levels := []level{
 		{"one", func(m *maker) { m.marker(role, a, "") }},
@@ -60,8 +60,8 @@ func two(role sotto.Role, a, b string, none bool) []level {
 	return levels
 }
 
-// factors are all the choices. The form of the markers comes first: those after
-// it ask for it.
+// factors are all the choices. The form of the markers comes first, since the
+// later factors depend on it.
 func factors() []factor {
 	on, off := true, false
 	set := func(name string, f func(*sotto.Dialect)) level {
@@ -155,8 +155,8 @@ func (r row) dialect(fs []factor) sotto.Dialect {
 	return m.d
 }
 
-// pairwise returns rows in which every two levels of every two factors stand
-// together at least once, chosen greedily among random ones.
+// pairwise returns rows in which every two levels of every two factors occur
+// together at least once. Rows are chosen greedily among random ones.
 func pairwise(fs []factor, rnd *rand.Rand) []row {
 	type pair struct{ f, l, g, m int }
 	open := map[pair]bool{}
@@ -192,7 +192,7 @@ func pairwise(fs []factor, rnd *rand.Rand) []row {
 			}
 		}
 		_, list := covers(best)
-		if len(list) == 0 { // random rows found nothing: take a pair that is left
+		if len(list) == 0 { // random rows found nothing: take a remaining pair
 			for p := range open {
 				list = append(list, p)
 			}
@@ -209,8 +209,8 @@ func pairwise(fs []factor, rnd *rand.Rand) []row {
 	return rows
 }
 
-// Dialects made of every pair of choices keep the laws. What Compile refuses is
-// left out, and counted: a test of nothing fails.
+// Dialects made of every pair of choices keep the laws. Dialects that Compile
+// refuses are left out and counted, so that a test that checks nothing fails.
 func TestGenerated(t *testing.T) {
 	fs := factors()
 	e := effort{replies: 40, units: 16, readings: 2000}

@@ -10,17 +10,17 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A stream is what a splitter gave for a reply fed in some cuts.
+// A stream is the output of a splitter for a reply fed in some cuts.
 type stream struct {
 	segments    []sotto.Segment
-	bytes       string // of the pieces, joined
+	bytes       string // the bytes of the pieces, joined
 	visible     string
 	shownBy     []shownBy // segments, and what became visible with them
 	diagnostics []sotto.Diagnostic
-	broken      string // how the pieces do not follow one another
+	broken      string // how the pieces fail to follow one another
 }
 
-// shownBy says how much of what is visible a segment's pieces brought.
+// shownBy says how much visible text came with a segment's pieces.
 type shownBy struct{ segment, bytes int }
 
 // feed reads a trial cut at the given offsets.
@@ -41,7 +41,7 @@ func (s *suite) feed(tr trial, cuts []int) stream {
 	return out
 }
 
-// splitter returns a splitter for a trial, whose start the dialect has.
+// splitter returns a splitter for a trial. The dialect has the trial's start.
 func (s *suite) splitter(tr trial) *sotto.Splitter {
 	sp, err := s.g.NewSplitter(sotto.Options{Start: tr.start, MaxHold: tr.maxHold})
 	if err != nil {
@@ -96,9 +96,9 @@ func everyByte(n int) []int {
 	return cuts
 }
 
-// splitInvariance is law 2: cuts mean nothing, and do not change the order of
-// what is shown. The reply is cut at every byte, at each place alone, and at
-// random ones.
+// splitInvariance is law 2: cuts mean nothing, and do not change the order in
+// which text is shown. The reply is cut at every byte, at each place alone, and at
+// random places.
 func (s *suite) splitInvariance(tr trial) *fault {
 	whole := s.feed(tr, nil)
 	check := func(cuts []int) *fault {
@@ -137,15 +137,15 @@ func (s *suite) splitInvariance(tr trial) *fault {
 	return nil
 }
 
-// slowReader: the machine reads as the slow reader of the whole text does.
+// slowReader checks that the machine reads as the slow reader of the whole text does.
 func (s *suite) slowReader(tr trial) *fault {
 	want, err := s.slow.read(tr.raw, tr.start, tr.end, tr.maxHold)
 	if err != nil {
 		panic(err)
 	}
 	got := s.feed(tr, tr.cuts)
-	// The slow reader numbers no blocks, and says of an output block's markers
-	// that they are its own.
+	// The slow reader does not number blocks, and counts an output block's markers
+	// as part of the output block.
 	for i := range got.segments {
 		got.segments[i].Block = 0
 	}
@@ -205,7 +205,7 @@ func show(raw string, segments []sotto.Segment) string {
 	return b.String()
 }
 
-// boundedHold is law 4: beyond unfinished markers, no more is held than MaxHold.
+// boundedHold is law 4: apart from unfinished markers, no more than MaxHold is held.
 func (s *suite) boundedHold(tr trial) *fault {
 	tr.maxHold = s.d.MaxHold
 	sp := s.splitter(tr)
@@ -222,8 +222,8 @@ func (s *suite) boundedHold(tr trial) *fault {
 	return nil
 }
 
-// idempotence is law 6: reading the visible text again gives it back, and what
-// Strip gives is given back by Strip.
+// idempotence is law 6: reading the visible text again gives it back, and Strip
+// gives back its own result.
 func (s *suite) idempotence(tr trial) *fault {
 	once, err := s.g.Strip(tr.raw, tr.start)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *suite) monotony(tr trial) *fault {
 	return nil
 }
 
-// ordinary: an ordinary reply is given out without any hold beyond an
+// ordinary checks that an ordinary reply is given out without any hold beyond an
 // unfinished marker.
 func (s *suite) ordinary(tr trial) *fault {
 	sp := s.splitter(tr)

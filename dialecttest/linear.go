@@ -8,15 +8,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/testhook"
 )
 
-// mostLooks is how often a byte may be looked at: four times, and what is counted
-// beside bytes, the markers that are looked up, at most one for every four.
+// mostLooks is how often a byte may be looked at: four times, plus at most one
+// marker lookup for every four bytes.
 const mostLooks = 4.25
 
-// longReply is the length of the replies that cost.
+// longReply is the length of the replies whose cost is measured.
 const longReply = 2 << 10
 
 // linear is law 5: no byte is looked at more than four times, however long the
-// reply of which tr.raw is a part that repeats.
+// reply is. The reply repeats tr.raw.
 func (s *suite) linear(tr trial) *fault {
 	raw := strings.Repeat(tr.raw, max(longReply/len(tr.raw), 1))
 	for _, step := range []int{len(raw), 1} {
@@ -32,8 +32,8 @@ func (s *suite) linear(tr trial) *fault {
 	return nil
 }
 
-// linearTrials returns n strings to repeat: what costs other readers, then the
-// dialect's own tokens alone, in pairs, and in longer mixtures.
+// linearTrials returns n strings to repeat: strings that are costly for other
+// readers, then the dialect's own tokens alone, in pairs, and in longer mixtures.
 func (s *suite) linearTrials(n int) []trial {
 	units := []string{" ", "\n", "<", "`", "`\n", "~~~\n", "` `` ``` ", `"`, "\xff"}
 	rnd := rand.New(rand.NewPCG(1, uint64(len(s.tokens))))

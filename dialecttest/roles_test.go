@@ -7,8 +7,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// Several markers of one role, of one family and of several, as tags and as
-// literals, keep the laws, linear time included.
+// Several markers of one role, in one family and in several, as tags and as
+// literals, keep the laws, including linear time.
 func TestSeveralMarkersOfARole(t *testing.T) {
 	on := true
 	tag := func(role sotto.Role, name, family string) sotto.Marker {

@@ -11,8 +11,8 @@ import (
 // mostTries bounds how often a law is checked while a fault is shrunk.
 const mostTries = 3000
 
-// shrink looks for a smaller reply, fewer cuts and a simpler dialect that break
-// the law too, until nothing can be left out or the tries are used up.
+// shrink looks for a smaller reply, fewer cuts and a simpler dialect that also
+// break the law, until nothing can be left out or the tries are used up.
 func shrink(s *suite, l law, f *fault) (*suite, *fault) {
 	k := &shrinker{s: s, l: l, f: f, left: mostTries}
 	for smaller := true; smaller && k.left > 0; {
@@ -27,7 +27,7 @@ func shrink(s *suite, l law, f *fault) (*suite, *fault) {
 	return k.s, k.f
 }
 
-// A shrinker holds the smallest that was found to break a law.
+// A shrinker holds the smallest trial that was found to break a law.
 type shrinker struct {
 	s    *suite
 	l    law
@@ -66,7 +66,7 @@ func (k *shrinker) reply() bool {
 	return smaller
 }
 
-// without returns the cuts of a reply from which n bytes at byte i are left out.
+// without returns the cuts of a reply after n bytes at byte i are left out.
 func without(cuts []int, i, n int) []int {
 	var out []int
 	for _, c := range cuts {
@@ -117,7 +117,7 @@ func (k *shrinker) parameters() bool {
 	return smaller
 }
 
-// dialect leaves out markers, literals, the header and what else is set.
+// dialect leaves out markers, literals, the header and other settings.
 func (k *shrinker) dialect() bool {
 	smaller := false
 	for more := true; more && k.left > 0; {

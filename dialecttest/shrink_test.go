@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A law that breaks where a reply holds a marker and is cut in it comes out as
-// that marker, one cut and a dialect of one marker, and can be pasted.
+// If a law breaks when a reply holds a marker and is cut in it, the report is that
+// marker, one cut and a dialect of one marker, and can be pasted.
 func TestShrink(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Output, d.Close = sotto.OutputAnywhere, sotto.CloseFamily
@@ -47,7 +47,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// A reading that panics breaks its law, and is shrunk like any other.
+// A reading that panics breaks its law, and is shrunk like any other trial.
 func TestPanicsAreFaults(t *testing.T) {
 	s := mustSuite(t, sotto.Default().Dialect(), false)
 	broken := law{check: func(_ *suite, tr trial) *fault {

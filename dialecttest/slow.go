@@ -1,8 +1,8 @@
 package dialecttest
 
-// The slow reader is the grammar of docs/design.md, section 3, a second time: it
-// has the whole text, looks ahead in it wherever a byte is in doubt, and shares
-// nothing with the machine. Its functions name their rules.
+// The slow reader implements the grammar of docs/design.md, section 3, a second
+// time. It has the whole text, looks ahead in it wherever a byte is in doubt, and
+// shares nothing with the machine. Its functions name their rules.
 //
 //	slow.go         a reading: its state, G7a (rescue), G8 (starts), G10 (output anywhere)
 //	slow_lex.go     G1, G2: the markers of a dialect, and one at a position
@@ -19,15 +19,15 @@ import (
 )
 
 type slowResult struct {
-	segments             []sotto.Segment // Block left 0
+	segments             []sotto.Segment // Block stays 0
 	diagnostics          []sotto.Diagnostic
 	visible              string
 	reasoning, narration []string
-	rules                []slowRule // by what rule each byte was read
+	rules                []slowRule // the rule by which each byte was read
 }
 
-// A slowRule is the rule of docs/design.md, section 3, by which the bytes from one
-// on were read.
+// A slowRule is the rule of docs/design.md, section 3, by which the bytes from a
+// given byte on were read.
 type slowRule struct {
 	from int
 	rule string
@@ -44,7 +44,7 @@ func (r *slowResult) ruleAt(i int) string {
 	return rule
 }
 
-// slowRead reads a whole reply. maxHold <= 0 means no bound; start "" is the
+// slowRead reads a whole reply. maxHold <= 0 means unlimited; start "" means the
 // dialect's own.
 func slowRead(d sotto.Dialect, raw string, start sotto.Start, end sotto.End, maxHold int) (slowResult, error) {
 	g, err := slowCompile(d)
@@ -71,41 +71,41 @@ func (g *slowGrammar) read(raw string, start sotto.Start, end sotto.End, maxHold
 	return r.result(), nil
 }
 
-// A slowReader is a reading in progress. Copied by fork, it reads ahead.
+// A slowReader is a reading in progress. A copy made by fork reads ahead.
 type slowReader struct {
 	g            *slowGrammar
 	s            string
 	cut, stopped bool
 	maxHold      int
 
-	limit int  // no byte from here on is looked at
+	limit int  // bytes from here on are not looked at
 	final bool // the limit is the reply's end
 	stuck bool // what comes next depends on bytes beyond the limit
 	halt  bool // stuck, or a reading ahead has found what it looked for
 
 	pos   int
 	segs  []slowSeg
-	rule  string // by which the next bytes are read
+	rule  string // the rule by which the next bytes are read
 	rules []slowRule
 	diags []sotto.Diagnostic
 	block int // number of the last block opened
 
 	out       slowStream // outer text
 	mode      slowMode
-	visible   bool // a visible byte, no white space, is certain
+	visible   bool // a visible byte that is not white space is certain
 	shown     bool // the same, or outer text whose place is undecided
 	delivered bool // outer text is text for good (Output anywhere)
-	answered  bool // an output body that is not blank
+	answered  bool // a non-blank output body was read
 	families  uint64
 	phrases   uint64 // used openers
 	wrappers  uint64 // families of open wrappers
-	narrBlank int    // the family of the last narration that a blank line ended, -1 without
+	narrBlank int    // the family of the last narration that a blank line ended, or -1
 	literalOu bool   // an <output> kept as text stands unclosed
 	padClosed bool   // a scratch pad has closed in outer text (G10)
-	force     int    // the marker here counts, whatever G4 says
+	force     int    // the marker at this byte counts, whatever G4 says
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
 	headed    bool   // a header was read
-	inBody    bool   // … and its text body is open
+	inBody    bool   // its text body is open
 	narrating bool   // the block being read stands in a narration
 
 	rescueDone   bool // G7a is decided for the whole reply
@@ -137,8 +137,8 @@ const (
 	modeText      slowMode = iota
 	modeUnset              // Output anywhere, only white space so far
 	modeUndecided          // reading ahead: text or aside
-	modeHoped              // aside: a body is known to follow
-	modeExpired            // aside: a hoped-for body was given up
+	modeHoped              // aside: a body is known to come later
+	modeExpired            // aside: the wait for a body was given up
 	modeAside              // aside for good
 )
 
@@ -151,7 +151,7 @@ type slowPad struct {
 	end    int // where its close (or the tool opener that ends it) begins
 }
 
-// whole returns the last output opener that has a close of its family after it.
+// whole returns the last output opener that is followed by a close of its family.
 func (p *slowPad) whole(givenUp int) (int, bool) {
 	for i := len(p.opens) - 1; i >= 0; i-- {
 		o := p.opens[i]
@@ -163,8 +163,8 @@ func (p *slowPad) whole(givenUp int) (int, bool) {
 	return 0, false
 }
 
-// first returns the first opener that a close may yet make the last whole one,
-// where none is whole: the last of its family.
+// first returns the first opener that a later close may make the last whole one.
+// If none is whole, that is the last opener of its family.
 func (p *slowPad) first(givenUp int) (int, bool) {
 	seen := map[int]bool{}
 	at, ok := 0, false
@@ -184,7 +184,7 @@ func (p *slowPad) last(givenUp int) (int, bool) {
 	return 0, false
 }
 
-// fork returns a copy to read ahead with.
+// fork returns a copy that reads ahead.
 func (r *slowReader) fork(limit int, final bool) *slowReader {
 	c := *r
 	c.limit, c.final = limit, final
@@ -201,7 +201,7 @@ func (r *slowReader) window(p int) (limit int, final, expires bool) {
 	return r.limit, r.final, false
 }
 
-// settle stops where an answer cannot be had within the limit.
+// settle stops if there is no answer within the limit.
 func (r *slowReader) settle(t tri) bool {
 	if t == maybe {
 		r.stuck, r.halt = true, true
@@ -230,7 +230,7 @@ func (r *slowReader) open(def int) int {
 	return r.block
 }
 
-// white reports whether byte i is white space; a BOM at byte 0 is.
+// white reports whether byte i is white space; a BOM at byte 0 counts as such.
 func (r *slowReader) white(i int) bool {
 	return isSpace(r.s[i]) || i < 3 && len(r.s) >= 3 && r.s[:3] == "\xef\xbb\xbf"
 }
@@ -370,8 +370,8 @@ func (r *slowReader) hasReasoning() bool {
 	return false
 }
 
-// decideOutput is G10 with Output anywhere: it settles, at the first outer byte p that is no white space, on
-// which channel outer text is (Output anywhere). Reading ahead begins at from.
+// decideOutput is G10 with Output anywhere. At the first outer byte p that is not
+// white space, it settles on which channel outer text is. Reading ahead begins at from.
 func (r *slowReader) decideOutput(p, from int) {
 	limit, final, expires := r.window(p)
 	c := r.fork(limit, final)
@@ -450,8 +450,8 @@ func (r *slowReader) decideRescue(b slowBlock) {
 	}
 }
 
-// candidate is G7a on expiry: it returns the first opener at which some continuation of what was
-// read would rescue, and its pad.
+// candidate is G7a on expiry. It returns the first opener at which some
+// continuation of the bytes read so far would rescue, and its pad.
 func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 	if r.visible {
 		return -1, nil
@@ -476,10 +476,10 @@ func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 	return -1, nil
 }
 
-// by says by what rule the bytes are read that come next.
+// by sets the rule by which the next bytes are read.
 func (r *slowReader) by(rule string) { r.rule = rule }
 
-// note keeps the rule of the bytes from byte i on.
+// note records the rule of the bytes from byte i on.
 func (r *slowReader) note(i int) {
 	if n := len(r.rules); n == 0 || r.rules[n-1].rule != r.rule {
 		r.rules = append(r.rules, slowRule{i, r.rule})

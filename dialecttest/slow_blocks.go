@@ -17,10 +17,10 @@ type slowBlock struct {
 	lastOpen int // end of its opener or of the last duplicate
 	unpaid   int
 	implicit bool // no opener: the template's, or assumed
-	resumed  bool // no opener: it goes on after a tool call
+	resumed  bool // no opener: it resumes after a tool call
 	phrase   bool
 	pad      bool // G7a concerns it
-	force    int  // the close that ends it is known to stand here, or -1
+	force    int  // the close that ends it is known to be here, or -1
 }
 
 func (b *slowBlock) watch(g *slowGrammar) slowWatch {
@@ -219,10 +219,10 @@ func (r *slowReader) aloneInBlock(b *slowBlock, m slowMark, limit int, final boo
 	return r.whiteAfter(r.core(m), true, limit, final)
 }
 
-// closesAhead looks at what of the family follows the close m (G5, G6).
+// closesAhead looks at the markers of the family after the close m (G5, G6).
 func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int, final bool) tri {
 	w := b.watch(r.g)
-	w.opens = !b.phrase // the family's next opener counts here also where nothing nests
+	w.opens = !b.phrase // the family's next opener counts here even if nothing nests
 	for i := m.end; i < limit; {
 		n, got := r.g.lex(r.s, i, limit, final, &w)
 		if got == maybe {
@@ -300,7 +300,7 @@ func (r *slowReader) toolEnds(m slowMark, limit int, final bool) tri {
 	return no
 }
 
-// proseAboutTag is G7b: the opener m, in mid-line, opens a block that never closes.
+// proseAboutTag is G7b: the opener m, in mid-line, would open a block that never closes.
 func (r *slowReader) proseAboutTag(m slowMark) bool {
 	limit, final, expires := r.window(m.start)
 	b := slowBlock{fam: r.g.defs[m.def].fam}
@@ -330,7 +330,7 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 		if n.kind != kOpen {
 			return false
 		}
-		i = n.end // its VALUE holds no close
+		i = n.end // its VALUE does not hold a close
 	}
 	if !final {
 		if !expires {
@@ -440,7 +440,7 @@ func (r *slowReader) blankLine(i, limit int, final bool) tri {
 	return maybe
 }
 
-// body reads an output block, and those that re-open it (G10).
+// body reads an output block, and the output blocks that re-open it (G10).
 func (r *slowReader) body(m slowMark) {
 	for {
 		bd := slowBody{def: m.def, id: r.open(m.def)}
@@ -460,7 +460,7 @@ func (r *slowReader) body(m slowMark) {
 	}
 }
 
-// tool reads a tool block, one segment, and what the dialect has after it (G11).
+// tool reads a tool block, one segment, and what the dialect puts after it (G11).
 func (r *slowReader) tool(m slowMark, t *slowStream) {
 	r.by("G11")
 	from := r.toolFrom
@@ -605,7 +605,7 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 	r.headerBody(ch, m.start)
 }
 
-// headerBody reads a body that is no text, up to the next header or its end token.
+// headerBody reads a body that is not text, up to the next header or its end token.
 func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 	r.by("headers")
 	if r.block == 0 {
@@ -660,8 +660,8 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 	}
 }
 
-// header reads the header that begins with m: its channel, where it ends,
-// whether its name is known. It is none if it outgrows MaxHeader.
+// header reads the header that begins with m: its channel, where it ends, and
+// whether its name is known. If it outgrows MaxHeader, it is not a header.
 func (r *slowReader) header(m slowMark) (ch sotto.Channel, end int, known, ok bool) {
 	h := r.g.header
 	s := r.s

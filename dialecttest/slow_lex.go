@@ -7,13 +7,13 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// The markers of a dialect with its defaults filled in, and how one is
-// recognised at a position (G1).
+// This file holds the markers of a dialect with its defaults filled in, and
+// recognises a marker at a position (G1).
 
 type slowGrammar struct {
 	defs    []slowDef
 	lits    []slowLiteral // of all defs, and the header's tokens
-	first   [256]bool     // bytes a marker may begin with
+	first   [256]bool     // bytes that a marker may begin with
 	header  *sotto.Header
 	maxHead int
 	start   sotto.Start
@@ -69,7 +69,7 @@ type tri uint8
 const (
 	no tri = iota
 	yes
-	maybe // the window ends before it is settled
+	maybe // the window ends before this is settled
 )
 
 func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
@@ -168,14 +168,14 @@ type slowWatch struct {
 
 	opens         bool // with reasoning: openers too
 	reasoning     bool // the markers of reasoning names: of family fam, or all
-	fam           int  // -1: of all families
+	fam           int  // -1: all families
 	reasoningOpen bool // the openers of every reasoning name
 
 	output      bool // every output marker
 	outputOpen  bool // output openers and <output/>
-	own         int  // closes and <x/> of this def's family; -1: none
-	ownNoEmpty  bool // … but not its <x/>
-	outputClose int  // closes of output names of this family; -1: none
+	own         int  // closes and <x/> of this def's family, or -1
+	ownNoEmpty  bool // the same without its <x/>
+	outputClose int  // closes of output names of this family, or -1
 }
 
 func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
@@ -210,8 +210,8 @@ func (g *slowGrammar) watches(w *slowWatch, def int, kind slowKind) bool {
 }
 
 // lex reports the longest watched marker that begins at s[i], looking no
-// further than limit. Where more bytes could make one, or a longer one, it says
-// maybe, unless the limit is the end of the reply.
+// further than limit. If more bytes could make a marker, or a longer one, it
+// reports maybe, unless the limit is the end of the reply.
 func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slowMark, tri) {
 	var best slowMark
 	if !g.first[s[i]] {
@@ -245,7 +245,7 @@ func (g *slowGrammar) lex(s string, i, limit int, final bool, w *slowWatch) (slo
 	return best, no
 }
 
-// isWrapper says so of a def; of two markers of the same bytes a wrapper's counts.
+// isWrapper reports whether a def is a wrapper; of two markers with the same bytes the wrapper's counts.
 func (g *slowGrammar) isWrapper(def int) bool {
 	return def >= 0 && g.defs[def].role == sotto.RoleWrapper
 }
@@ -332,8 +332,8 @@ func (g *slowGrammar) lexTag(s string, i, limit int, w *slowWatch) (slowMark, tr
 	return slowMark{}, no
 }
 
-// lexLeft returns the least number of bytes that a tag whose NAME and what
-// follows it read rest still needs.
+// lexLeft returns the least number of bytes that a tag still needs; rest is what
+// was read after its NAME.
 func lexLeft(rest string) int {
 	for n := 1; n < 4; n++ {
 		for _, tail := range []string{">", "x>", "\">", "'>", "=x>"} {
@@ -347,7 +347,7 @@ func lexLeft(rest string) int {
 	return 4
 }
 
-// lexRest reads what may follow a tag's NAME up to its '>'.
+// lexRest reads what may follow a tag's NAME, up to its '>'.
 func lexRest(s string, j, limit int, attrs bool) (end int, self bool, t tri) {
 	for {
 		k := j
@@ -401,7 +401,7 @@ func lexRest(s string, j, limit int, attrs bool) (end int, self bool, t tri) {
 			return 0, false, maybe
 		}
 		if s[k] == '>' && k > v && s[k-1] == '/' {
-			k-- // it is the empty block's
+			k-- // the slash marks an empty block
 		}
 		if k == v || !isSpace(s[k]) && s[k] != '>' && s[k] != '/' {
 			return 0, false, no
@@ -439,7 +439,7 @@ func isWord(c byte) bool {
 
 func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// hasMarker reports whether a marker's form stands in a text.
+// hasMarker reports whether a text contains a marker's form.
 func (g *slowGrammar) hasMarker(text string) bool {
 	if g.header != nil {
 		for _, lead := range g.header.Lead {

@@ -32,7 +32,7 @@ func slowDefault() sotto.Dialect {
 	return d
 }
 
-// slowShape writes a reading's segments as t:…|r:…, O for text of an output block.
+// slowShape writes a reading's segments as t:…|r:…; O is the text of an output block.
 func slowShape(raw string, res slowResult) string {
 	var parts []string
 	for _, s := range res.segments {
@@ -275,8 +275,8 @@ func slowVariant(rng *rand.Rand) sotto.Dialect {
 	return d
 }
 
-// What a hold of h bytes lets a splitter keep back is the last h bytes: before
-// them the reading of a reply and of any longer one are the same (law 4).
+// With a hold of h bytes a splitter may keep back only the last h bytes. Before
+// them, the reading of a reply and of any longer reply are the same (law 4).
 func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
 	const hold = 16
 	rng := rand.New(rand.NewSource(1))
@@ -321,7 +321,7 @@ func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
 		}
 		settled := len(s) - hold - 1
 		if strings.TrimRight(s, " \n") != s {
-			continue // white space that waits is no doubt
+			continue // waiting white space is not a doubt
 		}
 		for i := 0; i <= settled; i++ {
 			if ca, cb := slowAt(a, i), slowAt(b, i); ca != cb {

@@ -8,7 +8,7 @@ import (
 
 // Text: the outer text and the bodies of output blocks (G3, G4, G9, G10).
 
-// A slowSeg is a segment, with the block that G13 keeps apart.
+// A slowSeg is a segment, with the block by which G13 keeps segments apart.
 type slowSeg struct {
 	ch         sotto.Channel
 	output     bool
@@ -17,7 +17,7 @@ type slowSeg struct {
 	start, end int
 }
 
-// bytes adds s[start:end] to the segments, joined to the last if it may be.
+// bytes adds s[start:end] to the segments, joined to the last one if possible.
 func (r *slowReader) bytes(ch sotto.Channel, block int, output bool, start, end int) {
 	if start == end {
 		return
@@ -32,7 +32,7 @@ func (r *slowReader) bytes(ch sotto.Channel, block int, output bool, start, end 
 	r.segs = append(r.segs, slowSeg{ch, output, false, block, start, end})
 }
 
-// mark adds a segment of its own and goes on after it.
+// mark adds a marker as a segment of its own and moves past it.
 func (r *slowReader) mark(ch sotto.Channel, block int, output bool, m slowMark) {
 	if m.start < m.end {
 		r.note(m.start)
@@ -41,12 +41,12 @@ func (r *slowReader) mark(ch sotto.Channel, block int, output bool, m slowMark) 
 	r.pos = m.end
 }
 
-// A slowStream is what G4 and G9 know of a text stream: its line, its unpaired
-// runs of back-ticks, its fence. It is a value: a reading ahead has its own.
+// A slowStream is the state that G4 and G9 need about a text stream: its line, its
+// unpaired runs of back-ticks, its fence. It is a value, so reading ahead has its own.
 type slowStream struct {
-	blank       bool // nothing but white space on the line
-	visible     bool // a byte on the line that is visible and no white space
-	afterMarker bool // nothing but white space since a removed marker
+	blank       bool // only white space on the line
+	visible     bool // a visible byte on the line that is not white space
+	afterMarker bool // only white space since a removed marker
 
 	run  int   // back-ticks directly before
 	runs []int // unpaired runs on the line; never changed in place
@@ -79,7 +79,7 @@ type slowBody struct {
 	def, id int
 	visible bool
 	closed  bool
-	next    *slowMark // the re-open that ended it
+	next    *slowMark // the opener that ended it and began the next body
 }
 
 // outer reads the text outside every block (G3, G9, G10, G14).
@@ -120,9 +120,9 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 	}
 }
 
-// isMarker leaves out what the dialect's switches do not know in text.
+// isMarker excludes markers that the dialect's switches turn off in text.
 func (r *slowReader) isMarker(m slowMark) bool {
-	if m.def < 0 { // a header is not one after the answer has begun
+	if m.def < 0 { // a header does not count after the answer has begun
 		return m.kind == kEndTok || !r.auto || !r.g.leading || !r.visible
 	}
 	d := &r.g.defs[m.def]
@@ -140,8 +140,8 @@ func (r *slowReader) isMarker(m slowMark) bool {
 	return true
 }
 
-// startsText settles G10 with Output anywhere before the first byte from p on of outer
-// text that is no white space.
+// startsText settles G10 with Output anywhere, before the first byte of outer text
+// from p on that is not white space.
 func (r *slowReader) startsText(p, from int) bool {
 	if r.mode == modeUnset && !r.white(p) {
 		r.decideOutput(p, from)
@@ -149,7 +149,7 @@ func (r *slowReader) startsText(p, from int) bool {
 	return !r.halt
 }
 
-// textByte takes one byte as text. literal says that it belongs to a marker.
+// textByte takes one byte as text. literal reports whether it belongs to a marker.
 func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	i := r.pos
 	white := r.white(i)
@@ -188,13 +188,13 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 	}
 }
 
-// setAside reports whether text here is aside: G7b concerns no block that opens in
-// it, though text that was visible may stand before on its line.
+// setAside reports whether text here is aside. G7b does not apply to a block that
+// opens there, even if visible text stands before it on its line.
 func (r *slowReader) setAside(bd *slowBody) bool {
 	return bd == nil && (r.mode == modeAside || r.headed && !r.inBody && r.g.header.Between != sotto.BetweenText)
 }
 
-// feed moves the stream's line over byte i.
+// feed advances the stream's line over byte i.
 func (r *slowReader) feed(t *slowStream, i int, counts, literal bool) {
 	b := r.s[i]
 	if t.fence && t.fenceEnd >= 0 && i >= t.fenceEnd {
@@ -271,8 +271,8 @@ func (r *slowReader) openFence(t *slowStream, newline int) {
 	t.fenceEnd, t.fenceFams = end, 0
 }
 
-// closeFence is G4c: it seeks the run that closes the fence, in the raw text, and returns
-// where it ends.
+// closeFence is G4c: it looks for the run that closes the fence, in the raw text, and
+// returns where it ends.
 func (r *slowReader) closeFence(t *slowStream, limit int, final bool) (int, tri) {
 	unknown := func() (int, tri) {
 		if final {
@@ -432,7 +432,7 @@ func (r *slowReader) byCode(t *slowStream, m slowMark) (sotto.Reason, bool) {
 
 func (t *slowStream) inFence(i int) bool { return t.fence && (t.fenceEnd < 0 || i < t.fenceEnd) }
 
-// codeReason is byCode for a marker that is text anyway: nothing waits for it.
+// codeReason is byCode for a marker that is text anyway: nothing waits for the result.
 func (r *slowReader) codeReason(t *slowStream, m slowMark) sotto.Reason {
 	limit, final, expires := r.window(m.start)
 	switch {
@@ -464,7 +464,7 @@ func (r *slowReader) literal(t *slowStream, bd *slowBody, m slowMark) {
 			return
 		}
 		now := r.mode
-		for r.mode = was; r.pos < p; { // white space before the doubt is what it was
+		for r.mode = was; r.pos < p; { // white space before the doubt stays as it was
 			r.textByte(t, bd, true)
 		}
 		r.mode = now

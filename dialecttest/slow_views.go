@@ -6,7 +6,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// The views of G13, and the diagnostics that need them.
+// This file makes the views of G13, and the diagnostics that need them.
 
 // A slowView is a text with the place of each byte in the raw reply.
 type slowView struct {
@@ -23,7 +23,7 @@ func (v *slowView) blank(r *slowReader) bool {
 	return true
 }
 
-// tooLong reports whether so much waiting text is shown before its place is certain.
+// tooLong reports whether a run of waiting text is long enough to be shown before its place is certain.
 func (r *slowReader) tooLong(n int) bool { return r.maxHold > 0 && n > r.maxHold }
 
 func (v *slowView) trim(r *slowReader) {
@@ -43,7 +43,7 @@ func (v *slowView) trim(r *slowReader) {
 // view joins the text segments of one stream: outer text, or one output block.
 func (r *slowReader) view(output bool, block int) slowView {
 	var v slowView
-	drop := false // white space here follows something removed
+	drop := false // white space here follows something that was removed
 	for _, g := range r.segs {
 		if g.ch != sotto.ChannelText || g.output != output || output && g.block != block {
 			if g.ch == sotto.ChannelText && output {
@@ -124,7 +124,7 @@ func (r *slowReader) someVisible(parts []slowView) bool {
 	return false
 }
 
-// spliced flags the markers in the view whose bytes stand apart in the reply.
+// spliced flags the markers in the view whose bytes are apart in the reply.
 func (r *slowReader) spliced(v slowView) {
 	n := len(v.at)
 	if n == 0 || v.at[n-1]-v.at[0] == n-1 {
@@ -138,7 +138,7 @@ func (r *slowReader) spliced(v slowView) {
 			i++
 			continue
 		}
-		end := m.end // the newlines that may follow are not what makes it a marker
+		end := m.end // the newlines that may follow do not make it a marker
 		for end > i+1 && text[end-1] == '\n' {
 			end--
 		}
@@ -149,7 +149,7 @@ func (r *slowReader) spliced(v slowView) {
 	}
 }
 
-// perBlock returns the trimmed bodies of the blocks on ch that are not blank.
+// perBlock returns the trimmed bodies of the non-blank blocks on ch.
 func (r *slowReader) perBlock(ch sotto.Channel) []string {
 	var out []string
 	seen := -1
@@ -166,7 +166,7 @@ func (r *slowReader) perBlock(ch sotto.Channel) []string {
 				last = h.end
 			}
 		}
-		for first < last && first < 3 && r.white(first) { // a BOM is no one byte
+		for first < last && first < 3 && r.white(first) { // a BOM is more than one byte
 			first++
 			text = text[1:]
 		}

@@ -1,9 +1,9 @@
 // Package history decides what of a model's earlier reasoning goes back to its
 // provider with the next request.
 //
-// Families of models differ. Some want nothing of it and fill their context with
-// what they get; some answer 400 if a message that called a tool comes back
-// without its reasoning; some sign it and take it only byte for byte. What each
+// Families of models differ. Some want no earlier reasoning, and fill their context
+// with what they get. Some answer 400 if a message that called a tool comes back
+// without its reasoning. Some sign it and accept it only byte for byte. What each
 // needs is a [Rule], a row of one table ([Rules]) with its source.
 //
 //	plan := history.PlanFor(q, history.Auto, history.Knowledge{
@@ -16,38 +16,39 @@
 // # What holds under every policy
 //
 //   - Signed or encrypted parts ([wire.Thought].Sealed) stay, byte for byte.
-//   - Only messages of the assistant change. Calls of tools, their results and
-//     the order of messages never do.
-//   - The turn under way, which is all behind the user's last message (results of
-//     tools are no message of the user), loses no reasoning. It may change its
-//     place: into the member that the upstream names it by, or back into the
-//     content that it came from. There is one exception: a part of Sotto's
-//     own making that can only be an error to the provider goes (a block without
-//     a signature, to a provider that signs; an item with no text to go into).
+//   - Only messages of the assistant change. Tool calls, their results and the
+//     order of messages never do.
+//   - The current turn is everything after the user's last message (tool results
+//     are not messages of the user). It loses no reasoning. Its reasoning may
+//     change its place: into the member that the upstream uses for it, or back into
+//     the content that it came from. There is one exception: a part that Sotto
+//     itself made is removed if it can only be an error to the provider (a block
+//     without a signature, to a provider that signs; an item with no text to go
+//     into).
 //   - A message that would be left with neither text nor calls keeps its
 //     reasoning, since providers refuse empty messages. So does a text that would
-//     become empty, unless it is the only one of a message with calls and the API
-//     takes an empty one.
-//   - A text changes only where reasoning is found in it, and only to one that
+//     become empty, unless it is the only text of a message with calls and the API
+//     accepts an empty one.
+//   - A text changes only if reasoning is found in it, and only to a text that
 //     reads the same again. Tags in code spans, fences and quotes are text.
-//   - A plan made from a request that a plan has changed holds no changes.
+//   - A plan made from a request that a plan has already changed holds no changes.
 //
 // # What Sotto made itself
 //
 // A client sees reasoning where Sotto put it, and sends it back from there: a
-// member of another name than the upstream's, a block without a signature, tags.
-// What is Sotto's own is recognised and goes back to where the upstream had it:
-// renamed, or folded into the content. Folded content is exactly what the
-// upstream sent where that is remembered; else the reasoning stands before the
-// text in the first markers of reasoning that the dialect has. Where there is no
-// text to fold into, and where no dialect's markers would read back as they
-// should (grammars of headers), a member stays as it is.
+// member with another name than the upstream's, a block without a signature, tags.
+// What Sotto itself made is recognised and goes back to where the upstream had it:
+// it is renamed, or folded into the content. Folded content is exactly what the
+// upstream sent, if that is remembered. Otherwise the reasoning is put before the
+// text, in the first reasoning markers that the dialect has. A member stays as it
+// is if there is no text to fold into, or if no markers of the dialect would read
+// back correctly (header grammars).
 //
 // # What is remembered
 //
-// A [Store] keeps the reasoning of replies in memory, so that what a client
-// dropped can be put back. It is keyed by the caller's credential and the
-// conversation up to the reply, under a random key of its own. Of content it
-// keeps the reasoning, and the reply around it where it stood in the text. Nobody
-// gets what another caller's reply held, also not for the same conversation.
+// A [Store] keeps the reasoning of replies in memory, so that what a client dropped
+// can be put back. Its key is made of the caller's credential and the conversation
+// up to the reply, under a random key of the store's own. For content, it keeps the
+// reasoning, and also the reply around it if the reasoning stood in the text. Nobody
+// gets what another caller's reply held, even for the same conversation.
 package history

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A world is a random request with all that a plan is made from.
+// A world is a random request with everything that a plan is made from.
 type world struct {
 	rnd    *rand.Rand
 	model  string
@@ -19,7 +19,7 @@ type world struct {
 	policy history.Policy
 	k      history.Knowledge
 	list   string
-	n      int // of thoughts made: each has a text of its own
+	n      int // number of thoughts made; each has a text of its own
 }
 
 func pick[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
@@ -197,7 +197,7 @@ func (w *world) laws(t *testing.T, q *wire.Request, p history.Plan, got *wire.Re
 	}
 }
 
-// keeps checks that a message of the turn under way has all its reasoning still.
+// keeps checks that a message of the current turn still has all its reasoning.
 func (w *world) keeps(t *testing.T, i int, a, b *wire.Message) {
 	t.Helper()
 	var all strings.Builder
@@ -209,7 +209,7 @@ func (w *world) keeps(t *testing.T, i int, a, b *wire.Message) {
 		if th.Minted && history.RuleFor(w.model, w.api).Need == history.NeedSealed {
 			continue
 		}
-		if w.k.Recall != nil { // what is remembered is told from what came back by its number
+		if w.k.Recall != nil { // its number tells what is remembered from what came back
 			if _, raw, ok := w.k.Recall(i); ok && raw != "" && strings.Contains(all.String(), raw) {
 				continue
 			}

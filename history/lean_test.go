@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-llm/sotto/wire/openai"
 )
 
-// allocated is how many bytes f allocates, and how many of them the heap has at most
-// at its end.
+// allocated is how many bytes f allocates, and how many of them the heap holds at
+// its end at most.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -43,13 +43,13 @@ func hostile(n int) map[string]string {
 	}
 }
 
-// held are texts of which a reading keeps more while their start is in doubt: what
-// may begin a marker, and remarks that a doubt may take back.
+// held are texts of which a reading keeps more while their start is in doubt: bytes
+// that may begin a marker, and remarks that a doubt may take back.
 var held = map[string]int64{"quoted": 100, "angles": 900}
 
-// TestHistoryIsLean holds that reading and editing the history of a request allocates
-// a small multiple of its body, in all, whatever stands in it: a client's few
-// megabytes must not become hundreds.
+// TestHistoryIsLean checks that reading and editing the history of a request
+// allocates a small multiple of its body, in all, whatever it contains: a client's
+// few megabytes must not become hundreds.
 func TestHistoryIsLean(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory")
@@ -80,8 +80,8 @@ func TestHistoryIsLean(t *testing.T) {
 	}
 }
 
-// TestManyMessagesAreLean holds the same of many small messages, blocks and items:
-// what each costs is bounded, however many there are.
+// TestManyMessagesAreLean checks the same for many small messages, blocks and
+// items: the cost of each is bounded, however many there are.
 func TestManyMessagesAreLean(t *testing.T) {
 	const n, each = 5000, 6 << 10
 	list := func(unit string) string { return strings.TrimSuffix(strings.Repeat(unit+",", n), ",") }
@@ -116,13 +116,13 @@ func TestManyMessagesAreLean(t *testing.T) {
 	}
 }
 
-// TestReadingsAgree holds that a text of history reads as a finished reply does: what
-// is kept is less, not other.
+// TestReadingsAgree checks that a text of history reads as a finished reply does:
+// less of the reading is kept, but it is the same.
 func TestReadingsAgree(t *testing.T) {
 	words := []string{"<think>", "</think>", "<scratch_pad>", "</scratch_pad>", "<output>", "</output>", "<narrate>", "</narrate>", "`", "```\n", "\n", "\n\n", " ", "a", "b c", "<th", "ink>", "</thinking>"}
 	rng := rand.New(rand.NewPCG(3, 4))
 	deepseek, _ := sotto.ForModel("deepseek-r1")
-	readers := []*reader{readerOf(sotto.Default()), readerOf(deepseek)} // used again and again
+	readers := []*reader{readerOf(sotto.Default()), readerOf(deepseek)} // reused again and again
 	for i := range 2000 {
 		var b strings.Builder
 		for range 1 + rng.IntN(12) {

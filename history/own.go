@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// The codecs whose messages take no members of ours: reasoning is a block or an
+// These codecs' messages take no members of Sotto's: reasoning is a block or an
 // item there.
 const (
 	messagesAPI  = "anthropic.messages"
@@ -21,12 +21,12 @@ func (p *planner) takesFields() bool { return p.api != messagesAPI && p.api != r
 // named reports whether the upstream's member for reasoning is known.
 func (p *planner) named() bool { return p.k.Native != "" && p.k.Native != Inline && p.takesFields() }
 
-// own reports whether a thought is of Sotto's making.
+// own reports whether Sotto made a thought.
 func (p *planner) own(t wire.Thought) bool {
 	switch {
 	case t.Sealed, t.Name == "reasoning_details":
 		return false
-	case t.Minted: // some servers send blocks with an empty signature themselves
+	case t.Minted: // some servers also send blocks with an empty signature
 		return p.rule.Need == NeedSealed || p.k.Native == Inline || t.Name != p.k.Native && !p.rule.Demands
 	case !p.takesFields(), p.k.Native == "":
 		return false
@@ -36,7 +36,7 @@ func (p *planner) own(t wire.Thought) bool {
 	return t.Name != p.k.Native
 }
 
-// giveBack puts what Sotto made back to where the upstream had it. It reports
+// giveBack moves what Sotto made back to where the upstream had it. It reports
 // whether there was any.
 func (p *planner) giveBack(i int) bool {
 	m := &p.q.Messages[i]
@@ -65,13 +65,13 @@ func (p *planner) giveBack(i int) bool {
 	return true
 }
 
-// few is more than the members that hold reasoning under several names. Only so many
-// texts are sought in each other: more of them are compared whole, for a message may
-// have a hundred thousand.
+// few is more than the number of members that hold reasoning under several names.
+// Only this many texts are searched for in each other. Further texts are only
+// compared whole, since a message may have a hundred thousand.
 const few = 16
 
-// thoughts joins texts, each that says something new. Members of several names say
-// the same.
+// thoughts joins those texts that add something new. Members of several names may
+// say the same.
 type thoughts struct {
 	text strings.Builder
 	n    int
@@ -95,8 +95,8 @@ func (t *thoughts) add(text string) {
 	t.text.WriteString(text)
 }
 
-// rename moves reasoning to the upstream's own member. Where the message has that
-// already, native is what it says: then only what says the same goes.
+// rename moves reasoning to the upstream's own member. If the message already has
+// that member, native is its text; then only reasoning that says the same is removed.
 func (p *planner) rename(i int, drop []int, thought, native string) {
 	m := &p.q.Messages[i]
 	if native != "" {
@@ -122,12 +122,12 @@ func (p *planner) rename(i int, drop []int, thought, native string) {
 	p.count(grown)
 }
 
-// dropMinted removes parts that the provider would refuse, where something is
-// left without them.
+// dropMinted removes parts that the provider would refuse, if something is left
+// without them.
 func (p *planner) dropMinted(i int, own []int) {
 	m := &p.q.Messages[i]
 	says := m.Calls || p.api == responsesAPI || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
-	for _, t := range m.Thoughts { // what is sealed is not our own
+	for _, t := range m.Thoughts { // sealed parts are not Sotto's own
 		says = says || t.Sealed
 	}
 	if !says {
@@ -142,11 +142,11 @@ func (p *planner) dropMinted(i int, own []int) {
 	}
 }
 
-// maxFolds bounds the items whose reasoning is folded into one message: each reads
-// the message again.
+// maxFolds bounds the number of items whose reasoning is folded into one message,
+// since each fold reads the message again.
 const maxFolds = 64
 
-// fold puts reasoning back into the content; false where it cannot.
+// fold puts reasoning back into the content; false if it cannot.
 func (p *planner) fold(i int, drop []int, thought string) bool {
 	m := &p.q.Messages[i]
 	raw := p.raw(i)
@@ -205,8 +205,8 @@ func (p *planner) raw(i int) string {
 	return raw
 }
 
-// target returns the message whose first text message i's reasoning stood in
-// front of, or -1. Where items of reply are messages, it may be a later one.
+// target returns the message before whose first text the reasoning of message i
+// stood, or -1. If the items of a reply are messages, it may be a later message.
 func (p *planner) target(i int) int {
 	if p.targets == nil {
 		p.targets = make([]int, len(p.q.Messages)+1)
@@ -226,9 +226,9 @@ func (p *planner) target(i int) int {
 	return p.targets[i]
 }
 
-// marked returns a text with reasoning before it, in the first markers of
-// reasoning that the dialect has; false where that would not read as what it was
-// made from.
+// marked returns a text with reasoning before it, in the first reasoning markers
+// that the dialect has. It returns false if the result would not read back as the
+// reasoning and the text.
 func (p *planner) marked(thought, text string) (string, bool) {
 	thought = strings.Trim(thought, white)
 	open, shut := markers(p.k.Grammar.Dialect())
@@ -249,7 +249,7 @@ func (p *planner) marked(thought, text string) (string, bool) {
 
 func sameInk(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
 
-// markers returns the first markers of reasoning of a dialect, without the white
+// markers returns the first reasoning markers of a dialect, without the white
 // space around them.
 func markers(d sotto.Dialect) (open, shut string) {
 	for _, m := range d.Markers {
@@ -264,10 +264,10 @@ func markers(d sotto.Dialect) (open, shut string) {
 	return "", ""
 }
 
-// tagOpen is how content begins where Sotto shows reasoning in tags.
+// tagOpen is how content begins if Sotto shows reasoning in tags.
 const tagOpen = "<think>\n"
 
-// giveBackTags does as giveBack, of tags in the content.
+// giveBackTags is giveBack for tags in the content.
 func (p *planner) giveBackTags(i int) bool {
 	m := &p.q.Messages[i]
 	if !p.k.Tags || p.k.Native == "" || len(m.Texts) == 0 || !strings.HasPrefix(m.Texts[0], tagOpen) {
@@ -295,7 +295,7 @@ func (p *planner) giveBackTags(i int) bool {
 	case raw != "" && len(m.Texts) == 1:
 		with = raw
 	case hasReasoning(p.reader, text, sotto.StartOutside):
-		return true // the family's own tags
+		return true // the tags are the family's own
 	default:
 		if with, ok = p.marked(thought, bare); !ok {
 			return true
@@ -308,7 +308,7 @@ func (p *planner) giveBackTags(i int) bool {
 	return true
 }
 
-// restore puts back what the client dropped, where that is wanted and remembered.
+// restore puts back what the client dropped, if that is wanted and remembered.
 func (p *planner) restore(i int) {
 	m := &p.q.Messages[i]
 	if p.k.Recall == nil || !p.restores(i) || !p.missing(m) {
@@ -340,7 +340,7 @@ func (p *planner) add(i int, field, thought string) {
 	p.count(len(thought))
 }
 
-// field is the member for reasoning where the upstream has not shown one.
+// field is the member for reasoning, if the upstream has not shown one.
 func (p *planner) field() string {
 	switch {
 	case strings.HasPrefix(p.api, "ollama."):
@@ -351,8 +351,8 @@ func (p *planner) field() string {
 	return "reasoning_content"
 }
 
-// restores reports whether a message's reasoning is wanted where it is missing:
-// where the provider refuses its turn otherwise, and where the family keeps in
+// restores reports whether a message's reasoning should be put back if it is
+// missing: if the provider otherwise refuses its turn, or if the family keeps in
 // its content what Sotto took out of it.
 func (p *planner) restores(i int) bool {
 	switch p.policy {

@@ -10,62 +10,62 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A Policy says what becomes of earlier reasoning.
+// A Policy says what happens to earlier reasoning.
 type Policy string
 
 const (
-	// Auto does what the family needs, by the table; of an unknown one it
+	// Auto does what the family needs, by the table; for an unknown family it
 	// preserves.
 	Auto Policy = "auto"
-	// Preserve leaves what the client sends, but for what Sotto made.
+	// Preserve keeps what the client sends, except for what Sotto made.
 	Preserve Policy = "preserve"
-	// Strip removes the reasoning of earlier turns, of any family, but for what
-	// the family's rule demands back.
+	// Strip removes the reasoning of earlier turns, of any family, except for what
+	// the family's rule requires back.
 	Strip Policy = "strip"
-	// Restore preserves, and puts back all that is missing and remembered.
+	// Restore preserves, and puts back everything that is missing and remembered.
 	Restore Policy = "restore"
 )
 
-// Knowledge is what is known of the upstream of a request, and of its client.
+// Knowledge is what is known about the upstream of a request, and about its client.
 type Knowledge struct {
-	// Grammar reads the model's texts; if nil, that of the model's name.
+	// Grammar reads the model's texts; if nil, the grammar is chosen by the model's name.
 	Grammar *sotto.Grammar
-	// Native is the member in which the upstream sends reasoning itself; "" where
-	// that is not known; [Inline] where it sends none, so that a field which
-	// comes back was made by Sotto.
+	// Native is the member in which the upstream itself sends reasoning. It is "" if
+	// that is not known, and [Inline] if the upstream sends none, which means that
+	// Sotto made any such field that comes back.
 	Native string
-	// Fields are the members that Sotto shows this client reasoning in; if
+	// Fields are the members in which Sotto shows reasoning to this client; if
 	// empty, any.
 	Fields []string
-	// Tags says that Sotto shows this client reasoning in <think> tags in the
+	// Tags reports that Sotto shows this client reasoning in <think> tags in the
 	// content.
 	Tags bool
 	// Recall returns what is remembered of assistant message m: its reasoning,
-	// and its content as the upstream sent it where the reasoning stood in that.
-	// It is [Store.For]'s; nil where nothing is remembered.
+	// and its content as the upstream sent it if the reasoning stood in the content.
+	// It comes from [Store.For]; if nil, nothing is remembered.
 	Recall func(m int) (thought, raw string, ok bool)
 }
 
-// Inline is the Native of an upstream whose reasoning stands in the content.
+// Inline is the Native of an upstream that sends reasoning in the content.
 const Inline = "-"
 
-// A Plan is what becomes of the earlier messages of a request.
+// A Plan is what is to happen to the earlier messages of a request.
 type Plan struct {
 	Changes []wire.Change // by message, in order
-	// Rule is the name of the rule that allowed it, or of the policy that was
-	// asked for, and the rule that stood against it.
+	// Rule is the name of the rule that allowed the plan, or the name of the
+	// requested policy and of the rule that stood against it.
 	Rule     string
-	Removed  int // bytes of reasoning, and of its markers, that go
+	Removed  int // bytes of reasoning, and of its markers, that are removed
 	Restored int // bytes that are put back
-	// First is the index of the first message that changes, where the prefix that
-	// the provider has cached ends; -1 if none does.
+	// First is the index of the first message that changes, or -1 if none does. The
+	// prefix that the provider has cached ends there.
 	First int
 }
 
-// Tokens is about how many tokens Removed is: an estimate, of four bytes a token.
+// Tokens is an estimate of how many tokens Removed is, at four bytes a token.
 func (p Plan) Tokens() int { return p.Removed / 4 }
 
-// String is the plan in a line of ASCII, for a header or a log.
+// String is the plan as one line of ASCII, for a header or a log.
 func (p Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "rule=%s", p.Rule)
@@ -83,8 +83,8 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// PlanFor returns what becomes of a request's earlier messages. The api is the
-// name of the codec that read them.
+// PlanFor returns the plan for a request's earlier messages. The api is the name
+// of the codec that read them.
 func PlanFor(q *wire.Request, policy Policy, k Knowledge, api string) Plan {
 	p := planner{
 		q: q, k: k, policy: policy, rule: RuleFor(q.Model, api), api: api,
@@ -114,8 +114,8 @@ type planner struct {
 	rule   Rule
 	api    string
 
-	from    int         // the first message of the turn under way
-	targets []int       // by message, see target; nil before they are asked for
+	from    int         // the first message of the current turn
+	targets []int       // by message, see target; nil until they are needed
 	folds   map[int]int // how often reasoning was folded into a message
 	tools   []bool      // by message: its turn calls tools
 	changes map[int]*wire.Change
@@ -144,12 +144,12 @@ func (p *planner) plan() Plan {
 	return out
 }
 
-// isAsked reports whether a message is the user's, not a tool's result that an
-// API sends as the user's.
+// isAsked reports whether a message is the user's own, and not a tool result that
+// an API sends as the user's.
 func isAsked(m *wire.Message) bool { return m.Role == "user" && !m.Results }
 
-// turns finds where the turn under way begins, and which turns call tools. A turn
-// is what stands between two messages of the user.
+// turns finds where the current turn begins, and which turns call tools. A turn is
+// everything between two messages of the user.
 func (p *planner) turns() {
 	all := p.q.Messages
 	p.tools = make([]bool, len(all))
@@ -170,11 +170,11 @@ func (p *planner) turns() {
 	p.from = min(p.from, openCall(all, p.from))
 }
 
-// openCall returns where the group of calls begins that waits at from for its
-// results, or from: a user may speak before the results are in.
+// openCall returns where the group of calls begins whose results are still missing
+// at from, or from if there is none. A user may speak before the results are in.
 func openCall(all []wire.Message, from int) int {
 	called, open := map[string]bool{}, map[string]bool{}
-	unnamed := false // a result that says not of what, before any call
+	unnamed := false // a result that does not name its call, before any call
 	for i := range all[from:] {
 		m := &all[from+i]
 		for _, id := range m.CallIDs {
@@ -218,7 +218,7 @@ func (p *planner) message(i int) {
 	p.restore(i)
 }
 
-// strips reports whether a message is to lose its reasoning.
+// strips reports whether a message should lose its reasoning.
 func (p *planner) strips(i int) bool {
 	if i >= p.from {
 		return false
@@ -234,8 +234,8 @@ func (p *planner) strips(i int) bool {
 	return false
 }
 
-// strip removes a message's reasoning, if something is left without; false where
-// it finds none.
+// strip removes a message's reasoning, if something is left without it. It returns
+// false if it finds no reasoning.
 func (p *planner) strip(i int) bool {
 	m := &p.q.Messages[i]
 	texts, says := p.strippedTexts(m)
@@ -265,8 +265,8 @@ func (p *planner) strip(i int) bool {
 	return true
 }
 
-// strippedTexts returns the texts of a message that change, by index; says
-// reports whether the message still has a text that is not blank.
+// strippedTexts returns the texts of a message that change, by index. says reports
+// whether the message still has a text that is not blank.
 func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says bool) {
 	for j, text := range m.Texts {
 		start := sotto.StartOutside
@@ -293,14 +293,14 @@ func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says boo
 	return texts, says
 }
 
-// mayPreOpen reports whether content may begin inside reasoning, as it does where
-// a template opened the block and no server told reasoning apart.
+// mayPreOpen reports whether content may begin inside reasoning. It does if a
+// template opened the block and no server separated the reasoning.
 func (p *planner) mayPreOpen() bool {
 	return (p.k.Native == "" || p.k.Native == Inline) && p.k.Grammar.Dialect().PreOpens != "no"
 }
 
 // preOpened reports whether a text begins inside reasoning: a close without an
-// opener is alone on its line. One in a line of prose is none, whatever it says.
+// opener is alone on its line. A close within a line of prose does not count.
 func preOpened(r *reader, text string) bool {
 	found, err := r.scan(text, sotto.StartAuto, sotto.EndUnknown, func([]sotto.Piece) bool { return true })
 	if err != nil {
@@ -333,7 +333,7 @@ func preOpened(r *reader, text string) bool {
 	return blank(before) && blank(after)
 }
 
-// change returns the change of a message, which is new if there was none.
+// change returns the change of a message, and creates it if there was none.
 func (p *planner) change(i int) *wire.Change {
 	c := p.changes[i]
 	if c == nil {

@@ -34,7 +34,7 @@ func edit(t testing.TB, list string, p history.Plan) string {
 	return string(out)
 }
 
-// remembered is a Recall of one message.
+// remembered is a Recall that knows one message.
 func remembered(at int, thought, raw string) func(int) (string, string, bool) {
 	return func(m int) (string, string, bool) { return thought, raw, m == at }
 }
@@ -279,8 +279,8 @@ func TestPlanString(t *testing.T) {
 	}
 }
 
-// Every row of the table, by a name for each of its patterns, does what its need
-// says to an earlier turn, and nothing to the turn under way.
+// Every row of the table, with a name for each of its patterns, does to an earlier
+// turn what its need says, and nothing to the current turn.
 func TestEveryRow(t *testing.T) {
 	turn := `{"role":"user","content":"q"},{"role":"assistant","reasoning_content":"rrrr","content":"a"},`
 	tools := `{"role":"user","content":"q"},{"role":"assistant","reasoning_content":"rrrr","content":"a",` + call + `},` + result + `,`

@@ -7,10 +7,10 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Texts of history come from clients, a megabyte of markers as soon as one of prose.
-// They are read as streams are, a piece after the other, and of each reading only
-// what it was made for is kept: a [sotto.Reply] would keep every segment, which is
-// many times the text.
+// Texts of history come from clients and may be a megabyte of markers as easily as
+// a megabyte of prose. They are read as streams are, piece by piece. Of each reading
+// only what the caller needs is kept: a [sotto.Reply] would keep every segment, which
+// is many times the text.
 
 // step is how much of a text is read at once.
 const step = 8 << 10
@@ -18,7 +18,7 @@ const step = 8 << 10
 // A reader reads texts by one grammar. It is not safe for concurrent use.
 type reader struct {
 	grammar *sotto.Grammar
-	ready   map[sotto.Start]*sotto.Splitter // to be used again
+	ready   map[sotto.Start]*sotto.Splitter // kept to be used again
 }
 
 func readerOf(g *sotto.Grammar) *reader {
@@ -35,9 +35,9 @@ func (r *reader) splitter(start sotto.Start) (*sotto.Splitter, error) {
 	return r.grammar.NewSplitter(sotto.Options{Start: start, MaxHold: -1, Inline: inline})
 }
 
-// scan reads a text that is whole at hand. pieces is given the settled pieces of each
-// step, valid until it returns; the inline channels are visible in them. The reading
-// stops where it says so. The diagnostics are those of all that was read.
+// scan reads a whole text. pieces gets the settled pieces of each step, valid until
+// it returns; the inline channels are visible in them. The reading stops when pieces
+// says so. The diagnostics are those of everything that was read.
 func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func([]sotto.Piece) (more bool)) ([]sotto.Diagnostic, error) {
 	s, err := r.splitter(start)
 	if err != nil {
@@ -54,7 +54,7 @@ func (r *reader) scan(text string, start sotto.Start, end sotto.End, pieces func
 	return s.Diagnostics(), nil
 }
 
-// thinks reports whether reasoning stands in a text.
+// thinks reports whether a text contains reasoning.
 func thinks(r *reader, text string, start sotto.Start) (does bool) {
 	_, _ = r.scan(text, start, sotto.EndUnknown, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
@@ -65,20 +65,20 @@ func thinks(r *reader, text string, start sotto.Start) (does bool) {
 	return does
 }
 
-// reasoningOf returns the reasoning that stands in a text: each block that is not
-// blank, trimmed, with a blank line between them.
+// reasoningOf returns the reasoning in a text: each non-blank block, trimmed, with
+// a blank line between blocks.
 func reasoningOf(r *reader, text string, start sotto.Start) string {
 	return blocksOf(r, text, start, sotto.EndUnknown, false)
 }
 
-// firstReasoning returns the first of these blocks, of a text that is whole.
+// firstReasoning returns the first of these blocks, for a whole text.
 func firstReasoning(r *reader, text string, start sotto.Start) string {
 	return blocksOf(r, text, start, sotto.EndStopped, true)
 }
 
 func blocksOf(r *reader, text string, start sotto.Start, end sotto.End, first bool) string {
 	var all strings.Builder
-	block, from := -1, 0 // the block under way, and where it begins in all
+	block, from := -1, 0 // the current block, and where it begins in all
 	var wait []byte      // white space that may end it
 	_, _ = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
 		for _, p := range pieces {
@@ -121,10 +121,10 @@ func hasReasoning(r *reader, text string, start sotto.Start) (has bool) {
 	return has
 }
 
-// visibleOf returns what is visible of a text, without a copy where that is all.
+// visibleOf returns the visible part of a text, without a copy if that is all of it.
 func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visible string, all bool, err error) {
 	var out []byte
-	same := 0 // so much of the text is visible as it stands
+	same := 0 // this much of the text is visible as it is
 	_, err = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
 		for i := range pieces {
 			b := pieces[i].Visible
@@ -148,9 +148,9 @@ func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visibl
 	return wire.StringOf(out), wire.StringOf(out) == text, nil
 }
 
-// strip returns a text without its reasoning; ok is false where it has none, or where
-// what is left would not read the same again. It reads as [sotto.Grammar.Strip] does:
-// again until nothing changes, four times at most.
+// strip returns a text without its reasoning. The result ok is false if it has none,
+// or if what is left would not read the same again. It reads as [sotto.Grammar.Strip]
+// does: again until nothing changes, four times at most.
 func strip(r *reader, text string, start sotto.Start) (bare string, ok bool) {
 	if !thinks(r, text, start) {
 		return text, false

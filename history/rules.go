@@ -6,48 +6,48 @@ import (
 	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
-// A Need is what becomes of the reasoning of earlier turns under [StartAuto].
+// A Need is what happens to the reasoning of earlier turns under [Auto].
 type Need string
 
 const (
-	// NeedNone is of models that want no reasoning of earlier turns.
+	// NeedNone is for models that want no reasoning of earlier turns.
 	NeedNone Need = "strip"
-	// NeedCalls is of models that must get the reasoning of every turn that
-	// calls tools, as long as the turn is sent. That of other turns goes.
+	// NeedCalls is for models that must get the reasoning of every turn that calls
+	// tools, as long as the turn is sent. The reasoning of other turns is removed.
 	NeedCalls Need = "echo"
-	// NeedAll is of models that are better with all of it.
+	// NeedAll is for models that do better with all of it.
 	NeedAll Need = "keep"
-	// NeedSealed is of providers that sign or encrypt reasoning, and refuse what
-	// they have not made.
+	// NeedSealed is for providers that sign or encrypt reasoning, and refuse
+	// reasoning that they have not made.
 	NeedSealed Need = "sealed"
-	// NeedUnknown is of models of which nothing is known: what the client sends
-	// stays.
+	// NeedUnknown is for models about which nothing is known: what the client
+	// sends stays.
 	NeedUnknown Need = "preserve"
 )
 
 // A Rule is a row of the table: what a family of models needs back.
 type Rule struct {
 	Name string
-	// Models are patterns of model names, as a dialect's: lower case, without a
+	// Models are patterns of model names, as in a dialect: lower case, without a
 	// registry path, * for any run of bytes. APIs are names of codecs; if empty,
 	// any.
 	Models []string
 	APIs   []string
 	Need   Need
-	// Demands says that the provider refuses a turn with tool calls whose
-	// reasoning is missing: it is put back, and no policy removes it.
+	// Demands reports that the provider refuses a turn with tool calls if its
+	// reasoning is missing. The reasoning is put back, and no policy removes it.
 	Demands bool
-	// Field is the member that the provider's own API has for reasoning, where
-	// the upstream has not shown one.
+	// Field is the member that the provider's own API uses for reasoning, if the
+	// upstream has not shown one.
 	Field string
-	// Why says what is lost otherwise, Source where that was read.
+	// Why says what is lost without the rule, Source where that was read.
 	Why, Source string
 }
 
 const unknownRule = "preserve"
 
-// table has the families. Where several patterns fit a name, the one with the
-// most bytes beside its stars wins, so that the order means nothing.
+// table has the families. If several patterns fit a name, the one with the most
+// bytes besides its stars wins, so the order means nothing.
 var table = []Rule{
 	{
 		Name:    "deepseek-echo",
@@ -183,7 +183,7 @@ var table = []Rule{
 	},
 }
 
-// preserveRule is for what no row is known of.
+// preserveRule is for models without a row.
 var preserveRule = Rule{
 	Name:   unknownRule,
 	Need:   NeedUnknown,
@@ -191,7 +191,7 @@ var preserveRule = Rule{
 	Source: "design, section 7",
 }
 
-// Rules returns the table, the rule for unknown families last.
+// Rules returns the table; the rule for unknown families comes last.
 func Rules() []Rule {
 	list := append(slices.Clone(table), preserveRule)
 	for i := range list {
@@ -201,8 +201,8 @@ func Rules() []Rule {
 }
 
 // RuleFor returns the rule for a model, by its name as a provider or registry
-// spells it, and an API, by its codec's name. A name that no row has gets the
-// rule of Need [NeedUnknown].
+// spells it, and for an API, by its codec's name. A name without a row gets the
+// rule with the Need [NeedUnknown].
 func RuleFor(model, api string) Rule {
 	best, most := preserveRule, 0
 	model = modelname.Normal(model)

@@ -14,15 +14,15 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Said is what a reply said, as its client got it, and what it thought.
+// Said is what a reply said, as its client received it, and what it thought.
 type Said struct {
 	Visible string
-	// ToolCalls are the ids of its calls, in order; the tools' names where the
-	// API has no ids.
+	// ToolCalls are the ids of its calls, in order, or the tools' names if the API
+	// has no ids.
 	ToolCalls []string
 	Thought   string
-	// Raw is the content as the upstream sent it, where the reasoning stood in
-	// it; else empty.
+	// Raw is the content as the upstream sent it, if the reasoning stood in it;
+	// else empty.
 	Raw string
 }
 
@@ -42,7 +42,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	byKey  map[key]*entry
-	ring   entry // its next is the latest used, its prev the one that goes first
+	ring   entry // its next is the latest used, its prev the next to be dropped
 	size   int64 // of all entries
 	expiry *time.Timer
 }
@@ -56,14 +56,15 @@ type entry struct {
 	next, prev   *entry
 }
 
-// overhead is about what an entry takes besides its texts.
+// overhead is about how many bytes an entry takes besides its texts.
 const overhead = 256
 
 func (e *entry) size() int64 { return int64(len(e.thought)+len(e.raw)) + overhead }
 
-// NewStore returns a store of so many entries and bytes at most; what was not
-// used for an age is forgotten, and of too much the least used goes first. With a
-// bound of zero or less it remembers nothing.
+// NewStore returns a store with at most the given numbers of entries and bytes. An
+// entry that was not used for the given age is forgotten. If there are too many, the
+// least recently used is dropped first. With a bound of zero or less the store
+// remembers nothing.
 func NewStore(entries int, bytes int64, age time.Duration) *Store {
 	s := &Store{entries: entries, bytes: bytes, age: age, byKey: map[key]*entry{}}
 	s.ring.next, s.ring.prev = &s.ring, &s.ring
@@ -77,7 +78,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 		return
 	}
 	before := q.Messages
-	if q.Prefill != "" && len(before) > 0 { // the client has the two in one message
+	if q.Prefill != "" && len(before) > 0 { // the client has both in one message
 		before = before[:len(before)-1]
 		reply.Visible = q.Prefill + reply.Visible
 		if reply.Raw != "" {
@@ -109,8 +110,9 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	s.sweep()
 }
 
-// Recall returns what is remembered of message m of a caller's request, which is
-// the assistant's. Of several messages, [Store.For] reads the request once.
+// Recall returns what is remembered of message m of a caller's request, which must
+// be the assistant's. For several messages use [Store.For], which reads the request
+// once.
 func (s *Store) Recall(caller string, q *wire.Request, m int) (thought, raw string, ok bool) {
 	return s.For(caller, q)(m)
 }
@@ -153,7 +155,7 @@ func (s *Store) get(k key) (thought, raw string, ok bool) {
 	return e.thought, e.raw, true
 }
 
-// use puts an entry to the front. The store is locked.
+// use moves an entry to the front. The store is locked.
 func (s *Store) use(e *entry) {
 	e.used = time.Now()
 	e.prev, e.next = &s.ring, s.ring.next
@@ -168,8 +170,8 @@ func (s *Store) remove(e *entry) {
 	s.size -= e.size()
 }
 
-// sweep forgets what is too old, and sees to it that the rest will be, also if
-// nobody asks again. The store is locked.
+// sweep forgets what is too old, and makes sure that the rest will be forgotten in
+// time, even if nobody asks again. The store is locked.
 func (s *Store) sweep() {
 	for e := s.ring.prev; e != &s.ring && time.Since(e.used) >= s.age; e = s.ring.prev {
 		s.remove(e)
@@ -216,7 +218,7 @@ func (s *Store) chain(caller, model string) *chain {
 	return c
 }
 
-// said is what a message says, without reasoning.
+// said is what a message says, without its reasoning.
 func (c *chain) said(m *wire.Message) string {
 	text := strings.Join(m.Texts, "")
 	if m.Role == "assistant" {
@@ -225,8 +227,8 @@ func (c *chain) said(m *wire.Message) string {
 	return text
 }
 
-// add takes a message into the conversation. One of reasoning alone is passed
-// over, as it is gone where a client drops it.
+// add takes a message into the conversation. A message that is only reasoning is
+// skipped, since it is missing if a client drops reasoning.
 func (c *chain) add(m *wire.Message, said string) {
 	if m.Role != "assistant" || said != "" || len(m.CallIDs) > 0 {
 		c.sum = c.next(m.Role, said, m.CallIDs)
@@ -248,7 +250,7 @@ func (c *chain) next(role, text string, ids []string) (sum key) {
 	return sum
 }
 
-// write takes a string with its length, so that no two lists are alike.
+// write hashes a string with its length, so that different lists never look alike.
 func (c *chain) write(s string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
@@ -256,8 +258,8 @@ func (c *chain) write(s string) {
 	c.mac.Write(wire.BytesOf(s))
 }
 
-// bare is a text without reasoning, and without white space around it: the same
-// before and after a client drops the one and trims the other.
+// bare is a text without reasoning and without white space around it. It is the
+// same before and after a client drops the reasoning and trims the text.
 func (c *chain) bare(text string) string {
 	text, _ = strip(c.reader, text, sotto.StartAuto)
 	if strings.HasPrefix(text, tagOpen) {

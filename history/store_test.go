@@ -59,7 +59,7 @@ func TestStore(t *testing.T) {
 	if thought, _, _ := s.Recall("alice", later, 4); thought != "r2" {
 		t.Errorf("behind a message that lost its reasoning: %q", thought)
 	}
-	// Latest wins.
+	// The latest wins.
 	s.Remember("alice", full, history.Said{Visible: "b", Thought: "r3"})
 	if thought, _, _ := s.Recall("alice", later, 4); thought != "r3" {
 		t.Errorf("said again: %q", thought)
@@ -101,7 +101,7 @@ func TestStoreBounds(t *testing.T) {
 		t.Errorf("of 3 entries: %v", have)
 	}
 	_, whole := turn(2)
-	s.Recall("c", whole, 1) // used last: it stays
+	s.Recall("c", whole, 1) // used last, so it stays
 	asked, _ := turn(9)
 	s.Remember("c", asked, history.Said{Visible: "a", Thought: "r"})
 	if have := held(s, 10); fmt.Sprint(have) != "[2 4 9]" {
@@ -129,7 +129,7 @@ func TestStoreAge(t *testing.T) {
 		s := history.NewStore(10, 1<<20, time.Hour)
 		asked, whole := turn(0)
 		s.Remember("c", asked, history.Said{Visible: "a", Thought: "r"})
-		for range 3 { // what is used stays
+		for range 3 { // entries in use stay
 			time.Sleep(59 * time.Minute)
 			if _, _, ok := s.Recall("c", whole, 1); !ok {
 				t.Fatal("forgotten too early")

@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/ndjson"
 )
 
-// usual is a delta as Ollama sends it.
+// usual is a delta in the form that Ollama sends.
 const usual = `{"model":"qwen3","created_at":"2025-01-01T00:00:00.123456789Z","message":{"role":"assistant","content":" word"},"done":false}` + "\n"
 
 var benchLines = []struct{ name, line string }{
@@ -18,7 +18,7 @@ var benchLines = []struct{ name, line string }{
 	{"1 MB", strings.Repeat("x", 1<<20) + "\n"},
 }
 
-// Lines costs a line as it stands alone in the buffer and before others.
+// Lines measures a line alone in the buffer and before other lines.
 func BenchmarkLines(b *testing.B) {
 	for _, in := range benchLines {
 		for _, lines := range []int{1, 64, 4096} {
@@ -45,7 +45,7 @@ func BenchmarkLines(b *testing.B) {
 	}
 }
 
-// Pieces costs a line that comes in reads of 4 KB: a quadratic would show.
+// Pieces measures a line that comes in reads of 4 KB: quadratic cost would show.
 func BenchmarkPieces(b *testing.B) {
 	for _, size := range []int{16 << 10, 256 << 10, 4 << 20} {
 		b.Run(fmt.Sprintf("%d KB", size>>10), func(b *testing.B) {

@@ -5,7 +5,7 @@ import "strings"
 // A refLine is a line of a whole stream, read the simple way.
 type refLine struct{ raw, data string }
 
-// readReference returns the lines that an LF ends, and what is behind them.
+// readReference returns the lines that an LF ends, and the text after them.
 func readReference(stream string) (lines []refLine, rest refLine) {
 	parts := strings.SplitAfter(stream, "\n")
 	for _, raw := range parts {

@@ -5,18 +5,18 @@ import "bytes"
 // A Line is a line as it came.
 type Line struct {
 	Raw  []byte // all its bytes, with the LF that ends it
-	Data []byte // without the white space around it; nil where the line is blank
-	At   int    // offset of Data in Raw; -1 where the line is blank
+	Data []byte // without the white space around it; nil if the line is blank
+	At   int    // offset of Data in Raw; -1 if the line is blank
 }
 
-// A Scanner finds the lines in a buffer that grows. Its zero value is ready.
+// A Scanner finds the lines in a growing buffer. Its zero value is ready to use.
 type Scanner struct {
-	seen int // of the buffer last given, without the line last found, b[:seen] holds no LF
+	seen int // b[:seen] holds no LF; b is the buffer last given, without the line last found
 }
 
-// Next returns the line that b begins with and true, or false where b does not
-// hold its end yet. After a line the caller drops len(line.Raw) bytes; after
-// false it calls again with the same bytes and more behind them.
+// Next returns the line at the beginning of b and true, or false if b does not
+// hold its end yet. After a line, the caller drops len(line.Raw) bytes. After
+// false, it calls again with the same bytes and more appended to them.
 func (s *Scanner) Next(b []byte) (line Line, ok bool) {
 	i := bytes.IndexByte(b[s.seen:], '\n')
 	if i < 0 {
@@ -28,12 +28,12 @@ func (s *Scanner) Next(b []byte) (line Line, ok bool) {
 	return newLine(b, end, end+1), true
 }
 
-// Last returns the line that b begins with where the stream has ended: as Next
-// does, but the end of b ends a line too. Who writes on behind such a Raw ends
-// its line first.
+// Last returns the line at the beginning of b after the stream has ended. It works
+// as Next does, but the end of b also ends a line. If you write on after such a
+// Raw, first end its line.
 //
-// It returns false where no line is left: b is empty, or blank and without an
-// LF. Raw is then b, and the Scanner is ready for another stream.
+// It returns false if no line is left: b is empty, or blank and without an LF. Raw
+// is then b, and the Scanner is ready for another stream.
 func (s *Scanner) Last(b []byte) (line Line, ok bool) {
 	if line, ok = s.Next(b); ok {
 		return line, true
@@ -43,7 +43,7 @@ func (s *Scanner) Last(b []byte) (line Line, ok bool) {
 	return line, line.Data != nil
 }
 
-// newLine returns the line b[:n] whose LF is at end, or would be.
+// newLine returns the line b[:n], whose LF is at end, or would be there.
 func newLine(b []byte, end, n int) Line {
 	from := 0
 	for from < end && isSpace(b[from]) {

@@ -15,7 +15,7 @@ var scanCases = []struct {
 	name   string
 	stream string
 	lines  []string // each as show writes it
-	rest   string   // as Last gives it
+	rest   string   // as returned by Last
 }{
 	{"one line", "{}\n", []string{`"{}\n" data "{}" at 0`}, `none ""`},
 	{"two lines", "{}\n[]\n", []string{`"{}\n" data "{}" at 0`, `"[]\n" data "[]" at 0`}, `none ""`},
@@ -69,7 +69,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// Last gives what Next was not asked for, and makes ready for another stream.
+// Last gives the lines that Next was not asked for, and prepares for another stream.
 func TestLast(t *testing.T) {
 	var s ndjson.Scanner
 	for range 2 {
@@ -92,8 +92,8 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// checkPieces holds the lines of a stream in pieces to the reference's. Each
-// piece comes in a buffer of its own, as from a proxy that moves what it holds.
+// checkPieces compares the lines of a stream in pieces with the reference's. Each
+// piece comes in a buffer of its own, as from a proxy that moves its data.
 func checkPieces(t *testing.T, pieces []string) {
 	t.Helper()
 	stream := strings.Join(pieces, "")
@@ -135,7 +135,7 @@ func checkPieces(t *testing.T, pieces []string) {
 }
 
 // checkCuts feeds a stream whole, byte by byte, at every single cut and at some
-// random ones.
+// random cuts.
 func checkCuts(t *testing.T, stream string, rng *rand.Rand) {
 	t.Helper()
 	checkPieces(t, []string{stream})
@@ -173,13 +173,13 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) > 1<<8 {
-			return // the cost is in the cuts, not in the length
+			return // the cost depends on the cuts, not on the length
 		}
 		checkCuts(t, string(stream), rand.New(rand.NewPCG(seed, 0)))
 	})
 }
 
-// What was looked at is not looked at again: line ends put there are not seen.
+// Bytes that were searched are not searched again: line ends put there are not seen.
 func TestLooksOnce(t *testing.T) {
 	var s ndjson.Scanner
 	var b []byte

@@ -3,9 +3,9 @@ package sse
 import "bytes"
 
 // Append appends an event to dst: its type, unless that is empty, and its data,
-// a data field for each line of it. A reader puts an LF where data has a line
-// end of any kind, a last one too. The type is one line: its line ends are left
-// out.
+// with one data field for each line. A reader sees an LF wherever data has a line
+// end of any kind, including one at its end. The type is a single line: its line
+// ends are left out.
 func Append(dst []byte, event string, data []byte) []byte {
 	if event != "" {
 		dst = append(dst, "event: "...)
@@ -23,14 +23,13 @@ func Append(dst []byte, event string, data []byte) []byte {
 	return append(appendLines(dst, "data: ", data), '\n')
 }
 
-// AppendComment appends a comment to dst, each line of text as a line of it, and
-// a blank line: a frame of its own, which clients skip.
+// AppendComment appends a comment to dst, with one comment line for each line of
+// text, and a blank line. The result is a frame of its own, which clients skip.
 func AppendComment(dst []byte, text string) []byte {
 	return append(appendLines(dst, ": ", text), '\n')
 }
 
-// appendLines appends the lines of text, of which there is at least one, each
-// behind head.
+// appendLines appends the lines of text, each after head. There is at least one.
 func appendLines[T string | []byte](dst []byte, head string, text T) []byte {
 	dst = append(dst, head...)
 	from := 0

@@ -41,7 +41,7 @@ func checkAppend(t *testing.T, event, data string) {
 	t.Helper()
 	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n")
 	b := sse.AppendComment(sse.Append(nil, event, []byte(data)), data)
-	frames, _ := readReference("\n" + string(b)) // behind a line: a mark there is text
+	frames, _ := readReference("\n" + string(b)) // after a line, where a byte order mark is text
 	if len(frames) != 3 || frames[1].event == nil || frames[2].event != nil {
 		t.Fatalf("%q, %q: %q", event, data, b)
 	}
@@ -50,7 +50,7 @@ func checkAppend(t *testing.T, event, data string) {
 	}
 }
 
-// What is appended reads as one event and one comment, whatever the text is.
+// Whatever the text is, what is appended reads as one event and one comment.
 func TestAppendRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	text := func() (s string) {

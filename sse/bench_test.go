@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/sse"
 )
 
-// usual is a delta as most servers send it.
+// usual is a delta in the form that most servers send.
 const usual = `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"qwen3","choices":[{"index":0,"delta":{"content":" word"},"finish_reason":null}]}` + "\n\n"
 
 var benchFrames = []struct{ name, frame string }{
@@ -23,7 +23,7 @@ var benchFrames = []struct{ name, frame string }{
 	{"1 MB", "data: " + strings.Repeat("x", 1<<20) + "\n\n"},
 }
 
-// Frames costs a frame as it stands alone in the buffer and before others.
+// Frames measures a frame alone in the buffer and before other frames.
 func BenchmarkFrames(b *testing.B) {
 	for _, in := range benchFrames {
 		for _, frames := range []int{1, 64, 4096} {
@@ -50,7 +50,7 @@ func BenchmarkFrames(b *testing.B) {
 	}
 }
 
-// Pieces costs a frame that comes in reads of 4 KB: a quadratic would show.
+// Pieces measures a frame that comes in reads of 4 KB: quadratic cost would show.
 func BenchmarkPieces(b *testing.B) {
 	for _, size := range []int{16 << 10, 256 << 10, 4 << 20} {
 		for _, shape := range []struct{ name, line string }{

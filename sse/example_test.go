@@ -10,7 +10,7 @@ import (
 )
 
 // A proxy reads into a buffer, takes the frames from its beginning, and edits
-// one in place, every other byte staying as it came.
+// one in place. Every other byte stays as it came.
 func Example() {
 	upstream := strings.NewReader(": hello\n\nid: 7\ndata: <think>a\n\ndata: [DONE]")
 	var (

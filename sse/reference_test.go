@@ -2,25 +2,25 @@ package sse_test
 
 import "strings"
 
-// A refEvent is what a client sees.
+// A refEvent is an event as a client sees it.
 type refEvent struct{ typ, data string }
 
-// A refFrame is what stands between two blank lines.
+// A refFrame is the text between two blank lines.
 type refFrame struct {
-	end   int       // behind the blank line, its whole CRLF included
-	event *refEvent // nil where the standard dispatches none
+	end   int       // after the blank line, including its whole CRLF
+	event *refEvent // nil if the standard dispatches no event
 	typ   string    // the event type buffer
 }
 
-// A refReader is section 9.2.6 of the HTML standard, "Interpreting an event
+// A refReader follows section 9.2.6 of the HTML standard, "Interpreting an event
 // stream", sentence by sentence, for a whole stream.
 type refReader struct {
 	dataBuffer, eventTypeBuffer string
 	frames                      []refFrame
 }
 
-// readReference reads a stream, and returns the frames that a blank line ends and
-// what the end of the stream leaves: where it begins and what was read of it.
+// readReference reads a stream. It returns the frames that a blank line ends, and
+// the rest at the end of the stream: where the rest begins and what was read of it.
 func readReference(stream string) (frames []refFrame, rest refFrame) {
 	var r refReader
 	i := 0
@@ -47,7 +47,7 @@ func readReference(stream string) (frames []refFrame, rest refFrame) {
 		line = ""
 	}
 	// "Once the end of the file is reached, any pending data must be discarded":
-	// here it is the rest, its last line ended and a blank line behind it.
+	// here it is the rest, with its last line ended and a blank line after it.
 	n := len(r.frames)
 	if line != "" {
 		r.process(line, len(stream))

@@ -4,31 +4,31 @@ import "bytes"
 
 // A Frame is an event as it came.
 type Frame struct {
-	Raw  []byte // all its bytes, with the blank line that ends it; comments and unknown fields included
-	Type []byte // value of the last "event" field; empty where there is none, which means "message"
-	Data []byte // the "data" fields, joined by "\n"; nil where there is none (a comment, a bare retry)
+	Raw  []byte // all its bytes, including comments, unknown fields and the blank line that ends it
+	Type []byte // value of the last "event" field; empty if there is none, which means "message"
+	Data []byte // the "data" fields, joined by "\n"; nil if there is none (a comment, a bare retry)
 
-	// At is the offset of Data in Raw: other data can take its place there that
-	// has no line end and does not begin with a space. It is -1 where several
-	// data fields were joined, where the one has no colon, and where there is none.
+	// At is the offset of Data in Raw. Other data can replace it there if that has no
+	// line end and does not begin with a space. At is -1 if several data fields were
+	// joined, if the only one has no colon, and if there is none.
 	At int
 }
 
-// A Scanner finds the frames in a buffer that grows. Its zero value is ready for
-// the beginning of a stream.
+// A Scanner finds the frames in a growing buffer. Its zero value is ready for the
+// beginning of a stream.
 type Scanner struct {
-	// 0 ≤ line ≤ seen ≤ len(b) and line ≤ lf ≤ len(b), b the buffer last given
-	// without the frame last found. The lines before line are read.
+	// 0 ≤ line ≤ seen ≤ len(b) and line ≤ lf ≤ len(b), where b is the buffer last
+	// given, without the frame last found. The lines before line have been read.
 	line int
 	seen int // b[line:seen] holds no line end
-	lf   int // b[line:lf] holds no LF: where lines end in CR it is far ahead
+	lf   int // b[line:lf] holds no LF: if lines end in CR it is far ahead
 
-	looks int // bytes in which line ends were sought, so far, for tests
+	looks int // for tests: number of bytes searched for line ends so far
 
 	begun bool // the first line of the stream is read
-	cr    bool // line is where b ended, behind a CR: an LF that comes there belongs to it
+	cr    bool // line is where b ended, after a CR: an LF that comes there belongs to it
 
-	// Of the frame that b begins with, so far; the spans are in b.
+	// The current frame, with which b begins, as read so far; the spans are in b.
 	typ    span
 	data   span   // of the first data field
 	fields int    // data fields
@@ -41,9 +41,9 @@ type span struct{ from, to int }
 
 func (p span) of(b []byte) []byte { return b[p.from:p.to:p.to] }
 
-// Next returns the frame that b begins with and true, or false where b does not
-// hold its end yet. After a frame the caller drops len(f.Raw) bytes; after false
-// it calls again with the same bytes and more behind them.
+// Next returns the frame at the beginning of b and true, or false if b does not
+// hold its end yet. After a frame, the caller drops len(f.Raw) bytes. After false,
+// it calls again with the same bytes and more appended to them.
 func (s *Scanner) Next(b []byte) (f Frame, ok bool) {
 	if s.cr && s.line < len(b) {
 		s.cr = false
@@ -71,18 +71,18 @@ func (s *Scanner) Next(b []byte) (f Frame, ok bool) {
 	}
 }
 
-// Last returns the frame that b begins with where the stream has ended: as Next
-// does, but the end of b ends a frame too, for a server may leave out the last
-// blank line. Who writes on behind such a Raw ends its line and the frame first.
+// Last returns the frame at the beginning of b after the stream has ended. It works
+// as Next does, but the end of b also ends a frame, since a server may leave out the
+// last blank line. If you write on after such a Raw, first end its line and the frame.
 //
-// It returns false where no frame is left: b is empty, or holds only a byte order
-// mark or the LF of a line end whose CR the last frame has. Raw is then b, and the
-// Scanner is ready for another stream.
+// It returns false if no frame is left: b is empty, or holds only a byte order
+// mark, or the LF of a line end whose CR belongs to the last frame. Raw is then b,
+// and the Scanner is ready for another stream.
 func (s *Scanner) Last(b []byte) (f Frame, ok bool) {
 	if f, ok = s.Next(b); ok {
 		return f, true
 	}
-	// A frame has a line behind it from its third byte on, the shortest being ":\n".
+	// A frame has a complete line from its third byte on, the shortest being ":\n".
 	none := s.readLine(b, s.line, len(b)) && s.line < 2
 	f = s.take(b, len(b))
 	if none {
@@ -96,8 +96,8 @@ func (s *Scanner) startLine(i int) {
 	s.line, s.seen, s.lf = i, i, max(s.lf, i)
 }
 
-// lineEnd returns where the line ends that is being read, or len(b) where its
-// end is still to come.
+// lineEnd returns where the current line ends, or len(b) if its end has not come
+// yet.
 func (s *Scanner) lineEnd(b []byte) int {
 	from := s.lf
 	if i := bytes.IndexByte(b[s.lf:], '\n'); i >= 0 {
@@ -141,7 +141,7 @@ func (s *Scanner) readLine(b []byte, from, end int) (blank bool) {
 	return false
 }
 
-// value returns where in line the value of the field name begins, and false where
+// value returns where the value of the field name begins in line, and false if
 // line is not that field.
 func value(line []byte, name string) (at int, ok bool) {
 	n := len(name)
@@ -158,7 +158,7 @@ func value(line []byte, name string) (at int, ok bool) {
 	return n + 1, true
 }
 
-// addData adds a data field to the frame; bare says that it has no colon.
+// addData adds a data field to the frame; bare reports that it has no colon.
 func (s *Scanner) addData(b []byte, value span, bare bool) {
 	s.fields++
 	switch s.fields {
@@ -172,7 +172,7 @@ func (s *Scanner) addData(b []byte, value span, bare bool) {
 	s.joined = append(s.joined, value.of(b)...)
 }
 
-// take returns the frame whose bytes are b[:n] and makes ready for the next.
+// take returns the frame with the bytes b[:n] and prepares for the next.
 func (s *Scanner) take(b []byte, n int) Frame {
 	f := Frame{Raw: b[:n:n], Type: s.typ.of(b), At: -1}
 	switch {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where lines end in CR, no LF is sought twice over all that the buffer holds.
+// If lines end in CR, the buffer is not searched twice for an LF.
 func TestSeeksLFOnce(t *testing.T) {
 	var s Scanner
 	all := []byte(strings.Repeat("data: a\r\r", 100))
@@ -25,7 +25,7 @@ func TestSeeksLFOnce(t *testing.T) {
 	}
 }
 
-// Line ends are sought twice in every byte, once for LF and once for CR, whatever
+// Every byte is searched twice for line ends, once for LF and once for CR, whatever
 // the lines end in, and however the buffer grows.
 func TestLooksTwice(t *testing.T) {
 	for _, unit := range []string{"a\r", "a\n", "a\r\n", "\r", "\n", "data\r\r", "data\n", "data: a\n\n", "a"} {

@@ -15,7 +15,7 @@ var scanCases = []struct {
 	name   string
 	stream string
 	frames []string // each as show writes it
-	rest   string   // as Last gives it
+	rest   string   // as returned by Last
 }{
 	{"one event", "data: a\n\n", []string{`"data: a\n\n" data "a" at 6`}, `none ""`},
 	{"CRLF", "data: a\r\n\r\n", []string{`"data: a\r\n\r\n" data "a" at 6`}, `none ""`},
@@ -110,7 +110,7 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// A CR ends its frame at once; its LF begins the next one's Raw.
+// A CR ends its frame at once; its LF begins the next frame's Raw.
 func TestCutLineEnd(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -136,7 +136,7 @@ func TestCutLineEnd(t *testing.T) {
 	}
 }
 
-// Last gives what Next was not asked for, and makes ready for another stream.
+// Last gives the frames that Next was not asked for, and prepares for another stream.
 func TestLast(t *testing.T) {
 	var s sse.Scanner
 	for range 2 {
@@ -157,7 +157,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// A kept is a frame, copied.
+// A kept is a copied frame.
 type kept struct {
 	raw, typ, data string
 	hasData        bool
@@ -165,9 +165,9 @@ type kept struct {
 	shown          string
 }
 
-// feed gives a stream in pieces, each in a buffer of its own, as a proxy may that
-// moves what it holds. It returns the frames and what Last gave: the last of
-// those has ok false.
+// feed gives a stream in pieces, each in a buffer of its own, as a proxy that moves
+// its data may do. It returns the frames and the results of Last; the last of those
+// has ok false.
 func feed(t *testing.T, s *sse.Scanner, pieces []string) (frames, end []kept) {
 	t.Helper()
 	var b []byte
@@ -207,7 +207,7 @@ func feed(t *testing.T, s *sse.Scanner, pieces []string) (frames, end []kept) {
 	}
 }
 
-// checkPieces holds the frames of a stream in pieces to the reference's.
+// checkPieces compares the frames of a stream in pieces with the reference's.
 func checkPieces(t *testing.T, pieces []string) {
 	t.Helper()
 	stream := strings.Join(pieces, "")
@@ -232,7 +232,7 @@ func checkPieces(t *testing.T, pieces []string) {
 		if !same(k, f) {
 			t.Fatalf("%q: frame %d is %s, want %+v", pieces, i, k.shown, f)
 		}
-		// It ends with its blank line, or before the LF of that, which is cut off.
+		// It ends with its blank line, or before the LF of that line, which is cut off.
 		if cut := ends[k.piece] == len(all) && strings.HasPrefix(stream[len(all):], "\n"); len(all) != f.end && (!cut || len(all) != f.end-1) {
 			t.Fatalf("%q: frame %d ends at %d, want %d", pieces, i, len(all), f.end)
 		}
@@ -256,7 +256,7 @@ func checkPieces(t *testing.T, pieces []string) {
 }
 
 // checkCuts feeds a stream whole, byte by byte, at every single cut and at some
-// random ones.
+// random cuts.
 func checkCuts(t *testing.T, stream string, rng *rand.Rand) {
 	t.Helper()
 	checkPieces(t, []string{stream})
@@ -276,7 +276,7 @@ func checkCuts(t *testing.T, stream string, rng *rand.Rand) {
 	}
 }
 
-// Tokens that a stream may be made of, most of them a trap.
+// These are tokens that a stream may be made of, most of them traps.
 var tokens = []string{
 	"\n", "\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "\ufeff", "\xef", "\xbb\xbf", "\x00", ":", " ", "  ", "a", "é",
 	"data", "data:", "data: ", "data: x", "dat", "datax", "event", "event:", "event: e", "even", "id: 1", "retry: 5", ": c", "data: x\n\n",
@@ -293,7 +293,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// Every stream of up to six line ends, colons and names.
+// This tests every stream of up to six line ends, colons and names.
 func TestExhaustive(t *testing.T) {
 	const alphabet = "\n\r:d"
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -314,7 +314,7 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		if len(stream) > 1<<7 {
-			return // the cost is in the cuts, not in the length
+			return // the cost depends on the cuts, not on the length
 		}
 		checkCuts(t, string(stream), rand.New(rand.NewPCG(seed, 0)))
 	})
@@ -336,7 +336,7 @@ func TestLongFrame(t *testing.T) {
 	}
 }
 
-// What was looked at is not looked at again: line ends put there are not seen.
+// Bytes that were searched are not searched again: line ends put there are not seen.
 func TestLooksOnce(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		for _, trap := range []byte("\n\r") {
