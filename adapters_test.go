@@ -78,7 +78,7 @@ func ExampleGrammar_NewReader() {
 	// Output: Forty-two.
 }
 
-// Every thought is available the moment its block closes, not only the last.
+// Every thought is available as soon as its block closes, not only the last one.
 func TestThoughtsAreGivenAtTheirCloses(t *testing.T) {
 	f, err := sotto.Default().NewFilter(sotto.Options{})
 	if err != nil {
@@ -108,7 +108,7 @@ func TestThoughtsAreGivenAtTheirCloses(t *testing.T) {
 	}
 }
 
-// The stream adapters show what Visible shows, in whatever pieces the reply comes.
+// The stream adapters show what Visible shows, whatever the pieces of the reply.
 func TestAdaptersAgree(t *testing.T) {
 	g := sotto.Default()
 	for _, raw := range []string{
@@ -146,7 +146,7 @@ func TestAdaptersAgree(t *testing.T) {
 	}
 }
 
-// A broken stream gives what was held, how it ended, and then the error.
+// A broken stream gives the held text, then how it ended, then the error.
 func TestEventsOfABrokenStream(t *testing.T) {
 	broken := errors.New("connection reset")
 	stream := func(yield func(string, error) bool) {
@@ -172,7 +172,7 @@ func TestEventsOfABrokenStream(t *testing.T) {
 	}
 }
 
-// An unknown block name is an error that names those there are.
+// An unknown block name is an error that names the existing blocks.
 func TestUnknownStart(t *testing.T) {
 	_, err := sotto.Default().NewSplitter(sotto.Options{Start: sotto.StartInside("pondering")})
 	if err == nil || !strings.Contains(err.Error(), "pondering") || !strings.Contains(err.Error(), "scratch_pad") {
@@ -180,7 +180,7 @@ func TestUnknownStart(t *testing.T) {
 	}
 }
 
-// order is what a reply says, in its order: text, (reasoning), [its end], {narration}.
+// order writes what a reply says, in its order: text, (reasoning), [its end], {narration}.
 func order(ev sotto.Event) string {
 	switch ev := ev.(type) {
 	case sotto.VisibleDelta:
@@ -195,8 +195,8 @@ func order(ev sotto.Event) string {
 	return ""
 }
 
-// Events come in the order of the reply, and none ends within a character,
-// however the reply is cut.
+// Events come in the order of the reply, and no event's text ends within a
+// character, however the reply is cut.
 func TestEventsKeepTheOrder(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
 		{"one<think>two</think>three<think>four</think> five", "one(two)[1 true]three(four)[2 true] five"},
@@ -267,7 +267,7 @@ func TestZeroFilter(t *testing.T) {
 	new(sotto.Filter).Close(sotto.EndStopped)
 }
 
-// A writer that takes a few bytes and then no more.
+// A writer that accepts a few bytes and then nothing more.
 type shortWriter struct{ room int }
 
 func (w *shortWriter) Write(p []byte) (int, error) {
@@ -276,8 +276,8 @@ func (w *shortWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// The first error of a writer is returned by every later call, a short write too:
-// no text is lost silently.
+// The first error of a writer is returned by every later call, also if it is a
+// short write: no text is lost silently.
 func TestWriterErrors(t *testing.T) {
 	w, err := sotto.Default().NewWriter(&shortWriter{2}, sotto.Options{})
 	if err != nil {
@@ -298,7 +298,7 @@ func TestWriterErrors(t *testing.T) {
 	if w, err = sotto.Default().NewWriter(&b, sotto.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.WriteString(w, "a <think>b") // prose about a tag, where the reply stopped of itself
+	_, _ = io.WriteString(w, "a <think>b") // prose about a tag, in a reply that stopped of its own accord
 	if err := w.CloseAs(sotto.EndStopped); err != nil || b.String() != "a <think>b" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
@@ -314,8 +314,8 @@ type emptyReader struct{ read int }
 
 func (r *emptyReader) Read([]byte) (int, error) { r.read++; return 0, nil }
 
-// A reader that gives nothing, and no error, ends the reading; a broken one is
-// reported behind what was held, again and again.
+// A reader that returns no bytes and no error ends the reading. An error of a
+// reader is reported after the held text, by every later read.
 func TestReaderErrors(t *testing.T) {
 	empty := &emptyReader{}
 	r, err := sotto.Default().NewReader(empty, sotto.Options{})
@@ -352,7 +352,7 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// The spans of the visible text are its bytes.
+// The bytes at the spans of the visible text are the visible text.
 func TestVisibleSpans(t *testing.T) {
 	for _, c := range readCorpus(t) {
 		r, err := c.grammar.Parse(c.raw, c.start, c.end)

@@ -36,7 +36,7 @@ var benchStreams = []struct{ name, head, body string }{
 	{"prose", "So ", replies.Prose(64 << 10)},
 }
 
-// In steady state a delta costs no allocation, whatever ordinary thing it holds.
+// In steady state a delta costs no allocation, for any ordinary content.
 func TestDeltasDoNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads: the full test has it")
@@ -61,7 +61,7 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 						s.FeedString(d)
 					}
 				}
-				for range 10 { // the cuts fall elsewhere on the lines each time
+				for range 10 { // the cuts fall at other places of the lines each time
 					feed()
 				}
 				if n := testing.AllocsPerRun(1, feed); n != 0 {
@@ -72,7 +72,7 @@ func TestDeltasDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A reply of ordinary length, read by a splitter that has read one before.
+// A reply of ordinary length, read by a splitter that has already read one.
 func TestRepliesDoNotAllocate(t *testing.T) {
 	deltas := replies.Deltas(replies.Whole(16<<10, 0.5), 4)
 	for _, g := range benchGrammars {
@@ -137,7 +137,7 @@ func BenchmarkReply(b *testing.B) {
 	}
 }
 
-// The time of a byte must not grow with the reply.
+// The time per byte must not grow with the reply.
 func BenchmarkGrowth(b *testing.B) {
 	for _, size := range []int{1 << 10, 16 << 10, 256 << 10, 4 << 20, 64 << 20} {
 		reply := replies.Whole(size, 0.5)
@@ -150,7 +150,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// Nor with a hostile one; -short leaves out the longest.
+// Nor may it grow with a hostile reply; -short leaves out the longest.
 func BenchmarkHostile(b *testing.B) {
 	for _, h := range replies.Hostile {
 		for _, size := range []int{1 << 10, 64 << 10, 1 << 20, 64 << 20} {

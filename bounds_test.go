@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// hostileUnits are what a reply may repeat without end, after what stands before
-// them: all that the reader waits for, keeps or counts.
+// hostileUnits are strings that a reply may repeat without end, each with the
+// string that comes before. They cover all that the reader waits for, keeps or counts.
 var hostileUnits = []struct{ before, unit string }{
 	{"", "\n"},
 	{"<think>x</think>", " \n"},
@@ -65,10 +65,10 @@ var hostileUnits = []struct{ before, unit string }{
 	{"\xef\xbb\xbf", "\xff"},
 }
 
-// longUnits is how many of the hostile units are repeated the longest.
+// longUnits is how many of the hostile units are repeated for the longest replies.
 const longUnits = 8
 
-// markersOf returns what is repeated of a dialect's own markers.
+// markersOf returns strings to repeat, made of a dialect's own markers.
 func markersOf(d sotto.Dialect) []string {
 	var units []string
 	for _, m := range d.Markers {
@@ -92,8 +92,8 @@ func markersOf(d sotto.Dialect) []string {
 	return units
 }
 
-// heldAfter feeds a splitter size bytes of a unit and returns how many bytes of
-// the heap it keeps alive, and how many bytes of the reply it held at most.
+// heldAfter feeds a splitter size bytes of a unit. It returns how many bytes of the
+// heap the splitter keeps alive, and how many bytes of the reply it held at most.
 func heldAfter(t *testing.T, g *sotto.Grammar, o sotto.Options, before, unit string, size int) (heap, held int) {
 	t.Helper()
 	s, err := g.NewSplitter(o)
@@ -122,14 +122,14 @@ func heapInUse() int {
 	return int(m.HeapAlloc)
 }
 
-// A splitter's memory does not grow with the reply, whatever is repeated in it:
-// it holds less than a constant multiple of MaxHold. The first units go on for
-// 64 MB in the long proofs.
+// A splitter's memory does not grow with the reply, whatever is repeated in it: it
+// stays below a constant multiple of MaxHold. In the long proofs the first units are
+// repeated for 64 MB.
 func TestMemoryIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads: the full test has it")
 	}
-	const maxHold = 4 << 10 // small beside the reply; tokens and spans of held bytes cost more than the bytes
+	const maxHold = 4 << 10 // small compared with the reply; tokens and spans of held bytes cost more than the bytes
 	const most = 128 * maxHold
 	run := func(name string, g *sotto.Grammar, start sotto.Start, before, unit string, size int) {
 		heap, held := heldAfter(t, g, sotto.Options{Start: start, MaxHold: maxHold}, before, unit, size)
@@ -157,8 +157,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// longer is how many times as long the long replies are: SOTTO_EFFORT, 1 unless
-// set.
+// longer is the factor by which the long replies are lengthened: SOTTO_EFFORT, 1
+// unless set.
 func longer() int {
 	n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT"))
 	if err != nil || n < 1 {
@@ -167,7 +167,7 @@ func longer() int {
 	return n
 }
 
-// A stream and a whole reading of the same bound keep the same first diagnostics
+// A stream and a whole reading with the same bound keep the same first diagnostics
 // and count all of them.
 func TestDiagnosticsAreBounded(t *testing.T) {
 	for _, u := range hostileUnits {
@@ -201,8 +201,8 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	}
 }
 
-// The diagnostics that are kept are the first by their offsets, also where one
-// at an earlier byte is found last: here the narration that was never closed.
+// The kept diagnostics are the first by their offsets, even if the one with the
+// lowest offset is found last: here the narration that was never closed.
 func TestFirstDiagnostics(t *testing.T) {
 	raw := "<narrate>" + strings.Repeat("<think>a<think>b</think></think>", 2*sotto.MaxDiagnostics)
 	r, err := sotto.Default().Parse(raw, sotto.StartOutside, sotto.EndStopped)
@@ -226,7 +226,7 @@ func codesOf(list []sotto.Diagnostic) []sotto.Code {
 	return codes
 }
 
-// Diagnostics are copies: what a caller does to them changes none.
+// Diagnostics are copies: what a caller does to them does not change the splitter's.
 func TestDiagnosticsAreCopies(t *testing.T) {
 	s, err := sotto.Default().NewSplitter(sotto.Options{})
 	if err != nil {
@@ -239,7 +239,7 @@ func TestDiagnosticsAreCopies(t *testing.T) {
 	}
 }
 
-// White space that waits is shown once more than MaxHold of it does, before the
+// White space that waits is shown once more than MaxHold of it waits, before the
 // reply goes on, and however the reply is cut.
 func TestWaitingWhiteSpaceIsShown(t *testing.T) {
 	white := strings.Repeat("\n", 201)
@@ -276,7 +276,7 @@ func TestWaitingWhiteSpaceIsShown(t *testing.T) {
 	}
 }
 
-// visibleOf is what pieces show.
+// visibleOf returns the visible bytes of pieces.
 func visibleOf(pieces []sotto.Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// dataFile opens a file of replies that are not in the repository; without them
-// the test is skipped.
+// dataFile opens a file of replies that are not in the repository. If the file is
+// missing, the test is skipped.
 func dataFile(t *testing.T, elem ...string) *os.File {
 	t.Helper()
 	dir := os.Getenv("SOTTO_DATA")
@@ -30,7 +30,7 @@ func dataFile(t *testing.T, elem ...string) *os.File {
 	return f
 }
 
-// jsonLines calls line with every object of a file of JSON Lines.
+// jsonLines calls line with every object in a file of JSON Lines.
 func jsonLines[T any](t *testing.T, f *os.File, line func(T)) {
 	t.Helper()
 	sc := bufio.NewScanner(f)
@@ -47,7 +47,7 @@ func jsonLines[T any](t *testing.T, f *os.File, line func(T)) {
 	}
 }
 
-// A recordedCase is what other splitters' tests expect of a reply.
+// A recordedCase is what the tests of another splitter expect of a reply.
 type recordedCase struct {
 	ID     string `json:"id"`
 	Family string `json:"family"`
@@ -62,12 +62,12 @@ type recordedCase struct {
 	ToolBlocks *int   `json:"tool_blocks"`
 }
 
-// cutNote stands in the note of cases whose generation ended at a limit.
+// cutNote appears in the note of cases whose generation ended at a limit.
 const cutNote = "Generation stops"
 
-// TestRecordedCases compares with the cases that other splitters are tested
-// with. Where those disagree with docs/design.md, the grammar stands, and the
-// case is named in otherReadings.
+// TestRecordedCases compares the reading with the cases that other splitters are
+// tested with. If a case disagrees with docs/design.md, the grammar takes
+// precedence, and the case is listed in otherReadings.
 func TestRecordedCases(t *testing.T) {
 	total, agree := 0, 0
 	left := map[string]bool{}
@@ -95,7 +95,7 @@ func TestRecordedCases(t *testing.T) {
 	t.Logf("%d of %d cases read as their source expects, %d read otherwise for a named reason", agree, total, len(otherReadings))
 }
 
-// read says where the reading differs from what the case expects.
+// read reports where the reading differs from what the case expects.
 func (c *recordedCase) read(t *testing.T) string {
 	t.Helper()
 	g, err := sotto.Named(c.Family)
@@ -134,8 +134,8 @@ func (c *recordedCase) read(t *testing.T) string {
 	return ""
 }
 
-// otherReadings are the cases that the grammar reads in another way than their
-// source, each with the rule that decides.
+// otherReadings are the cases that the grammar reads differently from their source,
+// each with the rule that decides.
 var otherReadings = map[string]string{
 	"rp-112": "G6: of an opener that the model repeats only the marker is markup; the newline before it is reasoning, since segments keep every byte",
 	"rp-120": "G4: indentation is no code, since prose and lists are indented too",

@@ -14,13 +14,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli"
 )
 
-// The kit for ports in other languages; docs/conformance.md describes it.
+// This is the kit for ports in other languages; docs/conformance.md describes it.
 const (
 	kitFile = "testdata/conformance.jsonl"
 	kitWant = "testdata/conformance.want.jsonl"
 )
 
-// A kitLine is one reply as sotto split --jsonl takes it.
+// A kitLine is one reply in the form that sotto split --jsonl takes.
 type kitLine struct {
 	ID      string      `json:"id"`
 	Raw     *string     `json:"raw,omitempty"`
@@ -30,8 +30,8 @@ type kitLine struct {
 	End     sotto.End   `json:"end"`
 }
 
-// kitCases are the cases of the corpus that JSON can hold and a reading of the
-// whole reply shows: those without a hold, and with valid UTF-8.
+// kitCases are the cases of the corpus that JSON can hold and that a reading of the
+// whole reply shows: cases without a hold, and with valid UTF-8.
 func kitCases(t *testing.T) []corpusCase {
 	return slices.DeleteFunc(readCorpus(t), func(c corpusCase) bool {
 		return c.maxHold >= 0 || !utf8.ValidString(c.raw)
@@ -58,7 +58,7 @@ func kitLines(t *testing.T, cases []corpusCase) []byte {
 	return b.Bytes()
 }
 
-// deltas cuts a reply between characters, since JSON has no halves of them.
+// deltas cuts a reply between characters, since JSON cannot hold half a character.
 func deltas(raw string) []string {
 	rnd := rand.New(rand.NewPCG(7, uint64(len(raw))))
 	var list []string
@@ -73,8 +73,8 @@ func deltas(raw string) []string {
 	return append(list, b.String())
 }
 
-// TestConformanceKit holds the exported corpus to the corpus, and what the
-// command line makes of it to what the library reads.
+// TestConformanceKit compares the exported corpus with the corpus, and the output of
+// the command line for it with the library's reading.
 func TestConformanceKit(t *testing.T) {
 	cases := kitCases(t)
 	golden(t, kitFile, kitLines(t, cases))
@@ -111,7 +111,7 @@ func golden(t *testing.T, name string, want []byte) {
 	}
 }
 
-// agrees compares a line of the command line's with the reading of the case.
+// agrees compares a line of the command line's output with the reading of the case.
 func (c *corpusCase) agrees(t *testing.T, line []byte) {
 	t.Helper()
 	type segment struct {

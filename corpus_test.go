@@ -28,17 +28,17 @@ type corpusCase struct {
 	grammar *sotto.Grammar
 	start   sotto.Start
 	end     sotto.End
-	maxHold int // -1 without bound
+	maxHold int // -1 means unlimited
 }
 
 const corpusDir = "testdata/corpus"
 
-// kitDialects holds the dialects that the corpus needs and no model writes.
+// kitDialects holds the dialects that the corpus needs and that no model writes.
 const kitDialects = "testdata/conformance.dialects.json"
 
 // updating reports whether the goldens are to be rewritten.
 func updating() bool {
-	f := flag.Lookup("update") // of the package's own tests
+	f := flag.Lookup("update") // the flag belongs to the package's own tests
 	return f != nil && f.Value.String() == "true"
 }
 
@@ -143,8 +143,8 @@ func (c *corpusCase) param(line string, dialect *string) (err error) {
 	return err
 }
 
-// unquoteLines reads a reply.quoted: a Go string a line, joined, each perhaps
-// with a number before it that says how often.
+// unquoteLines reads a reply.quoted: one Go string per line, joined. A number
+// before a string says how often it is repeated.
 func unquoteLines(text string) (string, error) {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -165,7 +165,7 @@ func unquoteLines(text string) (string, error) {
 	return b.String(), nil
 }
 
-// A reading is all that a case's want tells.
+// A reading is everything that a case's want describes.
 type reading struct {
 	segments          []sotto.Segment
 	diagnostics       []sotto.Diagnostic
@@ -178,8 +178,8 @@ func (a reading) equal(b reading) bool {
 		a.visible == b.visible && a.inline == b.inline && a.pieces == b.pieces && a.inlineRaw == b.inlineRaw
 }
 
-// inlined are the channels that a consumer without a place for them gets in
-// the text.
+// inlined are the channels that are shown in the text for a consumer without a
+// place for them.
 var inlined = []sotto.Channel{sotto.ChannelNarration, sotto.ChannelTool}
 
 // stream reads the reply fed in cuts at the given offsets.
@@ -202,7 +202,7 @@ func (r *reading) feed(t testing.TB, c *corpusCase, o sotto.Options, cuts []int)
 	for _, cut := range append(slices.Clone(cuts), len(c.raw)) {
 		delta := []byte(c.raw[at:cut])
 		r.take(t, s.Feed(delta))
-		for i := range delta { // a delta is the caller's again
+		for i := range delta { // the delta belongs to the caller again
 			delta[i] = '#'
 		}
 		at = cut
@@ -232,7 +232,7 @@ func (r *reading) take(t testing.TB, pieces []sotto.Piece) {
 	}
 }
 
-// blocks returns what the views of a channel hold, made from the segments.
+// blocks returns the contents of a channel's views, made from the segments.
 func blocks(raw string, segments []sotto.Segment, ch sotto.Channel) []string {
 	text := map[int]string{}
 	var order []int
@@ -292,7 +292,7 @@ func (c *corpusCase) show(r reading) string {
 	return b.String()
 }
 
-// quote is strconv.Quote with long runs of one byte as a number and the byte.
+// quote is strconv.Quote, with long runs of one byte written as a number and the byte.
 func quote(s string) string {
 	const long = 40
 	var parts []string
@@ -317,7 +317,7 @@ func quote(s string) string {
 	return strings.Join(parts, " + ")
 }
 
-// whole reads the reply as it is read where all of it is at hand.
+// whole reads the reply as a whole reply is read.
 func (c *corpusCase) whole(t testing.TB) reading {
 	t.Helper()
 	r := c.stream(t)
@@ -352,7 +352,7 @@ func everyByte(n int) []int {
 	return cuts
 }
 
-// randomCuts returns cuts that part about one byte in each.
+// randomCuts returns random cuts, at about one byte in each.
 func randomCuts(rnd *rand.Rand, n, each int) []int {
 	var cuts []int
 	for i := 1; i < n; i++ {
@@ -415,7 +415,7 @@ func (c *corpusCase) rewrite(t *testing.T, want string) {
 	}
 }
 
-// stripTwice: what history keeps does not change when it is stripped again.
+// stripTwice checks that what history keeps does not change when it is stripped again.
 func (c *corpusCase) stripTwice(t *testing.T) {
 	t.Helper()
 	once, err := c.grammar.Strip(c.raw, c.start)
@@ -427,7 +427,7 @@ func (c *corpusCase) stripTwice(t *testing.T) {
 	}
 }
 
-// Every remark that the library makes stands in the corpus.
+// Every diagnostic that the library reports appears in the corpus.
 func TestCorpusIsWhole(t *testing.T) {
 	missing := map[string]bool{}
 	for _, code := range []sotto.Code{
@@ -455,14 +455,14 @@ func TestCorpusIsWhole(t *testing.T) {
 	}
 }
 
-// The laws hold for the default dialect and the corpus's own, on the replies of
-// the corpus; dialecttest checks the others.
+// The laws hold for the default dialect and the corpus's own dialects, on the
+// replies of the corpus; dialecttest checks the other dialects.
 func TestCorpusLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the laws are slow: left out with -short")
 	}
-	// The replies are what counts here; dialecttest has its own tests for more
-	// of those that it makes, and the long proofs run all of them.
+	// The replies of the corpus matter here. dialecttest has its own tests for more
+	// of the replies that it generates, and the long proofs run all of them.
 	run := dialecttest.RunBrief
 	if longer() > 1 {
 		run = dialecttest.Run

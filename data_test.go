@@ -30,12 +30,12 @@ func readData(t *testing.T, name string) []dataReply {
 	return list
 }
 
-// A heard reply is what each channel of a stream gave.
+// A heard reply holds the output of a stream, by channel.
 type heard struct {
 	reasoning, text, all, visible []byte
 }
 
-// hear reads a reply fed in pieces whose lengths next gives.
+// hear reads a reply fed in pieces; next gives their lengths.
 func (h *heard) hear(t testing.TB, s *sotto.Splitter, raw string, end sotto.End, next func() int) {
 	t.Helper()
 	*h = heard{h.reasoning[:0], h.text[:0], h.all[:0], h.visible[:0]}
@@ -61,7 +61,7 @@ func (h *heard) take(pieces []sotto.Piece) {
 	}
 }
 
-// cutsOf are the ways in which the streams are cut.
+// cutsOf returns the ways in which the streams are cut.
 var cutsOf = []struct {
 	name string
 	next func(*rand.Rand) int
@@ -84,7 +84,7 @@ func TestDataThinkR1(t *testing.T) {
 		kind, start, end, want := "whole block", sotto.StartAuto, sotto.EndStopped, r
 		switch {
 		case !strings.Contains(r.Raw, "</think>"):
-			// The template opened the block, so that nothing of it is the answer.
+			// The template opened the block, so none of it is the answer.
 			kind, start, end = "cut off", sotto.StartInsideFirst, sotto.EndCut
 			want.Reasoning, want.Content = r.Raw, ""
 		case !strings.Contains(r.Raw, "<think>"):
@@ -101,13 +101,13 @@ func TestDataThinkR1(t *testing.T) {
 		if got := strings.Trim(reply.Visible(), white); got != strings.Trim(want.Content, white) {
 			t.Errorf("%s (%s): visible %.80q, want %.80q", r.ID, kind, got, want.Content)
 		}
-		if kind == "orphan close" { // as the gateway reads it that knows the prompt
+		if kind == "orphan close" { // read as by the gateway, which knows the prompt
 			again, _ := g.Parse(r.Raw, sotto.StartInsideFirst, end)
 			if again.Visible() != reply.Visible() {
 				t.Errorf("%s: inside shows %.80q, auto %.80q", r.ID, again.Visible(), reply.Visible())
 			}
 		}
-		if kind == "cut off" { // and untagged reasoning cannot be told from prose
+		if kind == "cut off" { // untagged reasoning cannot be told from prose
 			again, _ := g.Parse(r.Raw, sotto.StartAuto, end)
 			if again.Visible() != r.Raw {
 				t.Errorf("%s: without a marker and without a start, not all of it is text", r.ID)
@@ -174,14 +174,14 @@ func TestDataNeverClosed(t *testing.T) {
 	}
 }
 
-// wholeSet are the families that read every reply; the others read a sample
-// that moves on from family to family.
+// wholeSet are the families that read every reply. Each of the others reads a
+// sample, which differs from family to family.
 var wholeSet = []string{"qwen3", "deepseek_r1", "harmony", "magistral", "gemma4"}
 
 const sampleSize = 24
 
-// A stage is how a family writes a reply: what stands before the reasoning,
-// between it and the answer, and after that.
+// A stage is how a family writes a reply: the text before the reasoning, between
+// the reasoning and the answer, and after the answer.
 type stage struct {
 	name                 string
 	open, between, after string
@@ -189,8 +189,8 @@ type stage struct {
 	shared               bool // the reasoning's close is a wrapper's too
 }
 
-// True streams: the reasoning and the answer of real replies, in the markers of
-// every family, read exactly.
+// These are true streams: the reasoning and the answer of real replies, in the
+// markers of every family, are read exactly.
 func TestDataFamilies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the families take half a minute: run without -short")
@@ -258,7 +258,7 @@ func (f *familyTest) reply(t *testing.T, i int, r dataReply) {
 	f.stream(t, r.ID, preOpened, sotto.StartInside(st.name), reasoning, answer)
 	switch {
 	case f.d.Header != nil || f.d.Placement == "leading":
-		// There an orphan close proves nothing.
+		// An orphan close proves nothing there.
 	case st.shared:
 		f.skipped["pre-opened replies read auto, of a family whose reasoning closes as its text does"]++
 	default:
@@ -290,7 +290,7 @@ func (f *familyTest) stream(t *testing.T, id, raw string, start sotto.Start, rea
 	}
 }
 
-// differ says where two texts part.
+// differ reports where two texts begin to differ.
 func differ(got []byte, want string) string {
 	if string(got) == want {
 		return "exact"
@@ -340,7 +340,7 @@ func stagesOf(d sotto.Dialect) []stage {
 			for _, w := range wrapper {
 				open, close := opens[i%len(opens)], closes[i%len(closes)]
 				shared := slices.Contains(ends, close)
-				if m.Phrase { // its white space may be any
+				if m.Phrase { // its white space may be of any kind
 					open, close = strings.TrimRight(open, white)+"\n", strings.TrimRight(close, white)+"\n\n"
 				}
 				list = append(list, stage{name, open, close + w.between, w.after, m.Phrase, shared})
@@ -350,8 +350,8 @@ func stagesOf(d sotto.Dialect) []stage {
 	return list
 }
 
-// ownMarkers matches what may be a marker of the family, or a part of one that
-// a neighbour could complete.
+// ownMarkers matches text that may be a marker of the family, or a part of one
+// that the text beside it could complete.
 func ownMarkers(d sotto.Dialect) *regexp.Regexp {
 	var parts []string
 	literal := func(list ...string) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// TestOneHoldIsReportedOnce: doubts that opened at one byte and ran out together are
-// one expired hold: here that the reply may have begun inside a block, and that an
-// output block may follow.
+// TestOneHoldIsReportedOnce: two doubts opened at one byte and ran out together, so
+// they are one expired hold. Here they are that the reply may have begun inside a
+// block, and that an output block may follow.
 func TestOneHoldIsReportedOnce(t *testing.T) {
 	d := sotto.Default().Dialect()
 	d.Output, d.OnDoubt, d.MaxMarker = "anywhere", "deliver", 16

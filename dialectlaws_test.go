@@ -14,7 +14,7 @@ func literalMarker(role sotto.Role, name, family string) sotto.Marker {
 }
 
 // Replies whose closes look far ahead cost at most four looks a byte (law 5),
-// however long they are: in dialects where openers do not nest, too.
+// however long they are, also in dialects where openers do not nest.
 func TestFarCloses(t *testing.T) {
 	families := sotto.MustCompile(sotto.Dialect{Name: "families", Markers: []sotto.Marker{
 		literalMarker(sotto.RoleReasoning, "A", "f"), literalMarker(sotto.RoleReasoning, "B", "f"),
@@ -63,8 +63,8 @@ func TestFarCloses(t *testing.T) {
 	}
 }
 
-// What cannot be told apart, or read in linear time, does not compile; the error
-// names the key and says what to write.
+// A dialect that could not be told apart, or read in linear time, does not compile.
+// The error names the key and says what to write.
 func TestRefusedLiterals(t *testing.T) {
 	on, off := true, false
 	reasoning := func(open, close string) sotto.Marker {
@@ -73,7 +73,7 @@ func TestRefusedLiterals(t *testing.T) {
 	channels := map[string]sotto.Channel{"": sotto.ChannelReasoning}
 	for _, tc := range []struct {
 		d    sotto.Dialect
-		says string // "" where the dialect compiles
+		says string // "" if the dialect compiles
 	}{
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" is markers[0].close[0] already, and the two could not be told apart: write them as one marker with both openers"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[/A]"), {Role: sotto.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" is markers[0].open[0] already: write the two as one marker with both openers"},
@@ -81,9 +81,9 @@ func TestRefusedLiterals(t *testing.T) {
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" is markers[0].close[0] already, and"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" is markers[0].close[0] already, and"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" is markers[0].close[0] already, and"},
-		{sotto.Dialect{Markers: []sotto.Marker{ // each is told by the block that is open
+		{sotto.Dialect{Markers: []sotto.Marker{ // the open block tells them apart
 			reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, {Role: sotto.RoleTool, Open: []string{"[T]"}, Close: []string{"[E]"}}}}, ""},
-		{sotto.Dialect{Markers: []sotto.Marker{ // no two of one role, whatever stands between
+		{sotto.Dialect{Markers: []sotto.Marker{ // no two of one role, whatever comes between
 			reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, reasoning("[B]", "[E]")}}, "markers[2].close[0]: \"[E]\" is markers[0].close[0] already, and"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[E]"}}}}, ""},
 		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "think"}, reasoning("<THINK >", "[E]")}}, "markers[1].open[0]: \"<THINK >\" is a form of the tag \"think\": leave it out"},
@@ -105,7 +105,7 @@ func TestRefusedLiterals(t *testing.T) {
 	}
 }
 
-// Only ASCII letters of a tag's name fold case; others stand byte for byte.
+// Only ASCII letters of a tag's name fold case; other characters match byte for byte.
 func TestTagNamesFoldASCII(t *testing.T) {
 	g := sotto.MustCompile(sotto.Dialect{Name: "fr", Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Tag: "RÉFLEXION"}}})
 	for raw, want := range map[string]string{
@@ -166,7 +166,7 @@ func TestFamiliesOfOneRole(t *testing.T) {
 	}
 }
 
-// A bound that no reply reaches is no bound.
+// A bound that no reply reaches means unlimited.
 func TestHugeHold(t *testing.T) {
 	const raw = "<think>plan</think>\n`<think>` and <think>more</think> done"
 	want, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
@@ -214,8 +214,8 @@ func TestInlineTakesNoReasoning(t *testing.T) {
 	}
 }
 
-// The zero values read in the default dialect, and a reply is what its exported
-// fields say.
+// The zero values read in the default dialect, and a reply is described by its
+// exported fields alone.
 func TestZeroValues(t *testing.T) {
 	var s sotto.Splitter
 	s.Reset()

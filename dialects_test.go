@@ -57,7 +57,7 @@ func TestDialectsAreSound(t *testing.T) {
 	}
 }
 
-// The families that recorded replies of the wild are named after.
+// These are the families after which recorded real replies are named.
 func TestDialectsOfFamilies(t *testing.T) {
 	for _, name := range strings.Fields(`default output thought answer thinking ollama_cli
 		deepseek_r1 deepseek_v31 deepseek_v32 deepseek_v4 qwen3 qwen3_thinking qwen35 glm45 glm47
@@ -314,7 +314,7 @@ func TestDialectCheck(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		d    Dialect
-		path string // of the field that is named, "" if all is well
+		path string // the path of the named field, "" if the dialect is valid
 	}{
 		{with(func(d *Dialect) {}), ""},
 		{with(func(d *Dialect) { d.Name = "" }), ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// fuzzGrammars are the dialects that come with the package, and the corpus's own.
+// fuzzGrammars are the dialects that come with the package, and the corpus's own dialects.
 func fuzzGrammars(t testing.TB) []*sotto.Grammar {
 	t.Helper()
 	var list []*sotto.Grammar
@@ -49,7 +49,7 @@ func fuzzStarts(g *sotto.Grammar) []sotto.Start {
 
 var fuzzEnds = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.EndAborted}
 
-// FuzzSplit holds any bytes to conservation, split invariance and monotony.
+// FuzzSplit checks conservation, split invariance and monotony on any bytes.
 func FuzzSplit(f *testing.F) {
 	grammars := fuzzGrammars(f)
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {
@@ -64,7 +64,7 @@ func FuzzSplit(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, raw []byte, dialect, start, end uint8, tight bool, seed uint64) {
 		if len(raw) > 1<<12 {
-			return // the cost is in the cuts, not in the length
+			return // the cost depends on the cuts, not on the length
 		}
 		g := grammars[int(dialect)%len(grammars)]
 		starts := fuzzStarts(g)
@@ -93,7 +93,7 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzStrip holds any bytes to the idempotence of Strip.
+// FuzzStrip checks the idempotence of Strip on any bytes.
 func FuzzStrip(f *testing.F) {
 	grammars := fuzzGrammars(f)
 	fuzzSeeds(f, grammars, func(c corpusCase, dialect uint8) {

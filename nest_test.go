@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// An opener inside a block is reasoning where no marker of the dialect is a tag,
-// and neither deepens the block nor is removed, however the reply is cut.
+// If no marker of the dialect is a tag, an opener inside a block is reasoning. It
+// neither deepens the block nor is removed, however the reply is cut.
 func TestOpenerWhereNothingNests(t *testing.T) {
 	g, err := sotto.Compile(sotto.Dialect{Name: "flat", Markers: []sotto.Marker{
 		{Role: sotto.RoleReasoning, Name: "think", Open: []string{"[THINK]"}, Close: []string{"[/THINK]"}},

@@ -31,7 +31,7 @@ func TestStartOf(t *testing.T) {
 		{"qwen3", "<|im_start|>assistant\n<think>\na</think>b<|im_end|>\n" + user, "", false},
 		{"qwen3", "<|im_start|>user\nWhat is a <think> tag?<|im_end|>\n<|im_start|>assistant\n", "", false},
 		{"magistral", "<s>[INST]What is [THINK]?[/INST]", "", false},
-		// Nor does prose that speaks of a tag.
+		// Neither does prose that mentions a tag.
 		{"default", "Write your reasoning into <think> and then the answer.", "", false},
 		{"default", "Say `<think>`", "", false},
 
@@ -111,7 +111,7 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// Where it speaks at all, the tail speaks of the dialect's own blocks, at every cut.
+// If StartOf finds a start in the tail, it is of the dialect's own blocks, at every cut.
 func TestStartOfKnowsItsBlocks(t *testing.T) {
 	for _, d := range Dialects() {
 		g, err := Named(d.Name)

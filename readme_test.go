@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The reply that README.md begins with leaks nothing through README.md's own
+// The reply at the beginning of README.md leaks nothing through README.md's own
 // program, whole or cut anywhere.
 func TestReadme(t *testing.T) {
 	doc, err := os.ReadFile("README.md")
@@ -36,7 +36,7 @@ func TestReadme(t *testing.T) {
 				t.Errorf("the text after program %d does not say that it prints %q", i+1, line)
 			}
 		}
-		// The same program, its deltas those of the command line.
+		// This is the same program; its deltas are those of the command line.
 		from := strings.Index(program, "[]string{")
 		if from < 0 {
 			t.Fatalf("program %d has no deltas", i+1)

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// preOpening returns the shipped dialects whose prompts open the reasoning, with
-// the first close of it.
+// preOpening returns the shipped dialects whose prompts open the reasoning, each
+// with the first close of that reasoning.
 func preOpening(t *testing.T) map[string]string {
 	t.Helper()
 	closes := map[string]string{}
@@ -34,8 +34,8 @@ func preOpening(t *testing.T) map[string]string {
 	return closes
 }
 
-// A thought that the prompt opened leaks through no stream whose caller passes no
-// start, in the dialects whose prompts open it; and the whole reading agrees.
+// In the dialects whose prompts open the reasoning, a thought that the prompt opened
+// leaks through no stream whose caller passes no start. The whole reading agrees.
 func TestPreOpenedStreams(t *testing.T) {
 	for name, end := range preOpening(t) {
 		g := mustNamed(name)
