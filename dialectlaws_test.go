@@ -63,8 +63,8 @@ func TestFarCloses(t *testing.T) {
 	}
 }
 
-// A dialect that could not be told apart, or read in linear time, does not compile.
-// The error names the key and says what to write.
+// A dialect whose markers could not be told apart, or that could not be read in
+// linear time, does not compile. The error names the key and says what to write.
 func TestRefusedLiterals(t *testing.T) {
 	on, off := true, false
 	reasoning := func(open, close string) sotto.Marker {

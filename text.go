@@ -21,7 +21,7 @@ type stream struct {
 	notes     []strayNote
 }
 
-// A fence is a run of three or more; the zero fence is none.
+// A fence is a run of three or more; the zero fence means that there is none.
 type fence struct {
 	ch   byte
 	size int
@@ -240,7 +240,7 @@ func (s *Splitter) foundPassed(t token) {
 	s.lookBehind(t, &s.passed.note)
 }
 
-// lookBehind notes the byte after a marker, if it is at hand.
+// lookBehind notes the byte after a marker, if it is available.
 func (s *Splitter) lookBehind(t token, note *strayNote) {
 	if i := t.end - s.base; !note.known && i >= 0 && i < len(s.data) {
 		note.after, note.known = s.data[i], true
