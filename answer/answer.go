@@ -4,93 +4,95 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Task says how answers of one kind are found, cleaned and judged. It holds no
-// state and is safe for concurrent use.
+// A Task says how to find, clean and judge answers of one kind. It holds no state
+// and is safe for concurrent use.
 type Task interface {
-	// Name is what --task takes: "game24".
+	// Name is the task's name, as --task takes it: "game24".
 	Name() string
 	// Form says where answers of the task stand in a reply.
 	Form() Form
-	// Normalise makes of a candidate, as the reply spells it, what Validate and
-	// a validator of one's own get. It never looks at the value wanted.
+	// Normalise turns a candidate, as the reply spells it, into the text that
+	// Validate and your own validators get. It never looks at the expected value.
 	Normalise(candidate string) string
-	// Precheck reports whether a line of text (a block of lines, where the
-	// task's Extent is not FirstLine) could be an answer by its form alone, the
-	// numbers given included and the value wanted left out. It decides the
-	// bottom scan, and nothing else.
+	// Precheck reports whether a line of text could be an answer, judged by its
+	// form alone. If the task's Extent is not FirstLine, it gets a block of lines.
+	// It may look at the numbers given in the problem, but not at the expected
+	// value. Only the bottom scan uses it.
 	Precheck(line string, p Problem) bool
 	// Validate judges a normalised candidate.
 	Validate(candidate string, p Problem) Verdict
-	// Distil returns the canonical query of a problem, so that every way to pose
-	// it meets the same memory, and the trace of a solution; each empty where the
-	// task has none.
+	// Distil returns the canonical query of a problem and the trace of a solution.
+	// The query is the same however the problem is posed, so that all variants
+	// share one memory. Each is empty if the task has none.
 	Distil(p Problem, solution string) (query, trace string)
 }
 
-// A Problem is what was asked, as far as an answer is judged by it.
+// A Problem is what was asked, as far as judging an answer needs it.
 type Problem struct {
 	Input   string   // the question, or the numbers of a game
-	Gold    string   // the right answer, where one is known
+	Gold    string   // the right answer, if known
 	Options []string // of a choice, in order: A, B, C …
-	Schema  []byte   // a JSON Schema, of task json
-	Lang    string   // of task code
+	Schema  []byte   // a JSON Schema, for task json
+	Lang    string   // the language, for task code
 }
 
-// A Form says where answers of a task stand.
+// A Form says where the answers of a task stand in a reply.
 type Form struct {
-	// Rules names the version of the rules: "game24/1". It changes whenever a
-	// reply could give another candidate.
+	// Rules names the version of the rules: "game24/1". It changes whenever a reply
+	// could yield a different candidate.
 	Rules string
-	// Markers are the words before an answer, such as "Answer" and "Final
-	// answer": a line begins with one and a colon, or, of those that end in
-	// white space or a bracket, with it alone ("#### ", "The answer is ",
-	// "【答案】"). Case of ASCII letters and Markdown around it do not matter.
+	// Markers are the words before an answer, such as "Answer" and "Final answer".
+	// A line that begins with a marker and a colon matches. A marker that ends in
+	// white space or a bracket ("#### ", "The answer is ", "【答案】") needs no colon.
+	// The case of ASCII letters and Markdown around a marker do not matter.
 	Markers []string
-	// Extent says how much of a block or behind a marker is the answer.
+	// Extent says how much of a block, or of the text after a marker, is the
+	// answer.
 	Extent Extent
-	// Boxed says that \boxed{} counts.
+	// Boxed says whether \boxed{} counts.
 	Boxed bool
-	// Find, if set, is a tier of the task's own, after the answer block: it
-	// returns the spans in text of what it finds, in order. It must be linear.
+	// Find, if set, is a tier of the task's own, tried after the answer block. It
+	// returns the spans of what it finds in text, in order. It must take linear
+	// time.
 	Find   func(text string, p Problem) []Span
-	Method string // of Find: "fence", "json", "finish"
-	// Scan says that there is a bottom scan, by Precheck.
+	Method string // the method of Find: "fence", "json", "finish"
+	// Scan says whether there is a bottom scan, which uses Precheck.
 	Scan bool
-	// Stops are lines at which the model goes on inventing problems: the text
-	// ends before the first line that begins with one as it is written here
-	// ("Question:"), after something was said.
+	// Stops mark where the model starts to invent further problems. The text ends
+	// before the first line that begins with a stop, spelled exactly as here
+	// ("Question:"). A stop counts only after some other text.
 	Stops []string
 }
 
-// An Extent is how much of what a block or marker begins is the answer.
+// An Extent says how much of the text in a block, or after a marker, is the answer.
 type Extent uint8
 
 const (
-	FirstLine Extent = iota // its first line that is not blank
-	Block                   // all of it, to a blank line or the end; of a fence, its contents
-	All                     // all of it
+	FirstLine Extent = iota // the first line that is not blank
+	Block                   // everything up to a blank line or the end; for a fence, its contents
+	All                     // all of the text
 )
 
 // A Span is a range of bytes of the raw reply, End exclusive.
 type Span struct{ Start, End int }
 
-// A Status says how an extraction came out.
+// A Status is the outcome of an extraction.
 type Status string
 
 const (
 	OK        Status = "ok"
 	NoAnswer  Status = "no_answer"
-	Truncated Status = "truncated" // none, and the reply was cut
+	Truncated Status = "truncated" // no candidate, and the reply was cut
 	Ambiguous Status = "ambiguous" // the last of several that differ
 )
 
 // An Extraction is the candidate of one reply, and how it was found.
 type Extraction struct {
-	// Candidate is normalised; Written is as the reply has it.
+	// Candidate is normalised. Written is the same answer as the reply spells it.
 	Candidate string    `json:"candidate"`
 	Written   string    `json:"written,omitempty"`
 	Method    string    `json:"method"` // answer_block, boxed, marker:answer, fallback_bottom_scan, empty …
-	Span      *Span     `json:"span"`   // of Written in the raw reply; nil where there is none, or a removed block parts it
+	Span      *Span     `json:"span"`   // of Written in the raw reply; nil if there is none, or if a removed block splits it
 	Status    Status    `json:"status"`
 	Rules     string    `json:"rules"`
 	Attempts  []Attempt `json:"attempts"`
@@ -99,17 +101,17 @@ type Extraction struct {
 // An Attempt is what one tier found.
 type Attempt struct {
 	Method string `json:"method"`
-	Found  int    `json:"found"`          // how many that count
-	Span   *Span  `json:"span,omitempty"` // of the one it took
-	Why    string `json:"why,omitempty"`  // why it was not taken: empty, refused
+	Found  int    `json:"found"`          // how many finds count
+	Span   *Span  `json:"span,omitempty"` // of the find that was taken
+	Why    string `json:"why,omitempty"`  // why nothing was taken: empty, refused
 }
 
-// A Verdict is what a validator says of a candidate.
+// A Verdict is a validator's judgement of a candidate.
 type Verdict struct {
 	OK     bool   `json:"ok"`
 	Reason Reason `json:"reason"`
-	Detail string `json:"detail,omitempty"` // the value, the token, the position
-	By     string `json:"by,omitempty"`     // by what two answers were equal: string, rational, element; or none
+	Detail string `json:"detail,omitempty"` // the value, the token or the position
+	By     string `json:"by,omitempty"`     // how two answers were found equal: string, rational, element; or empty
 }
 
 // A Reason says why a candidate is right or wrong.
@@ -118,27 +120,27 @@ type Reason string
 const (
 	ReasonOK      Reason = "ok"
 	Empty         Reason = "empty"          // there is no candidate
-	IllegalTokens Reason = "illegal_tokens" // of arithmetic
+	IllegalTokens Reason = "illegal_tokens" // not tokens of arithmetic
 	FormatError   Reason = "format_error"
-	WrongNumbers  Reason = "wrong_numbers" // not exactly the input's
-	MathError     Reason = "math_error"    // another value, which is Detail, or DivisionByZero
-	Different     Reason = "different"     // from the gold
+	WrongNumbers  Reason = "wrong_numbers" // not exactly the numbers of the input
+	MathError     Reason = "math_error"    // a different value, given in Detail, or DivisionByZero
+	Different     Reason = "different"     // differs from the gold
 	BadGold       Reason = "bad_gold"      // the gold cannot be read
 	NotJSON       Reason = "not_json"
 	NotSchema     Reason = "not_schema"
-	TooLarge      Reason = "too_large" // beyond the limits of numbers, depth or length
+	TooLarge      Reason = "too_large" // exceeds the limits on numbers, depth or length
 )
 
-// DivisionByZero is the Detail of a [MathError] that is no value at all.
+// DivisionByZero is the Detail of a [MathError] whose expression has no value.
 const DivisionByZero = "division_by_zero"
 
-// Options are how a reply is read before an answer is looked for.
+// Options say how to read a reply before looking for an answer.
 type Options struct {
-	Grammar *sotto.Grammar // if nil, the default dialect's
+	Grammar *sotto.Grammar // if nil, that of the default dialect
 	Start   sotto.Start    // if empty, or unknown to the grammar, auto
 	End     sotto.End
-	// FromReasoning lets explicit markers in reasoning count where the text has
-	// no answer; the method then ends in "_in_reasoning".
+	// FromReasoning lets explicit markers in reasoning count if the text has no
+	// answer. The method then ends in "_in_reasoning".
 	FromReasoning bool
 	// ScanCut lets the bottom scan look at a reply that was cut.
 	ScanCut bool

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// An expression is what the games take: numbers, + - * / and parentheses, with
-// unary minus; no powers, no floor division, no product without its sign.
+// An expression, as the games accept it, has numbers, + - * /, parentheses and
+// unary minus. It has no powers, no floor division and no implied products.
 //
 //	sum     = product { ("+" | "-") product }
 //	product = factor { ("*" | "/") factor }
 //	factor  = { "-" } ( digits | "(" sum ")" )
 
-// An exprParser reads an expression. It goes over it twice: once for its form
-// and its numbers, and once, when they are known to be within the limits, for
-// its value.
+// An exprParser reads an expression in two passes. The first checks its form and
+// collects its numbers. The second computes its value, once the numbers are known
+// to be within the limits.
 type exprParser struct {
 	s     string
 	at    int
@@ -27,7 +27,8 @@ type exprParser struct {
 	total    int      // digits of them
 }
 
-// legalExpression returns the place of the first byte that no expression has, or -1.
+// legalExpression returns the place of the first byte that cannot occur in an
+// expression, or -1.
 func legalExpression(s string) int {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c-'0' >= 10 && !isWhite(c) && (c < '(' || c > '/' || c == ',' || c == '.') {
@@ -37,8 +38,8 @@ func legalExpression(s string) int {
 	return -1
 }
 
-// form reads the expression's form and numbers; the fault is "", format_error
-// or too_large, at p.at.
+// form checks the form of the expression and collects its numbers. The fault is "",
+// format_error or too_large, at p.at.
 func (p *exprParser) form() Reason {
 	if len(p.s) > maxExpression {
 		return TooLarge
@@ -47,8 +48,8 @@ func (p *exprParser) form() Reason {
 	return p.fault
 }
 
-// value returns the value of an expression whose form is right; ok is false if
-// it divides by zero.
+// value returns the value of an expression whose form is right. ok is false if it
+// divides by zero.
 func (p *exprParser) value() (v fraction, ok bool) {
 	p.at, p.depth, p.eval = 0, 0, true
 	v = p.read()
@@ -76,7 +77,7 @@ func (p *exprParser) space() {
 	}
 }
 
-// peek returns the next byte that is no space, or 0.
+// peek returns the next byte that is not a space, or 0.
 func (p *exprParser) peek() byte {
 	p.space()
 	if p.at == len(p.s) || p.fault != "" {
@@ -197,8 +198,8 @@ func unpadded(digits string) string {
 	return digits
 }
 
-// A fraction is an exact rational: n/d in lowest terms with d > 0 and both within
-// maxSmall, or, beyond that, big.
+// A fraction is an exact rational. It is n/d in lowest terms, with d > 0 and both
+// within maxSmall; if it does not fit, it is big.
 type fraction struct {
 	n, d int64
 	big  *big.Rat
@@ -218,7 +219,7 @@ func fractionOf(digits string) fraction {
 	return fraction{big: new(big.Rat).SetInt(n)}
 }
 
-// newFraction makes n/d, whose parts are within maxSmall² times two.
+// newFraction makes n/d. Both parts must be within twice maxSmall².
 func newFraction(n, d int64) fraction {
 	if a, b := abs(n), d; d != 1 {
 		for b != 0 {
@@ -267,7 +268,7 @@ func (v fraction) neg() fraction {
 	return fraction{big: new(big.Rat).Neg(v.big)}
 }
 
-// inverse returns 1/v; v is not zero.
+// inverse returns 1/v; v must not be zero.
 func (v fraction) inverse() fraction {
 	switch {
 	case v.big != nil:
@@ -287,7 +288,7 @@ func (v fraction) equal(w fraction) bool {
 	return v.rat().Cmp(w.rat()) == 0
 }
 
-// String is "27" or "8/3", shortened where it is very long.
+// String returns "27" or "8/3", shortened if it is very long.
 func (v fraction) String() string {
 	s := v.rat().RatString()
 	if len(s) > maxExprDigits {

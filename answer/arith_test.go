@@ -91,8 +91,9 @@ func TestHostileExpressions(t *testing.T) {
 	}
 }
 
-// FuzzGame24 holds verdicts to an evaluator of another make: it finds the loosest
-// operator by looking at the whole text, where the package's parser descends.
+// FuzzGame24 compares verdicts with those of a different kind of evaluator: it
+// finds the loosest operator by looking at the whole text, while the package's
+// parser descends.
 func FuzzGame24(f *testing.F) {
 	for _, s := range []string{"8/(3-8/3)", "(8-5)*(11-2)", "1/0", "-(2)*3", "2**3", "2--3", "((1))", "1/(2-2)", "3000000000*3000000000", "(1", "1)", "", "5*-3/-2"} {
 		f.Add(s)

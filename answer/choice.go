@@ -10,18 +10,18 @@ import (
 
 // Choice is the task of multiple choice: "choice".
 //
-// A candidate is normalised to its letter where it is written as one, "(b)",
-// "B. Paris", "option B", "B because…", and otherwise stays text, which is looked
-// up among the options. A letter followed by a word is no letter: "A dog", "Let's".
+// A candidate is normalised to its letter if it is written as one: "(b)", "B.
+// Paris", "option B", "B because…". Otherwise it stays text, which is looked up
+// among the options. A letter followed by a word does not count: "A dog", "Let's".
 // Several letters are one answer if they are listed ("A, C") and the gold lists
-// several; "A or C" is ambiguous and never right.
+// several. "A or C" is ambiguous and never right.
 var Choice Task = choiceTask{}
 
 type choiceTask struct{}
 
 const (
 	maxChoice    = 4 << 10 // bytes of a candidate
-	choiceWindow = 1 << 20 // bytes at the end of a reply that phrases are looked for in
+	choiceWindow = 1 << 20 // bytes at the end of a reply in which to look for phrases
 )
 
 func (choiceTask) Name() string { return "choice" }
@@ -41,8 +41,9 @@ func (choiceTask) Form() Form {
 
 var choiceMarkers = said("Final answer", "Correct answer", "Answer", "Ans")
 
-// Letters of a choice, one or several, and what may stand around them. A letter
-// ends at a mark, the end, or a word that goes on with the sentence.
+// These expressions match the letters of a choice, one or several, and what may
+// stand around them. A letter ends at a mark, at the end, or at a word that
+// continues the sentence.
 const (
 	oneLetter  = `[\[(]?(?:[A-Z]|[a-z][)\]])[\])]?`
 	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | (?i:because|since|as|is|which|for|due|based|given|being|with|would)\b)`
@@ -62,14 +63,14 @@ var (
 
 func (choiceTask) Normalise(candidate string) string { return settle(candidate, choiceLetter) }
 
-// choiceLetter writes the letters that a candidate begins with.
+// choiceLetter returns the letters that a candidate begins with.
 func choiceLetter(s string) string {
 	if len(s) > maxChoice {
 		return s
 	}
 	s = cleanChoice(s)
 	if rest := s[len(optionWord.FindString(s)):]; choiceWhole.MatchString(rest) || choiceStart.MatchString(rest) {
-		s = rest // "Option B", and not "Option pricing"
+		s = rest // "Option B", but not "Option pricing"
 	}
 	switch {
 	case s == "", initials.MatchString(s):
@@ -107,7 +108,7 @@ func joinLetters(s string) string {
 	return strings.Join(letters, ", ")
 }
 
-// cleanChoice takes off marks around a candidate, and the words before a letter.
+// cleanChoice removes marks around a candidate, and the words before a letter.
 func cleanChoice(s string) string {
 	s = peelMath(foldWidth(s))
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`, `\mathbf{`} {
@@ -127,16 +128,16 @@ func cleanChoice(s string) string {
 	}
 }
 
-// choicePhrases are how a letter is said within a sentence; the first group is
+// choicePhrases are ways to state the letter within a sentence. The first group is
 // the letters.
 var choicePhrases = regexp.MustCompile(
 	`(?i:\b(?:answer|choice|option)(?: is| would be| must be| should be|\s?[:：])[:：]?)\s?[*_$]{0,4}(?:\\\(|\\boxed\{|\\text\{){0,3}(` + letterList + `)[*_]{0,4}(?:\}|\\\)|\$|` + letterTail + `)` +
 		`|(?:^|[\s*])(` + oneLetter + `) is (?:therefore |indeed )?(?:the )?(?:correct|right|best)\b` +
 		`|\\boxed\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(` + letterList + `)\}`)
 
-// findChoice finds the letters that are said to be the answer, anywhere in a
-// sentence. Lines that begin with a marker are among them, so that the last of
-// all wins.
+// findChoice finds the letters that a sentence anywhere in the text states as the
+// answer. Lines that begin with a marker are included, so that the last of all
+// wins.
 func findChoice(text string, _ Problem) []Span {
 	from := max(0, len(text)-choiceWindow)
 	var found []Span
@@ -154,8 +155,8 @@ func findChoice(text string, _ Problem) []Span {
 	return found
 }
 
-// Precheck passes a line that is a letter of the choice and nothing else, with
-// its marks. A line with text behind the letter repeats the options.
+// Precheck accepts a line that is only a letter of the choice, with its marks. A
+// line with text after the letter repeats the options.
 func (choiceTask) Precheck(line string, p Problem) bool {
 	if len(line) > 40 {
 		return false
@@ -209,8 +210,8 @@ var onlyLetters = regexp.MustCompile(`^[A-Z](?:(?:, | or )[A-Z])*$`)
 
 func lettersOnly(s string) bool { return onlyLetters.MatchString(s) }
 
-// optionOf returns the letter of a text that is one of the options, or the text
-// as it is compared.
+// optionOf returns the letter of the option that a text repeats. If there is none,
+// it returns the text in the form used for comparison.
 func optionOf(s string, options []string) string {
 	if lettersOnly(s) {
 		return s

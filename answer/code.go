@@ -4,11 +4,12 @@ import (
 	"strings"
 )
 
-// Code is the task of answers that are a program: "code". The last fenced block
-// of the problem's language counts, or without a language the last of any; one
-// without a label only if none has the right one. A program is not run here: it
-// is right if it is the gold, line by line, and without a gold if it is there,
-// which is for a validator of one's own to go on from.
+// Code is the task of answers that are a program: "code". The last fenced block in
+// the problem's language counts. If the problem has no language, the last block of
+// any language counts. A block without a label counts only if no block has the
+// right label. The package does not run programs. With a gold, a program is right
+// if it equals the gold line by line. Without a gold, any program is right, and
+// your own validator must judge it further.
 var Code Task = codeTask{}
 
 type codeTask struct{}
@@ -21,7 +22,7 @@ func (codeTask) Form() Form {
 	return Form{Rules: "code/1", Extent: All, Find: findCode, Method: "fence"}
 }
 
-// languages are labels of fences with one meaning.
+// languages groups fence labels that mean the same language.
 var languages = languageTable(`
 	python py python3 py3 ipython
 	javascript js node jsx mjs
@@ -52,7 +53,7 @@ func languageTable(list string) map[string]string {
 }
 
 // languageOf reads the label of a fence: its first word, without the braces and
-// points some write around it.
+// dots that some models write around it.
 func languageOf(info string) string {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(info, white)), " ")
 	word, _, _ = strings.Cut(word, ":")
@@ -63,7 +64,7 @@ func languageOf(info string) string {
 	return word
 }
 
-// endOfLine is where the line ends that i stands on.
+// endOfLine returns the end of the line that contains i.
 func endOfLine(s string, i int) int {
 	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
 		return i + n
@@ -71,14 +72,14 @@ func endOfLine(s string, i int) int {
 	return len(s)
 }
 
-// A codeBlock is what a fence holds, and its label.
+// A codeBlock is the contents of a fence, and its label.
 type codeBlock struct {
 	Span
 	lang string
 }
 
-// codeBlocks finds fenced code. A fence that never closes holds the rest: a reply
-// that ends with its program often leaves it open.
+// codeBlocks finds fenced code. A fence that never closes holds the rest of the
+// text, because a reply that ends with its program often leaves the fence open.
 func codeBlocks(text string) []codeBlock {
 	var list []codeBlock
 	var open fence
@@ -124,8 +125,8 @@ func findCode(text string, p Problem) []Span {
 	return right
 }
 
-// Normalise takes a fence off, blank lines at both ends and white space at the
-// ends of lines. What lines begin with stays.
+// Normalise removes the fence, blank lines at both ends, and white space at the
+// ends of lines. It keeps indentation.
 func (codeTask) Normalise(candidate string) string { return rest(candidate, plainCode) }
 
 func plainCode(s string) string {
@@ -140,8 +141,8 @@ func plainCode(s string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// withoutFenceOnly takes a fence off that is all there is, and keeps the indent
-// of the first line.
+// withoutFenceOnly removes a fence that encloses the whole text, and keeps the
+// indent of the first line.
 func withoutFenceOnly(s string) string {
 	blocks := codeBlocks(s)
 	if len(blocks) != 1 {

@@ -1,8 +1,9 @@
 package answer
 
-// Countdown asks for the problem's own value. The problem's Input holds the
-// numbers and its Gold the value; or Input is the question ("Using the numbers
-// [19, 36, 55], make 72"), or either is {"numbers": [19, 36, 55], "target": 72}.
+// Countdown asks for an expression with the problem's own target value. The
+// problem's Input holds the numbers and its Gold the value. Or the Input is the
+// question ("Using the numbers [19, 36, 55], make 72"). Or either of them is
+// {"numbers": [19, 36, 55], "target": 72}.
 var Countdown Task = &game{
 	name: "countdown", title: "Countdown",
 	form: Form{Rules: "countdown/1", Markers: gameMarkers, Scan: true, Stops: gameStops},

@@ -6,9 +6,9 @@ import (
 )
 
 // Crossword is the 5×5 crossword: "crossword5x5". An answer is a block of rows,
-// the letters of each parted by spaces or not ("P I P I T", "PIPIT"); its first
-// five rows count. Gold is the 25 letters, row by row. The Detail of a verdict
-// says how much is right: "letters 18/25, words 3/10".
+// with or without spaces between the letters ("P I P I T", "PIPIT"). Its first five
+// rows count. Gold is the 25 letters, row by row. The Detail of a verdict says how
+// much is right: "letters 18/25, words 3/10".
 var Crossword Task = crosswordTask{}
 
 type crosswordTask struct{}
@@ -21,8 +21,8 @@ func (crosswordTask) Form() Form {
 	return Form{Rules: "crossword5x5/1", Markers: []string{"Output", "Answer", "Final answer", "Solution"}, Extent: Block, Scan: true}
 }
 
-// Normalise gives the first five rows in capitals, a line each, without what
-// parts their letters. A row may be of the wrong length.
+// Normalise returns the first five rows in capitals, one per line, without
+// separators between letters. A row may have the wrong length.
 func (crosswordTask) Normalise(candidate string) string {
 	var b strings.Builder
 	rows := 0
@@ -42,9 +42,9 @@ func (crosswordTask) Normalise(candidate string) string {
 	return b.String()
 }
 
-// rowOf returns the letters of a row, in capitals: single letters parted by
-// spaces, commas or bars, or one word; "" of another line. A cell that was left
-// open is _.
+// rowOf returns the letters of a row, in capitals. A row is single letters
+// separated by spaces, commas or bars, or one word. A cell that was left open is _.
+// For any other line it returns "".
 func rowOf(line string) string {
 	line = strings.Trim(line, white+"`*|>")
 	if len(line) > 256 {
@@ -79,7 +79,7 @@ func rowOf(line string) string {
 	return string(row)
 }
 
-// openCells are what stands in a cell that was left open.
+// openCells are the ways to mark a cell that was left open.
 const openCells = "_?.#-"
 
 // Precheck reports whether a block of lines has five rows or more.
@@ -126,7 +126,7 @@ func goldGrid(gold string) string {
 	}, strings.ToUpper(gold))
 }
 
-// compareGrids counts the letters, and the words across and down, that are alike.
+// compareGrids counts the matching letters, and the matching words across and down.
 func compareGrids(a, b string) (letters, words int) {
 	for i := range side {
 		across, down := true, true

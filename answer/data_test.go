@@ -13,10 +13,10 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 )
 
-// These tests read real replies, which are not in the repository: SOTTO_DATA
-// names their folder.
+// These tests read real replies, which are not in the repository. SOTTO_DATA names
+// their folder.
 
-// A logged reply is one as its authors kept it, with their verdict.
+// A logged is a reply as its authors kept it, with their verdict.
 type logged struct {
 	ID        string          `json:"id"`
 	Arm       string          `json:"arm"`
@@ -61,7 +61,7 @@ func (l logged) text(t testing.TB) string {
 	return s
 }
 
-// tally counts what an arm's replies came to.
+// tally sums up the replies of one arm.
 type tally map[string]int
 
 func (got tally) want(t *testing.T, arm string, want tally) {
@@ -137,8 +137,8 @@ func TestDataCrosswords(t *testing.T) {
 	}
 }
 
-// Countdown's log takes what the last closed block holds as it stands; cleaned,
-// more of it is right.
+// Countdown's log takes the contents of the last closed block unchanged. Cleaned,
+// more of them are right.
 func TestDataCountdown(t *testing.T) {
 	strict, cut, clean, whole := 0, 0, 0, tally{}
 	for _, l := range readLogged(t, "countdown_qwen.jsonl") {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Distil returns "Solve 24 with 2 5 8 11", with the numbers in order, so that
-// every way to pose a problem meets the same memory, and the trace of a
+// Distil returns the query "Solve 24 with 2 5 8 11", with the numbers in order, so
+// that all ways to pose a problem share one memory. It also returns the trace of a
 // solution:
 //
 //	Task: Game24
 //	Input: 2 5 8 11
 //	Solution: (11-5)*8/2
 //
-// Both are empty where the problem gives no numbers.
+// Both are empty if the problem gives no numbers.
 func (g *game) Distil(p Problem, solution string) (query, trace string) {
 	numbers, target := g.problem(p, nil)
 	if len(numbers) == 0 || target == "" {
@@ -33,7 +33,7 @@ func (g *game) Distil(p Problem, solution string) (query, trace string) {
 	return query, traceOf(g.title, input, g.Normalise(solution))
 }
 
-// traceOf is the trace of a solution; it is empty where there is no solution.
+// traceOf returns the trace of a solution. It is empty if there is no solution.
 func traceOf(title, input, solution string) string {
 	if solution == "" {
 		return ""

@@ -20,20 +20,20 @@
 //
 // # Vocabulary
 //
-// A candidate is the machine-checkable answer for one [Task], drawn from the
-// visible text of a reply. A tier is one way to find it; a find is one place that
-// a tier found. A method names the tier that won. A verdict is what a validator
-// says of a candidate.
+// A candidate is the machine-checkable answer for one [Task], taken from the
+// visible text of a reply. A tier is one way to find it. A find is one place that a
+// tier found. A method names the tier that won. A verdict is a validator's
+// judgement of a candidate.
 //
 // # The tiers
 //
-// The reply is read by package sotto, its visible text is cut before the first
-// stop line (a model that goes on inventing problems), and then the highest tier
-// that finds anything wins outright:
+// Package sotto reads the reply. The visible text is cut before the first stop
+// line, where a model starts to invent further problems. Then the highest tier that
+// finds anything wins outright:
 //
 //  1. answer_block: the last closed <answer> block with a body, else the last
-//     that was opened and has one.
-//  2. A tier of the task's own, where it has one: the code fence of task code.
+//     opened block that has one.
+//  2. The task's own tier, if it has one: the code fence of task code.
 //  3. boxed: the last balanced \boxed{}, by its opener; \fbox{} where there is none.
 //  4. marker: the last line that begins with one of the task's markers and a
 //     colon, Markdown around them ignored, or a heading or bold line that is the
@@ -45,12 +45,12 @@
 //     was cut.
 //  6. empty.
 //
-// What wins goes to the validator even if it is wrong, because a lower tier could
-// only find what the model itself passed over. Within a tier the last find wins;
-// if it is empty the next tier is tried. An answer in fenced code, or quoted whole,
-// is an example: it counts only where its tier finds none outside. An answer tag
-// that is quoted itself is prose. Of several finds that differ the last is taken,
-// and the status is ambiguous.
+// The winning candidate goes to the validator even if it is wrong, because a lower
+// tier could only find what the model itself passed over. Within a tier the last
+// find wins. If it is empty, the next tier is tried. An answer in fenced code, or
+// quoted as a whole, is treated as an example: it counts only if its tier finds
+// none outside. An answer tag that is itself quoted is prose. If several finds
+// differ, the last is taken and the status is ambiguous.
 //
 // # Guarantees
 //
@@ -62,7 +62,7 @@
 //  3. Written is the reply's own bytes: raw[Span.Start:Span.End]. Where a removed
 //     block parts them there is no Span, and Written is the visible text.
 //     Candidate is Written, normalised.
-//  4. What a reply claims of its answer (= 24) carries no information.
+//  4. What a reply claims about its answer (= 24) has no effect on the verdict.
 //  5. Values are compared as exact rationals, texts as texts; nothing is right
 //     because it contains the answer. [Verdict.By] says what was compared.
 //  6. Any reply costs time linear in its length, and any candidate a bounded time:
@@ -70,13 +70,13 @@
 //
 // # Tasks
 //
-// [Tasks] lists them, [TaskNamed] finds one, [ReadTask] makes one of a file of
-// JSON or YAML, and any type with the methods of [Task] is one. A Task holds no
-// state: tasks, and all functions here, are safe for concurrent use.
+// [Tasks] lists the tasks, [TaskNamed] finds one by name, and [ReadTask] reads one
+// from a JSON or YAML file. Any type with the methods of [Task] is a task. Tasks
+// hold no state: they, and all functions here, are safe for concurrent use.
 //
 // # Security
 //
-// Replies are hostile input: nothing of them is evaluated, compiled as a pattern
-// or run. A model that can write its answer can write any answer: the package says
-// what a reply answers, not that the model meant it.
+// Replies are hostile input: the package never evaluates them, compiles them as
+// patterns or runs them. A model that can write its answer can write any answer.
+// The package says what a reply answers, not that the model meant it.
 package answer

@@ -3,13 +3,13 @@ package answer
 import "strings"
 
 // Exact is the task of answers that are right only as they are written: "exact".
-// White space at the ends, and emphasis or code marks around the whole, are no
-// part of an answer.
+// White space at the ends, and emphasis or code marks around the whole, are not
+// part of the answer.
 var Exact Task = exactTask{}
 
 type exactTask struct{}
 
-// plainMarkers go before answers of any kind.
+// plainMarkers precede answers of any kind.
 var plainMarkers = said("Answer", "Final answer", "Output", "A", "#### ")
 
 func (exactTask) Name() string { return "exact" }
@@ -40,8 +40,8 @@ func (exactTask) Validate(candidate string, p Problem) Verdict {
 
 func (exactTask) Distil(Problem, string) (query, trace string) { return "", "" }
 
-// withoutMarks takes off white space, and the emphasis or code marks that stand
-// at both ends.
+// withoutMarks removes white space, and emphasis or code marks that stand at both
+// ends.
 func withoutMarks(s string) string {
 	for {
 		s = strings.Trim(s, white)

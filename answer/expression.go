@@ -5,14 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// signs are what a model writes between an expression and the value that it
-// claims; "=>" begins with one. The last is → read in the wrong encoding.
+// signs are what a model writes between an expression and the value that it claims.
+// "=>" begins with one of them. The last is → read in the wrong encoding.
 var signs = []string{"=", "->", "→", "⇒", "＝", "â†’"}
 
-// cleanExpression makes a bare expression of a candidate: it is cut at the first
-// sign, what wraps it is taken off, and signs of other alphabets are spelled in
-// ASCII. A number before a sign, with an expression behind it, is the value said
-// first ("24 = 3 * 8"): then what follows is taken, up to the next sign.
+// cleanExpression makes a bare expression of a candidate. It cuts the candidate at
+// the first sign, removes what wraps it, and spells characters of other alphabets
+// in ASCII. If a number stands before the sign and an expression after it, the
+// value comes first ("24 = 3 * 8"). The result is then the text after the sign, up
+// to the next sign.
 func cleanExpression(s string) string {
 	s = strings.Trim(s, white)
 	left, right, cut := cutSign(s)
@@ -44,7 +45,7 @@ var foreign = func() (t [256]bool) {
 	return t
 }()
 
-// cutSign cuts s at the first of the signs.
+// cutSign cuts s at the first sign.
 func cutSign(s string) (left, right string, found bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -64,7 +65,7 @@ func cutSign(s string) (left, right string, found bool) {
 	return s, "", false
 }
 
-// isDigits reports whether s is one number, or nothing.
+// isDigits reports whether s is one number, or empty.
 func isDigits(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i]-'0' >= 10 {
@@ -74,7 +75,8 @@ func isDigits(s string) bool {
 	return true
 }
 
-// unended takes off the end of a sentence, where s is no sentence itself.
+// unended removes the punctuation that ends a sentence, unless s is itself a
+// sentence.
 func unended(s string) string {
 	for i := 0; i < len(s); i++ {
 		if lower(s[i])-'a' < 26 {
@@ -89,9 +91,9 @@ func unended(s string) string {
 	return s
 }
 
-// unwrapped takes off what wraps an expression and never is a part of one: code
-// marks, marks of mathematics, a box, bold. A single * or _ goes only where one stands at each
-// end.
+// unwrapped removes what wraps an expression and is never part of one: code marks,
+// marks of mathematics, a box, bold. A single * or _ is removed only if one stands
+// at each end.
 func unwrapped(s string) string {
 	for {
 		was := len(s)
@@ -102,7 +104,7 @@ func unwrapped(s string) string {
 		if n := len(s); n > 1 && s[0] == s[n-1] && (s[0] == '*' || s[0] == '_') {
 			s = s[1 : n-1]
 		}
-		for _, mark := range []string{`\(`, `\[`} { // its end may be cut off with what is claimed
+		for _, mark := range []string{`\(`, `\[`} { // its end may have been cut off with the claimed value
 			s = strings.TrimPrefix(s, mark)
 		}
 		for _, mark := range []string{`\)`, `\]`} {
@@ -117,7 +119,7 @@ func unwrapped(s string) string {
 	}
 }
 
-// unboxed takes off a box, whose end may be cut off.
+// unboxed removes a box, whose end may have been cut off.
 func unboxed(s string) string {
 	for _, opener := range boxOpeners {
 		if rest, ok := strings.CutPrefix(s, opener+"{"); ok {
@@ -130,12 +132,12 @@ func unboxed(s string) string {
 	return s
 }
 
-// words are the commands of LaTeX that spell an expression.
+// words are the LaTeX commands used to write an expression.
 var words = []struct{ latex, ascii string }{
 	{`\times`, "*"}, {`\cdot`, "*"}, {`\div`, "/"}, {`\left`, ""}, {`\right`, ""}, {`\,`, " "}, {`\ `, " "},
 }
 
-// letters are the signs of other alphabets, each of which has one meaning in an
+// letters are characters of other alphabets, each with one meaning in an
 // expression.
 var letters = map[rune]byte{
 	'×': '*', '✕': '*', '✖': '*', '·': '*', '⋅': '*', '∙': '*', '•': '*', '∗': '*', '＊': '*',
@@ -147,7 +149,7 @@ var letters = map[rune]byte{
 	'０': '0', '１': '1', '２': '2', '３': '3', '４': '4', '５': '5', '６': '6', '７': '7', '８': '8', '９': '9',
 }
 
-// spelled spells an expression in ASCII; what it does not know it leaves.
+// spelled spells an expression in ASCII. It leaves what it does not know unchanged.
 func spelled(s string) string {
 	for i := 0; i < len(s); i++ {
 		if foreign[s[i]] {

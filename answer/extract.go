@@ -11,12 +11,12 @@ const (
 	methodEmpty  = "empty"
 )
 
-// inReasoning ends the methods of what was found in reasoning.
+// inReasoning ends the method of anything found in reasoning.
 const inReasoning = "_in_reasoning"
 
-// Extract finds the candidate of a reply. The same reply, task, problem and
-// options give the same candidate; what the reply reasons never changes it,
-// unless o.FromReasoning says so.
+// Extract finds the candidate of a reply. The same reply, task, problem and options
+// give the same candidate. Reasoning never changes it, unless o.FromReasoning is
+// set.
 func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	rd := read(raw, o)
 	s := search{task: t, form: t.Form(), problem: p, reading: &rd, room: new(room)}
@@ -38,23 +38,24 @@ type search struct {
 	form    Form
 	problem Problem
 	reading *reading
-	text    string // what of the reading's text is searched
+	text    string // the part of the reading's text that is searched
 	suffix  string // of methods
 	fenced  []Span
 	finds
 	*room
 }
 
-// A room holds what an extraction points to, so that it is allocated once.
+// A room holds the values that an extraction points to, so that they are allocated
+// once.
 type room struct {
-	attempts [8]Attempt // one of each tier, and of those that look at reasoning
+	attempts [8]Attempt // one of each tier, and one of each tier that looks at reasoning
 	at       Span       // of the candidate
 	few      [2]find
 	tried    int
 }
 
-// explicit tries the tiers of explicit answers, in order; own says whether the
-// task's own is one of them.
+// explicit tries the tiers of explicit answers, in order. own says whether the
+// task's own tier is among them.
 func (s *search) explicit(out *Extraction, own bool) bool {
 	s.fenced = fences(s.text, s.reading.cut)
 	s.list = s.few[:0]
@@ -89,9 +90,8 @@ func (s *search) fromReasoning(out *Extraction) {
 	s.explicit(out, false)
 }
 
-// settle takes the last of what a tier found, of that which stands in no code
-// if there is such. It reports false where there is nothing, or the last is
-// empty.
+// settle takes the last find of a tier, preferring finds outside code. It reports
+// false if there is none, or if the last is empty.
 func (s *search) settle(out *Extraction, tier string) bool {
 	n, last := s.choose()
 	if n == 0 {
@@ -120,7 +120,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	return true
 }
 
-// take writes down where the candidate stands.
+// take records where the candidate stands.
 func (s *search) take(out *Extraction, sp Span) {
 	out.Written = s.text[sp.Start:sp.End]
 	if raw, ok := s.reading.rawSpan(sp); ok {
@@ -135,8 +135,8 @@ func (s *search) attempt(method string, found int, sp *Span, why string) {
 	s.tried++
 }
 
-// runOn returns where the text ends for the task: before the first line that
-// begins with a stop, after something was said.
+// runOn returns where the text ends for the task: before the first line that begins
+// with a stop and follows some other text.
 func runOn(text string, stops []string) int {
 	if len(stops) == 0 {
 		return len(text)
@@ -156,7 +156,7 @@ func runOn(text string, stops []string) int {
 	}
 }
 
-// skipBlanks returns the first place from i that is no space or tab.
+// skipBlanks returns the first place from i that is not a space or tab.
 func skipBlanks(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
 		i++

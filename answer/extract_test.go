@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 )
 
-// What a reply of the Game of 24 gives, with 2 5 8 11 unless the case says other
-// numbers.
+// What a reply of the Game of 24 gives. The numbers are 2 5 8 11 unless the case
+// says otherwise.
 var replies = []struct {
 	about, raw, numbers string
 	candidate, method   string
@@ -97,7 +97,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// The worked example: extracted, and wrong by its value alone.
+// The worked example: it is extracted, and wrong only because of its value.
 func TestWorkedExample(t *testing.T) {
 	raw := "<think>11-2 is 9, 8-5 is 3.</think>\nSo:\n\n<answer>\n(8-5)*(11-2) = 24\n</answer>\n"
 	p := answer.Problem{Input: "2 5 8 11"}
@@ -206,7 +206,7 @@ func TestWrapperDialect(t *testing.T) {
 	}
 }
 
-// A block of lines is found behind a marker, in a fence, or alone.
+// A block of lines is found after a marker, in a fence, or alone.
 func TestCrosswordBlocks(t *testing.T) {
 	grid := "P I P I T\nI R A D E\nS I L L A\nH A L E R\nU N A R Y"
 	gold := answer.Problem{Gold: "PIPITIRADESILLAHALERUNARY"}
@@ -225,7 +225,7 @@ func TestCrosswordBlocks(t *testing.T) {
 	}
 }
 
-// checkExtraction holds an extraction to the properties that all have.
+// checkExtraction checks the properties that every extraction has.
 func checkExtraction(t *testing.T, task answer.Task, raw string, p answer.Problem, o answer.Options) {
 	t.Helper()
 	x := answer.Extract(task, raw, p, o)
@@ -247,7 +247,7 @@ func checkExtraction(t *testing.T, task answer.Task, raw string, p answer.Proble
 	}
 }
 
-// What surrounds an answer changes nothing: reasoning, white space.
+// Text around an answer, such as reasoning or white space, changes nothing.
 func TestSurroundings(t *testing.T) {
 	p := answer.Problem{Input: "2 5 8 11"}
 	for _, c := range replies {
@@ -268,7 +268,7 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
-// Replies made to cost time cost none.
+// Replies made to cost time do not cost time.
 func TestHostileReplies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long replies")

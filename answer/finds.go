@@ -4,20 +4,20 @@ import "slices"
 
 // A find is one place that a tier found.
 type find struct {
-	value Span   // where the answer is looked for
+	value Span   // where to look for the answer
 	label string // of a marker
 	emph  string // emphasis that the marker left open
-	weak  bool   // in code, or quoted: it counts where nothing else does
+	weak  bool   // in code, or quoted: counts only if there is no other find
 }
 
-// maxFinds is how many finds of a tier are remembered at least, the last ones:
-// more would say nothing else, and a reply may hold millions.
+// maxFinds is how many finds of a tier are kept at least, the last ones. More would
+// not change the result, and a reply may hold millions.
 const maxFinds = 1 << 10
 
-// finds are what a tier found, in order.
+// finds are the finds of a tier, in order.
 type finds struct {
 	list         []find
-	strong, weak int // how many there were, those forgotten included
+	strong, weak int // how many there were, including forgotten ones
 }
 
 func (l *finds) forget() { l.list, l.strong, l.weak = l.list[:0], 0, 0 }
@@ -37,7 +37,7 @@ func (l *finds) keep(f find) {
 	}
 }
 
-// choose returns the last find that counts, and how many do.
+// choose returns the last find that counts, and the number of finds that count.
 func (l *finds) choose() (n int, last find) {
 	for _, f := range slices.Backward(l.list) {
 		if !f.weak {
@@ -50,9 +50,9 @@ func (l *finds) choose() (n int, last find) {
 	return 0, find{}
 }
 
-// differ reports whether an earlier find that counts, and is remembered, gives
-// another candidate. It reads no more than a few times the text: finds may lie in
-// one another.
+// differ reports whether an earlier find that counts, and is still remembered,
+// gives a different candidate. Finds may lie within one another, so it reads no
+// more than a few times the length of the text.
 func (s *search) differ(candidate string, weak bool, tier string) bool {
 	budget := 2*len(s.text) + 1024
 	for i := len(s.list) - 2; i >= 0; i-- {

@@ -9,21 +9,21 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// A game asks for an expression of exactly the numbers given that has a value:
-// 24 in the Game of 24, the problem's own in Countdown.
+// A game asks for an expression that uses exactly the given numbers and has a
+// certain value: 24 in the Game of 24, the problem's own target in Countdown.
 type game struct {
 	name, title string
 	form        Form
-	target      string // "" if the problem says it
+	target      string // "" if the problem states it
 }
 
 var gameMarkers = said("Answer", "Final answer", "Output", "Solution")
 
 var gameStops = []string{"Input:", "Question:"}
 
-// Game24 is the Game of 24: the problem's Input holds the numbers ("2 5 8 11"),
-// or its Gold does where there is no Input. What stands among them and is no
-// whole number is a [BadGold], never a smaller game.
+// Game24 is the Game of 24. The problem's Input holds the numbers ("2 5 8 11"); if
+// there is no Input, its Gold does. Anything among them that is not a whole number
+// is a [BadGold], never a smaller game.
 var Game24 Task = &game{
 	name: "game24", title: "Game24", target: "24",
 	form: Form{Rules: "game24/1", Markers: gameMarkers, Scan: true, Stops: gameStops},
@@ -32,11 +32,12 @@ var Game24 Task = &game{
 func (g *game) Name() string { return g.name }
 func (g *game) Form() Form   { return g.form }
 
-// Normalise gives the bare expression: "(8-5)*(11-2)" of "**(8−5)×[11−2] = 24**".
+// Normalise returns the bare expression: "(8-5)*(11-2)" for "**(8−5)×[11−2] =
+// 24**".
 func (g *game) Normalise(candidate string) string { return cleanExpression(candidate) }
 
-// Precheck reports whether a line is an expression of exactly the numbers given.
-// Where none are given, it asks for an operator.
+// Precheck reports whether a line is an expression of exactly the given numbers. If
+// no numbers are given, the expression must have an operator.
 func (g *game) Precheck(line string, p Problem) bool {
 	c := cleanExpression(line)
 	if c == "" || legalExpression(c) >= 0 || isDigits(c) {
@@ -51,8 +52,8 @@ func (g *game) Precheck(line string, p Problem) bool {
 	return len(numbers) == 0 && len(e.literals) > 1 || sameNumbers(e.literals, numbers)
 }
 
-// Validate judges a bare expression: its tokens, its form, whether it has a value
-// at all, its numbers, its value.
+// Validate judges a bare expression in this order: its tokens, its form, whether it
+// has a value at all, its numbers, its value.
 func (g *game) Validate(candidate string, p Problem) Verdict {
 	if blank(candidate) {
 		return Verdict{Reason: Empty}
@@ -87,8 +88,7 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	return Verdict{OK: true, Reason: ReasonOK, By: "rational"}
 }
 
-// tokenAt returns what stands at a place that no expression has: a word, or a
-// character.
+// tokenAt returns the word or character at a place where no expression can have it.
 func tokenAt(s string, i int) string {
 	k := i
 	for k < len(s) && k < i+20 && lower(s[k])-'a' < 26 {
@@ -110,7 +110,7 @@ func signedFraction(s string) fraction {
 	return fractionOf(s)
 }
 
-// sameNumbers reports whether a has each number of b exactly once, and no other.
+// sameNumbers reports whether a has each number of b exactly once, and no others.
 func sameNumbers(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
@@ -136,7 +136,7 @@ next:
 	return true
 }
 
-// gameInput is the text that holds the numbers.
+// gameInput returns the text that holds the numbers.
 func gameInput(p Problem) string {
 	if blank(p.Input) {
 		return p.Gold
@@ -144,8 +144,8 @@ func gameInput(p Problem) string {
 	return p.Input
 }
 
-// problem returns the numbers of a problem, and the value wanted; no numbers
-// where something that is none stands among them.
+// problem returns the numbers of a problem, and its target value. It returns no
+// numbers if something among them is not a number.
 func (g *game) problem(p Problem, room []string) (numbers []string, target string) {
 	in := gameInput(p)
 	if strings.Contains(in, "{") || strings.Contains(p.Gold, "{") {
@@ -182,7 +182,7 @@ func jsonProblem(texts ...string) (numbers []string, target string) {
 		if json.Unmarshal([]byte(text), &at) == nil {
 			break
 		}
-		at.Numbers, at.Target = nil, "" // what was read before the fault
+		at.Numbers, at.Target = nil, "" // drop what was read before the fault
 	}
 	for _, n := range at.Numbers {
 		if !isDigits(string(n)) || len(n) > maxExprDigits || len(numbers) == maxLiterals {
@@ -209,9 +209,9 @@ func unpaddedTarget(s string) string {
 	return unpadded(s)
 }
 
-// longestRun returns the first longest run of whole numbers in a text that only
-// white space, commas, semicolons, quotes or "and" part; other is the last
-// number outside it.
+// longestRun returns the longest run of whole numbers in a text, the first if
+// several are equally long. Only white space, commas, semicolons, quotes or "and"
+// may separate the numbers of a run. other is the last number outside the run.
 func longestRun(s string, room []string) (run []string, other string) {
 	best, bestFrom := 0, 0
 	forNumbers(s, func(i int, _ string, first bool, n int) {
@@ -230,7 +230,7 @@ func longestRun(s string, room []string) (run []string, other string) {
 	return room, other
 }
 
-// forNumbers calls visit for every whole number in s, in order: its index, and
+// forNumbers calls visit for every whole number in s, in order, with its index and
 // its place in its run, from 1.
 func forNumbers(s string, visit func(i int, digits string, first bool, n int)) {
 	n, last := 0, 0

@@ -2,10 +2,10 @@ package answer
 
 import "strings"
 
-// strayIn returns what stands among the numbers of a game and is no whole
-// number, "" if nothing does. A text that is a list is looked at as a whole, and
-// may end in its target ("4 7 17 -> 39"). In a sentence, where words are no fault,
-// its lists in brackets are.
+// strayIn returns the text among the numbers of a game that is not a whole number,
+// or "" if there is none. If the text is a list, all of it is checked, and it may
+// end in its target ("4 7 17 -> 39"). If it is a sentence, words are allowed, and
+// only the lists in brackets are checked.
 func strayIn(s string) string {
 	s = unlabelled(s)
 	if !isSentence(s) {
@@ -33,7 +33,7 @@ func strayIn(s string) string {
 // listMarks may stand around a list of numbers.
 const listMarks = white + "[](){}'\""
 
-// unlabelled is a text without a label such as "Input:".
+// unlabelled returns a text without a label such as "Input:".
 func unlabelled(s string) string {
 	label, rest, ok := strings.Cut(s, ":")
 	for i := 0; ok && i < len(label); i++ {
@@ -53,8 +53,8 @@ func isSentence(s string) bool {
 
 func isWordByte(c byte) bool { return lower(c)-'a' < 26 || c >= 0x80 }
 
-// strayInList returns the first of a list's elements that is no number, or one
-// that is too long.
+// strayInList returns the first element of a list that is not a number, or is too
+// long.
 func strayInList(s string) string {
 	s = strings.TrimRight(strings.Trim(s, listMarks), ".")
 	s = strings.TrimRight(s, listMarks)

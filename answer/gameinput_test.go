@@ -9,7 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 )
 
-// A token that is no number makes no smaller game, wherever in a list it stands.
+// A token that is not a number never makes a smaller game, wherever it stands in
+// the list.
 func TestStrayTokens(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 4))
 	strays := []string{"x", "7.5", "-7", "x4", "4x", "1/2", "seven", "七", "|", "(7)", "+", strings.Repeat("9", 101)}

@@ -9,16 +9,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// JSON is the task of answers that are a JSON value: "json". The last value of
-// the text counts: an object, a list that has its line, or what a fence holds. It
-// is judged against the problem's schema and gold, each where there is one; with
-// neither, it only has to be JSON.
+// JSON is the task of answers that are a JSON value: "json". The last value of the
+// text counts: an object, a list on a line of its own, or the contents of a fence.
+// It is judged against the problem's schema and its gold, if they are given. With
+// neither, it only has to be valid JSON.
 //
 // JSONAnswer is the task of answers that stand in JSON under "answer":
 // "json_answer". The last such key counts, wherever it stands, and the JSON around
-// it need not be right. The value is taken as it is written: LaTeX whose backslash
-// nobody doubled ("\frac{1}{2}", to JSON a form feed and "rac") stays LaTeX. It is
-// compared as [Math] compares.
+// it need not be valid. The value is taken as it is written: LaTeX whose
+// backslashes are not doubled stays LaTeX ("\frac{1}{2}", which JSON would read as
+// a form feed and "rac"). Values are compared as [Math] compares them.
 var (
 	JSON       Task = jsonTask{}
 	JSONAnswer Task = jsonAnswerTask{}
@@ -40,7 +40,7 @@ func (jsonTask) Form() Form {
 	}
 }
 
-// Normalise takes a fence off and nothing else: the value stays as written.
+// Normalise removes a fence and nothing else. The value stays as written.
 func (jsonTask) Normalise(candidate string) string { return settle(candidate, withoutFence) }
 
 func (jsonTask) Precheck(string, Problem) bool { return false }
@@ -68,8 +68,8 @@ func (jsonTask) Validate(candidate string, p Problem) Verdict {
 
 func (jsonTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
 
-// compareJSON compares two values: as text, or member by member, where numbers
-// are equal in value and objects have no order.
+// compareJSON compares two values as text, or member by member. Member by member,
+// numbers are compared by value, and the order within objects does not matter.
 func compareJSON(candidate, gold string) Verdict {
 	gold = JSON.Normalise(gold)
 	if len(gold) > maxJSON || checkJSON(gold) != nil {
@@ -129,7 +129,7 @@ func equalJSON(a, b any) bool {
 	return a == b
 }
 
-// withoutFence takes off a fence that is all there is.
+// withoutFence removes a fence that encloses the whole text.
 func withoutFence(s string) string {
 	s = strings.Trim(s, white+"\ufeff")
 	first, body, ok := strings.Cut(s, "\n")
@@ -147,9 +147,9 @@ func withoutFence(s string) string {
 	return strings.Trim(body, white)
 }
 
-// findJSON finds JSON values in a text, and what was meant to be one: what begins
-// like an object and goes wrong, so that a candidate of bad JSON can be told from
-// none. Values within a broken value are not looked at.
+// findJSON finds JSON values in a text, and broken ones: text that begins like an
+// object and then goes wrong. This distinguishes a candidate that is bad JSON from
+// no candidate. It does not look at values within a broken value.
 func findJSON(text string, _ Problem) []Span {
 	var found []Span
 	at := 0
@@ -167,7 +167,7 @@ func findJSON(text string, _ Problem) []Span {
 	return found
 }
 
-// proseJSON appends the values that stand outside fences.
+// proseJSON appends the values outside fences.
 func proseJSON(found []Span, text string, at int) []Span {
 	for at < len(text) {
 		i := strings.IndexAny(text[at:], "{[")
@@ -193,7 +193,7 @@ func proseJSON(found []Span, text string, at int) []Span {
 	return found
 }
 
-// trimmed is a span without the white space at its ends.
+// trimmed returns a span without the white space at its ends.
 func trimmed(s string, sp Span) Span {
 	body := strings.TrimLeft(s[sp.Start:sp.End], white)
 	sp.Start = sp.End - len(body)
@@ -201,8 +201,8 @@ func trimmed(s string, sp Span) Span {
 	return sp
 }
 
-// jsonFence reports whether a fence holds JSON, by its label, or without one by
-// how it begins.
+// jsonFence reports whether a fence holds JSON, judged by its label, or if it has
+// none by how its contents begin.
 func jsonFence(first byte, lang string) bool {
 	switch lang {
 	case "json", "json5", "jsonl":
@@ -213,9 +213,9 @@ func jsonFence(first byte, lang string) bool {
 	return false
 }
 
-// beginsJSON reports whether a value may begin at a bracket: an object after
-// white space or a mark, not the braces of \text{}; a list at the start of a line
-// or behind a colon, not the [1] of a reference.
+// beginsJSON reports whether a value may begin at a bracket. An object may begin
+// after white space or a mark; the braces of \text{} are not one. A list may begin
+// at the start of a line or after a colon; the [1] of a reference is not one.
 func beginsJSON(text string, at int) bool {
 	if at == 0 {
 		return true
@@ -227,14 +227,15 @@ func beginsJSON(text string, at int) bool {
 	return before == "" || strings.IndexByte("\n:=>", before[len(before)-1]) >= 0
 }
 
-// endsLine reports whether nothing follows on the line but marks.
+// endsLine reports whether only marks follow on the line.
 func endsLine(text string, at int) bool {
 	rest, _, _ := strings.Cut(text[at:min(len(text), at+16)], "\n")
 	return strings.Trim(rest, white+"*`.,;)") == ""
 }
 
-// brokenEnd is where a broken value ends: at the bracket that would close it, if
-// brackets are counted outside strings as far as they can be told, or the end.
+// brokenEnd returns where a broken value ends. That is the bracket that would close
+// it, counting brackets outside strings as well as they can be recognised, or the
+// end of the text.
 func brokenEnd(text string, from, wrong int) int {
 	depth, quoted := 0, false
 	for i := from; i < len(text); i++ {
@@ -267,9 +268,9 @@ func (jsonAnswerTask) Form() Form {
 
 var answerKey = regexp.MustCompile(`"answer"\s*:\s*`)
 
-// findJSONAnswer finds the values of the key "answer", the marks of a string
-// included. Of a value that is broken it looks at what is in it, but reads no more
-// than a few times the text for that.
+// findJSONAnswer finds the values of the key "answer". The quotes of a string are
+// part of the span. It also looks inside broken values, but reads no more than a
+// few times the length of the text for that.
 func findJSONAnswer(text string, _ Problem) []Span {
 	var found []Span
 	budget := 4 * len(text)
@@ -294,8 +295,8 @@ func findJSONAnswer(text string, _ Problem) []Span {
 	return found
 }
 
-// writtenEnd is where the value ends that is written at i, of JSON that may be
-// wrong around it; where an object or list itself is wrong it is not sound.
+// writtenEnd returns where the value that starts at i ends, in JSON that may be
+// wrong around it. If an object or list is itself wrong, the value is not sound.
 func writtenEnd(text string, i int) (end int, sound bool) {
 	if i == len(text) {
 		return i, true
@@ -324,7 +325,7 @@ func writtenEnd(text string, i int) (end int, sound bool) {
 	return len(text), true
 }
 
-// Normalise takes the value out of its quotes, or finds it in an object.
+// Normalise takes the value out of its quotes, or out of an object.
 func (t jsonAnswerTask) Normalise(candidate string) string {
 	return settle(candidate, func(s string) string {
 		if len(s) > maxJSON {
@@ -344,15 +345,15 @@ func (t jsonAnswerTask) Normalise(candidate string) string {
 	})
 }
 
-// latexEscapes are commands whose first letter is also an escape of JSON.
+// latexEscapes are commands whose first letter is also a JSON escape.
 var latexEscapes = regexp.MustCompile(`^\\(?:frac|forall|fbox|beta|bar|begin|boxed|binom|bmod|big|bigl|bigr|bullet|because|` +
 	`text|textbf|textit|textrm|times|theta|tan|tau|tfrac|to|triangle|tilde|top|nu|neq|ne|nabla|not|neg|ni|notin|` +
 	`rho|right|rightarrow|rangle|rm|rfloor|rceil)(?:[^a-zA-Z]|$)`)
 
 var jsonEscapes = map[byte]string{'"': `"`, '\\': `\`, '/': "/", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
-// written reads the inside of a JSON string, and leaves backslashes that begin
-// LaTeX, or nothing that JSON knows, as they are written.
+// written decodes the inside of a JSON string. It keeps a backslash that begins
+// LaTeX, or an escape that JSON does not know.
 func written(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

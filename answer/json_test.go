@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// lastFound is the text of the last span that a task finds, "" of none.
+// lastFound returns the text of the last span that a task finds, or "" if there is
+// none.
 func lastFound(task Task, text string, p Problem) string {
 	found := task.Form().Find(text, p)
 	if len(found) == 0 {

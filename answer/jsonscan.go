@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Limits of JSON values.
+// Limits on JSON values.
 const (
 	maxJSONDepth  = 1000
 	maxJSONNumber = 1000 // digits, and the exponent
@@ -16,7 +16,7 @@ const (
 type jsonFault struct {
 	at    int
 	what  string
-	large bool // JSON, but beyond the limits
+	large bool // valid JSON, but beyond the limits
 }
 
 func (f *jsonFault) verdict() Verdict {
@@ -27,7 +27,7 @@ func (f *jsonFault) verdict() Verdict {
 	return v
 }
 
-// checkJSON reports what keeps s from being one JSON value, or nil.
+// checkJSON reports why s is not a single JSON value, or nil if it is.
 func checkJSON(s string) *jsonFault {
 	p := jsonScanner{src: s}
 	p.white()
@@ -40,13 +40,13 @@ func checkJSON(s string) *jsonFault {
 	return nil
 }
 
-// A jsonScanner reads over one JSON value without making anything of it, in time
-// linear in what it reads and with a byte of memory for each level of nesting.
+// A jsonScanner reads over one JSON value without building it. It takes time linear
+// in what it reads, and one byte of memory per level of nesting.
 type jsonScanner struct {
 	src  string
 	at   int
 	open []byte // the brackets that are open
-	keys int    // members of objects read so far, as far as their colon
+	keys int    // members of objects read so far, counted at their colon
 }
 
 func (p *jsonScanner) fault(what string) *jsonFault {
@@ -70,7 +70,7 @@ func (p *jsonScanner) peek() byte {
 }
 
 // value reads a value. Each round reads a scalar or opens a bracket, and then
-// closes those that end.
+// closes the brackets that end.
 func (p *jsonScanner) value() *jsonFault {
 	for {
 		opened, bad := p.begin()
@@ -98,7 +98,7 @@ func (p *jsonScanner) begin() (opened bool, bad *jsonFault) {
 	}
 	p.at++
 	p.white()
-	if p.peek() == c+2 { // } and ] stand two behind { and [
+	if p.peek() == c+2 { // } and ] stand two after { and [
 		p.at++
 		return false, nil
 	}

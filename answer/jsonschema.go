@@ -14,16 +14,16 @@ import (
 
 const schemaURL = "schema:///answer"
 
-// noLoader refuses references out of a schema: neither files nor the network are
-// read for one.
+// noLoader refuses references from a schema to other documents: it reads neither
+// files nor the network.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a reference to %s: a schema must hold all that it refers to", url)
 }
 
-// A schemaCache keeps the schema compiled last, as the replies of a problem come
-// one after another.
+// A schemaCache keeps the schema compiled last, because the replies to one problem
+// follow one another.
 type schemaCache struct {
 	mu     sync.Mutex
 	source string
@@ -63,7 +63,7 @@ func compileSchema(source string) (*jsonschema.Schema, error) {
 	return c.Compile(schemaURL)
 }
 
-// checkSchema judges a JSON text, known to be one, against a schema.
+// checkSchema judges a text that is known to be JSON against a schema.
 func checkSchema(text string, source []byte) Verdict {
 	schema, err := schemas.compile(source)
 	if err != nil {
@@ -84,9 +84,9 @@ func checkSchema(text string, source []byte) Verdict {
 	}
 }
 
-// schemaFault says where a value leaves its schema: "at /items/0/price: …". Of
-// several faults it takes the first that lies deepest. Behind prefixItems the
-// library counts the members that items is for from 0.
+// schemaFault says where a value violates its schema: "at /items/0/price: …". Of
+// several faults it takes the first of the deepest ones. After prefixItems, the
+// library counts the members that items applies to from 0.
 func schemaFault(e *jsonschema.ValidationError) string {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

@@ -1,7 +1,7 @@
 package answer
 
-// Limits of what the validators of arithmetic read. Beyond them a candidate is
-// too_large: no game asks for so much, and the time stays bounded.
+// Limits on what the validators of arithmetic read. A candidate beyond them is
+// too_large. No game needs more, and the limits bound the time.
 const (
 	maxExpression = 16 << 10 // bytes
 	maxExprDepth  = 200      // of parentheses and signs

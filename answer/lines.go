@@ -6,7 +6,7 @@ const white = " \t\n\v\f\r"
 
 func isWhite(c byte) bool { return c == ' ' || c-'\t' < 5 }
 
-// skipWhite returns the first place in s[i:end] that is no white space, or end.
+// skipWhite returns the first place in s[i:end] that is not white space, or end.
 func skipWhite(s string, i, end int) int {
 	for i < end && isWhite(s[i]) {
 		i++
@@ -23,7 +23,7 @@ func trim(s string, sp Span) Span {
 	return sp
 }
 
-// lineEnd returns the end of the line that i stands on, its newline left out.
+// lineEnd returns the end of the line that contains i, without its newline.
 func lineEnd(s string, i int) int { return lineEndIn(s, i, len(s)) }
 
 // lineEndIn is lineEnd in s[:end].
@@ -37,8 +37,8 @@ func lineEndIn(s string, i, end int) int {
 	return end
 }
 
-// isDelimiter reports whether a line only parts or wraps what stands around it:
-// a fence, a rule, the delimiters of displayed mathematics.
+// isDelimiter reports whether a line only separates or wraps the text around it: a
+// fence, a rule, the delimiters of displayed mathematics.
 func isDelimiter(line string) bool {
 	line = strings.Trim(line, white)
 	switch line {
@@ -57,8 +57,8 @@ type fence struct {
 	size int
 }
 
-// fenceOf returns the fence that a line begins with, by rule G4c, and what
-// stands after it.
+// fenceOf returns the fence that a line begins with, by rule G4c, and the text
+// after it.
 func fenceOf(line string) (f fence, rest string) {
 	i := 0
 	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {

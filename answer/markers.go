@@ -9,9 +9,9 @@ import (
 // maxLead is how much Markdown may stand before a marker.
 const maxLead = 64
 
-// markers finds the lines that begin with one of the form's markers, and from the
-// last of them on the sentences that begin with one that is a saying. One in
-// fenced code counts where no other does.
+// markers finds the lines that begin with one of the form's markers. From the last
+// such line on, it also finds sentences that begin with a saying. A find in fenced
+// code counts only if there is no other.
 func (s *search) markers() {
 	if len(s.form.Markers) == 0 {
 		return
@@ -52,7 +52,7 @@ func isSaying(marker string) bool {
 	return len(word) < len(marker) && strings.IndexByte(word, ' ') > 0
 }
 
-// sentenceEnds are the bytes that a sentence may begin behind.
+// sentenceEnds are the bytes after which a sentence may begin.
 var sentenceEnds = func() (t [256]bool) {
 	for _, c := range []byte(".!?:;") {
 		t[c] = true
@@ -60,8 +60,8 @@ var sentenceEnds = func() (t [256]bool) {
 	return t
 }()
 
-// sentenceAfter returns the next place from at on that a stop and a space stand
-// before, or -1.
+// sentenceAfter returns the next place, from at on, that follows a stop and a
+// space, or -1.
 func sentenceAfter(text string, at int) int {
 	for ; at < len(text); at++ {
 		if !sentenceEnds[text[at]] {
@@ -78,7 +78,8 @@ func sentenceAfter(text string, at int) int {
 	return -1
 }
 
-// markerOf reads a line that begins with a marker; value.Start is what follows.
+// markerOf reads a line that begins with a marker. value.Start is the text after
+// it.
 func markerOf(line string, markers []string) (f find, ok bool) {
 	heading := false
 	run := 0 // where the emphasis directly before i began
@@ -116,8 +117,8 @@ func markerOf(line string, markers []string) (f find, ok bool) {
 	return find{}, false
 }
 
-// longestAt returns the longest marker that the line has at i, and the length of
-// its bytes there, the white space at its end left out.
+// longestAt returns the longest marker that the line has at i, and the number of
+// bytes it takes there, without the white space at its end.
 func longestAt(line string, i int, markers []string) (label string, n int) {
 	c := lower(line[i])
 	if c == '#' && i > 0 && line[i-1] == '#' {
@@ -135,8 +136,8 @@ func longestAt(line string, i int, markers []string) (label string, n int) {
 	return label, n
 }
 
-// ends reports whether what follows a marker's word lets it be one at all: a
-// marker's word is not the beginning of a longer one.
+// ends reports whether the text after a marker's word lets it be a marker: the word
+// must not be the start of a longer one.
 func ends(rest, marker string) bool {
 	if rest == "" || bracketed(marker) {
 		return true
@@ -167,7 +168,7 @@ func afterMarker(line string, i int, label, emph string, heading bool) (find, bo
 	k := skipBlanks(line, i)
 	colon := colonAt(line[k:])
 	if colon == 0 && !closed && k < len(line) && line[k] == '*' {
-		k = skipBlanks(line, skipRun(line, k)) // emphasis that began who knows where
+		k = skipBlanks(line, skipRun(line, k)) // emphasis whose beginning is unknown
 		if colon = colonAt(line[k:]); colon == 0 {
 			k = skipBlanks(line, i)
 		}
@@ -216,8 +217,9 @@ func lower(c byte) byte {
 	return c
 }
 
-// foldPrefix returns how many bytes of s spell prefix without regard to the case
-// of ASCII letters, a space in it standing for one or more; 0 if s does not.
+// foldPrefix returns how many bytes of s spell prefix. Case of ASCII letters is
+// ignored, and a space in prefix matches one or more. It returns 0 if s does not
+// begin with prefix.
 func foldPrefix(s, prefix string) int {
 	i := 0
 	for k := 0; k < len(prefix); k++ {
@@ -232,7 +234,7 @@ func foldPrefix(s, prefix string) int {
 	return i
 }
 
-// valueOf returns the answer in what a tier found, trimmed.
+// valueOf returns the answer within a find, trimmed.
 func (s *search) valueOf(f find, tier string) Span {
 	sp := f.value
 	if tier == methodBoxed {
@@ -264,8 +266,8 @@ func (s *search) valueOf(f find, tier string) Span {
 	return sp
 }
 
-// indented takes up again what the first line of an answer is indented by, which
-// code means.
+// indented restores the indent of the first line of an answer, which is significant
+// in code.
 func (s *search) indented(around, sp Span) Span {
 	start := sp.Start
 	for start > around.Start && (s.text[start-1] == ' ' || s.text[start-1] == '\t') {
@@ -277,8 +279,8 @@ func (s *search) indented(around, sp Span) Span {
 	return sp
 }
 
-// firstInk returns the start of the first line that says something: delimiters
-// are passed over.
+// firstInk returns the start of the first line that has visible content; it skips
+// delimiters.
 func (s *search) firstInk(sp Span) int {
 	at := sp.Start
 	for at < sp.End {
@@ -291,8 +293,8 @@ func (s *search) firstInk(sp Span) int {
 	return sp.End
 }
 
-// blockEnd returns the end of the block that begins with sp: a blank line, the
-// end of the fence that it stands in, or its end.
+// blockEnd returns where the block that begins with sp ends: at a blank line, at
+// the end of the fence that contains it, or at the end of sp.
 func (s *search) blockEnd(sp Span) int {
 	if around := s.fenceAround(sp.Start); around.End > 0 {
 		return min(sp.End, around.End)
@@ -307,8 +309,8 @@ func (s *search) blockEnd(sp Span) int {
 	return sp.End
 }
 
-// relabelled leaves out a marker that stands again where the answer should: in
-// an answer block, or behind the hashes of a heading.
+// relabelled skips a marker that is repeated where the answer should stand: in an
+// answer block, or after the hashes of a heading.
 func (s *search) relabelled(f find, sp Span) Span {
 	if f.label != "" && f.label[0] != '#' || sp.Start >= sp.End {
 		return sp
@@ -326,7 +328,7 @@ func (s *search) relabelled(f find, sp Span) Span {
 	return unemphasised(s.text, trim(s.text, rest), in.emph)
 }
 
-// unemphasised leaves out the end of emphasis that began before the answer.
+// unemphasised removes the end of emphasis that began before the answer.
 func unemphasised(text string, sp Span, emph string) Span {
 	if emph != "" && strings.HasSuffix(text[sp.Start:sp.End], emph) && !strings.HasPrefix(text[sp.Start:sp.End], emph) {
 		sp.End -= len(emph)
@@ -334,7 +336,7 @@ func unemphasised(text string, sp Span, emph string) Span {
 	return trim(text, sp)
 }
 
-// boxIn returns the last box in an answer that has one.
+// boxIn returns the last box in an answer that contains one.
 func (s *search) boxIn(sp Span) Span {
 	list := boxesIn(s.text[sp.Start:sp.End])
 	if len(list) == 0 {
@@ -352,7 +354,8 @@ func labelOf(marker string) string {
 	return newLabel(marker)
 }
 
-// labels holds the methods of common markers, so that they need not be made.
+// labels holds the methods of common markers, so that they need not be built each
+// time.
 var labels = func() map[string]string {
 	m := map[string]string{}
 	for _, marker := range said("Answer", "Final answer", "Correct answer", "Ans", "A", "Output", "Solution", "#### ") {

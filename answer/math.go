@@ -7,11 +7,12 @@ import (
 
 // Math is the task of mathematical answers, in LaTeX or plain: "math".
 //
-// A candidate is normalised to one spelling. It equals the gold as text, or in
-// exact value (integers, fractions, decimals, mixed numbers, roots and π, sums of
-// terms in any order), or member by member: tuples and intervals in order, with
-// the same brackets; sets, unions and bare lists in any. A name before the value
-// ("x = 5") and a unit behind it count only where both answers have one.
+// A candidate is normalised to one spelling. It can equal the gold in three ways:
+// as text; in exact value (integers, fractions, decimals, mixed numbers, roots and
+// π, sums of terms in any order); or member by member. Members of tuples and
+// intervals must be in order, with the same brackets. Members of sets, unions and
+// bare lists may be in any order. A name before the value ("x = 5") and a unit
+// after it count only if both answers have one.
 var Math Task = mathTask{}
 
 type mathTask struct{}
@@ -31,7 +32,7 @@ func (mathTask) Form() Form {
 
 var mathMarkers = said("Final answer", "Answer", "Ans", "#### ")
 
-// sayings are how a sentence begins that says the answer.
+// sayings are ways to begin a sentence that states the answer.
 var sayings = []string{
 	"The answer is ", "The final answer is ", "The correct answer is ", "So the answer is ", "So, the answer is ",
 	"Thus, the answer is ", "Therefore, the answer is ", "Therefore the answer is ", "Hence, the answer is ",
@@ -48,8 +49,8 @@ var questionStops = []string{"Question:", "Q:", "Problem:"}
 
 func (mathTask) Normalise(candidate string) string { return settle(candidate, canonMath) }
 
-// Precheck passes a line that is a number and nothing else. A formula on a line
-// of its own is most often a step of the work.
+// Precheck accepts a line that is only a number. A formula on its own line is most
+// often a step of the work.
 func (mathTask) Precheck(line string, _ Problem) bool { return bareNumber(line) }
 
 func (t mathTask) Validate(candidate string, p Problem) Verdict {
@@ -71,5 +72,5 @@ func (t mathTask) Validate(candidate string, p Problem) Verdict {
 
 func (mathTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
 
-// oneLine writes a question with single spaces.
+// oneLine returns a question with single spaces.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// By what two answers are equal.
+// The ways in which two answers can be equal.
 const (
 	byString   = "string"   // as text, after normalisation
 	byRational = "rational" // in value, exactly
@@ -13,13 +13,13 @@ const (
 	byNone     = "none"
 )
 
-// maxElements bounds lists and sets: those that have no order are compared pair
-// by pair.
+// maxElements bounds lists and sets, because unordered ones are compared pair by
+// pair.
 const maxElements = 200
 
-// equalMath says by what two formulas that canonMath wrote are equal. Neither
-// containment nor a factor of 100 makes two answers one, and neither does a
-// number that stands somewhere in the text.
+// equalMath returns how two formulas written by canonMath are equal. Two answers
+// are not equal because one contains the other, because they differ by a factor of
+// 100, or because a number occurs somewhere in the text.
 func equalMath(a, b string) string { return mathEqual(a, b, 0) }
 
 func mathEqual(a, b string, depth int) string {
@@ -43,8 +43,8 @@ func mathEqual(a, b string, depth int) string {
 	return x.equal(y, depth)
 }
 
-// textKey is what formulas are compared by as text: no marks of text, no case of
-// words, no sign that changes nothing.
+// textKey returns the form in which formulas are compared as text: without text
+// commands, without case of words, and without signs that change nothing.
 func textKey(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -66,15 +66,15 @@ func textKey(s string) string {
 	return key
 }
 
-// withoutNames takes "x=" off both formulas. One may name the value and the
-// other not; if both do they must agree: x = 5 is 5, and is not y = 5.
+// withoutNames removes "x=" from both formulas. One may name the value and the
+// other not. If both do, the names must agree: x = 5 equals 5, but not y = 5.
 func withoutNames(a, b string) (string, string, bool) {
 	n, x := cutName(a)
 	m, y := cutName(b)
 	return x, y, n == "" || m == "" || n == m
 }
 
-// cutName parts "x=5", "f(x)=5", "x_1=5", "\theta=5", "Area=5" and "x\in…".
+// cutName splits "x=5", "f(x)=5", "x_1=5", "\theta=5", "Area=5" and "x\in…".
 func cutName(s string) (name, value string) {
 	n := nameLen(s)
 	if n == 0 {
@@ -88,7 +88,7 @@ func cutName(s string) (name, value string) {
 	return "", s
 }
 
-// withoutParens takes parentheses off that stand around one thing.
+// withoutParens removes parentheses around a single thing.
 func withoutParens(s string) string {
 	for range maxMathDepth {
 		open, inner, shut := cutBrackets(s)
@@ -100,7 +100,7 @@ func withoutParens(s string) string {
 	return s
 }
 
-// firstElement is s to the first comma.
+// firstElement returns s up to the first comma.
 func firstElement(s string) string {
 	before, _, _ := strings.Cut(s, ", ")
 	return before
@@ -132,8 +132,8 @@ func nameLen(s string) int {
 	return n
 }
 
-// equalScalars compares two formulas that are no lists: their units, then their
-// values.
+// equalScalars compares two formulas that are not lists: first their units, then
+// their values.
 func equalScalars(a, b string) string {
 	x, u := cutUnit(a)
 	y, v := cutUnit(b)
@@ -155,11 +155,11 @@ func equalScalars(a, b string) string {
 
 // A mathGroup is a formula that has members.
 type mathGroup struct {
-	kind    string // "" of none; "list", "union", "matrix", or the brackets: "()", "[)"
+	kind    string // "" if none; "list", "union", "matrix", or the brackets: "()", "[)"
 	members []string
 }
 
-// unordered kinds are equal in any order of their members.
+// unordered lists the kinds whose members may come in any order.
 var unordered = setOf(`list union \{\}`)
 
 // splitMath finds the members of a formula.
@@ -204,7 +204,7 @@ func (g mathGroup) equal(h mathGroup, depth int) string {
 	return byElement
 }
 
-// plusMinus makes two members of one with a single ±.
+// plusMinus turns one member with a single ± into two.
 func plusMinus(parts []string) []string {
 	var out []string
 	for _, s := range parts {
@@ -223,7 +223,7 @@ func plusMinus(parts []string) []string {
 	return out
 }
 
-// bracketWidth is how many bytes of s open (1) or close (-1) a bracket.
+// bracketWidth returns how many bytes of s open (1) or close (-1) a bracket.
 func bracketWidth(s string) (width, turn int) {
 	switch s[0] {
 	case '(', '[', '{':
@@ -261,7 +261,7 @@ func splitTop(s, mark string) []string {
 	return append(parts, strings.TrimSpace(s[from:]))
 }
 
-// cutBrackets parts a formula that stands in one pair of brackets.
+// cutBrackets splits off the one pair of brackets that encloses a formula.
 func cutBrackets(s string) (open, inner, shut string) {
 	depth := 0
 	for i := 0; i < len(s); {
@@ -283,8 +283,8 @@ func cutBrackets(s string) (open, inner, shut string) {
 	return "", "", ""
 }
 
-// matrix reads the entries of a matrix as text, each row ended. How its brackets
-// look does not matter; those of a determinant are another thing.
+// matrix reads the entries of a matrix as text, with a mark after each row. The
+// style of its brackets does not matter, except that a determinant is not a matrix.
 func matrix(s string) ([]string, bool) {
 	rest, ok := strings.CutPrefix(s, `\begin{`)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of mathematical answers. An answer beyond them is kept as it is written
-// and judged too large: it is no answer to any question of this kind.
+// Limits on mathematical answers. An answer beyond them is kept as it is written
+// and judged too large, since no question of this kind has such an answer.
 const (
 	maxMath      = 16 << 10 // bytes
 	maxMathDepth = 48       // groups within groups
@@ -32,12 +32,12 @@ type latexToken struct {
 	text string
 }
 
-// latexDropped are commands that say how a formula looks, not what it is.
+// latexDropped are commands that say how a formula looks, not what it means.
 var latexDropped = setOf(`\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr
 	\biggl \biggr \Biggl \Biggr \displaystyle \textstyle \scriptstyle \limits \nolimits \mathstrut \rm \bf \it`)
 
-// latexSpaces are commands that are white space; those of latexThins also part
-// the thousands of a number.
+// latexSpaces are commands that produce white space. Those of latexThins also
+// separate the thousands of a number.
 var (
 	latexSpaces = setOf(`\quad \qquad \; \: \enspace \enskip \hspace \hfill`)
 	latexThins  = setOf(`\, \! \thinspace`)
@@ -63,7 +63,7 @@ var latexAliases = map[string]string{
 	"²": "^2", "³": "^3", "½": `\frac12`, "¼": `\frac14`, "¾": `\frac34`, "⅓": `\frac13`, "⅔": `\frac23`,
 }
 
-// setOf makes a set of the words of a list.
+// setOf returns the set of the words in a list.
 func setOf(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, word := range strings.Fields(list) {
@@ -75,7 +75,7 @@ func setOf(list string) map[string]bool {
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// lexLatex splits a formula into tokens, under one name each.
+// lexLatex splits a formula into tokens and gives each a single name.
 func lexLatex(s string) []latexToken {
 	l := latexLexer{src: s}
 	for l.at < len(l.src) {
@@ -119,8 +119,8 @@ func (l *latexLexer) next() {
 	}
 }
 
-// numberLen is the length of the plain number s begins with. Its point must be
-// followed by a digit, or by the repeating part of a decimal.
+// numberLen returns the length of the plain number that s begins with. Its point
+// must be followed by a digit, or by the repeating part of a decimal.
 func numberLen(s string) int {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {
@@ -159,7 +159,7 @@ func (l *latexLexer) rune(rest string) {
 	}
 }
 
-// alias puts a character or command, or what it stands for.
+// alias appends a character or command, or what it stands for.
 func (l *latexLexer) alias(name string, n int) {
 	as, ok := latexAliases[name]
 	digits := numberLen(l.src[l.at+n:])
@@ -214,8 +214,8 @@ func (l *latexLexer) command(rest string) {
 	}
 }
 
-// words takes the argument of a text command, if it is nothing but words;
-// otherwise only the command goes.
+// words takes the argument of a text command if it contains only words. Otherwise
+// it drops only the command.
 func (l *latexLexer) words(rest string, n int) {
 	open := n + len(rest[n:]) - len(strings.TrimLeft(rest[n:], " "))
 	end := strings.IndexAny(rest[open:], `}\$`)
@@ -231,8 +231,8 @@ func (l *latexLexer) words(rest string, n int) {
 	l.put(latexText, words, open+end+1)
 }
 
-// peelMath takes off what stands around a formula: white space, the marks of
-// mathematics, code and bold, a box, and the point that ends the sentence.
+// peelMath removes what stands around a formula: white space, marks of mathematics,
+// code and bold, a box, and the full stop of the sentence.
 func peelMath(s string) string {
 	for {
 		was := s
@@ -250,8 +250,8 @@ func peelMath(s string) string {
 	}
 }
 
-// trimStops takes off the stops at the end of a sentence, and commands that are
-// white space. A factorial is no stop.
+// trimStops removes the stops at the end of a sentence, and commands that produce
+// white space. A factorial is not a stop.
 func trimStops(s string) string {
 	for s != "" {
 		r, n := utf8.DecodeLastRuneInString(s)
@@ -268,8 +268,8 @@ func trimStops(s string) string {
 
 var mathWraps = [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}, {"**", "**"}, {"`", "`"}}
 
-// unwrap takes a pair of marks off, unless they do not belong together: "$5 or
-// $6" is no formula.
+// unwrap removes a pair of marks, unless they do not belong together: "$5 or $6" is
+// not a formula.
 func unwrap(s, open, shut string) string {
 	if len(s) < len(open)+len(shut) || !strings.HasPrefix(s, open) || !strings.HasSuffix(s, shut) {
 		return s
@@ -281,7 +281,7 @@ func unwrap(s, open, shut string) string {
 	return inner
 }
 
-// unwrapCommand takes \boxed{…} off, if it is the whole of s.
+// unwrapCommand removes \boxed{…} if it is the whole of s.
 func unwrapCommand(s, name string) string {
 	rest, ok := strings.CutPrefix(s, name)
 	if !ok {
@@ -294,7 +294,7 @@ func unwrapCommand(s, name string) string {
 	return s
 }
 
-// closingBrace is where the group ends that s begins with, or -1.
+// closingBrace returns where the group that s begins with ends, or -1.
 func closingBrace(s string) int {
 	if s == "" || s[0] != '{' {
 		return -1
@@ -318,8 +318,8 @@ func closingBrace(s string) int {
 // settle applies f to s without the white space around it until nothing changes.
 func settle(s string, f func(string) string) string { return rest(strings.TrimSpace(s), f) }
 
-// rest applies f until nothing changes, so that what it gives stays what it is.
-// What does not come to rest is left as it was written.
+// rest applies f until nothing changes, so that applying f to the result again
+// changes nothing. A text that does not settle is left as it was written.
 func rest(s string, f func(string) string) string {
 	now := s
 	for range 8 {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mathValue reads a formula that canonMath wrote as an exact value. It refuses
-// what could be read in two ways, such as 1/2π.
+// mathValue reads a formula written by canonMath as an exact value. It refuses
+// ambiguous formulas, such as 1/2π.
 func mathValue(s string) (mathForm, bool) {
 	if s == "" || len(s) > maxMath {
 		return nil, false
@@ -14,7 +14,7 @@ func mathValue(s string) (mathForm, bool) {
 	return valueOf(splitRuns(lexLatex(s)), 0)
 }
 
-// splitRuns takes the last letter of a run apart that has a power or an index,
+// splitRuns separates the last letter of a run if it has a power or an index,
 // because xy^2 is x·y^2.
 func splitRuns(toks []latexToken) []latexToken {
 	var out []latexToken
@@ -37,8 +37,8 @@ func valueOf(toks []latexToken, depth int) (mathForm, bool) {
 	return f, f != nil && p.at == len(p.toks)
 }
 
-// A valueParser reads sum = [sign] product {sign product}; its methods return
-// nil for what they cannot read.
+// A valueParser reads sum = [sign] product {sign product}. Its methods return nil
+// for what they cannot read.
 type valueParser struct {
 	toks  []latexToken
 	at    int
@@ -83,7 +83,8 @@ func (p *valueParser) sum() mathForm {
 	return total
 }
 
-// product = factor {["*" | "/"] factor}. What follows a quotient must say so.
+// product = factor {["*" | "/"] factor}. A factor after a quotient must have its
+// operator.
 func (p *valueParser) product() mathForm {
 	f, divided := p.factor(), false
 	for f != nil && !p.ends() {
@@ -273,8 +274,8 @@ func (p *valueParser) root() mathForm {
 	return formOf(atomTerm(`\sqrt`+index+"{"+f.String()+"}", 1))
 }
 
-// number reads a decimal, a repeating one, or a mixed number: 2\frac{1}{2} is
-// 5/2, if its fraction is a proper one of integers, and 2 1/2 too.
+// number reads a decimal, a repeating decimal, or a mixed number. 2\frac{1}{2} is
+// 5/2 if its fraction is a proper one of integers; 2 1/2 is read the same way.
 func (p *valueParser) number(text string) mathForm {
 	r, ok := decimal(text)
 	if p.is(`\overline`) {
@@ -302,7 +303,8 @@ func (p *valueParser) number(text string) mathForm {
 	return f.add(part)
 }
 
-// plainFraction reports whether toks begin with \frac{1}{2}, of two integers.
+// plainFraction reports whether toks begin with a \frac of two integers, such as
+// \frac{1}{2}.
 func plainFraction(toks []latexToken) bool {
 	return len(toks) >= 7 && toks[2].kind == latexNum && toks[5].kind == latexNum && toks[3].kind == latexClose
 }
@@ -342,7 +344,7 @@ func (p *valueParser) repeating(text string) (*big.Rat, bool) {
 
 func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-// maxDigits is how long a number may be that is read as one.
+// maxDigits is how many digits a number may have to be read as one.
 const maxDigits = 1000
 
 // decimal reads digits with at most one point.

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// canonMath writes a formula in the one way that formulas are compared in: no
-// white space but between words, fractions and roots with braces, ", " between
-// elements and nothing between thousands.
+// canonMath writes a formula in the single form that is used for comparison: white
+// space only between words, fractions and roots with braces, ", " between elements
+// and no separators between thousands.
 func canonMath(s string) string {
 	if len(s) > maxMath {
 		return s
@@ -27,7 +27,7 @@ type latexPrinter struct {
 	size     int       // letters in it
 	brackets int       // open ( [ \{
 	depth    int
-	spaced   bool // white space stands before the next token
+	spaced   bool // white space precedes the next token
 	value    bool // a number or formula has been written
 	failed   bool
 }
@@ -50,7 +50,7 @@ func (p *latexPrinter) peek(ahead int) latexToken {
 	return latexToken{kind: latexSpace}
 }
 
-// after is the next token that is not white space.
+// after returns the next token that is not white space.
 func (p *latexPrinter) after() latexToken {
 	for i := p.at; i < len(p.toks); i++ {
 		if k := p.toks[i].kind; k != latexSpace && k != latexThin {
@@ -82,14 +82,14 @@ func (p *latexPrinter) step() {
 	case latexOpen:
 		if p.peek(0).text == "," && p.peek(1).kind == latexClose {
 			p.at += 2
-			p.write(latexSym, "{,}") // of a number that has ended: not a list
+			p.write(latexSym, "{,}") // the comma follows a complete number: not a list
 		}
 	case latexSym:
 		p.symbol(t.text)
 	}
 }
 
-// number writes a number without what parts its thousands.
+// number writes a number without its thousands separators.
 func (p *latexPrinter) number(digits string) {
 	more := digits
 	for len(whole(digits)) <= 3 && digits[0] != '0' || len(more) == 3 && more != digits {
@@ -108,9 +108,9 @@ func (p *latexPrinter) number(digits string) {
 	p.value = true
 }
 
-// thousand takes one more group of three digits, with what parts it: "{,}",
-// ",\!", a thin space, a space; a bare comma only where no tuple is open, and
-// with nothing after it, because a list is written with a space.
+// thousand takes one more group of three digits and its separator: "{,}", ",\!", a
+// thin space or a space. A bare comma counts only outside an open tuple and with no
+// space after it, because lists are written with a space.
 func (p *latexPrinter) thousand() string {
 	n := p.partsThousands()
 	if n == 0 {
@@ -124,7 +124,7 @@ func (p *latexPrinter) thousand() string {
 	return next.text
 }
 
-// partsThousands is how many tokens part two groups of digits.
+// partsThousands returns how many tokens separate two groups of digits.
 func (p *latexPrinter) partsThousands() int {
 	a, b, c := p.peek(0), p.peek(1), p.peek(2)
 	switch {
@@ -140,7 +140,7 @@ func (p *latexPrinter) partsThousands() int {
 	return 0
 }
 
-// whole is the part of a number before its point.
+// whole returns the part of a number before its point.
 func whole(number string) string {
 	before, _, _ := strings.Cut(number, ".")
 	return before
@@ -167,10 +167,10 @@ func (p *latexPrinter) letters(run string) {
 	}
 }
 
-// functions are words that belong to a formula.
+// functions are words that are part of a formula.
 var functions = setOf("sin cos tan cot sec csc arcsin arccos arctan log exp min max gcd lcm mod det lim sqrt")
 
-// atom writes letters, apart from a command before them.
+// atom writes letters, separated from a command before them.
 func (p *latexPrinter) atom(run string) {
 	if p.last == latexCommand {
 		p.out.WriteByte(' ')
@@ -178,7 +178,7 @@ func (p *latexPrinter) atom(run string) {
 	p.write(latexLetters, run)
 }
 
-// phrase takes the words after a first one: "square feet".
+// phrase takes the words that follow a first one: "square feet".
 func (p *latexPrinter) phrase(first string) string {
 	words := []string{first}
 	for p.peek(0).kind == latexSpace && p.peek(1).kind == latexLetters && len(p.peek(1).text) > 1 {
@@ -191,8 +191,8 @@ func (p *latexPrinter) phrase(first string) string {
 	return strings.Join(words, " ")
 }
 
-// text writes words: after a value as \text{}, because they are its unit, and
-// else as they are.
+// text writes words. After a value they are its unit and are written as \text{};
+// otherwise they are written as they are.
 func (p *latexPrinter) text(words string) {
 	switch {
 	case (words == "and" || words == "or") && p.out.Len() > 0:
@@ -208,7 +208,7 @@ func (p *latexPrinter) text(words string) {
 	}
 }
 
-// comma parts two elements; "1, 2, and 3" has one before the last.
+// comma separates two elements. "1, 2, and 3" has a comma before the last.
 func (p *latexPrinter) comma() {
 	s := strings.TrimSuffix(p.out.String(), ", ")
 	p.out.Reset()
@@ -260,7 +260,7 @@ func (p *latexPrinter) root() {
 	p.write(latexSym, `\sqrt`+index+"{"+p.argument()+"}")
 }
 
-// plainRoot writes sqrt(2) as the rest of the world does.
+// plainRoot writes sqrt(2), plain notation for a root, as \sqrt.
 func (p *latexPrinter) plainRoot() {
 	for p.peek(0).text != "(" {
 		p.at++
@@ -282,7 +282,7 @@ func (p *latexPrinter) sub(toks []latexToken) string {
 	return strings.TrimSpace(out)
 }
 
-// argument takes what a command applies to: a group, or one character.
+// argument takes the argument of a command: a group, or one character.
 func (p *latexPrinter) argument() string {
 	for p.peek(0).kind == latexSpace && p.at < len(p.toks) || p.peek(0).kind == latexThin {
 		p.at++
@@ -312,7 +312,7 @@ func (p *latexPrinter) argument() string {
 	return p.sub([]latexToken{t})
 }
 
-// group takes what stands before the brace that closes an open one.
+// group takes the tokens before the brace that closes an open one.
 func (p *latexPrinter) group() string {
 	from, depth := p.at, 1
 	for ; p.at < len(p.toks); p.at++ {
@@ -351,7 +351,7 @@ func (p *latexPrinter) symbol(s string) {
 	p.write(latexSym, s)
 }
 
-// script writes a power or an index, with braces only where they are needed.
+// script writes a power or an index, with braces only if they are needed.
 func (p *latexPrinter) script(mark string) {
 	arg := p.scripted()
 	switch {
@@ -364,9 +364,9 @@ func (p *latexPrinter) script(mark string) {
 	}
 }
 
-// scripted takes the argument of a power. Outside braces it is all of a number,
-// with its sign, or what stands in parentheses: 2^10 is how one who does not
-// write LaTeX writes 1024, and one who does writes 2^{10}.
+// scripted takes the argument of a power. Without braces it is a whole number with
+// its sign, or what stands in parentheses: someone who does not write LaTeX writes
+// 2^10 for 1024, and someone who does writes 2^{10}.
 func (p *latexPrinter) scripted() string {
 	from := p.at
 	switch a, b := p.peek(0), p.peek(1); {
@@ -386,7 +386,7 @@ func (p *latexPrinter) scripted() string {
 	return p.sub(p.toks[from:p.at])
 }
 
-// closingParen is where the parenthesis ends that toks begins with, or -1.
+// closingParen returns where the parenthesis that toks begins with ends, or -1.
 func closingParen(toks []latexToken) int {
 	depth := 0
 	for i, t := range toks {

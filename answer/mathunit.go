@@ -2,8 +2,8 @@ package answer
 
 import "strings"
 
-// units are the names of units, by what they are compared as. A word that is no
-// unit here is compared as it is written, less its plural.
+// units maps the names of units to the names used for comparison. A word that is
+// not in the table is compared as it is written, without its plural.
 var units = unitTable(`
 	millimeter mm millimeters millimetre millimetres
 	centimeter cm centimeters centimetre centimetres
@@ -36,8 +36,8 @@ var units = unitTable(`
 	child children
 `)
 
-// singleUnits are symbols that count as units only where they are marked as
-// text, because they also name variables.
+// singleUnits are symbols that count as units only if they are marked as text,
+// because they also name variables.
 var singleUnits = map[string]string{"m": "meter", "g": "gram", "s": "second", "h": "hour", "l": "liter", "L": "liter"}
 
 func unitTable(list string) map[string]string {
@@ -51,10 +51,10 @@ func unitTable(list string) map[string]string {
 	return table
 }
 
-// unitPowers are words before a unit that raise it.
+// unitPowers are words before a unit that raise it to a power.
 var unitPowers = map[string]string{"square": "^2", "sq": "^2", "sq.": "^2", "cubic": "^3", "cu": "^3", "cu.": "^3"}
 
-// unitName is what a unit is compared as: "square feet" is "foot^2".
+// unitName returns the name by which a unit is compared: "square feet" is "foot^2".
 func unitName(s string) string {
 	s, power, _ := strings.Cut(s, "^")
 	if power != "" {
@@ -80,9 +80,10 @@ func unitName(s string) string {
 	return strings.Join(words, " ") + power
 }
 
-// cutUnit parts a value and its unit: a currency before it, a sign, a unit of
-// the table or words marked as text behind it. A percent sign is a unit: 25% is
-// 25, as the question wanted percent, and never 0.25.
+// cutUnit separates a value and its unit. The unit may be a currency before the
+// value; or, after it, a sign, a unit of the table or words marked as text. A
+// percent sign is a unit: 25% is 25, since the question asked for percent, and
+// never 0.25.
 func cutUnit(s string) (value, unit string) {
 	for _, sign := range []string{"$", "€", "£"} {
 		if rest, ok := strings.CutPrefix(s, sign); ok && rest != "" {
@@ -112,7 +113,7 @@ func isPower(s string) bool {
 	return s == "2" || s == "3" || s == "{2}" || s == "{3}"
 }
 
-// cutPlainUnit parts 5cm^2.
+// cutPlainUnit separates the unit in 5cm^2.
 func cutPlainUnit(s string) (value, unit string) {
 	body, power := s, ""
 	if i := strings.LastIndexByte(s, '^'); i > 0 && isPower(s[i:]) {

@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Limits of exact values. What needs more is compared as text.
+// Limits on exact values. A formula that exceeds them is compared as text.
 const (
 	maxBits    = 1 << 13 // of a numerator or denominator
-	maxRadical = 1e8     // under a root that is taken apart by trial division
+	maxRadical = 1e8     // largest number under a root that is taken apart by trial division
 	maxTerms   = 64
 	maxPower   = 1 << 10
 )
 
-// A mathForm is an exact value: a sum of terms, each a rational, a root of an
-// integer, and atoms, which are π, variables and what is not taken apart. Two
-// formulas of one form are equal; those of two forms may still be, which nothing
-// short of a computer algebra system would see.
+// A mathForm is an exact value: a sum of terms. Each term is a product of a
+// rational, a root of an integer, and atoms. Atoms are π, variables and what is not
+// taken apart. Two formulas with the same form are equal. Two with different forms
+// may still be equal, but only a computer algebra system could tell.
 type mathForm map[string]mathTerm
 
 type mathTerm struct {
 	coef  *big.Rat
-	root  int64          // √root, without squares; 1 where there is none
-	atoms map[string]int // and their powers, none 0
+	root  int64          // √root, without square factors; 1 if there is no root
+	atoms map[string]int // and their powers, never 0
 }
 
-// key tells terms apart by all but their coefficient.
+// key is the same for terms that differ only in their coefficient.
 func (t mathTerm) key() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatInt(t.root, 10))
@@ -55,7 +55,7 @@ func formOf(t mathTerm) mathForm {
 	return mathForm{t.key(): t}
 }
 
-// single is the one term of a form.
+// single returns the only term of a form.
 func (f mathForm) single() (mathTerm, bool) {
 	if len(f) == 0 {
 		return termOf(new(big.Rat)), true
@@ -66,13 +66,13 @@ func (f mathForm) single() (mathTerm, bool) {
 	return mathTerm{}, false
 }
 
-// rational is the value of a form that has nothing but one.
+// rational returns the value of a form that is a plain rational.
 func (f mathForm) rational() (*big.Rat, bool) {
 	t, ok := f.single()
 	return t.coef, ok && t.root == 1 && len(t.atoms) == 0
 }
 
-// constant reports whether a form has numbers only, and π.
+// constant reports whether a form has only numbers and π.
 func (f mathForm) constant() bool {
 	for _, t := range f {
 		for name := range t.atoms {
@@ -84,7 +84,7 @@ func (f mathForm) constant() bool {
 	return true
 }
 
-// String is the same for equal forms.
+// String returns the same text for equal forms.
 func (f mathForm) String() string {
 	terms := make([]string, 0, len(f))
 	for key, t := range f {
@@ -127,7 +127,7 @@ func (f mathForm) opaque() mathTerm {
 	return atomTerm("("+f.String()+")", 1)
 }
 
-// mul returns f × g. Sums of constants are multiplied out, others are not.
+// mul returns f × g. It expands sums of constants, but no other sums.
 func (f mathForm) mul(g mathForm) mathForm {
 	if !f.constant() || !g.constant() || len(f)*len(g) > maxTerms {
 		f, g = formOf(f.opaque()), formOf(g.opaque())
@@ -192,7 +192,7 @@ func (f mathForm) negative() mathForm {
 	return f.mul(formOf(termOf(big.NewRat(-1, 1))))
 }
 
-// power returns f to an integer, or nil beyond the limits.
+// power returns f to an integer power, or nil beyond the limits.
 func (f mathForm) power(n int64) mathForm {
 	if n < 0 {
 		if f = f.inverse(); f == nil {
@@ -212,7 +212,8 @@ func (f mathForm) power(n int64) mathForm {
 	return result
 }
 
-// sqrt returns the root of f: that of a rational exactly, any other as an atom.
+// sqrt returns the square root of f. The root of a rational is exact, any other is
+// an atom.
 func (f mathForm) sqrt() mathForm {
 	r, ok := f.rational()
 	if !ok {
@@ -230,7 +231,7 @@ func (f mathForm) sqrt() mathForm {
 	return formOf(mathTerm{coef: coef, root: in})
 }
 
-// squares takes the squares out of n: √n is out√in.
+// squares takes the square factors out of n: √n is out√in.
 func squares(n *big.Int) (out *big.Int, in int64, ok bool) {
 	if root := new(big.Int).Sqrt(n); new(big.Int).Mul(root, root).Cmp(n) == 0 {
 		return root, 1, true

@@ -13,10 +13,10 @@ import (
 // "gsm8k", which differ in name only.
 //
 // A candidate is normalised to plain digits: 1234.5, -3, 14/3. Its currency,
-// percent sign and unit go, and a percent is not a factor of 100; so does all that
-// comes after the clause the number stands in. A number that merely occurs in a
-// sentence is no answer, and two numbers are none either. Numbers are compared as
-// exact rationals.
+// percent sign and unit are removed; a percent sign does not divide by 100.
+// Everything after the clause that holds the number is removed too. A number that
+// merely occurs in a sentence is not an answer, and neither are two numbers.
+// Numbers are compared as exact rationals.
 var (
 	Number Task = numberTask{"number"}
 	GSM8K  Task = numberTask{"gsm8k"}
@@ -74,7 +74,8 @@ func (t numberTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{OK: true, Reason: ReasonOK, By: byRational}
 }
 
-// Distil traces a solution by its calculator marks: "16-3=13; 13*2=26".
+// Distil builds the trace of a solution from its calculator marks: "16-3=13;
+// 13*2=26".
 func (numberTask) Distil(p Problem, solution string) (query, trace string) {
 	var steps []string
 	for {
@@ -90,7 +91,7 @@ func (numberTask) Distil(p Problem, solution string) (query, trace string) {
 // maxDetail bounds the detail of a verdict, in bytes.
 const maxDetail = 80
 
-// numberShape is what a normalised number looks like.
+// numberShape matches a normalised number.
 var numberShape = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+|/\d+)?$`)
 
 var zeroUnder = regexp.MustCompile(`^-?\d+/0+$`)
@@ -105,12 +106,13 @@ func exactNumber(s string) (*big.Rat, bool) {
 			return nil, false
 		}
 	}
-	return new(big.Rat).SetString(s) // of 1/0 it says no
+	return new(big.Rat).SetString(s) // it rejects 1/0
 }
 
-// How a number is written. The first group of thousands has no leading zero, every
-// other has three digits, or two as in India before the last three. A comma is
-// a decimal one only behind thousands: 3,5 may be two numbers.
+// These expressions say how a number is written. The first group of thousands has
+// no leading zero. Every other group has three digits, or two, as in India, before
+// the last three. A comma is a decimal comma only after thousands: 3,5 may be two
+// numbers.
 const (
 	digitsExpr = `(?:[1-9]\d{0,2}(?:[.'’\x{a0}\x{2009}\x{202f} ]\d{3})+,\d{1,2}|` +
 		`[1-9]\d{0,2}(?:[,_'’\x{a0}\x{2009}\x{202f} ]\d{3})+(?:\.\d+)?|[1-9]\d?(?:,\d{2})+,\d{3}(?:\.\d+)?|` +
@@ -122,14 +124,14 @@ var numberExpr = regexp.MustCompile(`^(?:(?:about|approximately|exactly|only|app
 	`([-+]?) ?(` + currencyExpr + `?) ?([-+]?) ?(` + digitsExpr + `)` +
 	`(?:(e[+-]?\d+)| ?[x*] ?10\^\{?([+-]?\d+)\}?|( ?/ ?[1-9]\d*| [1-9]\d*/[1-9]\d*))?`)
 
-// scales are words and letters behind a number that multiply it.
+// scales are words and letters after a number that multiply it.
 var scales = map[string]int{"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
-// moneyScales are letters that do so behind an amount of money: $5k.
+// moneyScales are letters that do so after an amount of money: $5k.
 var moneyScales = map[string]int{"k": 3, "K": 3, "M": 6, "m": 6, "B": 9, "b": 9, "bn": 9, "T": 12}
 
-// plainNumber writes a number plainly, or returns the candidate, a little
-// cleaner, if it is none.
+// plainNumber writes a number plainly. If the candidate is not a number, it returns
+// it with marks removed.
 func plainNumber(s string) string {
 	if len(s) > maxNumber {
 		return s
@@ -141,7 +143,7 @@ func plainNumber(s string) string {
 	return clean
 }
 
-// cleanNumber takes off marks: calculator notes, mathematics, bold, full width.
+// cleanNumber removes marks: calculator notes, mathematics, bold, full width.
 func cleanNumber(s string) string {
 	s = foldWidth(s)
 	for {
@@ -158,7 +160,7 @@ func cleanNumber(s string) string {
 	return strings.TrimSpace(strings.TrimLeft(trimStops(strings.TrimSpace(s)), ":= "))
 }
 
-// plainMath writes LaTeX as one writes numbers without it.
+// plainMath writes a number in LaTeX as it is written without LaTeX.
 func plainMath(s string) string {
 	if peeled := peelMath(s); peeled != strings.TrimSpace(s) {
 		s = peeled
@@ -180,7 +182,8 @@ var latexPlain = strings.NewReplacer(`{,}`, "", `,\!`, "", `\,`, " ", `\!`, "", 
 	`\times`, "*", `\cdot`, "*", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\left`, "", `\right`, "", `^\circ`, "°", `^{\circ}`, "°",
 	`\approx`, "≈", `~`, " ")
 
-// unwrapInside takes commands of one kind off their arguments, within a text.
+// unwrapInside removes commands of one kind from around their arguments, within a
+// text.
 func unwrapInside(s, command string) string {
 	for range 8 {
 		i := strings.Index(s, command)
@@ -197,7 +200,7 @@ func unwrapInside(s, command string) string {
 	return s
 }
 
-// foldWidth writes full-width characters as the narrow ones.
+// foldWidth replaces full-width characters by narrow ones.
 func foldWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -232,8 +235,9 @@ func readNumber(s string) (string, bool) {
 	return writeNumber(m, n)
 }
 
-// rightSide is what stands behind the last equals sign of an equation: the value
-// that its writer states. Nothing is an equation that has a comma or "and".
+// rightSide returns the text after the last equals sign of an equation, which is
+// the value that its writer states. A text with a comma or "and" is not an
+// equation.
 func rightSide(s string) (string, bool) {
 	i := strings.LastIndexByte(s, '=')
 	if i < 0 || strings.Contains(s[:i], ", ") || strings.Contains(s[:i], " and ") || strings.Contains(s[:i], " or ") {
@@ -273,8 +277,7 @@ func mixedNumber(sign, digits, part string) (string, bool) {
 	return sign + n.Add(n, r).RatString(), true
 }
 
-// plainDigits takes thousands separators out, and writes a decimal comma as a
-// point.
+// plainDigits removes thousands separators, and writes a decimal comma as a point.
 func plainDigits(s string) string {
 	dot, comma := strings.IndexByte(s, '.'), strings.IndexByte(s, ',')
 	if dot >= 0 && comma > dot || strings.Count(s, ".") > 1 || comma >= 0 && len(s)-comma < 4 {
@@ -304,14 +307,14 @@ func shift(digits string, by int) string {
 	return before + "." + after
 }
 
-// wordsExpr is a clause that may follow a number: units and words, with no other
-// number and no arithmetic in it. 5 km/h and 3 m^2 are units.
+// wordsExpr matches a clause that may follow a number: units and words, without
+// another number or arithmetic. 5 km/h and 3 m^2 are units.
 var (
 	clauseEnd = regexp.MustCompile(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
 	wordsExpr = regexp.MustCompile(`^(?: ?[%°$€£¥₹₩]|[²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
 )
 
-// endsNumber reports whether what follows a number leaves it alone.
+// endsNumber reports whether the text after a number does not change it.
 func endsNumber(rest string) bool {
 	if at := clauseEnd.FindStringIndex(rest); at != nil {
 		if strings.HasPrefix(rest[at[0]:], " and") && strings.ContainsAny(firstClause(rest[at[0]+1:]), "0123456789") {
@@ -329,11 +332,11 @@ func firstClause(s string) string {
 	return s
 }
 
-// bareDigits are in every bare number.
+// bareDigits occur in every bare number.
 const bareDigits = "0123456789０１２３４５６７８９½⅓⅔¼¾"
 
-// bareNumber reports whether a line is a number and at most a sign or currency.
-// "3." is no such line: it numbers a step.
+// bareNumber reports whether a line is only a number, with at most a sign or
+// currency. "3." does not qualify, because it numbers a step.
 func bareNumber(line string) bool {
 	line = strings.TrimSpace(line)
 	if len(line) > 200 || !strings.ContainsAny(line, bareDigits) || strings.HasSuffix(line, ".") || strings.HasSuffix(line, ")") && !strings.HasSuffix(line, `\)`) {

@@ -9,10 +9,10 @@ import (
 
 // QA is the task of short answers in words: "qa".
 //
-// Answers are compared as SQuAD does it: lower case, no punctuation, no articles,
-// single spaces, and then equal as a whole. Several golds may be given, parted by
-// "|"; each is right. The last Finish[…] of a reply is its answer, as agents that
-// reason and act write it.
+// Answers are compared as SQuAD compares them: in lower case, without punctuation
+// or articles, with single spaces, and as a whole. You can give several golds,
+// separated by "|"; each is right. The last Finish[…] of a reply is its answer, the
+// form used by agents that reason and act.
 var QA Task = qaTask{}
 
 type qaTask struct{}
@@ -33,13 +33,13 @@ func (qaTask) Form() Form {
 	}
 }
 
-// wordMarkers go before answers in words.
+// wordMarkers precede answers in words.
 var wordMarkers = said("Final answer", "Answer", "Ans", "A")
 
 const finishMark = "Finish["
 
-// findFinish finds the arguments of Finish[…], each to the bracket that closes it
-// on its line, and before the next one.
+// findFinish finds the arguments of Finish[…]. Each ends at its closing bracket on
+// the same line, and before the next Finish[.
 func findFinish(text string, _ Problem) []Span {
 	var found []Span
 	at := strings.Index(text, finishMark)
@@ -61,8 +61,8 @@ func findFinish(text string, _ Problem) []Span {
 	return found
 }
 
-// closingSquare is where the bracket closes that was opened before s, on its
-// first line, or -1.
+// closingSquare returns where the bracket opened before s closes, on the first line
+// of s, or -1.
 func closingSquare(s string) int {
 	depth := 1
 	for i := 0; i < len(s) && s[i] != '\n'; i++ {
@@ -78,8 +78,8 @@ func closingSquare(s string) int {
 	return -1
 }
 
-// Normalise takes off marks and the stop at the end. What two answers are
-// compared by is made of it later, so that the candidate stays fit to be read.
+// Normalise removes marks and the stop at the end. The text used for comparison is
+// made later, so that the candidate stays readable.
 func (qaTask) Normalise(candidate string) string {
 	return settle(candidate, func(s string) string {
 		if len(s) > maxQA {
@@ -115,11 +115,11 @@ func (t qaTask) Validate(candidate string, p Problem) Verdict {
 
 func (qaTask) Distil(p Problem, _ string) (query, trace string) { return oneLine(p.Input), "" }
 
-// asciiMarks is the punctuation of ASCII, which SQuAD drops, and the curly quotes
-// that mean the same.
+// asciiMarks is the ASCII punctuation that SQuAD drops, and the curly quotes with
+// the same meaning.
 const asciiMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~‘’“”"
 
-// squad is what two answers are compared by.
+// squad returns the form in which two answers are compared.
 func squad(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(asciiMarks, r) {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Regex is the task whose Gold is a pattern (of Go's regexp, which is linear)
-// that the whole answer matches: "regex".
+// Regex is the task whose Gold is a pattern that must match the whole answer:
+// "regex". The pattern is of Go's regexp package, which takes linear time.
 var Regex Task = regexTask{}
 
 type regexTask struct{ exactTask }
@@ -17,7 +17,7 @@ func (regexTask) Form() Form {
 	return Form{Rules: "regex/1", Markers: plainMarkers, Stops: plainStops}
 }
 
-// maxMatched is how much of an answer a pattern is tried on.
+// maxMatched is how many bytes of an answer a pattern is tried on.
 const maxMatched = 1 << 20
 
 func (regexTask) Validate(candidate string, p Problem) Verdict {
@@ -39,7 +39,8 @@ func (regexTask) Validate(candidate string, p Problem) Verdict {
 	return Verdict{OK: true, Reason: ReasonOK, By: "string"}
 }
 
-// A compiled pattern, and the last one: batches ask for the same one again.
+// A compiled is a pattern, compiled. The last one is kept, because batches use the
+// same one again.
 type compiled struct {
 	pattern string
 	re      *regexp.Regexp
@@ -52,7 +53,7 @@ func wholePattern(pattern string) (*regexp.Regexp, error) {
 		return c.re, nil
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return nil, err // as it was written, so that ")(" is refused
+		return nil, err // compiled alone, so that ")(" is refused
 	}
 	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {

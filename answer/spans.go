@@ -8,20 +8,20 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A reading is the text that is searched, and where its bytes stand in the raw
-// reply. Without pieces the text is the reply.
+// A reading is the text to search, and where its bytes stand in the raw reply.
+// Without pieces, the text is the raw reply.
 type reading struct {
 	raw, text string
 	pieces    []piece
-	cut       bool // the reply did not end of itself
+	cut       bool // the reply did not reach its natural end
 	reply     *sotto.Reply
 }
 
-// A piece is a run of the text that is one run of the raw reply; raw is -1 for
+// A piece is a part of the text that is contiguous in the raw reply. raw is -1 for
 // the blank line before an output body that follows other text.
 type piece struct{ at, raw, n int }
 
-// read reads a reply: its visible text, as [sotto.Reply.Visible] has it.
+// read reads a reply: its visible text, as [sotto.Reply.Visible] returns it.
 func read(raw string, o Options) reading {
 	cut := o.End == sotto.EndCut || o.End == sotto.EndAborted
 	if o.Grammar == nil && (o.Start == "" || o.Start == sotto.StartAuto || o.Start == sotto.StartOutside) &&
@@ -68,8 +68,8 @@ var defaultIsTags = sync.OnceValue(func() bool {
 	return d.Header == nil
 })
 
-// reasoningText is the reading of the reply's reasoning, its blocks parted by a
-// blank line.
+// reasoningText returns the reply's reasoning as a reading, with a blank line
+// between its blocks.
 func (rd *reading) reasoningText() reading {
 	out := reading{raw: rd.raw, cut: rd.cut}
 	if rd.reply == nil {
@@ -92,7 +92,7 @@ func (rd *reading) reasoningText() reading {
 	return out
 }
 
-// place numbers the pieces' places in the text.
+// place sets where each piece starts in the text.
 func place(pieces []piece) []piece {
 	at := 0
 	for i := range pieces {
@@ -122,8 +122,8 @@ func join(raw string, pieces []piece) string {
 	return b.String()
 }
 
-// rawSpan returns the place in the raw reply of a span of the text; ok is false
-// where the raw bytes are not one run.
+// rawSpan returns where a span of the text stands in the raw reply. ok is false if
+// the raw bytes are not contiguous.
 func (rd *reading) rawSpan(sp Span) (raw Span, ok bool) {
 	if rd.pieces == nil {
 		return sp, sp.Start < sp.End
@@ -139,8 +139,8 @@ func (rd *reading) rawSpan(sp Span) (raw Span, ok bool) {
 	return Span{p.raw + sp.Start - p.at, p.raw + sp.End - p.at}, true
 }
 
-// visible returns the pieces of the visible text. The tags of an answer block
-// that the dialect takes for markup (a wrapper's) stay in their places.
+// visible returns the pieces of the visible text. If the dialect treats the tags of
+// an answer block as markup (those of a wrapper), they are kept in place.
 func visible(r *sotto.Reply) []piece {
 	return pieces(r.VisibleSpans(func(sg sotto.Segment) bool {
 		return sg.Channel == sotto.ChannelMarkup && isAnswerTag(r.Raw[sg.Start:sg.End])

@@ -12,10 +12,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// A TaskFileError says what is wrong with a file of a task, and where.
+// A TaskFileError says what is wrong with a task file, and where.
 type TaskFileError struct {
 	File         string
-	Line, Column int    // from 1; 0 for the file as a whole
+	Line, Column int    // from 1; 0 means the file as a whole
 	Key          string // its path, such as "normalise[2]", or ""
 	Err          error
 }
@@ -27,10 +27,10 @@ func (e *TaskFileError) Error() string {
 
 func (e *TaskFileError) Unwrap() error { return e.Err }
 
-// maxTaskFile is far above what a task needs.
+// maxTaskFile is far more than a task needs.
 const maxTaskFile = 64 << 10
 
-// ReadTask reads a task of one's own from a file of JSON or YAML:
+// ReadTask reads your own task from a JSON or YAML file:
 //
 //	name: iso-date
 //	markers: [Date, "The date is "]  # if missing, those of the validator
@@ -44,8 +44,9 @@ const maxTaskFile = 64 << 10
 //
 // The steps of normalise are trim, lower, upper, spaces (each run becomes one
 // space), marks (emphasis and code marks around the whole), punctuation (at the
-// end), and {replace: PATTERN, with: TEXT}; the validator's own come after them.
-// The error joins a [*TaskFileError] for each fault; name is that of the file.
+// end), and {replace: PATTERN, with: TEXT}. The validator's own steps come after
+// them. The error joins a [*TaskFileError] for each fault. name is the name of the
+// file.
 func ReadTask(name string, data []byte) (Task, error) {
 	r := taskReader{
 		doc:  yamlfile.Document{Name: name, Limits: yamlfile.Limits{Size: maxTaskFile, Nodes: maxTaskFile}},
@@ -68,7 +69,7 @@ func ReadTask(name string, data []byte) (Task, error) {
 	return t, nil
 }
 
-// A fileTask is a task as a file has it.
+// A fileTask is a task read from a file.
 type fileTask struct {
 	name  string
 	form  Form
@@ -108,7 +109,7 @@ func (t *fileTask) Distil(p Problem, solution string) (query, trace string) {
 	return t.base.Distil(p, solution)
 }
 
-// A taskReader makes a task of its file.
+// A taskReader makes a task from its file.
 type taskReader struct {
 	doc  yamlfile.Document
 	rows taskRows
@@ -136,7 +137,7 @@ func (r *taskReader) err() error {
 	return errors.Join(list...)
 }
 
-// fill checks the rows, each by itself and together, and fills the task.
+// fill checks the rows, one by one and together, and fills in the task.
 func (r *taskReader) fill() {
 	rows, t := &r.rows, &r.task
 	switch before := len(r.doc.Faults); {

@@ -153,7 +153,7 @@ func TestRegex(t *testing.T) {
 	}
 }
 
-// A file that is nested without end is refused where it gets too deep.
+// A file that is nested without end is refused at the depth limit.
 func TestHostileTask(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("[", 60_000):                   "t.yaml:1:101: lists and mappings nest deeper than 100 levels",

@@ -8,14 +8,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
-// tasks are the tasks that come with the package, in the order in which they are
-// shown.
+// tasks are the tasks that come with the package, in display order.
 var tasks = []Task{Game24, Countdown, Math, GSM8K, Number, Choice, YesNo, QA, JSON, JSONAnswer, Code, Crossword, Exact, Regex}
 
 // Tasks returns the tasks that come with the package.
 func Tasks() []Task { return slices.Clone(tasks) }
 
-// An UnknownTaskError is what [TaskNamed] returns for a name that no task has.
+// An UnknownTaskError is the error of [TaskNamed] for an unknown name.
 type UnknownTaskError struct {
 	Name    string
 	Nearest string // the name that was probably meant, or ""
@@ -28,8 +27,8 @@ func (e *UnknownTaskError) Error() string {
 	return fmt.Sprintf("unknown task %q: did you mean %q?", e.Name, e.Nearest)
 }
 
-// TaskNamed returns a task that comes with the package. An unknown name is an
-// [*UnknownTaskError].
+// TaskNamed returns a task that comes with the package. For an unknown name the
+// error is an [*UnknownTaskError].
 func TaskNamed(name string) (Task, error) {
 	for _, t := range tasks {
 		if t.Name() == name {

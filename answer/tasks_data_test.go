@@ -12,7 +12,7 @@ import (
 // These tests read real replies, which are not in the repository: SOTTO_DATA
 // names their folder.
 
-// A loggedReply is a reply with what its authors and a reader said of it.
+// A loggedReply is a reply, with the verdicts of its authors and of a reader.
 type loggedReply struct {
 	ID      string `json:"id"`
 	Gold    string `json:"gold"`
@@ -45,7 +45,7 @@ func loggedReplies(t *testing.T, name string) []loggedReply {
 	return list
 }
 
-// logsWrong are replies whose log is wrong, and why.
+// logsWrong maps the replies whose log is wrong to the reason.
 var logsWrong = map[string]string{
 	"qwen25math-72-7": `10000 is the gold 10{,}000, which the log's comparison took for text`,
 }
@@ -68,8 +68,8 @@ func TestDataQwenMath(t *testing.T) {
 	t.Logf("qwen25_math_cot: %d of %d verdicts as logged, the others %v; %v", agree, len(list), logsWrong, by)
 }
 
-// Of the 62 replies that a reader found right, 56 have a box after their
-// reasoning; of all 63 boxes each verdict is the reader's.
+// A reader found 62 replies right, and 56 of them have a box after their reasoning.
+// Across all 63 boxes, each verdict is the same as the reader's.
 func TestDataThinkR1Boxes(t *testing.T) {
 	boxes, right, audited, by := 0, 0, 0, map[string]int{}
 	for _, r := range loggedReplies(t, "think_r1_math500") {

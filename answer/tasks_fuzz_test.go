@@ -8,9 +8,9 @@ import (
 // ownTasks are the tasks whose laws are tested here.
 var ownTasks = []Task{Math, Number, GSM8K, Choice, YesNo, JSON, JSONAnswer, Code, QA}
 
-// lawful checks what holds of every task and text: nothing panics, a normalised
-// candidate stays as it is, what is found lies in the text and in order, and a
-// gold is its own right answer, unless it can be none.
+// lawful checks what holds for every task and text: nothing panics; normalising a
+// candidate again does not change it; finds lie within the text and in order; and a
+// gold is right as an answer to itself, unless it cannot be an answer.
 func lawful(t *testing.T, task Task, s string) {
 	t.Helper()
 	n := task.Normalise(s)
@@ -66,7 +66,7 @@ func FuzzJSON(f *testing.F)   { fuzzTask(f, JSON, JSONAnswer) }
 func FuzzCode(f *testing.F)   { fuzzTask(f, Code) }
 func FuzzQA(f *testing.F)     { fuzzTask(f, QA) }
 
-// FuzzMathEqual: equality of formulas has a symmetric answer and never panics.
+// FuzzMathEqual checks that equality of formulas is symmetric and never panics.
 func FuzzMathEqual(f *testing.F) {
 	for _, c := range mathEqualities {
 		f.Add(c.candidate, c.gold)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// answerBlocks finds the closed answer blocks that have a body: each reaches
-// from an opener to the close that comes next after it, with no other opener
-// between. Where there is none, it finds the last opener that something follows,
-// up to the next one or the end. A tag that is quoted is no tag; a block in code,
-// or quoted whole, counts where no other does.
+// answerBlocks finds the closed answer blocks that have a body. Each reaches from
+// an opener to the next close, with no other opener between. If there is none, it
+// finds the last opener that some text follows, up to the next opener or the end. A
+// quoted tag is not a tag. A block in code, or quoted as a whole, counts only if no
+// other does.
 func (s *search) answerBlocks() {
 	var open, unclosed find
 	opened, tag := false, 0
@@ -53,8 +53,8 @@ func (s *search) answerBlocks() {
 	}
 }
 
-// answerTagAt reads a tag of an answer block at the start of s; n is its length,
-// or 0.
+// answerTagAt reads a tag of an answer block at the start of s. n is its length, or
+// 0.
 func answerTagAt(s string) (closing bool, n int) {
 	const name = "answer"
 	if len(s) < len(name)+2 || s[0] != '<' {
@@ -93,19 +93,19 @@ func quoted(s string, start, end int) bool {
 
 func blank(s string) bool { return skipWhite(s, 0, len(s)) == len(s) }
 
-// boxOpeners draw a box; the second counts where there is none of the first.
+// boxOpeners draw a box. The second counts only if the first does not occur.
 var boxOpeners = []string{`\boxed`, `\fbox`}
 
-// boxes finds the balanced \boxed{}, or \fbox{}, by the order of their openers'
-// ends: of two that lie in one another the inner one is the last.
+// boxes finds the balanced \boxed{}, or \fbox{}, ordered by where their openers
+// end. Of two nested boxes the inner one is the last.
 func (s *search) boxes() {
 	for _, b := range boxesIn(s.text) {
 		s.keep(find{value: b, weak: s.inFence(b.Start)})
 	}
 }
 
-// boxesIn returns the contents of boxes in the order in which they close, save
-// that the last by its opener goes last, whatever closed after it.
+// boxesIn returns the contents of boxes in the order in which they close, except
+// that the box with the last opener comes last, even if another closes after it.
 func boxesIn(text string) []Span {
 	for _, opener := range boxOpeners {
 		first := strings.Index(text, opener)
@@ -162,11 +162,11 @@ func balanced(text string, i int, opener string) []Span {
 	return list
 }
 
-// maxScan is how far above its end a text is scanned.
+// maxScan is how far up from its end a text is scanned.
 const maxScan = 1 << 20
 
-// scan takes the lowest line, or block, that could be an answer by its form. It
-// never looks at the value wanted.
+// scan takes the lowest line, or block, whose form could be an answer. It never
+// looks at the expected value.
 func (s *search) scan(out *Extraction, refused bool) bool {
 	if !s.form.Scan {
 		return false
@@ -195,9 +195,9 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 	return false
 }
 
-// upward returns what stands lowest before end, trimmed: a line without the
-// mark of a list, or a block of lines. What is left ends at rest; a span that
-// ends at 0 is none.
+// upward returns the lowest line or block before end, trimmed. A line loses its
+// list mark. The text still to scan ends at rest. A span that ends at 0 means there
+// is none.
 func (s *search) upward(end int) (sp Span, rest int) {
 	for end > 0 && isWhite(s.text[end-1]) {
 		end--
@@ -213,7 +213,7 @@ func (s *search) upward(end int) (sp Span, rest int) {
 	for start > 0 {
 		line := strings.LastIndexByte(s.text[:start-1], '\n') + 1
 		if l := s.text[line:start]; blank(l) || isFence(l) {
-			if start == end { // a fence alone is passed over
+			if start == end { // skip a fence that stands alone
 				return Span{end, end}, line
 			}
 			break
@@ -228,8 +228,8 @@ func isFence(line string) bool {
 	return f.size > 0
 }
 
-// listMark returns how many bytes of a line are white space, quotation marks of
-// Markdown and the mark of a list, a number or a bullet with a space after it.
+// listMark returns how many bytes at the start of a line are white space, Markdown
+// quotation marks, and a list mark: a number or a bullet with a space after it.
 func listMark(line string) int {
 	i := 0
 	for i < len(line) && (isWhite(line[i]) || line[i] == '>') {

@@ -7,10 +7,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// YesNo is the task of questions that are answered by yes or no: "yesno". True
-// and false, correct and incorrect are the same answers. A candidate is
-// normalised to "yes" or "no" where it begins by saying so; "no evidence" and
-// "yes and no" do not.
+// YesNo is the task of questions answered by yes or no: "yesno". True and false,
+// and correct and incorrect, are the same answers. A candidate that begins by
+// saying so is normalised to "yes" or "no". "no evidence" and "yes and no" are not.
 var YesNo Task = yesNoTask{}
 
 type yesNoTask struct{}
@@ -28,14 +27,14 @@ func (yesNoTask) Form() Form {
 	}
 }
 
-// yesNoWords are the words of each answer.
+// yesNoWords are the words for each answer.
 var yesNoWords = map[string]string{
 	"yes": "yes", "true": "yes", "correct": "yes", "right": "yes", "y": "yes", "t": "yes", "yeah": "yes", "yep": "yes",
 	"no": "no", "false": "no", "incorrect": "no", "wrong": "no", "n": "no", "f": "no", "nope": "no",
 }
 
-// yesNoExpr is an answer, and what may follow it: the end, a stop, or a word that
-// begins a sentence about it.
+// yesNoExpr matches an answer and what may follow it: the end, a stop, or a word
+// that begins a sentence about it.
 var yesNoExpr = regexp.MustCompile(`^(?i:(?:so|thus|hence|therefore),? )?` +
 	`(?i:(?:(?:it|it's|this|that|the (?:statement|claim|answer|sentence|assertion)) ?)(?:is |: )?)?(?i:(not|definitely|certainly|likely|clearly) )?` +
 	`["'(]?(?i:(yes|no|true|false|correct|incorrect|right|wrong|yeah|yep|nope|y|n|t|f))["')]?` +
@@ -70,7 +69,7 @@ func yesOrNo(s string) string {
 	return word
 }
 
-// cleanWords takes marks off words.
+// cleanWords removes marks from words.
 func cleanWords(s string) string {
 	s = peelMath(foldWidth(s))
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`} {
@@ -79,8 +78,8 @@ func cleanWords(s string) string {
 	return strings.TrimSpace(strings.TrimLeft(oneLine(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s)), ": "))
 }
 
-// Precheck passes a line that is an answer alone, or that begins with yes or no
-// and a stop.
+// Precheck accepts a line that is only an answer, or that begins with yes or no and
+// a stop.
 func (yesNoTask) Precheck(line string, _ Problem) bool {
 	if len(line) > maxChoice {
 		return false
