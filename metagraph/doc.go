@@ -1,5 +1,5 @@
-// Package metagraph remembers what was solved, so that the next problem is
-// cheaper: a graph of distilled templates in one file.
+// Package metagraph remembers solved problems, so that the next problem is cheaper.
+// It keeps a graph of distilled templates in one file.
 //
 //	g, err := metagraph.Open("memory.db", metagraph.Options{})
 //	p := answer.Problem{Input: "3 5 8 11"}
@@ -15,46 +15,47 @@
 //
 // # Vocabulary
 //
-// A node is a trace (one problem and its solution, distilled) or a template (an
-// expression over slots, of package symbolic). An edge says what a node was used
-// for, and how that went. A path is a trace and the template that solved it, as a
-// prompt is told. The canonical query of a problem is what every way to pose it
-// has in common.
+// A node is a trace or a template. A trace is one problem and its solution,
+// distilled. A template is an expression over slots, made by package symbolic. An
+// edge says what a node was used for, and with what outcome. A path is a trace and
+// the template that solved it, in the form that goes into a prompt. The canonical
+// query of a problem is the same for every way to pose it.
 //
 // # Guarantees
 //
-//  1. Nothing enters that did not pass: [Graph.Learn] takes a solution only as a
+//  1. Nothing enters without passing: [Graph.Learn] takes a solution only as a
 //     [Passed], which only [Judge] makes, and [Graph.Import] judges every node
 //     again. What a model reasoned cannot enter: a Passed holds the candidate, and
-//     of the visible text what the task distils.
+//     from the visible text only what the task distils.
 //  2. Problems with one canonical query are one trace, and solutions that are one
 //     function one template: 11 8 5 2 and 2 5 8 11 meet the same node.
-//  3. A read changes nothing. Ageing is worked out from the times when it is asked
-//     for.
-//  4. What failed elsewhere does not count against a node: its rank for a query,
-//     and whether it is pruned, depend on its successes and on that query alone.
-//  5. A change is in the graph whole or not at all, and survives kill -9. Any
+//  3. A read changes nothing. The age of a node is computed from its times on
+//     each read.
+//  4. Failures at other queries do not count against a node. Its rank for a query,
+//     and whether it is pruned, depend only on its successes and on that query.
+//  5. A change is applied in full or not at all, and survives kill -9. Any
 //     number of goroutines and of processes on one machine read and write at the
 //     same time.
-//  6. An outcome with an ID is learned once, however often it is handed in.
+//  6. An outcome with an ID is learned once, however often it is submitted.
 //  7. An export, imported into an empty graph, gives the same graph.
 //
 // # Retrieval
 //
-// Queries are compared as multisets of words, the rarer word counting more: 4 4 7
-// 10 is not 4 7 7 10. Where the caller has embeddings, also by their cosine; the
-// larger of the two counts. What is below the floor is not given, and what is given
-// fits into the budget of tokens.
+// Queries are compared as multisets of words, in which rarer words count more: 4 4
+// 7 10 is not 4 7 7 10. If the caller has embeddings, queries are also compared by
+// the cosine of their embeddings, and the larger similarity counts. Paths below the
+// floor are not returned, and the returned paths fit into the token budget.
 //
 // # Files
 //
-// The graph is an SQLite file with mode 0600, and its log and index beside it
-// (-wal, -shm). It must not lie on a network's file system, whose locks SQLite
-// cannot trust. Everything that is searched is held in memory, about 1 KB a node.
+// The graph is an SQLite file with mode 0600. SQLite keeps its log and index beside
+// it (-wal, -shm). The file must not be on a network file system, because SQLite
+// cannot rely on its locks. All data for searches is held in memory, about 1 KB per
+// node.
 //
 // # Security
 //
-// What a node holds was written by users and models: escape it where it is shown.
-// A validator that can be fooled lets wrong nodes in; the gate is as good as the
-// task's Validate.
+// Users and models wrote the contents of nodes: escape them when you show them. A
+// validator that can be fooled lets wrong nodes in. The check is only as good as
+// the task's Validate.
 package metagraph

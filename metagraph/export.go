@@ -71,8 +71,8 @@ func (g *Graph) Export(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// An ImportError says which line cannot be taken in, and why. Nothing of the file
-// was.
+// An ImportError says which line cannot be imported, and why. Nothing of the file
+// was imported.
 type ImportError struct {
 	Line int
 	Err  error
@@ -84,27 +84,28 @@ func (e *ImportError) Error() string { return fmt.Sprintf("line %d: %v", e.Line,
 func (e *ImportError) Unwrap() error { return e.Err }
 
 var (
-	// ErrRefused is in the error of a node of an import that its task's validator
-	// does not accept, or that is not what its problem and solution make.
+	// ErrRefused is in the error of an import if the task's validator does not
+	// accept a node, or if the node differs from what its problem and solution
+	// make.
 	ErrRefused = errors.New("the node does not pass")
 
 	errNoLine = errors.New(`want a node ("kind":"trace" or "template") or an edge ("used_for")`)
 )
 
-// An Imported counts what an import has brought.
+// An Imported counts what an import added.
 type Imported struct {
 	Nodes, Edges int // new ones
-	Known        int // nodes that were there already, and stay as they are
+	Known        int // nodes that were there already; they stay as they are
 }
 
-// maxLine bounds a line of an import.
+// maxLine bounds the length of an import's line.
 const maxLine = 16 << 20
 
-// Import takes in what Export wrote, whole or not at all. Nothing is believed: each
-// node is judged anew by its task, which taskNamed finds, and made again from its
-// problem and its solution; only its statistics, times and embedding are taken
-// from the file. Into an empty graph it brings the same graph; of what is there
-// already nothing changes.
+// Import reads what Export wrote and adds all of it or nothing. It trusts nothing.
+// taskNamed finds the task of each node; the task judges the node again, and the
+// node is rebuilt from its problem and its solution. Only the statistics, times and
+// embedding come from the file. An import into an empty graph gives the same graph.
+// Nodes that are already there do not change.
 func (g *Graph) Import(ctx context.Context, r io.Reader, taskNamed func(string) (answer.Task, error)) (Imported, error) {
 	var n Imported
 	err := g.change(ctx, func(x *change) error {
@@ -173,7 +174,7 @@ func (x *change) importLine(line []byte, taskNamed func(string) (answer.Task, er
 	return err
 }
 
-// judge reports whether the line's problem and solution pass, and make this node.
+// judge reports whether the line's problem and solution pass and make this node.
 func (s *savedNode) judge(t answer.Task) error {
 	passed, v := Judge(t, s.Problem.problem(), s.Candidate, "")
 	if !passed.OK() {
@@ -206,7 +207,7 @@ func (s *savedNode) judge(t answer.Task) error {
 	return nil
 }
 
-// sane reports whether statistics can be what was counted.
+// sane reports whether statistics are possible as counts.
 func (s *Stats) sane() bool {
 	return s.Seen >= 0 && s.Solved >= 0 && s.Failed >= 0 && s.Used == s.Solved+s.Failed &&
 		s.Success >= 0 && s.Success <= 1 && s.Tokens >= 0 && s.Millis >= 0 && s.Cost >= 0
@@ -229,7 +230,7 @@ func (x *change) importEdge(line []byte, fresh map[Ref]int64, n *Imported) error
 		if id == 0 {
 			return fmt.Errorf("the edge is of a node that is not there: %q", s.From.Key)
 		}
-		return nil // of a node that stays as it is
+		return nil // the node stays as it is
 	}
 	if !s.sane() {
 		return errors.New("the statistics of the edge cannot be")

@@ -14,39 +14,42 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Options say how a graph is kept. The zero Options are right.
+// Options say how a graph is kept. The zero value is the default.
 type Options struct {
-	// HalfLife is after what time without success a node counts half as fresh. If
-	// zero, 30 days.
+	// HalfLife is the time without success after which a node counts half as fresh.
+	// If zero, 30 days.
 	HalfLife time.Duration
-	// Wait is how long a write waits for another process's. If zero, 10 s.
+	// Wait is how long a write waits for the write of another process. If zero, 10
+	// s.
 	Wait time.Duration
-	// ReadOnly refuses every change, and does not make a graph that is not there.
+	// ReadOnly refuses every change, and does not create a graph that does not
+	// exist.
 	ReadOnly bool
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
 }
 
 var (
-	// ErrReadOnly is the error of a change to a graph that was opened to read.
+	// ErrReadOnly is the error of a change to a graph that was opened read-only.
 	ErrReadOnly = errors.New("the memory was opened to read only")
-	// ErrFormat is in the error of a file that is no graph, or one of a newer version.
+	// ErrFormat is in the error for a file that is not a graph, or that has a newer
+	// version.
 	ErrFormat = errors.New("not a memory of this version")
 )
 
-// A Graph is a memory in one file. It is safe for concurrent use, and any number
-// of processes may have the file open, on one machine.
+// A Graph is a memory in one file. It is safe for concurrent use. Any number of
+// processes on one machine may have the file open.
 type Graph struct {
 	o           Options
-	write, read *sql.DB // of one connection, and of several
+	write, read *sql.DB // write has one connection, read several
 	changed     *sql.Stmt
-	prepared    sync.Map // of write: query → *sql.Stmt
+	prepared    sync.Map // statements of write: query → *sql.Stmt
 
 	mu   sync.RWMutex
 	seen mirror // guarded by mu
 }
 
-// Open opens a graph, and makes its file and folder if there are none.
+// Open opens a graph. It creates the file and its folder if they do not exist.
 func Open(file string, o Options) (*Graph, error) {
 	if o.HalfLife == 0 {
 		o.HalfLife = 30 * 24 * time.Hour
@@ -91,8 +94,8 @@ func (g *Graph) open(file string) error {
 	return g.refresh(context.Background())
 }
 
-// touch makes the file, for this user alone; SQLite gives the files beside it the
-// same mode.
+// touch creates the file, accessible to this user only. SQLite gives the files
+// beside it the same mode.
 func (g *Graph) touch(file string) error {
 	if g.o.ReadOnly {
 		_, err := os.Stat(file)
@@ -108,7 +111,7 @@ func (g *Graph) touch(file string) error {
 	return f.Close()
 }
 
-// bare takes off the path, which Open says.
+// bare removes the path, which Open adds to its error.
 func bare(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
@@ -122,7 +125,7 @@ func (g *Graph) address(file, more string) string {
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: query}).String()
 }
 
-// Close closes the graph. Everything that was learned is in the file before.
+// Close closes the graph. Everything learned is in the file before Close.
 func (g *Graph) Close() error {
 	var errs []error
 	for _, db := range []*sql.DB{g.read, g.write} {
@@ -163,7 +166,7 @@ CREATE INDEX edge_rev ON edge (rev);
 CREATE TABLE done (id TEXT PRIMARY KEY, time INTEGER NOT NULL, learned TEXT NOT NULL, note BLOB) WITHOUT ROWID;
 `
 
-// prepare makes the tables of a new file, and checks those of an old one.
+// prepare creates the tables of a new file, and checks those of an existing one.
 func (g *Graph) prepare() error {
 	tx, err := g.write.Begin()
 	if err != nil {
@@ -226,13 +229,14 @@ type change struct {
 	tx  *sql.Tx
 	now time.Time
 
-	// rev is the revision that it makes; epoch and size are changed on the way.
+	// rev is the revision that the change makes. epoch and size change during the
+	// transaction.
 	rev, epoch int64
 	size       Size
-	// wrote are the rows written, in order: each a node, or an edge.
+	// wrote are the written rows, in order. Each is a node or an edge.
 	wrote []wrote
-	// fresh are statements that were not prepared before; one cannot be kept
-	// beyond the transaction that it was prepared in.
+	// fresh are statements that were not prepared before. A statement cannot be
+	// kept after the transaction that prepared it.
 	fresh []string
 }
 
@@ -242,8 +246,8 @@ type wrote struct {
 	edge *Edge
 }
 
-// keep takes over what a change has made: its statements, and into the mirror, if
-// that is of the revision before, its rows.
+// keep takes over the results of a change: its statements and, if the mirror is at
+// the previous revision, its rows.
 func (g *Graph) keep(ctx context.Context, x *change) {
 	for _, query := range x.fresh {
 		if s, err := g.write.PrepareContext(ctx, query); err == nil {
@@ -268,7 +272,7 @@ func (g *Graph) keep(ctx context.Context, x *change) {
 	m.rev = x.rev
 }
 
-// row and exec run a statement, which is prepared once.
+// row and exec run a statement, which is prepared only once.
 func (x *change) row(query string, args ...any) scanner {
 	stmt, err := x.stmt(query)
 	if err != nil {
@@ -297,7 +301,7 @@ func (x *change) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// A failed row is one whose statement cannot be prepared.
+// A failed is a row whose statement cannot be prepared.
 type failed struct{ err error }
 
 // Scan returns the error.

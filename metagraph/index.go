@@ -9,30 +9,30 @@ import (
 	"unicode/utf8"
 )
 
-// An index finds traces by the words of their queries, each as often as it stands
-// there, and by their embeddings.
+// An index finds traces by the words of their queries, with their counts, and by
+// their embeddings.
 type index struct {
 	docs  []*entry
-	words []word // of all docs, in a row
-	ends  []int  // where those of each end
+	words []word // of all docs, one after another
+	ends  []int  // where the words of each doc end
 	terms map[string]*term
 	byID  []*term
 	sums  sync.Pool // *[]float32, all zero
-	// vectors are of the traces that have one, by the model that made them.
+	// vectors are those of the traces that have one, by the model that made them.
 	vectors map[string]*vectors
 }
 
-// A word stands in a query count times.
+// A word occurs in a query count times.
 type word struct {
 	term  int32 // its id
 	count float32
 }
 
-// A term is a word of any query, and where it stands.
+// A term is a word of any query, and the queries that contain it.
 type term struct {
 	id      int
 	in      []posting
-	repeats bool // it stands twice in some query
+	repeats bool // some query contains it twice
 }
 
 type posting struct {
@@ -43,8 +43,8 @@ type posting struct {
 // maxWords is how many words of a query count.
 const maxWords = 2048
 
-// count returns the words of a text and how often each stands there, in order of
-// their first places. Letters are compared without case; a number is one word.
+// count returns the words of a text with their counts, in order of first
+// occurrence. Case of letters is ignored. A number is one word.
 func count(text string) (list []string, counts map[string]float32) {
 	counts = map[string]float32{}
 	n := 0
@@ -80,30 +80,31 @@ func (x *index) add(e *entry) {
 	x.embed(e)
 }
 
-// weight says how much a term tells: the rarer, the more.
+// weight says how much a term matters: the rarer, the more.
 func (x *index) weight(t *term) float32 {
 	return float32(math.Log(1 + float64(len(x.docs))/float64(max(1, len(t.in)))))
 }
 
-// A find is a trace and how like the query it is.
+// A find is a trace and its similarity to the query.
 type find struct {
 	*entry
 	similarity float64
 }
 
-// lexical gives the traces whose similarity to a text is at least floor: the
-// weight of the words that both have, each as often as both have it, by that of
-// the words that either has. It is 1 for the same words, each as often, and 0 for
-// none in common. visit returns a floor that may have risen.
+// lexical visits the traces whose similarity to a text is at least floor. The
+// similarity is the weight of the words that both have, divided by the weight of
+// the words that either has. Words count as often as they occur. The similarity is
+// 1 for the same words with the same counts, and 0 for no words in common. visit
+// returns a floor, which may have risen.
 func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 	list, counts := count(text)
 	sums, weights := room(&x.sums, len(x.docs)), room(&x.sums, len(x.terms))
 	defer giveBack(&x.sums, sums, weights)
-	var whole, every float32 // of the text, and what of it stands once in every trace
+	var whole, every float32 // the weight of the text, and of its words that occur once in every trace
 	for _, w := range list {
 		n, t := counts[w], x.terms[w]
 		if t == nil {
-			whole += x.weight(&term{}) * n // in no trace, and so worth most
+			whole += x.weight(&term{}) * n // in no trace, so it has the largest weight
 			continue
 		}
 		weight := x.weight(t)
@@ -117,8 +118,8 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 			(*sums)[p.doc] += weight * min(n, p.count)
 		}
 	}
-	// Those that have most of the text come first: they raise the floor, and most
-	// of the others need no second look.
+	// Traces that share most of the text come first. They raise the floor, so that
+	// most of the others need no second look.
 	most := 0.75 * whole
 	for _, first := range []bool{true, false} {
 		enough := float32(floor-1e-5) * whole // if the trace had no other word
@@ -134,8 +135,8 @@ func (x *index) lexical(text string, floor float64, visit func(find) float64) {
 	}
 }
 
-// sum is the weight of all words of a trace. Weights are by term, those of 0 not
-// worked out yet.
+// sum returns the weight of all words of a trace. Weights are by term; a weight of
+// 0 is not computed yet.
 func (x *index) sum(i int, weights []float32) (sum float32) {
 	from := 0
 	if i > 0 {
@@ -150,7 +151,7 @@ func (x *index) sum(i int, weights []float32) (sum float32) {
 	return sum
 }
 
-// similarity is common by what either has; rounding does not take it over 1.
+// similarity divides common by what either has. Rounding does not take it above 1.
 func similarity(common, a, b float32) float64 {
 	s := float64(common) / float64(a+b-common)
 	if s > 1-1e-5 {
@@ -177,14 +178,15 @@ func giveBack(pool *sync.Pool, rooms ...*[]float32) {
 	}
 }
 
-// vectors are embeddings of one model and one length, of length 1, in a row.
+// vectors are embeddings of one model and one dimension, normalised to length 1,
+// one after another.
 type vectors struct {
 	long    int
 	entries []*entry
 	flat    []float32
 }
 
-// embed notes a trace's embedding.
+// embed stores a trace's embedding.
 func (x *index) embed(e *entry) {
 	unit := normal(e.Vector)
 	if unit == nil {
@@ -212,7 +214,8 @@ func (x *index) forget(e *entry, space string) {
 	}
 }
 
-// normal returns a vector of length 1, or nil of one that has no direction.
+// normal returns a vector of length 1. For a vector without a direction it returns
+// nil.
 func normal(v []float32) []float32 {
 	sum := 0.0
 	for _, x := range v {
@@ -228,7 +231,7 @@ func normal(v []float32) []float32 {
 	return unit
 }
 
-// dense gives the traces whose embedding has at least the cosine floor.
+// dense visits the traces whose embedding has at least the cosine floor.
 func (x *index) dense(space string, vector []float32, floor float64, visit func(find)) {
 	v, unit := x.vectors[space], normal(vector)
 	if v == nil || len(unit) != v.long {
@@ -241,7 +244,7 @@ func (x *index) dense(space string, vector []float32, floor float64, visit func(
 	}
 }
 
-// dot adds in four sums, which a processor does side by side.
+// dot adds into four sums, which a processor computes side by side.
 func dot(a, b []float32) float32 {
 	var s0, s1, s2, s3 float32
 	n := len(a) &^ 3

@@ -8,17 +8,17 @@ import (
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 )
 
-// Limits of what a node may hold. A solution beyond them passes, and is not kept.
+// Limits on the contents of a node. A solution beyond them passes, but is not kept.
 const (
-	// MaxQuery is how many bytes a query has at most.
+	// MaxQuery is the maximum length of a query in bytes.
 	MaxQuery = 16 << 10
 
 	maxCandidate = 16 << 10
 	maxWork      = 4 << 10
 )
 
-// A Passed is a solution that its task's validator has accepted. Only [Judge]
-// makes one, so that nothing else can enter a graph; the zero Passed is none.
+// A Passed is a solution that its task's validator has accepted. Only [Judge] makes
+// one, so that nothing else can enter a graph. The zero Passed holds no solution.
 type Passed struct {
 	task      string
 	query     string
@@ -32,11 +32,11 @@ type Passed struct {
 // OK reports whether there is a solution.
 func (p Passed) OK() bool { return p.task != "" }
 
-// Judge has a task's validator judge a candidate, as [answer.Extract] gives it.
+// Judge lets a task's validator judge a candidate, as [answer.Extract] returns it.
 // The solution is zero unless the verdict is OK.
 //
-// Shown is the visible text that the candidate stood in, from which the task may
-// distil steps; it may be empty. Reasoning must not be in it.
+// Shown is the visible text that held the candidate. The task may distil steps from
+// it. It may be empty. It must not contain reasoning.
 func Judge(t answer.Task, p answer.Problem, candidate, shown string) (Passed, answer.Verdict) {
 	v := t.Validate(candidate, p)
 	if !v.OK {
@@ -57,8 +57,9 @@ func Judge(t answer.Task, p answer.Problem, candidate, shown string) (Passed, an
 	return s, v
 }
 
-// Query returns the canonical query of a problem, by which memory is looked up:
-// the task's own, or the input on one line.
+// Query returns the canonical query of a problem, which is the key for looking it
+// up in memory. It is the task's own query; if the task has none, it is the input
+// on one line.
 func Query(t answer.Task, p answer.Problem) string {
 	if query, _ := t.Distil(p, ""); query != "" {
 		return query
@@ -68,16 +69,16 @@ func Query(t answer.Task, p answer.Problem) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// An Arithmetic task's solutions are expressions of the problem's numbers, each
-// once, that make a target. Templates are made of them. A task of one's own
-// implements it beside [answer.Task]; game24 and countdown need not.
+// An Arithmetic task's solutions are expressions that use each of the problem's
+// numbers once and make a target. Templates are made from them. Your own task can
+// implement it in addition to [answer.Task]; game24 and countdown need not.
 type Arithmetic interface {
-	// Numbers returns a problem's numbers, from the smallest on.
+	// Numbers returns a problem's numbers in ascending order.
 	Numbers(p answer.Problem) (numbers []int64, target int64, ok bool)
 }
 
-// Numbers returns the numbers of a problem, from the smallest on, and what they
-// are to make; ok is false where the task is no game of numbers.
+// Numbers returns the numbers of a problem in ascending order, and the target they
+// must make. ok is false if the task is not a game of numbers.
 func Numbers(t answer.Task, p answer.Problem) (numbers []int64, target int64, ok bool) {
 	if a, is := t.(Arithmetic); is {
 		return a.Numbers(p)

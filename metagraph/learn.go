@@ -11,17 +11,17 @@ import (
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 )
 
-// An Outcome is what became of one problem.
+// An Outcome is the outcome of one problem.
 type Outcome struct {
-	// ID names the problem and its run. What an ID named was learned is not learned
-	// twice, so that work that a crash cut short can be handed in again. If empty,
-	// it is learned in any case.
+	// ID names the problem and its run. An outcome with a known ID is not learned
+	// again, so that work interrupted by a crash can be submitted again. If empty,
+	// the outcome is always learned.
 	ID string
 	// Task and Query say what the problem was; see [Query].
 	Task, Query string
-	// Used are the nodes that were offered for it.
+	// Used are the nodes that were offered for the problem.
 	Used []Ref
-	// Passed is its solution, zero if there is none.
+	// Passed is the solution. It is zero if there is none.
 	Passed Passed
 	Spent  Spent
 	// Vector is the query's embedding, by the model that Space names.
@@ -31,15 +31,16 @@ type Outcome struct {
 	Note []byte
 }
 
-// A Learned is what an outcome has changed.
+// A Learned says what an outcome changed.
 type Learned struct {
-	// Trace and Template name the nodes of the solution; nil where there are none.
+	// Trace and Template name the nodes of the solution. Each is nil if there is
+	// none.
 	Trace    *Ref `json:"trace,omitempty"`
 	Template *Ref `json:"template,omitempty"`
-	// NewTrace and NewTemplate say that the node was not there before.
+	// NewTrace and NewTemplate say that the node is new.
 	NewTrace    bool `json:"new_trace,omitempty"`
 	NewTemplate bool `json:"new_template,omitempty"`
-	// Size is that of the whole graph afterwards.
+	// Size is the size of the whole graph afterwards.
 	Size Size `json:"size"`
 }
 
@@ -51,16 +52,17 @@ type Size struct {
 
 var (
 	// ErrNoQuery is the error of an outcome without a task or a query, or with a
-	// query over MaxQuery.
+	// query longer than MaxQuery.
 	ErrNoQuery = errors.New("the outcome names no task or no query")
-	// ErrOther is the error of an outcome whose solution is of another problem.
+	// ErrOther is the error of an outcome whose solution belongs to another
+	// problem.
 	ErrOther = errors.New("the solution is of another problem than the outcome")
 )
 
-// Learn takes in what became of a problem, whole or not at all: the statistics of
-// the nodes that were used, their edges to the query, and the solution, as a
-// trace and, in games of numbers, as a template. What is there already under the
-// same key is the same node.
+// Learn adds the outcome of a problem, in full or not at all. It adds the
+// statistics of the nodes that were used, their edges to the query, and the
+// solution. The solution becomes a trace and, in games of numbers, a template. A
+// solution whose key is already in the graph is the same node.
 func (g *Graph) Learn(ctx context.Context, o Outcome) (Learned, error) {
 	if o.Task == "" || o.Query == "" || len(o.Query) > MaxQuery {
 		return Learned{}, ErrNoQuery
@@ -117,7 +119,7 @@ func unique(refs []Ref) []Ref {
 	return list
 }
 
-// used counts one use of a node; one that was pruned meanwhile is left out.
+// used counts one use of a node. A node that was pruned in the meantime is skipped.
 func (x *change) used(r Ref, o *Outcome) error {
 	id, n, err := x.node(r)
 	if id == 0 || err != nil {
@@ -140,7 +142,7 @@ func (x *change) used(r Ref, o *Outcome) error {
 	return x.putEdge(id, e)
 }
 
-// insert puts the solution in.
+// insert adds the solution.
 func (x *change) insert(o *Outcome, l *Learned) error {
 	p := o.Passed
 	if len(p.candidate) > maxCandidate {
@@ -179,7 +181,7 @@ func (x *change) insert(o *Outcome, l *Learned) error {
 	return x.putEdge(id, e)
 }
 
-// merge puts a node in, or notes that it was seen again.
+// merge adds a node, or notes that it was seen again.
 func (x *change) merge(n Node) (id int64, fresh bool, err error) {
 	id, old, err := x.node(n.Ref)
 	if err != nil {
@@ -201,7 +203,8 @@ func (x *change) merge(n Node) (id int64, fresh bool, err error) {
 	return id, fresh, err
 }
 
-// filled returns the template among those used whose filling is the solution.
+// filled returns the template, among those used, that gives the solution when it is
+// filled.
 func (o *Outcome) filled() *Ref {
 	for _, r := range o.Used {
 		if r.Kind != Template {
@@ -225,7 +228,7 @@ func (x *change) count(k Kind, n int) {
 
 const doneQuery = "SELECT learned, note FROM done WHERE id = ?"
 
-// done reads what was learned under an ID; nil if nothing was.
+// done reads what was learned under an ID. It returns nil if nothing was.
 func done(row scanner) (*Learned, []byte, error) {
 	var text string
 	var note []byte
@@ -240,7 +243,7 @@ func done(row scanner) (*Learned, []byte, error) {
 	return l, note, json.Unmarshal([]byte(text), l)
 }
 
-// Done returns what was learned under an ID, and its note; ok is false if nothing
+// Done returns what was learned under an ID, and its note. ok is false if nothing
 // was.
 func (g *Graph) Done(ctx context.Context, id string) (l Learned, note []byte, ok bool, err error) {
 	was, note, err := done(g.read.QueryRowContext(ctx, doneQuery, id))

@@ -22,7 +22,7 @@ import (
 // games are the solvable games of four numbers from 1 to 13.
 var games = sync.OnceValue(func() [][]int64 { return symbolic.Games(4, 1, 13, 24) })
 
-// A clock that moves on a minute with every look.
+// A clock that advances a minute with every read.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -55,7 +55,7 @@ func posed(r *rand.Rand, numbers []int64) answer.Problem {
 	return answer.Problem{Input: strings.Trim(fmt.Sprint(numbers), "[]")}
 }
 
-// learn has a graph learn a solution, which may be wrong.
+// learn lets a graph learn a solution, which may be wrong.
 func learn(t testing.TB, g *Graph, p answer.Problem, candidate string, used ...Ref) Learned {
 	t.Helper()
 	passed, _ := Judge(answer.Game24, p, candidate, "")
@@ -87,7 +87,7 @@ func retrieve(t testing.TB, g *Graph, q Search) []Path {
 	return paths
 }
 
-// wrongs are candidates that no validator may let pass, of some right one.
+// wrongs returns candidates made from a right one. No validator may let them pass.
 func wrongs(r *rand.Rand, right string) string {
 	switch r.IntN(5) {
 	case 0:
@@ -102,7 +102,8 @@ func wrongs(r *rand.Rand, right string) string {
 	return "(" + right
 }
 
-// filled returns a graph with a random history, and how many solutions passed.
+// filled returns a graph with a random history, and the number of solutions that
+// passed.
 func filled(t testing.TB, r *rand.Rand, n int) (*Graph, map[string]bool) {
 	g := open(t, Options{Now: newClock().tick})
 	right := map[string]bool{}
@@ -133,7 +134,7 @@ func filled(t testing.TB, r *rand.Rand, n int) (*Graph, map[string]bool) {
 	return g, right
 }
 
-// Only what passed enters, once for each canonical query.
+// Only passed solutions enter, once for each canonical query.
 func TestOnlyPassed(t *testing.T) {
 	for seed := range uint64(5) {
 		g, right := filled(t, rand.New(rand.NewPCG(seed, 1)), 60)
@@ -166,7 +167,7 @@ func TestOnlyPassed(t *testing.T) {
 	}
 }
 
-// An outcome cannot bring the solution of another problem, nor a zero one.
+// An outcome cannot add the solution of another problem, or a zero solution.
 func TestGate(t *testing.T) {
 	g := open(t, Options{})
 	passed, v := Judge(answer.Game24, answer.Problem{Input: "1 1 3 8"}, "3*8*1*1", "")
@@ -190,8 +191,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// In whatever order a problem or its solution names the numbers, the nodes are the
-// same.
+// The nodes are the same in whatever order a problem or its solution names the
+// numbers.
 func TestOneKey(t *testing.T) {
 	g := open(t, Options{})
 	r := rand.New(rand.NewPCG(7, 7))
@@ -211,7 +212,7 @@ func TestOneKey(t *testing.T) {
 	}
 }
 
-// Reads change no node, and not the file.
+// Reads change neither a node nor the file.
 func TestReadsChangeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	g, _ := filled(t, r, 80)
@@ -235,7 +236,7 @@ func TestReadsChangeNothing(t *testing.T) {
 	}
 }
 
-// Export and import give the same graph, and what it gives.
+// Export and import give an equal graph, with equal answers.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -257,7 +258,7 @@ func TestRoundTrip(t *testing.T) {
 		if a != b {
 			t.Errorf("sizes %v and %v", a, b)
 		}
-		// Taken in again, it changes nothing.
+		// Importing it again changes nothing.
 		if n, err := other.Import(context.Background(), strings.NewReader(text), answer.TaskNamed); err != nil || n.Nodes+n.Edges != 0 {
 			t.Errorf("again: %+v, %v", n, err)
 		}
@@ -267,7 +268,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// An import believes nothing, and takes all or nothing.
+// An import trusts nothing, and adds all or nothing.
 func TestImportRefuses(t *testing.T) {
 	g := open(t, Options{})
 	learn(t, g, answer.Problem{Input: "3 5 8 11"}, "(8-5)*(11-3)")
@@ -301,7 +302,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// The score of a trace for one query does not depend on failures at others.
+// The score of a trace for one query does not depend on failures at other queries.
 func TestFailuresElsewhere(t *testing.T) {
 	g := open(t, Options{Now: func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }})
 	p := answer.Problem{Input: "3 5 8 11"}
@@ -321,14 +322,14 @@ func TestFailuresElsewhere(t *testing.T) {
 	if gone, err := g.Prune(context.Background(), PruneOptions{Keep: 1}); err != nil || len(gone) != 0 {
 		t.Errorf("pruned %v, %v", gone, err)
 	}
-	// At this query they count.
+	// Failures at this query count.
 	learn(t, g, answer.Problem{Input: "3 5 8 12"}, "", *l.Trace)
 	if now := retrieve(t, g, ask); now[0].Score >= before[0].Score {
 		t.Errorf("score %v, was %v", now[0].Score, before[0].Score)
 	}
 }
 
-// Similarity is of multisets, is 1 for the same one only, and the floor holds.
+// Similarity compares multisets, is 1 only for equal ones, and the floor holds.
 func TestSimilarity(t *testing.T) {
 	g := open(t, Options{})
 	for _, game := range games() {
@@ -368,7 +369,7 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
-// The index finds what a comparison with every trace finds.
+// The index finds the same as a comparison with every trace.
 func TestIndexIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 4))
 	g, _ := filled(t, r, 120)
@@ -420,7 +421,7 @@ func slowSimilarity(x *index, a, b string) float64 {
 	return both / either
 }
 
-// Paths stay within the budget of tokens.
+// Paths stay within the token budget.
 func TestBudget(t *testing.T) {
 	g, _ := filled(t, rand.New(rand.NewPCG(9, 9)), 100)
 	for tokens := 1; tokens < 200; tokens += 7 {
@@ -434,7 +435,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A node ages by the clock alone, and to half of its score at most.
+// A node ages only by the clock, and its score falls to half at most.
 func TestAgeing(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	g := open(t, Options{HalfLife: 24 * time.Hour, Now: func() time.Time { return now }})
@@ -455,7 +456,7 @@ func TestAgeing(t *testing.T) {
 	}
 }
 
-// Embeddings find what no word does, within one space.
+// Embeddings find traces that share no word, within one space.
 func TestDense(t *testing.T) {
 	ctx := context.Background()
 	g := open(t, Options{})
@@ -499,7 +500,7 @@ func TestDense(t *testing.T) {
 	}
 }
 
-// What an ID named is learned once, and its note is there.
+// What was learned under an ID is learned once, and its note is kept.
 func TestOnce(t *testing.T) {
 	ctx := context.Background()
 	g := open(t, Options{})
@@ -526,7 +527,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Prune keeps the newest and the most useful, and all readers see it.
+// Prune keeps the newest and the most useful nodes, and all readers see the change.
 func TestPrune(t *testing.T) {
 	ctx := context.Background()
 	g, _ := filled(t, rand.New(rand.NewPCG(4, 4)), 80)
@@ -551,7 +552,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%v is still there", r)
 		}
 	}
-	// A use of a node that is gone is no error.
+	// Using a node that is gone is not an error.
 	learn(t, g, answer.Problem{Input: "1 1 3 8"}, "3*8*1*1", gone...)
 	if gone, err = g.Prune(ctx, PruneOptions{Before: time.Now().AddDate(100, 0, 0)}); err != nil || export(t, g) != "" {
 		t.Errorf("%v %v", gone, err)
@@ -584,7 +585,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The files are the user's alone, and a name with signs of a URL is a name.
+// The files are accessible to the user only, and a name with characters of a URL is
+// still a name.
 func TestFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	g, err := Open(filepath.Join(dir, "a b?mode=memory&c%41#d.db"), Options{})
@@ -608,8 +610,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Whatever a file says, what an import brings has passed, and half of it never
-// enters.
+// Whatever a file says, everything that an import adds has passed, and a file is
+// never imported in part.
 func TestImportOfMutations(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	source, _ := filled(t, r, 6)

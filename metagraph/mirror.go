@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// A mirror is the graph in memory, as of a revision. Every change of any process
-// numbers the rows that it writes with a revision of its own; a change that
-// removes rows begins a new epoch, and the mirror anew.
+// A mirror is the graph in memory, as of a revision. Every change by any process
+// numbers the rows that it writes with a new revision. A change that removes rows
+// begins a new epoch, and the mirror is rebuilt.
 type mirror struct {
 	rev, epoch int64
 	nodes      map[int64]*entry
@@ -25,7 +25,7 @@ type entry struct {
 	edges map[string]Edge
 }
 
-// A shelf is what belongs to one task.
+// A shelf holds everything of one task.
 type shelf struct {
 	nodes     map[Ref]*entry
 	templates []*entry
@@ -34,7 +34,7 @@ type shelf struct {
 	uses map[string][]*entry
 }
 
-// refresh brings the mirror up to what the file holds.
+// refresh brings the mirror up to date with the file.
 func (g *Graph) refresh(ctx context.Context) error {
 	var rev, epoch int64
 	if err := g.changed.QueryRowContext(ctx).Scan(&rev, &epoch); err != nil {
@@ -49,7 +49,7 @@ func (g *Graph) refresh(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.load(ctx); err != nil {
-		g.seen = mirror{} // half of a change is none
+		g.seen = mirror{} // drop a change that is only half loaded
 		return fmt.Errorf("read memory: %w", err)
 	}
 	return nil
@@ -164,7 +164,7 @@ func compareRefs(a, b Ref) int {
 	return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
 }
 
-// shown returns a copy of the node that shares nothing with it.
+// shown returns a deep copy of the node.
 func (e *entry) shown() Node {
 	n := e.Node
 	n.Vector = slices.Clone(n.Vector)
@@ -173,8 +173,8 @@ func (e *entry) shown() Node {
 	return n
 }
 
-// Nodes returns the nodes of a task, or of all where task is empty, by task, kind
-// and key.
+// Nodes returns the nodes of a task, by task, kind and key. If task is empty, it
+// returns the nodes of all tasks.
 func (g *Graph) Nodes(ctx context.Context, task string) ([]Node, error) {
 	if err := g.refresh(ctx); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (g *Graph) Nodes(ctx context.Context, task string) ([]Node, error) {
 	return nodes, nil
 }
 
-// Node returns one node; ok is false if there is none.
+// Node returns one node. ok is false if it does not exist.
 func (g *Graph) Node(ctx context.Context, r Ref) (n Node, ok bool, err error) {
 	if err := g.refresh(ctx); err != nil {
 		return Node{}, false, err
@@ -202,7 +202,7 @@ func (g *Graph) Node(ctx context.Context, r Ref) (n Node, ok bool, err error) {
 	return Node{}, false, nil
 }
 
-// Edges returns what a node was used for, by query.
+// Edges returns the edges of a node, by query.
 func (g *Graph) Edges(ctx context.Context, r Ref) ([]Edge, error) {
 	if err := g.refresh(ctx); err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (e *entry) sortedEdges() iter.Seq[Edge] {
 	}
 }
 
-// Size returns how much the graph holds.
+// Size returns the size of the graph.
 func (g *Graph) Size(ctx context.Context) (s Size, err error) {
 	err = g.read.QueryRowContext(ctx, "SELECT traces, templates FROM meta").Scan(&s.Traces, &s.Templates)
 	return s, err

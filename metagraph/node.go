@@ -11,11 +11,11 @@ import (
 type Kind string
 
 const (
-	// Trace is one problem and its solution, distilled. Its key is the canonical
-	// query of the problem.
+	// Trace is the kind of one problem and its solution, distilled. Its key is the
+	// canonical query of the problem.
 	Trace Kind = "trace"
-	// Template is an expression over slots that solves games; see package
-	// symbolic. Its key is the template's.
+	// Template is the kind of an expression over slots that solves games; see
+	// package symbolic. Its key is the template's.
 	Template Kind = "template"
 )
 
@@ -26,45 +26,45 @@ type Ref struct {
 	Key  string `json:"key"`
 }
 
-// Stats are what became of a node, or of an edge. Averages are moving ones, over
+// Stats are the statistics of a node or an edge. Averages are moving averages, over
 // about the last 10 uses.
 type Stats struct {
-	// Seen is how often the node was found anew, its first time included: as
-	// the solution of a problem that passed.
+	// Seen is how often the node was found as the solution of a problem that
+	// passed, including the first time.
 	Seen int64 `json:"seen,omitempty"`
-	// Used is how often it was offered for a problem: put into a prompt, or filled
-	// with numbers. Solved and Failed are what became of those problems.
+	// Used is how often the node was offered for a problem: put into a prompt, or
+	// filled with numbers. Solved and Failed count the outcomes of those problems.
 	Used   int64 `json:"used,omitempty"`
 	Solved int64 `json:"solved,omitempty"`
 	Failed int64 `json:"failed,omitempty"`
 
 	Success float64 `json:"success,omitempty"` // share of uses, 0 … 1
-	Tokens  float64 `json:"tokens,omitempty"`  // of a problem that it was used for
+	Tokens  float64 `json:"tokens,omitempty"`  // per problem that it was used for
 	Millis  float64 `json:"ms,omitempty"`      // the same
 	Cost    float64 `json:"cost,omitempty"`    // the same, in the unit of the caller's prices
 }
 
-// A Node is a distilled template, with the proof that it passed: the problem and
+// A Node is a trace or a template, with the proof that it passed: the problem, and
 // the candidate that the validator accepted.
 type Node struct {
 	Ref
 	Slots     int            // of a template
-	Problem   answer.Problem // that the node was first found for
+	Problem   answer.Problem // the problem that the node was first found for
 	Candidate string         // its solution
-	Work      string         // of a trace: steps that the text showed, on one line
+	Work      string         // of a trace: steps from the visible text, on one line
 	Stats
 	Created time.Time
 	SeenAt  time.Time
 	UsedAt  time.Time // zero if never
-	// SolvedAt is the last time that the node was seen, or used for a problem that
-	// was solved. It is what a node's age is counted from.
+	// SolvedAt is the last time that the node was seen, or was used for a problem
+	// that was solved. A node's age is counted from it.
 	SolvedAt time.Time
 	// Space names the model that made Vector, the embedding of the query.
 	Space  string
 	Vector []float32
 }
 
-// Text returns the node as it stands in a prompt.
+// Text returns the node in the form that goes into a prompt.
 func (n Node) Text() string {
 	if n.Kind == Template {
 		return "Template: " + n.Key + "\n"
@@ -78,7 +78,7 @@ func (n Node) Text() string {
 	return b.String()
 }
 
-// An Edge says what a node was used_for: a query, and how that went.
+// An Edge says what a node was used for: a query, and the outcome.
 type Edge struct {
 	From  Ref    `json:"from"`
 	Query string `json:"query"`
@@ -87,14 +87,14 @@ type Edge struct {
 	UsedAt  time.Time `json:"used_at,omitzero"`
 }
 
-// A Spent is what a problem has cost.
+// A Spent is the cost of a problem.
 type Spent struct {
 	Tokens  int64
 	Latency time.Duration
 	Money   float64
 }
 
-// recent is over how many uses an average moves.
+// recent is the number of uses that an average covers.
 const recent = 10
 
 // use counts one use.

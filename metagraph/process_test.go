@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// learner learns games, from one on, and says of each that it is learned.
+// learner learns games, starting from one of them, and reports each game once it is
+// learned.
 func learner(file string) int {
 	g, err := Open(file, Options{})
 	if err != nil {
@@ -61,8 +62,8 @@ func process(file string, from, to int) *exec.Cmd {
 	return c
 }
 
-// Processes that learn at the same time lose nothing and tear nothing, and a
-// reader beside them sees only whole changes.
+// Processes that learn at the same time lose nothing and leave no partial change. A
+// reader beside them sees only complete changes.
 func TestProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.db")
 	g, err := Open(file, Options{})
@@ -74,7 +75,7 @@ func TestProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			// The last games of one process are the first of the next.
+			// The last games of one process are the first games of the next.
 			if err := process(file, i*(each-shared), i*(each-shared)+each).Run(); err != nil {
 				t.Errorf("process %d: %v", i, err)
 			}
@@ -120,7 +121,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// What was said to be learned is there after kill -9, at any moment.
+// What was reported as learned is still there after kill -9 at any moment.
 func TestKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memory.db")
 	r := rand.New(rand.NewPCG(1, 1))
@@ -229,7 +230,7 @@ func big(b *testing.B, n int, long int) *Graph {
 }
 
 func BenchmarkRetrieve(b *testing.B) {
-	games() // are found once
+	games() // they are found only once
 	for _, bench := range []struct {
 		name string
 		n    int

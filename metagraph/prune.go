@@ -8,19 +8,20 @@ import (
 	"time"
 )
 
-// PruneOptions say what is removed. What failed is no reason: a template that
-// does not help here may help elsewhere.
+// PruneOptions say what to remove. Failures are not a reason to remove a node: a
+// template that does not help here may help elsewhere.
 type PruneOptions struct {
-	Task string // of this task only; if empty, of all
-	// Before removes nodes whose last success is older.
+	Task string // only nodes of this task; if empty, of all
+	// Before removes nodes whose last success is older than this time.
 	Before time.Time
-	// Keep is how many nodes of each task and kind stay: those that solved most, an
-	// old success counting less. If zero, no bound; if negative, none stay.
+	// Keep is how many nodes of each task and kind stay. Those that solved most
+	// stay; an old success counts less. If zero, there is no bound. If negative,
+	// none stay.
 	Keep   int
-	DryRun bool // only say what would be removed
+	DryRun bool // only report what would be removed
 }
 
-// Prune removes nodes and their edges, and returns what they were.
+// Prune removes nodes and their edges, and returns the removed nodes.
 func (g *Graph) Prune(ctx context.Context, o PruneOptions) ([]Ref, error) {
 	if err := g.refresh(ctx); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (x *change) remove(r Ref) error {
 	return nil
 }
 
-// stale returns what is to be removed.
+// stale returns the nodes to remove.
 func (g *Graph) stale(o PruneOptions) []Ref {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -8,38 +8,39 @@ import (
 	"time"
 )
 
-// A Search asks a graph what may help with a problem.
+// A Search asks a graph for what may help with a problem.
 type Search struct {
 	Task, Query string // see [Query]
-	// Floor is how like the query a trace must be, 0 … 1. If zero, 0.3; nothing is
-	// better than nonsense.
+	// Floor is the minimum similarity of a trace to the query, 0 … 1. If zero, 0.3.
+	// A dissimilar path is worse than none.
 	Floor float64
 	// Vector is the query's embedding by the model that Space names, or nil. Only
 	// embeddings of one model are compared.
 	Vector []float32
 	Space  string
-	// DenseFloor is the least cosine of embeddings. If zero, 0.8: those of texts
-	// that have nothing in common are often over a half.
+	// DenseFloor is the minimum cosine of embeddings. If zero, 0.8. Embeddings of
+	// unrelated texts often have a cosine over a half.
 	DenseFloor float64
-	// Limit is how many paths at most. If zero, 4.
+	// Limit is the maximum number of paths. If zero, 4.
 	Limit int
-	// Tokens is the budget for the texts of all paths. If zero, 1000.
+	// Tokens is the token budget for the texts of all paths. If zero, 1000.
 	Tokens int
 }
 
-// A Path is a trace like the query and, in games of numbers, the template that it
-// was solved by: what a prompt is told.
+// A Path is a trace similar to the query and, in games of numbers, the template
+// that solved it. It goes into a prompt.
 type Path struct {
 	Trace    Node
 	Template *Node
-	// Similarity is that of the trace's query and the one asked for, 0 … 1.
+	// Similarity is the similarity of the trace's query and the requested query, 0
+	// … 1.
 	Similarity float64
-	// Score is what paths are ranked by: the similarity, less for a trace that is
-	// old, and less for one that failed at this very query.
+	// Score is the rank of a path: its similarity, reduced if the trace is old, and
+	// reduced if it failed at this query.
 	Score float64
 }
 
-// Text returns the path as it stands in a prompt.
+// Text returns the path in the form that goes into a prompt.
 func (p Path) Text() string {
 	if p.Template == nil {
 		return p.Trace.Text()
@@ -47,7 +48,8 @@ func (p Path) Text() string {
 	return p.Template.Text() + p.Trace.Text()
 }
 
-// Tokens returns about how many tokens the text has: a quarter of its bytes.
+// Tokens returns the approximate number of tokens in the text: a quarter of its
+// bytes.
 func (p Path) Tokens() int { return Tokens(p.Text()) }
 
 // Refs names the nodes of the path.
@@ -58,13 +60,13 @@ func (p Path) Refs() []Ref {
 	return []Ref{p.Template.Ref, p.Trace.Ref}
 }
 
-// Tokens returns about how many tokens a text has, where no server has counted
-// them.
+// Tokens returns the approximate number of tokens in a text, for use if no server
+// has counted them.
 func Tokens(text string) int { return (len(text) + 3) / 4 }
 
-// Retrieve returns the paths that may help with a query, the best first. Of those
-// with one template only the best is given, and one that does not fit into what is
-// left of the budget is passed over. Nothing is written.
+// Retrieve returns the paths that may help with a query, best first. Of the paths
+// with one template, it returns only the best. It skips a path that does not fit
+// into the rest of the budget. It writes nothing.
 func (g *Graph) Retrieve(ctx context.Context, q Search) ([]Path, error) {
 	q.Floor, q.DenseFloor = cmp.Or(q.Floor, 0.3), cmp.Or(q.DenseFloor, 0.8)
 	q.Limit, q.Tokens = cmp.Or(q.Limit, 4), cmp.Or(q.Tokens, 1000)
@@ -100,11 +102,11 @@ func (g *Graph) Retrieve(ctx context.Context, q Search) ([]Path, error) {
 	return paths, nil
 }
 
-// spare is how many ranked traces are kept for one path, since some have the
-// template of another or do not fit.
+// spare is how many ranked traces are kept per path. Some have the same template as
+// another, or do not fit.
 const spare = 8
 
-// A scored find is one with its rank.
+// A scored is a find with its rank.
 type scored struct {
 	find
 	score float64
@@ -125,7 +127,7 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 		}
 	}
 	note := func(f find) {
-		if f.similarity < floor { // a score is never more
+		if f.similarity < floor { // a score is never higher than this
 			return
 		}
 		list = append(list, scored{f, f.similarity * g.freshness(f.SolvedAt, now) * f.trust(q.Query)})
@@ -152,24 +154,24 @@ func (g *Graph) rank(s *shelf, q *Search) []scored {
 	return list
 }
 
-// better orders finds: by score, then by what was solved by them, then the newer,
-// then by key.
+// better orders finds: by score, then by how many problems they solved, then newer
+// first, then by key.
 func better(a, b scored) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Solved+b.Seen, a.Solved+a.Seen), b.SolvedAt.Compare(a.SolvedAt), cmp.Compare(a.Key, b.Key))
 }
 
-// stale is what is left of a score in the end, however old the node.
+// stale is the share of its score that a node keeps in the end, however old it is.
 const stale = 0.5
 
-// freshness goes from 1 to stale, half of the way in each half-life since the last
-// success. It is worked out when it is asked for, and written nowhere.
+// freshness falls from 1 to stale. In each half-life since the last success it
+// covers half of the remaining way. It is computed on each read, and never stored.
 func (g *Graph) freshness(solved, now time.Time) float64 {
 	age := max(0, now.Sub(solved))
 	return stale + (1-stale)*math.Exp2(-float64(age)/float64(g.o.HalfLife))
 }
 
-// trust is 1, and less where the trace failed at this very query. What became of
-// it elsewhere has no say.
+// trust is 1, and less if the trace failed at this query. Outcomes at other queries
+// do not matter.
 func (e *entry) trust(query string) float64 {
 	edge, ok := e.edges[query]
 	if !ok {
@@ -191,7 +193,7 @@ func (s *shelf) template(query string) *entry {
 	return best
 }
 
-// Templates returns the templates of a task, those first that solved most.
+// Templates returns the templates of a task. Those that solved most come first.
 func (g *Graph) Templates(ctx context.Context, task string) ([]Node, error) {
 	if err := g.refresh(ctx); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func scanNode(row scanner) (id int64, n Node, err error) {
 	return id, n, nil
 }
 
-// node returns a node and its number, which is 0 if there is none.
+// node returns a node and its number, which is 0 if the node does not exist.
 func (x *change) node(r Ref) (id int64, n Node, err error) {
 	row := x.row("SELECT "+nodeColumns+" FROM node WHERE task = ? AND kind = ? AND key = ?", r.Task, r.Kind, r.Key)
 	id, n, err = scanNode(row)
@@ -44,7 +44,7 @@ func (x *change) node(r Ref) (id int64, n Node, err error) {
 	return id, n, err
 }
 
-// putNode writes a node; id is 0 for a new one.
+// putNode writes a node. id is 0 for a new one.
 func (x *change) putNode(id int64, n Node) (int64, error) {
 	var key any
 	if id != 0 {
@@ -72,7 +72,7 @@ func scanEdge(row scanner, more ...any) (e Edge, err error) {
 	return e, err
 }
 
-// edge returns an edge, a new one if there is none.
+// edge returns an edge, which is new if it does not exist yet.
 func (x *change) edge(id int64, query string) (Edge, error) {
 	e, err := scanEdge(x.row("SELECT "+edgeColumns+" FROM edge WHERE node = ? AND query = ?", id, query))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -88,7 +88,7 @@ func (x *change) putEdge(id int64, e Edge) error {
 	return err
 }
 
-// An instant reads a time that is kept in microseconds; 0 is none.
+// An instant reads a time stored in microseconds. 0 means no time.
 type instant time.Time
 
 // Scan reads the column.
@@ -111,7 +111,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// A savedProblem is a problem as the file and an export spell it.
+// A savedProblem is a problem as spelled in the file and in an export.
 type savedProblem struct {
 	Input   string   `json:"input,omitempty"`
 	Gold    string   `json:"gold,omitempty"`

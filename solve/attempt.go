@@ -30,10 +30,10 @@ type attempt struct {
 	result Result
 }
 
-// id names the work to memory.
+// id names the work for memory.
 func (a *attempt) id() string { return a.result.Run + "/" + a.problem.ID }
 
-// solve tries the templates, and then the model, until something passes.
+// solve tries the templates, and then the model, until a solution passes.
 func (a *attempt) solve(ctx context.Context) error {
 	if a.query == "" {
 		a.result.Reason = string(answer.BadGold)
@@ -69,8 +69,8 @@ func (a *attempt) solve(ctx context.Context) error {
 
 var errTimeout = errors.New("the problem took too long")
 
-// ofThisProblem reports whether a model's error says that it cannot answer this
-// problem, and nothing about the next.
+// ofThisProblem reports whether a model's error concerns only this problem and not
+// the next.
 func ofThisProblem(err error) bool {
 	var e *model.Error
 	if errors.Is(err, model.ErrBrokenOff) {
@@ -155,7 +155,7 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	began := time.Now()
 	reply, err := a.invoke(ctx, i+1, q)
 	if errors.Is(err, ErrNoReply) {
-		return err // nothing was asked: no attempt, and no tokens
+		return err // no request was made: no attempt and no tokens
 	}
 	try := Try{Temperature: o.Temperatures[i], Millis: millis(time.Since(began))}
 	try.count(q, reply)
@@ -190,8 +190,8 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	return a.recordExtraction(ctx, ref, x, v)
 }
 
-// maxShown is how many bytes of a candidate, or of a reply that is fed back, are
-// kept.
+// maxShown is how many bytes are kept of a candidate, or of a reply that is fed
+// back.
 const maxShown = 2 << 10
 
 func (a *attempt) invoke(ctx context.Context, number int, q model.Request) (model.Reply, error) {
@@ -201,7 +201,7 @@ func (a *attempt) invoke(ctx context.Context, number int, q model.Request) (mode
 	return a.s.o.Model.Invoke(ctx, q, nil)
 }
 
-// finish adds up.
+// finish computes the totals.
 func (a *attempt) finish() {
 	r := &a.result
 	for _, t := range r.Attempts {
@@ -217,7 +217,7 @@ func (a *attempt) finish() {
 	r.Millis, r.ModelMillis = millis(time.Since(a.began)), math.Round(1000*r.ModelMillis)/1000
 }
 
-// learn hands the outcome to memory.
+// learn passes the outcome to memory.
 func (a *attempt) learn(ctx context.Context) error {
 	o := &a.s.o
 	if !o.Mode.remembers() || a.query == "" || len(a.query) > metagraph.MaxQuery {
@@ -241,7 +241,7 @@ func (a *attempt) learn(ctx context.Context) error {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// count takes over the server's counts, or estimates.
+// count adds the server's token counts, or estimates.
 func (t *Try) count(q model.Request, r model.Reply) {
 	t.Input, t.Output = r.Usage.Input, r.Usage.Output
 	if t.Input == 0 {
@@ -258,7 +258,7 @@ func (t *Try) count(q model.Request, r model.Reply) {
 	}
 }
 
-// instruction is the text that teaches the answer's protocol.
+// instruction returns the text that teaches the protocol for answers.
 func instruction(g *sotto.Grammar) string {
 	if prompt := g.Dialect().Prompt; prompt != "" && g.Dialect().Name != sotto.Default().Dialect().Name {
 		return prompt

@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// All solvable games, in template mode: what no template solves, the stand-in
-// does. Every result is a transaction in the memory's file.
+// All solvable games, in template mode. The stand-in model solves those that no
+// template solves. Every result is a transaction in the memory's file.
 func BenchmarkTemplates(b *testing.B) {
 	problems := solve.Games(1)
 	before := cpu(b)
@@ -45,8 +45,8 @@ func BenchmarkTemplates(b *testing.B) {
 	b.ReportMetric((cpu(b)-before).Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// cpu is the time that the process has used, which a busy machine does not change
-// much.
+// cpu returns the processor time of the process, which a busy machine changes
+// little.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

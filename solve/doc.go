@@ -1,5 +1,5 @@
-// Package solve puts a stream of problems to a model, with a memory of what was
-// solved before, and says what the memory saved.
+// Package solve gives a stream of problems to a model, with a memory of problems
+// solved before, and reports what the memory saved.
 //
 //	memory, err := metagraph.Open("memory.db", metagraph.Options{})
 //	s, err := solve.New(solve.Options{
@@ -12,10 +12,11 @@
 //
 // # The loop
 //
-// Each problem is distilled to its canonical query; memory is asked; the model is
-// asked, with what memory gave; the reply is read, the candidate extracted and
-// validated; if it is wrong the model is told why and asked again, as often as
-// there are temperatures; and what passed is distilled and learned.
+// Each problem is distilled to its canonical query. The solver looks the query up
+// in memory and asks the model, with what memory returned. It reads the reply, and
+// extracts and validates the candidate. If the candidate is wrong, it tells the
+// model why and asks again. There are as many attempts as temperatures. A solution
+// that passes is distilled and learned.
 //
 //	mode      memory is read and written   the prompt
 //	io        no                           wants the answer only
@@ -26,19 +27,19 @@
 //
 // # Guarantees
 //
-//  1. The validator sees the candidate, never the reply; memory gets what passed,
-//     never reasoning; and a retry is told the candidate and the reason, never
+//  1. The validator sees the candidate, never the reply. Memory gets what passed,
+//     never reasoning. The prompt of a retry has the candidate and the reason, never
 //     reasoning and never the right answer.
-//  2. A finished problem is never done again: its result and what memory learned
-//     of it are one transaction, and a stream that was killed goes on behind it.
-//  3. A budget is looked at before every call of the model. The call that crosses
-//     it is paid for, and ends the stream.
-//  4. Everything is in the record, if there is one: every call with its reply byte
-//     for byte, every extraction with its verdict, what memory gave and learned.
+//  2. A finished problem is never solved again: its result and what memory learned
+//     from it are one transaction, and a stream that was killed resumes after it.
+//  3. The budget is checked before every call of the model. The call that crosses
+//     it counts, and ends the stream.
+//  4. If there is a record, it holds everything: every call with its reply byte
+//     for byte, every extraction with its verdict, what memory returned and learned.
 //
 // # Tasks
 //
 // [TaskNamed] finds the tasks that come with the package: game24, countdown, gsm8k,
-// mgsm, wordsort, and all of package answer. A task of one's own is an
-// [answer.Task] with one method more; see [Task].
+// mgsm, wordsort, and all of package answer. Your own task is an [answer.Task] with
+// one more method; see [Task].
 package solve

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// What was solved once is cheaper the next time: the second game needs no model.
+// A known solution makes the next problem cheaper: the second game needs no model.
 func Example() {
 	dir, err := os.MkdirTemp("", "sotto-")
 	if err != nil {

@@ -17,7 +17,7 @@ func (p *Price) of(input, output int64) float64 {
 	return (p.Input*float64(input) + p.Output*float64(output)) / 1e6
 }
 
-// Prices are those of models, by their names.
+// Prices are the prices of models, by model name.
 type Prices map[string]Price
 
 // ReadPrices reads a file of prices, YAML or JSON, in any one currency:
@@ -25,7 +25,7 @@ type Prices map[string]Price
 //	qwen3:8b: {input: 0, output: 0}
 //	gpt-4o-mini: {input: 0.15, output: 0.60} # per million tokens
 //
-// The error joins all that is wrong, each with its place in the file of that name.
+// The error joins all faults, each with its place in the file of that name.
 func ReadPrices(name string, data []byte) (Prices, error) {
 	d := yamlfile.Document{Name: name}
 	prices := Prices{}
@@ -63,11 +63,11 @@ func readPrice(d *yamlfile.Document, n *yamlfile.Node, path string) Price {
 	return Price{Input: price("input", row.Input), Output: price("output", row.Output)}
 }
 
-// payable is false also of NaN, which is neither below 0 nor above.
+// payable is also false for NaN, which compares neither below nor above 0.
 func payable(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
 
-// Of returns the price of a model. One that is not there is an error: it does not
-// cost nothing.
+// Of returns the price of a model. An unknown model is an error, because its price
+// is not zero.
 func (p Prices) Of(name string) (*Price, error) {
 	if price, ok := p[name]; ok {
 		return &price, nil

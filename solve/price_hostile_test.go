@@ -9,7 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// A file of prices that is nested without end, or full of mistakes, is refused, and takes no more to read than its size explains.
+// A price file that is nested without end, or full of mistakes, is refused. Reading
+// it costs no more than its size explains.
 func TestHostilePrices(t *testing.T) {
 	var keys strings.Builder
 	for i := 0; keys.Len() < 490_000; i++ {
@@ -37,7 +38,7 @@ func TestHostilePrices(t *testing.T) {
 			t.Errorf("%.30q: %d MB, %v, want %s", text, n, err, want)
 		}
 	}
-	// Of many mistakes the first hundred are listed.
+	// If there are many mistakes, the first hundred are listed.
 	_, err := solve.ReadPrices("p.yaml", []byte(strings.Repeat("m0: {inputs: 1}\n", 15_000)))
 	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 101 || lines[100] != "p.yaml:101:1: too many faults: from here on they are not listed" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])

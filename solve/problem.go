@@ -12,14 +12,14 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// A Problem is one of a stream. Its ID must be no other's of the stream.
+// A Problem is one problem of a stream. Its ID must be unique in the stream.
 type Problem struct {
 	ID string
 	answer.Problem
 }
 
 // Games returns the 1,362 solvable games of four numbers from 1 to 13, found by
-// exact search, in an order that the seed decides; of seed 0 they stand in order.
+// exact search. The seed decides their order; with seed 0 they are sorted.
 func Games(seed uint64) []Problem {
 	games := symbolic.Games(4, 1, 13, 24)
 	if seed != 0 {
@@ -39,12 +39,12 @@ func Games(seed uint64) []Problem {
 
 func sortWords(list []string) { slices.Sort(list) }
 
-// A Replier is a model that must be told which problem a request is about, as one
-// is that plays logged replies.
+// A Replier is a model that must know which problem a request is about, such as one
+// that plays logged replies.
 type Replier interface {
 	model.Model
-	// Reply answers an attempt at a problem, the first being 1.
+	// Reply answers an attempt at a problem. The first attempt is 1.
 	Reply(ctx context.Context, p Problem, attempt int, q model.Request) (model.Reply, error)
-	// Skip says that an earlier run made so many attempts at a problem.
+	// Skip says how many attempts an earlier run made at a problem.
 	Skip(p Problem, attempts int)
 }

@@ -18,8 +18,9 @@ const bare = `Give the result and nothing else, like this:
 
 A program reads the answer block, so it holds the bare result in the form the task asks for.`
 
-// messages is the prompt of the next attempt: the instruction, what memory gave and
-// the problem, and of attempts before it the last, with the reason why it failed.
+// messages returns the prompt of the next attempt: the instruction, what memory
+// returned, and the problem. On a retry it also has the last attempt and the reason
+// why it failed.
 func (a *attempt) messages() []model.Message {
 	o := &a.s.o
 	system := o.Instruction
@@ -40,7 +41,7 @@ func (a *attempt) messages() []model.Message {
 	return list
 }
 
-// examples are the paths as a prompt has them.
+// examples returns the paths as a prompt has them.
 func (a *attempt) examples() string {
 	if len(a.paths) == 0 {
 		return ""
@@ -67,11 +68,11 @@ func (a *attempt) templated() bool {
 	return false
 }
 
-// pathTokens is about how many tokens memory adds to a prompt.
+// pathTokens is the approximate number of tokens that memory adds to a prompt.
 func (a *attempt) pathTokens() int { return metagraph.Tokens(a.examples()) }
 
-// feedback says why an attempt failed. The right answer is not in it: the details
-// of verdicts that are told are those of what the model wrote itself.
+// feedback says why an attempt failed. It never contains the right answer: the
+// verdict details that it passes on are about what the model itself wrote.
 func (t *Try) feedback() string {
 	said := "The answer " + shorttext.Ellipsis(t.Candidate, 200) + " is wrong"
 	switch answer.Reason(t.Reason) {

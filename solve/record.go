@@ -23,7 +23,8 @@ func (s *Solver) append(ctx context.Context, cycle int, p record.Payload) (recor
 	return s.o.Record.Append(context.WithoutCancel(ctx), record.Event{Run: s.o.Run, Cycle: cycle, Payload: p})
 }
 
-// recordCall records a call of the model, and returns where its reply stands.
+// recordCall records a call of the model, and returns where the record keeps the
+// reply.
 func (a *attempt) recordCall(ctx context.Context, number int, q model.Request, r model.Reply, reading *sotto.Reply, t Try, failed error) (*record.Ref, error) {
 	if a.s.o.Record == nil {
 		return nil, nil

@@ -13,12 +13,13 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// ErrNoReply is the error of a recorded model for a problem whose replies are used
-// up, or that it has none of.
+// ErrNoReply is the error of a recorded model for a problem without replies, or
+// whose replies are used up.
 var ErrNoReply = errors.New("there is no further reply to this problem")
 
-// A Recorded model plays logged replies, those of each problem in their order, so
-// that a stream can be judged without a model. It is safe for concurrent use.
+// A Recorded model plays logged replies. It returns the replies to each problem in
+// their order, so that you can judge a stream without a model. It is safe for
+// concurrent use.
 type Recorded struct {
 	name string
 	task answer.Task
@@ -38,8 +39,8 @@ func NewRecorded(name string, t answer.Task) *Recorded {
 	return &Recorded{name: name, task: t, replies: map[string][]logged{}, next: map[string]int{}}
 }
 
-// Add adds a reply to a problem. A problem of the stream that has the reply's own
-// ID gets this reply; any other gets the next of those to its query.
+// Add adds a reply to a problem. If a problem of the stream has the reply's ID, it
+// gets this reply. Any other problem gets the next reply to its query.
 func (m *Recorded) Add(p Problem, raw string, end sotto.End) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -50,7 +51,7 @@ func (m *Recorded) Add(p Problem, raw string, end sotto.End) {
 // Name returns the name.
 func (m *Recorded) Name() string { return m.name }
 
-// Invoke is an error: a recorded model must know the problem.
+// Invoke returns an error, because a recorded model must know the problem.
 func (m *Recorded) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
 	return model.Reply{End: sotto.EndAborted}, errors.New("a recorded model answers problems, not requests")
 }
@@ -91,7 +92,7 @@ func (m *Recorded) own(list []logged, id string) int {
 	return -1
 }
 
-// Skip passes over replies that an earlier run has used.
+// Skip skips replies that an earlier run has used.
 func (m *Recorded) Skip(p Problem, attempts int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/sotto-llm/sotto/metagraph"
 )
 
-// What memory gave for a problem.
+// What memory returned for a problem.
 const (
 	HitTemplate = "template" // a known template solved it
 	HitPaths    = "paths"    // examples for the prompt
 )
 
-// A Result is what became of a problem: one line of a stream's output.
+// A Result is the outcome of a problem: one line of a stream's output.
 type Result struct {
 	V     int    `json:"v"`
 	Type  string `json:"type"` // problem
@@ -28,34 +28,35 @@ type Result struct {
 
 	Solved    bool   `json:"solved"`
 	Candidate string `json:"candidate"`
-	// Method is that of the extraction, or template.
+	// Method is the method of the extraction, or template.
 	Method string `json:"method"`
-	// Reason is that of the last verdict, or timeout, or model_error; no_reply where
-	// a log has not one reply to the problem.
+	// Reason is the reason of the last verdict, or timeout, or model_error. It is
+	// no_reply if a log has no reply to the problem.
 	Reason string `json:"reason"`
-	// Wrong says that what passed is not right, by Options.Audit.
+	// Wrong says that a solution passed but is not right according to
+	// Options.Audit.
 	Wrong bool `json:"wrong,omitempty"`
 
-	// Hit is what memory gave: template, paths, or nothing. Used are the nodes.
+	// Hit is what memory returned: template, paths, or nothing. Used are the nodes.
 	Hit      string          `json:"hit,omitempty"`
 	Used     []metagraph.Ref `json:"used,omitempty"`
 	Attempts []Try           `json:"attempts,omitempty"`
 
-	// Input and Output are the tokens of all attempts; Estimated says that not all
-	// were counted by the server. MemoryTokens is about how many of Input the
-	// examples were.
+	// Input and Output are the tokens of all attempts. Estimated says that the
+	// server did not count all of them. MemoryTokens is approximately how many
+	// tokens of Input are examples.
 	Input        int64 `json:"input"`
 	Output       int64 `json:"output"`
 	Estimated    bool  `json:"estimated,omitempty"`
 	MemoryTokens int64 `json:"memory_tokens,omitempty"`
-	// Cost is in the unit of the prices, and known where Priced is set.
+	// Cost is in the unit of the prices. It is known if Priced is set.
 	Cost   float64 `json:"cost,omitempty"`
 	Priced bool    `json:"priced,omitempty"`
-	// Millis is the whole time, ModelMillis that of the model's calls.
+	// Millis is the total time. ModelMillis is the time of the model's calls.
 	Millis      float64 `json:"ms"`
 	ModelMillis float64 `json:"model_ms"`
 
-	// Memory is what was learned; nil in the modes without memory.
+	// Memory is what was learned. It is nil in the modes without memory.
 	Memory *metagraph.Learned `json:"memory,omitempty"`
 }
 
@@ -76,7 +77,7 @@ type Try struct {
 	shown string // the visible text
 }
 
-// line is the result as a line, with its newline.
+// line returns the result as a line, with its newline.
 func (r *Result) line() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -100,5 +101,5 @@ func readResult(line []byte) (r Result, err error) {
 	return r, nil
 }
 
-// ReadResult reads a line that [Result.Line] gave.
+// ReadResult reads a line written by [Result.Line].
 func ReadResult(line []byte) (Result, error) { return readResult(line) }

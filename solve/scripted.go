@@ -13,23 +13,23 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// Scripted stands in for a model where there is none. It works the right answer
-// out, by exact search or by sorting, or takes the problem's gold; and writes it,
-// or something wrong, in the ways that models do: with thoughts in tags, without
-// an opening tag, behind a marker, cut off. How it answers depends on the problem
-// and the attempt alone, and not on the prompt: about every second reply is
-// right, whatever memory gave. What it shows is the loop, not a model's skill.
+// Scripted stands in for a model. It finds the right answer by exact search or by
+// sorting, or takes the problem's gold. It then writes that answer, or a wrong one,
+// in the ways that models do: with thoughts in tags, without an opening tag, after
+// a marker, cut off. Its reply depends only on the problem and the attempt, not on
+// the prompt: about every second reply is right, whatever memory returned. It
+// demonstrates the loop, not a model's skill.
 type Scripted struct{ Task Task }
 
 // Name returns "scripted".
 func (Scripted) Name() string { return "scripted" }
 
-// Invoke is an error: the stand-in must know the problem.
+// Invoke returns an error, because the stand-in must know the problem.
 func (Scripted) Invoke(context.Context, model.Request, func(model.Delta) error) (model.Reply, error) {
 	return model.Reply{End: sotto.EndAborted}, errors.New("the scripted model answers problems, not requests")
 }
 
-// Skip does nothing: no reply depends on another.
+// Skip does nothing, because no reply depends on another.
 func (Scripted) Skip(Problem, int) {}
 
 // Reply writes a reply.
@@ -70,7 +70,7 @@ func (m Scripted) Reply(ctx context.Context, p Problem, attempt int, _ model.Req
 	return r, nil
 }
 
-// answer is the right one, or "".
+// answer returns the right answer, or "".
 func (m Scripted) answer(p Problem) string {
 	if numbers, target, ok := metagraph.Numbers(m.Task, p.Problem); ok {
 		solution, _ := symbolic.Solve(numbers, target)
@@ -84,5 +84,5 @@ func (m Scripted) answer(p Problem) string {
 	return p.Gold
 }
 
-// partOf leaves something out.
+// partOf leaves part of an answer out.
 func (Scripted) partOf(right string) string { return right[:(len(right)+1)/2] }

@@ -62,7 +62,7 @@ func stream(s *solve.Solver, problems []solve.Problem, done []solve.Result, b so
 	return results, err
 }
 
-// A listener notes what a model is asked.
+// A listener notes the requests to a model.
 type listener struct {
 	model.Model
 	asked []model.Request
@@ -99,8 +99,8 @@ const wrongThenRight = `
   text: "<think>SECRET again</think><answer>3*8*1*1</answer>"
 `
 
-// A retry is told the answer and why it is wrong, and no reasoning; what memory
-// gets holds none either; everything is in the record.
+// A retry contains the answer and why it is wrong, and no reasoning. Memory gets no
+// reasoning either. Everything is in the record.
 func TestRetry(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "audit")
@@ -175,7 +175,7 @@ func checkRecord(t *testing.T, dir string) {
 	}
 }
 
-// The right answer is in no prompt, whatever the candidate.
+// No prompt contains the right answer, whatever the candidate.
 func TestGoldIsNotTold(t *testing.T) {
 	m := script(t, `[{text: "<answer>71</answer>"}]`)
 	task, err := solve.TaskNamed("mgsm")
@@ -192,7 +192,7 @@ func TestGoldIsNotTold(t *testing.T) {
 	}
 }
 
-// What the modes read, write and say.
+// What the modes read, write and put into prompts.
 func TestModes(t *testing.T) {
 	g := memory(t)
 	first := []solve.Problem{{ID: "1", Problem: answer.Problem{Input: "3 5 8 11"}}}
@@ -237,8 +237,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Cut short anywhere and gone on with, a stream comes to what it comes to in one
-// go, and memory too.
+// A stream that is cut short anywhere and resumed gives the same results as one
+// that is not, and so does memory.
 func TestResume(t *testing.T) {
 	problems := solve.Games(3)[:40]
 	run := func(g *metagraph.Graph) *solve.Solver {
@@ -257,7 +257,7 @@ func TestResume(t *testing.T) {
 			stop, lose := r.IntN(8), r.IntN(2) == 0
 			err := run(g).Stream(context.Background(), each(problems), got, solve.Budget{}, func(x solve.Result) error {
 				if stop--; stop < 0 {
-					if !lose { // else it was learned, and the line is lost
+					if !lose { // otherwise it was learned, and the line is lost
 						got = append(got, x)
 					}
 					return errKilled
@@ -287,7 +287,7 @@ func TestResume(t *testing.T) {
 
 var errKilled = errors.New("killed")
 
-// timeless are results without what a clock says.
+// timeless returns results without the values that come from a clock.
 func timeless(results []solve.Result) []string {
 	var list []string
 	for _, r := range results {
@@ -306,11 +306,11 @@ func timeless(results []solve.Result) []string {
 	return list
 }
 
-// A budget ends the stream with the call that crosses it, counting what was spent
-// before.
+// A budget ends the stream with the call that crosses it. What was spent before
+// counts.
 func TestBudgets(t *testing.T) {
 	problems := solve.Games(5)[:30]
-	price := &solve.Price{Input: 1e6, Output: 2e6} // of a token: 1 and 2
+	price := &solve.Price{Input: 1e6, Output: 2e6} // per token: 1 and 2
 	o := solve.Options{Task: game24, Mode: solve.CoT, Model: solve.Scripted{Task: game24}, Price: price}
 	all, err := stream(solver(t, o), problems, nil, solve.Budget{})
 	if err != nil || len(all) != 30 || !all[0].Priced || all[0].Cost != float64(all[0].Input+2*all[0].Output) {
@@ -331,7 +331,7 @@ func TestBudgets(t *testing.T) {
 		if b.Tokens > 0 && (tokens(got[:len(got)-1]) >= b.Tokens || tokens(all[:len(got)+1]) < b.Tokens) {
 			t.Errorf("%d tokens of %d", tokens(got), b.Tokens)
 		}
-		// Gone on with, it is spent still.
+		// After a resume it is still spent.
 		if more, err := stream(solver(t, o), problems, all[:20], b); !errors.As(err, &spent) || len(more) != 0 {
 			t.Errorf("%+v: %d more, %v", b, len(more), err)
 		}
@@ -345,8 +345,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// A problem that takes too long, or that the model refuses, has failed; a model
-// that cannot be reached ends the stream, and leaves the problem to the next run.
+// A problem fails if it takes too long, or if the model refuses it. A model that
+// cannot be reached ends the stream, and leaves the problem to the next run.
 func TestModelFails(t *testing.T) {
 	problems := solve.Games(5)[:3]
 	run := func(text string, timeout time.Duration) ([]solve.Result, error) {
@@ -380,7 +380,7 @@ func TestModelFails(t *testing.T) {
 	}
 }
 
-// Logged replies are given in their order, to whom they belong.
+// Each logged reply goes to the problem it belongs to, in order.
 func TestRecorded(t *testing.T) {
 	build := func() *solve.Recorded {
 		m := solve.NewRecorded("log", game24)
@@ -413,13 +413,13 @@ func TestRecorded(t *testing.T) {
 	if r := one(solve.NewRecorded("empty", game24), "y", 2); r.Solved || r.Reason != "no_reply" || len(r.Attempts) != 0 || r.Input != 0 {
 		t.Errorf("no reply: %+v", r)
 	}
-	// Where the log ends within a problem, its last verdict stands.
+	// If the log ends within a problem, its last verdict stands.
 	if r := one(build(), "log-0", 3); r.Reason != string(answer.WrongNumbers) || r.Candidate != "1+1" || len(r.Attempts) != 1 {
 		t.Errorf("the log ends: %+v", r)
 	}
 }
 
-// With an audit, what a weak validator lets in is counted.
+// With an audit, wrong answers that a weak validator accepts are counted.
 func TestContamination(t *testing.T) {
 	s := solver(t, solve.Options{Task: weak{answer.Game24}, Mode: solve.Graph, Model: script(t, `[{text: "Answer: 4*6"}]`), Memory: memory(t), Audit: answer.Game24})
 	got, err := stream(s, solve.Games(5)[:10], nil, solve.Budget{})
@@ -431,7 +431,7 @@ func TestContamination(t *testing.T) {
 	}
 }
 
-// weak lets everything pass, and is a task of one's own.
+// weak lets everything pass, and is a task that the user defines.
 type weak struct{ answer.Task }
 
 func (weak) Ask(p answer.Problem) string { return p.Input }
@@ -495,7 +495,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// The table is that of the results, in whatever order they come.
+// The table does not depend on the order of the results.
 func TestSummary(t *testing.T) {
 	results, err := stream(solver(t, solve.Options{Task: game24, Mode: solve.Template, Model: solve.Scripted{Task: game24}, Memory: memory(t)}), solve.Games(2)[:60], nil, solve.Budget{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Mode says how a problem is gone about; see the package's table.
+// A Mode says how a problem is solved; see the table in the package documentation.
 type Mode string
 
 // The modes.
@@ -31,30 +31,31 @@ func Modes() []Mode { return []Mode{IO, CoT, Graph, Template} }
 
 func (m Mode) remembers() bool { return m == Graph || m == Template }
 
-// Options say how problems are solved. Task and Model are needed, and Memory in
-// the modes graph and template.
+// Options say how to solve problems. Task and Model are required. The modes graph
+// and template also require Memory.
 type Options struct {
 	Task   Task
 	Mode   Mode // if empty, cot
 	Model  model.Model
 	Memory *metagraph.Graph
 
-	// Grammar reads the replies. If nil, the default dialect's.
+	// Grammar reads the replies. If nil, the grammar of the default dialect.
 	Grammar *sotto.Grammar
 	// Start is where replies begin. If empty, auto.
 	Start sotto.Start
-	// Instruction is the system message. If empty, the prompt of Grammar's dialect
-	// where it has one, else that of the dialect "answer".
+	// Instruction is the system message. If empty, it is the prompt of Grammar's
+	// dialect. If that dialect has none, it is the prompt of the dialect "answer".
 	Instruction string
 
-	// Temperatures are those of the attempts, and so their number. If empty, 0,
-	// 0.4 and 0.8.
+	// Temperatures are the temperatures of the attempts; there is one attempt for
+	// each. If empty, 0, 0.4 and 0.8.
 	Temperatures []float64
-	// MaxTokens is the limit of a reply. If zero, the server's.
+	// MaxTokens is the token limit of a reply. If zero, the server's.
 	MaxTokens int
 	Seed      *int64
 	Think     string // see model.Request
-	// Timeout is for one problem, with all of its attempts. If zero, none.
+	// Timeout is the time limit for one problem, with all of its attempts. If zero,
+	// none.
 	Timeout time.Duration
 
 	// Floor, Paths and PathTokens bound what memory puts into a prompt; see
@@ -62,19 +63,19 @@ type Options struct {
 	Floor      float64
 	Paths      int
 	PathTokens int
-	// Embedder makes the queries' embeddings, Space names its model. If nil, memory
-	// compares words only.
+	// Embedder makes the embeddings of queries. Space names its model. If nil,
+	// memory compares words only.
 	Embedder model.Embedder
 	Space    string
 
-	// Audit judges what passed once more, to tell how much of memory is wrong. If
-	// nil, what passes is right.
+	// Audit judges each passed solution again, to measure how much of memory is
+	// wrong. If nil, every passed solution counts as right.
 	Audit answer.Task
-	// Price is what the model's tokens cost. If nil, costs are not known.
+	// Price is the price of the model's tokens. If nil, costs are not known.
 	Price *Price
 
-	// Run names the run, in the record and to memory. If empty, a name is made of
-	// the time.
+	// Run names the run, in the record and for memory. If empty, the name is made
+	// from the time.
 	Run    string
 	Record *record.Writer
 	Log    *slog.Logger // if nil, nothing is logged
@@ -88,7 +89,7 @@ type Solver struct {
 	spent  *spending                    // of a stream
 }
 
-// New returns a solver.
+// New returns a new solver.
 func New(o Options) (*Solver, error) {
 	if o.Mode == "" {
 		o.Mode = CoT
@@ -124,12 +125,12 @@ func New(o Options) (*Solver, error) {
 	return &Solver{o: o, parsed: map[string]symbolic.Template{}}, nil
 }
 
-// Run returns the run's name.
+// Run returns the name of the run.
 func (s *Solver) Run() string { return s.o.Run }
 
-// Solve solves one problem, the n-th of the run, and learns of it. An error means
-// that the problem is not finished: the context ended, the model cannot be
-// reached, or the memory or the record cannot be written.
+// Solve solves one problem, the n-th of the run, and learns from it. An error means
+// that the problem is not finished: the context ended, the model cannot be reached,
+// or the memory or the record cannot be written.
 func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
 	a := &attempt{s: s, problem: p, query: metagraph.Query(s.o.Task, p.Problem), began: time.Now()}
 	a.result = Result{V: 1, Type: "problem", Run: s.o.Run, N: n, ID: p.ID, Task: s.o.Task.Name(), Mode: s.o.Mode, Model: s.o.Model.Name()}
@@ -154,8 +155,8 @@ func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
 	return a.result, err
 }
 
-// done returns the result of a problem that memory has learned of already, in a
-// run that was killed before it could say so.
+// done returns the result of a problem that memory has already learned, in a run
+// that was killed before it could report the result.
 func (s *Solver) done(ctx context.Context, a *attempt) (Result, bool, error) {
 	if !s.o.Mode.remembers() {
 		return Result{}, false, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Budget bounds a stream, the part of it that an earlier run did included. What
-// is zero has no bound.
+// A Budget bounds a stream, including the part of it that an earlier run did. A
+// zero field means no bound.
 type Budget struct {
 	Problems int
 	Tokens   int64
@@ -26,7 +26,7 @@ type BudgetError struct {
 	What  string // tokens, money or time
 	Spent string
 	Limit string
-	// Finished is how many problems are.
+	// Finished is the number of finished problems.
 	Finished int
 }
 
@@ -34,14 +34,14 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s is spent: %s of %s, after %d problems", e.What, e.Spent, e.Limit, e.Finished)
 }
 
-// spending is what a stream has spent of its budget.
+// spending is how much of its budget a stream has spent.
 type spending struct {
 	budget   Budget
 	finished int
 	tokens   int64
 	money    float64
 	millis   float64
-	began    time.Time // of the problem under way
+	began    time.Time // when the current problem began
 }
 
 func (s *spending) add(r Result) {
@@ -51,8 +51,8 @@ func (s *spending) add(r Result) {
 	s.millis += r.Millis
 }
 
-// check returns an error if a bound is reached, with what a problem under way has
-// cost so far.
+// check returns an error if a bound is reached, including the cost so far of the
+// current problem.
 func (s *spending) check(r *Result) error {
 	tokens, money, took := s.tokens, s.money, time.Duration(s.millis*float64(time.Millisecond))
 	if r != nil {
@@ -74,7 +74,7 @@ func (s *spending) check(r *Result) error {
 	return nil
 }
 
-// afford is check for the problem under way.
+// afford is check for the current problem.
 func (s *Solver) afford(r *Result) error {
 	if s.spent == nil {
 		return nil
@@ -82,10 +82,10 @@ func (s *Solver) afford(r *Result) error {
 	return s.spent.check(r)
 }
 
-// Stream solves problems in order, and emits the result of each as soon as it is
-// finished. Done are the results of an earlier run of the same name, in any order:
-// those problems are passed over. A problem under way when an error ends the stream
-// is not finished, and the next run does it anew.
+// Stream solves problems in order, and emits each result as soon as the problem is
+// finished. done holds the results of an earlier run of the same name, in any
+// order; those problems are skipped. If an error ends the stream, the current
+// problem is not finished, and the next run starts it anew.
 func (s *Solver) Stream(ctx context.Context, problems iter.Seq2[Problem, error], done []Result, b Budget, emit func(Result) error) error {
 	if b.Money > 0 && s.o.Price == nil {
 		return fmt.Errorf("a budget of money needs the price of model %s", s.o.Model.Name())

@@ -9,47 +9,47 @@ import (
 	"strconv"
 )
 
-// A Summary says what a stream came to, and what memory saved.
+// A Summary reports the totals of a stream, and what memory saved.
 type Summary struct {
 	V     int    `json:"v"`
-	Name  string `json:"name,omitempty"` // what the caller calls it
+	Name  string `json:"name,omitempty"` // the caller's name for it
 	Task  string `json:"task"`
 	Mode  Mode   `json:"mode"`
 	Model string `json:"model"`
-	// Estimated says that not all tokens were counted by the server; Priced that
-	// costs are known, of all problems.
+	// Estimated says that the server did not count all tokens. Priced says that the
+	// costs of all problems are known.
 	Estimated bool `json:"estimated,omitempty"`
 	Priced    bool `json:"priced,omitempty"`
-	// Rows are the stream's state after 10, 25, 50, 100, … problems; the last is
-	// that at its end.
+	// Rows are the totals after 10, 25, 50, 100, … problems. The last row is the
+	// total at the end.
 	Rows []Row `json:"rows"`
 }
 
-// A Row is what a stream has come to after some problems. All figures are of all
-// of these problems, but what is per solved one.
+// A Row is the totals of a stream after some problems. All figures cover all of
+// these problems, except figures per solved problem.
 type Row struct {
 	Problems int `json:"problems"`
 	Solved   int `json:"solved"`
 	// Attempts are calls of the model.
 	Attempts int `json:"attempts"`
-	// ByTemplate were solved by a known template alone; WithPaths were given
-	// examples.
+	// ByTemplate counts problems solved by a known template alone. WithPaths counts
+	// problems that got examples.
 	ByTemplate int `json:"by_template"`
 	WithPaths  int `json:"with_paths"`
-	// Entered are the solutions that went into memory; Wrong of all that passed are
-	// not right, which is memory's contamination.
+	// Entered counts the solutions that went into memory. Wrong counts those, of
+	// all that passed, that are not right: memory's contamination.
 	Entered int `json:"entered"`
 	Wrong   int `json:"wrong"`
 
 	Tokens int64   `json:"tokens"`
 	Cost   float64 `json:"cost"`
-	// TokensPerSolved and CostPerSolved are 0 where nothing is solved.
+	// TokensPerSolved and CostPerSolved are 0 if nothing is solved.
 	TokensPerSolved float64 `json:"tokens_per_solved"`
 	CostPerSolved   float64 `json:"cost_per_solved"`
 
-	// Quantiles of the single problems. The pipeline's part of the tokens are the
-	// examples that memory put into prompts; its part of the time is all but the
-	// model's calls.
+	// Quantiles over the single problems. The pipeline's part of the tokens is the
+	// examples that memory put into prompts. Its part of the time is everything
+	// except the model's calls.
 	TokensTotal    Quantiles `json:"tokens_total"`
 	TokensPipeline Quantiles `json:"tokens_pipeline"`
 	MillisTotal    Quantiles `json:"ms_total"`
@@ -65,7 +65,7 @@ type Quantiles struct {
 	P95 float64 `json:"p95"`
 }
 
-// marks are after how many problems a row stands.
+// marks are the numbers of problems after which there is a row.
 func marks(n int) []int {
 	var list []int
 	for ten := 10; ; ten *= 10 {
@@ -78,7 +78,7 @@ func marks(n int) []int {
 	}
 }
 
-// Summarise sums up the results of one stream, which it puts in order.
+// Summarise sums up the results of one stream. It sorts them.
 func Summarise(results []Result) Summary {
 	results = slices.Clone(results)
 	slices.SortStableFunc(results, func(a, b Result) int { return a.N - b.N })
@@ -132,7 +132,7 @@ func rowOf(results []Result) Row {
 	return row
 }
 
-// quantiles are of the nearest rank.
+// quantiles uses the nearest rank.
 func quantiles(x []float64) Quantiles {
 	slices.Sort(x)
 	at := func(q float64) float64 { return x[max(0, int(math.Ceil(q*float64(len(x))))-1)] }
@@ -146,7 +146,7 @@ var csvHeader = []string{
 	"ms_total_p50", "ms_total_p95", "ms_pipeline_p50", "ms_pipeline_p95", "traces", "templates",
 }
 
-// WriteCSV writes the rows of summaries. What is not known is empty.
+// WriteCSV writes the rows of summaries. A value that is not known is empty.
 func WriteCSV(w io.Writer, list []Summary) error {
 	out := csv.NewWriter(w)
 	out.Write(csvHeader)
@@ -177,7 +177,7 @@ func known(x float64, ok bool) string {
 	return strconv.FormatFloat(x, 'g', 8, 64)
 }
 
-// harmless keeps a table program from taking a text for a formula.
+// harmless keeps a spreadsheet from reading a text as a formula.
 func harmless(s string) string {
 	if s != "" && slices.Contains([]byte("=+-@\t\r"), s[0]) {
 		return "'" + s

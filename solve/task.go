@@ -10,17 +10,18 @@ import (
 	"github.com/sotto-llm/sotto/metagraph"
 )
 
-// A Task is one kind of problem: how an answer is found and judged, what memory
-// keeps of it, and how a model is asked. One whose answers are expressions of the
-// problem's numbers may be a [metagraph.Arithmetic] too, and then has templates.
+// A Task is one kind of problem. It says how to find and judge an answer, what
+// memory keeps of it, and how to ask a model. A task whose answers are expressions
+// of the problem's numbers may also be a [metagraph.Arithmetic], and then has
+// templates.
 type Task interface {
 	answer.Task
-	// Ask returns what a prompt says of a problem: the question, and the form that
-	// the answer has. It must not say the right answer.
+	// Ask returns the text of a problem for a prompt: the question, and the form
+	// that the answer must have. It must not contain the right answer.
 	Ask(p answer.Problem) string
 }
 
-// TaskNamed finds a task by its name. An unknown name is an
+// TaskNamed finds a task by its name. For an unknown name the error is an
 // *answer.UnknownTaskError.
 func TaskNamed(name string) (Task, error) {
 	switch name {
@@ -36,8 +37,9 @@ func TaskNamed(name string) (Task, error) {
 	return TaskOf(t), nil
 }
 
-// TaskOf makes a task of one of package answer, or read by [answer.ReadTask]. The
-// problem's input is asked as it stands, and games are explained.
+// TaskOf makes a Task from a task of package answer, or from one read by
+// [answer.ReadTask]. It asks with the problem's input as it stands, and explains
+// games.
 func TaskOf(t answer.Task) Task {
 	if own, ok := t.(Task); ok {
 		return own
@@ -47,7 +49,7 @@ func TaskOf(t answer.Task) Task {
 
 type plainTask struct{ answer.Task }
 
-// Numbers are those of the task within.
+// Numbers returns those of the underlying task.
 func (t plainTask) Numbers(p answer.Problem) ([]int64, int64, bool) {
 	return metagraph.Numbers(t.Task, p)
 }
@@ -72,8 +74,8 @@ func (t plainTask) Ask(p answer.Problem) string {
 	return b.String()
 }
 
-// MGSM is the task of the multilingual grade-school problems: [answer.GSM8K] under
-// another name, so that memory keeps the two apart.
+// MGSM is the task of the multilingual grade-school problems. It is [answer.GSM8K]
+// under another name, so that memory keeps the two apart.
 var MGSM Task = mgsm{answer.GSM8K}
 
 type mgsm struct{ answer.Task }
@@ -89,9 +91,9 @@ func (t mgsm) Form() answer.Form {
 func (mgsm) Ask(p answer.Problem) string { return p.Input + "\n\nThe result is one number." }
 
 // WordSort is the task of sorting words: "wordsort". The input holds the words,
-// behind the last colon where there is one ("Sort these: pear apple fig"). An
-// answer is right if it has exactly these words, each as often, in the order of
-// their bytes once letters are lower case. No gold is needed.
+// after the last colon if there is one ("Sort these: pear apple fig"). An answer is
+// right if it has exactly these words, each as often, in lower case and in byte
+// order. No gold is needed.
 var WordSort Task = wordSort{answer.Exact}
 
 type wordSort struct{ answer.Task }
@@ -104,7 +106,7 @@ func (t wordSort) Form() answer.Form {
 	return f
 }
 
-// maxSorted is how many words a problem or an answer has at most.
+// maxSorted is the maximum number of words in a problem or an answer.
 const maxSorted = 1000
 
 // words returns the words of a list, in lower case.
@@ -118,15 +120,15 @@ func listed(p answer.Problem) []string {
 	return words(p.Input[strings.LastIndexByte(p.Input, ':')+1:])
 }
 
-// Normalise gives the words in lower case with a space between.
+// Normalise returns the words in lower case, separated by single spaces.
 func (t wordSort) Normalise(candidate string) string {
 	return strings.Join(words(strings.TrimSuffix(t.Task.Normalise(candidate), ".")), " ")
 }
 
 func (wordSort) Precheck(string, answer.Problem) bool { return false }
 
-// Validate says wrong_numbers of words that are not the problem's, and different
-// of the right ones in another order.
+// Validate returns wrong_numbers if the words are not the problem's, and different
+// if the right words are in the wrong order.
 func (wordSort) Validate(candidate string, p answer.Problem) answer.Verdict {
 	want, got := listed(p), strings.Fields(candidate)
 	switch {
@@ -157,8 +159,8 @@ func (wordSort) Validate(candidate string, p answer.Problem) answer.Verdict {
 	return answer.Verdict{OK: true, Reason: answer.ReasonOK, By: "string"}
 }
 
-// Distil takes the words as a multiset: in whatever order they are given, the
-// query is the same.
+// Distil treats the words as a multiset: the query is the same in whatever order
+// they are given.
 func (t wordSort) Distil(p answer.Problem, solution string) (query, trace string) {
 	list := listed(p)
 	if len(list) == 0 {

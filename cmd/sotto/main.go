@@ -1,4 +1,4 @@
-// Command sotto tells what a language model thinks from what it says.
+// Command sotto separates what a language model thinks from what it says.
 package main
 
 import (

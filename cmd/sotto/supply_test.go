@@ -15,8 +15,8 @@ const (
 	own   = "github.com/sotto-llm/sotto"
 )
 
-// links maps each module that the program links on Linux, macOS or Windows to
-// those that import it: packages of this module ("gateway") and other modules.
+// links maps each module that the program links on Linux, macOS or Windows to its
+// importers: packages of this module ("gateway") and other modules.
 func links(t *testing.T) map[string]map[string]bool {
 	importers := map[string]map[string]bool{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
@@ -30,7 +30,8 @@ func links(t *testing.T) map[string]map[string]bool {
 		}
 		module := map[string]string{} // of each package
 		for line := range strings.Lines(string(out)) {
-			// Dependencies come before what imports them; the standard library has no module.
+			// Dependencies come before their importers. The standard library has no
+			// module.
 			if strings.HasPrefix(line, " ") {
 				continue
 			}
@@ -55,13 +56,13 @@ func links(t *testing.T) map[string]map[string]bool {
 	return importers
 }
 
-// A row has the module's path, who imports it and the reason.
+// A row has the module's path, its importers and the reason.
 var row = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.+) \\| (.+) \\|$")
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// Each module that the program links has one row in docs/supply.md, with who
-// imports it and why; no row is of a module that is no longer linked.
+// Each module that the program links has one row in docs/supply.md, which says who
+// imports it and why. No row names a module that is no longer linked.
 func TestSupplyTable(t *testing.T) {
 	text, err := os.ReadFile(table)
 	if err != nil {
@@ -97,9 +98,9 @@ func TestSupplyTable(t *testing.T) {
 	}
 }
 
-// The program links none of what the A2A SDK could bring along for bindings that
-// the server does not speak. Protocol Buffers come with the metrics of the
-// gateway, and not with the layer for protocol 0.3.
+// The A2A SDK has packages for bindings that the server does not speak. The program
+// links none of their dependencies. Protocol Buffers come with the metrics of the
+// gateway, not with the layer for protocol 0.3.
 func TestForbidden(t *testing.T) {
 	for pkg, forbidden := range map[string][]string{
 		".":                            {"google.golang.org/grpc", "google.golang.org/genproto", "github.com/a2aproject/a2a-go/a2a", "github.com/a2aproject/a2a-go/v2/a2agrpc", "github.com/a2aproject/a2a-go/v2/a2acompat"},

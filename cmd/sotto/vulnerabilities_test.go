@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A vulnerability database of two entries: one that .ci/vulnerabilities expects in
-// every database, and an invented one in a function of gjson.
+// A vulnerability database with two entries: one that .ci/vulnerabilities expects
+// in every database, and an invented one in a function of gjson.
 const (
 	modules = `[
 	{"path": "golang.org/x/text", "vulns": [{"id": "GO-2020-0015", "modified": "2020-01-01T00:00:00Z", "fixed": "0.3.3"}]},
@@ -50,8 +50,8 @@ func database(t *testing.T, function string) string {
 	return "file://" + dir
 }
 
-// The check for vulnerabilities fails where the code calls one, and where a
-// database that was named is missing or empty. Where the public one cannot be
+// The check for vulnerabilities fails if the code calls a vulnerable function, or
+// if a database given by name is missing or empty. If the public database cannot be
 // reached, it says that nothing was checked. It never passes silently.
 func TestVulnerabilities(t *testing.T) {
 	if testing.Short() {

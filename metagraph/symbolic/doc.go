@@ -1,13 +1,12 @@
-// Package symbolic makes templates of solved arithmetic games and solves further
-// games by them, exactly.
+// Package symbolic makes templates from solved arithmetic games and solves further
+// games with them. Its arithmetic is exact.
 //
 //	t, err := symbolic.Abstract("(8-5)*(11-3)") // 3 5 8 11 make 24
 //	fmt.Println(t)                              // (d-a)*(c-b)
 //	fmt.Println(t.Fill([]int64{1, 4, 7, 9}))    // (9-1)*(7-4)
 //
-// A [Template] is an expression in which every number is a slot: a is the
-// smallest number of the game, b the next, and so on. Each slot stands in it
-// once.
+// A [Template] is an expression in which every number is a slot: a is the smallest
+// number of the game, b the next, and so on. Each slot occurs once.
 //
 // # Guarantees
 //
@@ -19,5 +18,5 @@
 //  3. What [Template.Fill] returns has the value that [Template.Makes] speaks of,
 //     read by any parser that knows + - * / and parentheses.
 //
-// Templates are immutable, and safe for concurrent use. A [Set] is not.
+// Templates are immutable and safe for concurrent use. A [Set] is not.
 package symbolic

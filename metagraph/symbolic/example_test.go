@@ -13,7 +13,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	game := []int64{1, 4, 7, 9} // from the smallest
+	game := []int64{1, 4, 7, 9} // in ascending order
 	fmt.Println(t, t.Makes(game, 24), t.Fill(game))
 	// Output: (d-a)*(c-b) true (9-1)*(7-4)
 }

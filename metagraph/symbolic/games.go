@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Trees gives every expression tree over so many slots, as a template each: every
-// way to join them two by two, in both orders, with + - * and /, where the order
-// of the operands of + and * counts as one. Four slots have 3,240. There are none
-// beyond 6 slots, whose number is in the hundreds of millions.
+// Trees returns every expression tree over the given number of slots, each as a
+// template. It joins slots and subtrees two by two in every way, in both orders,
+// with + - * and /; for + and *, both orders count as one. Four slots have 3,240
+// trees. It returns none for more than 6 slots, which would have hundreds of
+// millions.
 func Trees(slots int) iter.Seq[Template] {
 	return func(yield func(Template) bool) {
 		if slots < 1 || slots > 6 {
@@ -18,7 +19,7 @@ func Trees(slots int) iter.Seq[Template] {
 	}
 }
 
-// trees calls visit for every tree over a set of slots until one says no.
+// trees calls visit for every tree over a set of slots until visit returns false.
 func trees(set int, visit func(*expr) bool) bool {
 	if set&(set-1) == 0 {
 		slot := 0
@@ -27,7 +28,7 @@ func trees(set int, visit func(*expr) bool) bool {
 		}
 		return visit(&expr{op: 's', slot: slot})
 	}
-	lowest := set & -set // is always on the left, so that no pair comes twice
+	lowest := set & -set // always on the left, so that no pair comes twice
 	for left := (set - 1) & set; left > 0; left = (left - 1) & set {
 		if left&lowest == 0 {
 			continue
@@ -49,8 +50,8 @@ func trees(set int, visit func(*expr) bool) bool {
 	return true
 }
 
-// Functions returns the distinct functions among the [Trees] over so many slots,
-// by their keys.
+// Functions returns the distinct functions among the [Trees] over the given number
+// of slots, by their keys.
 func Functions(slots int) []Template {
 	seen := map[string]Template{}
 	for t := range Trees(slots) {
@@ -71,9 +72,9 @@ func Functions(slots int) []Template {
 	return list
 }
 
-// Games returns the games of n numbers from lo to hi that can make the target,
-// each with its numbers in order, in lexical order. The Game of 24 is Games(4, 1,
-// 13, 24), and has 1,362.
+// Games returns the games of n numbers from lo to hi that can make the target. Each
+// has its numbers in order, and the games are in lexical order. The Game of 24 is
+// Games(4, 1, 13, 24), which has 1,362 games.
 func Games(n int, lo, hi, target int64) [][]int64 {
 	var games [][]int64
 	game := make([]int64, n)

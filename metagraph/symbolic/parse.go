@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// MaxSlots is how many slots a template has at most.
+	// MaxSlots is the maximum number of slots in a template.
 	MaxSlots = 16
 
 	maxText     = 4 << 10 // bytes of an expression
 	maxDepth    = 100     // of parentheses and signs
-	maxVariants = 5040    // ways to give equal numbers their slots
+	maxVariants = 5040    // ways to assign slots to equal numbers
 )
 
 var (
-	// ErrSyntax is in the error of a text that is no expression of numbers, or of
-	// slots.
+	// ErrSyntax is in the error for a text that is not an expression of numbers, or
+	// of slots.
 	ErrSyntax = errors.New("no expression")
-	// ErrTooLarge is in the error of an expression with too many numbers, or too
+	// ErrTooLarge is in the error for an expression with too many numbers, or too
 	// many equal ones.
 	ErrTooLarge = errors.New("the expression is too large")
 )
 
-// Abstract makes a template of an expression of numbers, each of which becomes a
-// slot. Where numbers are equal, the slots that they share could be given in
-// several ways: the one with the smallest key is taken.
+// Abstract makes a template from an expression of numbers. Each number becomes a
+// slot. Equal numbers could take their slots in several orders; Abstract takes the
+// order that gives the smallest key.
 func Abstract(expression string) (Template, error) {
 	p := parser{text: expression}
 	e, err := p.parse()
 	if err != nil {
 		return Template{}, err
 	}
-	order := make([]int, len(p.numbers)) // the literals, from the smallest
+	order := make([]int, len(p.numbers)) // the literals, in ascending order
 	for i := range order {
 		order[i] = i
 	}
@@ -56,7 +56,7 @@ func Abstract(expression string) (Template, error) {
 	return best, nil
 }
 
-// variants returns how many orders of the literals there are that sort them.
+// variants returns how many orders of the literals are sorted.
 func variants(order []int, numbers []int64) int {
 	n, run := 1, 1
 	for i := 1; i < len(order) && n <= maxVariants; i++ {
@@ -83,8 +83,8 @@ func eachVariant(order []int, numbers []int64, from int, visit func()) {
 	}
 }
 
-// Parse reads a template, an expression over slots a, b, c, … each of which
-// stands in it once.
+// Parse reads a template: an expression over slots a, b, c, … in which each slot
+// occurs once.
 func Parse(text string) (Template, error) {
 	p := parser{text: text, slots: true}
 	e, err := p.parse()
@@ -130,7 +130,7 @@ func (p *parser) fault() error {
 	return fmt.Errorf("%w: byte %d of %q", ErrSyntax, p.at, p.text)
 }
 
-// peek returns the next byte that is no space, or 0.
+// peek returns the next byte that is not a space, or 0.
 func (p *parser) peek() byte {
 	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at]-'\t' < 5) {
 		p.at++
@@ -145,7 +145,7 @@ func (p *parser) sum() (*expr, error) { return p.chain('+', '-', p.product) }
 
 func (p *parser) product() (*expr, error) { return p.chain('*', '/', p.factor) }
 
-// chain reads operands parted by an operator or its inverse.
+// chain reads operands separated by an operator or its inverse.
 func (p *parser) chain(operator, inverse byte, operand func() (*expr, error)) (*expr, error) {
 	e, err := operand()
 	for err == nil && (p.peek() == operator || p.peek() == inverse) {

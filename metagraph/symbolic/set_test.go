@@ -2,8 +2,8 @@ package symbolic
 
 import "iter"
 
-// A templateSet is templates that are tried together, in the order in which they were
-// added. The zero templateSet is empty.
+// A templateSet is a list of templates that are tried together, in the order in
+// which they were added. The zero templateSet is empty.
 type templateSet struct {
 	bySlots [MaxSlots + 1][]Template
 	keys    map[string]bool
@@ -22,11 +22,11 @@ func (s *templateSet) Add(t Template) bool {
 	return true
 }
 
-// Len returns how many templates there are.
+// Len returns the number of templates.
 func (s *templateSet) Len() int { return len(s.keys) }
 
-// Solving gives the templates that make the target of the numbers, which are
-// given from the smallest on. Every template of so many slots is tried.
+// Solving yields the templates that make the target from the numbers, which must be
+// in ascending order. It tries every template with that number of slots.
 func (s *templateSet) Solving(numbers []int64, target int64) iter.Seq[Template] {
 	return func(yield func(Template) bool) {
 		if len(numbers) > MaxSlots {

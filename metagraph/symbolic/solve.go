@@ -1,11 +1,12 @@
 package symbolic
 
-// maxSolve is how many numbers Solve takes: each more costs some 100 times as much.
+// maxSolve is the maximum count of numbers for Solve. Each further number takes
+// some 100 times as long.
 const maxSolve = 6
 
-// Solve finds an expression of all the numbers, each once, that has the value
-// target, by trying every way to join two of what is left. It knows no template.
-// Of more than 6 numbers it finds none.
+// Solve finds an expression that uses all the numbers, each once, and has the value
+// target. It tries every way to join two of the remaining values, and uses no
+// templates. For more than 6 numbers it finds none.
 func Solve(numbers []int64, target int64) (expression string, ok bool) {
 	if len(numbers) == 0 || len(numbers) > maxSolve {
 		return "", false
@@ -29,7 +30,7 @@ type item struct {
 	*expr
 }
 
-// join tries every pair of the items; fits is false where a value grew too large.
+// join tries every pair of the items. fits is false if a value grew too large.
 func join(items []item, target int64) (e *expr, fits bool) {
 	if len(items) == 1 {
 		if v := items[0].value; v.n%v.d == 0 && v.n/v.d == target {
@@ -51,7 +52,7 @@ func join(items []item, target int64) (e *expr, fits bool) {
 			}
 			for _, op := range []byte("+*-/") {
 				if (op == '+' || op == '*') && i > j {
-					continue // the same, the other way round
+					continue // the same pair, in the other order
 				}
 				v, ok := combine(op, x.value, y.value)
 				if !ok {
@@ -69,7 +70,7 @@ func join(items []item, target int64) (e *expr, fits bool) {
 	return nil, true
 }
 
-// combine works out one step; ok is false of a division by zero.
+// combine computes one step. ok is false for a division by zero.
 func combine(op byte, x, y ratio) (v ratio, ok bool) {
 	switch op {
 	case '+':
@@ -82,7 +83,7 @@ func combine(op byte, x, y ratio) (v ratio, ok bool) {
 	return ratio{x.n * y.d, x.d * y.n}, y.n != 0
 }
 
-// solveBig is Solve for numbers too large for machine words: it tries every tree.
+// solveBig is Solve for numbers too large for machine words. It tries every tree.
 func solveBig(numbers []int64, target int64) (found *expr) {
 	trees(1<<len(numbers)-1, func(e *expr) bool {
 		if newTemplate(e, len(numbers)).makesBig(numbers, target) {

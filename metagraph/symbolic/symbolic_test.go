@@ -29,8 +29,9 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// Keys are equal where the functions are, judged apart from the forms: by their
-// values, exactly, at points at which different functions of so few slots differ.
+// Keys are equal if and only if the functions are. The test judges functions
+// without their forms: by their exact values, at points at which different
+// functions of so few slots differ.
 func TestKeysAreFunctions(t *testing.T) {
 	points := [][]int64{{1009, 20011, 300007, 4000037}, {100003, 3001, 7, 500009}}
 	byValue := map[string]string{}
@@ -51,7 +52,7 @@ func TestKeysAreFunctions(t *testing.T) {
 	}
 }
 
-// bigValue computes in rationals of any size, by steps of its own.
+// bigValue computes in rationals of any size, with its own code.
 func bigValue(x Template, numbers []int64) string {
 	var stack []*big.Rat
 	for _, s := range x.code {
@@ -123,7 +124,7 @@ func TestKeysRead(t *testing.T) {
 	}
 }
 
-// A game's 24 is the same to Makes, to the filled text and to the exact solver.
+// Makes, the filled text and the exact solver agree about a game's 24.
 func TestFillsAreRight(t *testing.T) {
 	games := Games(4, 1, 13, 24)
 	if len(games) != 1362 {
@@ -159,7 +160,7 @@ func TestFillsAreRight(t *testing.T) {
 	}
 }
 
-// A template is the same in whatever way its solution is written.
+// A template is the same however its solution is written.
 func TestAbstract(t *testing.T) {
 	for key, written := range map[string][]string{
 		"(d-a)*(c-b)": {"(8-5)*(11-3)", "(3-11)*(5-8)", "(-5+8)*(11-3)", "-(5-8)*((11)-3)"},
@@ -185,8 +186,8 @@ func TestAbstract(t *testing.T) {
 	}
 }
 
-// However a solution is written, and whichever of its equal numbers changes places
-// with which, its template solves its game and is the same.
+// However a solution is written, and whichever equal numbers change places, its
+// template solves its game and is the same.
 func TestAbstractOfTrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	functions := Functions(4)
@@ -265,7 +266,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Whatever the text, nothing panics, and what is read makes what it says.
+// No text causes a panic, and an expression that is read makes the value that it
+// claims.
 func FuzzAbstract(f *testing.F) {
 	for _, seed := range []string{"(8-5)*(11-3)", "-1--1", "1/0", "6/(1-3/4)", "((1))", "4*4+4+4", "9999999999*9/9"} {
 		f.Add(seed)
@@ -287,7 +289,7 @@ func BenchmarkSolving(b *testing.B) {
 	for _, x := range Functions(4) {
 		all.Add(x)
 	}
-	game := []int64{1, 1, 1, 1} // has no solution: every template is tried
+	game := []int64{1, 1, 1, 1} // without a solution, so that every template is tried
 	b.ReportAllocs()
 	for b.Loop() {
 		for range all.Solving(game, 24) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Template is an arithmetic expression over slots. The zero Template is none.
+// A Template is an arithmetic expression over slots. The zero Template holds no
+// expression.
 type Template struct {
 	key   string
 	slots int
@@ -25,8 +26,8 @@ func (t Template) String() string { return t.key }
 // Slots returns how many numbers the template takes.
 func (t Template) Slots() int { return t.slots }
 
-// Fill returns the expression with numbers in its slots; they are given from the
-// smallest. It returns "" if there are not as many as slots.
+// Fill returns the expression with numbers in its slots. The numbers must be in
+// ascending order. It returns "" if their count differs from the count of slots.
 func (t Template) Fill(numbers []int64) string {
 	if len(numbers) != t.slots || t.root == nil {
 		return ""
@@ -49,8 +50,8 @@ func newTemplate(e *expr, slots int) Template {
 	}
 }
 
-// An expr is an expression as it is written: op is one of + - * /, ~ (the sign,
-// of left), or s (a slot).
+// An expr is an expression as it is written. op is one of + - * /, ~ (the sign, of
+// left), or s (a slot).
 type expr struct {
 	op          byte
 	slot        int
@@ -69,10 +70,10 @@ func (e *expr) relabelled(slots []int) *expr {
 	return x
 }
 
-// A form is an expression in which nothing is left to choose: a slot; or a sum of
-// no sums, whose last part is positive; or a product of no products, whose parts
-// are positive. Since every slot stands in it once, nothing cancels, and equal
-// functions have equal forms.
+// A form is an expression with only one way to write it. It is a slot, a sum or a
+// product. A sum has no sums as parts, and its last part is positive. A product has
+// no products as parts, and its parts are positive. Every slot occurs once, so
+// nothing cancels, and equal functions have equal forms.
 type form struct {
 	kind  byte // s, + or *
 	slot  int
@@ -80,7 +81,7 @@ type form struct {
 	key   string
 }
 
-// A part of a sum is subtracted, or of a product divided by, if inverse is set.
+// A part with inverse set is subtracted in a sum, and divided by in a product.
 type part struct {
 	*form
 	inverse bool
@@ -120,7 +121,7 @@ func (e *expr) canonical() (minus bool, f *form) {
 	return minus, f
 }
 
-// joined makes one sum or product of two parts.
+// joined makes one sum or product from two parts.
 func joined(kind byte, parts ...part) *form {
 	f := &form{kind: kind}
 	for _, p := range parts {
@@ -179,8 +180,8 @@ func (f *form) write(b *strings.Builder, minus bool, name func(slot int) string)
 	}
 }
 
-// carrier returns the sum in a product that can take up the product's sign: a
-// difference reads better turned round than behind a minus.
+// carrier returns the sum in a product that can absorb the product's sign: a
+// difference reads better reversed than after a minus.
 func (f *form) carrier(minus bool) *form {
 	if minus {
 		for _, p := range f.parts {
@@ -192,7 +193,7 @@ func (f *form) carrier(minus bool) *form {
 	return nil
 }
 
-// writeParts writes the parts, those that are inverse behind the others.
+// writeParts writes the parts, the inverse ones after the others.
 func (f *form) writeParts(b *strings.Builder, inverse func(part) bool, write func(part)) {
 	first := true
 	for _, turn := range []bool{false, true} {

@@ -2,15 +2,15 @@ package symbolic
 
 import "math/big"
 
-// A step of a template's code: a slot pushes its number, an operator takes two
-// values and pushes one, '~' turns the sign of the last.
+// A step of a template's code. A slot pushes its number, an operator takes two
+// values and pushes one, and '~' changes the sign of the last value.
 type step struct {
 	op   byte
 	slot uint8
 }
 
-// compile appends the code of a form, or of its negative. It divides where the text
-// does, and nowhere else.
+// compile appends the code of a form, or of its negative. It divides only where the
+// text does.
 func (f *form) compile(code []step, minus bool) []step {
 	if f.kind == 's' {
 		code = append(code, step{'s', uint8(f.slot)})
@@ -21,7 +21,7 @@ func (f *form) compile(code []step, minus bool) []step {
 				if p.inverse != inverse {
 					continue
 				}
-				code = p.compile(code, first && inverse) // only a sum's part can be both
+				code = p.compile(code, first && inverse) // only a part of a sum can be both
 				if !first {
 					code = append(code, step{op: f.operator(inverse)})
 				}
@@ -35,8 +35,8 @@ func (f *form) compile(code []step, minus bool) []step {
 	return code
 }
 
-// Makes reports whether the template, filled with numbers from the smallest on,
-// has the value target.
+// Makes reports whether the template, filled with numbers in ascending order, has
+// the value target.
 func (t Template) Makes(numbers []int64, target int64) bool {
 	if len(numbers) != t.slots || t.root == nil {
 		return false
@@ -51,11 +51,12 @@ func (t Template) Makes(numbers []int64, target int64) bool {
 // A ratio is n/d, with d not 0.
 type ratio struct{ n, d int64 }
 
-// maxPart bounds the parts of a ratio, so that no step on two of them overflows.
+// maxPart bounds the parts of a ratio, so that a step on two ratios cannot
+// overflow.
 const maxPart = 1 << 30
 
-// small computes in machine words; ok is false where a divisor is zero, and fits
-// where a number grew too large, whatever ok says.
+// small computes in machine words. ok is false if a divisor is zero. fits is false
+// if a number grew too large, whatever ok is.
 func (t Template) small(numbers []int64) (v ratio, ok, fits bool) {
 	var stack [MaxSlots]ratio
 	top := -1
@@ -80,7 +81,7 @@ func (t Template) small(numbers []int64) (v ratio, ok, fits bool) {
 	return stack[0], true, true
 }
 
-// settle brings large parts to lowest terms, and reports whether they are within
+// settle reduces large parts to lowest terms, and reports whether they are within
 // the bounds.
 func (v *ratio) settle() bool {
 	if within(v.n) && within(v.d) {
