@@ -6,15 +6,15 @@ import (
 	"io"
 )
 
-// An ArrayReader gives the elements of a JSON array, each on a line of its own.
-// It looks at brackets and quotes only: whoever reads the lines checks them.
+// An ArrayReader returns the elements of a JSON array, each on its own line. It
+// looks only at brackets and quotes; the reader of the lines must check them.
 type ArrayReader struct {
 	From  *bufio.Reader
 	depth int  // of brackets; 1 between elements
 	quote bool // in a string
 	slash bool // after a backslash there
-	solid bool // the element has begun
-	comma bool // one went before: an element must follow
+	solid bool // the element has content
+	comma bool // a comma came before: an element must follow
 	ended bool
 	chunk [32 << 10]byte
 	out   []byte
@@ -53,7 +53,7 @@ func (a *ArrayReader) step(c byte) error {
 	case a.ended:
 		return errors.New("something stands after the array")
 	case a.depth == 0:
-		if c == '[' { // else it is of a byte order mark
+		if c == '[' { // otherwise part of a byte order mark
 			a.depth = 1
 		}
 	case a.depth == 1 && (c == ',' || c == ']'):
@@ -64,7 +64,8 @@ func (a *ArrayReader) step(c byte) error {
 	return nil
 }
 
-// inString keeps a raw newline, which no string may hold, from cutting the line.
+// inString keeps a raw newline from splitting the line; a string must not contain
+// one.
 func (a *ArrayReader) inString(c byte) {
 	if c == '\n' {
 		c = 0
@@ -74,8 +75,8 @@ func (a *ArrayReader) inString(c byte) {
 	a.slash = !a.slash && c == '\\'
 }
 
-// endElement ends an element; one that is empty, save in an empty array, is a
-// fault, so that its line is the comma.
+// endElement ends an element. An empty element is a fault, except in an empty
+// array, so its line is the comma.
 func (a *ArrayReader) endElement(c byte) {
 	if !a.solid && (c == ',' || a.comma) {
 		a.out = append(a.out, ',')
@@ -100,7 +101,7 @@ func (a *ArrayReader) inElement(c byte) {
 
 var errArray = errors.New("the array has no end")
 
-// StartsArray reports whether the first byte that is no white space is "[".
+// StartsArray reports whether the first byte that is not white space is "[".
 func StartsArray(r *bufio.Reader) bool {
 	for n := 1; n <= r.Size(); n++ {
 		ahead, err := r.Peek(n)

@@ -9,8 +9,8 @@ import (
 	"testing/iotest"
 )
 
-// TestArrayReader gives arrays in every kind of piece and wants their elements
-// as lines.
+// TestArrayReader feeds arrays cut into pieces of every kind, and checks that their
+// elements come out as lines.
 func TestArrayReader(t *testing.T) {
 	for _, test := range []struct{ array, want, err string }{
 		{"[]", "", ""},

@@ -1,5 +1,5 @@
-// Package batch does the lines of a stream on every core, in bounded memory, and
-// keeps their order.
+// Package batch processes the lines of a stream on every core, in bounded memory,
+// and keeps their order.
 package batch
 
 import (
@@ -16,18 +16,19 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A LineFunc appends to dst what becomes of one line, given without its line
-// end. An error is reported with the line's number; what was appended stays.
+// A LineFunc appends to dst the output for one line, which it gets without its line
+// end. An error is reported with the line's number. Bytes already appended are
+// kept.
 type LineFunc func(dst, line, end []byte, number int) ([]byte, error)
 
-// A Pipeline reads lines, does them on every core, and writes what becomes of
-// them in their order. It holds at most window batches, so that its memory does
-// not grow with the input, only with the longest line.
+// A Pipeline reads lines, processes them on every core, and writes the output in
+// order. It holds at most window batches, so its memory grows only with the longest
+// line, not with the input.
 type Pipeline struct {
 	Line    LineFunc
 	Strict  bool // stop at the first line that fails
 	Fault   func(number int, err error)
-	Advance func(n int) // n bytes of the input are done; may be nil
+	Advance func(n int) // called after n more bytes of the input are done; may be nil
 	Batch   int         // bytes read at once; if zero, batchSize
 	Workers int         // if zero, one per core
 }
@@ -36,7 +37,7 @@ type Pipeline struct {
 // handing it over costs nothing.
 const batchSize = 256 << 10
 
-// A batch is consecutive whole lines, and what became of them.
+// A batch is consecutive whole lines, and the output for them.
 type batch struct {
 	first  int // the number of its first line
 	in     []byte
@@ -51,7 +52,7 @@ type fault struct {
 	at     int // the length of out before the line
 }
 
-// Run does every line of r. It returns ErrFailed if a line failed.
+// Run processes every line of r. It returns ErrFailed if a line failed.
 func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
 	workers := p.Workers
 	if workers == 0 {
@@ -93,8 +94,8 @@ func (p *Pipeline) Run(r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// read cuts r into batches at line ends. Lines that are there go on at once,
-// also where the batch is not full: the input may be a slow pipe.
+// read cuts r into batches at line ends. It passes on available lines at once, even
+// if the batch is not full, because the input may be a slow pipe.
 func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *batch, stop <-chan struct{}) error {
 	size := p.Batch
 	if size == 0 {
@@ -131,7 +132,7 @@ func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 
 func (b *batch) reset(first, size int, rest []byte) {
 	if cap(b.in) > 4*size && len(rest) < size {
-		b.in, b.out = nil, nil // do not keep the room of one long line
+		b.in, b.out = nil, nil // do not keep the buffer of one long line
 	}
 	if b.in == nil {
 		b.in = make([]byte, 0, size)
@@ -140,8 +141,8 @@ func (b *batch) reset(first, size int, rest []byte) {
 	b.in, b.out = append(b.in[:0], rest...), b.out[:0]
 }
 
-// fill reads until a line is whole, and returns where the last whole line ends;
-// at the end of the input what is left is a line.
+// fill reads until it has a whole line, and returns where the last whole line ends.
+// At the end of the input, the rest is a line.
 func (b *batch) fill(r io.Reader) (cut int, err error) {
 	for {
 		if len(b.in) == cap(b.in) {
@@ -159,7 +160,7 @@ func (b *batch) fill(r io.Reader) (cut int, err error) {
 	}
 }
 
-// do does the lines of a batch.
+// do processes the lines of a batch.
 func (p *Pipeline) do(b *batch) {
 	rest := b.in
 	for number := b.first; len(rest) > 0; number++ {
@@ -219,7 +220,7 @@ func Blank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
 // ErrFailed is the error of a batch whose failures were reported line by line.
 var ErrFailed = errors.New("some lines failed")
 
-// NextLine reads a line with its end; the last may have none.
+// NextLine reads a line with its line end. The last line may have none.
 func NextLine(r *bufio.Reader) ([]byte, error) {
 	line, err := r.ReadBytes('\n')
 	if len(line) > 0 && errors.Is(err, io.EOF) {
@@ -240,10 +241,10 @@ func TrimLine(line []byte) []byte {
 	return line
 }
 
-// BlankLine reports whether a line with its end is blank.
+// BlankLine reports whether a line, given with its end, is blank.
 func BlankLine(line []byte) bool { return Blank(bytes.TrimSuffix(line, []byte("\n"))) }
 
-// WholeLines returns where the last line that has its end ends.
+// WholeLines returns the end of the last line that has a line end.
 func WholeLines(file *os.File) (int64, error) {
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -264,7 +265,7 @@ func WholeLines(file *os.File) (int64, error) {
 	return 0, nil
 }
 
-// AppendError appends the object that stands for a line that failed.
+// AppendError appends the object that represents a failed line.
 func AppendError(dst []byte, number int, err error) []byte {
 	dst = append(dst, `{"v":1,"line":`...)
 	dst = strconv.AppendInt(dst, int64(number), 10)

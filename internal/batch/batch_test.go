@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestPipelineCuts feeds the same lines in every kind of piece, with line ends
-// of both kinds, a line far longer than a batch, and no end to the last.
+// TestPipelineCuts feeds the same lines cut into pieces of every kind, with both
+// kinds of line end. One line is far longer than a batch, and the last line has no
+// line end.
 func TestPipelineCuts(t *testing.T) {
 	input := "a\n\nbb\r\n" + strings.Repeat("long", 5000) + "\nc\n" + strings.Repeat("x\n", 3000) + "last\r"
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
@@ -63,7 +64,8 @@ func TestPipelineNumbers(t *testing.T) {
 	}
 }
 
-// TestPipelineIsPrompt checks that a line goes through although no more follow.
+// TestPipelineIsPrompt checks that a line is passed on even if no more lines
+// follow.
 func TestPipelineIsPrompt(t *testing.T) {
 	r, w := io.Pipe()
 	out := make(chan string, 1)
@@ -82,7 +84,7 @@ func TestPipelineIsPrompt(t *testing.T) {
 	}
 }
 
-// A chunkWriter hands over what is written.
+// A chunkWriter passes on what is written.
 type chunkWriter func([]byte)
 
 func (f chunkWriter) Write(p []byte) (int, error) { f(p); return len(p), nil }

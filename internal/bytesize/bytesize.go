@@ -1,4 +1,4 @@
-// Package bytesize reads and writes numbers of bytes such as 64MiB.
+// Package bytesize parses and formats sizes in bytes, such as 64MiB.
 package bytesize
 
 import (
@@ -52,5 +52,5 @@ func Format(n int64) any {
 	return n
 }
 
-// Want says what a size looks like.
+// Want describes the syntax of a size.
 const Want = "bytes, or a size such as 64MiB"

@@ -1,5 +1,5 @@
-// Package catalogue is the set of dialects that a run knows: the built-in ones
-// and those of files.
+// Package catalogue is the set of dialects that a run knows: the built-in ones and
+// those from files.
 package catalogue
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/modelname"
 )
 
-// A Catalogue is every dialect at hand: the built-in rows, and those of
-// --dialect-file, which go before a built-in row of their name.
+// A Catalogue is all known dialects: the built-in rows and those of --dialect-file.
+// A row from a file takes precedence over a built-in row of the same name.
 type Catalogue struct {
 	added []added
 }
@@ -62,8 +62,8 @@ func (c *Catalogue) Named(name string) (*sotto.Grammar, error) {
 	return sotto.Named(name)
 }
 
-// ForModel returns the grammar of a model's name; an added row goes before a
-// built-in one.
+// ForModel returns the grammar for a model's name. An added row takes precedence
+// over a built-in one.
 func (c *Catalogue) ForModel(model string) (*sotto.Grammar, bool) {
 	for _, a := range slices.Backward(c.added) {
 		if modelname.Match(a.row.Models, model) >= 0 {
@@ -83,12 +83,12 @@ func (c *Catalogue) Dialects() []sotto.Dialect {
 	return rows
 }
 
-// UnknownDialect makes a usage error of a name that no dialect has.
+// UnknownDialect returns a usage error for a name that no dialect has.
 func UnknownDialect(err error) error {
 	return hint.Usage(err, `run "sotto dialects" for the names`)
 }
 
-// Row returns one dialect as it was written, its defaults left out.
+// Row returns one dialect as it was written, without its defaults.
 func (c *Catalogue) Row(name string) (sotto.Dialect, error) {
 	for _, d := range c.Dialects() {
 		if d.Name == name {

@@ -4,7 +4,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Manner is how replies are read: a reading, looked up.
+// A Manner says how replies are read: a resolved reading.
 type Manner struct {
 	Grammar *sotto.Grammar
 	Name    string // the dialect's
@@ -12,7 +12,7 @@ type Manner struct {
 	End     sotto.End
 }
 
-// OwnStart returns where the replies of a dialect begin, where its row says so.
+// OwnStart returns where the replies of a dialect begin, if its row says so.
 func OwnStart(g *sotto.Grammar) sotto.Start {
 	if start := g.Dialect().Start; start != sotto.StartOutside {
 		return start

@@ -24,9 +24,8 @@ func probing(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
-// TestServeA2A: the agent answers beside the gateway, from the scripted upstream
-// and from an agent's file, and the probe finds nothing; nor does the gateway
-// mind.
+// TestServeA2A: the agent answers beside the gateway, with the scripted upstream
+// and with an agent's file. The probe finds no fault, and the gateway still works.
 func TestServeA2A(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "script.jsonl")
@@ -59,7 +58,7 @@ func TestServeA2A(t *testing.T) {
 	}
 }
 
-// TestCheckA2A: --check finds what is wrong with the flags of the A2A server.
+// TestCheckA2A: --check finds mistakes in the flags of the A2A server.
 func TestCheckA2A(t *testing.T) {
 	for args, want := range map[string]string{
 		"--a2a": "", "--a2a --a2a-push-to=10.0.0.0/8 --a2a-url=https://agent.example": "",
@@ -89,8 +88,8 @@ func TestCheckA2A(t *testing.T) {
 	}
 }
 
-// TestNoA2A: a server does not start on settings of an agent that is not there,
-// and that is wrong usage.
+// TestNoA2A: a server does not start if the settings belong to an agent that is not
+// configured. The error is wrong usage.
 func TestNoA2A(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := []string{"serve", "--listen=127.0.0.1:0", "--scripted-listen=127.0.0.1:0", "--data=" + t.TempDir(), "--a2a-agent=agent.yaml"}
@@ -100,7 +99,7 @@ func TestNoA2A(t *testing.T) {
 	}
 }
 
-// status is that of a GET.
+// status returns the status of a GET request.
 func (r *running) status(path string) int {
 	r.t.Helper()
 	res, err := r.client.Get(r.gateway + path)
@@ -117,7 +116,8 @@ func (leakyMind) Answer(context.Context, a2aserver.Turn, func(a2aserver.Event) e
 	return a2aserver.Outcome{Text: "<think>I am \x1b[31mwatched</think>Four.", End: sotto.EndStopped}, nil
 }
 
-// TestProbeLeaks: a leak is said, escaped, with status 1, as a table and as JSON.
+// TestProbeLeaks: a leak is reported, escaped, with status 1, as a table and as
+// JSON.
 func TestProbeLeaks(t *testing.T) {
 	s, err := a2aserver.New(a2aserver.Config{Mind: leakyMind{}})
 	if err != nil {

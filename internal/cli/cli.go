@@ -1,5 +1,5 @@
 // Package cli is the command line of sotto: parsing and exit statuses. Each family
-// of commands is a package below this one. The contract is section 6 of
+// of commands has its own package below this one. The contract is section 6 of
 // docs/design.md.
 package cli
 
@@ -60,8 +60,8 @@ func Main() int {
 	return Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }
 
-// Run runs one command and returns its exit status. An environment variable
-// that getenv gives as empty is not set.
+// Run runs one command and returns its exit status. An environment variable counts
+// as unset if getenv returns "" for it.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) (status int) {
 	sh := shell.New(stdin, stdout, stderr, getenv)
 	defer func() {
@@ -76,7 +76,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 	return sh.Report(run(args, sh))
 }
 
-// helpShown is how kong's help leaves the parser, which would read on.
+// helpShown is the panic value with which kong's help leaves the parser, which
+// would otherwise continue.
 type helpShown int
 
 func run(args []string, sh *shell.Shell) error {
@@ -114,7 +115,7 @@ func newParser(line *commandLine, sh *shell.Shell) (*kong.Kong, error) {
 	)
 }
 
-// parseError makes a usage error of kong's, with the help that applies.
+// parseError turns an error of kong into a usage error, with the help that applies.
 func parseError(err error) error {
 	help := `run "sotto --help"`
 	var parse *kong.ParseError

@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 		Files:               scripts(t),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup: func(e *testscript.Env) error { // what is derived from the machine
+		Setup: func(e *testscript.Env) error { // state derived from the machine
 			e.Setenv("MEMORY", fmt.Sprint(bytesize.Format(serving.DefaultMemory())))
 			e.Setenv("CONNECTIONS", strconv.Itoa(serving.DefaultConnections()))
 			return nil
@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scripts lists the scripts. Under the race detector, -short leaves those whose
+// scripts lists the scripts. Under the race detector, -short keeps only those whose
 // commands have several goroutines.
 func scripts(t *testing.T) []string {
 	list, err := filepath.Glob("testdata/script/*.txtar")
@@ -79,7 +79,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// put FILE TEXT writes a file; TEXT has the escapes of Go strings.
+// put FILE TEXT writes a file. TEXT may contain the escapes of Go strings.
 func put(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: put FILE TEXT")
@@ -89,7 +89,7 @@ func put(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
-// unescape reads Go's escapes; a double quote stands for itself.
+// unescape decodes Go's escapes. A double quote stands for itself.
 func unescape(text string) (string, error) {
 	var out []byte
 	for text != "" {

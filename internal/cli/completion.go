@@ -42,7 +42,8 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"history":         settings.Words(gateway.Policies()),
 		"log-format":      {"text", "json"},
 	}
-	// A shell reads the words once more: names that it would expand stay out.
+	// A shell expands these words again, so names that it would expand are left
+	// out.
 	rows := slices.DeleteFunc(names.Dialects(), func(d sotto.Dialect) bool { return !plainName.MatchString(d.Name) })
 	for _, d := range rows {
 		sets["dialect"] = append(sets["dialect"], d.Name)
@@ -66,23 +67,23 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
-// A completionModel is what the scripts know: the commands, their flags from
+// A completionModel is the data for the scripts: the commands, their flags from
 // kong's model, and the words that a flag or argument takes.
 type completionModel struct {
 	commands []completed
 	words    map[string][]string // by "COMMAND FLAG" or "FLAG"
 }
 
-// A completed is a command, or the line before one: its words are of that which
-// runs if no other is named.
+// A completed is a command, or the line before one. Its words are those of the
+// command that runs if no other is named.
 type completed struct {
-	path []string // its words, none for the whole line
+	path []string // its words; none for the whole line
 	node *kong.Node
 }
 
 func (c completed) name() string { return strings.Join(c.path, " ") }
 
-// commands returns a node and those below it.
+// commands returns a node and all nodes below it.
 func commands(node *kong.Node, path []string) []completed {
 	own := node
 	if node.DefaultCmd != nil {
@@ -117,7 +118,7 @@ func (m *completionModel) next(cmd completed) []string {
 	return names
 }
 
-// pattern matches the names of all commands, in a shell's case.
+// pattern matches the names of all commands, in the syntax of a shell's case.
 func (m *completionModel) pattern() string {
 	var names []string
 	for _, c := range m.commands[1:] {
@@ -126,7 +127,7 @@ func (m *completionModel) pattern() string {
 	return strings.Join(names, "|")
 }
 
-// of returns the words that a flag of a command takes.
+// of returns the words that a flag of a command accepts.
 func (m *completionModel) of(cmd completed, f *kong.Flag) []string {
 	if own, ok := m.words[cmd.name()+" "+f.Name]; ok {
 		return own
@@ -134,7 +135,7 @@ func (m *completionModel) of(cmd completed, f *kong.Flag) []string {
 	return m.words[f.Name]
 }
 
-// flags returns the flags of a command, those of the whole line included.
+// flags returns the flags of a command, including those of the whole line.
 func (c completed) flags() []*kong.Flag {
 	var list []*kong.Flag
 	for _, group := range c.node.AllFlags(true) {
@@ -148,7 +149,8 @@ func takesFile(f *kong.Flag) bool {
 	return f.PlaceHolder == "FILE" || f.PlaceHolder == "DIR" || f.Name == "reasoning-to"
 }
 
-// argument returns the words that may follow a command, and whether a file may.
+// argument returns the words that may follow a command, and whether a file may
+// follow.
 func (m *completionModel) argument(cmd completed) (words []string, file bool) {
 	words = m.next(cmd)
 	if len(cmd.node.Positional) == 0 {
@@ -260,7 +262,7 @@ func zshAction(words []string, file bool) string {
 	return "(" + strings.Join(words, " ") + ")"
 }
 
-// zshText escapes what _arguments reads in a description.
+// zshText escapes the characters in a description that are special to _arguments.
 func zshText(s string) string {
 	return strings.NewReplacer("[", `\[`, "]", `\]`, ":", `\:`).Replace(s)
 }

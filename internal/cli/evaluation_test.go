@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")
 
-// An evaluation is how a data file is scored.
+// An evaluation says how to score a data file.
 type evaluation struct {
 	file   string
 	args   []string
@@ -42,8 +42,8 @@ var evaluations = []evaluation{
 	{"think_r1_math500", []string{"--task", "math"}, "audited_verdict", nil},
 }
 
-// TestEvaluation scores the data files and holds docs/evaluation.md to what
-// comes of it.
+// TestEvaluation scores the data files and compares docs/evaluation.md with the
+// results.
 func TestEvaluation(t *testing.T) {
 	dir := os.Getenv("SOTTO_DATA")
 	if dir == "" {
@@ -111,7 +111,7 @@ func (e *evaluation) row(b *strings.Builder, arm *scoring.Summary) {
 		l.Both+l.OnlyLogged, l.Agree.Count, l.Agree.Of, l.OnlyOurs, l.OnlyLogged, e.paper[arm.Name])
 }
 
-// label names a data file, and the log where it is not the authors' verdict.
+// label names a data file, and its log if it is not the authors' verdict.
 func (e *evaluation) label() string {
 	if e.logged == "audited_verdict" {
 		return e.file + ", read by hand"
@@ -148,8 +148,8 @@ func reasonRow(b *strings.Builder, e evaluation, arm *scoring.Summary) {
 	fmt.Fprintf(b, "| %s | %s | %s | %s |\n", e.file, arm.Name, strings.Join(methods, ", "), strings.Join(reasons, ", "))
 }
 
-// differences counts, by class, the replies that are judged otherwise than in the
-// log, each compared with its own line.
+// differences counts, by class, the replies whose verdict differs from the log.
+// Each reply is compared with its own line.
 func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, scored [][]byte) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -186,7 +186,7 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 	}
 }
 
-// classOf says what a reply has that verdicts may differ by.
+// classOf names the property of a reply that may explain a different verdict.
 func classOf(line []byte, was *scoring.Outcome) string {
 	class := was.Method + ", " + string(was.Reason)
 	if was.OK && was.By != "" {
@@ -207,11 +207,10 @@ func classOf(line []byte, was *scoring.Outcome) string {
 	return class
 }
 
-// A grid is what is said of a crossword: here, and in the log.
+// A grid is the result for a crossword, as computed here and as in the log.
 var grid = regexp.MustCompile(`letters (\d+)/25, words (\d+)/10`)
 
-// grids counts the crosswords of which as many letters and words are right as in
-// the log.
+// grids counts the crosswords with as many right letters and words as in the log.
 func grids(t *testing.T, name string, scored [][]byte) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -241,7 +240,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 	return fmt.Sprintf("%d of %d crosswords have as many right letters and right words here as in the log.\n", same, all)
 }
 
-// wholeReplies says what a majority of whole replies comes to.
+// wholeReplies returns the result of a majority vote over whole replies.
 func wholeReplies(t *testing.T, dir string) string {
 	t.Helper()
 	_, report, _ := runSotto(t, "", "score", "--task", "game24", "--jsonl", "--json", "--k", "--group-field", "gold", "--by-field", "arm", "--vote", "reply", filepath.Join(dir, "tot_game24.jsonl"))
@@ -256,8 +255,8 @@ func wholeReplies(t *testing.T, dir string) string {
 	return text + ".\n"
 }
 
-// holdDocument compares the generated parts of a document, each between
-// <!-- NAME --> and <!-- /NAME -->, or with -update writes them.
+// holdDocument compares the generated parts of a document, each between <!-- NAME
+// --> and <!-- /NAME -->. With -update it writes them.
 func holdDocument(t *testing.T, name string, parts map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile(name)

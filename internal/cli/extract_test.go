@@ -55,8 +55,8 @@ func writeFile(t *testing.T, name, text string) string {
 	return name
 }
 
-// TestResumeAtEveryKindOfCut cuts an output anywhere and wants the resumed run
-// to complete it to the byte, with the same summary.
+// TestResumeAtEveryKindOfCut cuts an output anywhere. The resumed run must complete
+// it byte for byte, with the same summary.
 func TestResumeAtEveryKindOfCut(t *testing.T) {
 	lines := gameLines(600)
 	first := writeFile(t, "a.jsonl", strings.Join(lines[:350], "\r\n"))
@@ -96,7 +96,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// notBroken keeps the lines that may stand in an array.
+// notBroken keeps the lines that may occur in an array.
 func notBroken(lines []string) (kept []string) {
 	for _, line := range lines {
 		if strings.HasPrefix(line, "{") {
@@ -106,7 +106,7 @@ func notBroken(lines []string) (kept []string) {
 	return kept
 }
 
-// TestResumeRefusesAnotherInput wants an error, and the output left as it was.
+// TestResumeRefusesAnotherInput expects an error, and an unchanged output.
 func TestResumeRefusesAnotherInput(t *testing.T) {
 	lines := notBroken(gameLines(40))
 	out := filepath.Join(t.TempDir(), "out.jsonl")
@@ -123,7 +123,7 @@ func TestResumeRefusesAnotherInput(t *testing.T) {
 	}
 }
 
-// TestResumeAfterKill kills a run in the midst of its work.
+// TestResumeAfterKill kills a run in the middle of its work.
 func TestResumeAfterKill(t *testing.T) {
 	sotto, err := exec.LookPath("sotto")
 	if err != nil {
@@ -149,14 +149,14 @@ func TestResumeAfterKill(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(feed, text[:len(text)/2]) // and no more: it waits in the midst
+	io.WriteString(feed, text[:len(text)/2]) // and no more: the run waits in the middle
 	waitFor(t, func() bool { info, err := os.Stat(killed); return err == nil && info.Size() > int64(len(want)/4) })
 	cmd.Process.Kill()
 	cmd.Wait()
 	if part, _ := os.ReadFile(killed); !bytes.HasPrefix(want, part) || len(part) == len(want) {
 		t.Fatalf("the killed run wrote %d bytes that do not begin the whole", len(part))
 	}
-	for range 2 { // the second finds nothing left to do
+	for range 2 { // the second run finds nothing left to do
 		runSotto(t, "", args(killed, "--resume", in)...)
 		if got, _ := os.ReadFile(killed); !bytes.Equal(got, want) {
 			t.Fatalf("the resumed run has %d bytes, want %d", len(got), len(want))
@@ -179,7 +179,7 @@ func TestOneLongLine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("50 MB")
 	}
-	t.Cleanup(func() { runtime.GC(); runtime.GC() }) // pools keep what they hold for one
+	t.Cleanup(func() { runtime.GC(); runtime.GC() }) // pools keep their contents for one cycle
 	long := `{"id":2,"input":"3 8 1 1","raw":"` + strings.Repeat(`so it goes, <b> and on;\n`, 50<<20/24) + `Answer: 3*8*1*1"}` + "\n"
 	short := `{"id":1,"input":"3 8 1 1","raw":"Answer: 3*8*1*1"}` + "\n"
 	var out, errs bytes.Buffer
@@ -211,9 +211,10 @@ func TestOneLongLine(t *testing.T) {
 	}
 }
 
-// Lines that nest without end, or beyond the bound, are faults of their own: the
-// lines around them are done. A parser that recurses into them overflows its
-// stack, which ends the process and this whole test binary with it.
+// Lines that nest without end, or beyond the bound, are faults of their own, and
+// the lines around them are processed. A parser that recurses into them would
+// overflow its stack. That would end the process, and with it this whole test
+// binary.
 func TestNestedLines(t *testing.T) {
 	good := `{"id":"a","input":"3 8 1 1","raw":"Answer: 3*8*1*1"}`
 	deep := `{"id":"b","a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`
@@ -223,7 +224,7 @@ func TestNestedLines(t *testing.T) {
 		t.Errorf("status %d: %.400s\n%.400s", status, stdout, stderr)
 	}
 	for _, text := range []string{
-		open + "\n" + open, deep + "\n" + deep, strings.Repeat("[", 6<<20) + "\n[", // lines, and yet one reply
+		open + "\n" + open, deep + "\n" + deep, strings.Repeat("[", 6<<20) + "\n[", // several lines, but one reply
 	} {
 		if _, stderr, status := runSotto(t, text, "extract", "--task", "game24", "--input", "3 8 1 1"); status != shell.StatusNoVisible {
 			t.Errorf("status %d: %.400s", status, stderr)

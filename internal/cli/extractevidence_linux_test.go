@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEvidenceFullDisk: where the record cannot be written nothing more is put
-// out, the run fails and says why, and can be gone on with.
+// TestEvidenceFullDisk: if the record cannot be written, there is no further
+// output. The run fails, says why, and can be resumed.
 func TestEvidenceFullDisk(t *testing.T) {
 	const n = 2000
 	in, _ := replyLines(t, n)

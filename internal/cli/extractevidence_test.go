@@ -11,13 +11,13 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// recordedLine is what a record says of one line.
+// A recordedLine is what a record holds about one line.
 type recordedLine struct {
 	raw, candidate, written, reason string
 	replies, extractions            int
 }
 
-// recordedLines reads a record by runs and lines. An extraction must name the
+// recordedLines reads a record by runs and lines. An extraction must refer to the
 // reply before it.
 func recordedLines(t *testing.T, dir string) (lines map[string]recordedLine, runs []string) {
 	t.Helper()
@@ -79,8 +79,8 @@ func replyLines(t *testing.T, n int) (file string, raws []string) {
 	return file, raws
 }
 
-// TestEvidence: score and extract record the raw reply of each line once, and what
-// was drawn from it, with the verdict.
+// TestEvidence: score and extract record the raw reply of each line once, and the
+// extraction from it, with the verdict.
 func TestEvidence(t *testing.T) {
 	const n = 50
 	in, raws := replyLines(t, n)
@@ -109,7 +109,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// TestEvidenceOne records a reply in plain text too, whose reasoning may be
+// TestEvidenceOne also records a reply in plain text, whose reasoning may be
 // withheld.
 func TestEvidenceOne(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
@@ -131,8 +131,9 @@ func TestEvidenceOne(t *testing.T) {
 	}
 }
 
-// TestEvidenceResume cuts an output and a record anywhere, as a kill does, and
-// wants every line recorded once after the run was resumed, and the output whole.
+// TestEvidenceResume cuts an output and a record anywhere, as a kill does. After
+// the run is resumed, every line must be recorded once, and the output must be
+// complete.
 func TestEvidenceResume(t *testing.T) {
 	const n = 12
 	in, _ := replyLines(t, n)
@@ -152,7 +153,7 @@ func TestEvidenceResume(t *testing.T) {
 	}
 	events := 2 + 2*n
 	for kept := 1; kept <= events; kept += 3 { // events that were written
-		for lines := 0; lines <= min(n, max(0, kept-1)/2); lines += 4 { // objects that were put out: recorded before
+		for lines := 0; lines <= min(n, max(0, kept-1)/2); lines += 4 { // objects that were output: recorded before
 			dir := filepath.Join(folder, fmt.Sprint("cut", kept, "-", lines))
 			os.Remove(out)
 			run(dir, in)
@@ -178,7 +179,7 @@ func TestEvidenceResume(t *testing.T) {
 	}
 }
 
-// cutLines leaves the first lines of a file, and a part of the next.
+// cutLines keeps the first lines of a file, and a part of the next.
 func cutLines(t *testing.T, name string, n int) {
 	t.Helper()
 	data, err := os.ReadFile(name)

@@ -17,14 +17,14 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// statusOf runs a command and returns what it says on standard error.
+// statusOf runs a command and returns its standard error.
 func statusOf(args ...string) (status int, stderr string) {
 	var errs bytes.Buffer
 	status = Run(args, strings.NewReader(""), io.Discard, &errs, os.Getenv)
 	return status, errs.String()
 }
 
-// outputs are the calls that write a file: NAME is its name.
+// outputs are the calls that write a file. NAME stands for its name.
 func outputs(t *testing.T) map[string][]string {
 	dir := t.TempDir()
 	reply, lines, games := filepath.Join(dir, "reply"), filepath.Join(dir, "lines"), filepath.Join(dir, "games.jsonl")
@@ -59,9 +59,9 @@ func named1(args []string, name string) []string {
 	return args
 }
 
-// TestOutputModes: a new file is for its owner only, whatever the umask; one that
-// is there keeps its mode and its name, and the user is told who can read it; a
-// device and a named pipe get the bytes and stay what they are.
+// TestOutputModes: a new file is accessible to its owner only, whatever the umask.
+// An existing file keeps its mode and its name, and the user is told who can read
+// it. A device and a named pipe get the bytes and stay what they are.
 func TestOutputModes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every command, one at a time: the full test has it")
@@ -92,7 +92,7 @@ func TestOutputModes(t *testing.T) {
 	}
 }
 
-// keepsMode has a command write to a file that is there, by way of a link.
+// keepsMode lets a command write to an existing file, through a link.
 func keepsMode(t *testing.T, args []string, name string, mode os.FileMode) {
 	link := fmt.Sprintf("%s-%o", name, mode)
 	if err := os.Chmod(name, mode); err != nil {
@@ -114,7 +114,7 @@ func keepsMode(t *testing.T, args []string, name string, mode os.FileMode) {
 	}
 }
 
-// throughPipe has a command write to a named pipe.
+// throughPipe lets a command write to a named pipe.
 func throughPipe(t *testing.T, args []string, name string) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
@@ -135,9 +135,9 @@ func throughPipe(t *testing.T, args []string, name string) {
 	}
 }
 
-// TestSmallFiles: a file that is read whole may be a named pipe, and one without
-// an end is refused after its bound; no more is held. Keys of a record do not come
-// out of pipes.
+// TestSmallFiles: a file that is read whole may be a named pipe. A file without an
+// end is refused at its bound, and no more of it is held. Keys of a record must not
+// come from pipes.
 func TestSmallFiles(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	reply := filepath.Join(t.TempDir(), "reply")
@@ -170,7 +170,7 @@ func TestSmallFiles(t *testing.T) {
 				want = "not a regular file"
 			}
 			status, errs := statusOf(named1(args, endless)...)
-			secret := slices.Contains([]string{"token", "token-file", "upstream-key"}, what) // whose name is not shown
+			secret := slices.Contains([]string{"token", "token-file", "upstream-key"}, what) // the name is not shown
 			if status == 0 || !strings.Contains(errs, want) || strings.Contains(errs, endless) == secret {
 				t.Errorf("status %d: %s", status, errs)
 			}
@@ -181,7 +181,7 @@ func TestSmallFiles(t *testing.T) {
 	}
 }
 
-// feed makes a named pipe that gives bytes as long as they are taken.
+// feed makes a named pipe that supplies bytes as long as they are read.
 func feed(t *testing.T, name string) <-chan int {
 	t.Helper()
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -198,7 +198,7 @@ func feed(t *testing.T, name string) <-chan int {
 		total, chunk := 0, bytes.Repeat([]byte("x"), 64<<10)
 		for {
 			n, err := file.Write(chunk)
-			if total += n; err != nil { // nobody reads it any more
+			if total += n; err != nil { // the reader is gone
 				taken <- total
 				return
 			}

@@ -24,10 +24,11 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// strangeText is the same as it may stand in JSON.
+// strangeText is the same text as it may appear in JSON.
 var strangeText = strings.ToValidUTF8(terminaltest.Strange, "")
 
-// quote quotes it as JSON does, with every byte as it is where JSON lets it be.
+// quote quotes text as JSON does. It leaves every byte unescaped that JSON allows
+// unescaped.
 func quote(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -38,8 +39,8 @@ func quote(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), `\u2028`, "\u2028")
 }
 
-// quoteYAML quotes it as YAML does, in plain ASCII: YAML has no control
-// characters as they are.
+// quoteYAML quotes text as YAML does, in plain ASCII, because YAML does not allow
+// raw control characters.
 func quoteYAML(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -56,22 +57,22 @@ func quoteYAML(text string) string {
 type hostileCase struct {
 	args  []string
 	stdin string
-	// silent says why nothing strange is in what it prints.
+	// silent says why none of the hostile text is in its output.
 	silent string
-	// run runs the command in place of its arguments.
+	// run runs the command with other arguments.
 	run func(t *testing.T, sh *shell.Shell)
 }
 
 func of(args ...string) hostileCase { return hostileCase{args: args} }
 
-// unnamed is a call whose file may be a key, typed where its name belongs.
+// unnamed is a call whose file name may be a key, typed in the wrong place.
 func unnamed(args ...string) hostileCase {
 	return hostileCase{args: args, silent: "the name of a file of keys is not shown"}
 }
 
-// TestHostileText walks every command against files and peers that are full of
-// control sequences, with standard output and standard error a terminal. A
-// command that has no case fails.
+// TestHostileText runs every command with files and peers that are full of control
+// sequences, while standard output and standard error are a terminal. A command
+// without a case fails.
 func TestHostileText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every command, one at a time: the full test has it")
@@ -101,7 +102,7 @@ func TestHostileText(t *testing.T) {
 			c.args = append(slices.Clone(words), c.args...)
 			for _, colour := range []bool{true, false} {
 				if !colour && !slices.Contains([]string{"demo", "record show", "record follow"}, name) {
-					continue // nothing else has styles
+					continue // nothing else uses styles
 				}
 				t.Run(fmt.Sprintf("%s/%d/%t", strings.ReplaceAll(name, " ", "_"), i, colour), func(t *testing.T) { c.check(t, colour) })
 			}
@@ -109,7 +110,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// strangeFile is the name of a file that is strange itself.
+// strangeFile is a file name that itself contains hostile text.
 func strangeFile(name string) string { return strings.ReplaceAll(name+terminaltest.Strange, "/", "") }
 
 func (c *hostileCase) check(t *testing.T, colour bool) {
@@ -145,8 +146,8 @@ func (c *hostileCase) check(t *testing.T, colour bool) {
 	}
 }
 
-// TestHostilePages: nothing in a page is hidden, reorders it, or is markup that
-// a file brought.
+// TestHostilePages: text from a file cannot hide or reorder anything in a page, and
+// cannot add markup.
 func TestHostilePages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	script := strangeText + "<script>owned</script>\" onload=\"owned"
@@ -237,8 +238,8 @@ func hostileDialects(t *testing.T) []hostileCase {
 	return append(list, of("--dialect-file", own), of("--dialect-file", own, "mine"), of("--dialect-file", own, "--json"), of("--dialect-file", own, "--prompt", "mine"), of(terminaltest.Strange), of("--prompt", terminaltest.Strange), of("--dialect-file", strangeFile("none")))
 }
 
-// hostileRecord makes a record whose every text is strange, also in members that
-// this version does not know.
+// hostileRecord makes a record in which every text is hostile, including members
+// that this version does not know.
 func hostileRecord(t *testing.T) map[string][]hostileCase {
 	s := strangeText
 	say := record.Say(s)
@@ -326,7 +327,7 @@ func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCa
 	}
 }
 
-// nodeKey returns the key of a memory's node.
+// nodeKey returns the key of a node in memory.
 func nodeKey(t *testing.T, memory string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -338,7 +339,7 @@ func nodeKey(t *testing.T, memory string) string {
 	return node.Key
 }
 
-// hostileA2A are servers whose every text is strange.
+// hostileA2A makes servers whose every text is hostile.
 func hostileA2A(t *testing.T) []hostileCase {
 	q := quote(strangeText)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -362,8 +363,8 @@ func hostileA2A(t *testing.T) []hostileCase {
 	}
 }
 
-// hostileRun are experiments whose model writes strange things, to a terminal of
-// its operator too.
+// hostileRun makes experiments whose model writes hostile text, also to the
+// operator's terminal.
 func hostileRun(t *testing.T) []hostileCase {
 	q := quoteYAML(strangeText)
 	write(t, "script.yaml", fmt.Sprintf(`- when: {step: 1}
@@ -383,8 +384,8 @@ func hostileRun(t *testing.T) []hostileCase {
 	}
 }
 
-// hostileServe is the gateway before an upstream, and a client, that send strange
-// things.
+// hostileServe is the gateway between an upstream and a client that both send
+// hostile text.
 func hostileServe(t *testing.T, badYAML, oddYAML string) []hostileCase {
 	data := t.TempDir()
 	write(t, filepath.Join(data, "starts.json"), fmt.Sprintf(`{"v":1,"starts":[{"upstream":%[1]s,"model":%[1]s,"switch":%[1]s,"last":["inside"],"native":%[1]s,"seen":"2026-11-21T10:00:00Z"}]}`, quote(strangeText)))
@@ -410,7 +411,7 @@ func hostileServe(t *testing.T, badYAML, oddYAML string) []hostileCase {
 	}
 }
 
-// serveStrangers runs the gateway while a client sends it strange requests.
+// serveStrangers runs the gateway while a client sends it hostile requests.
 func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...string) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -428,7 +429,7 @@ func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh.Errorf("%s", terminaltest.Strange) // among the log's lines
+	sh.Errorf("%s", terminaltest.Strange) // between the log's lines
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
 	go func() { ended <- line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, signals) }()
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}

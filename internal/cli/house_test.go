@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// otherRules are packages below internal that are not part of the command line,
-// or are held to rules of their own.
+// otherRules are packages below internal that are not part of the command line, or
+// that follow other rules.
 var otherRules = []string{"foreignjson", "hostile", "modelname", "mutate", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
 
-// The rules of the command line, and of the packages that only it uses, for what
-// reaches a terminal or the disk. A name of a rule may be used in the files that
-// are listed, for the reason that is given, and nowhere else.
+// The rules for the command line, and for the packages that only it uses. They
+// cover what reaches a terminal or the disk. The names of a rule may be used only
+// in the listed files, for the given reason.
 var houseRules = []struct {
 	names  []string // pkg.Name, .member, import path, or "text" in a string
 	files  []string // below internal
@@ -39,13 +39,13 @@ var houseRules = []struct {
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 
-// A houseFile is a Go file below internal that the rules are for.
+// A houseFile is a Go file below internal that the rules apply to.
 type houseFile struct {
 	path string // below internal
 	tree *ast.File
 }
 
-// houseFiles parses the files that the rules are for, without tests.
+// houseFiles parses the files that the rules apply to, without tests.
 func houseFiles(t *testing.T) []houseFile {
 	t.Helper()
 	var list []houseFile
@@ -71,7 +71,8 @@ func houseFiles(t *testing.T) []houseFile {
 	return list
 }
 
-// imports lists the packages of this module that a file imports, below its root.
+// imports lists the packages of this module that a file imports, relative to its
+// root.
 func (f *houseFile) imports() []string {
 	var list []string
 	for _, i := range f.tree.Imports {
@@ -83,7 +84,8 @@ func (f *houseFile) imports() []string {
 	return list
 }
 
-// TestHouseRules holds every file to the rules, and every exception to its use.
+// TestHouseRules checks every file against the rules, and checks that every
+// exception is used.
 func TestHouseRules(t *testing.T) {
 	used := map[string]map[string]bool{} // names by the files that use them
 	for _, file := range houseFiles(t) {
@@ -110,10 +112,11 @@ func TestHouseRules(t *testing.T) {
 	}
 }
 
-// TestRooms holds the packages of the command line apart. A family of commands,
-// internal/cli/*cmd, imports no other; what families share is below internal/cli
-// and imports no family; a library beside internal/cli parses no arguments and
-// imports nothing of the command line. Each package says what it is for.
+// TestRooms keeps the packages of the command line apart. A family of commands,
+// internal/cli/*cmd, imports no other family. Code that families share is below
+// internal/cli and imports no family. A library beside internal/cli parses no
+// arguments and imports nothing of the command line. Each package has a doc comment
+// that says what it is for.
 func TestRooms(t *testing.T) {
 	documented := map[string]bool{}
 	for _, file := range houseFiles(t) {
@@ -144,7 +147,7 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// namesIn lists what the rules speak of.
+// namesIn lists the names that the rules mention.
 func namesIn(file *ast.File) (names []string) {
 	for _, i := range file.Imports {
 		path, _ := strconv.Unquote(i.Path.Value)

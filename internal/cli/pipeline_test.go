@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/batch"
 )
 
-// A generator gives n lines of about the same length, and nothing is kept of them.
+// A generator produces n lines of about the same length, without keeping them.
 type generator struct {
 	n, next int
 	body    string
@@ -33,7 +33,7 @@ func (g *generator) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// An orderWriter checks that the ids come in order.
+// An orderWriter checks that the ids arrive in order.
 type orderWriter struct {
 	t    *testing.T
 	next int
@@ -92,7 +92,7 @@ func TestLinesKeepOrderInBoundedMemory(t *testing.T) {
 
 func noEnv(string) string { return "" }
 
-// TestPipelineFailures checks what becomes of a broken reader and a broken writer.
+// TestPipelineFailures checks how a broken reader and a broken writer are handled.
 func TestPipelineFailures(t *testing.T) {
 	same := func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }
 	broken := errors.New("broken")

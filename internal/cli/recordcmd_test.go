@@ -21,8 +21,8 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// mkrecord FLAG… appends a run and two exchanges to the record that the flags of
-// a recording command say.
+// mkrecord FLAG… appends a run and two exchanges to the record that the flags of a
+// recording command name.
 func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
 	var flags struct{ recording.Settings }
 	parser, err := kong.New(&flags, kong.Resolvers(environment.Resolver(ts.Getenv)))
@@ -54,7 +54,7 @@ func mkrecord(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(w.Close())
 }
 
-// agekey IDENTITIES RECIPIENTS makes a pair of files as age-keygen does.
+// agekey IDENTITIES RECIPIENTS makes a pair of key files as age-keygen does.
 func agekey(ts *testscript.TestScript, neg bool, args []string) {
 	id, err := age.GenerateX25519Identity()
 	ts.Check(err)
@@ -90,7 +90,7 @@ func aRun() []record.Event {
 	}
 }
 
-// spoken is a reply as it is recorded.
+// spoken returns a reply as it is recorded.
 func spoken(dialect, raw string, end sotto.End) record.Reply {
 	grammar := sotto.Default()
 	if dialect != "" {
@@ -103,7 +103,7 @@ func spoken(dialect, raw string, end sotto.End) record.Reply {
 	return record.ReplyOf(reading)
 }
 
-// clobber FILE OLD NEW replaces text in the one file that a pattern matches.
+// clobber FILE OLD NEW replaces text in the only file that matches a pattern.
 func clobber(ts *testscript.TestScript, neg bool, args []string) {
 	list, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -138,7 +138,7 @@ func writeRun(t *testing.T, events []record.Event, o record.Options) string {
 	return dir
 }
 
-// outputOf runs a command that must work.
+// outputOf runs a command that must succeed.
 func outputOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs strings.Builder
@@ -148,9 +148,9 @@ func outputOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// Every call of a model or a tool, every cycle and every run is one span, all of
-// a run are in one trace under spans that are there, and the parts of a message
-// are the reply without its markers.
+// Every call of a model or a tool, every cycle and every run is one span. All spans
+// of a run are in one trace, and their parents exist. The parts of a message are
+// the reply without its markers.
 func TestExportHoldsAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"<think>", "</think>", "a", " b\n", "“ü”", "<output>", "</output>", "\x1b[0m", "<narrate>n</narrate>"}

@@ -30,7 +30,7 @@ func TestSummaryIsTheSameInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestPage reads the page as a browser that forgives nothing would.
+// TestPage reads the page as a strict browser would.
 func TestPage(t *testing.T) {
 	hostile := `{"id":"<script>alert(1)</script>","input":"1 2 3 4 \"><img src=x onerror=y>","arm":"</svg><script>","raw":"<think>if a < b & c</think>Answer: </pre><script src='http://e.example/x.js'></script> \u202e\u001b[31m"}`
 	lines := strings.Join(append([]string{hostile, hostile}, gameLines(200)...), "\n")
@@ -59,7 +59,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// tagsOf returns the tags of a page, and every byte that would act outside them.
+// tagsOf returns the tags of a page, and every byte outside them that would act as
+// markup.
 func tagsOf(page string) string {
 	return strings.Join(regexp.MustCompile(`<[^>]*>|[\x00-\x08\x0e-\x1f\x{202a}-\x{202e}]`).FindAllString(page, -1), "\n")
 }

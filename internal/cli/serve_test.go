@@ -26,7 +26,7 @@ type running struct {
 	gateway string // its URL
 	signals chan os.Signal
 	ended   chan error
-	log     chan string // what standard error said after the start
+	log     chan string // what standard error says after the start
 	client  *http.Client
 }
 
@@ -59,8 +59,8 @@ func startServe(t *testing.T, args ...string) *running {
 
 var gatewayAt = regexp.MustCompile(`The gateway: +(\S+)`)
 
-// readStart reads standard error to the end of what is said at the start, and
-// the rest of it in the background.
+// readStart reads standard error to the end of the start messages, and the rest of
+// it in the background.
 func (r *running) readStart(stderr io.Reader) {
 	r.t.Helper()
 	lines := bufio.NewReader(stderr)
@@ -135,8 +135,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestServeShutdown: a stream that runs when the signal comes goes on to its
-// end, and nothing new comes in.
+// TestServeShutdown: a stream that is running when the signal comes continues to
+// its end, and no new connection is accepted.
 func TestServeShutdown(t *testing.T) {
 	r := startServe(t, "--scripted-pause=3ms")
 	frames := begun(t, r.chat("long", true))
@@ -155,8 +155,8 @@ func TestServeShutdown(t *testing.T) {
 	<-r.log
 }
 
-// TestServeShutdownWait: a stream that takes too long is ended, and not as if it
-// were whole.
+// TestServeShutdownWait: a stream that takes too long is ended, and does not look
+// complete.
 func TestServeShutdownWait(t *testing.T) {
 	r := startServe(t, "--scripted-pause=100ms", "--shutdown-wait=20ms")
 	frames := begun(t, r.chat("long", true))
@@ -189,7 +189,7 @@ func TestServeSecondSignal(t *testing.T) {
 	<-r.log
 }
 
-// TestServePortTaken: the error names the address, the hint the flag.
+// TestServePortTaken: the error names the address, and the hint names the flag.
 func TestServePortTaken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -210,7 +210,8 @@ func TestServePortTaken(t *testing.T) {
 	}
 }
 
-// TestServeSecrets: a token and a key stand in no output, whatever is wrong.
+// TestServeSecrets: a token and a key never appear in the output, whatever is
+// wrong.
 func TestServeSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("t0psecret one\n"), 0o604); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestServeConnections: the settings bound the connections of the gateway, the
-// metrics count them, and the log says once that some are refused.
+// metrics count them, and the log reports once that some are refused.
 func TestServeConnections(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sotto.yaml")
 	if err := os.WriteFile(file, []byte("limits: {connections: 3}\n"), 0o600); err != nil {

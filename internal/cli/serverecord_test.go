@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// exchangesIn are the exchanges of a record.
+// exchangesIn returns the exchanges of a record.
 func exchangesIn(t *testing.T, dir string) (list []record.Exchange) {
 	t.Helper()
 	r, err := record.OpenReader(dir, record.ReadOptions{})
@@ -27,8 +27,9 @@ func exchangesIn(t *testing.T, dir string) (list []record.Exchange) {
 	return list
 }
 
-// TestServeRecord: the gateway records what models write; a second one is refused
-// the folder; and what runs at a shutdown is recorded too, cut or not.
+// TestServeRecord: the gateway records what models write. A second gateway is
+// refused the folder. Exchanges that run at a shutdown are recorded too, whether
+// cut or not.
 func TestServeRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	r := startServe(t, "--record="+dir, "--scripted-pause=20ms", "--shutdown-wait=1ms")
@@ -64,7 +65,7 @@ func TestServeRecord(t *testing.T) {
 	}
 }
 
-// interrupt ends the gateway, which may have cut streams.
+// interrupt ends the gateway, which may cut streams.
 func (r *running) interrupt(t *testing.T) {
 	t.Helper()
 	r.signals <- syscall.SIGTERM

@@ -27,7 +27,7 @@ func solving(dir, output string, args ...string) *exec.Cmd {
 	return c
 }
 
-// outcomes are what an output says, without times and the run's name.
+// outcomes returns the contents of an output, without times and the run's name.
 func outcomes(t *testing.T, file string) []string {
 	t.Helper()
 	in, err := os.Open(file)
@@ -54,8 +54,8 @@ func outcomes(t *testing.T, file string) []string {
 	return list
 }
 
-// Killed at any moment with SIGKILL, and gone on with, a stream comes to what it
-// comes to in one go; no finished problem is lost or repeated.
+// A stream that is killed at any moment with SIGKILL, and then resumed, gives the
+// same results as one that is not. No finished problem is lost or repeated.
 func TestSolveKilled(t *testing.T) {
 	problems, kills := "150", 6
 	if testing.Short() {
@@ -115,7 +115,8 @@ func waitForLines(t *testing.T, name string, n int, c *exec.Cmd) {
 	}
 }
 
-// wholeLinesOf checks that what was finished is finished still, and adds to it.
+// wholeLinesOf checks that finished problems are still finished, and adds the new
+// ones.
 func wholeLinesOf(t *testing.T, name string, finished map[string]bool) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -143,8 +144,8 @@ func wholeLinesOf(t *testing.T, name string, finished map[string]bool) {
 	}
 }
 
-// Two runs on one memory at the same time: each finishes, nothing is torn, and
-// what one has learned the other knows.
+// Two runs use one memory at the same time. Each finishes, no data is damaged, and
+// each knows what the other has learned.
 func TestSolveTwoProcesses(t *testing.T) {
 	problems := 200
 	if testing.Short() {

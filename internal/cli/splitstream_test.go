@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The program of docs/streams.md is the one that a script runs.
+// The program in docs/streams.md is the one that a script runs.
 func TestStreamsDocument(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/streams.md")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
-// TestStripIsPrompt checks that what is certain is written before more is read.
+// TestStripIsPrompt checks that certain text is written before more is read.
 func TestStripIsPrompt(t *testing.T) {
 	r, w := io.Pipe()
 	out := make(chan string, 16)

@@ -18,17 +18,17 @@ func (versionCommand) Help() string {
 	return "Example:\n\n    sotto version"
 }
 
-// Run prints what the build knows of itself.
+// Run prints what the build knows about itself.
 func (versionCommand) Run(sh *shell.Shell) error {
 	info, _ := debug.ReadBuildInfo()
 	_, err := fmt.Fprintln(sh.Out, versionLine(info))
 	return err
 }
 
-// A versionFlag prints the version in the place of any command.
+// A versionFlag prints the version instead of running a command.
 type versionFlag bool
 
-// BeforeReset prints it before the line is looked at any further.
+// BeforeReset prints the version before the rest of the line is parsed.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	info, _ := debug.ReadBuildInfo()
 	status := shell.StatusDone
@@ -40,7 +40,7 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 	return nil
 }
 
-// versionLine says version, revision, compiler and platform in one line.
+// versionLine returns version, revision, compiler and platform on one line.
 func versionLine(info *debug.BuildInfo) string {
 	version, setting := "(devel)", map[string]string{}
 	if info != nil {

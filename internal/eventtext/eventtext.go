@@ -1,5 +1,5 @@
-// Package eventtext finds the texts in an event of a record, in parts by channel
-// and by what was not recorded.
+// Package eventtext finds the texts in an event of a record. It divides them by
+// channel, and by what was not recorded.
 package eventtext
 
 import (
@@ -13,26 +13,26 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Walker goes through an event's payload as it stands in the line, so that it
-// sees members and types that this version does not know as well.
+// A Walker visits an event's payload as it stands in the line, so that it also sees
+// members and types that this version does not know.
 type Walker struct {
-	// Members gets the plain values of an object; path is "" for the payload.
+	// Members gets the plain values of an object. path is "" for the payload.
 	Members func(path string, list []Member)
 	Text    func(Text)
 }
 
-// A Member is a plain value by its name.
+// A Member is a plain value and its name.
 type Member struct{ Name, Value string }
 
-// An Text is one text that a model, a tool or a user wrote.
+// A Text is one text that a model, a tool or a user wrote.
 type Text struct {
 	Path    string // of members, as in the line: replies.0.raw
 	Content record.Content
 	Channel sotto.Channel
-	Reply   *record.Reply // whose raw text it is; then the channels are its segments'
+	Reply   *record.Reply // the reply whose raw text this is; its segments then give the channels
 }
 
-// deepest bounds how far payloads are gone into; ours have five levels.
+// deepest bounds how deep payloads are searched. Ours have five levels.
 const deepest = 16
 
 // Event walks an event's payload.
@@ -88,7 +88,7 @@ func (w *Walker) list(path string, v gjson.Result, depth int) {
 	})
 }
 
-// value is an object, which may be a text.
+// value visits an object, which may be a text.
 func (w *Walker) value(path string, v gjson.Result, depth int) {
 	if c, ok := readContent(v); ok {
 		if c.Text != "" || len(c.Cuts) > 0 {
@@ -99,7 +99,7 @@ func (w *Walker) value(path string, v gjson.Result, depth int) {
 	w.object(path, v, depth)
 }
 
-// readContent reads a text; ok is false for an object that is something else.
+// readContent reads a text. ok is false if the object is something else.
 func readContent(v gjson.Result) (c record.Content, ok bool) {
 	ok = v.Get("text").Type == gjson.String
 	v.ForEach(func(key, _ gjson.Result) bool {
@@ -119,8 +119,8 @@ func readReply(path string, v gjson.Result) *record.Reply {
 	return &r
 }
 
-// SegmentsOf returns a reply's segments. One that was recorded whole and unread
-// is read now.
+// SegmentsOf returns a reply's segments. If a reply was recorded whole and without
+// segments, it is read now.
 func SegmentsOf(r *record.Reply) []record.Segment {
 	if len(r.Segments) > 0 || len(r.Raw.Text) == 0 || !r.Raw.Whole() {
 		return r.Segments
@@ -140,7 +140,7 @@ func SegmentsOf(r *record.Reply) []record.Segment {
 	return record.ReplyOf(reading).Segments
 }
 
-// channelAt tells from its place what a text is.
+// channelAt derives the channel of a text from its place.
 func channelAt(path string) sotto.Channel {
 	switch {
 	case strings.Contains(path, "reasoning.") || strings.HasSuffix(path, ".extra"):
@@ -158,9 +158,9 @@ type stretch struct {
 	Block   int
 }
 
-// Stretches returns a text in order, cut where the channel changes or something
-// was not recorded. A replacement that reaches over several channels is on the
-// first of them.
+// Stretches returns a text in order, cut where the channel changes or something was
+// not recorded. A replacement that covers several channels belongs to the first of
+// them.
 func (t *Text) Stretches() []stretch {
 	segments := []record.Segment{{Channel: t.Channel, End: t.Content.Len()}}
 	if t.Reply != nil {
@@ -172,12 +172,12 @@ func (t *Text) Stretches() []stretch {
 			segments = segments[1:]
 		}
 		for i := 0; p.Start < p.End; i++ {
-			s := record.Segment{End: p.End} // behind the segments: text
+			s := record.Segment{End: p.End} // text after the last segment
 			if i < len(segments) {
 				s = segments[i]
 			}
 			if s.End <= p.Start {
-				continue // out of order: no reading is like that, but a file may be
+				continue // out of order: no reading does this, but a file may
 			}
 			if p.Why != "" || s.End >= p.End {
 				list = append(list, stretch{p, s.Channel, s.Block})

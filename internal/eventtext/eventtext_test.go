@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// What a level withheld is shown by its length, and every byte that was recorded
-// is in a stretch on the channel that it had.
+// What a level withheld is shown by its length. Every recorded byte is in a stretch
+// with its original channel.
 func TestStretches(t *testing.T) {
 	raw := "say <think>secret-1 thought</think>secret-2 answer<think>more"
 	for _, level := range []record.Level{record.Full, record.Digests, record.Off} {

@@ -1,4 +1,4 @@
-// Package figures works out, from nothing, what memory is worth in the Game of 24:
+// Package figures computes from scratch how much memory is worth in the Game of 24:
 // the figures of docs/memory.md.
 package figures
 
@@ -14,62 +14,63 @@ import (
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 )
 
-// Figures are what is worked out. Shares are 0 … 1.
+// Figures are the computed figures. Shares are 0 … 1.
 type Figures struct {
 	V         int `json:"v"`
 	Games     int `json:"games"`     // solvable, of four numbers from 1 to 13
 	Trees     int `json:"trees"`     // over four sorted slots
-	Functions int `json:"functions"` // distinct ones among them
-	Useful    int `json:"useful"`    // that solve a game
-	// Needed of the useful are the only one that solves some game.
+	Functions int `json:"functions"` // distinct functions among the trees
+	Useful    int `json:"useful"`    // functions that solve a game
+	// Needed counts the useful functions that are the only one to solve some game.
 	Needed int     `json:"needed"`
 	Cover  []Cover `json:"cover"`
-	// CoverAll is how many a greedy cover of all games needs; the least and the
-	// most of 100 ways to break ties.
+	// CoverAll is how many functions a greedy cover of all games needs: the least
+	// and the most over 100 ways to break ties.
 	CoverAll [2]int `json:"cover_all"`
 
 	Seeds    int      `json:"seeds"`
-	One      Stream   `json:"one"` // one random template is kept of each game that was missed
+	One      Stream   `json:"one"` // one random template is kept of each missed game
 	All      Stream   `json:"all"` // all of its templates are kept
 	Random   int      `json:"random"`
 	Memories []Memory `json:"memories"`
 }
 
-// A Cover is how many games the first templates of a greedy cover solve.
+// A Cover says how many games the first templates of a greedy cover solve.
 type Cover struct {
 	Templates int     `json:"templates"`
 	Share     float64 `json:"share"`
 }
 
-// A Stream is that of all games in random order: a game is a hit if a template
+// A Stream is a stream of all games in random order. A game is a hit if a template
 // known by then solves it.
 type Stream struct {
-	Hits      []Mean  `json:"hits"` // cumulative share after so many games
+	Hits      []Mean  `json:"hits"` // cumulative share after a number of games
 	Templates float64 `json:"templates"`
 }
 
-// A Mean is over the seeds.
+// A Mean is a mean over the seeds.
 type Mean struct {
 	After     int     `json:"after"`
 	Share     float64 `json:"share"`
-	Deviation float64 `json:"deviation"` // standard, of one seed
+	Deviation float64 `json:"deviation"` // standard deviation, of one seed
 }
 
 // A Memory holds one random template of each of some random games.
 type Memory struct {
 	Games     int     `json:"games"`
-	Share     float64 `json:"share"` // of the other games that it solves
+	Share     float64 `json:"share"` // share of the other games that it solves
 	Deviation float64 `json:"deviation"`
 }
 
-// seeds of the streams, and of the memories, whose single draws differ more.
+// The number of seeds of the streams, and of the memories, whose single draws
+// differ more.
 const (
 	streams  = 20
 	memories = 1000
 	ties     = 100
 )
 
-// Compute works the figures out. The same version gives the same figures.
+// Compute computes the figures. The same version gives the same figures.
 func Compute() Figures {
 	w := newWorld()
 	f := Figures{V: 1, Games: len(w.solvedBy), Functions: w.functions, Useful: len(w.solves), Seeds: streams, Random: memories}
@@ -91,11 +92,11 @@ func Compute() Figures {
 	return f
 }
 
-// A world is the games, and which templates solve which.
+// A world holds the games, and which templates solve which game.
 type world struct {
 	functions int
-	solves    [][]int // of each useful template, its games
-	solvedBy  [][]int // of each game, its templates
+	solves    [][]int // the games of each useful template
+	solvedBy  [][]int // the templates of each game
 }
 
 func newWorld() *world {
@@ -117,8 +118,7 @@ func newWorld() *world {
 	return w
 }
 
-// cover takes, again and again, the template that solves most of the games that
-// are left.
+// cover repeatedly takes the template that solves most of the remaining games.
 func (w *world) cover(f *Figures) {
 	order := make([]int, len(w.solves))
 	for i := range order {

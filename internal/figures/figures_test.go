@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The figures of docs/memory.md: those that are counted to the last, those that
-// are drawn within what other draws give.
+// The figures of docs/memory.md: counted ones must match exactly, and drawn ones
+// must be within the range of other draws.
 func TestFigures(t *testing.T) {
 	f := Compute()
 	for _, n := range []struct {
@@ -48,7 +48,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// The figures stand in docs/memory.md as they are printed.
+// The figures in docs/memory.md are the same as the printed ones.
 func TestDocument(t *testing.T) {
 	text, err := os.ReadFile("../../docs/memory.md")
 	if err != nil {
@@ -63,7 +63,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// Of the log, what is right enters, and nothing else.
+// Right answers from the log enter memory, and nothing else does.
 func TestLog(t *testing.T) {
 	name := os.Getenv("SOTTO_DATA")
 	if name == "" {
@@ -91,7 +91,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// What a small log leaves is worked out as that of a large one.
+// A small log is computed in the same way as a large one.
 func TestSmallLog(t *testing.T) {
 	log := `{"id":"1","arm":"CoT","gold":"3 5 8 11","raw":"Answer: (8-5)*(11-3) = 24"}
 {"id":"2","arm":"CoT","gold":"3 5 8 11","raw":"Answer: 3*8 = 24"}

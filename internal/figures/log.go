@@ -17,20 +17,21 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// A Log is what a log of real replies leaves in memory: the Tree of Thoughts
-// project's chain-of-thought samples of the Game of 24, 100 to each of 100 games.
+// A Log holds the figures for a memory filled from a log of real replies: the Tree
+// of Thoughts project's chain-of-thought samples of the Game of 24, 100 for each of
+// 100 games.
 type Log struct {
 	Replies int `json:"replies"`
 	Right   int `json:"right"`
 	Traces  int `json:"traces"` // games in memory
 	Wrong   int `json:"wrong"`  // nodes of memory that are not right
-	// Unchecked are the replies that would have entered, and be wrong, if the
-	// validator did not look at the numbers used.
+	// Unchecked counts the replies that would have entered, although wrong, if the
+	// validator did not check the numbers used.
 	Unchecked int `json:"unchecked"`
 }
 
-// ComputeLog puts every reply of an arm of a log through the loop, one attempt
-// each: lines of JSON with id, gold (the numbers), raw and arm.
+// ComputeLog runs every reply of an arm of a log through the loop, one attempt
+// each. The log has lines of JSON with id, gold (the numbers), raw and arm.
 func ComputeLog(ctx context.Context, r io.Reader, arm string) (Log, error) {
 	var problems []solve.Problem
 	replies := solve.NewRecorded("log", answer.Game24)
@@ -76,7 +77,7 @@ func ComputeLog(ctx context.Context, r io.Reader, arm string) (Log, error) {
 	return l, err
 }
 
-// run puts problems through the loop, with a memory of its own that it returns.
+// run puts problems through the loop with a new memory, which it returns.
 func run(ctx context.Context, problems []solve.Problem, t solve.Task, m *solve.Recorded, seen func(solve.Result)) ([]metagraph.Node, error) {
 	dir, err := os.MkdirTemp("", "sotto-figures-")
 	if err != nil {
@@ -105,14 +106,14 @@ func run(ctx context.Context, problems []solve.Problem, t solve.Task, m *solve.R
 	return memory.Nodes(ctx, "")
 }
 
-// unchecked is the Game of 24 with a validator that does not look at the numbers.
+// unchecked is the Game of 24 with a validator that does not check the numbers.
 type unchecked struct{ answer.Task }
 
 func (t unchecked) Ask(p answer.Problem) string { return solve.TaskOf(t.Task).Ask(p) }
 
 var number = regexp.MustCompile(`\d+`)
 
-// Validate asks for the value alone.
+// Validate checks only the value.
 func (t unchecked) Validate(candidate string, _ answer.Problem) answer.Verdict {
 	return t.Task.Validate(candidate, answer.Problem{Input: strings.Join(number.FindAllString(candidate, -1), " ")})
 }

@@ -1,5 +1,5 @@
-// Package files reads the files that a command is given whole, each within a
-// bound, and names the folders of its state.
+// Package files reads whole files given to a command, each within a bound, and
+// names the folders for its state.
 package files
 
 import (
@@ -13,16 +13,16 @@ import (
 	"syscall"
 )
 
-// The most bytes that are read of a file that is read whole. JSON Lines have no
-// such bound.
+// Bounds in bytes on files that are read whole. JSON Lines have no such bound.
 const (
 	MaxSettings = 1 << 20   // a configuration, task, schema, instruction or price list; keys and patterns
 	MaxDialects = 8 << 20   // a file of dialects
 	MaxReply    = 256 << 20 // one reply
 )
 
-// Read reads a file whole; errors say what it is, and its name. It may be a
-// named pipe, such as a shell makes of a command, and must end within most bytes.
+// Read reads a whole file. Errors say what the file is for, and its name. It may be
+// a named pipe, such as the shell makes for a command. It must end within the given
+// number of bytes.
 func Read(what, name string, most int64) ([]byte, error) {
 	data, err := openAndRead(name, most)
 	if err != nil {
@@ -31,8 +31,8 @@ func Read(what, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// ReadSecret reads the file of a token or an API key. Errors do not tell the
-// file's name: it may be the key, in the wrong place.
+// ReadSecret reads the file of a token or an API key. Errors do not contain the
+// file's name, because a user may have typed the key in its place.
 func ReadSecret(name string) ([]byte, error) {
 	data, err := openAndRead(name, MaxSettings)
 	if err != nil {
@@ -45,8 +45,8 @@ func nameless(err error) error {
 	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", err)
 }
 
-// ReadKey reads a file of keys of a record, or of what stands beside them: a
-// regular file, since a pipe in its place could keep a check waiting for good.
+// ReadKey reads a file with keys of a record, or one of the files beside them. It
+// must be a regular file, because a pipe in its place could block a check forever.
 func ReadKey(name string) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -72,7 +72,8 @@ func openAndRead(name string, most int64) ([]byte, error) {
 	return ReadAll(file, most)
 }
 
-// ReadAll reads a stream to its end, which must come within most bytes.
+// ReadAll reads a stream to its end, which must come within the given number of
+// bytes.
 func ReadAll(from io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, most+1))
 	if err != nil {
@@ -84,7 +85,7 @@ func ReadAll(from io.Reader, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Cause strips the operation and the path that an os error repeats.
+// Cause removes the operation and the path that an os error repeats.
 func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -93,8 +94,8 @@ func Cause(err error) error {
 	return err
 }
 
-// StateFolder returns the folder of the XDG base directories for what outlives
-// a run, or "" where there is no home.
+// StateFolder returns the folder for state that outlives a run, by the XDG base
+// directories. It returns "" if there is no home.
 func StateFolder(getenv func(string) string) string {
 	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(base, "sotto")
@@ -109,7 +110,7 @@ func StateFolder(getenv func(string) string) string {
 	return filepath.Join(home, ".local", "state", "sotto")
 }
 
-// CheckSecret reports a secret that no header can hold.
+// CheckSecret reports a secret that cannot be put into a header.
 func CheckSecret(text string) error {
 	if text == "" {
 		return errors.New("the secret is empty")
@@ -120,7 +121,7 @@ func CheckSecret(text string) error {
 	return nil
 }
 
-// SameFile reports whether two names are of one file.
+// SameFile reports whether two names refer to one file.
 func SameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	second, err2 := os.Stat(b)

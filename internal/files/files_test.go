@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOneReplyIsBounded: a reply that is read whole has a bound too.
+// TestOneReplyIsBounded: a reply that is read whole also has a bound.
 func TestOneReplyIsBounded(t *testing.T) {
 	if _, err := ReadAll(strings.NewReader("12345"), 4); err == nil || !strings.Contains(err.Error(), "it is larger than") {
 		t.Errorf("5 bytes of 4: %v", err)

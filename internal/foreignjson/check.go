@@ -1,14 +1,14 @@
-// Package foreignjson is the one entry for JSON from outside: from a peer, a
-// model or a file. It says whether bytes are JSON that the rest of the tree can
-// walk, before anything parses them.
+// Package foreignjson is the only entry for JSON from outside: from a peer, a model
+// or a file. Before anything parses the bytes, it checks that they are JSON that
+// the rest of the tree can handle.
 //
-// A document is bounded in depth, since parsers recurse, and a stack that
-// overflows ends the process; and in members, since readers keep a few dozen
+// A document is bounded in depth, because parsers recurse, and a stack overflow
+// ends the process. It is bounded in members, because readers keep a few dozen
 // bytes for each member that they look at. The check itself neither recurses nor
 // allocates, and takes time linear in the document.
 //
-// Within the bounds, JSON is what [encoding/json.Valid] takes for it. A test of
-// this package keeps the rest of the tree from parsing JSON by other ways.
+// Within the bounds, JSON is what [encoding/json.Valid] accepts. A test of this
+// package keeps the rest of the tree from parsing JSON in other ways.
 package foreignjson
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The bounds that [Check] and [Parse] hold a document to. No request and no frame
+// The bounds that [Check] and [Parse] apply to a document. No request and no frame
 // of a stream comes near them.
 const (
 	MaxDepth   = 1000
 	MaxMembers = 1_000_000
 )
 
-// ReplyMembers bounds a whole reply. A long one with the log probabilities of 20
+// ReplyMembers bounds a whole reply. A long reply with the log probabilities of 20
 // alternatives for each token, or with the vectors of 128 texts, has millions of
 // numbers.
 const ReplyMembers = 4 * MaxMembers
@@ -40,15 +40,15 @@ var (
 	ErrMembers = errors.New("too many members")
 )
 
-// An Error says why a document is refused, and where that was seen.
+// An Error says why a document is refused, and where the fault was found.
 type Error struct {
 	Err    error // ErrSyntax, ErrDepth or ErrMembers
 	Limit  int   // the bound that was exceeded; 0 for ErrSyntax
 	Offset int   // in bytes, from 0
 }
 
-// Error says it as the rest of a sentence about the document: "nests deeper than
-// 1000 levels at byte 1000".
+// Error returns the message as the end of a sentence about the document: "nests
+// deeper than 1000 levels at byte 1000".
 func (e *Error) Error() string {
 	switch e.Err {
 	case ErrDepth:
@@ -61,31 +61,32 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// OverLimit reports whether an error says that a document is over a bound, which
-// is not to say that it is not JSON.
+// OverLimit reports whether an error says that a document exceeds a bound. Such a
+// document may still be JSON.
 func OverLimit(err error) bool { return errors.Is(err, ErrDepth) || errors.Is(err, ErrMembers) }
 
 // Limits bound a document. The zero value has the default bounds.
 type Limits struct {
-	// Depth is how many arrays and objects may be open at a time. If zero,
+	// Depth is how many arrays and objects may be open at the same time. If zero,
 	// MaxDepth.
 	Depth int
-	// Members is how many members of objects and elements of arrays a document
-	// may have in all. If zero, MaxMembers.
+	// Members is how many members of objects and elements of arrays a document may
+	// have in total. If zero, MaxMembers.
 	Members int
 }
 
-// Check returns nil for a JSON document within the default bounds, and else an
+// Check returns nil for a JSON document within the default bounds, and otherwise an
 // *[Error].
 func Check(data []byte) error { return Limits{}.Check(data) }
 
 // Valid reports whether Check finds no fault.
 func Valid(data []byte) bool { return Limits{}.Check(data) == nil }
 
-// Parse checks and parses a document. The result does not share data's memory.
+// Parse checks and parses a document. The result does not share memory with data.
 func Parse(data []byte) (gjson.Result, error) { return Limits{}.Parse(data) }
 
-// Check returns nil for a JSON document within the bounds, and else an *[Error].
+// Check returns nil for a JSON document within the bounds, and otherwise an
+// *[Error].
 func (l Limits) Check(data []byte) error {
 	if l.Depth == 0 {
 		l.Depth = MaxDepth
@@ -110,7 +111,7 @@ func (l Limits) Check(data []byte) error {
 	return &Error{Err: fault, Offset: at}
 }
 
-// Parse checks and parses a document. The result does not share data's memory.
+// Parse checks and parses a document. The result does not share memory with data.
 func (l Limits) Parse(data []byte) (gjson.Result, error) {
 	if err := l.Check(data); err != nil {
 		return gjson.Result{}, err

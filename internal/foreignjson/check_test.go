@@ -40,8 +40,8 @@ func agree(t *testing.T, data []byte) {
 	}
 }
 
-// JSON is what encoding/json takes for it, also cut anywhere and with any one
-// byte changed.
+// The check accepts what encoding/json accepts, also for documents cut anywhere and
+// with any one byte changed.
 func TestAgreesWithEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := []byte("{}[]\",:\\u0123e.-+tfn \n\x00\x1f\x7f\xff")
@@ -65,8 +65,8 @@ func TestAgreesWithEncodingJSON(t *testing.T) {
 	}
 }
 
-// A special byte is found at every place in a word of eight, before and behind
-// bytes that a borrow could spoil.
+// A special byte is found at every place in a word of eight, before and after bytes
+// that a borrow could affect.
 func TestStringScanAtEveryOffset(t *testing.T) {
 	for _, c := range []byte{0, 0x1f, 0x20, 0x21, '"', '#', '\\', 0x7f, 0x80, 0xa2, 0xdc, 0xff} {
 		for _, fill := range []byte{' ', '!', '#', '[', ']', 0x7f, 0x80, 0xff} {
@@ -87,8 +87,8 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 	f.Fuzz(agree)
 }
 
-// The bounds hold to the byte, name the place, and leave a document at the bound
-// alone.
+// The bounds are exact to the byte and the error names the place. A document at the
+// bound is accepted.
 func TestBounds(t *testing.T) {
 	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	list := func(n int) string { return "[" + strings.Repeat("0,", n-1) + "0]" }
@@ -142,8 +142,8 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// The check allocates nothing for a document within the bounds, and neither
-// stack nor heap grows with a document's depth.
+// The check allocates nothing for a document within the bounds. Neither stack nor
+// heap grows with the depth of a document.
 func TestAllocatesNothing(t *testing.T) {
 	doc := []byte(strings.Repeat("[", 998) + `{"a":["b\n",1.5e3,true,null]}` + strings.Repeat("]", 998))
 	if n := testing.AllocsPerRun(10, func() {
@@ -159,8 +159,8 @@ func TestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck compares the check with gjson's, which has no bounds, in one
-// run: the ratio of the two is what counts.
+// BenchmarkCheck compares the check with gjson's, which has no bounds, in one run.
+// Only the ratio of the two counts.
 func BenchmarkCheck(b *testing.B) {
 	frame := []byte(`{"id":"chatcmpl-123","object":"chat.completion.chunk","created":1694268190,"model":"gpt-4o-mini","system_fingerprint":"fp_44709d6fcb","choices":[{"index":0,"delta":{"content":"Hello"},"logprobs":null,"finish_reason":null}]}`)
 	text := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat("The quick brown fox jumps over the lazy dog.\\n", 2000) + `"}]}`)

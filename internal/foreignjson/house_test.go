@@ -17,8 +17,8 @@ import (
 
 const gjsonPath = "github.com/tidwall/gjson"
 
-// otherEntries are the calls that parse JSON with gjson in other packages, with
-// the reason why what they parse cannot hurt. None may call Valid or ValidBytes.
+// otherEntries are the calls in other packages that parse JSON with gjson, with the
+// reason why that input is harmless. None may call Valid or ValidBytes.
 var otherEntries = map[string]string{
 	"wire: Parse":                  "wire.Parse is for frames and bodies that wire.Readable or this package has checked",
 	"record: GetBytes":             "lines of a record that its reader has decoded; gjson finds a member without recursion",
@@ -29,13 +29,13 @@ var otherEntries = map[string]string{
 // nesting.
 var recursive = []string{"Valid", "ValidBytes"}
 
-// modifier is what begins a modifier in a gjson path.
+// modifier matches the beginning of a modifier in a gjson path.
 var modifier = regexp.MustCompile("[\"`|.]@[a-z]")
 
-// No code but this package's hands bytes to gjson: its validator, and what it
-// makes Go values with, recurse without a bound, and a stack that overflows ends
-// the process. New code calls foreignjson.Check, Valid or Parse, or is listed in
-// otherEntries with a reason.
+// Only this package passes bytes to gjson. gjson's validator and its conversion to
+// Go values recurse without a bound, and a stack overflow ends the process. New
+// code must call foreignjson.Check, Valid or Parse, or be listed in otherEntries
+// with a reason.
 func TestOnlyEntryForJSON(t *testing.T) {
 	unused := map[string]bool{}
 	for entry := range otherEntries {
@@ -91,7 +91,7 @@ func readsBytes(name string) bool {
 }
 
 type goFile struct {
-	path   string // below the module's root
+	path   string // relative to the module's root
 	syntax *ast.File
 	set    *token.FileSet
 }
@@ -100,7 +100,7 @@ func (f goFile) at(n ast.Node) string {
 	return f.path + ":" + strconv.Itoa(f.set.Position(n.Pos()).Line)
 }
 
-// goFiles parses the module's files, without its tests.
+// goFiles parses the files of the module, without its tests.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -134,7 +134,7 @@ func goFiles(t *testing.T) []goFile {
 	return files
 }
 
-// importedAs returns the name under which a file has a package, or "".
+// importedAs returns the name under which a file imports a package, or "".
 func importedAs(f *ast.File, path string) string {
 	for _, i := range f.Imports {
 		if p, _ := strconv.Unquote(i.Path.Value); p != path {

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// scan reads data as one value, from left to right. In place of a stack of calls
-// it has a bit for each array and object that is open: 1 for an object. At a
-// fault it returns the sentinel, and the offset of the byte that is wrong.
+// scan reads data as one value, from left to right. Instead of a call stack it
+// keeps a bit for each open array and object: 1 for an object. At a fault it
+// returns the sentinel, and the offset of the wrong byte.
 func (l Limits) scan(data []byte, open []uint64) (at int, fault error) {
 	depth, members := 0, 0
 	ok, inObject := false, false
@@ -28,7 +28,7 @@ func (l Limits) scan(data []byte, open []uint64) (at int, fault error) {
 		} else if i, ok = scalar(data, i); !ok {
 			return i, ErrSyntax
 		}
-		// Behind a value, or an opening bracket, containers may end.
+		// After a value, or an opening bracket, containers may end.
 		for i = space(data, i); depth > 0 && i < len(data) && data[i] == closer(inObject); i = space(data, i+1) {
 			opened = false
 			if depth--; depth > 0 {
@@ -69,8 +69,8 @@ func closer(object bool) byte {
 	return ']'
 }
 
-// The functions below read what begins at b[i], and return the offset behind it,
-// or of the fault.
+// The functions below read what begins at b[i]. They return the offset after it, or
+// the offset of the fault.
 
 // space reads white space, if there is any.
 func space(b []byte, i int) int {
@@ -117,7 +117,7 @@ func word(b []byte, i int, w string) (int, bool) {
 	return i + len(w), true
 }
 
-// str reads a string from its opening quote on.
+// str reads a string, starting at its opening quote.
 func str(b []byte, i int) (int, bool) {
 	for i = special(b, i+1); i < len(b); i = special(b, i) {
 		if b[i] == '"' {
@@ -135,7 +135,7 @@ func str(b []byte, i int) (int, bool) {
 	return i, false
 }
 
-// Words whose eight bytes are all the one that the name says.
+// Words whose eight bytes all have the value that the name says.
 const (
 	ones        = 0x0101010101010101
 	highBits    = 0x80 * ones
@@ -144,15 +144,16 @@ const (
 	blanks      = ' ' * ones
 )
 
-// special returns the offset of the first byte from i on that a string cannot
-// have as it is: a quote, a backslash or a control character; else len(b). It
-// looks at eight bytes at a time, since most of a document is text.
+// special returns the offset of the first byte, from i on, that a string cannot
+// contain unescaped: a quote, a backslash or a control character. If there is none,
+// it returns len(b). It reads eight bytes at a time, because most of a document is
+// text.
 func special(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		q, s := x^quotes, x^backslashes
-		// The high bit of each byte that is special, and perhaps of bytes behind
-		// the first of these, to which the subtraction carries.
+		// The high bit of each special byte is set. It may also be set for bytes
+		// after the first of these, because the subtraction borrows.
 		if found := ((q-ones)&^q | (s-ones)&^s | (x-blanks)&^x) & highBits; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
@@ -165,7 +166,7 @@ func special(b []byte, i int) int {
 	return i
 }
 
-// escape returns the length of what a string has behind a backslash, or 0.
+// escape returns the length of the escape after a backslash, or 0.
 func escape(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -187,7 +188,7 @@ func escape(b []byte) int {
 	return 0
 }
 
-// number reads a sign, digits without leading zeros, a fraction, an exponent.
+// number reads a sign, digits without leading zeros, a fraction and an exponent.
 func number(b []byte, i int) (int, bool) {
 	ok := false
 	if b[i] == '-' {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A UsageError is wrong usage: other words on the command line would mend it.
+// A UsageError is wrong usage: a different command line would fix it.
 type UsageError struct {
 	error
 	hint string
@@ -14,10 +14,10 @@ type UsageError struct {
 
 func (e UsageError) Unwrap() error { return e.error }
 
-// Hint returns what may help.
+// Hint returns the hint.
 func (e UsageError) Hint() string { return e.hint }
 
-// A Error error is work that failed, with what may help.
+// An Error is a failure of the work, with a hint.
 type Error struct {
 	error
 	hint string
@@ -25,11 +25,12 @@ type Error struct {
 
 func (e Error) Unwrap() error { return e.error }
 
-// Hint returns what may help.
+// Hint returns the hint.
 func (e Error) Hint() string { return e.hint }
 
-// WithoutName says an error without the name that it begins with, where the key
-// has just said it: start: start "x".
+// WithoutName returns the text of an error without the name that it begins with,
+// for use after a key of that name. Otherwise the name would appear twice: start:
+// start "x".
 func WithoutName(key string, err error) string {
 	text := err.Error()
 	name := key[strings.LastIndexByte(key, '.')+1:] + " "
@@ -39,8 +40,8 @@ func WithoutName(key string, err error) string {
 	return text
 }
 
-// Usage returns an error of wrong usage, with what may help; "" is nothing.
+// Usage returns an error of wrong usage, with a hint. "" means no hint.
 func Usage(err error, hint string) error { return UsageError{err, hint} }
 
-// Add returns an error with what may help.
+// Add returns an error with a hint.
 func Add(err error, hint string) error { return Error{err, hint} }

@@ -86,7 +86,7 @@ func (c *probeCommand) token(sh *shell.Shell) (string, error) {
 	return token, files.CheckSecret(token)
 }
 
-// table prints the findings, or every check, and counts.
+// table prints the findings, or every check, and the counts.
 func (c *probeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	count := map[probe.Status]int{}
 	w := tabwriter.NewWriter(sh.Text, 0, 0, 2, ' ', 0)
@@ -111,5 +111,5 @@ func orDash(s string) string {
 	return onOneLine(s)
 }
 
-// onOneLine keeps what a server said from parting lines and columns.
+// onOneLine keeps text from a server from breaking lines and columns.
 func onOneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }

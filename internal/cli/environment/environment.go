@@ -1,5 +1,5 @@
-// Package environment takes flags from the environment where the command line does
-// not set them.
+// Package environment takes flags from the environment if the command line does not
+// set them.
 package environment
 
 import (
@@ -28,8 +28,9 @@ func Resolver(getenv func(string) string) kong.ResolverFunc {
 	}
 }
 
-// outspoken reports whether another flag has the say over this one: of --dialect
-// and --model the one on the command line, else the dialect.
+// outspoken reports whether another flag takes precedence over this one. Of
+// --dialect and --model, the one on the command line takes precedence; otherwise
+// the dialect does.
 func outspoken(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) bool {
 	for _, other := range []string{"dialect", "model"} {
 		rival := (flag.Name == "dialect" && other == "model") || (flag.Name == "model" && other == "dialect")
@@ -40,7 +41,7 @@ func outspoken(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) b
 	return false
 }
 
-// Given reports whether a flag stands on the command line.
+// Given reports whether a flag is on the command line.
 func Given(ctx *kong.Context, name string) bool {
 	for _, path := range ctx.Path {
 		if path.Flag != nil && path.Flag.Name == name && !path.Resolved {

@@ -1,4 +1,4 @@
-// Package painter prints replies for people, each channel in a style of its own.
+// Package painter prints replies for people, each channel in its own style.
 package painter
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
-// A Painter prints pieces so that their channels can be told apart: by type
-// where there is colour, else by a word before each line.
+// A Painter prints pieces so that you can tell their channels apart: by style if
+// there is colour, otherwise by a word before each line.
 type Painter struct {
 	w *shell.Typesetter
 
 	channel sotto.Channel
 	block   int
 	open    bool // a run has begun
-	inLine  bool // something stands on the line
-	newline int  // line ends that wait for more of the run
+	inLine  bool // the line has some text
+	newline int  // line ends held back until more of the run arrives
 	esc     visible.Escaper
 }
 
@@ -72,10 +72,10 @@ func (p *Painter) write(text []byte, end bool) {
 	}
 }
 
-// startLine writes the line ends that wait, and what begins a line.
+// startLine writes the line ends that were held back, and the beginning of a line.
 func (p *Painter) startLine() {
 	if !p.inLine {
-		p.newline = 0 // a run begins with something to see
+		p.newline = 0 // a run begins with something visible
 		p.begin()
 	}
 	for ; p.newline > 0; p.newline-- {
@@ -91,7 +91,7 @@ func (p *Painter) begin() {
 	}
 }
 
-// EndRun ends what is printed of a block.
+// EndRun ends the output of a block.
 func (p *Painter) EndRun() {
 	if p.open {
 		p.write(nil, true)
@@ -102,7 +102,7 @@ func (p *Painter) EndRun() {
 	p.open, p.inLine, p.newline = false, false, 0
 }
 
-// Plain prints text of our own.
+// Plain prints our own text.
 func (p *Painter) Plain(text string) { p.w.WriteString(text) }
 
 // Heading prints a line whose first words are bold.
@@ -111,17 +111,17 @@ func (p *Painter) Heading(words, rest string) {
 	p.w.WriteString(rest + "\n")
 }
 
-// Note prints a remark of ours below a reply.
+// Note prints our own remark below a reply.
 func (p *Painter) Note(text string) {
 	p.w.WriteString("       ")
 	p.w.Set(shell.Dim, text)
 	p.w.WriteString("\n")
 }
 
-// Word returns what stands before a line of a channel where there is no colour.
+// Word returns the text before a line of a channel if there is no colour.
 func Word(channel sotto.Channel) string { return looks[channel].word }
 
-// Remarks lists diagnostics for people.
+// Remarks prints diagnostics for people.
 func Remarks(found []sotto.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range found {
@@ -133,5 +133,5 @@ func Remarks(found []sotto.Diagnostic) string {
 	return b.String()
 }
 
-// WhiteSpace is what does not show by itself.
+// WhiteSpace is the characters that are invisible when printed.
 const WhiteSpace = " \t\n\v\f\r"

@@ -1,4 +1,4 @@
-// Package reading has the flags that say how a reply is read.
+// Package reading defines the flags that say how to read a reply.
 package reading
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
-// Flags say how a reply is read.
+// Flags say how to read a reply.
 type Flags struct {
 	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects."`
 	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`
@@ -19,8 +19,8 @@ type Flags struct {
 	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped of itself, cut at a limit, aborted, or unknown."`
 }
 
-// Manner looks up the flags; without --start the reply begins
-// as the dialect says, or as given here.
+// Manner resolves the flags. Without --start, the reply begins as the dialect says,
+// or as given here.
 func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Start) (catalogue.Manner, error) {
 	var m catalogue.Manner
 	if err := m.End.UnmarshalText([]byte(r.End)); err != nil {
@@ -38,7 +38,7 @@ func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Star
 	return m, nil
 }
 
-// StartError says that a start is wrong; the error begins with "start".
+// StartError reports an invalid start. The error begins with "start".
 func StartError(err error, want string) error {
 	return hint.Usage(fmt.Errorf("--start: %s", hint.WithoutName("start", err)), want)
 }

@@ -32,7 +32,7 @@ type Command struct {
 	Keygen keygenCommand `cmd:"" help:"Make a key that signs records."`
 }
 
-// Help says what a record is.
+// Help explains what a record is.
 func (Command) Help() string {
 	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. Its format, and what it proves, is in docs/record.md. Reading one never disturbs who writes it.
 
@@ -67,8 +67,8 @@ func openReader(dir string, ids []age.Identity) (*record.Reader, error) {
 	return r, readHint(err)
 }
 
-// checkRecord refuses a folder that is no record, where nothing found would be
-// taken for nothing recorded.
+// checkRecord refuses a folder that is not a record. Otherwise an empty result
+// would look as if nothing had been recorded.
 func checkRecord(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func checkRecord(dir string) error {
 	return hint.Add(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
 }
 
-// readHint adds to an error of reading what may help.
+// readHint adds a hint to a reading error.
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
@@ -130,7 +130,7 @@ func (q *filter) query() (record.Query, error) {
 	return out, nil
 }
 
-// parseTime reads a time, or a span before now. A date is its midnight, UTC.
+// parseTime reads a time, or a duration before now. A date means midnight UTC.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -146,13 +146,13 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q: want a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a span before now such as 2h or 7d", text)
 }
 
-// badLines reports lines that cannot be read, and goes on.
+// badLines reports unreadable lines, and continues.
 type badLines struct {
 	sh    *shell.Shell
 	found int
 }
 
-// skip reports an error of one line; any other is returned.
+// skip reports an error of one line, and returns any other error.
 func (b *badLines) skip(err error) error {
 	var line *record.LineError
 	if !errors.As(err, &line) || errors.Is(err, record.ErrSealed) {
@@ -163,7 +163,7 @@ func (b *badLines) skip(err error) error {
 	return nil
 }
 
-// err is the error of the reading when all was read.
+// err returns the reading error once everything was read.
 func (b *badLines) err() error {
 	if b.found == 0 {
 		return nil

@@ -18,7 +18,7 @@ type exportCommand struct {
 	Content bool   `help:"With what was asked, thought, said and found; without it, only sizes, counts and names."`
 }
 
-// Help says what the lines are.
+// Help explains the lines.
 func (exportCommand) Help() string {
 	return `A line is what one OTLP request holds, in JSON: a collector's otlpjsonfile receiver reads the file, and curl --data-binary sends a line to /v1/traces or /v1/logs. Names and values are those of the semantic conventions for generative AI, version 1.41.0; what these have no name for begins with sotto.
 
@@ -40,7 +40,7 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 	}
 	q.NoCheckpoints = true
 	wanted, limit := q.Types, q.Limit
-	if len(wanted) > 0 { // what places the others in their traces
+	if len(wanted) > 0 { // the event that places the others in their traces
 		q.Types = append(slices.Clip(wanted), record.TypeRunStart, record.TypeCycleStart)
 	}
 	q.Limit = 0

@@ -27,7 +27,7 @@ type grepCommand struct {
 	JSON bool   `name:"json" help:"Print a JSON object for each match."`
 }
 
-// Help says what is searched.
+// Help explains what is searched.
 func (grepCommand) Help() string {
 	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The flags are answered from the index, so that only lines which they select are read.
 
@@ -84,7 +84,7 @@ type search struct {
 	err    error
 }
 
-// A match is where the pattern fits.
+// A match is a place where the pattern matches.
 type match struct {
 	V       int           `json:"v"`
 	Seq     uint64        `json:"seq"`
@@ -145,10 +145,10 @@ func (s *search) text(at match, t eventtext.Text) (found bool) {
 	return found
 }
 
-// aroundMatch is how much of a long line is shown before and behind a match.
+// aroundMatch is how much of a long line is shown before and after a match.
 const aroundMatch = 120
 
-// lineAround returns the line of a match, or what is near it.
+// lineAround returns the line of a match, or the text near it.
 func lineAround(text string, start, end int) string {
 	from, to := max(0, start-aroundMatch), min(len(text), end+aroundMatch)
 	if i := bytes.LastIndexByte([]byte(text[from:start]), '\n'); i >= 0 {

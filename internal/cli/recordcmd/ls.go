@@ -20,7 +20,7 @@ type lsCommand struct {
 	JSON bool `name:"json" help:"Print a JSON object for each event."`
 }
 
-// Help says where the list comes from.
+// Help explains where the list comes from.
 func (lsCommand) Help() string {
 	return `The list comes from the indexes, so that it is fast for millions of events. Of an encrypted record a line is a batch of events.
 
@@ -62,7 +62,7 @@ func (l *lsCommand) Run(sh *shell.Shell) error {
 	return cmp.Or(out.Flush(), bad.err())
 }
 
-// lsForm holds no width of the last column, so that no line ends in spaces.
+// lsForm has no width for the last column, so that no line ends in spaces.
 const lsForm = "%10s  %-20s  %-14s  %-30s  %5s  %9s  %-24s  %s\n"
 
 func lsLine(out *bufio.Writer, e record.Entry) error {

@@ -27,14 +27,14 @@ type pruneCommand struct {
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
-// Help says what is left.
+// Help explains what remains.
 func (pruneCommand) Help() string {
 	return `Segments go whole, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, by which verify still follows the chain; with --signing-key nobody else can prune unseen. A segment that does not verify is evidence: it stays, and so does all behind it.
 
 While a program writes the record, nothing else prunes it: give that program --record-keep or --record-keep-size.`
 }
 
-// Validate asks for a bound.
+// Validate requires a bound.
 func (p *pruneCommand) Validate() error {
 	if p.Older == "" && p.KeepSize == "" {
 		return errors.New("nothing says what to remove: give --older or --keep-size")
@@ -94,7 +94,7 @@ type keygenCommand struct {
 	File string `arg:"" name:"file" help:"Where the private key goes; there must be no such file yet."`
 }
 
-// Help says what the keys are for.
+// Help explains what the keys are for.
 func (keygenCommand) Help() string {
 	return `The private key goes to FILE (PKCS #8 in PEM, mode 0600, as openssl genpkey -algorithm ed25519 writes it) and the public key to standard output (PEM). Sign with --record-signing-key FILE; keep the public key elsewhere, and verify with sotto record verify --key.
 

@@ -24,7 +24,7 @@ type showCommand struct {
 	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events; without one, those that the flags select."`
 }
 
-// Help says how events are shown.
+// Help explains how events are shown.
 func (showCommand) Help() string {
 	return `Reasoning is dim, the answer plain, as sotto demo shows them; without colour a word stands before each line. Control sequences in what a model wrote are made visible. What was not recorded is said in brackets. Checkpoints are left out unless asked for by --type or --json.
 
@@ -65,7 +65,7 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	return bad.err()
 }
 
-// numbered prints the events of some numbers.
+// numbered prints the events with the given numbers.
 func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
 	for _, n := range numbers {
 		found := false
@@ -94,12 +94,12 @@ type followCommand struct {
 	JSON bool `name:"json" help:"Print the events' lines as they stand in the record."`
 }
 
-// Help says how following ends.
+// Help explains how following ends.
 func (followCommand) Help() string {
 	return `Prints as sotto record show does, from now on, or from --after, --from or --all on; ends at an interrupt, or after --limit events. An event may show before its writer is told that it is on the disk.`
 }
 
-// Run prints events as they come.
+// Run prints events as they arrive.
 func (f *followCommand) Run(sh *shell.Shell) error {
 	q, err := f.query()
 	if err != nil {
@@ -152,10 +152,10 @@ func (p *eventPrinter) event(e *record.Event) error {
 	p.head(e)
 	w := eventtext.Walker{Text: p.text, Members: p.members}
 	w.Event(e)
-	return p.Flush() // an error of the stream is that of every later write
+	return p.Flush() // after an error of the stream, every later write fails with it
 }
 
-// head prints what an event is.
+// head prints the kind of an event.
 func (p *eventPrinter) head(e *record.Event) {
 	number := fmt.Sprint(e.Seq)
 	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
@@ -171,7 +171,7 @@ func (p *eventPrinter) head(e *record.Event) {
 	p.Heading(visible.Line("#"+number+" "+string(e.Type)), fmt.Sprintf("  %s%s", e.Time.Format(time.RFC3339Nano), visible.Line(where)))
 }
 
-// members prints plain values in a line.
+// members prints plain values on one line.
 func (p *eventPrinter) members(path string, list []eventtext.Member) {
 	var words []string
 	for _, m := range list {
@@ -185,7 +185,7 @@ func (p *eventPrinter) members(path string, list []eventtext.Member) {
 	p.Note(visible.Line(path) + strings.Join(words, ", "))
 }
 
-// text prints what was written, each channel in its type.
+// text prints text, each channel in its style.
 func (p *eventPrinter) text(t eventtext.Text) {
 	p.Note(visible.Line(t.Path) + manners(t.Reply))
 	for _, s := range t.Stretches() {
@@ -199,7 +199,7 @@ func (p *eventPrinter) text(t eventtext.Text) {
 	p.EndRun()
 }
 
-// manners says how a reply was read.
+// manners describes how a reply was read.
 func manners(r *record.Reply) string {
 	if r == nil {
 		return ""

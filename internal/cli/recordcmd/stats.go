@@ -21,14 +21,14 @@ type statsCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Help says what the figures are.
+// Help explains the figures.
 func (statsCommand) Help() string {
 	return `Of the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream: replies and their bytes, with reasoning in fields of its own; how many of these bytes were reasoning; how many replies leaked, which is that their text held reasoning, and what diagnostics they had. Bytes that a level withheld count as what they were.
 
 Saved is what no prompt had to carry: of exchanges the earlier reasoning that was removed from requests, of runs what the thoughts left out would have added to the prompts. Tokens are estimated as a quarter of the bytes.`
 }
 
-// Run sums up.
+// Run computes the totals.
 func (s *statsCommand) Run(sh *shell.Shell) error {
 	q, err := s.query()
 	if err != nil {

@@ -20,7 +20,7 @@ type verifyCommand struct {
 	JSON bool     `name:"json" help:"Print JSON."`
 }
 
-// Help says what is proved.
+// Help explains what is proved.
 func (verifyCommand) Help() string {
 	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint; where none is signed the exit status is 1. With --id another record that the same key signed cannot stand in this one's place. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No age identity is needed for an encrypted record.
 
@@ -62,8 +62,8 @@ func (v *verifyCommand) Run(sh *shell.Shell) error {
 	return unproven(report, o)
 }
 
-// unproven is what was found as an error. Keys that signed nothing are one: who
-// gives them asks for more than the chain, which anybody can write.
+// unproven returns the findings as an error. Keys that signed nothing are an error,
+// because a user who gives keys wants more than the chain, which anybody can write.
 func unproven(r record.Report, o record.VerifyOptions) error {
 	if err := r.Err(); err != nil {
 		return hint.Add(err, "keep the folder as it is: it is evidence")

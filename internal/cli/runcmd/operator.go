@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// operators opens the operator that an experiment names.
+// operators opens the operator named by an experiment.
 type operators struct {
 	sh     *shell.Shell
 	server *http.Server
@@ -50,7 +50,7 @@ func (o *operators) close() {
 	}
 }
 
-// nobody is the operator of a check and of a replay, who is told nothing.
+// nobody is the operator of a check and of a replay. It gets no messages.
 type nobody struct{}
 
 func (nobody) Tell(context.Context, agent.OperatorMessage) error { return nil }
@@ -58,8 +58,8 @@ func (nobody) Ask(context.Context, agent.OperatorMessage) (string, error) {
 	return "", errors.New("nobody is there")
 }
 
-// A terminalOperator reads on standard error and answers with a line of standard
-// input.
+// A terminalOperator shows messages on standard error and answers with a line of
+// standard input.
 type terminalOperator struct {
 	sh    *shell.Shell
 	once  sync.Once
@@ -91,7 +91,7 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 	}
 }
 
-// read gives lines as they are asked for, until standard input ends.
+// read supplies lines on request, until standard input ends.
 func (t *terminalOperator) read() {
 	defer close(t.lines)
 	in := bufio.NewReader(io.LimitReader(t.sh.In, 16<<20))

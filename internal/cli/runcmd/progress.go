@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// A runProgress says how far a run is: a line a cycle, and below them a bar on a
-// terminal.
+// A runProgress shows the progress of a run: one line per cycle and, on a terminal,
+// a bar below them.
 type runProgress struct {
 	sh     *shell.Shell
 	cycles int
@@ -58,7 +58,7 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 
 func (p *runProgress) clear() { p.bar.Clear() }
 
-// shortLine is the beginning of a text, on one line.
+// shortLine returns the beginning of a text, on one line.
 func shortLine(text string) string {
 	return shorttext.Ellipsis(strings.Join(strings.Fields(text), " "), 160)
 }

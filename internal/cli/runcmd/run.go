@@ -86,8 +86,8 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	return r.live(ctx, sh, x, p)
 }
 
-// config reads the file, or takes the experiment that comes with sotto. That gets
-// a name of its own each time, to begin anew.
+// config reads the file, or takes the experiment that comes with sotto. That
+// experiment gets a new name each time, so that it starts afresh.
 func (r *Command) config() (*agent.Config, error) {
 	config := agent.Example()
 	if r.Config != "" {
@@ -104,7 +104,7 @@ func (r *Command) config() (*agent.Config, error) {
 	return config, nil
 }
 
-// faulty reports what is wrong with a file, line by line.
+// faulty reports the faults of a file, line by line.
 func (r *Command) faulty(sh *shell.Shell, err error) error {
 	var faults *agent.ConfigError
 	if !errors.As(err, &faults) {
@@ -160,7 +160,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	return nil
 }
 
-// again is how an interrupted run goes on.
+// again says how to resume an interrupted run.
 func (r *Command) again(name, dir string) string {
 	command := "sotto run"
 	if r.Config != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
-// An asking holds the flags that say what is looked for in a reply, and what was
-// asked as far as every reply shares it.
+// An asking holds the flags that say what to look for in a reply, and the parts of
+// the question that all replies share.
 type asking struct {
 	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"What is looked for: the name of a task."`
 	TaskFile      string `name:"task-file" placeholder:"FILE" xor:"task" setting:"SOTTO_TASK_FILE" help:"A task of your own (JSON or YAML)."`

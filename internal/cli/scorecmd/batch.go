@@ -13,31 +13,33 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
-// A batchRun judges every line of some files, on every core, in their order.
+// A batchRun judges every line of some files, on every core, in order.
 type batchRun struct {
 	sh        *shell.Shell
 	files     []string
 	reader    *scoring.LineReader
 	extractor *scoring.Extractor
-	// judge appends the object of one reply, or nothing, and keeps nothing of it; an error is the line's,
-	// and an object that says so stands for it where nothing was appended.
+	// judge appends the object for one reply, or nothing, and keeps no reference to
+	// it. An error belongs to the line. If nothing was appended, an object that
+	// reports the error takes the line's place.
 	judge func(dst []byte, p *scoring.Posed) ([]byte, error)
-	// seen takes what an earlier run wrote of a line; an error says that the line
-	// failed. May be nil.
+	// seen gets the object that an earlier run wrote for a line. An error says that
+	// the line failed. May be nil.
 	seen func(p *scoring.Posed, was *scoring.Outcome) error
-	// lost counts lines that failed; may be nil.
+	// lost counts failed lines; may be nil.
 	lost func()
-	// filter is what the objects are written through; may be nil.
+	// filter wraps the writer of the objects; may be nil.
 	filter func(io.Writer) io.Writer
-	// evidence records what is drawn; may be nil.
+	// evidence records what is extracted; may be nil.
 	evidence *evidence
 }
 
-// heapFloor is memory that is never touched, so that it costs none: the collector,
-// which waits until the heap has doubled, would else run every 4 MB.
+// heapFloor is memory that is never touched, so it costs nothing. The garbage
+// collector waits until the heap has doubled. Without this memory it would run
+// every 4 MB.
 const heapFloor = 32 << 20
 
-// run does every file. It returns ErrFailed if a line failed.
+// run processes every file. It returns ErrFailed if a line failed.
 func (b *batchRun) run(o *output) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)
@@ -70,7 +72,7 @@ func (b *batchRun) each(out *outFile) error {
 	return nil
 }
 
-// file does one file, from where an earlier run stopped.
+// file processes one file, from where an earlier run stopped.
 func (b *batchRun) file(out *outFile, name string, order int) error {
 	src, err := openSource(b.sh, name)
 	if err != nil {
@@ -90,7 +92,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 		w = b.filter(w)
 	}
 	p := &batch.Pipeline{Line: b.line(src)}
-	if b.evidence != nil { // lines wait for the disk, and share the wait
+	if b.evidence != nil { // lines wait for the disk, so let them wait together
 		p.Workers, p.Batch = 128, 2<<10
 	}
 	err = runPipeline(out.sh, src, b.evidence.guard(w), p)
@@ -100,7 +102,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	return err
 }
 
-// runPipeline does the lines that are left of a source.
+// runPipeline processes the remaining lines of a source.
 func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) error {
 	bar := shell.NewProgress(sh, src.Input)
 	defer bar.Clear()
@@ -117,7 +119,7 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 	return err
 }
 
-// line returns the work on one line.
+// line returns the function that processes one line.
 func (b *batchRun) line(src *source) batch.LineFunc {
 	pool := sync.Pool{New: func() any { return new(scoring.Posed) }}
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
@@ -146,7 +148,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 	}
 }
 
-// replay passes over the lines that an earlier run has done.
+// replay skips the lines that an earlier run has done.
 func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	for out.left() {
 		line, err := batch.NextLine(src.lines)
@@ -176,7 +178,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 
 var errForeign = hint.Add(errors.New("the output is not of this input"), "without --resume it is written anew")
 
-// again takes a line that an earlier run has done, with what it wrote of it.
+// again takes a line that an earlier run has done, and the output that it wrote.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
 	was, err := scoring.ReadOutcome(object)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
-// A comparison finds what changed against what an earlier run wrote, or against
-// other settings.
+// A comparison finds the changes from the output of an earlier run, or from other
+// settings.
 type comparison struct {
 	name string
 	file *os.File
@@ -38,7 +38,7 @@ type comparison struct {
 
 var errUnpaired = errors.New("it is not of the same lines")
 
-// comparison makes the run b print changes; without --compare it is nil.
+// comparison makes the run b print changes. Without --compare it returns nil.
 func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.Scorer, b *batchRun) (*comparison, error) {
 	if x.Compare == "" {
 		return nil, nil
@@ -66,8 +66,8 @@ func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.S
 	return v, nil
 }
 
-// mannerOf returns how a line is read under these settings: what the line itself
-// says goes before them.
+// mannerOf returns how to read a line under these settings. Settings in the line
+// itself take precedence.
 func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) catalogue.Manner {
 	m := p.Manner
 	if m.Grammar == usual.Grammar {
@@ -82,7 +82,7 @@ func mannerOf(e *scoring.Extractor, p *scoring.Posed, usual *scoring.Extractor) 
 	return m
 }
 
-// otherwise returns the extractor of other settings.
+// otherwise returns the extractor for the other settings.
 func (x *Score) otherwise(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.Extractor, error) {
 	read, ask := x.Flags, x.asking
 	for setting := range strings.SplitSeq(x.Compare, ",") {
@@ -124,7 +124,7 @@ func setFlag(read *reading.Flags, ask *asking, setting string) error {
 	return fmt.Errorf("there is no setting %q", name)
 }
 
-// objects writes what changed of some objects, each on a line.
+// objects writes the changes between some objects, each on a line.
 func (v *comparison) objects(w io.Writer, lines []byte) error {
 	var out []byte
 	for line := range bytes.Lines(lines) {
@@ -174,12 +174,12 @@ func (v *comparison) next() (*scoring.Outcome, error) {
 	}
 }
 
-// paired reports whether two objects are of one line.
+// paired reports whether two objects belong to one line.
 func (v *comparison) paired(from, to *scoring.Outcome) bool {
 	return from.Line > 0 || to.Line > 0 || bytes.Equal(from.ID, to.ID)
 }
 
-// spent is an error if the other run wrote more lines than this one.
+// spent returns an error if the other run wrote more lines than this one.
 func (v *comparison) spent() error {
 	if v == nil || v.file == nil {
 		return nil
@@ -196,7 +196,7 @@ func (v *comparison) close() {
 	}
 }
 
-// counts returns how many changes of each kind there were.
+// counts returns the number of changes of each kind.
 func (v *comparison) counts() map[string]int {
 	if v == nil {
 		return nil
@@ -204,7 +204,7 @@ func (v *comparison) counts() map[string]int {
 	return maps.Clone(v.changes)
 }
 
-// changed names the first thing in which two outcomes differ; "" is nothing.
+// changed names the first difference between two outcomes. "" means none.
 func changed(from, to *scoring.Outcome) string {
 	judged := from.Judged && to.Judged
 	switch {
@@ -232,7 +232,7 @@ func sameSpan(a, b *answer.Span) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// append appends the object of a change, and counts it.
+// append appends the object for a change, and counts it.
 func (v *comparison) append(dst, id []byte, from, to *scoring.Outcome) []byte {
 	what := changed(from, to)
 	v.mu.Lock()
@@ -251,7 +251,8 @@ func (v *comparison) append(dst, id []byte, from, to *scoring.Outcome) []byte {
 	return append(appendSide(append(dst, `,"to":`...), to), '}')
 }
 
-// appendSide appends what is compared of an outcome; null is a line that failed.
+// appendSide appends the compared fields of an outcome. null stands for a failed
+// line.
 func appendSide(dst []byte, was *scoring.Outcome) []byte {
 	if was.Line > 0 {
 		return append(dst, "null"...)

@@ -23,13 +23,13 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// Evidence is what a batch records: of every input a run, of every line a cycle,
-// numbered as the line, with the reply and what was drawn from it. A nil one
-// records nothing. It is safe for concurrent use.
+// An evidence records a batch. Each input is a run. Each line is a cycle, numbered
+// as the line, with the reply and the extraction from it. A nil evidence records
+// nothing. It is safe for concurrent use.
 type evidence struct {
 	w     *record.Writer
 	dir   string
-	name  string // of the runs, without the input's number
+	name  string // of the runs, without the number of the input
 	agent string
 	task  string
 	model string
@@ -40,18 +40,18 @@ type evidence struct {
 
 	mu     sync.Mutex
 	runs   map[int]*evidenceRun // by the input's order
-	failed error                // why nothing more is recorded
+	failed error                // why recording stopped
 }
 
 // An evidenceRun is the run of one input.
 type evidenceRun struct {
 	name  string
 	done  map[int]bool       // lines whose extraction is recorded
-	asked map[int]record.Ref // lines of which only the reply is
-	ended bool               // so says its last event
+	asked map[int]record.Ref // lines of which only the reply is recorded
+	ended bool               // its last event says so
 }
 
-// openEvidence opens the record of a command, nil where none is asked for.
+// openEvidence opens the record of a command. It returns nil if none is requested.
 func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scoring.Extractor, model string, o *output) (*evidence, error) {
 	w, err := f.Open(nil, slog.New(slog.NewTextHandler(sh.Err, nil)))
 	if w == nil || err != nil {
@@ -62,7 +62,7 @@ func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scori
 		began: time.Now(), runs: map[int]*evidenceRun{},
 	}
 	v.name = agent + "-" + v.began.UTC().Format("20060102T150405.000000000")
-	if o.Output != "" && o.Output != "-" { // so that it is found again
+	if o.Output != "" && o.Output != "-" { // so that it can be found again
 		whole, err := filepath.Abs(o.Output)
 		if err != nil {
 			whole = o.Output
@@ -73,7 +73,7 @@ func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scori
 	return v, nil
 }
 
-// checkResume refuses what cannot be gone on with without recording twice.
+// checkResume refuses a run that cannot be resumed without recording lines twice.
 func checkResume(f *recording.Settings, o *output) error {
 	if o.Resume && f.Record != "" && len(f.RecordRecipient) > 0 {
 		return errors.New("--resume does not go with an encrypted record: what of it is written already cannot be read back")
@@ -81,7 +81,7 @@ func checkResume(f *recording.Settings, o *output) error {
 	return nil
 }
 
-// line records a reply and what was drawn from it; verdict is nil where nothing
+// line records a reply and the extraction from it. verdict is nil if nothing was
 // judged. What an earlier run has recorded is not recorded again.
 func (v *evidence) line(p *scoring.Posed, found answer.Extraction, verdict *answer.Verdict) error {
 	if v == nil {
@@ -108,7 +108,7 @@ func (v *evidence) line(p *scoring.Posed, found answer.Extraction, verdict *answ
 	return v.fail(err)
 }
 
-// goOn takes up the run of an input of which an earlier run has done lines.
+// goOn resumes the run of an input of which an earlier run has done lines.
 func (v *evidence) goOn(src *source) error {
 	if v == nil || src.first == 0 {
 		return nil
@@ -148,7 +148,7 @@ func extractionOf(of record.Ref, task string, found answer.Extraction, verdict *
 	return e
 }
 
-// run returns the run of an input, begun with its first line.
+// run returns the run of an input, which begins with its first line.
 func (v *evidence) run(src *scoring.Origin) (*evidenceRun, error) {
 	order, file := 0, ""
 	if src != nil {
@@ -181,7 +181,7 @@ func (v *evidence) run(src *scoring.Origin) (*evidenceRun, error) {
 	return r, nil
 }
 
-// recall finds what the last run of this name has recorded.
+// recall finds what the last run of this name recorded.
 func (r *evidenceRun) recall(dir string) (begun bool, err error) {
 	reader, err := record.OpenReader(dir, record.ReadOptions{})
 	if err != nil {
@@ -219,7 +219,7 @@ func (r *evidenceRun) recall(dir string) (begun bool, err error) {
 	return begun, nil
 }
 
-// fail notes why nothing more can be recorded: then nothing more is put out.
+// fail notes why recording stopped. After that there is no further output.
 func (v *evidence) fail(err error) error {
 	if err == nil {
 		return nil
@@ -232,8 +232,9 @@ func (v *evidence) fail(err error) error {
 	return v.failed
 }
 
-// named says which record an error is of. It is not wrapped: who writes the
-// output would show only the cause of a file's error, as if the output had failed.
+// named adds the record's name to an error. It does not wrap the error: the code
+// that writes the output shows only the cause of a file's error, so that it would
+// look as if the output had failed.
 func (v *evidence) named(err error) error {
 	if err == nil {
 		return nil
@@ -241,8 +242,8 @@ func (v *evidence) named(err error) error {
 	return fmt.Errorf("the record in %s: %v", v.dir, err)
 }
 
-// guard returns a writer that writes no object once something is not recorded, so
-// that what is in the output is in the record.
+// guard returns a writer that stops writing objects once recording has failed, so
+// that everything in the output is in the record.
 func (v *evidence) guard(w io.Writer) io.Writer {
 	if v == nil {
 		return w
@@ -259,8 +260,8 @@ func (v *evidence) guard(w io.Writer) io.Writer {
 	})
 }
 
-// open returns the runs without an end, and why nothing more can be recorded.
-// Where a batch broke off, some of its lines may still be under way.
+// open returns the runs without an end, and why recording stopped. If a batch broke
+// off, some of its lines may still be in progress.
 func (v *evidence) open() (runs []string, failed error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -272,7 +273,7 @@ func (v *evidence) open() (runs []string, failed error) {
 	return runs, v.failed
 }
 
-// end ends the runs by how the batch ended, and closes the record.
+// end ends the runs according to how the batch ended, and closes the record.
 func (v *evidence) end(err error) error {
 	if v == nil {
 		return err

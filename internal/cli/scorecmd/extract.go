@@ -44,12 +44,12 @@ Examples:
     sotto extract --task math --jsonl --record audit --record-policy batch -o candidates.jsonl replies.jsonl`
 }
 
-// Validate refuses flags that do not go together.
+// Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
 	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
-// Run extracts from one reply, or from that of every line.
+// Run extracts from one reply, or from the reply of every line.
 func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	m, err := x.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
@@ -101,7 +101,7 @@ func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error 
 	return noAnswer(found)
 }
 
-// append appends the object of a reply.
+// append appends the object for a reply.
 func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id []byte, found answer.Extraction) []byte {
 	dst = scoring.AppendExtraction(dst, id, found)
 	if len(x.Distill) > 0 {
@@ -141,7 +141,8 @@ func isObject(line string) bool {
 	return err == nil && v.IsObject()
 }
 
-// An answerless reply is one error with ErrNoVisible: the status is the same.
+// An answerless is the error of one reply without an answer. It wraps ErrNoVisible,
+// so the status is the same.
 type answerless struct{}
 
 func (answerless) Error() string        { return "the reply holds no answer" }

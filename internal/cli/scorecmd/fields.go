@@ -5,8 +5,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
-// fields are the flags that say where a line holds what. A path that is given
-// must be there in every line; a default may be missing.
+// fields are the flags that say which member of a line holds what. A path that you
+// give must exist in every line. A default may be missing.
 type fields struct {
 	Field        string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
 	InputField   string `name:"input-field" placeholder:"PATH" help:"With --jsonl: the field of what was asked; default input. What is no string is taken as its JSON."`

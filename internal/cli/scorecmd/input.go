@@ -17,12 +17,12 @@ type source struct {
 	*shell.Input
 	origin  scoring.Origin
 	lines   *bufio.Reader
-	first   int  // how many lines are behind
-	skipped int  // how many bytes those were
-	many    bool // one of several: its name says which
+	first   int  // how many lines come before
+	skipped int  // how many bytes those lines have
+	many    bool // one of several: messages include its name
 }
 
-// openSource opens FILE and finds out which of the two it holds.
+// openSource opens FILE and detects which of the two it holds.
 func openSource(sh *shell.Shell, name string) (*source, error) {
 	in, err := sh.Open(name)
 	if err != nil {

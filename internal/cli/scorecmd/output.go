@@ -31,12 +31,12 @@ func (o *output) validate(jsonl bool, files int) error {
 	return nil
 }
 
-// An outFile is where the objects of a batch go, with what an earlier run has
+// An outFile is where the objects of a batch go, and what an earlier run has
 // written there.
 type outFile struct {
 	sh   *shell.Shell // its output is the file
 	file *os.File
-	old  *bufio.Reader // nil if there is nothing left of it
+	old  *bufio.Reader // nil if nothing of it is left
 }
 
 func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
@@ -65,8 +65,8 @@ func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
 	return out, nil
 }
 
-// cutTorn cuts what stands behind the last newline of the file, and makes ready
-// to read what stands before it and to write after it.
+// cutTorn cuts everything after the last newline of the file. It prepares to read
+// what comes before and to write after it.
 func (f *outFile) cutTorn() error {
 	whole, err := batch.WholeLines(f.file)
 	if err != nil {
@@ -84,7 +84,7 @@ func (f *outFile) cutTorn() error {
 	return nil
 }
 
-// left reports whether lines of an earlier run are left to pass over.
+// left reports whether lines of an earlier run are still to be skipped.
 func (f *outFile) left() bool {
 	if f.old == nil {
 		return false
@@ -95,13 +95,13 @@ func (f *outFile) left() bool {
 	return f.old != nil
 }
 
-// next returns the next object that an earlier run has written.
+// next returns the next object written by an earlier run.
 func (f *outFile) next() ([]byte, error) {
 	line, err := batch.NextLine(f.old)
 	return batch.TrimLine(line), err
 }
 
-// spent is an error if an earlier run wrote more than there is to do.
+// spent returns an error if an earlier run wrote more than there is to do.
 func (f *outFile) spent() error {
 	if f.left() {
 		return fmt.Errorf("resume: %w", errForeign)

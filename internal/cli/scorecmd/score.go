@@ -1,5 +1,5 @@
-// Package scorecmd has the commands that draw answers from replies: extract, and
-// score, which judges them too.
+// Package scorecmd has the commands that extract answers from replies: extract, and
+// score, which also judges them.
 package scorecmd
 
 import (
@@ -54,7 +54,7 @@ Examples:
     sotto score --task game24 --jsonl --input-field gold --k --by-field arm -o scored.jsonl --resume replies.jsonl`
 }
 
-// Validate refuses flags that do not go together.
+// Validate refuses flags that cannot be combined.
 func (x *Score) Validate() error {
 	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML != "" || x.JSON) {
 		return errors.New("a summary goes with --jsonl only")
@@ -68,7 +68,7 @@ func (x *Score) Validate() error {
 	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
-// Run judges one reply, or that of every line.
+// Run judges one reply, or the reply of every line.
 func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	m, err := x.Manner(sh, c, sotto.StartAuto)
 	if err != nil {
@@ -107,7 +107,8 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 	return err
 }
 
-// worst returns the first error that was not reported yet, or any.
+// worst returns the first error that was not reported yet. If there is none, it
+// returns the first error.
 func worst(errs ...error) error {
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, batch.ErrFailed) {

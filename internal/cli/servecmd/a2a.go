@@ -18,7 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// a2aFlags are those of the A2A server beside the gateway.
+// a2aFlags are the flags of the A2A server beside the gateway.
 type a2aFlags struct {
 	A2A          toggle   `name:"a2a" negatable:"" setting:"SOTTO_A2A" help:"Answer as an A2A agent too, on the same address; the card is at /.well-known/agent-card.json. The guide is docs/a2a.md."`
 	A2AModel     string   `name:"a2a-model" placeholder:"NAME" setting:"SOTTO_A2A_MODEL" help:"The upstream's model that answers."`
@@ -31,11 +31,11 @@ type a2aFlags struct {
 	A2APushTo    []string `name:"a2a-push-to" placeholder:"PREFIX" help:"Let push notifications go to addresses that are not public, such as 10.1.0.0/16; repeatable."`
 }
 
-// scriptedMind is the scripted upstream's model that answers.
+// scriptedMind is the model of the scripted upstream that answers.
 const scriptedMind = "minimax-m2"
 
-// answerA2A puts an A2A server before the gateway on its address, if there is
-// to be one. leave closes it.
+// answerA2A puts an A2A server before the gateway on its address, if one is
+// configured. leave closes it.
 func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
 	if on, err := c.wanted(); !on || err != nil {
@@ -62,8 +62,8 @@ func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v 
 	return a.Close, nil
 }
 
-// checkA2A adds what is wrong with the settings of the A2A server, as far as it
-// shows before anything is opened. What is wrong with others goes before.
+// checkA2A adds the faults in the settings of the A2A server, as far as they can be
+// found before anything is opened. Faults in other settings take precedence.
 func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 	on, err := c.wanted()
 	if on && len(s.Faults) == 0 {
@@ -81,8 +81,8 @@ func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 	}
 }
 
-// wanted says whether there is to be an agent. A setting of the agent's is a
-// mistake where nobody said that there is one, and none where --no-a2a did.
+// wanted reports whether to run an agent. A setting of the agent is a mistake if no
+// flag enables the agent, but not if --no-a2a disables it.
 func (f *a2aFlags) wanted() (bool, error) {
 	if f.A2A != "" {
 		return f.A2A.on("--a2a")
@@ -107,7 +107,7 @@ func (f *a2aFlags) wanted() (bool, error) {
 	return false, nil
 }
 
-// on reads a toggle that no other setting stands beside.
+// on reads a toggle that has no other source than its flag.
 func (t toggle) on(flag string) (bool, error) {
 	switch t {
 	case "", "false":
@@ -148,7 +148,7 @@ func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a
 	return config, err
 }
 
-// chatMind has a model of the upstream answer.
+// chatMind lets a model of the upstream answer.
 func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Config) error {
 	name := c.A2AModel
 	if name == "" && at.scripted {
@@ -176,7 +176,8 @@ func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Co
 	return nil
 }
 
-// agentMind has an agent answer, with the tools of its file and one to ask.
+// agentMind lets an agent answer, with the tools of its file and a tool to ask the
+// user.
 func (c *Command) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {

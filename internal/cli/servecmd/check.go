@@ -10,10 +10,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// printChecked prints every fault, or else the settings as a configuration
-// file.
+// printChecked prints every fault. If there is none, it prints the settings as a
+// configuration file.
 func printChecked(sh *shell.Shell, s *settings.Setup) error {
-	if len(s.Faults) == 0 { // a fault may be what the warning comes from
+	if len(s.Faults) == 0 { // the warning may be caused by a fault
 		for _, w := range s.Warnings {
 			sh.Hintf("%s", w)
 		}
@@ -38,8 +38,8 @@ func countFaults(n int) error {
 	return errors.New(shell.Plural(n, "1 fault in the configuration", "%d faults in the configuration"))
 }
 
-// refuse is the error of a run whose settings are wrong. Other words on the
-// command line mend it where no fault stands in the file, and for access control.
+// refuse is the error of a run whose settings are wrong. If no fault is in the
+// file, or if it is about access control, a different command line can fix it.
 func refuse(sh *shell.Shell, s *settings.Setup) error {
 	outside := true
 	for _, f := range s.Faults {

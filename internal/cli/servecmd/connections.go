@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// bound puts the bounds of the settings on a listener, counts its connections in
-// the metrics, and logs when connections begin to be refused and when that is
+// bound applies the bounds of the settings to a listener and counts its connections
+// in the metrics. It logs when connections begin to be refused and when that is
 // over.
 func bound(s *settings.Settings, l net.Listener, metrics *prometheus.Registry, log *slog.Logger) net.Listener {
 	bounds := s.Connections
@@ -29,15 +29,16 @@ func bound(s *settings.Settings, l net.Listener, metrics *prometheus.Registry, l
 	return bounded
 }
 
-// refusals log the begin and the end of a time in which connections are refused.
+// A refusals logs the begin and the end of a period in which connections are
+// refused.
 type refusals struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	last time.Time // of the last refusal; zero where none was lately
+	last time.Time // of the last refusal; zero if there was none recently
 }
 
-// refusalsFor is how long no connection may be refused before that counts as
+// refusalsFor is how long no connection may be refused before the period counts as
 // over.
 const refusalsFor = 10 * time.Second
 

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// settings gathers the settings from the command line and everything below it.
+// settings collects the settings from the command line and from all lower levels.
 func (c *Command) settings(names *catalogue.Catalogue, ctx *kong.Context, getenv func(string) string) (*settings.Setup, error) {
 	return settings.Read(settings.Sources{
 		File: c.Config, Getenv: getenv, Overrides: c.overrides(ctx, getenv),
@@ -67,7 +67,7 @@ func (c *Command) recordOverrides(add func(key string, texts ...string)) {
 	add("record-keep-size", c.RecordKeepSize)
 }
 
-// spokenAs returns how a flag was given: by itself, or by its variable.
+// spokenAs returns how a flag was given: as a flag, or by its environment variable.
 func spokenAs(ctx *kong.Context, flag string) string {
 	for _, f := range ctx.Flags() {
 		if f.Name == flag && !environment.Given(ctx, flag) {
@@ -77,11 +77,11 @@ func spokenAs(ctx *kong.Context, flag string) string {
 	return "--" + flag
 }
 
-// listVariables are the variables of flags that are lists.
+// listVariables are the environment variables of flags that are lists.
 var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST"}
 
-// listed returns the flags, or the list of the environment. It is parted by commas:
-// an origin holds colons.
+// listed returns the flags, or the list in the environment. The list is separated
+// by commas, because an origin contains colons.
 func listed(flags []string, variable string) []string {
 	if len(flags) == 0 && variable != "" {
 		return strings.Split(variable, ",")

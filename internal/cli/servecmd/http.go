@@ -23,18 +23,18 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// endWait is for streams that were ended to say so.
+// endWait is how long streams that were ended have to tell their clients.
 const endWait = time.Second
 
-// interrupts delivers what asks the process to end.
+// interrupts delivers the signals that ask the process to end.
 func interrupts() (<-chan os.Signal, func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return signals, func() { signal.Stop(signals) }
 }
 
-// quietStandardLog has package log, to which net/http writes, write to the log
-// without what it quotes of an upstream; undo is the other way.
+// quietStandardLog redirects package log, to which net/http writes, to the log,
+// without the text that it quotes from an upstream. undo reverses this.
 func quietStandardLog(to *slog.Logger) (undo func()) {
 	out, flags := log.Writer(), log.Flags()
 	log.SetOutput(gateway.QuietLog(to))
@@ -45,8 +45,8 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 	}
 }
 
-// serve runs the gateway, and the scripted upstream if there is no other, until
-// a signal comes.
+// serve runs the gateway until a signal comes. If there is no other upstream, it
+// also runs the scripted one.
 func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) error {
 	log := newLogger(sh, &s.Settings)
 	for _, w := range s.Warnings {
@@ -109,7 +109,7 @@ func newLogger(sh *shell.Shell, s *settings.Settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(sh.Err, o))
 }
 
-// listen opens an address; flag is the one that says another.
+// listen opens an address. flag is the flag that sets another.
 func listen(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
@@ -132,8 +132,8 @@ func listen(flag, address string) (net.Listener, error) {
 	return nil, err
 }
 
-// checkOpen looks at the address that was opened: a name such as localhost may
-// stand for any.
+// checkOpen checks the address that was opened, because a name such as localhost
+// may stand for any address.
 func checkOpen(s *settings.Setup, l net.Listener) error {
 	if s.Gateway.Public || settings.IsLoopback(l.Addr().String()) {
 		return nil
@@ -145,7 +145,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 	return nil
 }
 
-// checkFolder makes the data folder, and tries to write in it.
+// checkFolder makes the data folder, and checks that it can write there.
 func checkFolder(name string) error {
 	if name == "" {
 		return errors.New("there is no folder: name one with --data")
@@ -169,7 +169,7 @@ func reach(l net.Listener) *url.URL {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
 }
 
-// runScripted serves the written replies on a listener of their own.
+// runScripted serves the scripted replies on a listener of their own.
 func runScripted(s *settings.Settings, at *addresses, log *slog.Logger) (stop func(), err error) {
 	l, err := listen("--scripted-listen", s.ScriptedListen)
 	if err != nil {
@@ -193,7 +193,7 @@ type server struct {
 	http    *http.Server
 	gateway *gateway.Handler
 	delay   time.Duration           // before the listener is closed
-	wait    time.Duration           // for the exchanges after that
+	wait    time.Duration           // for the exchanges to end after that
 	end     context.CancelCauseFunc // ends every exchange
 	log     *slog.Logger
 }
@@ -226,9 +226,9 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 	return v.shutdown(signals)
 }
 
-// shutdown lets running exchanges finish, for a time, or until another signal.
-// Before that clients may still come in for the delay, in which whoever sends
-// them here can see that this one is about to go.
+// shutdown lets running exchanges finish, for a time or until another signal.
+// Before that, it accepts clients for the delay. In the delay, a load balancer can
+// see that this server is about to stop.
 func (v *server) shutdown(signals <-chan os.Signal) error {
 	v.gateway.Drain()
 	if n := v.gateway.Open(); n > 0 {
@@ -257,7 +257,8 @@ func (v *server) shutdown(signals <-chan os.Signal) error {
 	}
 }
 
-// cutByHand ends what runs on a second signal. It fails where something did.
+// cutByHand ends everything that runs, on a second signal. It fails if a stream was
+// running.
 func (v *server) cutByHand() error {
 	n := v.gateway.Open()
 	err := v.cutOff()
@@ -267,8 +268,8 @@ func (v *server) cutByHand() error {
 	return err
 }
 
-// cutOff ends what runs: the exchanges first, so that they can tell their
-// clients, then the connections.
+// cutOff ends everything that runs: first the exchanges, so that they can tell
+// their clients, then the connections.
 func (v *server) cutOff() error {
 	v.end(errEnded)
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)

@@ -46,7 +46,7 @@ func (c *Command) printLearned(sh *shell.Shell, folder string) error {
 	return nil
 }
 
-// forget forgets the learned starts of the models that match.
+// forget forgets the learned starts of the matching models.
 func (c *Command) forget(sh *shell.Shell, folder string) error {
 	learned, err := openLearned(folder)
 	if err != nil {
@@ -63,8 +63,8 @@ func (c *Command) forget(sh *shell.Shell, folder string) error {
 	return err
 }
 
-// modelPattern writes a name as patterns of models are: it may have been copied
-// from the list.
+// modelPattern writes a name in the form of a pattern for models, because it may
+// have been copied from the list.
 func modelPattern(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	return strings.NewReplacer(":", "-", "@", "-").Replace(strings.ToLower(name))
@@ -77,7 +77,7 @@ func openLearned(folder string) (*gateway.Learned, error) {
 	return gateway.OpenLearned(folder, 0)
 }
 
-// lastStarts says how the last replies began.
+// lastStarts describes how the last replies began.
 func lastStarts(l gateway.LearnedStart) string {
 	var list []string
 	for _, s := range l.Last {

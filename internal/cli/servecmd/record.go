@@ -14,14 +14,14 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// openRecord opens the record, if there is to be one.
+// openRecord opens the record, if one is configured.
 func openRecord(s *settings.Setup, log *slog.Logger) (*record.Writer, error) {
 	secrets := record.NewSecrets(s.Gateway.Token, s.Gateway.UpstreamKey)
 	return s.Recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
 
-// closeGateway closes a gateway, which hands over to the record what waits, once
-// no exchange is under way.
+// closeGateway closes a gateway. Once no exchange is in progress, the gateway
+// passes what waits to the record.
 func closeGateway(g *gateway.Handler) error {
 	for until := time.Now().Add(endWait); g.Open() > 0 && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
@@ -29,7 +29,7 @@ func closeGateway(g *gateway.Handler) error {
 	return g.Close()
 }
 
-// closeRecord closes the record and says what is missing in it.
+// closeRecord closes the record and reports what is missing in it.
 func closeRecord(w *record.Writer, log *slog.Logger) error {
 	if w == nil {
 		return nil
@@ -41,8 +41,8 @@ func closeRecord(w *record.Writer, log *slog.Logger) error {
 	return err
 }
 
-// recordedAs says in a few words where and how the run is recorded, "" where it
-// is not.
+// recordedAs says in a few words where and how the run is recorded. It returns ""
+// if the run is not recorded.
 func recordedAs(s *settings.Settings) string {
 	f := &s.Recording
 	if f.Record == "" {
@@ -62,8 +62,8 @@ func recordedAs(s *settings.Settings) string {
 	return dir + " (" + strings.Join(words, ", ") + ")"
 }
 
-// calm is a log that says the same once in a while: a disk that is full fails with
-// every batch.
+// A calm is a log that repeats the same message only now and then, because a full
+// disk fails with every batch.
 type calm struct {
 	slog.Handler
 	said *saidLately
@@ -74,7 +74,7 @@ type saidLately struct {
 	when map[string]time.Time
 }
 
-// calmFor is how long the same is not said again.
+// calmFor is how long the same message is not repeated.
 const calmFor = 10 * time.Second
 
 func (c *calm) Handle(ctx context.Context, r slog.Record) error {
@@ -85,7 +85,7 @@ func (c *calm) Handle(ctx context.Context, r slog.Record) error {
 		if c.said.when == nil {
 			c.said.when = map[string]time.Time{}
 		}
-		c.said.when[r.Message] = r.Time // the messages are the record's own, and few
+		c.said.when[r.Message] = r.Time // the record has few messages, all its own
 	}
 	c.said.mu.Unlock()
 	if again {

@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/recording"
 )
 
-// Command holds the flags. Most are keys of the configuration file too,
-// and read as the text that would stand there.
+// Command holds the flags. Most of them are also keys of the configuration file,
+// and are parsed as the text in that file would be.
 type Command struct {
 	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"Where clients come in (127.0.0.1:8383)."`
 	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server; without one, written replies are served."`
@@ -70,7 +70,7 @@ Examples:
     sotto serve --forget 'qwen3*'`
 }
 
-// Validate refuses flags that do not go together.
+// Validate refuses flags that cannot be combined.
 func (s *Command) Validate() error {
 	if s.JSON && !s.Learned {
 		return fmt.Errorf("--json goes with --learned only")
@@ -115,8 +115,8 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 	return s.serve(sh, set, signals)
 }
 
-// A toggle is a flag that is on, off, or not said: then it is "". Whatever else
-// it was given is reported with the other settings.
+// A toggle is a flag that is on, off, or not given; then it is "". Any other value
+// is reported with the other settings.
 type toggle string
 
 // Decode takes the value of --flag=VALUE or of the environment, if there is one.
@@ -134,16 +134,17 @@ func (t *toggle) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// IsBool says that the flag stands without a value.
+// IsBool says that the flag may be given without a value.
 func (toggle) IsBool() bool { return true }
 
-// A pattern is the value of a flag that may stand without one: then it is *.
+// A pattern is the value of a flag that may be given without one. Without a value
+// it is *.
 type pattern struct {
 	given bool
 	text  string
 }
 
-// Decode takes the word after the flag, if it is no flag itself.
+// Decode takes the word after the flag, unless it is itself a flag.
 func (p *pattern) Decode(ctx *kong.DecodeContext) error {
 	p.given, p.text = true, "*"
 	if ctx.Scan.Peek().IsValue() {

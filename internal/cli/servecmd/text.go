@@ -11,15 +11,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/settings"
 )
 
-// addresses are where the gateway and its upstream are.
+// addresses are the addresses of the gateway and its upstream.
 type addresses struct {
 	gateway, upstream *url.URL
 	scripted          bool
-	open              string // the address that other machines reach; "" where none does
+	open              string // the address that other machines reach; "" if there is none
 }
 
-// announce says where the gateway is: in the log, and for people who try it in
-// words.
+// announce says where the gateway is: in the log, and in plain words for people who
+// try it.
 func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addresses) {
 	if !at.scripted || s.LogFormat == "json" {
 		fields := []any{"at", at.gateway.String(), "upstream", at.upstream.String()}
@@ -62,13 +62,13 @@ Your own model server: sotto serve --upstream URL. To end: ctrl-C.
 `, at.gateway, open, at.upstream, kept, try(at.upstream, ""), try(at.gateway, key), modelList(76))
 }
 
-// try is a command to paste.
+// try is a command to copy and paste.
 func try(at *url.URL, header string) string {
 	return fmt.Sprintf(`curl -s%s %s/v1/chat/completions -d '{"model":"minimax-m2","messages":[{"role":"user","content":"What is the capital of Canada?"}]}'`, header, at)
 }
 
-// modelList lists the scripted models in lines of a width, but for those whose
-// replies have nothing that the gateway could change.
+// modelList lists the scripted models in lines of a given width. It leaves out
+// models whose replies have nothing that the gateway could change.
 func modelList(width int) string {
 	var b strings.Builder
 	line := "   "

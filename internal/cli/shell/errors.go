@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// ErrNoVisible is the error of one reply that shows nothing.
+// ErrNoVisible is the error of one reply without visible text.
 var ErrNoVisible = errors.New("the reply shows no visible answer")
 
 // Report prints an error and its hint, and returns the exit status.
@@ -18,7 +18,7 @@ func (sh *Shell) Report(err error) int {
 	if err == nil {
 		return StatusDone
 	}
-	sh.Flush() // what was certain before the error is still the verdict
+	sh.Flush() // what was certain before the error still counts
 	if !errors.Is(err, batch.ErrFailed) {
 		sh.Errorf("%v", err)
 	}
@@ -56,8 +56,8 @@ func (sh *Shell) Hintf(format string, args ...any) {
 	sh.say("hint", fmt.Sprintf(format, args...))
 }
 
-// say prints a remark. Its further lines are indented: what an error quotes must
-// not look like a remark of ours.
+// say prints a message. Its further lines are indented, because text quoted in an
+// error must not look like our own message.
 func (sh *Shell) say(kind, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 	fmt.Fprintf(sh.Err, "sotto: %s: %s\n", kind, text)
@@ -68,5 +68,5 @@ const (
 	StatusDone      = 0
 	StatusFailed    = 1 // the work failed; in a batch: a line failed
 	StatusUsage     = 2 // the command line is wrong
-	StatusNoVisible = 3 // one reply, and no visible answer
+	StatusNoVisible = 3 // there was one reply, without a visible answer
 )

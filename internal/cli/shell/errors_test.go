@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestErrorsStayApart: what an error quotes does not look like a remark of ours.
+// TestErrorsStayApart: text quoted in an error does not look like our own message.
 func TestErrorsStayApart(t *testing.T) {
 	var out bytes.Buffer
 	sh := New(nil, io.Discard, &out, func(string) string { return "" })

@@ -11,14 +11,14 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
-// What commands write may hold what models thought and what people wrote, so a
-// new file is for its owner only. A file that is there keeps its mode, and the
-// user is told where that lets others read it. Nothing else of the command line
-// makes files.
+// privateMode is the mode of new files. What commands write may hold the reasoning
+// of models and the text of people, so a new file is accessible to its owner only.
+// An existing file keeps its mode, and the user is told if others can read it. No
+// other code of the command line makes files.
 const privateMode fs.FileMode = 0o600
 
-// CreateFile opens a file to write: emptied, unless what is there is kept. It may
-// be a device or a named pipe.
+// CreateFile opens a file for writing. It empties the file, unless its contents are
+// to be kept. It may be a device or a named pipe.
 func (sh *Shell) CreateFile(name string, keep bool) (*os.File, error) {
 	mode := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if keep {
@@ -34,20 +34,20 @@ func (sh *Shell) CreateFile(name string, keep bool) (*os.File, error) {
 	return file, nil
 }
 
-// CreateNew makes a file that must not be there yet.
+// CreateNew makes a file that must not exist yet.
 func CreateNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
 }
 
-// warnOfReaders tells of a file that others can read.
+// warnOfReaders warns about a file that others can read.
 func (sh *Shell) warnOfReaders(name string, info fs.FileInfo) {
 	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {
 		sh.Hintf("other users can read %s (mode %04o): chmod 600 keeps what is written there private", name, mode.Perm())
 	}
 }
 
-// WriteFile writes a file, whole or not at all. A device or a named pipe gets the
-// bytes.
+// WriteFile writes a file in full or not at all. A device or a named pipe gets the
+// bytes directly.
 func (sh *Shell) WriteFile(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -69,7 +69,7 @@ func (sh *Shell) WriteFile(name string, text []byte) error {
 	return nil
 }
 
-// writeThrough writes to what is no regular file.
+// writeThrough writes to something that is not a regular file.
 func (sh *Shell) writeThrough(name string, text []byte) error {
 	file, err := sh.CreateFile(name, false)
 	if err != nil {
@@ -80,7 +80,7 @@ func (sh *Shell) writeThrough(name string, text []byte) error {
 	return errors.Join(err, out.Flush(), file.Close())
 }
 
-// replaceFile writes a file by way of another beside it.
+// replaceFile writes a file by replacing it with a new one.
 func replaceFile(name string, text []byte, mode fs.FileMode) error {
 	file, err := os.CreateTemp(filepath.Dir(name), ".sotto-*") // 0600
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
-// A Progress shows how far work has come: on a terminal, and where the length is
-// known. The zero progress shows nothing.
+// A Progress shows how far work has come, on a terminal and if the length is known.
+// The zero Progress shows nothing.
 type Progress struct{ bar *progressbar.ProgressBar }
 
-// NewProgress shows how much of an input is read.
+// NewProgress shows how much of an input has been read.
 func NewProgress(sh *Shell, in *Input) *Progress {
-	// Where the output is a terminal too, the lines themselves show it.
+	// If the output is a terminal too, the lines themselves show progress.
 	if sh.Out.TTY {
 		return &Progress{}
 	}
 	return newBar(sh, in.Name, in.size(), progressbar.OptionShowBytes(true), progressbar.OptionSetPredictTime(true))
 }
 
-// NewCountProgress shows how many of n are done.
+// NewCountProgress shows how many of n items are done.
 func NewCountProgress(sh *Shell, name string, n, done int) *Progress {
 	p := newBar(sh, name, int64(n), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
 	p.Advance(done)
 	return p
 }
 
-// newBar makes a bar on standard error, if that is a terminal.
+// newBar makes a bar on standard error if it is a terminal.
 func newBar(sh *Shell, name string, length int64, options ...progressbar.Option) *Progress {
 	if length <= 0 || !sh.Err.TTY {
 		return &Progress{}
@@ -59,15 +59,15 @@ func (p *Progress) Set(n int) {
 	}
 }
 
-// Clear takes the bar off the line, for a message or for good.
+// Clear removes the bar from the line, for a message or for good.
 func (p *Progress) Clear() {
 	if p.bar != nil {
 		p.bar.Clear()
 	}
 }
 
-// A barWriter writes a bar. Of control sequences it passes on those with which a
-// bar is drawn anew on its own line.
+// A barWriter writes a bar. It passes on only the control sequences that redraw a
+// bar on its own line.
 type barWriter struct{ *terminal }
 
 var barSequences = []string{"\r", "\x1b[0K", "\x1b[2K"}

@@ -1,6 +1,6 @@
-// Package shell is what surrounds a command: its streams, its environment, the
-// terminal, the files that it writes, and how its errors are reported. It knows
-// no command.
+// Package shell is the environment of a command: its streams, its environment
+// variables, the terminal, the files that it writes, and the report of its errors.
+// It does not know any command.
 package shell
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
-// A Shell is what surrounds a command: its streams and its environment.
+// A Shell is the environment of a command: its streams and its environment
+// variables.
 type Shell struct {
 	In     io.Reader
 	Out    *Printer // results that are data: in a pipe, byte for byte
@@ -21,26 +22,26 @@ type Shell struct {
 	Getenv func(string) string
 }
 
-// New returns a shell of these streams. An environment variable that getenv gives as
-// empty is not set.
+// New returns a shell with these streams. An environment variable counts as unset
+// if getenv returns "" for it.
 func New(in io.Reader, out, err io.Writer, getenv func(string) string) *Shell {
 	sh := &Shell{In: in, Err: &Printer{newTerminal(err, getenv), true}, Getenv: getenv}
 	sh.Into(out)
 	return sh
 }
 
-// Into sends the results to a stream.
+// Into redirects the results to a stream.
 func (sh *Shell) Into(stream io.Writer) {
 	t := newTerminal(stream, sh.Getenv)
 	sh.Out, sh.Text = &Printer{t, false}, &Printer{t, true}
 }
 
-// Flush writes what a character cut by a chunk has held back.
+// Flush writes bytes held back because a chunk ended within a character.
 func (sh *Shell) Flush() error {
 	return cmp.Or(sh.Out.Flush(), sh.Err.Flush())
 }
 
-// Results returns what results go to: data, or what is for people.
+// Results returns the printer for results: the one for data, or the one for people.
 func (sh *Shell) Results(data bool) *Printer {
 	if data {
 		return sh.Out
@@ -55,7 +56,7 @@ type Input struct {
 	file *os.File // nil for standard input
 }
 
-// Close closes a file; standard input stays open.
+// Close closes a file. Standard input stays open.
 func (in *Input) Close() error {
 	if in.file == nil {
 		return nil
@@ -63,7 +64,7 @@ func (in *Input) Close() error {
 	return in.file.Close()
 }
 
-// size returns the length of a regular file, and 0 of everything else.
+// size returns the length of a regular file, and 0 for anything else.
 func (in *Input) size() int64 {
 	if in.file == nil {
 		return 0
@@ -74,7 +75,7 @@ func (in *Input) size() int64 {
 	return 0
 }
 
-// Open opens FILE; "-" or nothing is standard input.
+// Open opens FILE. "-" or "" is standard input.
 func (sh *Shell) Open(name string) (*Input, error) {
 	if name == "" || name == "-" {
 		if isTerminal(sh.In) {

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// PrintTable prints rows in columns. On a terminal of some width the wide columns
-// of the table of dialects give way; in a pipe nothing is cut.
+// PrintTable prints rows in columns. On a terminal whose width is known, the wide
+// columns of the table of dialects shrink. In a pipe nothing is cut.
 func PrintTable(w io.Writer, rows [][]string, width int) error {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -18,14 +18,14 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// A terminal is a stream that commands write to, be it a terminal, a pipe or a
-// file. Nothing but this file, and the progress bar, writes to the stream itself:
-// everything else goes through a printer or a typesetter, so that no text of a
-// model, a file or a peer reaches a terminal as it came.
+// A terminal is a stream that commands write to: a terminal, a pipe or a file. Only
+// this file and the progress bar write to the stream directly. Everything else goes
+// through a printer or a typesetter, so that no text of a model, a file or a peer
+// reaches a terminal unescaped.
 type terminal struct {
 	device io.Writer
 	TTY    bool
-	colour bool // a terminal that is not dumb, and no NO_COLOR
+	colour bool // a terminal that is not dumb, without NO_COLOR
 
 	mu  sync.Mutex // programs log and draw at the same time
 	esc visible.Escaper
@@ -37,7 +37,7 @@ func newTerminal(stream io.Writer, getenv func(string) string) *terminal {
 	return &terminal{device: stream, TTY: tty, colour: tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
 }
 
-// Width returns the columns of a terminal, and 0 of anything else.
+// Width returns the columns of a terminal, and 0 for anything else.
 func (t *terminal) Width() int {
 	if !t.TTY {
 		return 0
@@ -49,7 +49,7 @@ func (t *terminal) Width() int {
 	return width
 }
 
-// verbatim writes bytes of our own, or those of a pipe, after what waits.
+// verbatim writes our own bytes, or those for a pipe, after the bytes that wait.
 func (t *terminal) verbatim(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *terminal) text(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what waits for the rest of a character.
+// Flush writes the bytes that wait for the rest of a character.
 func (t *terminal) Flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,14 +86,15 @@ func (t *terminal) flush() error {
 	return err
 }
 
-// A Printer writes to a terminal so that nothing of the text controls it. What
-// is data goes into a pipe or a file byte for byte; what is for people does not.
+// A Printer writes to a terminal so that nothing in the text controls the terminal.
+// Data goes into a pipe or a file byte for byte; text for people does not.
 type Printer struct {
 	*terminal
 	people bool
 }
 
-// Write writes data to a pipe or a file as it is, and makes everything else visible.
+// Write writes data to a pipe or a file unchanged, and makes control characters
+// visible in everything else.
 func (p *Printer) Write(b []byte) (int, error) {
 	if p.TTY || p.people {
 		return p.text(b)
@@ -104,8 +105,8 @@ func (p *Printer) Write(b []byte) (int, error) {
 // Data returns the printer of the same stream that writes data.
 func (p *Printer) Data() *Printer { return &Printer{p.terminal, false} }
 
-// A Style is a type that text is set in. There are no others, so that every
-// control sequence that a typesetter writes is one of these.
+// A Style is a style of text. There are no others, so every control sequence that a
+// typesetter writes is one of these.
 type Style int
 
 const (
@@ -119,11 +120,11 @@ const (
 
 var styleSequences = [...]string{Unstyled: "\x1b[0m", Bold: "\x1b[1m", Dim: "\x1b[2m", Italic: "\x1b[3m", Cyan: "\x1b[36m", Struck: "\x1b[2;9m"}
 
-// A Typesetter writes text for people in types, where there is colour. Its text
-// is made visible in pipes too, which may end at a terminal.
+// A Typesetter writes text for people, with styles if there is colour. Control
+// characters are made visible in pipes too, because a pipe may end at a terminal.
 type Typesetter struct {
 	Colour bool
-	w      *bufio.Writer // to the stream; only styles are written to it as they are
+	w      *bufio.Writer // to the stream; only styles are written to it unescaped
 	esc    visible.Escaper
 	buf    []byte
 }
@@ -136,7 +137,7 @@ func NewTypesetter(p *Printer) *Typesetter {
 	}), 32<<10)}
 }
 
-// Write writes text. An error is that of Flush, too.
+// Write writes text. Flush returns its error too.
 func (t *Typesetter) Write(text []byte) (int, error) {
 	t.buf = t.esc.Append(t.buf[:0], text, true)
 	if _, err := t.w.Write(t.buf); err != nil {
@@ -148,8 +149,8 @@ func (t *Typesetter) Write(text []byte) (int, error) {
 // WriteString writes text.
 func (t *Typesetter) WriteString(text string) { t.Write([]byte(text)) }
 
-// Set writes text in a type. The type ends with the text: an interrupt must not
-// leave the terminal in it.
+// Set writes text in a style. The style ends with the text, so that an interrupt
+// does not leave the terminal in it.
 func (t *Typesetter) Set(s Style, text string) {
 	if !t.Colour || s == Unstyled {
 		t.WriteString(text)
@@ -163,7 +164,7 @@ func (t *Typesetter) Set(s Style, text string) {
 // Flush writes what is buffered.
 func (t *Typesetter) Flush() error { return t.w.Flush() }
 
-// A WriterTo is a writer that is a function.
+// A WriterTo is a function that implements io.Writer.
 type WriterTo func([]byte) error
 
 func (f WriterTo) Write(p []byte) (int, error) {
@@ -173,7 +174,7 @@ func (f WriterTo) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Plural says one of two texts by a number, %d in it.
+// Plural selects one of two texts by a number, which replaces %d.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return one

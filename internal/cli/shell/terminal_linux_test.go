@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
-// TestTypesetter: a style is the only control sequence that text in a style
-// brings, and in a pipe there is none.
+// TestTypesetter: the only control sequences in styled text are the styles, and in
+// a pipe there are none.
 func TestTypesetter(t *testing.T) {
 	write := func(out *os.File) {
 		w := NewTypesetter(New(nil, out, io.Discard, func(string) string { return "" }).Out)
@@ -41,8 +41,8 @@ func TestTypesetter(t *testing.T) {
 	}
 }
 
-// TestProgressBar: a bar shows the name of a file made visible, and writes no
-// control sequence but those that draw it anew.
+// TestProgressBar: a bar shows the name of a file with control characters made
+// visible. It writes only the control sequences that redraw it.
 func TestProgressBar(t *testing.T) {
 	shown := terminaltest.OnTerminal(t, func(tty *os.File) {
 		sh := New(nil, io.Discard, tty, func(string) string { return "" })

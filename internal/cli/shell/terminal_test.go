@@ -9,8 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// TestVisible holds what is shown of a text against every place where it may be
-// cut.
+// TestVisible checks the escaped form of a text at every place where it may be cut.
 func TestVisible(t *testing.T) {
 	const text = "a\x1b[2J\x07\ttab\r\nline\rover\x7f \u009b1m \x9b1m café \u202edeb \xff\xe2\x82 \u20ac \U000e0041\u200b\ufeff end\r"
 	const want = "a␛[2J␇\ttab\r\nline␍over\\u007f \\u009b1m \ufffd1m café \\u202edeb \ufffd\ufffd\ufffd \u20ac \\udb40\\udc41\\u200b\\ufeff end␍"

@@ -29,7 +29,7 @@ type memoryCommand struct {
 	Prune  memoryPrune  `cmd:"" help:"Remove old nodes, or all but the most useful."`
 }
 
-// Help says what a memory is.
+// Help explains what a memory is.
 func (memoryCommand) Help() string {
 	return `A memory is one file, which any number of runs of sotto solve may use at the same time. It holds traces (problems that were solved, with their solutions) and templates (expressions over slots), and only what a validator let pass.
 
@@ -42,13 +42,13 @@ Examples:
     sotto solve memory prune --unused 90d --keep 10000 --dry-run`
 }
 
-// memoryPlace says which memory is meant.
+// memoryPlace says which memory to use.
 type memoryPlace struct {
 	Memory string `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
 	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
 }
 
-// openMemory opens a memory, the default one where none is named.
+// openMemory opens a memory. If none is named, it opens the default one.
 func openMemory(sh *shell.Shell, file, data string, o metagraph.Options) (*metagraph.Graph, error) {
 	if file == "" {
 		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
@@ -68,7 +68,7 @@ func (p *memoryPlace) open(sh *shell.Shell, write bool) (*metagraph.Graph, error
 	return openMemory(sh, p.Memory, p.Data, metagraph.Options{ReadOnly: !write})
 }
 
-// A shownNode is a node as memory ls and show print it in JSON.
+// A shownNode is a node as memory ls and memory show print it in JSON.
 type shownNode struct {
 	V int `json:"v"`
 	metagraph.Ref
@@ -122,7 +122,7 @@ func (x *memoryLs) Run(sh *shell.Shell) error {
 	return cmp.Or(err, out.Flush())
 }
 
-// label1 is a text on one line, cut where it is long.
+// label1 returns a text on one line, cut if it is long.
 func label1(text string, long int) string {
 	runes := []rune(visible.Text(text))
 	if len(runes) > long {
@@ -138,7 +138,7 @@ type memoryShow struct {
 	Key  string `arg:"" help:"The key of a node, as memory ls prints it."`
 }
 
-// Run prints the nodes of that key.
+// Run prints the nodes with that key.
 func (x *memoryShow) Run(sh *shell.Shell) error {
 	g, err := x.open(sh, false)
 	if err != nil {
@@ -210,7 +210,7 @@ type memoryImport struct {
 	File     string   `arg:"" optional:"" name:"file" placeholder:"FILE" help:"What memory export printed."`
 }
 
-// Run takes the nodes in.
+// Run imports the nodes.
 func (x *memoryImport) Run(sh *shell.Shell) error {
 	own := map[string]answer.Task{}
 	for _, file := range x.TaskFile {

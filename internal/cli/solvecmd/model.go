@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// modelFlags are the flags that say who answers.
+// modelFlags are the flags that choose the model.
 type modelFlags struct {
 	Model    string `short:"m" placeholder:"NAME" help:"The model, as its server spells it; without it a scripted stand-in."`
 	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
@@ -27,7 +27,7 @@ type modelFlags struct {
 
 const scriptedName = "scripted"
 
-// apply sets the model, and what embeds.
+// apply sets the model and the embedder.
 func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) (err error) {
 	switch {
 	case m.Replies != "":
@@ -84,7 +84,7 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 	return replies, nil
 }
 
-// lineReader reads problems, and replies to them where field is not "".
+// lineReader reads problems and, if field is not "", replies to them.
 func (x *streamCommand) lineReader(field string) (*problemReader, error) {
 	r := &problemReader{}
 	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {

@@ -15,16 +15,16 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// An output is where results go, with those of an earlier run.
+// An output is where results go, and the results of an earlier run.
 type output struct {
 	head solvereport.Head
-	old  bool // there is a head already
+	old  bool // the head is already written
 	done []solve.Result
 	file *os.File // nil for standard output
 	to   io.Writer
 }
 
-// open opens the output, and reads what an earlier run has written.
+// open opens the output, and reads the results of an earlier run.
 func (x *streamCommand) open(sh *shell.Shell, o *solve.Options) (*output, error) {
 	out := &output{head: solvereport.Head{
 		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
@@ -52,7 +52,7 @@ func (x *streamCommand) open(sh *shell.Shell, o *solve.Options) (*output, error)
 	return out, nil
 }
 
-// resume cuts a torn last line, and reads the others.
+// resume cuts an incomplete last line, and reads the others.
 func (f *output) resume() error {
 	whole, err := batch.WholeLines(f.file)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *output) begin(sh *shell.Shell) error {
 	return f.put(append(line, '\n'))
 }
 
-// write writes a result, at once and whole.
+// write writes a result at once, in a single write.
 func (f *output) write(r solve.Result) error {
 	line, err := r.Line()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// problems reads the stream, whole: a fault in the last line is found before the
-// first call of a model.
+// problems reads the whole stream, so that a fault in the last line is found before
+// the first call of a model.
 func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Problems == "" && x.Replies != "" {
 		return x.logged(sh, t)
@@ -59,8 +59,8 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 	return list, nil
 }
 
-// logged are the problems of --replies, each once. Their ids are no reply's, so that
-// each gets all replies to it.
+// logged returns the problems of --replies, each once. Their ids differ from the
+// ids of replies, so that each problem gets all replies to it.
 func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Replies == "-" {
 		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
@@ -98,14 +98,14 @@ type problemReader struct {
 	finder jsonpath.Finder
 }
 
-// A posedLine is what a line says beside its problem.
+// A posedLine holds the members of a line other than its problem.
 type posedLine struct {
 	hasRaw bool
 	end    sotto.End
 }
 
-// each calls visit for every line of a file. A problem without an id has its line's
-// number.
+// each calls visit for every line of a file. A problem without an id gets the
+// number of its line.
 func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Problem, raw string, line *posedLine) error) error {
 	in, err := sh.Open(name)
 	if err != nil {
@@ -158,7 +158,7 @@ func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw stri
 	return p, raw, more, err
 }
 
-// readList reads a list of strings, or of anything as its JSON.
+// readList reads a list of strings. Elements of other types become their JSON.
 func readList(value []byte) (list []string, err error) {
 	if value == nil || value[0] == 'n' {
 		return nil, nil

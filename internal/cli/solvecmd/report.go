@@ -95,7 +95,7 @@ func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) 
 	return sh.WriteFile(html, page)
 }
 
-// figuresCommand works out the figures of docs/memory.md.
+// figuresCommand computes the figures of docs/memory.md.
 type figuresCommand struct {
 	Log  string `placeholder:"FILE" help:"Put the chain-of-thought replies of this log through the loop too ({\"id\",\"gold\",\"raw\",\"arm\"} a line)."`
 	Arm  string `default:"CoT" placeholder:"NAME" help:"Which arm of the log (${default})."`

@@ -107,10 +107,10 @@ Examples:
     sotto solve report cot.jsonl graph.jsonl --html report.html`
 }
 
-// maxTemperature is more than any server takes.
+// maxTemperature is more than any server accepts.
 const maxTemperature = 10
 
-// Validate refuses flags that do not go together.
+// Validate refuses flags that cannot be combined.
 func (x *streamCommand) Validate() error {
 	switch {
 	case x.Resume && x.Output == "":
@@ -172,7 +172,7 @@ func (x *streamCommand) Run(sh *shell.Shell, names *catalogue.Catalogue) (err er
 	return x.stream(sh, *o, out, problems)
 }
 
-// stream solves, and sums up also what was finished before an error.
+// stream solves the problems. It also sums up what was finished before an error.
 func (x *streamCommand) stream(sh *shell.Shell, o solve.Options, out *output, problems []solve.Problem) error {
 	s, err := solve.New(o)
 	if err != nil {
@@ -182,7 +182,7 @@ func (x *streamCommand) stream(sh *shell.Shell, o solve.Options, out *output, pr
 	defer stop()
 	results := out.done
 	bar := &shell.Progress{}
-	if out.file != nil || !sh.Out.TTY { // on a terminal the results themselves show it
+	if out.file != nil || !sh.Out.TTY { // on a terminal the results themselves show progress
 		bar = shell.NewCountProgress(sh, o.Task.Name(), x.count(problems), len(results))
 	}
 	each := func(yield func(solve.Problem, error) bool) {
@@ -202,7 +202,7 @@ func (x *streamCommand) stream(sh *shell.Shell, o solve.Options, out *output, pr
 	return cmp.Or(x.conclude(sh, results), x.hint(err))
 }
 
-// count is how many problems there are to do.
+// count is the number of problems to do.
 func (x *streamCommand) count(problems []solve.Problem) int {
 	if x.Limit > 0 {
 		return min(x.Limit, len(problems))
@@ -210,7 +210,7 @@ func (x *streamCommand) count(problems []solve.Problem) int {
 	return len(problems)
 }
 
-// hint says how a stream that stopped can go on.
+// hint says how to resume a stream that stopped.
 func (x *streamCommand) hint(err error) error {
 	switch {
 	case err == nil:
@@ -262,7 +262,7 @@ func findTask(name, file string) (solve.Task, error) {
 	return t, nil
 }
 
-// options are those of the solver, but for what must be closed.
+// options returns those of the solver, except the parts that must be closed.
 func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,

@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 )
 
-// The memory of a stream of deltas grows neither with the replies that have ended
-// nor with those that go on, and no more than so many are open.
+// The memory of a stream of deltas grows neither with ended replies nor with long
+// ones, and the number of open replies is bounded.
 func TestDeltaStreamIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads: the full test has it")
@@ -49,7 +49,7 @@ func TestDeltaStreamIsBounded(t *testing.T) {
 	}
 }
 
-// counting counts what is written to it.
+// A counting counts what is written to it.
 type counting int
 
 func (c *counting) Write(p []byte) (int, error) { *c += counting(len(p)); return len(p), nil }

@@ -46,10 +46,10 @@ Examples:
 const (
 	demoBudget = 7 * time.Second       // from the first delta to the last
 	demoPause  = 50 * time.Millisecond // after a delta, at most
-	demoFew    = 50                    // from more replies than this no delta pauses
+	demoFew    = 50                    // with more replies than this there are no pauses
 )
 
-// Run streams the written replies, or those of FILE.
+// Run streams the scripted replies, or those of FILE.
 func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	steps, err := jsonpath.Parse(d.Field)
 	if err != nil || jsonpath.Many(steps) {
@@ -80,7 +80,7 @@ func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 type shownLine struct {
 	*replyLine
 	number int
-	err    error // the line is broken
+	err    error // the fault of a broken line
 }
 
 // shownLines reads reply lines one by one.
@@ -112,7 +112,7 @@ type demo struct {
 	paint   *painter.Painter
 	compact bool // a line per reply
 	pause   time.Duration
-	due     time.Time // of the next delta; zero where nobody looks on
+	due     time.Time // when the next delta is due; zero if nobody is watching
 
 	shown  int
 	alike  int
@@ -160,8 +160,8 @@ func (d *demo) run(lines *shownLines) error {
 	return nil
 }
 
-// choosePace divides the time among the deltas of a few replies; many are shown
-// without pauses, and a line each where nobody looks on.
+// choosePace divides the time among the deltas of a few replies. Many replies are
+// shown without pauses, and with one line each if nobody is watching.
 func (d *demo) choosePace(first []shownLine) {
 	if len(first) > demoFew {
 		d.compact = !d.sh.Out.TTY
@@ -216,7 +216,7 @@ func (d *demo) show(line shownLine) {
 }
 
 // wait waits until the next delta is due. A late delta shortens the pauses after
-// it, so that the whole ends in time.
+// it, so that the demo ends in time.
 func (d *demo) wait() {
 	if d.pause > 0 && !d.due.IsZero() {
 		d.due = d.due.Add(d.pause)
@@ -247,7 +247,7 @@ func (d *demo) summary() {
 	d.paint.Plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", shell.Plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
 }
 
-// title prints what is to come.
+// title prints what comes next.
 func (d *demo) title(number int, line shownLine) {
 	caption := line.caption
 	if caption == "" {
@@ -262,7 +262,7 @@ func (d *demo) title(number int, line shownLine) {
 	d.paint.Heading(fmt.Sprintf("%d. %s", number, visible.Line(caption)), fmt.Sprintf("  [%s, starts %s, ends %s]", visible.Line(line.Name), visible.Line(string(line.Start)), line.End))
 }
 
-// line prints a reply in one line.
+// line prints a reply on one line.
 func (d *demo) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 	name := fmt.Sprint(line.number)
 	if line.id != nil {
@@ -272,8 +272,8 @@ func (d *demo) line(line shownLine, t *tally, found []sotto.Diagnostic) {
 	d.paint.Plain(visible.Line(shorttext.Columns(name+"  "+t.String()+painter.Remarks(found)+"  │ "+answer, 240)) + "\n")
 }
 
-// pieces returns the deltas of a record; a reply that is given whole is cut at
-// places as awkward as tokens are.
+// pieces returns the deltas of a record. A reply that is given whole is cut at
+// places as awkward as the boundaries of tokens.
 func (r *replyLine) pieces() []string {
 	if len(r.deltas) != 1 {
 		return r.deltas

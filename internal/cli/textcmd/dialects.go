@@ -82,7 +82,8 @@ func WithPrompt(rows []sotto.Dialect) []string {
 	return names
 }
 
-// dialectRows makes the table: name, markers, pre-opens and since when, sources.
+// dialectRows makes the table: name, markers, pre-opened channels and since when,
+// sources.
 func dialectRows(dialects []sotto.Dialect) [][]string {
 	rows := [][]string{{"NAME", "MARKERS", "PRE-OPENS", "SINCE", "SOURCES"}}
 	for _, d := range dialects {
@@ -98,7 +99,7 @@ func dialectRows(dialects []sotto.Dialect) [][]string {
 	return rows
 }
 
-// markers lists what a dialect's markers look like.
+// markers lists examples of a dialect's markers.
 func markers(d sotto.Dialect) string {
 	var list []string
 	for _, m := range d.Markers {

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A replyLine is one reply of a JSON line, and how it is read.
+// A replyLine is one reply of a JSON line, and how to read it.
 type replyLine struct {
 	catalogue.Manner
 	id      []byte // as it stands in the line; nil if there is none
@@ -28,7 +28,7 @@ func (r *replyLine) text() string {
 	return strings.Join(r.deltas, "")
 }
 
-// A replyLineReader reads reply lines; it is safe for concurrent use.
+// A replyLineReader reads reply lines. It is safe for concurrent use.
 type replyLineReader struct {
 	field   string
 	paths   [][]jsonpath.Step
@@ -48,8 +48,8 @@ const (
 	memberCaption
 )
 
-// newReplyLineReader returns a reader of lines that hold the reply in field; the
-// field is a path that jsonpath.Parse has read without an error.
+// newReplyLineReader returns a reader of lines that hold the reply in field. field
+// is a path that jsonpath.Parse has accepted.
 func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineReader {
 	r := &replyLineReader{field: field, names: names}
 	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
@@ -60,7 +60,7 @@ func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineRead
 	return r
 }
 
-// read reads a line; what it does not say is as in m.
+// read reads a line. What the line does not set is taken from m.
 func (r *replyLineReader) read(line []byte, m catalogue.Manner) (*replyLine, error) {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
@@ -139,7 +139,8 @@ type deltaLine struct {
 	ends     bool
 }
 
-// readDelta reads a line of a stream of deltas; what it does not say is as in m.
+// readDelta reads a line of a stream of deltas. What the line does not set is taken
+// from m.
 func (r *replyLineReader) readDelta(line []byte, m catalogue.Manner) (*deltaLine, error) {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)

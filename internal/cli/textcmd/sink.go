@@ -15,15 +15,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
-// A blockWriter writes blocks as they stream in, each trimmed, blank ones left
-// out, with a blank line between. The zero writer throws everything away.
+// A blockWriter writes blocks as they stream in. It trims each block, leaves out
+// blank ones, and puts a blank line between blocks. The zero blockWriter discards
+// everything.
 type blockWriter struct {
 	w     io.Writer
 	file  *os.File // to close
 	block int      // the block last written to
-	some  bool     // something was written
+	some  bool     // something was written to the file
 	begun bool     // something of this block was written
-	white []byte   // waits for more of its block
+	white []byte   // white space held back until more of its block arrives
 }
 
 // openSink opens WHERE of --reasoning-to.

@@ -37,7 +37,7 @@ Examples:
     printf '{"id":1,"delta":"<think>a</thi"}\n{"id":1,"delta":"nk>b","end":"stopped"}\n' | sotto split --stream`
 }
 
-// Run reads one reply, or one of every line.
+// Run reads one reply, or the reply of every line.
 func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	start := sotto.StartAuto
 	if s.Stream {
@@ -75,7 +75,8 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	return nil
 }
 
-// splitLine returns the work on one line: its reply's reading takes its place.
+// splitLine returns the function that processes one line: it replaces the reply by
+// its reading.
 func splitLine(m catalogue.Manner, c *catalogue.Catalogue) batch.LineFunc {
 	records := newReplyLineReader("raw", c)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
@@ -98,7 +99,8 @@ func splitLine(m catalogue.Manner, c *catalogue.Catalogue) batch.LineFunc {
 	}
 }
 
-// appendReply appends a reading as a JSON object; without an id there is no such key.
+// appendReply appends a reading as a JSON object. Without an id, it leaves that key
+// out.
 func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 	dst = append(dst, `{"v":1`...)
 	if id != nil {
@@ -122,7 +124,7 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 	return append(dst, '}')
 }
 
-// appendDiagnostics appends the member of that name, and how many more there are.
+// appendDiagnostics appends the member diagnostics, and how many more there are.
 func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts) []byte {
 	dst = append(dst, `"diagnostics":[`...)
 	for i, d := range list {

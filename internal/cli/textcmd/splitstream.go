@@ -15,25 +15,26 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A deltaStream reads the deltas of many replies, a JSON object a line, and
-// writes what becomes certain of each as events, a JSON object a line.
+// A deltaStream reads the deltas of many replies, one JSON object per line. It
+// writes each part of a reply as an event, one JSON object per line, as soon as it
+// is certain.
 type deltaStream struct {
 	catalogue.Manner
 	sh     *shell.Shell
 	lines  *replyLineReader
 	open   map[string]*deltaReply
-	order  []*deltaReply // as they opened
-	events []byte        // of the line that is read
+	order  []*deltaReply // in the order in which they opened
+	events []byte        // of the current line
 }
 
-// A deltaReply is one of the replies under way.
+// A deltaReply is one of the open replies.
 type deltaReply struct {
 	id     string // as it stands in the lines
 	filter *sotto.Filter
 	closed bool
 }
 
-// Bounds of a stream of deltas.
+// Bounds on a stream of deltas.
 const (
 	maxOpenReplies = 10_000
 	maxDeltaLine   = 64 << 20
@@ -43,7 +44,8 @@ func newDeltaStream(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue)
 	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", c), open: map[string]*deltaReply{}}
 }
 
-// run reads to the end of the input. What is still open then ends as the flags say.
+// run reads to the end of the input. Replies that are then still open end as the
+// flags say.
 func (s *deltaStream) run(in io.Reader) error {
 	scan := bufio.NewScanner(in)
 	scan.Buffer(make([]byte, 0, chunk), maxDeltaLine)
@@ -117,7 +119,7 @@ func (s *deltaStream) line(line []byte) error {
 	return nil
 }
 
-// reply returns the reply of a line, which opens with its first.
+// reply returns the reply of a line. The reply opens with its first line.
 func (s *deltaStream) reply(d *deltaLine) (*deltaReply, error) {
 	if r := s.open[d.id]; r != nil {
 		return r, nil
@@ -143,7 +145,7 @@ func (s *deltaStream) reply(d *deltaLine) (*deltaReply, error) {
 	return r, nil
 }
 
-// close ends a reply. Its id is free for another.
+// close ends a reply. Another reply may then use its id.
 func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 	if r.closed {
 		return

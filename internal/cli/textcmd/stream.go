@@ -10,10 +10,11 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
-// chunk is how much of a stream is read at once; what is there is read at once.
+// chunk is how much of a stream is read at most at once. Available bytes are read
+// at once.
 const chunk = 32 << 10
 
-// deltasOf reads a source to its end. A source that breaks aborts the reply.
+// deltasOf reads a source to its end. If reading fails, the reply is aborted.
 func deltasOf(source io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		buf := make([]byte, chunk)
@@ -30,12 +31,12 @@ func deltasOf(source io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// one is a reply that is whole at hand.
+// one returns a complete reply as a single delta.
 func one(text string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) { yield(text, nil) }
 }
 
-// A stream writes what becomes certain of a reply, at once.
+// A stream writes each part of a reply as soon as it is certain.
 type stream struct {
 	out       io.Writer
 	reasoning *blockWriter

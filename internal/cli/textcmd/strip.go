@@ -39,7 +39,7 @@ Examples:
     sotto strip --jsonl --field messages.-1.content chats.jsonl > clean.jsonl`
 }
 
-// Validate refuses flags that do not go together.
+// Validate refuses flags that cannot be combined.
 func (s *Strip) Validate() error {
 	switch {
 	case s.JSONL && s.Field == "":
@@ -67,7 +67,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	if whole {
-		// Read before the sink is made: it may be the same file.
+		// Read it before making the sink, which may be the same file.
 		text, err := sh.ReadAll(s.File)
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 
 func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
 	o := s.options(m, whole)
-	if _, err := m.Grammar.NewSplitter(o); err != nil { // before the sink is made
+	if _, err := m.Grammar.NewSplitter(o); err != nil { // before making the sink
 		return reading.StartError(err, "")
 	}
 	sink, err := openSink(sh, s.ReasoningTo)
@@ -107,22 +107,24 @@ func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas it
 	return nil
 }
 
-// What ollama run prints around a thought, and the dialect that reads it.
+// The lines that ollama run prints around a thought, and the dialect that reads
+// them.
 const (
 	ollamaDialect = "ollama_cli"
 	ollamaOpen    = "Thinking..."
 	ollamaClose   = "...done thinking."
 )
 
-// ollamaLines passes text on and looks whether it begins with the line that
-// ollama run prints before a thought, and has the one that it prints after it.
+// ollamaLines passes text on. It checks whether the text begins with the line that
+// ollama run prints before a thought, and contains the line that it prints after
+// one.
 type ollamaLines struct {
 	w      io.Writer
-	line   []byte // the one under way, as far as it can be one of the two
-	long   bool   // it cannot
+	line   []byte // the current line, as long as it can be one of the two
+	long   bool   // it cannot be one of the two
 	opened bool   // the first line was the one before a thought
 	closed bool
-	over   bool // nothing more is looked for
+	over   bool // the search is over
 }
 
 func (o *ollamaLines) Write(p []byte) (int, error) {
@@ -138,7 +140,7 @@ func (o *ollamaLines) Write(p []byte) (int, error) {
 	return o.w.Write(p)
 }
 
-// end looks at a line that has ended.
+// end checks a line that has ended.
 func (o *ollamaLines) end() {
 	line := string(bytes.TrimRight(o.line, " \r"))
 	switch {
@@ -152,7 +154,7 @@ func (o *ollamaLines) end() {
 	o.line, o.long = o.line[:0], false
 }
 
-// leaked reports whether both lines were there.
+// leaked reports whether both lines were found.
 func (o *ollamaLines) leaked() bool {
 	if !o.over {
 		o.end()
@@ -168,7 +170,8 @@ func (s *Strip) options(m catalogue.Manner, whole bool) sotto.Options {
 	return o
 }
 
-// inline returns the channels that stay in the text, which has no place beside it.
+// inline returns the channels that stay in the text, because it has no place for
+// them elsewhere.
 func (s *Strip) inline() []sotto.Channel {
 	if s.Narration == "drop" {
 		return []sotto.Channel{sotto.ChannelTool}

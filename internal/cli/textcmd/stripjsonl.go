@@ -29,8 +29,8 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	})
 }
 
-// runLines runs a pipeline from FILE to the output, with its faults reported and a
-// progress bar where someone looks on.
+// runLines runs a pipeline from FILE to the output. It reports faults, and shows a
+// progress bar if someone is watching.
 func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
 	in, err := sh.Open(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
 	return p.Run(in, sh.Out)
 }
 
-// stripLine returns the work on one line: the field's text is stripped, and
-// every other byte stays. A line that fails is passed on as it is.
+// stripLine returns the function that processes one line. It strips the field's
+// text and keeps every other byte. A line that fails is passed on unchanged.
 func stripLine(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
 	pool := sync.Pool{New: func() any { return newStripper(m, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
@@ -74,7 +74,7 @@ type stripper struct {
 	many     bool // the path names more than one value
 	grammar  *sotto.Grammar
 	start    sotto.Start
-	inline   []sotto.Channel // stay in the text
+	inline   []sotto.Channel // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 }
@@ -121,7 +121,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	return append(dst, line[from:]...), nil
 }
 
-// unchanged reports whether all of the text stays, as in most lines: then it is
+// unchanged reports whether all of the text stays, as in most lines. Such text is
 // read once and not copied.
 func (s *stripper) unchanged() bool {
 	s.splitter.Reset()
@@ -133,7 +133,8 @@ func (s *stripper) unchanged() bool {
 	return same && len(rest) == 0
 }
 
-// cutVisible cuts what pieces show from the head of a text, if it stands there.
+// cutVisible cuts the visible text of pieces from the head of a text, if it begins
+// with it.
 func cutVisible(text []byte, pieces []sotto.Piece) (rest []byte, ok bool) {
 	for i := range pieces {
 		if text, ok = bytes.CutPrefix(text, pieces[i].Visible); !ok {

@@ -12,7 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// TestStripperIsStrip holds the short cuts of strip --jsonl to Grammar.Strip.
+// TestStripperIsStrip checks that the shortcuts of strip --jsonl give the same
+// result as Grammar.Strip.
 func TestStripperIsStrip(t *testing.T) {
 	lines := &shownLines{
 		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),

@@ -16,7 +16,7 @@ func (c *counts) add(other counts) {
 	}
 }
 
-// String shows that every byte is on one channel.
+// String shows that every byte belongs to one channel.
 func (c counts) String() string {
 	var parts []string
 	total := 0
@@ -27,7 +27,7 @@ func (c counts) String() string {
 	return fmt.Sprintf("%s = %d bytes", strings.Join(parts, " + "), total)
 }
 
-// A tally collects what a streamed reply gave.
+// A tally collects the results of a streamed reply.
 type tally struct {
 	counts
 	segments []sotto.Segment
@@ -47,7 +47,7 @@ func (t *tally) add(p sotto.Piece) {
 	t.segments = append(t.segments, sotto.Segment{Channel: p.Channel, Block: p.Block, Output: p.Output, Start: p.Offset, End: end})
 }
 
-// same reports whether the whole reading agrees with what streamed.
+// same reports whether reading the whole reply gives the same as streaming it.
 func (t *tally) same(whole *sotto.Reply) bool {
 	if len(t.segments) != len(whole.Segments) || string(t.visible) != whole.Visible() {
 		return false
