@@ -1,5 +1,5 @@
-// Package rivals runs Sotto beside what else splits a reply, and beside the
-// floor: what the hardware takes to look at the bytes at all.
+// Package rivals runs Sotto beside other ways to split a reply, and beside floors:
+// the time that the hardware needs just to look at the bytes.
 package rivals
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Run reads something and returns the number of bytes that it gave out, or,
-// of a floor, that it found.
+// A Run reads something. It returns the number of bytes that it output or, for a
+// floor, that it found.
 type Run func() int
 
-// Deltas feeds deltas to a splitter again and again, first the head, once.
+// Deltas feeds deltas to a splitter repeatedly, and before them the head, once.
 func Deltas(g *sotto.Grammar, head string, deltas []string) Run {
 	s := splitter(g, sotto.Options{Start: sotto.StartOutside})
 	s.FeedString(head)
@@ -56,7 +56,7 @@ func Reply(g *sotto.Grammar, o sotto.Options, deltas ...string) Run {
 	}
 }
 
-// Parse reads a reply that is whole at hand into strings of its own.
+// Parse reads a complete reply into new strings.
 func Parse(g *sotto.Grammar, reply string) Run {
 	return func() int {
 		r, err := g.Parse(reply, sotto.StartOutside, sotto.EndStopped)
@@ -91,7 +91,7 @@ func Regexp(reply string) Run {
 	return func() int { return len(thinkBlock.ReplaceAllString(reply, "")) }
 }
 
-// RegexpStream does so as the reply streams in: from the start, at each delta.
+// RegexpStream does so while the reply streams in: from the start, at each delta.
 func RegexpStream(deltas ...string) Run {
 	return func() int {
 		var acc []byte
@@ -149,7 +149,7 @@ func given(pieces []sotto.Piece) int {
 	return n
 }
 
-// Qwen3 is the dialect that knows the same block as Ollama's parser.
+// Qwen3 is the dialect for the same block as Ollama's parser.
 func Qwen3() *sotto.Grammar {
 	g, err := sotto.Named("qwen3")
 	if err != nil {

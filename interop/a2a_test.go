@@ -46,19 +46,19 @@ func serveA2A(t *testing.T, mind a2aserver.Mind) string {
 	return web.URL
 }
 
-// A delivered is what an A2A client has of a task: how the stream went, or
+// A delivered is what an A2A client received about a task: how the stream went, or
 // nothing, and the artifacts' text.
 type delivered struct {
 	states []string
 	text   string
 }
 
-// An a2aClient sends a message and returns what came, and all of it as JSON.
+// An a2aClient sends a message. It returns what it received, also as JSON.
 type a2aClient func(t *testing.T, url string, stream bool) (delivered, string)
 
 // TestA2A: the official Go SDK and the independent JavaScript SDK get status
-// updates and a clean artifact, from a real model server and from an agent with
-// tools, streamed and not.
+// updates and a clean artifact. The replies come from a real model server and from
+// an agent with tools, streamed and not streamed.
 func TestA2A(t *testing.T) {
 	clients := map[string]a2aClient{
 		"go jsonrpc": goA2A(a2a.TransportProtocolJSONRPC), "go rest": goA2A(a2a.TransportProtocolHTTPJSON),
@@ -126,7 +126,7 @@ func toolAgent(t *testing.T) a2aserver.Mind {
 	}}
 }
 
-// goA2A asks by the official SDK, over one binding.
+// goA2A sends with the official SDK, over one binding.
 func goA2A(binding a2a.TransportProtocol) a2aClient {
 	return func(t *testing.T, url string, stream bool) (delivered, string) {
 		t.Helper()
@@ -142,8 +142,8 @@ func goA2A(binding a2a.TransportProtocol) a2aClient {
 	}
 }
 
-// oldGoA2A asks by the official SDK for protocol 0.3, which is another code than
-// the server's own.
+// oldGoA2A sends with the official SDK for protocol 0.3, whose code is independent
+// of the server's.
 func oldGoA2A(t *testing.T, url string, stream bool) (delivered, string) {
 	t.Helper()
 	card, err := (&agentcard.Resolver{CardParser: a2av0.NewAgentCardParser()}).Resolve(t.Context(), url)
@@ -162,7 +162,7 @@ func oldGoA2A(t *testing.T, url string, stream bool) (delivered, string) {
 	return d, all
 }
 
-// oldGoMethods calls what is left of the methods of protocol 0.3.
+// oldGoMethods calls the remaining methods of protocol 0.3.
 func oldGoMethods(t *testing.T, c *a2aclient.Client) {
 	t.Helper()
 	res, err := c.SendMessage(t.Context(), ask)
@@ -193,8 +193,8 @@ func oldGoMethods(t *testing.T, c *a2aclient.Client) {
 	}
 }
 
-// TestOldA2AServer: the probe and the tool for remote agents speak to a server of
-// protocol 0.3 that is made with the official SDK.
+// TestOldA2AServer: the probe and the tool for remote agents can talk to a server
+// of protocol 0.3 made with the official SDK.
 func TestOldA2AServer(t *testing.T) {
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
@@ -233,7 +233,7 @@ func TestOldA2AServer(t *testing.T) {
 	}
 }
 
-// An oldAgent answers every message alike.
+// An oldAgent answers every message in the same way.
 type oldAgent struct{}
 
 func (oldAgent) Execute(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
@@ -260,7 +260,7 @@ func (oldAgent) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[
 // ask is the message of the Go clients.
 var ask = &a2a.SendMessageRequest{Message: &a2a.Message{ID: "1", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("What is it?")}}}
 
-// askGo sends a message by a client, and ends the client.
+// askGo sends a message with a client, and closes the client.
 func askGo(t *testing.T, c *a2aclient.Client, stream bool) (delivered, string) {
 	t.Helper()
 	defer c.Destroy()
@@ -289,7 +289,7 @@ func askGo(t *testing.T, c *a2aclient.Client, stream bool) (delivered, string) {
 	return gather(t, events)
 }
 
-// jsA2A asks by the JavaScript SDK.
+// jsA2A sends with the JavaScript SDK.
 func jsA2A(binding, version string) a2aClient {
 	return func(t *testing.T, url string, stream bool) (delivered, string) {
 		t.Helper()
@@ -326,7 +326,7 @@ func jsA2A(binding, version string) a2aClient {
 	}
 }
 
-// gather adds up what came.
+// gather collects what was received.
 func gather(t *testing.T, events []json.RawMessage) (d delivered, all string) {
 	t.Helper()
 	type artifact struct{ Parts []struct{ Text string } }

@@ -13,13 +13,13 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// lone is a model for an agent: the end of the last message chooses the reply.
-// Its server knows of no tools, so that calls are text.
+// A lone is a model for an agent. The end of the last message chooses the reply.
+// Its server does not support tools, so calls are text.
 func lone() engine.Model {
 	var c gguf.Cutter
 	var replies []gguf.Reply
 	for _, r := range [][2]string{
-		// The cue is what the prompt ends with.
+		// The cue is the end of the prompt.
 		{"cycle 1 of 10.", "<think>\nWhat do I have?\n</think>\n\n<list/>"},
 		{"nothing is kept", "<think>\nEmpty, so begin.\n</think>\n\n<write key=\"rule\">Every fourth year.</write>"},
 		{"wrote \"rule\", 18 bytes", "The plain rule is noted, exceptions come next."},
@@ -52,7 +52,7 @@ func lone() engine.Model {
 	}
 }
 
-// told is an operator who hears and does not answer.
+// told is an operator who gets messages and does not answer.
 type told struct{ texts []string }
 
 func (o *told) Tell(_ context.Context, m agent.OperatorMessage) error {
@@ -64,9 +64,9 @@ func (o *told) Ask(ctx context.Context, m agent.OperatorMessage) (string, error)
 	return "", o.Tell(ctx, m)
 }
 
-// An agent works ten cycles on a true server, with every tool, a reply that shows
-// nothing, a call that does not fit and one of no tool; its thoughts stay in the
-// record; and the replay finds no difference.
+// An agent works ten cycles on a real server, with every tool, a reply that shows
+// nothing, a call that does not fit and a call of an unknown tool. Its thoughts
+// stay in the record, and the replay finds no difference.
 func TestAgentOnOllama(t *testing.T) {
 	s := engine.Run(t, lone())
 	m, err := model.Open(model.Config{Provider: "ollama", Model: "lone", URL: s.URL})
@@ -111,7 +111,8 @@ func TestAgentOnOllama(t *testing.T) {
 	}
 }
 
-// thoughts checks that the record has the canaries in replies, and in no prompt.
+// thoughts checks that the record has the canaries in replies, and not in any
+// prompt.
 func thoughts(t *testing.T, dir string) {
 	t.Helper()
 	reader, err := record.OpenReader(dir, record.ReadOptions{})

@@ -68,8 +68,8 @@ func failMessages(base, model string) error {
 }
 
 // TestToolLoopMessages calls a tool and answers. Claude refuses a thinking block
-// that is missing or that it did not sign; the blocks that the gateway minted
-// for the other models do not reach their upstream.
+// that is missing or that it did not sign. The blocks that the gateway made for the
+// other models do not reach their upstream.
 func TestToolLoopMessages(t *testing.T) {
 	for _, model := range []string{"claude", "qwen3:8b", "plain"} {
 		for _, stream := range []bool{false, true} {

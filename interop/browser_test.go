@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// page is a web page that asks a gateway for replies in every way that a page
-// can, and writes down what came of it.
+// page is a web page that requests replies from a gateway in every way that a page
+// can, and writes down the results.
 const page = `<!doctype html><meta charset="utf-8"><body><script>
 const gateway = %q;
 const body = JSON.stringify({model: "minimax-m2", messages: [{role: "user", content: "hi"}]});
@@ -40,8 +40,8 @@ const tries = {
 })();
 </script></body>`
 
-// TestForeignPage opens a page of another site in a real browser: it cannot make
-// the gateway spend its key, and reads nothing. An allowed one can.
+// TestForeignPage opens a page of another site in a real browser. It cannot make
+// the gateway spend its key, and reads nothing. A page of an allowed site can.
 func TestForeignPage(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestForeignPage(t *testing.T) {
 	}
 }
 
-// open returns the page as the browser has it once its script is done.
+// open returns the page as it is in the browser once its script is done.
 func open(t *testing.T, browser, address string) string {
 	t.Helper()
 	out, err := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",

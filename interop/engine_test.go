@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-llm/sotto/interop/gguf"
 )
 
-// The engine says what its models are scripted to say, tags inline, on every
-// endpoint, whole and streamed. What the other tests here read comes from it.
+// The engine says what its models' scripts say, with tags inline, on every
+// endpoint, whole and streamed. The other tests here read these replies.
 func TestEngine(t *testing.T) {
 	s := engine.Run(t)
 	for _, m := range engine.Models() {
@@ -29,7 +29,7 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// check compares a reply with what m says. A stream has a token per event.
+// check compares a reply with m's expected one. A stream has one token per event.
 func check(t *testing.T, got reply, m engine.Model, stream bool) {
 	t.Helper()
 	pieces := []string{m.Text}
@@ -44,7 +44,7 @@ func check(t *testing.T, got reply, m engine.Model, stream bool) {
 	}
 }
 
-// A client's limit ends a reply as the model's own does.
+// A client's limit ends a reply in the same way as the model's own limit.
 func TestEngineMaxTokens(t *testing.T) {
 	s := engine.Run(t, engine.Inline())
 	m := engine.Inline()
@@ -58,7 +58,7 @@ func TestEngineMaxTokens(t *testing.T) {
 	}
 }
 
-// A table takes the same token however it is sampled.
+// A table picks the same token with every kind of sampling.
 func TestEngineSampling(t *testing.T) {
 	s := engine.Run(t, engine.Inline())
 	m := engine.Inline()
@@ -74,7 +74,7 @@ func TestEngineSampling(t *testing.T) {
 	}
 }
 
-// The end of the prompt chooses the reply, also where a user wrote it.
+// The end of the prompt chooses the reply, even if a user wrote it.
 func TestEngineCues(t *testing.T) {
 	var c gguf.Cutter
 	s := engine.Run(t, engine.Model{
@@ -100,7 +100,7 @@ func TestEngineCues(t *testing.T) {
 	}
 }
 
-// An api is an endpoint: what it is asked with, and how its answer is read.
+// An api is an endpoint: the request for it, and how to read its answer.
 type api struct {
 	path string
 	key  string
@@ -124,8 +124,8 @@ func (a api) ask(t *testing.T, s *engine.Server, model string, stream bool) repl
 	return post(t, s, a.path, map[string]any{"model": model, "stream": stream, a.key: a.said}, a.read)
 }
 
-// A reply is the pieces of text that came, one in a whole answer, and why it
-// ended.
+// A reply is the pieces of text that came, or one piece for a whole answer, and why
+// it ended.
 type reply struct {
 	pieces []string
 	done   string
@@ -158,7 +158,7 @@ func post(t *testing.T, s *engine.Server, path string, request any, read func(*t
 	return read(t, res.Body)
 }
 
-// readOllama reads a line of JSON per event; a whole answer is one line.
+// readOllama reads one line of JSON per event. A whole answer is one line.
 func readOllama(t *testing.T, body io.Reader) (r reply) {
 	t.Helper()
 	for lines := bufio.NewScanner(body); lines.Scan(); {

@@ -17,8 +17,8 @@ import (
 	"github.com/sotto-llm/sotto/interop/engine"
 )
 
-// The official SDKs are the judges: what they make of a reply behind the gateway
-// is right, or the gateway is wrong.
+// The official SDKs are the judges: their reading of a reply through the gateway
+// must be right.
 
 // serve puts a gateway before an upstream and returns its address.
 func serve(t *testing.T, upstream string) string {
@@ -44,21 +44,21 @@ func serveScripted(t *testing.T) string {
 	return serve(t, up.URL)
 }
 
-// A heard is what a client has of a reply.
+// A heard is a client's reading of a reply.
 type heard struct{ text, thought string }
 
 func (h heard) String() string { return fmt.Sprintf("text %q, thought %q", h.text, h.thought) }
 
-// A judge is an SDK's way to ask for a reply.
+// A judge is an SDK's way to request a reply.
 type judge struct {
 	name string
 	ask  func(t *testing.T, base, model string, stream bool) heard
-	// fields says that the API has a place for reasoning that a server tells
-	// apart itself.
+	// fields says that the API has a field for reasoning, for servers that separate
+	// it themselves.
 	fields bool
 }
 
-// TestSDKs asks every scripted model through every SDK.
+// TestSDKs requests every scripted model through every SDK.
 func TestSDKs(t *testing.T) {
 	base := serveScripted(t)
 	for _, m := range scripted.Models() {
@@ -78,11 +78,11 @@ func TestSDKs(t *testing.T) {
 	}
 }
 
-// TestEngineSDKs asks a real model server through every SDK.
+// TestEngineSDKs requests a real model server through every SDK.
 func TestEngineSDKs(t *testing.T) {
 	base := serve(t, engine.Run(t).URL)
-	// Nothing says that this model's prompt opens its block, but the replies do:
-	// two of them teach how the next begins.
+	// Nothing says that this model's prompt opens its block, but the replies show
+	// it: after two of them the gateway knows how the next begins.
 	for range 2 {
 		askChat(t, base, engine.Preopened().Name, false)
 	}
@@ -109,7 +109,7 @@ func same(t *testing.T, got, want heard) {
 	}
 }
 
-// rightReading is what a client should have of a model's reply.
+// rightReading returns what a client should get from a model's reply.
 func rightReading(t *testing.T, m scripted.Model) heard {
 	t.Helper()
 	g, err := sotto.Named(m.Dialect)
@@ -123,8 +123,8 @@ func rightReading(t *testing.T, m scripted.Model) heard {
 	return heard{r.VisibleWith(sotto.ChannelNarration, sotto.ChannelTool), strings.Join(m.Reply.Reasoning, "\n\n")}
 }
 
-// TestFaultsAreSeen asks models whose upstream breaks off: every SDK has an
-// error, and no reply that looks whole.
+// TestFaultsAreSeen requests models whose upstream breaks off. Every SDK returns an
+// error, and no reply looks complete.
 func TestFaultsAreSeen(t *testing.T) {
 	base := serveScripted(t)
 	for _, m := range scripted.Models() {
@@ -143,7 +143,7 @@ func TestFaultsAreSeen(t *testing.T) {
 
 var _ http.Handler = (*gateway.Handler)(nil)
 
-// TestTransport has an SDK speak to the upstream itself, with the gateway inside
+// TestTransport lets an SDK talk to the upstream directly, with the gateway inside
 // its client.
 func TestTransport(t *testing.T) {
 	up := httptest.NewServer(scripted.New(scripted.Options{}))

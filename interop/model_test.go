@@ -22,8 +22,8 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// The conversation that every client is to send: two calls at once and their
-// results, a question behind them, and text that JSON and HTML would escape.
+// The conversation that every client sends: two calls at once and their results, a
+// question after them, and text that JSON and HTML would escape.
 var (
 	temperature = 0.25
 	seed        = int64(7)
@@ -73,7 +73,7 @@ func openModel(t *testing.T, provider, url, name string) model.Model {
 	return m
 }
 
-// ours is the body that our client sends.
+// ours returns the body that our client sends.
 func ours(t *testing.T, provider, name string, q model.Request) []byte {
 	return bodyOf(t, func(url string) {
 		var e *model.Error
@@ -160,8 +160,8 @@ func without(t *testing.T, body []byte, key string) []byte {
 	return b
 }
 
-// TestModelAnthropic: Anthropic's own client sends the same request, thoughts
-// that it got from the same stream among it.
+// TestModelAnthropic: Anthropic's own client sends the same request, including
+// thoughts that it got from the same stream.
 func TestModelAnthropic(t *testing.T) {
 	for name, thinking := range map[string]struct {
 		config anthropic.ThinkingConfigParamUnion
@@ -251,12 +251,13 @@ func TestModelOllama(t *testing.T) {
 	theirs := bodyOf(t, func(url string) {
 		newOllama(url).Chat(t.Context(), &read, func(ollama.ChatResponse) error { return nil })
 	})
-	// Its client numbers each call; a server takes it with and without.
+	// Its client numbers each call. A server accepts calls with and without a
+	// number.
 	alike(t, body, bytes.ReplaceAll(theirs, []byte(`"index":0,`), nil))
 }
 
-// TestModelEngine asks a real model server through the clients that it has an
-// API for: text byte for byte, a token a delta, and its end.
+// TestModelEngine requests a real model server through each client whose API it
+// supports. It checks the text byte for byte, one token per delta, and the end.
 func TestModelEngine(t *testing.T) {
 	base := engine.Run(t).URL
 	for _, m := range engine.Models() {
@@ -300,7 +301,8 @@ func TestModelEngineSettings(t *testing.T) {
 		if want, _, _ := strings.Cut(m.Text, "</think>"); err != nil || reply.Raw != want || reply.End != sotto.EndStopped {
 			t.Errorf("%s: %v: %+v, want %q", provider, err, reply, want)
 		}
-		// A whole conversation of tools is taken, though this model knows none.
+		// A whole conversation with tools is accepted, although this model has
+		// none.
 		q = question
 		q.Tools, q.Think, q.Stop, q.MaxTokens = nil, "", nil, 0
 		if reply, err = c.Invoke(t.Context(), q, nil); err != nil || reply.Raw != m.Text {
@@ -313,7 +315,7 @@ func TestModelEngineSettings(t *testing.T) {
 	}
 }
 
-// TestModelEngineEmbeds: vectors come from the real server, by either API.
+// TestModelEngineEmbeds: vectors come from the real server, over both APIs.
 func TestModelEngineEmbeds(t *testing.T) {
 	m := engine.Inline()
 	base := engine.Run(t, m).URL

@@ -22,7 +22,7 @@ var judges = []judge{
 	{"anthropic.messages", askMessages, true},
 }
 
-// failing are ways to ask for a stream, which return the error that the SDK has.
+// failing are ways to request a stream. They return the SDK's error.
 var failing = map[string]func(base, model string) error{
 	"openai.chat": func(base, model string) error {
 		c := newOpenAI(base)
@@ -57,7 +57,7 @@ func chatParams(model string) openai.ChatCompletionNewParams {
 	}
 }
 
-// field is a string member that the SDK does not know.
+// field returns a string member that the SDK does not know.
 func field(extra map[string]respjson.Field, name string) string {
 	var s string
 	_ = json.Unmarshal([]byte(extra[name].Raw()), &s)
@@ -185,8 +185,8 @@ func thoughtOf(output []responses.ResponseOutputItemUnion) string {
 	return all
 }
 
-// TestToolLoopChat calls a tool and answers, with models that demand their
-// reasoning back, which this SDK does not send: the gateway restores it.
+// TestToolLoopChat calls a tool and answers, with models that require their
+// reasoning back. This SDK does not send it, so the gateway restores it.
 func TestToolLoopChat(t *testing.T) {
 	for _, model := range []string{"qwen3:8b", "plain", "deepseek-v3.2", "kimi-k2.6"} {
 		for _, stream := range []bool{false, true} {

@@ -15,12 +15,12 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// numbersLast is the Game of 24, asked so that the prompt ends with the numbers.
+// numbersLast is the Game of 24, with a prompt that ends with the numbers.
 type numbersLast struct{ answer.Task }
 
 func (numbersLast) Ask(p answer.Problem) string { return "Make 24 of these, each once: " + p.Input }
 
-// gamer is a model that errs at first, and then plays.
+// gamer is a model that first answers wrong, and then right.
 func gamer() engine.Model {
 	var c gguf.Cutter
 	return engine.Model{
@@ -88,7 +88,7 @@ func TestSolve(t *testing.T) {
 	}
 }
 
-// recorded returns the prompts of a record, and the replies.
+// recorded returns the prompts and the replies of a record.
 func recorded(t *testing.T, dir string) (prompts, replies string) {
 	t.Helper()
 	r, err := record.OpenReader(dir, record.ReadOptions{})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// together runs one goroutine per client, and joins some of what failed.
+// together runs one goroutine per client, and joins some of the errors.
 func together(clients []*client, do func(c *client) error) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -40,12 +40,12 @@ func (b *bench) clients(p *process, n int) []*client {
 	return all
 }
 
-// perFrame is the processor time of a proxy per frame of the upstream.
+// perFrame is a proxy's processor time per frame of the upstream.
 func perFrame(taken time.Duration, frames int, want float64) figure {
 	return figure{name: "processor time a frame", unit: "µs", value: float64(taken) / float64(frames) / 1e3, want: want}
 }
 
-// oneByOne reads streams whose frames come one by one.
+// oneByOne reads streams whose frames arrive one by one.
 func oneByOne(b *bench, p *process) ([]figure, error) {
 	const streams = 64
 	clients := b.clients(p, streams)
@@ -79,7 +79,7 @@ func streams(b *bench, p *process) ([]figure, error) {
 	}, err
 }
 
-// again reads as many answers as there is time for over n connections.
+// again reads as many answers as it can in the time, over n connections.
 func again(b *bench, p *process, n int) (taken time.Duration, answers int, lasted time.Duration, err error) {
 	var mu sync.Mutex
 	began, from := time.Now(), p.cpu()
@@ -99,8 +99,8 @@ func again(b *bench, p *process, n int) (taken time.Duration, answers int, laste
 	return p.cpu() - from, answers, time.Since(began), err
 }
 
-// delays measures how long frames are under way through a proxy, by the time
-// that the upstream wrote into each.
+// delays measures how long frames take through a proxy, by the time that the
+// upstream wrote into each.
 func delays(b *bench, p *process) ([]figure, error) {
 	var mu sync.Mutex
 	var all, thoughts, answers []time.Duration
@@ -142,7 +142,7 @@ func delays(b *bench, p *process) ([]figure, error) {
 	}, nil
 }
 
-// readStamps appends how old the stamps of a frame are, and blanks them.
+// readStamps appends the age of the stamps in a frame, and blanks the stamps.
 func readStamps(ages []time.Duration, frame []byte, now time.Time) []time.Duration {
 	for {
 		at := bytes.IndexByte(frame, stamp[0])
@@ -158,8 +158,8 @@ func readStamps(ages []time.Duration, frame []byte, now time.Time) []time.Durati
 	}
 }
 
-// many reads many slow streams at once, and looks how much the proxy's memory
-// grows by that.
+// many reads many slow streams at once, and measures how much the proxy's memory
+// grows.
 func many(b *bench, p *process) ([]figure, error) {
 	n := *streamsUp
 	clients := b.clients(p, n)

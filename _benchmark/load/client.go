@@ -19,7 +19,7 @@ type client struct {
 	buf   []byte
 	body  []byte
 	reads int // of the body
-	// sees, if set, gets the body so far after each read.
+	// sees, if set, gets the part of the body received so far after each read.
 	sees func(body []byte)
 }
 
@@ -46,7 +46,7 @@ func (c *client) close() {
 	}
 }
 
-// exchange asks once, reads the whole answer and checks it.
+// exchange sends one request, reads the whole answer and checks it.
 func (c *client) exchange() error {
 	if err := c.dial(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *client) fetch() error {
 	}
 }
 
-// head reads a response's head and returns what was read behind it.
+// head reads a response's head, and returns the bytes read after it.
 func (c *client) head() ([]byte, error) {
 	n := 0
 	for {
@@ -112,12 +112,12 @@ func (c *client) head() ([]byte, error) {
 	}
 }
 
-// chunks reads HTTP's chunked encoding, however it is cut.
+// chunks reads HTTP's chunked encoding, wherever it is cut.
 type chunks struct {
-	line []byte // of a size, or of what ends a chunk
-	left int    // of the chunk under way
-	last bool   // its last one has begun
-	ends bool   // the line under way ends a chunk
+	line []byte // the size of a chunk, or the end of one
+	left int    // of the current chunk
+	last bool   // the last chunk has begun
+	ends bool   // the current line ends a chunk
 }
 
 func (d *chunks) read(dst, b []byte) (_ []byte, done bool, err error) {
@@ -156,8 +156,8 @@ func (d *chunks) read(dst, b []byte) (_ []byte, done bool, err error) {
 	return dst, false, nil
 }
 
-// A judge knows what a client should make of an answer. An answer that is byte
-// by byte one that was found right is right.
+// A judge knows the right reading of an answer. An answer that is byte for byte
+// equal to one found right is right.
 type judge struct {
 	want    said
 	stamped bool

@@ -20,8 +20,8 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestUnchangedFrames holds that frames with nothing to split leave as they came,
-// and cost no allocation: twice as many cost no more.
+// TestUnchangedFrames checks that frames with nothing to split pass unchanged and
+// without allocations: twice as many frames allocate no more.
 func TestUnchangedFrames(t *testing.T) {
 	few, many := allocations(t, 2000), allocations(t, 4000)
 	if many > few+20 {

@@ -1,15 +1,15 @@
-// Load measures the gateway beside a plain reverse proxy, each a process of its
-// own, and checks every answer.
+// Load measures the gateway beside a plain reverse proxy, each in its own process,
+// and checks every answer.
 //
 //	cd _benchmark && go run ./load                      # all cases, some minutes
 //	cd _benchmark && go run ./load -case one-by-one     # one of them
 //	go build -C load/bifrost -o /tmp/bifrost .          # a rival, for the case streams
 //	go run ./load -case streams -bifrost /tmp/bifrost
 //
-// An upstream of its own sends one reply of chat completions, of half reasoning
-// and half answer, in texts of about four bytes. In a round each proxy has its
-// turn; the figures are medians over the rounds, and the ratio is the median of
-// the rounds' ratios, since the machine may be noisy.
+// Its own upstream sends one reply of chat completions, half reasoning and half
+// answer, in texts of about four bytes. In a round each proxy has its turn. The
+// figures are medians over the rounds. The ratio is the median of the rounds'
+// ratios, because the machine may be noisy.
 package main
 
 import (
@@ -56,8 +56,8 @@ func main() {
 	}
 }
 
-// A figure is one thing that a turn measures. Where more is better, the ratio is
-// to be at least want, else at most; if want is 0, the figure has no target.
+// A figure is one measurement of a turn. If more is better, the ratio must be at
+// least want, otherwise at most want. If want is 0, the figure has no target.
 type figure struct {
 	name  string
 	unit  string
@@ -71,15 +71,15 @@ type loadCase struct {
 	name     string
 	variants []string
 	args     []string // of the upstream
-	rivals   bool     // the rival takes part
-	fresh    bool     // each turn has proxies of its own
-	shorter  int      // if set, turns are so many times shorter, and more
+	rivals   bool     // the rival also runs
+	fresh    bool     // each turn starts new proxies
+	shorter  int      // if set, turns are this many times shorter, and there are more of them
 	turn     func(b *bench, p *process) ([]figure, error)
 }
 
 func cases() []loadCase {
 	perStream := int(*period / (2 * time.Millisecond))
-	const shorter = 3 // a delay's tail is what else the machine does: many turns, close together
+	const shorter = 3 // the tail of a delay comes from other work on the machine: run many turns, close together
 	return []loadCase{
 		{name: "one-by-one", variants: []string{"tags", "fields"}, turn: oneByOne,
 			args: []string{"-interval", "2ms", "-events", fmt.Sprint(perStream)}},
@@ -119,7 +119,7 @@ func measure() error {
 	return nil
 }
 
-// A bench is what the turns of a case have in common.
+// A bench is what the turns of a case share.
 type bench struct {
 	script *script
 	judges map[string]*judge // of each proxy's answers
@@ -141,7 +141,7 @@ func (c loadCase) run(v string) (err error) {
 	}
 
 	names := []string{"plain", "gateway"}
-	if c.rivals && *bifrost != "" && v == "tags" { // it knows no field of reasoning
+	if c.rivals && *bifrost != "" && v == "tags" { // it does not know a field for reasoning
 		names = append(names, "bifrost")
 	}
 	running := map[string]*process{}
@@ -181,7 +181,7 @@ func (c loadCase) run(v string) (err error) {
 	return nil
 }
 
-// scriptOf makes the script that the upstream has with the same flags.
+// scriptOf makes the script that the upstream makes from the same flags.
 func scriptOf(args []string) (*script, error) {
 	f := flag.NewFlagSet("", flag.ContinueOnError)
 	v := f.String("variant", "tags", "")
@@ -195,7 +195,7 @@ func scriptOf(args []string) (*script, error) {
 	return newScript(*v, *n, *stamped)
 }
 
-// proxy starts a proxy and warms it up: it opens its connections, and the
+// proxy starts a proxy and warms it up. The proxy opens its connections, and the
 // gateway learns how replies begin.
 func (b *bench) proxy(name string) (p *process, err error) {
 	up := "http://" + b.up.addr

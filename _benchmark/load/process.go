@@ -21,7 +21,7 @@ type process struct {
 	in   io.WriteCloser
 }
 
-// start starts this binary in a role, and waits for the address that it serves.
+// start starts this binary in a role, and waits for the address of its server.
 func start(role string, args ...string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,8 +58,7 @@ func (p *process) stop() {
 	_ = p.cmd.Wait()
 }
 
-// cpu returns the processor time that the process has taken, by the kernel's
-// clock of it.
+// cpu returns the processor time of the process, by the kernel's clock for it.
 func (p *process) cpu() time.Duration {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t syscall.Timespec
@@ -70,7 +69,7 @@ func (p *process) cpu() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// memory returns how much memory the process has now, and had at most, in bytes.
+// memory returns the current and the peak memory of the process, in bytes.
 func (p *process) memory() (now, most int) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -10,26 +10,27 @@ import (
 	"github.com/sotto-llm/sotto/internal/replies"
 )
 
-// A said is what a client makes of a reply.
+// A said is a client's reading of a reply.
 type said struct{ content, reasoning string }
 
-// A script is what the upstream sends: the frames of one reply, and what a
-// client should make of them as they are, and of what the gateway makes of them.
+// A script is what the upstream sends: the frames of one reply. It also holds the
+// right reading of the frames as they are, and as the gateway changes them.
 type script struct {
 	frames    []string // each an event with its end
 	plain, gw said
 	thoughts  int  // texts before the answer
-	stamped   bool // texts begin with a stamp, to be set when they are sent
+	stamped   bool // texts begin with a stamp, which is set when they are sent
 }
 
-// stamp stands where a frame in flight has the time at which it was sent, in
+// stamp marks the place in a frame for the time at which it was sent, in
 // nanoseconds.
 const stamp = "@0000000000000000000"
 
-// newScript writes a reply of events, of which half the texts are reasoning: in
-// the variant tags between tags in the content, in fields in a field of its own;
-// in text there is none. The answer has Markdown, and signs that could begin a
-// tag; in prose, whose reasoning is in a field, it has neither.
+// newScript writes a reply of a number of events. Half of its texts are reasoning.
+// In the variant tags, the reasoning is between tags in the content; in fields, it
+// is in its own field; in text, there is none. The answer has Markdown, and
+// characters that could begin a tag. In the variant prose, the reasoning is in a
+// field and the answer has neither.
 func newScript(variant string, events int, stamped bool) (*script, error) {
 	s := &script{stamped: stamped}
 	texts := events - 4 // a role, a finish reason, usage, [DONE]
@@ -45,7 +46,7 @@ func newScript(variant string, events int, stamped bool) (*script, error) {
 	}
 	thought := s.deltas(replies.Reasoning, thoughts)
 	if thoughts > 0 {
-		thought[thoughts-1] = "." // no white space, which the gateway would trim
+		thought[thoughts-1] = "." // no white space at the end, which the gateway would trim
 	}
 	text := replies.Text
 	if variant == "prose" {
@@ -123,8 +124,8 @@ func quote(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// understand reads a streamed reply as a client does. A reply that is not whole
-// is an error.
+// understand reads a streamed reply as a client does. An incomplete reply is an
+// error.
 func understand(body string) (said, error) {
 	var content, reasoning strings.Builder
 	finish, done := "", false

@@ -76,8 +76,8 @@ func play(role string, l net.Listener) error {
 	return s.Serve(l)
 }
 
-// plainProxy is Go's own reverse proxy as the gateway uses it, and nothing else:
-// it reads the request whole, so that no answer is cut, and flushes every write.
+// plainProxy is Go's own reverse proxy, set up as in the gateway, and nothing else.
+// It reads the whole request, so that no answer is cut, and flushes every write.
 func plainProxy(u *url.URL) http.Handler {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableCompression = true

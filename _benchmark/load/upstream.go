@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// An upstream sends one reply to whoever asks, over HTTP/1.1. It is not made of
+// An upstream sends one reply to every client, over HTTP/1.1. It does not use
 // net/http, so that it costs little beside what is measured.
 type upstream struct {
-	frames   [][]byte // each in a chunk of its own
-	pieces   [][]byte // the reply as it is written at full speed
+	frames   [][]byte // each in its own chunk
+	pieces   [][]byte // the reply as written at full speed
 	interval time.Duration
 	stamped  bool
 }
 
 const replyHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// newUpstream makes an upstream that waits before each frame, or, if interval is
-// zero, writes some frames at once; all if batch is zero.
+// newUpstream makes an upstream that waits before each frame. If interval is zero,
+// it writes batch frames at once, or all of them if batch is zero.
 func newUpstream(s *script, interval time.Duration, batch int) *upstream {
 	u := &upstream{interval: interval, stamped: s.stamped}
 	for _, f := range s.frames {
@@ -81,7 +81,7 @@ func (u *upstream) answer(c net.Conn, r *bufio.Reader) error {
 	if _, err := io.WriteString(c, replyHead); err != nil {
 		return err
 	}
-	time.Sleep(rand.N(u.interval)) // streams do not march in step
+	time.Sleep(rand.N(u.interval)) // so that streams do not run in step
 	own := []byte(nil)
 	for _, f := range u.frames {
 		time.Sleep(u.interval)
@@ -108,8 +108,8 @@ func setStamp(frame []byte) []byte {
 // hurryHeader asks for the reply at full speed.
 const hurryHeader = "X-Load-Hurry"
 
-// readHead reads a request's head and returns its body's length, and whether the
-// reply is wanted at full speed.
+// readHead reads a request's head. It returns the length of its body, and whether
+// the reply is wanted at full speed.
 func readHead(r *bufio.Reader) (length int64, hurry bool, err error) {
 	for {
 		line, err := r.ReadString('\n')

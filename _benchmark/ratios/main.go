@@ -1,5 +1,5 @@
-// Ratios runs Sotto and its rivals in pairs, A B A B …, and prints a Markdown
-// table of the medians of their ratios: what a noisy machine leaves comparable.
+// Ratios runs Sotto and its rivals in pairs, A B A B …, and prints a Markdown table
+// of the medians of their ratios. These stay comparable on a noisy machine.
 //
 //	cd _benchmark && go run ./ratios
 package main
@@ -27,13 +27,13 @@ var (
 	big    = flag.Int("big", 64<<20, "bytes of the longest hostile reply")
 )
 
-// A row compares a with b: a passes if it is at least want times as fast.
+// A row compares a with b. a passes if it is at least want times as fast.
 type row struct {
 	what, against string
 	a, b          func() rivals.Run // made when the row's turn comes
 	want          float64
 	scale         float64 // bytes of a over bytes of b, where they differ
-	series        string  // rows of one that run longer and longer, up to the first that is far too slow
+	series        string  // rows in a series take longer and longer; it ends with the first that is far too slow
 }
 
 func main() {
@@ -115,8 +115,8 @@ func calibrate(r rivals.Run) int {
 	}
 }
 
-// spend returns the processor time of a run in nanoseconds, the mean of n; the
-// garbage collector's is in it.
+// spend returns the processor time of a run in nanoseconds, the mean of n runs,
+// including the garbage collector's.
 func spend(r rivals.Run, n int) float64 {
 	start := processorTime()
 	for range n {
@@ -125,7 +125,8 @@ func spend(r rivals.Run, n int) float64 {
 	return float64(processorTime()-start) / float64(n)
 }
 
-// processorTime is the process's own: others on the machine do not count.
+// processorTime is the time of this process only; others on the machine do not
+// count.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -199,7 +200,7 @@ func replyRows() []row {
 	})
 }
 
-// of reads a reply in deltas of size bytes, or, if 0, in one.
+// of reads a reply in deltas of size bytes, or in one delta if size is 0.
 func of(g *sotto.Grammar, reply string, size int) func() rivals.Run {
 	return func() rivals.Run {
 		if size > 0 {
@@ -230,8 +231,8 @@ func growthRows() []row {
 	return rows
 }
 
-// hostileRows hold a hostile byte, however it comes, to a byte of an ordinary
-// reply as it comes from a model: in deltas of 4.
+// hostileRows compare a hostile byte, in deltas of any size, with a byte of an
+// ordinary reply in the deltas of a model: 4 bytes.
 func hostileRows() []row {
 	ordinary := replies.Whole(64<<10, 0.5)
 	var rows []row

@@ -4,8 +4,8 @@
 //
 //	cd _benchmark && go run ./score [-rounds 5] [-lines 200000] [-field input] [FILE]
 //
-// FILE holds replies to the game of 24 as JSON Lines, the numbers in field; without
-// it lines are made. What is not installed is left out.
+// FILE holds replies to the game of 24 as JSON Lines, with the numbers in field.
+// Without FILE, lines are generated. Rivals that are not installed are left out.
 package main
 
 import (
@@ -85,11 +85,12 @@ func run(file, field string, lines, rounds int) error {
 	return nil
 }
 
-// calm is how many times as fast two processes must be as one, for the machine to
-// have had two cores to spare.
+// calm is how many times as fast as one process two must be. If they are, the
+// machine had two cores to spare.
 const calm = 1.8
 
-// reportCores says what two cores bring, of the rounds in which there were two.
+// reportCores reports the gain from two cores, over the rounds in which two were
+// free.
 func reportCores(one, two, twins *rival) {
 	var ratios []float64
 	for i := range one.times {
@@ -109,7 +110,7 @@ func reportCores(one, two, twins *rival) {
 func build(dir, file, field string) ([]*rival, error) {
 	sotto, script := filepath.Join(dir, "sotto"), filepath.Join(dir, "check.py")
 	compile := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
-	compile.Dir = ".." // in the module of the command, whose requirements it has
+	compile.Dir = ".." // in the module of the command, because that has its requirements
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build: %w: %s", err, out)
 	}
@@ -121,7 +122,8 @@ func build(dir, file, field string) ([]*rival, error) {
 		{name: "sotto score, one core", args: score, env: []string{"GOMAXPROCS=1"}},
 		{name: "sotto score, two cores", args: score, env: []string{"GOMAXPROCS=2"}},
 	}
-	// Not by its name: that may be a script which looks for it first.
+	// The name alone is not enough: it may be a script that first looks for the
+	// interpreter.
 	if python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output(); err == nil {
 		rivals = append(rivals, &rival{name: "python3", args: []string{strings.TrimSpace(string(python)), script, file, field}})
 	}
@@ -148,8 +150,8 @@ func (r *rival) run() error {
 	return nil
 }
 
-// runTwice runs a command two times at once, and notes half the time: what two
-// cores could do at best, whatever else the machine does.
+// runTwice runs a command twice at the same time, and records half the time. This
+// is the best that two cores could do, whatever else the machine does.
 func (r *rival) runTwice(twin *rival) error {
 	from, other := time.Now(), rival{name: twin.name, args: twin.args, env: twin.env}
 	done := make(chan error, 1)
@@ -195,7 +197,7 @@ func report(rivals []*rival, size, lines int) {
 	}
 }
 
-// made makes lines of the lengths and kinds that models give.
+// made makes lines with the lengths and kinds of real replies.
 func made(n int) []byte {
 	prose := []string{
 		"", "Steps:\n4 + 8 = 12 (left: 6 8 12)\n6 - 4 = 2 (left: 2 8 12)\n", strings.Repeat("Let me try another pair of numbers and see what is left of them. ", 4) + "\n",

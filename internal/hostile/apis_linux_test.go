@@ -12,8 +12,8 @@ type api struct {
 	name, path string
 	kind       string                   // the content type of a stream
 	open       string                   // what a stream begins with
-	say        func(text string) string // a frame that says a text
-	frame      func(json string) string // a frame of any JSON
+	say        func(text string) string // a frame with a text
+	frame      func(json string) string // a frame with any JSON
 	end        string                   // what a stream ends with
 	whole      func(text string) string // the body of a reply that is not streamed
 	asks       string                   // the members of a request that hold the prompt

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestThreatModel holds that each row of the table in docs/security.md names tests
-// that exist: a bound without a test is a claim.
+// TestThreatModel checks that each row of the table in docs/security.md names tests
+// that exist: a bound without a test is only a claim.
 func TestThreatModel(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

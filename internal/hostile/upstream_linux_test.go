@@ -328,7 +328,7 @@ func read(resp *http.Response) outcome {
 	}
 }
 
-// failed reports whether the client can see that the reply is no whole one.
+// failed reports whether the client can see that the reply is incomplete.
 func (o outcome) failed() bool {
 	return o.err != nil || o.status >= 400 || strings.Contains(o.end, `"error"`) || strings.Contains(o.end, "response.failed")
 }
@@ -339,11 +339,11 @@ func (o outcome) failed() bool {
 // collector lets garbage grow to as much again as what is in use.
 const ceiling = 320
 
-// TestUpstream sends every hostile reply through every API, whole and streamed,
-// at every level of the record; without $HOSTILE_SIZE, at the levels other than
-// full, through one API. The process lives, keeps below its ceiling,
-// answers other clients, tells the client what failed, and leaves no connection
-// open; the record verifies.
+// TestUpstream sends every hostile reply through every API, whole and streamed, at
+// every level of the record. Without $HOSTILE_SIZE, the levels other than full go
+// through one API only. The process lives, keeps below its ceiling, answers other
+// clients, tells the client what failed, and leaves no connection open. The record
+// verifies.
 func TestUpstream(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

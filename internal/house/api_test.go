@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// The exported names of every public package are those that api/*.txt lists, a
-// line for each. So no name is added, changed or dropped by accident.
+// The exported names of every public package are those that api/*.txt lists, one
+// per line. This way no name is added, changed or dropped by accident.
 func TestAPI(t *testing.T) {
 	listed := map[string]bool{}
 	for path, p := range packages(t) {
@@ -126,7 +126,7 @@ func (l *listing) values(tok token.Token, s *ast.ValueSpec, typ ast.Expr) {
 		if typ != nil {
 			line += " " + l.source(typ)
 		}
-		// The value of a constant is what others compare with; a variable's is not.
+		// Others compare with the value of a constant, but not with a variable's.
 		if tok == token.CONST && i < len(s.Values) {
 			line += " = " + l.source(s.Values[i])
 		}
@@ -180,7 +180,7 @@ func (l *listing) typ(s *ast.TypeSpec) {
 	}
 }
 
-// tag is the tag of a field: files and APIs are written by it.
+// tag returns the tag of a field, because files and APIs depend on it.
 func tag(f *ast.Field) string {
 	if f.Tag == nil {
 		return ""

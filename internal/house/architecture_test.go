@@ -16,7 +16,7 @@ import (
 
 const architecture = "docs/architecture.md"
 
-// The picture of the packages in docs/architecture.md is that of their imports.
+// The picture of the packages in docs/architecture.md shows their imports.
 func TestPicture(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, architecture))
 	if err != nil {
@@ -31,9 +31,9 @@ func TestPicture(t *testing.T) {
 	golden(t, architecture, before+begin+picture(t)+end+after)
 }
 
-// picture draws the public packages and the command as a Mermaid flowchart: an
+// picture draws the public packages and the command as a Mermaid flowchart, with an
 // arrow for each import that does not follow from the others. Internal packages are
-// a table below it, with those that import them.
+// in a table below it, with their importers.
 func picture(t *testing.T) string {
 	all := packages(t)
 	imports := map[string][]string{}
@@ -48,7 +48,7 @@ func picture(t *testing.T) string {
 			}
 		}
 	}
-	// The command is one room: what is below internal/cli belongs to it.
+	// The command is one node: everything below internal/cli belongs to it.
 	room := func(path string) string {
 		if path == "cmd/sotto" || strings.HasPrefix(path, "internal/cli") {
 			return "cmd/sotto"
@@ -117,8 +117,8 @@ func picture(t *testing.T) string {
 	return b.String()
 }
 
-// follows reports whether an import follows from others: from reaches to by another
-// way.
+// follows reports whether an import follows from others, that is, whether from
+// reaches to by another path.
 func follows(edges map[string]map[string]bool, from, to string) bool {
 	seen := map[string]bool{}
 	var reach func(at string) bool
@@ -139,7 +139,7 @@ func follows(edges map[string]map[string]bool, from, to string) bool {
 	return reach(from)
 }
 
-// synopsis is a package's first sentence without "Package NAME".
+// synopsis returns a package's first sentence without "Package NAME".
 func synopsis(doc string) string {
 	words := strings.Fields(doc)
 	if len(words) < 3 || words[0] != "Package" {
@@ -149,7 +149,7 @@ func synopsis(doc string) string {
 }
 
 // Every function that docs/architecture.md names, as `package.Function` or
-// `package.Type.Method`, is in that package.
+// `package.Type.Method`, exists in that package.
 func TestFunctionsNamed(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(root, architecture))
 	if err != nil {
@@ -183,7 +183,7 @@ func TestFunctionsNamed(t *testing.T) {
 	}
 }
 
-// declarations are the functions, types and methods of a package.
+// declarations returns the functions, types and methods of a package.
 func declarations(t *testing.T, path string, files []string) map[string]bool {
 	names := map[string]bool{}
 	for _, file := range files {

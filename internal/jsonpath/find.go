@@ -1,6 +1,6 @@
-// Package jsonpath finds the values of paths such as messages.-1.content in a
-// line of JSON, in one pass that also checks the line, and reads and writes the
-// strings of JSON.
+// Package jsonpath finds the values of paths such as messages.-1.content in a line
+// of JSON, in one pass that also checks the line. It also reads and writes JSON
+// strings.
 package jsonpath
 
 import (
@@ -20,8 +20,8 @@ type span struct{ Start, End int }
 type Step struct {
 	Name    string
 	index   int  // of an array's element, from the end if negative
-	isIndex bool // name is a number
-	every   bool // name is "#": every element of an array
+	isIndex bool // the name is a number
+	every   bool // the name is "#": every element of an array
 }
 
 // Parse reads a path such as messages.-1.content; \. is a dot in a name.
@@ -67,7 +67,7 @@ func Many(path []Step) bool {
 	return false
 }
 
-// A SyntaxError is where a line stops being JSON.
+// A SyntaxError says where a line stops being JSON.
 type SyntaxError struct {
 	at   int
 	what string
@@ -75,23 +75,23 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
 
-// errNoObject is the error of a line that is JSON, but no object.
+// errNoObject is the error of a line that is JSON, but not an object.
 var errNoObject = errors.New("the line is no JSON object")
 
-// A Finder reads a line of JSON once: it checks all of it and notes where the
-// values of the paths stand. Of members with one name the last counts, as it
-// does for those who read the line next.
+// A Finder reads a line of JSON once. It checks the whole line and notes where the
+// values of the paths stand. If members have the same name, the last counts, as for
+// later readers of the line.
 type Finder struct {
 	Data  []byte
 	pos   int
 	Found [][]span // per path
 }
 
-// maxDepth bounds how deep a line may nest, and with it the stack: as with all
-// JSON from outside.
+// maxDepth bounds how deep a line may nest, and so the stack, as for all JSON from
+// outside.
 const maxDepth = foreignjson.MaxDepth
 
-// usualPaths is for how many paths there is room at hand.
+// usualPaths is the number of paths for which no allocation is needed.
 const usualPaths = 12
 
 // Find notes in f.found the values of the paths in a line.
@@ -128,7 +128,7 @@ func (f *Finder) Find(line []byte, paths ...[]Step) error {
 	return nil
 }
 
-// A tail is what is left of a path on the way down.
+// A tail is the rest of a path on the way down.
 type tail struct {
 	path []Step
 	id   int
@@ -155,7 +155,7 @@ func (f *Finder) white() {
 	}
 }
 
-// value reads one value; live are the paths that lead to it or through it.
+// value reads one value. live are the paths that lead to it or through it.
 func (f *Finder) value(live []tail, depth int) error {
 	start := f.pos
 	var err error
@@ -217,7 +217,7 @@ func (f *Finder) object(live []tail, depth int) error {
 		next := room[:0]
 		for i, t := range live {
 			if len(t.path) > 0 && string(name) == t.path[0].Name {
-				f.Found[t.id] = f.Found[t.id][:from[i]] // a later member counts
+				f.Found[t.id] = f.Found[t.id][:from[i]] // the later member counts
 				next = append(next, tail{t.path[1:], t.id})
 			}
 		}
@@ -266,7 +266,7 @@ func (f *Finder) array(live []tail, depth int) error {
 	}
 }
 
-// back reads again the elements that are counted from an array's end.
+// back reads the elements that are counted from the end of an array again.
 func (f *Finder) back(live []tail, starts []int, depth int) error {
 	after := f.pos
 	for _, t := range live {
@@ -284,7 +284,7 @@ func (f *Finder) back(live []tail, starts []int, depth int) error {
 	return nil
 }
 
-// more reads what parts two members, or the close.
+// more reads the separator of two members, or the closing bracket.
 func (f *Finder) more(closer byte) (done bool, err error) {
 	f.white()
 	switch f.peek() {
@@ -310,7 +310,8 @@ func (f *Finder) Last(i int) []byte {
 	return nil
 }
 
-// Text returns the string found for path i, nil for none and for null.
+// Text returns the string found for path i. It returns nil if there is none, and
+// for null.
 func (f *Finder) Text(i int, name string) (*string, error) {
 	value := f.Last(i)
 	if value == nil || value[0] == 'n' {
@@ -330,7 +331,7 @@ var (
 	ErrNotString = errors.New("is no string")
 )
 
-// TextOr returns the text of a string, and anything else as its JSON.
+// TextOr returns the text of a string. For any other value it returns its JSON.
 func TextOr(value []byte, otherwise string) string {
 	switch {
 	case value == nil || value[0] == 'n':
@@ -341,8 +342,8 @@ func TextOr(value []byte, otherwise string) string {
 	return string(value)
 }
 
-// Elements returns the elements of a list that a finder has read: of strings the
-// text, of anything else its JSON.
+// Elements returns the elements of a list that a finder has read: the text of
+// strings, and the JSON of anything else.
 func Elements(list []byte) (texts []string, err error) {
 	var f Finder
 	if err := f.Find(fmt.Appendf(nil, `{"":%s}`, list), everyElement); err != nil {
@@ -354,5 +355,5 @@ func Elements(list []byte) (texts []string, err error) {
 	return texts, nil
 }
 
-// everyElement is the path of every element of a list under an empty name.
+// everyElement is the path of every element of a list whose name is empty.
 var everyElement = []Step{{Name: ""}, {Name: "#", every: true}}

@@ -85,7 +85,7 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// FuzzFind holds the finder to encoding/json: it takes the same objects, and
+// FuzzFind compares the finder with encoding/json: it accepts the same objects, and
 // the texts that it finds and quotes are the same.
 func FuzzFind(f *testing.F) {
 	for _, line := range []string{
@@ -102,7 +102,7 @@ func FuzzFind(f *testing.F) {
 		var fd Finder
 		err := fd.Find(line, path)
 		if errors.Is(err, errNoObject) {
-			return // what follows the value is not looked at
+			return // text after the value is ignored
 		}
 		if valid := json.Valid(line); valid != (err == nil) {
 			t.Fatalf("valid %v, but the finder says %v", valid, err)

@@ -35,9 +35,9 @@ func (f *Finder) str() error {
 	}
 }
 
-// plain returns how many bytes of s come before a quote, a backslash or a
-// control character. Eight bytes are looked at together: subtracting the bound
-// sets the top bit of a byte below it, and those above the first are not used.
+// plain returns how many bytes of s come before a quote, a backslash or a control
+// character. It looks at eight bytes together. Subtracting the bound sets the top
+// bit of a byte below it. Bits above the first set bit are ignored.
 func plain(s []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -54,7 +54,7 @@ func plain(s []byte) int {
 	return n
 }
 
-// special are the bytes that a JSON string does not hold as they are.
+// special are the bytes that a JSON string cannot contain unescaped.
 var special = func() (t [256]bool) {
 	for c := range byte(' ') {
 		t[c] = true
@@ -63,7 +63,8 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
-// escapeLen returns the length of the escape that s begins with, 0 if it is none.
+// escapeLen returns the length of the escape that s begins with, or 0 if it does
+// not begin with one.
 func escapeLen(s []byte) int {
 	if len(s) < 2 {
 		return 0
@@ -141,7 +142,7 @@ func Unquote(quoted []byte) string {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	return string(AppendUnquoted(make([]byte, 0, len(inner)), quoted)) // no escape is shorter than what it stands for
+	return string(AppendUnquoted(make([]byte, 0, len(inner)), quoted)) // no escape is shorter than its text
 }
 
 // AppendUnquoted appends the text of a JSON string that a finder has read. Half
@@ -192,8 +193,8 @@ func unhex(s []byte) (r rune) {
 	return r
 }
 
-// AppendQuoted appends text as a JSON string. Nothing is escaped that need not
-// be. Bytes that are no UTF-8 become U+FFFD, or stay if verbatim is set.
+// AppendQuoted appends text as a JSON string. It escapes only what must be escaped.
+// Bytes that are not UTF-8 become U+FFFD, or stay if verbatim is set.
 func AppendQuoted(dst []byte, text string, verbatim bool) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -239,7 +240,7 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
-// AppendComma appends what stands before element i of a list.
+// AppendComma appends the separator before element i of a list.
 func AppendComma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')

@@ -4,9 +4,10 @@ package modelname
 
 import "strings"
 
-// Match says how well patterns fit a model's name, in any spelling: the number
-// of bytes beside its stars of the longest that fits, or -1. A pattern is in
-// lower case, and * stands in it for any run of bytes.
+// Match says how well patterns fit a model's name, in any spelling. It returns the
+// length of the longest matching pattern, without its stars, in bytes, or -1 if
+// none matches. A pattern is in lower case, and each * in it matches any run of
+// bytes.
 func Match(patterns []string, model string) int {
 	name, most := Normal(model), -1
 	for _, p := range patterns {
@@ -17,9 +18,9 @@ func Match(patterns []string, model string) int {
 	return most
 }
 
-// Normal brings a model's name to the form that patterns match: lower case,
-// without its registry path. A tag is joined on with a hyphen, since it may tell
-// one model from another (qwen3:30b-thinking).
+// Normal converts a model's name to the form that patterns match: lower case,
+// without its registry path. A tag is attached with a hyphen, because it may
+// distinguish two models (qwen3:30b-thinking).
 func Normal(model string) string {
 	name := strings.ToLower(strings.TrimSpace(model))
 	name = strings.TrimRight(name, "/")
@@ -32,7 +33,7 @@ func Normal(model string) string {
 
 var hyphens = strings.NewReplacer(":", "-", "@", "-", " ", "-")
 
-// fits reports whether a pattern is the whole of a name.
+// fits reports whether a pattern matches the whole of a name.
 func fits(pattern, name string) bool {
 	part, rest, star := strings.Cut(pattern, "*")
 	if !star {

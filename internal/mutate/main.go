@@ -1,14 +1,14 @@
-// Command mutate breaks the code that holds, rewinds and shows, one statement or
-// operator at a time, and says which breaks no test notices.
+// Command mutate breaks the code for holds, rewinds and the view, one statement or
+// operator at a time. It reports the changes that no test notices.
 //
 //	go run ./internal/mutate                      every mutant of the files below
 //	go run ./internal/mutate -sample 40 -seed 3   40 of them
 //	go run ./internal/mutate -only holds.go       those of one file
 //	go run ./internal/mutate -list                what would be broken
 //
-// The tree stays as it is: each mutant is built from an overlay. A survivor that
-// survivors.txt does not list with a reason is a failure, and so is a line of
-// survivors.txt that no longer names a mutant.
+// The tree does not change: each mutant is built from an overlay. A survivor that
+// survivors.txt does not list with a reason is a failure. A line of survivors.txt
+// that no longer names a mutant is a failure too.
 package main
 
 import (
@@ -32,14 +32,14 @@ import (
 	"time"
 )
 
-// files hold what is tested: holds, rewinds, the pads of G7a, and the view.
+// files are the files to mutate: holds, rewinds, the pads of G7a, and the view.
 var files = []string{"state.go", "pads.go", "holds.go", "view.go"}
 
-// suites are the tests that a mutant must not pass, the quick ones first.
+// suites are the tests that a mutant must fail, the quick ones first.
 var suites = [][]string{
 	{"./dialecttest", "-short", "-failfast", "-run", "^(TestShortLiterals|TestSeveralMarkersOfARole)$"},
 	{"./dialecttest", "-short", "-failfast", "-run", "^TestDefault$"},
-	{".", "-short", "-failfast"}, // builds the command line, too
+	{".", "-short", "-failfast"}, // also builds the command line
 }
 
 //go:embed survivors.txt
@@ -128,7 +128,7 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 	return nil
 }
 
-// readSurvivors reads lines "KEY — REASON"; # begins a comment.
+// readSurvivors reads lines "KEY — REASON". A line that begins with # is a comment.
 func readSurvivors(text string) (map[string]string, error) {
 	known := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -148,7 +148,7 @@ func readSurvivors(text string) (map[string]string, error) {
 // A mutant is a file with one place changed.
 type mutant struct {
 	file string
-	key  string // file, function, change, and its number where it is made twice
+	key  string // file, function, change, and a number if the same change is made twice
 	text []byte
 }
 
@@ -170,7 +170,7 @@ func (m mutant) try(dir string, limit time.Duration) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if m.text == nil { // the file as it is
+	if m.text == nil { // the unchanged file
 		if m.text, err = os.ReadFile(path); err != nil {
 			return "", err
 		}
@@ -272,8 +272,8 @@ func (b *breaker) replace(n ast.Node, with string) {
 	b.edit(b.offset(n.Pos()), b.offset(n.End()), b.text(n), with)
 }
 
-// edit adds the mutant that has with in the place of bytes from to to; what is
-// the code that a reader looks for.
+// edit adds the mutant in which with replaces bytes from to to. what is the code to
+// show to a reader.
 func (b *breaker) edit(from, to int, what, with string) {
 	if with == "" {
 		with = "removed"

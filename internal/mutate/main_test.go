@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMutants: each kind of break is made, once a place, and is named alike from
-// run to run.
+// TestMutants: each kind of change is made once at each place, and has the same
+// name in every run.
 func TestMutants(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -14,21 +14,21 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// An Exporter makes spans and log records of events, in their order.
+// An Exporter makes spans and log records from events, in order.
 type Exporter struct {
 	content bool
 	runs    map[string]*exportedRun
 }
 
-// NewExporter returns an exporter; content says whether what was written goes with
-// the sizes, counts and names.
+// NewExporter returns an exporter. content says whether it exports texts as well as
+// sizes, counts and names.
 func NewExporter(content bool) *Exporter {
 	return &Exporter{content: content, runs: map[string]*exportedRun{}}
 }
 
-// An exportedRun is what later events need of a run.
+// An exportedRun holds what later events need to know about a run.
 type exportedRun struct {
-	root         string // the run whose trace it is in
+	root         string // the run whose trace this run belongs to
 	parent       string
 	agent, model string
 	start        time.Time
@@ -36,7 +36,7 @@ type exportedRun struct {
 	cycleStart   time.Time // zero outside a cycle
 }
 
-// run returns what is known of a run.
+// run returns what is known about a run.
 func (x *Exporter) run(name string) *exportedRun {
 	r := x.runs[name]
 	if r == nil {
@@ -46,7 +46,7 @@ func (x *Exporter) run(name string) *exportedRun {
 	return r
 }
 
-// identifier makes n bytes of an identifier that is the same in every export.
+// identifier makes n bytes of an identifier, the same in every export.
 func identifier(n int, parts ...any) string {
 	sum := sha256.Sum256([]byte("sotto record" + fmt.Sprintln(parts...)))
 	return hex.EncodeToString(sum[:n])
@@ -57,7 +57,7 @@ func runSpan(run string) string             { return identifier(8, "run", run) }
 func cycleSpan(run string, n int) string    { return identifier(8, "cycle", run, n) }
 func eventSpan(run string, n uint64) string { return identifier(8, "event", run, n) }
 
-// Span returns the line of an event's span, or nil where it has none.
+// Span returns the line of an event's span, or nil if it has none.
 func (x *Exporter) Span(e *record.Event) *Line {
 	if e.Payload == nil {
 		return nil
@@ -108,7 +108,7 @@ func (x *Exporter) Span(e *record.Event) *Line {
 	return spanLine(s)
 }
 
-// place says in which trace a span is, and under which other.
+// place says which trace a span belongs to, and what its parent is.
 func (x *Exporter) place(s *Span, e *record.Event) {
 	if e.Run == "" {
 		s.TraceID = identifier(16, "event", e.Seq, e.Time.UnixNano())
@@ -202,7 +202,7 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 	x.failed(s, a, c.class, c.failure)
 }
 
-// failed marks a span as that of an error; what the error says may quote a text.
+// failed marks a span as failed. The text of an error may quote a text.
 func (x *Exporter) failed(s *Span, a *attributes, class, message string) {
 	if class == "" && message == "" {
 		return
@@ -260,7 +260,7 @@ func metrics(a *attributes, m *record.Metrics) {
 	a.number("sotto.prompt.saved.bytes", int64(m.SavedBytes))
 }
 
-// Log returns the line of an event's log record, or nil where it has none.
+// Log returns the line of an event's log record, or nil if it has none.
 func (x *Exporter) Log(e *record.Event) *Line {
 	l := Log{Time: nanoseconds(e.Time), Severity: severityInfo, Text: "INFO"}
 	var a attributes
@@ -304,7 +304,7 @@ func (x *Exporter) body(l *Log, text string) {
 	}
 }
 
-// verdict fills the record of what a validator said.
+// verdict fills in the record of a validator's verdict.
 func (x *Exporter) verdict(l *Log, a *attributes, p record.Extraction) {
 	label, value := "fail", 0.0
 	if p.Verdict.OK {

@@ -12,7 +12,7 @@ import (
 // The messages of the semantic conventions: gen-ai-input-messages.json and
 // gen-ai-output-messages.json, version 1.41.0.
 
-// A Message is what was asked or answered, in parts.
+// A Message is a request or an answer, in parts.
 type Message struct {
 	Role   string `json:"role"`
 	Parts  []Part `json:"parts"`
@@ -67,7 +67,7 @@ func outputMessages(list []record.Reply) []Message {
 	return out
 }
 
-// appendPart appends text; what goes on in the same type is one part.
+// appendPart appends text. Consecutive text of the same type is one part.
 func appendPart(parts []Part, kind, text string) []Part {
 	if n := len(parts); n > 0 && parts[n-1].Type == kind {
 		parts[n-1].Content += text
@@ -76,7 +76,8 @@ func appendPart(parts []Part, kind, text string) []Part {
 	return append(parts, Part{Type: kind, Content: text})
 }
 
-// thoughtParts are never nil: a message has parts, if none.
+// thoughtParts never returns nil: a message always has a list of parts, even an
+// empty one.
 func thoughtParts(list []record.Thought) []Part {
 	parts := []Part{}
 	for _, t := range list {
@@ -100,7 +101,7 @@ func callParts(parts []Part, calls []record.Call) []Part {
 	return parts
 }
 
-// finishReason names a reply's end as the conventions do.
+// finishReason returns the end of a reply in the conventions' terms.
 func finishReason(r *record.Reply) string {
 	switch {
 	case r.End == sotto.EndStopped && len(r.ToolCalls) > 0:

@@ -1,5 +1,5 @@
-// Package otlp writes the events of a record as spans and log records of
-// OpenTelemetry, by the semantic conventions for generative AI.
+// Package otlp writes the events of a record as OpenTelemetry spans and log
+// records, by the semantic conventions for generative AI.
 package otlp
 
 import (
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// The shapes of OTLP in JSON that are written here, by
-// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: identifiers
-// in hexadecimal, 64-bit numbers as strings, enumerations as numbers.
+// The JSON shapes of OTLP that this package writes, by
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: identifiers in
+// hexadecimal, 64-bit numbers as strings, enumerations as numbers.
 
 // Attributes and values of the semantic conventions for generative AI, version
-// 1.41.0, the last with gen_ai in the registry of all
+// 1.41.0, the last version with gen_ai in the common registry
 // (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai).
 const (
 	semconvSchema = "https://opentelemetry.io/schemas/1.41.0"
@@ -92,7 +92,7 @@ type Log struct {
 	SpanID     string      `json:"spanId,omitempty"`
 }
 
-// nanoseconds writes a time as those since 1970; the zero time is "".
+// nanoseconds writes a time as nanoseconds since 1970. The zero time is "".
 func nanoseconds(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -100,13 +100,13 @@ func nanoseconds(t time.Time) string {
 	return strconv.FormatInt(max(0, t.UnixNano()), 10)
 }
 
-// An Attribute is a value by its name.
+// An Attribute is a value with its name.
 type Attribute struct {
 	Key   string `json:"key"`
 	Value Value  `json:"value"`
 }
 
-// Value has one member set.
+// A Value has one member set.
 type Value struct {
 	String *string    `json:"stringValue,omitempty"`
 	Bool   *bool      `json:"boolValue,omitempty"`
@@ -119,8 +119,8 @@ type otlpArray struct {
 	Values []Value `json:"values"`
 }
 
-// attributes collects them; values that say nothing are left out by the setters
-// that have no need to say it.
+// attributes collects attributes. Its setters leave out empty values where a value
+// is optional.
 type attributes []Attribute
 
 func (a *attributes) set(key string, v Value) { *a = append(*a, Attribute{key, v}) }
@@ -157,8 +157,8 @@ func (a *attributes) texts(key string, list []string) {
 	a.set(key, Value{Array: &otlpArray{values}})
 }
 
-// json sets an attribute that is a string of JSON, as those of spans are which
-// hold structures.
+// json sets an attribute that is a string of JSON. Spans use such attributes for
+// structures.
 func (a *attributes) json(key string, v any) {
 	if text, err := compactJSON(v); err == nil && text != "null" && text != "[]" {
 		a.text(key, text)
@@ -173,13 +173,13 @@ func compactJSON(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// An Line is a line of a file of OTLP: what one request would send.
+// A Line is a line of an OTLP file: the contents of one request.
 type Line struct {
 	Spans []Resource `json:"resourceSpans,omitempty"`
 	Logs  []Resource `json:"resourceLogs,omitempty"`
 }
 
-// A Resource has the spans or log records of one program.
+// A Resource holds the spans or log records of one program.
 type Resource struct {
 	Resource struct {
 		Attributes []Attribute `json:"attributes"`
@@ -189,7 +189,7 @@ type Resource struct {
 	Schema     string  `json:"schemaUrl"`
 }
 
-// A Scope has the spans or log records of one library.
+// A Scope holds the spans or log records of one library.
 type Scope struct {
 	Scope struct {
 		Name    string `json:"name"`

@@ -24,8 +24,8 @@ func Policy() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// Render makes a page. Besides what html/template escapes, nothing in it is hidden
-// or reorders the text around it.
+// Render makes a page. In addition to what html/template escapes, no text in it can
+// hide or reorder the text around it.
 func Render(t *template.Template, page any) ([]byte, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, page); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
-// A Plot is a drawing of some rates with their intervals.
+// A Plot is a drawing of rates with their intervals.
 type Plot struct {
 	Title, Note string
 	Drawing     template.HTML
@@ -25,7 +25,8 @@ const (
 	plotWide = 780
 )
 
-// Bars draws a bar per rate. Names are escaped, and everything else is a number.
+// Bars draws a bar for each rate. Names are escaped, and everything else is a
+// number.
 func Bars(rates []stats.Rate) template.HTML {
 	var b strings.Builder
 	high := barHigh*len(rates) + 24
@@ -59,7 +60,7 @@ func label(name string, long int) string {
 	return template.HTMLEscapeString(string(runes))
 }
 
-// A line of the best-of-k plot.
+// A KLine is a line of the best-of-k plot.
 type KLine struct {
 	Name     string
 	Points   []stats.Average

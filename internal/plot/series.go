@@ -46,8 +46,8 @@ func (l *Line) draw(b *strings.Builder, x func(int) float64, y func(float64) flo
 	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.Colour, x(l.From+end)+8, at, label(l.Name, 18), value)
 }
 
-// Series draws lines over the problems of a stream. Most is the top of the
-// scale, or 0 for that of the values; scale is what a value is shown times.
+// Series draws lines over the problems of a stream. Most is the top of the scale;
+// if 0, the largest value is. scale is the factor for shown values.
 func Series(lines []Line, most float64, unit string, scale float64) template.HTML {
 	long := 2
 	for _, l := range lines {
@@ -69,7 +69,7 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 		n := 1 + (long-1)*i/4
 		fmt.Fprintf(&b, `<text class="axis" x="%.1f" y="%d">%d</text>`, x(n-1), curveTop+curveHigh+18, n)
 	}
-	var taken []float64 // where labels stand
+	var taken []float64 // where labels are
 	for _, l := range lines {
 		l.draw(&b, x, y, &taken, fmt.Sprintf("%s%s", short(l.last()*scale), unit))
 	}
@@ -90,5 +90,5 @@ func short(v float64) string {
 
 const (
 	maxPoints = 400  // of a line, whatever its length
-	labelHigh = 13.0 // what a label takes
+	labelHigh = 13.0 // the space that a label needs
 )

@@ -18,8 +18,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
-// readPatterns reads regular expressions, one a line. Blank lines and those that
-// begin with # are none.
+// readPatterns reads regular expressions, one per line. It ignores blank lines and
+// lines that begin with #.
 func readPatterns(name string) ([]*regexp.Regexp, error) {
 	data, err := files.ReadKey(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func readPatterns(name string) ([]*regexp.Regexp, error) {
 	return list, nil
 }
 
-// readDigestKey reads a key of any bytes; a newline at the end is none of them.
+// readDigestKey reads a key of any bytes. A newline at the end is not part of it.
 func readDigestKey(name string) ([]byte, error) {
 	data, err := files.ReadKey(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func readDigestKey(name string) ([]byte, error) {
 	return data, nil
 }
 
-// wantSigningKey says what a signing key is.
+// wantSigningKey describes a signing key.
 const wantSigningKey = "want an Ed25519 private key in PEM, as sotto record keygen and openssl genpkey -algorithm ed25519 write it"
 
 // ReadSigningKey reads an Ed25519 private key: PKCS #8 in PEM.
@@ -80,7 +80,7 @@ func ReadSigningKey(name string) (ed25519.PrivateKey, error) {
 }
 
 // ReadPublicKeys reads Ed25519 public keys, in PEM. A private key stands for its
-// public one.
+// public key.
 func ReadPublicKeys(name string) ([]ed25519.PublicKey, error) {
 	data, err := files.ReadKey(name)
 	if err != nil {
@@ -110,8 +110,8 @@ func ReadPublicKeys(name string) ([]ed25519.PublicKey, error) {
 	return list, nil
 }
 
-// readRecipients reads an age recipient, or a file of them, one a line, as age -R
-// reads it.
+// readRecipients reads an age recipient, or a file of recipients, one per line, as
+// age -R reads it.
 func readRecipients(text string) ([]age.Recipient, error) {
 	if strings.HasPrefix(text, "age1") {
 		return age.ParseRecipients(strings.NewReader(text))
@@ -144,7 +144,7 @@ func ReadIdentities(names []string) ([]age.Identity, error) {
 	return all, nil
 }
 
-// ParseAge reads a span of time: days, or as Go writes it.
+// ParseAge reads a duration: a number of days, or in Go's notation.
 func ParseAge(text string) (time.Duration, error) {
 	wrong := errors.New(strconv.Quote(text) + ": want a span such as 90d, 12h or 30m")
 	if days, ok := strings.CutSuffix(text, "d"); ok {

@@ -1,5 +1,5 @@
-// Package recording reads how a run is recorded: the settings that commands take
-// from flags and files, and the keys, recipients and patterns that they name.
+// Package recording reads how to record a run: the settings that commands take from
+// flags and files, and the keys, recipients and patterns that these name.
 package recording
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// Settings say where and how a command records. They are text, so that a
-// command with a configuration file can take them from there as well; what they
-// mean is decided here alone.
+// Settings say where and how a command records. They are text, so that a command
+// can also take them from its configuration file. Only this package interprets
+// them.
 type Settings struct {
 	Record           string   `placeholder:"DIR" setting:"SOTTO_RECORD" help:"Record everything in the folder DIR; see sotto record."`
 	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When an event counts as recorded: always (once on the disk), batch (on the disk every second), none (on the disk in the end)."`
@@ -27,7 +27,7 @@ type Settings struct {
 	RecordKeepSize   string   `placeholder:"SIZE" setting:"SOTTO_RECORD_KEEP_SIZE" help:"Prune the oldest segments while the record is larger, such as 50GiB."`
 }
 
-// A Fault is a flag that is wrong; flag is its name without hyphens.
+// A Fault is a wrong flag. flag is its name without hyphens.
 type Fault struct {
 	Flag string
 	error
@@ -36,8 +36,8 @@ type Fault struct {
 func (f *Fault) Error() string { return "--" + f.Flag + ": " + f.error.Error() }
 func (f *Fault) Unwrap() error { return f.error }
 
-// Options reads the flags and the files that they name. faults are all that is
-// wrong with them.
+// Options reads the flags and the files that they name. faults are all mistakes in
+// them.
 func (f *Settings) Options() (o record.Options, faults []*Fault) {
 	set := func(flag, text string, use func(text string) error) {
 		if text == "" {
@@ -90,9 +90,9 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 	return o, faults
 }
 
-// Open opens the record that the flags name; it is nil where they name none. The
-// secrets are those of the configuration. The log gets what was repaired and what
-// failed where nobody waits; nil is none.
+// Open opens the record that the flags name. It returns nil if they name none. The
+// secrets are those of the configuration. The log gets repairs, and failures that
+// no caller waits for; it may be nil.
 func (f *Settings) Open(secrets *record.Secrets, log *slog.Logger) (*record.Writer, error) {
 	o, faults := f.Options()
 	if len(faults) > 0 {

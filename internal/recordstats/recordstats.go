@@ -1,5 +1,5 @@
 // Package recordstats sums up the events of a record: how much was reasoning, what
-// was saved, who leaked.
+// was saved, which models leaked.
 package recordstats
 
 import (
@@ -40,7 +40,7 @@ type runFigures struct {
 	SavedTokens int `json:"saved_tokens"`
 }
 
-// A Sum is what the events of a record come to, in all and by model and upstream.
+// A Sum is the totals of a record's events, overall and by model and upstream.
 type Sum struct {
 	V     int        `json:"v"`
 	Total Figures    `json:"total"`
@@ -49,12 +49,12 @@ type Sum struct {
 	by    map[[2]string]*Figures
 }
 
-// New returns the figures of no event.
+// New returns the figures for no events.
 func New() *Sum {
 	return &Sum{V: 1, By: []*Figures{}, by: map[[2]string]*Figures{}, Total: Figures{Diagnostics: map[string]int{}}}
 }
 
-// mostRows bounds the table: names are what clients sent.
+// mostRows bounds the table, because clients choose the names in it.
 const mostRows = 1000
 
 // Add counts an event.
@@ -73,7 +73,7 @@ func (s *Sum) Add(p record.Payload) {
 	}
 }
 
-// both counts for the whole and for one row.
+// both counts for the total and for one row.
 func (s *Sum) both(model, upstream string, count func(*Figures)) {
 	key := [2]string{model, upstream}
 	if s.by[key] == nil && len(s.by) >= mostRows {
@@ -123,7 +123,8 @@ func (f *Figures) CountReply(r *record.Reply) {
 	}
 }
 
-// removedNote is how an exchange's history says what was taken out of a request.
+// removedNote is the note in an exchange's history about text removed from a
+// request.
 var removedNote = regexp.MustCompile(`(?:^|; )removed=(\d+) bytes`)
 
 func removedBy(history string) int {
@@ -135,7 +136,7 @@ func removedBy(history string) int {
 	return n
 }
 
-// Finish makes what follows from the counts, and the order of the rows.
+// Finish computes the derived figures, and sorts the rows.
 func (s *Sum) Finish() {
 	s.Runs.SavedTokens = s.Runs.SavedBytes / 4
 	for _, f := range append(s.By, &s.Total) {

@@ -1,5 +1,5 @@
-// Package replies writes replies of any length for the benchmarks: such as
-// models send, and such as no model should.
+// Package replies writes replies of any length for the benchmarks: replies like
+// those of models, and replies that no model should send.
 package replies
 
 import (
@@ -7,27 +7,27 @@ import (
 	"strings"
 )
 
-// Whole returns a reply of n bytes, a part of which is reasoning; the rest is
-// its answer.
+// Whole returns a reply of n bytes. A part of it is reasoning, and the rest is its
+// answer.
 func Whole(n int, part float64) string {
 	const open, between = "<think>\n", "\n</think>\n\n"
 	r := int(part * float64(n-len(open)-len(between)))
 	return open + Reasoning(r) + between + Text(n-r-len(open)-len(between))
 }
 
-// Reasoning returns n bytes of what a model thinks: prose, lists, some code and
-// comparisons, no marker.
+// Reasoning returns n bytes of a model's reasoning: prose, lists, some code and
+// comparisons, without markers.
 func Reasoning(n int) string { return fill(n, thoughts, 1) }
 
-// Text returns n bytes of an answer in Markdown: prose, lists, tables, code
-// spans, fences, `<` signs, no marker.
+// Text returns n bytes of an answer in Markdown: prose, lists, tables, code spans,
+// fences, `<` signs, without markers.
 func Text(n int) string { return fill(n, answers, 2) }
 
-// Prose returns n bytes of text in which nothing could begin anything.
+// Prose returns n bytes of text in which nothing could begin a marker.
 func Prose(n int) string { return fill(n, prose, 3) }
 
-// fill deals blocks in a fixed random order and pads the end with prose, so
-// that no block is cut.
+// fill arranges blocks in a fixed random order and pads the end with prose, so that
+// no block is cut.
 func fill(n int, blocks []string, seed uint64) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
@@ -56,7 +56,7 @@ func Deltas(s string, size int) []string {
 	return append(d, s)
 }
 
-// Hostile are replies that a careless reader takes long for.
+// Hostile are replies for which a careless reader takes long.
 var Hostile = []struct {
 	Name string
 	Of   func(n int) string
@@ -101,8 +101,8 @@ func repeat(head, unit, tail string) func(int) string {
 	}
 }
 
-// unequalRuns has runs of back-ticks of growing lengths on one line, none of
-// which finds its like.
+// unequalRuns has runs of back-ticks of growing lengths on one line, none of which
+// has a match.
 func unequalRuns(n int) string {
 	var b strings.Builder
 	b.Grow(n + 1)

@@ -18,15 +18,15 @@ func TaskNames() string {
 	return strings.Join(names, ", ")
 }
 
-// An Extractor draws candidates from replies.
+// An Extractor extracts candidates from replies.
 type Extractor struct {
 	catalogue.Manner
 	Task    answer.Task
-	Problem answer.Problem // as far as every reply shares it
+	Problem answer.Problem // the parts that all replies share
 	Options answer.Options
 }
 
-// ReadTask reads a task of the user's own.
+// ReadTask reads a task that the user defines.
 func ReadTask(name string) (answer.Task, error) {
 	data, err := files.Read("task file", name, files.MaxSettings)
 	if err != nil {
@@ -35,12 +35,12 @@ func ReadTask(name string) (answer.Task, error) {
 	return answer.ReadTask(name, data)
 }
 
-// Extract draws the candidate from one reply.
+// Extract extracts the candidate from one reply.
 func (e *Extractor) Extract(r *Posed) answer.Extraction {
 	o := e.Options
 	o.Grammar, o.Start, o.End = r.Grammar, r.Start, r.End
 	if o.Grammar == sotto.Default() {
-		o.Grammar = nil // the same, and known to be
+		o.Grammar = nil // the same, but known to be the default
 	}
 	return answer.Extract(e.Task, r.Raw, r.Problem, o)
 }

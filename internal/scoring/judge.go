@@ -7,7 +7,8 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 )
 
-// Judge draws the candidate from a reply and judges it. The outcome is p's.
+// Judge extracts the candidate from a reply and judges it. The outcome belongs to
+// p.
 func (e *Extractor) Judge(p *Posed) *Outcome {
 	was := &p.outcome
 	was.ID, was.Judged, was.Extraction = p.id, true, e.Extract(p)
@@ -15,7 +16,8 @@ func (e *Extractor) Judge(p *Posed) *Outcome {
 	return was
 }
 
-// AppendOutcome appends the object of a reply; without an id there is no such key.
+// AppendOutcome appends the object for a reply. Without an id, it leaves that key
+// out.
 func AppendOutcome(dst, id []byte, was *Outcome) []byte {
 	return append(AppendVerdict(AppendExtraction(dst, id, was.Extraction), was.Verdict), '}')
 }
@@ -31,7 +33,7 @@ func BadGold(was *Outcome) error {
 	return fmt.Errorf("the gold cannot be read: %s", was.Detail)
 }
 
-// IDOf returns what stands for a line's id.
+// IDOf returns the id of a line, or what replaces it.
 func IDOf(p *Posed) []byte {
 	if p.id == nil {
 		return []byte("null")

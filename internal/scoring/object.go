@@ -7,8 +7,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// AppendExtraction appends what was extracted as a JSON object that is not
-// closed yet; without an id there is no such key.
+// AppendExtraction appends an extraction as a JSON object that is not closed yet.
+// Without an id, it leaves that key out.
 func AppendExtraction(dst, id []byte, x answer.Extraction) []byte {
 	dst = append(dst, `{"v":1`...)
 	if id != nil {
@@ -38,7 +38,7 @@ func appendAttempt(dst []byte, a answer.Attempt) []byte {
 	return append(dst, '}')
 }
 
-// AppendSpan appends a span, null where there is none.
+// AppendSpan appends a span, or null if there is none.
 func AppendSpan(dst []byte, s *answer.Span) []byte {
 	if s == nil {
 		return append(dst, "null"...)

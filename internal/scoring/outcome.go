@@ -9,7 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// An Outcome is what was said of one line.
+// An Outcome is the result for one line.
 type Outcome struct {
 	answer.Extraction
 	answer.Verdict
@@ -18,7 +18,7 @@ type Outcome struct {
 	Line   int  // of a line that failed
 }
 
-// outcomePaths are what is read of an object, in order.
+// outcomePaths are the paths that are read from an object, in order.
 var outcomePaths = func() (paths [][]jsonpath.Step) {
 	for _, name := range []string{"id", "line", "candidate", "method", "span.0", "span.1", "status", "ok", "reason", "detail", "by"} {
 		steps, _ := jsonpath.Parse(name)
@@ -31,7 +31,7 @@ var outcomeFinders = sync.Pool{New: func() any { return new(jsonpath.Finder) }}
 
 var errNoObjectOfOurs = errors.New("no object of extract or score")
 
-// ReadOutcome reads an object that extract or score wrote.
+// ReadOutcome reads an object written by extract or score.
 func ReadOutcome(object []byte) (*Outcome, error) {
 	f := outcomeFinders.Get().(*jsonpath.Finder)
 	defer outcomeFinders.Put(f)

@@ -21,17 +21,17 @@ import (
 type Failure struct {
 	Posed
 	idText string
-	rank   uint64 // those of the lowest are kept
+	rank   uint64 // failures with the lowest ranks are kept
 }
 
 const (
-	fewFailures = 25        // of a reason are on the page
-	longFailure = 256 << 10 // bytes; of a longer reply the page shows no text
-	shownEnds   = 6 << 10   // bytes of a reply that are shown at either end
+	fewFailures = 25        // of each reason, on the page
+	longFailure = 256 << 10 // bytes; the page shows no text of a longer reply
+	shownEnds   = 6 << 10   // bytes of a reply that are shown at each end
 )
 
-// keepFew keeps a failure, if it is among the few: such that the lines come from
-// all over the input, and do not depend on their order.
+// keepFew keeps a failure if it is among the few. The choice covers the whole input
+// and does not depend on the order of lines.
 func keepFew(list []*Failure, p *Posed, was *Outcome) []*Failure {
 	hash := fnv.New64a()
 	hash.Write(p.id)
@@ -50,7 +50,7 @@ func keepFew(list []*Failure, p *Posed, was *Outcome) []*Failure {
 	return fewest(append(list, f))
 }
 
-// fewest keeps the few of a list.
+// fewest returns the few of a list that are kept.
 func fewest(list []*Failure) []*Failure {
 	slices.SortFunc(list, func(a, b *Failure) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.File.Order, b.File.Order), cmp.Compare(a.Line, b.Line))
@@ -65,7 +65,7 @@ func fewest(list []*Failure) []*Failure {
 //go:embed page.html.tmpl
 var pageText string
 
-// A pageData is what the template reads.
+// A pageData is the template's input.
 type pageData struct {
 	*Summary
 	Title    string
@@ -94,7 +94,7 @@ type shownPiece struct {
 	Text  string
 }
 
-// Page returns the page of a summary and its failures.
+// Page returns the page for a summary and its failures.
 func Page(sum *Summary, failures map[answer.Reason][]*Failure) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"percent": percent}).Parse(pageText)
 	if err != nil {
@@ -138,7 +138,7 @@ func (f *Failure) show() shownFailure {
 	return s
 }
 
-// pieces cuts a segment at the candidate's span and at what is left out.
+// pieces cuts a segment at the candidate's span and at omitted text.
 func (f *Failure) pieces(seg sotto.Segment) (pieces []shownPiece) {
 	cuts := []int{seg.Start, seg.End}
 	left, right := shownEnds, len(f.Raw)-shownEnds
@@ -165,7 +165,7 @@ func (f *Failure) pieces(seg sotto.Segment) (pieces []shownPiece) {
 	return pieces
 }
 
-// abridge keeps the begin of what was asked.
+// abridge keeps the beginning of a question.
 func abridge(text string) string {
 	if len(text) > 2000 {
 		return text[:2000] + " …"

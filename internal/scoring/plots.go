@@ -24,7 +24,7 @@ func plots(sum *Summary) []plot.Plot {
 	return list
 }
 
-// bestOf returns a line per arm, or one.
+// bestOf returns a line per arm, or a single one.
 func bestOf(sum *Summary) (lines []plot.KLine) {
 	arms := sum.By
 	if len(arms) == 0 {

@@ -1,5 +1,5 @@
-// Package scoring draws candidates from lines of replies, judges them, and counts:
-// the objects that stand for lines, the summary of a run, and its page.
+// Package scoring extracts candidates from lines of replies, judges them, and
+// counts. It writes the object for each line, the summary of a run, and its page.
 package scoring
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A Posed is one reply and what was asked. Its bytes are those of the line.
+// A Posed is one reply and its question. Its bytes are those of the line.
 type Posed struct {
 	catalogue.Manner
 	id      []byte // as it stands in the line; nil if there is none
@@ -25,24 +25,25 @@ type Posed struct {
 	by      []byte
 	logged  []byte // a verdict
 	File    *Origin
-	Line    int // its number there
+	Line    int // its number in the input
 	outcome Outcome
 }
 
-// An Origin is the input that a line is from.
+// An Origin is the input that a line comes from.
 type Origin struct {
 	Name  string
-	Unit  string // what its lines are called: line, element
-	Order int    // which of the inputs it is
+	Unit  string // the name of its lines: line, element
+	Order int    // the input's number
 }
 
-// A LineField is a field that a LineReader looks for.
+// A LineField is a field that a LineReader reads.
 type LineField struct {
 	Name     string
 	Required bool
 }
 
-// Placed returns the field of a path, or of another name where no path is given.
+// Placed returns the field for a path. If no path is given, it returns the field of
+// the default name.
 func Placed(path, otherwise string) LineField {
 	return LineField{cmp.Or(path, otherwise), path != ""}
 }
@@ -63,16 +64,16 @@ const (
 	placesEnd
 )
 
-// A LineReader reads lines; it is safe for concurrent use.
+// A LineReader reads lines. It is safe for concurrent use.
 type LineReader struct {
 	Places  [placesEnd]LineField
-	paths   [][]jsonpath.Step // of the places that are looked for
+	paths   [][]jsonpath.Step // of the places to read
 	at      [placesEnd]int
 	names   *catalogue.Catalogue
 	finders sync.Pool
 }
 
-// NewLineReader returns a reader of lines that hold the reply, what was asked, the
+// NewLineReader returns a reader of lines that hold the reply, the question, the
 // right answer and the options in these fields.
 func NewLineReader(names *catalogue.Catalogue, raw string, input, gold, options LineField) (*LineReader, error) {
 	r := &LineReader{names: names}
@@ -91,7 +92,7 @@ func (r *LineReader) Look(i int, p LineField) error {
 	return r.compile()
 }
 
-// compile reads the paths of the places that are looked for.
+// compile parses the paths of the places to read.
 func (r *LineReader) compile() error {
 	r.paths = r.paths[:0]
 	for i, p := range r.Places {
@@ -112,7 +113,7 @@ func (r *LineReader) compile() error {
 	return nil
 }
 
-// value returns what a line holds at a place, nil for nothing.
+// value returns what a line holds at a place, or nil if it holds nothing.
 func (r *LineReader) value(f *jsonpath.Finder, i int) []byte {
 	if r.at[i] < 0 {
 		return nil
@@ -120,7 +121,8 @@ func (r *LineReader) value(f *jsonpath.Finder, i int) []byte {
 	return f.Last(r.at[i])
 }
 
-// Read reads a line into p, whose bytes are the line's; what it does not say is as in e.
+// Read reads a line into p, whose bytes are the line's. What the line does not set
+// is taken from e.
 func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
@@ -185,7 +187,8 @@ func (r *LineReader) readManner(f *jsonpath.Finder, p *Posed) error {
 	return p.End.UnmarshalText([]byte(*text))
 }
 
-// textOf returns a value as one that may be compared: of strings the text.
+// textOf returns a value in a form that can be compared: the text, if it is a
+// string.
 func textOf(value []byte) string {
 	return strings.ToValidUTF8(jsonpath.TextOr(value, "null"), "\ufffd")
 }

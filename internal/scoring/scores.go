@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// A share is how many of n were right.
+// A share says how many of n were right.
 type share struct{ n, right int }
 
 func (s share) plus(other share) share { return share{s.n + other.n, s.right + other.right} }
@@ -25,35 +25,36 @@ func oneShare(right bool) share {
 	return share{1, 0}
 }
 
-// Scores are the counts of a run. All of them add up in any order.
+// Scores are the counts of a run. They can be added up in any order.
 type Scores struct {
 	share
 	lost     int // lines that could not be judged
 	methods  map[string]share
 	reasons  map[answer.Reason]int
-	lengths  [bits.UintSize + 1]share // by the bits of the reply's length
+	lengths  [bits.UintSize + 1]share // by the number of bits in the reply's length
 	logged   agreement
 	problems map[string]*samples
 	by       map[string]*Scores
 	Failures map[answer.Reason][]*Failure
 }
 
-// An agreement counts verdicts beside logged ones.
+// An agreement compares verdicts with logged ones.
 type agreement struct {
-	Both       int `json:"both"`        // right, says either
-	Neither    int `json:"neither"`     // wrong, says either
+	Both       int `json:"both"`        // right in both
+	Neither    int `json:"neither"`     // wrong in both
 	OnlyOurs   int `json:"only_ours"`   // right here, wrong in the log
 	OnlyLogged int `json:"only_logged"` // wrong here, right in the log
 	Unreadable int `json:"unreadable"`  // neither true nor false in the log
 }
 
-// Samples are the replies to one problem.
+// A samples holds the replies to one problem.
 type samples struct {
 	share
 	votes map[uint64]share
 }
 
-// maxBy is how many values of --by-field are told apart; the rest are (other).
+// maxBy is how many values of --by-field are counted separately. The rest count as
+// (other).
 const maxBy = 10000
 
 func newScores() *Scores {
@@ -73,8 +74,8 @@ func (s *Scores) add(p *Posed, was *Outcome) {
 	s.logged.add(p.logged, was.OK)
 }
 
-// why returns the reason of a verdict; a division by zero is said apart from
-// another value.
+// why returns the reason of a verdict. It distinguishes a division by zero from a
+// wrong value.
 func (was *Outcome) why() answer.Reason {
 	if was.Detail == answer.DivisionByZero {
 		return answer.Reason(was.Detail)
@@ -112,7 +113,7 @@ func ReadVerdict(logged []byte) (right, readable bool) {
 	return false, false
 }
 
-// sample counts one reply to a problem; a vote of 0 is none.
+// sample counts one reply to a problem. A vote of 0 is not a vote.
 func (s *Scores) sample(problem string, vote uint64, ok bool) {
 	g := s.problems[problem]
 	if g == nil {
@@ -125,7 +126,7 @@ func (s *Scores) sample(problem string, vote uint64, ok bool) {
 	}
 }
 
-// arm returns the scores of one value of --by-field.
+// arm returns the scores for one value of --by-field.
 func (s *Scores) arm(name string) *Scores {
 	if s.by[name] == nil && len(s.by) >= maxBy {
 		name = "(other)"
@@ -136,7 +137,7 @@ func (s *Scores) arm(name string) *Scores {
 	return s.by[name]
 }
 
-// merge adds what another part of the run has counted.
+// merge adds the counts of another part of the run.
 func (s *Scores) merge(other *Scores) {
 	s.share = s.plus(other.share)
 	s.lost += other.lost
@@ -181,23 +182,23 @@ func (s *Scores) mergeSamples(name string, other *samples) {
 	}
 }
 
-// A Scorer judges replies and counts; it is safe for concurrent use. Every
-// worker counts for itself.
+// A Scorer judges replies and counts. It is safe for concurrent use. Every worker
+// has its own counts.
 type Scorer struct {
 	Extractor *Extractor
 	Record    func(*Posed, answer.Extraction, *answer.Verdict) error // may be nil
-	whole     bool                                                   // a majority is of whole replies
-	keep      bool                                                   // failures, for the page
+	whole     bool                                                   // a majority is a vote over whole replies
+	keep      bool                                                   // keep failures, for the page
 	seed      maphash.Seed
 
 	mu    sync.Mutex
-	parts []*Scores // all that there are
-	free  sync.Pool // those that no worker holds
-	sum   *Scores   // of all parts, once the run is over
+	parts []*Scores // all parts
+	free  sync.Pool // parts that no worker holds
+	sum   *Scores   // the sum of all parts, once the run is over
 }
 
-// NewScorer returns a scorer. With whole, a majority is of whole replies; with keep,
-// failures are kept for the page.
+// NewScorer returns a scorer. With whole, a majority is a vote over whole replies.
+// With keep, failures are kept for the page.
 func NewScorer(e *Extractor, whole, keep bool) *Scorer {
 	s := &Scorer{Extractor: e, whole: whole, keep: keep, seed: maphash.MakeSeed()}
 	s.free.New = func() any {
@@ -231,7 +232,7 @@ func (s *Scorer) Lost() {
 	s.give(part)
 }
 
-// Judge appends the object of a reply.
+// Judge appends the object for a reply.
 func (s *Scorer) Judge(dst []byte, p *Posed) ([]byte, error) {
 	was := s.Extractor.Judge(p)
 	if s.Record != nil {
@@ -274,7 +275,7 @@ func (s *Scorer) Note(p *Posed, was *Outcome) error {
 	return nil
 }
 
-// vote returns what a reply votes for, 0 for nothing.
+// vote returns the answer that a reply votes for, or 0 for none.
 func (s *Scorer) vote(p *Posed, was *Outcome) uint64 {
 	switch {
 	case s.whole:

@@ -11,17 +11,17 @@ import (
 	"github.com/sotto-llm/sotto/internal/stats"
 )
 
-// A Summary is what a run comes to.
+// A Summary is the result of a run.
 type Summary struct {
 	V        int             `json:"v,omitempty"`
 	Task     string          `json:"task,omitempty"`
 	Name     string          `json:"name,omitempty"` // the value of --by-field
-	Lines    int             `json:"lines"`          // that were judged
-	Failed   int             `json:"failed"`         // lines that could not be
+	Lines    int             `json:"lines"`          // lines that were judged
+	Failed   int             `json:"failed"`         // lines that could not be judged
 	Solved   stats.Rate      `json:"solved"`
-	Methods  []stats.Rate    `json:"methods"` // right of those found so
+	Methods  []stats.Rate    `json:"methods"` // share right, of those found by each method
 	Reasons  []stats.Rate    `json:"reasons"` // of all lines
-	Lengths  []stats.Rate    `json:"lengths"` // right of those so long
+	Lengths  []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
 	BestOf   []stats.Average `json:"best_of,omitempty"`
 	Majority *stats.Average  `json:"majority,omitempty"`
 	Logged   *Logged         `json:"logged,omitempty"`
@@ -29,13 +29,13 @@ type Summary struct {
 	By       []*Summary      `json:"by,omitempty"`
 }
 
-// Logged says how far verdicts agree with logged ones.
+// Logged says how well verdicts agree with logged ones.
 type Logged struct {
 	agreement
 	Agree stats.Rate `json:"agree"`
 }
 
-// Summary returns what the scores come to.
+// Summary returns the summary of the scores.
 func (s *Scores) Summary() *Summary {
 	sum := &Summary{Lines: s.n, Failed: s.lost, Solved: stats.NewRate("", s.right, s.n)}
 	for _, name := range slices.Sorted(maps.Keys(s.methods)) {
@@ -63,7 +63,7 @@ func (s *Scores) Summary() *Summary {
 	return sum
 }
 
-// lengthName names the replies whose length has so many bits.
+// lengthName names the replies whose length has n bits.
 func lengthName(bits int) string {
 	if bits == 0 {
 		return "0 bytes"
@@ -82,7 +82,7 @@ func bytesName(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// problemsTo adds what the problems come to, where replies share them.
+// problemsTo adds the results by problem, if replies share problems.
 func (s *Scores) problemsTo(sum *Summary) {
 	if len(s.problems) == 0 {
 		return
@@ -106,8 +106,8 @@ func (s *Scores) problemsTo(sum *Summary) {
 	sum.Majority = &majority
 }
 
-// majority returns how far the answer with most votes is right; a tie counts by
-// the share of the tied answers that are.
+// majority returns the score of the answer with most votes. In a tie, it is the
+// share of the tied answers that are right.
 func (g *samples) majority() float64 {
 	most, tied, right := 0, 0, 0
 	for _, votes := range g.votes {

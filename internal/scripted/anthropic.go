@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// overloaded is Anthropic's status of a server that has too much to do.
+// overloaded is Anthropic's status for an overloaded server.
 const overloaded = 529
 
-// anthropicError is Anthropic's JSON of an error.
+// anthropicError is Anthropic's JSON for an error.
 func anthropicError(x *exchange, f *fault) object {
 	kind, message := "invalid_request_error", f.message
 	switch f.status {
@@ -46,7 +46,7 @@ func serveCountTokens(x *exchange) error {
 	return x.reply(http.StatusOK, object{{"input_tokens", x.promptTokens()}})
 }
 
-// A messagesRequest is what matters of a request for a message.
+// A messagesRequest holds the relevant parts of a request for a message.
 type messagesRequest struct {
 	Model     string             `json:"model"`
 	Messages  []anthropicMessage `json:"messages"`
@@ -66,7 +66,7 @@ type anthropicMessage struct {
 	Content anthropicContents `json:"content"`
 }
 
-// anthropicContents are the blocks of a message; a string is one of text.
+// anthropicContents are the blocks of a message. A string is a single text block.
 type anthropicContents []anthropicContent
 
 type anthropicContent struct {
@@ -132,7 +132,7 @@ func serveMessages(x *exchange) error {
 	return x.whole(encoder{}, m.object())
 }
 
-// A message is a message under way.
+// A message is a message in progress.
 type message struct {
 	*exchange
 	p  *performance
@@ -163,7 +163,8 @@ func (m *message) envelope(content array, stop any, wrote int) object {
 
 func (m *message) stopReason() string { return m.p.finish("end_turn", "max_tokens", "tool_use") }
 
-// block is a content block that holds text. Only Anthropic's own models sign.
+// block returns a content block that holds text. Only Anthropic's own models sign
+// blocks.
 func (m *message) block(kind partKind, text string) object {
 	switch kind {
 	case thoughtPart:

@@ -2,12 +2,12 @@ package scripted
 
 import "strings"
 
-// signs reports whether a model signs its thoughts, and wants them back.
+// signs reports whether a model signs its thoughts, and requires them back.
 func signs(m *Model) bool { return m.Wire == "litellm" }
 
-// anthropicHistory checks the thoughts that a request brings back: they must be
-// the model's own, as they were, and in a tool loop they must be there. It
-// returns nil, or the refusal in Anthropic's words.
+// anthropicHistory checks the thoughts that a request returns. They must be the
+// model's own and unchanged, and in a tool loop they must be present. It returns
+// nil, or the refusal in Anthropic's words.
 func anthropicHistory(m *Model, q *messagesRequest) *fault {
 	if !signs(m) {
 		return nil

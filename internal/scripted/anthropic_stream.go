@@ -39,8 +39,8 @@ func (m *message) play() error {
 	return t.event("message_stop", nil)
 }
 
-// event sends an event: its type, then the members. Anthropic pads its events
-// with spaces, by no rule that can be seen.
+// event sends an event: its type, then the members. Anthropic pads its events with
+// spaces, without a visible rule.
 func (t *messageStream) event(name string, members object) error {
 	t.events++
 	return t.s.event(name, append(object{{"type", name}}, members...), t.events*7%17)
@@ -61,7 +61,7 @@ func (t *messageStream) stop(i int) error {
 	return t.event("content_block_stop", object{{"index", i}})
 }
 
-// playBlock streams a block; one that is cut off does not end.
+// playBlock streams a block. A block that is cut off does not end.
 func (t *messageStream) playBlock(i int, b block, cutOff bool) error {
 	if b.kind == redactedPart {
 		if err := t.start(i, t.block(b.kind, b.text())); err != nil {
@@ -92,7 +92,8 @@ func (t *messageStream) playBlock(i int, b block, cutOff bool) error {
 	return t.stop(i)
 }
 
-// playToolUse streams a tool call, its arguments bit by bit, an empty bit first.
+// playToolUse streams a tool call, with its arguments in pieces. The first piece is
+// empty.
 func (t *messageStream) playToolUse(i int) error {
 	if err := t.start(i, t.toolUse(object{})); err != nil {
 		return err

@@ -12,7 +12,7 @@ type body = map[string]any
 
 var question = []any{body{"role": "user", "content": "What is it?"}}
 
-// An api asks one of the APIs, whole or streamed.
+// An api sends requests to one of the APIs, whole or streamed.
 type api struct {
 	name     string
 	field    bool   // it has a field for thoughts
@@ -65,7 +65,7 @@ var apis = []api{
 	}},
 }
 
-// sound calls f for every API, every model that finishes its replies, whole and
+// sound calls f for every API and every model that finishes its replies, whole and
 // streamed.
 func sound(t *testing.T, f func(t *testing.T, a api, m *Model, stream bool)) {
 	for _, a := range apis {
@@ -80,7 +80,7 @@ func sound(t *testing.T, f func(t *testing.T, a api, m *Model, stream bool)) {
 	}
 }
 
-// TestReplies checks that every API gives every reply, whole and streamed.
+// TestReplies checks that every API returns every reply, whole and streamed.
 func TestReplies(t *testing.T) {
 	sound(t, func(t *testing.T, a api, m *Model, stream bool) {
 		want := said{text: m.Reply.Text(), thought: strings.Join(m.Reply.Thought, ""), finish: a.stop}
@@ -96,8 +96,8 @@ func TestReplies(t *testing.T) {
 	})
 }
 
-// TestToolCalls checks that the models that know tools call the one offered,
-// and that the others answer as ever.
+// TestToolCalls checks that the models with tools call the one offered, and that
+// the others answer as usual.
 func TestToolCalls(t *testing.T) {
 	sound(t, func(t *testing.T, a api, m *Model, stream bool) {
 		if a.tools == nil {
@@ -128,8 +128,8 @@ func TestToolCalls(t *testing.T) {
 	})
 }
 
-// TestChoicesInterleave checks that the choices take turns, frame by frame, and
-// that each has the reply.
+// TestChoicesInterleave checks that the choices alternate, frame by frame, and that
+// each has the full reply.
 func TestChoicesInterleave(t *testing.T) {
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions"} {
 		for _, m := range Models() {
@@ -164,7 +164,7 @@ func TestChoicesInterleave(t *testing.T) {
 	}
 }
 
-// TestUsageFrame checks that the usage comes last, once, and only when asked.
+// TestUsageFrame checks that the usage comes last, once, and only on request.
 func TestUsageFrame(t *testing.T) {
 	for _, path := range []string{"/v1/chat/completions", "/v1/completions"} {
 		for _, include := range []bool{false, true} {
@@ -183,7 +183,7 @@ func TestUsageFrame(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a limit of tokens cuts the reply and says so.
+// TestLimit checks that a token limit cuts the reply and is reported.
 func TestLimit(t *testing.T) {
 	m, _ := Find("minimax-m2")
 	want := strings.Join(m.Reply.Deltas[:4], "")
@@ -203,7 +203,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestThinkingOff checks the switches that requests turn thinking off with.
+// TestThinkingOff checks the request settings that turn thinking off.
 func TestThinkingOff(t *testing.T) {
 	for _, off := range []body{
 		{"think": false}, {"thinking": body{"type": "disabled"}}, {"reasoning_effort": "none"}, {"reasoning": body{"enabled": false}},
@@ -239,7 +239,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// TestBytes looks at the bytes where providers differ.
+// TestBytes checks the exact bytes where providers differ.
 func TestBytes(t *testing.T) {
 	for _, c := range []struct {
 		path string
@@ -281,7 +281,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestDetailsAreCumulative checks reasoning_details: each repeats all before it.
+// TestDetailsAreCumulative checks reasoning_details: each repeats all earlier ones.
 func TestDetailsAreCumulative(t *testing.T) {
 	m, _ := Find("openrouter")
 	sofar := ""

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// said is what a client makes of one choice.
+// A said is a client's reading of one choice.
 type said struct {
 	text, thought, finish string
 	tool, arguments       string
 }
 
-// upstream is an upstream whose clock stands still.
+// upstream returns an upstream whose clock does not move.
 var upstream = New(Options{Now: func() time.Time { return time.Unix(1767225600, 123456789) }})
 
 // post sends a request and returns status, headers and body.
@@ -35,7 +35,7 @@ func post(t *testing.T, path string, body any) *httptest.ResponseRecorder {
 	return w
 }
 
-// ok fails unless the answer is one.
+// ok fails the test unless the answer has status OK.
 func ok(t *testing.T, w *httptest.ResponseRecorder) []byte {
 	t.Helper()
 	if w.Code != http.StatusOK {
@@ -50,7 +50,7 @@ type frame struct {
 	data  []byte
 }
 
-// frames reads server-sent events; comments are left out.
+// frames reads server-sent events, without comments.
 func frames(t *testing.T, body []byte) []frame {
 	t.Helper()
 	var all []frame
@@ -172,7 +172,8 @@ func (o *responseOut) said() said {
 	return s
 }
 
-// readResponse reads a response; of a stream both the deltas and the objects.
+// readResponse reads a response. From a stream it reads both the deltas and the
+// objects.
 func readResponse(t *testing.T, body []byte, stream bool) said {
 	t.Helper()
 	if !stream {
@@ -259,7 +260,7 @@ type contentBlock struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 }
 
-// readMessage reads a message: its blocks, and what they say.
+// readMessage reads a message: its blocks, and their text.
 func readMessage(t *testing.T, body []byte, stream bool) ([]contentBlock, said) {
 	t.Helper()
 	var m struct {

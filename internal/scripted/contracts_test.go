@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// firstTurn has a model call a tool and returns the message as it came.
+// firstTurn lets a model call a tool and returns the message unchanged.
 func firstTurn(t *testing.T, model string) map[string]any {
 	t.Helper()
 	w := post(t, "/v1/chat/completions", body{"model": model, "messages": question, "tools": weather})
@@ -37,7 +37,7 @@ func secondTurn(model string, message any, more ...any) body {
 	return body{"model": model, "messages": append(messages, more...), "tools": weather}
 }
 
-// TestChatContracts plays two turns of a tool loop with the providers that want
+// TestChatContracts plays two turns of a tool loop with the providers that require
 // something back.
 func TestChatContracts(t *testing.T) {
 	drop := func(field string) func(m map[string]any) {
@@ -99,7 +99,8 @@ func TestChatContracts(t *testing.T) {
 	}
 }
 
-// TestStreamedToolLoop checks that what a stream gave is what comes back whole.
+// TestStreamedToolLoop checks that a client can send back the whole of what it read
+// from a stream.
 func TestStreamedToolLoop(t *testing.T) {
 	b := body{"model": "deepseek-v3.2", "messages": question, "tools": weather, "stream": true}
 	s := readChat(t, ok(t, post(t, "/v1/chat/completions", b)), true, 1)[0]
@@ -168,7 +169,7 @@ func TestClaudeContract(t *testing.T) {
 	}
 }
 
-// TestOtherToolLoops checks the APIs on which nothing has to come back.
+// TestOtherToolLoops checks the APIs that require nothing back.
 func TestOtherToolLoops(t *testing.T) {
 	items := []any{body{"type": "function_call", "call_id": "x", "name": "weather_now", "arguments": "{}"},
 		body{"type": "function_call_output", "call_id": "x", "output": "4 °C"}}
@@ -185,7 +186,7 @@ func TestOtherToolLoops(t *testing.T) {
 	}
 }
 
-// TestErrors checks each provider's JSON of errors.
+// TestErrors checks each provider's JSON for errors.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		path, body string
@@ -306,7 +307,7 @@ func TestUnfinished(t *testing.T) {
 }
 
 // TestPauseAndLeave checks the pace, and that the reply ends at once when the
-// client goes away.
+// client disconnects.
 func TestPauseAndLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
@@ -329,8 +330,8 @@ func TestPauseAndLeave(t *testing.T) {
 	})
 }
 
-// TestLeaveServer is the same over a connection, and shows that frames are not
-// kept back.
+// TestLeaveServer checks the same over a connection, and that frames are not held
+// back.
 func TestLeaveServer(t *testing.T) {
 	ended := make(chan struct{})
 	upstream := New(Options{Pause: 2 * time.Millisecond})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// seed is what the ids of an exchange are made of: the request and the time.
+// seed is the source of an exchange's ids: the request and the time.
 func seed(body []byte, now time.Time) []byte {
 	h := sha256.New()
 	h.Write(body)
@@ -18,15 +18,15 @@ func seed(body []byte, now time.Time) []byte {
 	return h.Sum(nil)
 }
 
-// id returns an identifier of n characters behind the prefix, the same for the
-// same thing.
+// id returns an identifier of n characters after the prefix. The same input gives
+// the same identifier.
 func (x *exchange) id(prefix, thing string, n int) string {
 	sum := sha256.Sum256(append(x.seed[:len(x.seed):len(x.seed)], thing...))
 	return prefix + hex.EncodeToString(sum[:])[:n]
 }
 
-// sign returns the signature of a thought: opaque to everybody but the model
-// that wrote it.
+// sign returns the signature of a thought, which is opaque to everybody except the
+// model that wrote it.
 func sign(model, thought string) string {
 	h := hmac.New(sha512.New, []byte("scripted "+model))
 	h.Write([]byte(thought))

@@ -20,62 +20,62 @@ var further string
 // first of the models' replies.
 func Demo() string { return demo }
 
-// A Model is a model that plays written replies.
+// A Model is a model that plays scripted replies.
 type Model struct {
 	Name    string
-	Caption string // one line about what is the matter with its replies
+	Caption string // one line about what is special in its replies
 	Dialect string // the name of the sotto dialect that reads them
-	// Wire is whose way of writing OpenAI's chat completions the model follows:
-	// "" (a plain server's), deepseek, moonshot, openrouter, ollama, google or
-	// litellm (before Anthropic's).
+	// Wire names the provider whose form of OpenAI's chat completions the model
+	// follows: "" (a plain server's), deepseek, moonshot, openrouter, ollama,
+	// google or litellm (in front of Anthropic).
 	Wire string
 	// Switch says that the model obeys a request that turns its thinking off.
 	Switch bool
 	Fault  Fault // how it fails, if it does
 
 	Reply  Reply  // the reply to an ordinary request
-	Call   *Reply // the reply where tools are offered, nil for models that know none
+	Call   *Reply // the reply if tools are offered; nil for models without tools
 	Result *Reply // the reply after a tool's result
 	Quiet  *Reply // the reply with thinking off; if nil, Reply without Thought
 }
 
-// A Reply is one written reply, and its right reading.
+// A Reply is one scripted reply, and its right reading.
 type Reply struct {
 	Start  sotto.Start // where the text begins
 	End    sotto.End
 	Deltas []string // the text: the content field
-	// Thought is what the provider gives on a field of its own, nil if it leaves
-	// the thoughts in the text.
+	// Thought is the reasoning that the provider sends in its own field. It is nil
+	// if the provider leaves the reasoning in the text.
 	Thought  []string
 	Redacted bool      // a redacted thought follows Thought
 	ToolCall *ToolCall // the tool call that ends the reply, or nil
 
-	// Visible is what the user is to see.
+	// Visible is the text for the user.
 	Visible string
-	// Reasoning are the thoughts, wherever they stand: one that stands both on
+	// Reasoning are the thoughts, wherever they stand. A thought that is both in
 	// its field and in the text counts once.
 	Reasoning []string
 }
 
 // A ToolCall is a call of a tool.
 type ToolCall struct {
-	// Name is the tool's, unless the request offers only others: then the first
-	// of those is called.
+	// Name is the tool's name. If the request offers only other tools, the first of
+	// those is called.
 	Name      string
 	Arguments string // JSON
-	// InText says that the call stands in the text, as markup.
+	// InText says that the call is in the text, as markup.
 	InText bool
 }
 
-// A Fault is a way to fail. A model that fails in mid-reply plays the first half
-// of its deltas; its Reply has them all.
+// A Fault is a way to fail. A model that fails in mid-reply plays the first half of
+// its deltas. Its Reply has all of them.
 type Fault string
 
 const (
 	BreaksOff Fault = "breaks_off" // the connection breaks in mid-reply
-	HangsUp   Fault = "hangs_up"   // the stream ends in mid-reply, as if it were whole
+	HangsUp   Fault = "hangs_up"   // the stream ends in mid-reply, as if it were complete
 	Fails     Fault = "fails"      // an error in mid-reply
-	Busy      Fault = "busy"       // an error at once: too many requests
+	Busy      Fault = "busy"       // an error instead of a reply: too many requests
 )
 
 // Text returns the reply's text.
@@ -87,8 +87,8 @@ func Models() []Model {
 	return append([]Model(nil), models...)
 }
 
-// Find returns the model of a name, given as people give it: with a provider
-// before it, or a tag behind it.
+// Find returns the model with a name, in any usual spelling: with a provider before
+// it, or a tag after it.
 func Find(name string) (*Model, bool) {
 	name = strings.TrimSuffix(strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]), ":latest")
 	models := load()
@@ -123,7 +123,7 @@ var load = sync.OnceValue(func() []Model {
 // A textLine is a line of the files: one reply of one model.
 type textLine struct {
 	Model   string
-	Turn    string // call, result, quiet, or none
+	Turn    string // call, result, quiet, or empty
 	Caption string
 	Dialect string
 	Wire    string
@@ -133,7 +133,7 @@ type textLine struct {
 	Start     sotto.Start
 	End       sotto.End
 	Deltas    []string
-	Raw       string // the text, to be cut as awkwardly as tokens are
+	Raw       string // the text, to be cut at places as awkward as the boundaries of tokens
 	Thought   string
 	Redacted  bool
 	Calls     string // "field" or "text"
@@ -176,8 +176,8 @@ const (
 	toolArguments = `{"city": "Oslo"}`
 )
 
-// cut cuts text between characters, at places as awkward as tokens are; another
-// shift cuts elsewhere.
+// cut cuts text between characters, at places as awkward as the boundaries of
+// tokens. A different shift cuts at other places.
 func cut(text string, shift int) []string {
 	var deltas []string
 	for i := shift; text != ""; i++ {

@@ -20,8 +20,8 @@ func replies(t *testing.T, f func(t *testing.T, m *Model, r *Reply)) {
 	}
 }
 
-// TestReadings holds every reply to its right reading, in the model's dialect
-// and, where a family's name gives another, in that.
+// TestReadings compares every reply with its right reading, in the model's dialect.
+// If the family's name gives another dialect, it also uses that.
 func TestReadings(t *testing.T) {
 	replies(t, func(t *testing.T, m *Model, r *Reply) {
 		named, err := sotto.Named(m.Dialect)
@@ -108,8 +108,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestAwkwardCuts checks that the deltas cut a marker of every reply that has
-// several, and no character.
+// TestAwkwardCuts checks that every reply with several deltas has one that cuts a
+// marker, and that none cuts a character.
 func TestAwkwardCuts(t *testing.T) {
 	replies(t, func(t *testing.T, m *Model, r *Reply) {
 		var ends []int
@@ -174,7 +174,7 @@ func TestLeadOpensTheBlock(t *testing.T) {
 	}
 }
 
-// TestObjectKeepsOrder checks the bytes of the encoder.
+// TestObjectKeepsOrder checks the exact bytes of the encoder.
 func TestObjectKeepsOrder(t *testing.T) {
 	o := object{{"z", nil}, {"a", array{1, true, "<\x00\u00e9\n\"\\>", object{}}}, {"n", array{}}}
 	if got, want := string(encoder{}.encode(nil, o)), `{"z":null,"a":[1,true,"<\u0000é\n\"\\>",{}],"n":[]}`; got != want {

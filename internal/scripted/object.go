@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// An object is a JSON object whose members keep their order: providers have
-// theirs, and a gateway has to pass it on.
+// An object is a JSON object whose members keep their order. Providers have their
+// own order, and a gateway must preserve it.
 type object []member
 
 type member struct {

@@ -8,10 +8,10 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// ollamaJSON is how Ollama writes JSON.
+// ollamaJSON writes JSON as Ollama does.
 var ollamaJSON = encoder{html: true}
 
-// ollamaError is Ollama's JSON of an error.
+// ollamaError is Ollama's JSON for an error.
 func ollamaError(x *exchange, f *fault) object {
 	message := f.message
 	switch {
@@ -24,7 +24,7 @@ func ollamaError(x *exchange, f *fault) object {
 	return object{{"error", message}}
 }
 
-// An ollamaRequest is what matters of a request to chat or to generate.
+// An ollamaRequest holds the relevant parts of a request to chat or to generate.
 type ollamaRequest struct {
 	Model    string        `json:"model"`
 	Messages []chatMessage `json:"messages"`
@@ -54,9 +54,9 @@ func serveOllamaGenerate(x *exchange) error {
 	}, ollamaResponse)
 }
 
-// serveOllama answers a request. read says what reply it wants, if any: a
-// request without a prompt only loads the model. say is where the API has the
-// reply.
+// serveOllama answers a request. read returns the reply that the request wants, if
+// any: a request without a prompt only loads the model. say puts the reply into the
+// API's members.
 func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaSaying) error {
 	var q ollamaRequest
 	if err := x.decode(&q); err != nil {
@@ -86,7 +86,7 @@ func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaS
 // An ollamaSaying is the members that hold text, a thought and tool calls.
 type ollamaSaying func(text, thought string, calls array) object
 
-// ollamaMessage is how /api/chat says it.
+// ollamaMessage is the form of /api/chat.
 func ollamaMessage(text, thought string, calls array) object {
 	m := object{{"role", "assistant"}, {"content", text}}
 	if thought != "" {
@@ -95,7 +95,7 @@ func ollamaMessage(text, thought string, calls array) object {
 	return object{{"message", withCalls(m, calls)}}
 }
 
-// ollamaResponse is how /api/generate says it.
+// ollamaResponse is the form of /api/generate.
 func ollamaResponse(text, thought string, _ array) object {
 	o := object{{"response", text}}
 	if thought != "" {
@@ -104,7 +104,7 @@ func ollamaResponse(text, thought string, _ array) object {
 	return o
 }
 
-// An ollamaReply is a reply under way.
+// An ollamaReply is a reply in progress.
 type ollamaReply struct {
 	*exchange
 	p      *performance
@@ -112,14 +112,14 @@ type ollamaReply struct {
 	frames int
 }
 
-// frame begins a frame: who speaks, when, and what.
+// frame begins a frame: the model, the time and the text.
 func (o *ollamaReply) frame(said object) object {
 	at := o.now.Add(time.Duration(o.frames) * 12345678 * time.Nanosecond)
 	o.frames++
 	return append(object{{"model", o.name}, {"created_at", at.UTC().Format(time.RFC3339Nano)}}, said...)
 }
 
-// ending is what the last frame says besides.
+// ending returns the additional members of the last frame.
 func (o *ollamaReply) ending() object {
 	prompt, wrote := o.promptTokens(), o.p.wrote
 	return object{
@@ -138,7 +138,7 @@ func (o *ollamaReply) calls() array {
 	return array{object{{"id", o.id("call_", "call", 8)}, {"function", function}}}
 }
 
-// play streams the reply, a line per delta.
+// play streams the reply, one line per delta.
 func (o *ollamaReply) play() error {
 	s := o.stream(ndjson)
 	s.encoder = ollamaJSON

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ollamaVersion is the version that the upstream gives itself out as.
+// ollamaVersion is the version that the upstream reports.
 const ollamaVersion = "0.17.4"
 
 func serveOllamaVersion(x *exchange) error {

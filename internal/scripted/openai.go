@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// openaiError is OpenAI's JSON of an error.
+// openaiError is OpenAI's JSON for an error.
 func openaiError(x *exchange, f *fault) object {
 	message, kind, code := f.message, "invalid_request_error", any(nil)
 	switch f.status {
@@ -28,7 +28,7 @@ func openaiError(x *exchange, f *fault) object {
 	return object{{"error", object{{"message", message}, {"type", kind}, {"param", nil}, {"code", code}}}}
 }
 
-// serveNothing answers for the paths that are no API.
+// serveNothing answers for paths that belong to no API.
 func serveNothing(x *exchange) error {
 	return &fault{
 		status:  http.StatusNotFound,
@@ -36,8 +36,8 @@ func serveNothing(x *exchange) error {
 	}
 }
 
-// serveModels lists the models, as OpenAI or, where the request says so, as
-// Anthropic does.
+// serveModels lists the models in OpenAI's form or, if the request asks for it, in
+// Anthropic's.
 func serveModels(x *exchange) error {
 	models := load()
 	data := make(array, len(models))
@@ -67,15 +67,15 @@ func serveModel(x *exchange) error {
 	return x.reply(http.StatusOK, openaiModel(model.Name))
 }
 
-// modelTime is when the models are said to have been made.
+// modelTime is the reported creation time of the models.
 const modelTime = 1735689600
 
 func openaiModel(name string) object {
 	return object{{"id", name}, {"object", "model"}, {"created", modelTime}, {"owned_by", "scripted"}}
 }
 
-// openaiUsage counts the tokens of all choices. Reasoning has a count of its own
-// only where it has a field of its own.
+// openaiUsage counts the tokens of all choices. Reasoning is counted separately
+// only if it has its own field.
 func openaiUsage(x *exchange, choices []performance) object {
 	wrote, thoughts := 0, 0
 	for i := range choices {
@@ -102,18 +102,18 @@ func checkChoices(n int) (int, error) {
 	return max(n, 1), nil
 }
 
-// streamOptions is stream_options of a request.
+// streamOptions is the member stream_options of a request.
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// fail sends what a server sends that fails in mid-stream.
+// fail sends what a server that fails in mid-stream sends.
 func (s *sink) failOpenAI() error {
 	f := &fault{status: http.StatusInternalServerError, message: failure}
 	return s.data(openaiError(s.x, f))
 }
 
-// A thinkSwitch gathers the ways in which a request says whether to think.
+// A thinkSwitch collects the ways in which a request can turn thinking on or off.
 type thinkSwitch struct {
 	Effort   string          `json:"reasoning_effort"`
 	Think    json.RawMessage `json:"think"`

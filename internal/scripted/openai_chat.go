@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A chatRequest is what matters of a request for a chat completion.
+// A chatRequest holds the relevant parts of a request for a chat completion.
 type chatRequest struct {
 	Model               string        `json:"model"`
 	Messages            []chatMessage `json:"messages"`
@@ -103,7 +103,7 @@ func serveChat(x *exchange) error {
 	return c.answer()
 }
 
-// A chat is a chat completion under way.
+// A chat is a chat completion in progress.
 type chat struct {
 	*exchange
 	wire    *chatWire
@@ -111,7 +111,7 @@ type chat struct {
 	usage   bool // the stream ends with a usage frame
 }
 
-// answer gives the whole reply.
+// answer returns the whole reply.
 func (c *chat) answer() error {
 	var choices array
 	for i := range c.choices {
@@ -164,13 +164,13 @@ func (c *chat) play() error {
 	return s.text("data: [DONE]\n\n")
 }
 
-// A chatDelta is what one frame says about one choice.
+// A chatDelta is the contents of one frame for one choice.
 type chatDelta struct {
 	body   object
-	finish any // a string in the last one
+	finish any // a string in the last delta
 }
 
-// deltas are the frames of a choice.
+// deltas returns the frames of a choice.
 func (c *chat) deltas(i int) []chatDelta {
 	p := &c.choices[i]
 	var deltas []chatDelta
@@ -199,8 +199,8 @@ func (c *chat) deltas(i int) []chatDelta {
 	return deltas
 }
 
-// callDeltas are the frames of a choice's tool call: whole, or its arguments
-// bit by bit.
+// callDeltas returns the frames of a choice's tool call: whole, or with its
+// arguments in pieces.
 func (c *chat) callDeltas(i int) []object {
 	call := c.choices[i].call
 	if call == nil {
@@ -218,7 +218,7 @@ func (c *chat) callDeltas(i int) []object {
 	return frames
 }
 
-// calls is the tool_calls of a choice, nil if it calls nothing.
+// calls returns the tool_calls of a choice, or nil if there are none.
 func (c *chat) calls(i int) array {
 	call := c.choices[i].call
 	if call == nil {
@@ -236,7 +236,7 @@ func (c *chat) callID(i int) string {
 	return c.id(c.wire.callPrefix, "call "+string(rune('0'+i)), 24)
 }
 
-// chunk is the frame of a delta.
+// chunk returns the frame of a delta.
 func (c *chat) chunk(i int, d chatDelta) object {
 	v := c.wire.frame(c, "chat.completion.chunk", array{c.wire.choice(i, "delta", d.body, d.finish)})
 	if c.usage {

@@ -2,7 +2,7 @@ package scripted
 
 import "encoding/json"
 
-// A completionRequest is what matters of a request for a completion.
+// A completionRequest holds the relevant parts of a request for a completion.
 type completionRequest struct {
 	Model         string          `json:"model"`
 	Prompt        json.RawMessage `json:"prompt"`
@@ -43,7 +43,7 @@ func serveCompletions(x *exchange) error {
 	return c.answer()
 }
 
-// A completion is a completion of a prompt under way.
+// A completion is a completion of a prompt in progress.
 type completion struct {
 	*exchange
 	choices []performance
@@ -101,7 +101,7 @@ func (c *completion) play() error {
 	return s.text("data: [DONE]\n\n")
 }
 
-// choice is what the kth frame of choice i says, if it has one.
+// choice returns the kth frame's contents for choice i, if there is one.
 func (c *completion) choice(i, k int) (object, bool) {
 	p := &c.choices[i]
 	switch {

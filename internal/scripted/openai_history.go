@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// histories check what a request must bring back, by Model.Wire. A check
-// returns nil, or the refusal in the provider's words.
+// histories check what a request must return, by Model.Wire. A check returns nil,
+// or the refusal in the provider's words.
 var histories = map[string]func(m *Model, q *chatRequest) *fault{
 	"deepseek": deepseekHistory,
 	"moonshot": moonshotHistory,
 	"google":   googleHistory,
 }
 
-// deepseekHistory wants every message with tool calls to bring its
-// reasoning_content, as it was.
+// deepseekHistory requires every message with tool calls to return its
+// reasoning_content unchanged.
 func deepseekHistory(m *Model, q *chatRequest) *fault {
 	if q.off() {
 		return nil
@@ -33,7 +33,7 @@ func deepseekHistory(m *Model, q *chatRequest) *fault {
 	return nil
 }
 
-// moonshotHistory wants every message with tool calls to have a
+// moonshotHistory requires every message with tool calls to have a
 // reasoning_content.
 func moonshotHistory(_ *Model, q *chatRequest) *fault {
 	if q.off() {
@@ -49,7 +49,7 @@ func moonshotHistory(_ *Model, q *chatRequest) *fault {
 	return nil
 }
 
-// googleHistory wants the first call of every message with tool calls to bring
+// googleHistory requires the first call of every message with tool calls to return
 // its signature.
 func googleHistory(m *Model, q *chatRequest) *fault {
 	for i, message := range q.Messages {
@@ -67,7 +67,7 @@ func googleHistory(m *Model, q *chatRequest) *fault {
 	return nil
 }
 
-// arguments is the text of a call's arguments, which are JSON in a string.
+// arguments returns the text of a call's arguments, which are JSON in a string.
 func arguments(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -76,7 +76,7 @@ func arguments(raw json.RawMessage) string {
 	return s
 }
 
-// googleFault is Google's JSON of an error: in an array.
+// googleFault is Google's JSON for an error, which is in an array.
 func googleFault(format string, args ...any) *fault {
 	f := badRequest(format, args...)
 	f.body = array{object{{"error", object{{"code", http.StatusBadRequest}, {"message", f.message}, {"status", "INVALID_ARGUMENT"}}}}}

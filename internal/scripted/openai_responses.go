@@ -7,7 +7,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A responsesRequest is what matters of a request for a response.
+// A responsesRequest holds the relevant parts of a request for a response.
 type responsesRequest struct {
 	Model           string          `json:"model"`
 	Input           json.RawMessage `json:"input"`
@@ -71,13 +71,13 @@ func serveResponses(x *exchange) error {
 	return r.whole(encoder{}, r.object(r.endStatus()))
 }
 
-// A response is a response under way.
+// A response is a response in progress.
 type response struct {
 	*exchange
 	q      *responsesRequest
 	p      *performance
 	id     string
-	output array // the items done so far
+	output array // the completed items so far
 	s      *sink
 	seq    int
 }
@@ -90,8 +90,8 @@ func (r *response) endStatus() string {
 	return "completed"
 }
 
-// itemStatus is the status of an item that has ended: of thoughts and calls,
-// that of the response says nothing.
+// itemStatus is the status of an item that has ended. For thoughts and calls, the
+// status of the response does not matter.
 func (r *response) itemStatus(it responseItem) string {
 	if it.call == nil && it.block.kind == textPart {
 		return r.endStatus()
@@ -99,7 +99,7 @@ func (r *response) itemStatus(it responseItem) string {
 	return "completed"
 }
 
-// object is the response as a whole.
+// object returns the whole response.
 func (r *response) object(status string) object {
 	var incomplete, failed, previous, limit any
 	switch status {
@@ -160,7 +160,7 @@ type responseItem struct {
 	callID string
 }
 
-// items are the items of the output: thoughts, a message, a function call.
+// items returns the items of the output: thoughts, a message, a function call.
 func (r *response) items() []responseItem {
 	var items []responseItem
 	add := func(prefix string, it responseItem) {
@@ -182,8 +182,8 @@ func (r *response) items() []responseItem {
 	return items
 }
 
-// whole is the item with what it holds at the status: nothing while it is in
-// progress.
+// whole returns the item with its contents at the given status. An item in progress
+// has no contents.
 func (it responseItem) whole(status string) object {
 	text, done := it.block.text(), status != "in_progress"
 	content := array{}
@@ -208,7 +208,7 @@ func (it responseItem) whole(status string) object {
 	return object{{"id", it.id}, {"type", "message"}, {"status", status}, {"content", content}, {"role", "assistant"}}
 }
 
-// part is the one content part of an item that is no call.
+// part returns the only content part of an item that is not a call.
 func (it responseItem) part(text string) object {
 	if it.block.kind == thoughtPart {
 		return object{{"type", "reasoning_text"}, {"text", text}}

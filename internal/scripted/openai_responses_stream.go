@@ -30,7 +30,7 @@ func (r *response) event(name string, members object) error {
 	return r.s.event(name, v, 0)
 }
 
-// playItem streams item i of the output; one that is cut off does not end.
+// playItem streams item i of the output. An item that is cut off does not end.
 func (r *response) playItem(i int, it responseItem, cutOff bool) error {
 	if err := r.event("response.output_item.added", object{{"output_index", i}, {"item", it.whole("in_progress")}}); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (r *response) playItem(i int, it responseItem, cutOff bool) error {
 	return r.event("response.output_item.done", object{{"output_index", i}, {"item", done}})
 }
 
-// playPart streams the one part of a message or a thought.
+// playPart streams the only part of a message or a thought.
 func (r *response) playPart(i int, it responseItem, cutOff bool) error {
 	where := object{{"item_id", it.id}, {"output_index", i}, {"content_index", 0}}
 	at := func(more ...member) object { return append(where[:len(where):len(where)], more...) }
@@ -81,7 +81,7 @@ func (r *response) playPart(i int, it responseItem, cutOff bool) error {
 	return r.event("response.content_part.done", at(member{"part", it.part(text)}))
 }
 
-// padding is the noise that hides a delta's length from who listens in.
+// padding is random text that hides a delta's length from eavesdroppers.
 func (r *response) padding(n int) string { return r.id[5:][:max(0, 16-n)] }
 
 // playCall streams the arguments of a function call.

@@ -1,25 +1,25 @@
 package scripted
 
-// A chatWire is one provider's way of writing chat completions: which members,
-// in which order, and on which field the thoughts are.
+// A chatWire is one provider's form of chat completions: which members it has, in
+// which order, and which field has the thoughts.
 type chatWire struct {
 	comment    string // sent while the client waits
 	callPrefix string // of a tool call's id
 	wholeCalls bool   // a tool call comes in one frame
-	noText     any    // content beside a whole tool call
+	noText     any    // the content beside a whole tool call
 
 	frame  func(c *chat, kind string, choices array) object
 	choice func(i int, key string, body object, finish any) object
 
-	first   object // the delta before all others, nil for none
+	first   object // the delta before all others; nil for none
 	text    func(delta string) object
-	thought func(delta, soFar string) object // nil object: not sent
+	thought func(delta, soFar string) object // a nil object is not sent
 	last    object                           // the delta with the finish reason
 
 	message func(c *chat, p *performance, calls array) object
 }
 
-// wires are the ways of Model.Wire.
+// wires maps the values of Model.Wire to forms.
 var wires = map[string]*chatWire{
 	"":           &plainWire,
 	"moonshot":   &plainWire,
@@ -163,7 +163,7 @@ func plainChoice(i int, key string, body object, finish any) object {
 	return object{{"index", i}, {key, body}, {"logprobs", nil}, {"finish_reason", finish}}
 }
 
-// contentBeside is the content of a message: null where there are only tool
+// contentBeside returns the content of a message. It is null if there are only tool
 // calls.
 func contentBeside(p *performance, calls array) any {
 	if t := p.text(textPart); t != "" || calls == nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A cue is what a request says about the reply it wants.
+// A cue is what a request says about the wanted reply.
 type cue struct {
 	tools  []string // the names of the tools offered
 	result bool     // the last message is a tool's result
 	quiet  bool     // thinking is turned off
-	raw    bool     // there is no field for thoughts, and none for tool calls
-	lead   string   // what the reply goes on from: a prompt, or a message begun
-	limit  int      // of the reply, in tokens; if zero, none
+	raw    bool     // there is no field for thoughts or for tool calls
+	lead   string   // the text that the reply continues: a prompt, or the start of a message
+	limit  int      // the length limit of the reply in tokens; if zero, none
 }
 
 // A performance is a reply as it will be played.
@@ -22,7 +22,7 @@ type performance struct {
 	reply *Reply
 	parts []part
 	end   sotto.End
-	call  *ToolCall // nil for none, or where the limit comes first
+	call  *ToolCall // nil if there is none, or if the limit comes first
 	wrote int       // tokens
 }
 
@@ -37,11 +37,11 @@ type partKind uint8
 const (
 	textPart partKind = iota
 	thoughtPart
-	redactedPart // the text is what the thought is hidden in
+	redactedPart // the text is the hidden form of the thought
 )
 
-// perform chooses the reply to a request. Each choice of several has the same
-// text, cut at other places.
+// perform chooses the reply to a request. If there are several choices, each has
+// the same text, cut at different places.
 func (m *Model) perform(c cue, choice int) performance {
 	reply := m.choose(c)
 	p := performance{reply: reply, end: reply.End, call: reply.ToolCall}
@@ -71,8 +71,9 @@ func (m *Model) perform(c cue, choice int) performance {
 	return p
 }
 
-// opener is the marker that a text begins with, empty if there is none. A
-// prompt that ends in it has opened the block: the reply does not again.
+// opener returns the marker that a text begins with, or "" if there is none. If a
+// prompt ends in it, the prompt has opened the block, and the reply does not open
+// it again.
 func opener(deltas []string) string {
 	text := strings.Join(deltas, "")
 	if text == "" || text[0] != '<' && text[0] != '[' {
@@ -93,8 +94,8 @@ func (m *Model) choose(c cue) *Reply {
 	return &m.Reply
 }
 
-// among returns the call of a tool that is offered, nil if it stands in the
-// text, and the text.
+// among returns the call of an offered tool, and the text. The call is nil if it is
+// in the text.
 func (t *ToolCall) among(tools, deltas []string) (*ToolCall, []string) {
 	call := *t
 	if len(tools) > 0 && !slices.Contains(tools, t.Name) {
@@ -115,8 +116,8 @@ func (p *performance) add(kind partKind, deltas []string) {
 	}
 }
 
-// limit ends the reply after as many tokens as the request allows; a delta is
-// one, and so is a tool call.
+// limit ends the reply after as many tokens as the request allows. A delta is one
+// token, and so is a tool call.
 func (p *performance) limit(n int) {
 	p.wrote = len(p.parts)
 	if p.call != nil {
@@ -139,7 +140,7 @@ func (p *performance) text(kind partKind) string {
 	return b.String()
 }
 
-// thoughts is the number of tokens on a field of their own.
+// thoughts returns the number of tokens in the field for thoughts.
 func (p *performance) thoughts() int {
 	n := 0
 	for _, d := range p.parts {
@@ -150,7 +151,7 @@ func (p *performance) thoughts() int {
 	return n
 }
 
-// A block is what some APIs make of the parts: neighbours of a kind.
+// A block is consecutive parts of one kind; some APIs send blocks.
 type block struct {
 	kind   partKind
 	deltas []string
@@ -170,7 +171,7 @@ func (p *performance) blocks() []block {
 	return blocks
 }
 
-// finish says in a provider's words how the reply ended.
+// finish returns how the reply ended, in a provider's words.
 func (p *performance) finish(stop, cut, call string) string {
 	switch {
 	case p.end == sotto.EndCut:

@@ -1,18 +1,18 @@
-// Package scripted is an upstream that plays written replies over the APIs of
-// OpenAI, Ollama and Anthropic, with the faults that real ones have. The
-// gateway can be tried and tested with it: no model, no network.
+// Package scripted is an upstream that plays scripted replies over the APIs of
+// OpenAI, Ollama and Anthropic, with the faults of real ones. You can try and test
+// the gateway with it, without a model or a network.
 //
-// The model's name chooses the reply; [Models] lists them, with the right
-// reading of each. A request that offers tools has the models that know tools
-// call one, and one whose last message is a tool's result gets the answer after
-// it. The thinking switch of a request is obeyed by the models that have one,
-// and a limit of tokens cuts the reply after as many deltas.
+// The model's name chooses the reply. [Models] lists the models, with the right
+// reading of each reply. If a request offers tools, a model with tools calls one.
+// If the last message is a tool's result, the model sends the answer after it.
+// Models with a thinking switch obey that of a request. A token limit cuts the
+// reply after as many deltas.
 //
-// Providers that want their reasoning back refuse, in their own words, a
-// history without it: deepseek-v3.2, kimi-k2.6, gemini and claude.
+// Providers that require their reasoning back refuse a history without it, in their
+// own words: deepseek-v3.2, kimi-k2.6, gemini and claude.
 //
-// Two stores of text make the replies: demo.jsonl, which `sotto demo` shows
-// too, and models.jsonl.
+// The replies are in two files: demo.jsonl, which `sotto demo` also shows, and
+// models.jsonl.
 package scripted
 
 import (
@@ -28,12 +28,12 @@ import (
 // MaxBody bounds the body of a request, in bytes.
 const MaxBody = 8 << 20
 
-// Options are what a handler can be told.
+// Options are the settings of a handler.
 type Options struct {
 	// Pause is the time before each frame of a stream; if zero, none.
 	Pause time.Duration
-	// Now is the clock; if nil, time.Now. Ids depend on the request and the time
-	// alone: with a clock that stands still, equal requests get equal bytes.
+	// Now is the clock. If nil, time.Now. Ids depend only on the request and the
+	// time: with a clock that does not move, equal requests get equal bytes.
 	Now func() time.Time
 }
 
@@ -52,7 +52,7 @@ func New(o Options) http.Handler {
 // A route is one path of a provider's API.
 type route struct {
 	pattern string
-	refuse  func(x *exchange, f *fault) object // the provider's JSON of an error
+	refuse  func(x *exchange, f *fault) object // the provider's JSON for an error
 	serve   func(x *exchange) error
 }
 
@@ -78,7 +78,7 @@ type handler struct {
 	options Options
 }
 
-// ServeHTTP answers a request, an error in the provider's own JSON.
+// ServeHTTP answers a request. Errors are in the provider's own JSON.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w, r: r, pause: h.options.Pause, now: h.options.Now()}
 	err := x.read()
@@ -94,14 +94,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		x.reply(f.status, f.body)
 	}
-	// Any other error is the client's going away.
+	// Any other error means that the client disconnected.
 }
 
-// A fault is a request refused.
+// A fault is a refused request.
 type fault struct {
 	status     int
 	message    string
-	kind, code string // in the provider's terms; if empty, what the status says
+	kind, code string // in the provider's terms; if empty, they follow from the status
 	retryAfter bool
 	body       any // instead of the route's own JSON
 }
@@ -120,12 +120,12 @@ type exchange struct {
 	now   time.Time
 
 	body  []byte
-	seed  []byte // of ids
+	seed  []byte // the seed of ids
 	model *Model
-	name  string // the model's, as the request spells it
+	name  string // the model's name, as the request spells it
 }
 
-// read reads the body, whole.
+// read reads the whole body.
 func (x *exchange) read() error {
 	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, MaxBody))
 	x.body, x.seed = body, seed(body, x.now)
@@ -162,10 +162,10 @@ func (x *exchange) cast(name string) error {
 	return nil
 }
 
-// promptTokens is the number of tokens that the request is said to have.
+// promptTokens is the reported number of tokens in the request.
 func (x *exchange) promptTokens() int { return len(x.body)/4 + 1 }
 
-// reply answers with one JSON value.
+// reply answers with a single JSON value.
 func (x *exchange) reply(status int, v any) error {
 	return x.replyWith(encoder{}, status, v)
 }

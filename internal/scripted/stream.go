@@ -19,7 +19,7 @@ const (
 	ndjson      = "application/x-ndjson"
 )
 
-// failure is what a model says that fails in mid-reply.
+// failure is the message of a model that fails in mid-reply.
 const failure = "The server had an error while processing your request. Sorry about that!"
 
 // A sink sends the frames of a stream, each as soon as it is due.
@@ -37,8 +37,8 @@ func (s *sink) data(v object) error {
 	return s.send(append(s.b, "\n\n"...))
 }
 
-// event sends a server-sent event; pad is the number of spaces before the
-// brace that ends its JSON.
+// event sends a server-sent event. pad is the number of spaces before the brace
+// that ends its JSON.
 func (s *sink) event(name string, v object, pad int) error {
 	s.b = append(s.b[:0], "event: "...)
 	s.b = append(append(s.b, name...), "\ndata: "...)
@@ -56,11 +56,11 @@ func (s *sink) line(v object) error {
 	return s.send(s.b)
 }
 
-// text sends bytes as they are.
+// text sends bytes unchanged.
 func (s *sink) text(t string) error { return s.send([]byte(t)) }
 
-// send waits for the frame's time and sends it; it fails once the client has
-// gone.
+// send waits until the frame is due and sends it. It fails once the client has
+// disconnected.
 func (s *sink) send(frame []byte) error {
 	ctx := s.x.r.Context()
 	if s.x.pause > 0 {
@@ -81,7 +81,8 @@ func (s *sink) send(frame []byte) error {
 }
 
 // interrupted ends the stream of a model that does not finish its reply, and
-// reports whether it is one. fail sends the provider's words for a failure.
+// reports whether the model is one of these. fail sends the provider's words for a
+// failure.
 func (s *sink) interrupted(fail func() error) (bool, error) {
 	switch s.x.model.Fault {
 	case BreaksOff:

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// A Pace is how fast a request's body must come. A slow upload that makes
-// progress goes on; one that stands still ends, and so does one that brings a
+// A Pace is how fast a request's body must arrive. A slow upload that makes
+// progress continues. An upload that stalls is ended, and so is one that sends a
 // byte now and then to keep its connection. Zero fields have the defaults.
 type Pace struct {
 	Idle  time.Duration // the longest wait for the next byte; 30 s
 	Grace time.Duration // before the rate counts; 20 s
-	Rate  int64         // bytes a second, on average, that a body must bring; 1024
+	Rate  int64         // bytes per second, on average, that a body must send; 1024
 	Total time.Duration // for the whole body; 1 h
 }
 
@@ -41,24 +41,24 @@ func (p Pace) withDefaults() Pace {
 	return p
 }
 
-// leftoverWait is how long the rest of a body may take that nobody reads.
+// leftoverWait is how long reading the unread rest of a body may take.
 const leftoverWait = 500 * time.Millisecond
 
-// Body puts a deadline on the reading of a request's body: call it first of all,
-// use the request that it returns, and call done when the handler returns. A
-// read after the deadline fails with [os.ErrDeadlineExceeded].
+// Body sets a deadline for reading a request's body. Call it first, use the request
+// that it returns, and call done when the handler returns. A read after the
+// deadline fails with [os.ErrDeadlineExceeded].
 //
-// Once the body has been read, the deadline is gone: net/http goes on reading
-// from the connection to notice that the client leaves, and a deadline that
-// passes then would look like that.
+// Once the body has been read, the deadline is removed. net/http keeps reading from
+// the connection to notice when the client leaves, and a deadline that passed then
+// would look like a client that left.
 //
-// If the handler returns before the end of the body, the rest is not waited for:
-// net/http reads at most 256 KiB of it for half a second, so that the connection
-// can serve the next request where little is left, and closes it otherwise. A
-// client that asked whether to send the body (Expect: 100-continue) is not told
-// to.
+// If the handler returns before the end of the body, the server does not wait for
+// the rest. net/http reads at most 256 KiB of it for half a second. If that is all,
+// the connection can serve the next request; otherwise it is closed. A client that
+// asked whether to send the body (Expect: 100-continue) is not told to send it.
 //
-// Where the server has no deadlines, as in tests with a recorder, there are none.
+// If the server does not support deadlines, as in tests with a recorder, none are
+// set.
 func Body(w http.ResponseWriter, r *http.Request, p Pace) (guarded *http.Request, done func()) {
 	if r.Body == nil || r.Body == http.NoBody || r.Context().Value(guardKey{}) != nil {
 		return r, func() {}
@@ -68,7 +68,7 @@ func Body(w http.ResponseWriter, r *http.Request, p Pace) (guarded *http.Request
 		control: http.NewResponseController(w),
 	}
 	b.extend()
-	// A copy: net/http looks at the type of the body in its own.
+	// A copy, because net/http checks the type of the body in its own request.
 	r = r.WithContext(context.WithValue(r.Context(), guardKey{}, true))
 	r.Body = b
 	return r, b.done
@@ -85,7 +85,7 @@ type body struct {
 
 	mu    sync.Mutex
 	read  int64
-	ended bool // it was read to its end, or the handler has returned
+	ended bool // the body was read to its end, or the handler has returned
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -131,7 +131,7 @@ func (b *body) end(deadline time.Time) {
 
 func (b *body) done() { b.end(time.Now().Add(leftoverWait)) }
 
-// Bodies puts the usual deadline on the bodies of a handler's requests.
+// Bodies sets the usual deadline on the bodies of a handler's requests.
 func Bodies(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, done := Body(w, r, Pace{})

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A served handler, on a bounded listener.
+// A served is a handler that is being served, on a bounded listener.
 type served struct {
 	*Listener
 	url string
@@ -34,7 +34,7 @@ func serve(t *testing.T, h http.HandlerFunc) served {
 	return served{bounded, "http://" + l.Addr().String()}
 }
 
-// reads is a handler that reads the body and tells what came of it.
+// reads is a handler that reads the body and reports the result.
 func reads(p Pace, came chan<- error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r, done := Body(w, r, p)
@@ -64,7 +64,7 @@ var lengths = map[string]string{
 	"short": "Content-Length: 1000", "long": "Content-Length: 60000000", "unknown": "Transfer-Encoding: chunked",
 }
 
-// TestHalfSentBodies: bodies that never come hold no connection, whether the
+// TestHalfSentBodies: bodies that never arrive hold no connection, whether the
 // handler reads them or refuses them unread.
 func TestHalfSentBodies(t *testing.T) {
 	came := make(chan error, 100)
@@ -102,7 +102,7 @@ func TestHalfSentBodies(t *testing.T) {
 	}
 }
 
-// slowly writes a chunked body of n pieces of a size, with pauses.
+// slowly writes a chunked body of n pieces of a given size, with pauses.
 func slowly(t *testing.T, c net.Conn, n, size int, pause time.Duration) {
 	t.Helper()
 	io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -115,8 +115,8 @@ func slowly(t *testing.T, c net.Conn, n, size int, pause time.Duration) {
 	io.WriteString(c, "0\r\n\r\n")
 }
 
-// TestPace: a body that makes progress may take longer than any single wait; one
-// that brings less than the rate, or more than the total time, ends.
+// TestPace: a body that makes progress may take longer than any single wait. A body
+// below the rate, or beyond the total time, is ended.
 func TestPace(t *testing.T) {
 	for name, v := range map[string]struct {
 		pace  Pace
@@ -139,9 +139,9 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestDeadlineEnds: the deadline of a body does not cut the reply, nor cancel the
-// request's context, when it passes after the body was read; and the departure of
-// the client is still noticed.
+// TestDeadlineEnds: if the deadline of a body passes after the body was read, it
+// does not cut the reply or cancel the request's context. The departure of the
+// client is still noticed.
 func TestDeadlineEnds(t *testing.T) {
 	const short = 50 * time.Millisecond
 	left := make(chan error, 1)
@@ -189,8 +189,8 @@ func TestDeadlineEnds(t *testing.T) {
 }
 
 // TestRefusedUnread: a client that sends a whole body and is refused sees the
-// answer, also where the body is large; after a small one its connection serves
-// the next request.
+// answer, even if the body is large. After a small body, its connection serves the
+// next request.
 func TestRefusedUnread(t *testing.T) {
 	for size, keeps := range map[int]bool{2_000: true, 100_000: true, 8_000_000: false} {
 		s := serve(t, refuses)
@@ -216,9 +216,9 @@ func TestRefusedUnread(t *testing.T) {
 	}
 }
 
-// TestExpectContinue: a refused client is not told to send its body, gets the
-// answer at once, and nothing of the body can be taken for another request. One
-// that is let in is told.
+// TestExpectContinue: a refused client is not told to send its body and gets the
+// answer at once, and no part of the body can be taken for another request. An
+// accepted client is told to send it.
 func TestExpectContinue(t *testing.T) {
 	ask := func(s served) (net.Conn, *bufio.Reader) {
 		c := dial(t, s)
@@ -246,8 +246,8 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
-// TestNoSmuggling: what is left of a body that came too late is not taken for
-// the next request.
+// TestNoSmuggling: the rest of a body that came too late is not taken for the next
+// request.
 func TestNoSmuggling(t *testing.T) {
 	asked := make(chan string, 10)
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +267,7 @@ func TestNoSmuggling(t *testing.T) {
 	}
 }
 
-// TestNoHTTP2 holds that a client cannot start HTTP/2 in clear text.
+// TestNoHTTP2 checks that a client cannot start HTTP/2 in clear text.
 func TestNoHTTP2(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) })
 	protocols := new(http.Protocols)

@@ -2,6 +2,6 @@
 
 package serving
 
-// openFiles is how many files the process may have open: here the system tells
-// no number, and allows many.
+// openFiles returns how many files the process may have open. This system does not
+// report a number, and allows many.
 func openFiles() int { return 1 << 16 }

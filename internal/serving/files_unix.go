@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// openFiles is how many files the process may have open. Go raises the limit as
-// far as the system lets it.
+// openFiles returns how many files the process may have open. Go raises the limit
+// as far as the system allows.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

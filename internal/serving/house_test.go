@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestEveryServer: every HTTP server of this module is made by [NewServer], and
-// none by a literal or by the functions of net/http that have no timeouts.
+// TestEveryServer: every HTTP server of this module is made by [NewServer], not by
+// a literal or by the functions of net/http that have no timeouts.
 func TestEveryServer(t *testing.T) {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
@@ -56,7 +56,7 @@ func TestEveryServer(t *testing.T) {
 	}
 }
 
-// serverMade says how a node makes an HTTP server, "" if it does not.
+// serverMade returns how a node makes an HTTP server, or "" if it does not.
 func serverMade(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.CompositeLit:

@@ -9,15 +9,16 @@ import (
 
 // Bounds say how many connections a listener may have open at once.
 type Bounds struct {
-	// Connections bounds all of them. If zero, [DefaultConnections].
+	// Connections bounds the total. If zero, [DefaultConnections].
 	Connections int
-	// PerAddress bounds those from one address: an IPv4 address, or the /64
-	// network of an IPv6 address, which one caller usually has whole. If zero, it
-	// is half of Connections, and loopback addresses have no bound of their own,
-	// since all local clients and a reverse proxy on this machine share one.
+	// PerAddress bounds connections from one address: an IPv4 address, or the /64
+	// network of an IPv6 address, because one caller usually has all of that
+	// network. If zero, it is half of Connections, and loopback addresses have no
+	// bound of their own, because all local clients and a reverse proxy on this
+	// machine share one.
 	PerAddress int
-	// Refused, if set, is called for every connection that is closed because of
-	// a bound, and Accepted for every other. Neither may block.
+	// Refused, if set, is called for every connection that is closed because of a
+	// bound. Accepted is called for every other connection. Neither may block.
 	Refused, Accepted func()
 }
 
@@ -28,7 +29,7 @@ func (b Bounds) withDefaults() Bounds {
 	return b
 }
 
-// perAddress is the bound for one address.
+// perAddress returns the bound for one address.
 func (b Bounds) perAddress(a netip.Addr) int {
 	switch {
 	case b.PerAddress > 0:
@@ -39,12 +40,12 @@ func (b Bounds) perAddress(a netip.Addr) int {
 	return max(1, b.Connections/2)
 }
 
-// DefaultConnections is derived from the number of files that the process may
-// have open. Each connection may need another one to an upstream; an eighth, and
-// at least 32, are left for files.
+// DefaultConnections is derived from the number of files that the process may have
+// open. Each connection may need another one to an upstream. An eighth of the
+// files, and at least 32, is reserved for other files.
 func DefaultConnections() int { return connectionsFor(openFiles()) }
 
-// maxConnections bounds the default, since each connection costs memory too.
+// maxConnections bounds the default, because each connection also costs memory.
 const maxConnections = 16384
 
 func connectionsFor(files int) int {
@@ -52,10 +53,10 @@ func connectionsFor(files int) int {
 	return min(max(rest/2, 8), maxConnections)
 }
 
-// A Listener is a [net.Listener] with bounds. A connection beyond a bound is
-// accepted and closed at once, so that its client need not wait for an answer
-// that nobody will give, and so that one address cannot fill the queue of
-// connections before others. Make one with [Bound].
+// A Listener is a [net.Listener] with bounds. It accepts a connection beyond a
+// bound and closes it at once. This way, the client does not wait for an answer
+// that never comes, and one address cannot fill the queue of connections ahead of
+// others. Make one with [Bound].
 type Listener struct {
 	net.Listener
 	bounds  Bounds
@@ -130,11 +131,11 @@ func (l *Listener) Open() int {
 // Refused returns how many connections were closed because of a bound.
 func (l *Listener) Refused() uint64 { return l.refused.Load() }
 
-// Bounds returns the bounds in force.
+// Bounds returns the effective bounds.
 func (l *Listener) Bounds() Bounds { return l.bounds }
 
-// addressOf is what connections of one caller have in common. Where there is no
-// IP address (a Unix socket), it is the zero address for all.
+// addressOf returns what the connections of one caller share. If there is no IP
+// address (a Unix socket), it is the zero address for all.
 func addressOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -149,8 +150,9 @@ func addressOf(a net.Addr) netip.Addr {
 	return ip
 }
 
-// A tcpConn keeps the methods of a TCP connection that net/http looks for: it
-// half-closes one whose client may still be sending, so that the answer arrives.
+// A tcpConn keeps the methods of a TCP connection that net/http looks for. net/http
+// half-closes a connection whose client may still be sending, so that the answer
+// arrives.
 type tcpConn struct {
 	*net.TCPConn
 	release func()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// listening returns a bounded listener whose connections are handed over.
+// listening returns a bounded listener whose connections are passed on.
 func listening(t *testing.T, b Bounds) (*Listener, <-chan net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,8 +54,8 @@ func isReset(err error) bool {
 	return !ok || !ne.Timeout()
 }
 
-// TestBound: connections beyond the bound are closed, and a connection that ends
-// makes room for one, however often it is closed.
+// TestBound: connections beyond the bound are closed. A connection that ends frees
+// one place, however often it is closed.
 func TestBound(t *testing.T) {
 	for name, b := range map[string]Bounds{
 		"all": {Connections: 3}, "an address": {Connections: 100, PerAddress: 3},
@@ -98,8 +98,9 @@ func TestHalfClose(t *testing.T) {
 	}
 }
 
-// TestPerAddress: by default one address may have half of the connections, and
-// loopback, which all local clients and a reverse proxy share, all of them.
+// TestPerAddress: by default one address may have half of the connections.
+// Loopback, which all local clients and a reverse proxy share, may have all of
+// them.
 func TestPerAddress(t *testing.T) {
 	b := Bounds{Connections: 10}
 	for address, want := range map[string]int{"127.0.0.1": 10, "::1": 10, "192.0.2.1": 5, "2001:db8::": 5} {
@@ -116,7 +117,7 @@ func TestPerAddress(t *testing.T) {
 	}
 }
 
-// TestAddressOf: the addresses of one IPv6 network are one caller's.
+// TestAddressOf: the addresses of one IPv6 network belong to one caller.
 func TestAddressOf(t *testing.T) {
 	same := func(a, b string) bool {
 		of := func(s string) netip.Addr { return addressOf(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(s))) }
@@ -139,8 +140,8 @@ func TestAddressOf(t *testing.T) {
 	}
 }
 
-// TestConnectionsFor: with an upstream connection for each client's there are
-// files left.
+// TestConnectionsFor: if each client connection has an upstream connection, there
+// are still files left.
 func TestConnectionsFor(t *testing.T) {
 	for _, files := range []int{64, 256, 500, 1024, 65536, 1 << 20, 1<<31 - 1} {
 		n := connectionsFor(files)

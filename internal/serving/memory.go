@@ -1,11 +1,12 @@
 package serving
 
-// DefaultMemory is what servers may hold for their clients by default: a quarter
-// of the memory that the process may use, in whole MiB. The rest is for what is
-// not counted, and for garbage that is not yet collected.
+// DefaultMemory is how much servers may hold for their clients by default: a
+// quarter of the memory that the process may use, in whole MiB. The rest is for
+// memory that is not counted, and for garbage that is not yet collected.
 func DefaultMemory() int64 { return quarter(memory()) }
 
-// unknownMemory is taken for the machine's where the system does not say.
+// unknownMemory is the assumed memory of the machine if the system does not report
+// it.
 const unknownMemory = 4 << 30
 
 func quarter(all int64) int64 {

@@ -10,13 +10,13 @@ import (
 
 func memory() int64 { return memoryIn(os.DirFS("/")) }
 
-// memoryIn is the memory that this process may use: the machine's, or the least
-// limit of its control groups and their parents.
+// memoryIn returns the memory that this process may use: the machine's, or the
+// smallest limit of its control groups and their parents.
 func memoryIn(root fs.FS) int64 {
 	least := totalMemory(root)
 	text, _ := fs.ReadFile(root, "proc/self/cgroup")
 	for line := range strings.Lines(string(text)) {
-		// HIERARCHY:CONTROLLERS:PATH; version 2 has no controllers here.
+		// HIERARCHY:CONTROLLERS:PATH; in version 2, CONTROLLERS is empty.
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
@@ -30,8 +30,8 @@ func memoryIn(root fs.FS) int64 {
 		default:
 			continue
 		}
-		// A container may see its own group as the root of the tree, under a
-		// path that only its host has: then only the last step finds a file.
+		// A container may see its own group as the root of the tree, although its
+		// path is valid only on the host. Then only the last step finds a file.
 		for group := path.Join("/", parts[2]); ; group = path.Dir(group) {
 			if n := readNumber(root, path.Join(folder, group, file)); n > 0 {
 				least = min(least, n)
@@ -44,7 +44,7 @@ func memoryIn(root fs.FS) int64 {
 	return least
 }
 
-// totalMemory is the machine's.
+// totalMemory returns the machine's memory.
 func totalMemory(root fs.FS) int64 {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(text)) {
@@ -57,8 +57,7 @@ func totalMemory(root fs.FS) int64 {
 	return unknownMemory
 }
 
-// readNumber reads a file that holds a number, or a word such as max: then it
-// is 0.
+// readNumber reads a file that holds a number. It returns 0 for a word such as max.
 func readNumber(root fs.FS, name string) int64 {
 	text, _ := fs.ReadFile(root, name)
 	n, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)

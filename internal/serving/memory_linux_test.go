@@ -5,9 +5,9 @@ import (
 	"testing/fstest"
 )
 
-// TestMemory: the least of the machine's memory and the limits of the control
-// groups counts, of both versions, and of a container that sees its own group as
-// the root.
+// TestMemory: the smallest of the machine's memory and the limits of the control
+// groups counts. The test covers both versions, and a container that sees its own
+// group as the root.
 func TestMemory(t *testing.T) {
 	const meminfo = "MemTotal:        8388608 kB\nMemFree: 1 kB\n"
 	for name, v := range map[string]struct {

@@ -1,4 +1,4 @@
-// Package serving holds what every HTTP server of this module has in common: the
+// Package serving has the common parts of every HTTP server of this module: the
 // timeouts, a bound on connections, and a deadline for request bodies.
 //
 //	l, err := net.Listen("tcp", address)
@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// Timeouts of every server. There is none for a response: a streamed reply may
-// take hours. The handler watches for clients that take nothing.
+// Timeouts of every server. There is none for a response, because a streamed reply
+// may take hours. The handler must watch for clients that stop reading.
 const (
 	HeaderTimeout = 10 * time.Second // for a request's header
-	IdleTimeout   = 2 * time.Minute  // for the next request of a connection
+	IdleTimeout   = 2 * time.Minute  // for the next request on a connection
 	MaxHeader     = 64 << 10         // bytes of a request's header
 )
 
-// NewServer returns a server with the timeouts and bounds above. It speaks
-// HTTP/1 alone: clear-text HTTP/2 would bring many requests through one
-// connection, which [Bounds] counts as one.
+// NewServer returns a server with the timeouts and bounds above. It speaks only
+// HTTP/1. Clear-text HTTP/2 would carry many requests through one connection, which
+// [Bounds] counts as one.
 func NewServer(h http.Handler) *http.Server {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -14,15 +14,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// A Place is where a setting was made: in a file, or by a flag or a variable of
-// the environment, which then is the name.
+// A Place is where a setting was made. It is a file, or a flag or an environment
+// variable, which is then the name.
 type Place struct {
 	File         string
 	line, column int
 	name         string
 }
 
-// A Fault is a setting that is wrong.
+// A Fault is a wrong setting.
 type Fault struct {
 	Place
 	key string
@@ -57,8 +57,8 @@ type configReader struct {
 	unknown map[string][]string
 }
 
-// readConfig reads a configuration file. It fails where the file cannot be
-// read; what is wrong in it are faults.
+// readConfig reads a configuration file. It fails if the file cannot be read.
+// Mistakes in the file are faults.
 func (s *Settings) readConfig(name string) (*configReader, error) {
 	data, err := files.Read("configuration", name, files.MaxSettings)
 	if err != nil {

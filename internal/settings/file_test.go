@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// readText reads a configuration and returns what is wrong, a line each.
+// readText reads a configuration and returns its faults, one per line.
 func readText(text string) (*Settings, string) {
 	s := new(Settings)
 	s.defaults(func(string) string { return "" })
@@ -24,8 +24,8 @@ func readText(text string) (*Settings, string) {
 	return s, strings.Join(faults, "\n")
 }
 
-// TestConfigFaults: every fault is reported, with the line, the column and the
-// path of its key.
+// TestConfigFaults: every fault is reported with the line, the column and the path
+// of its key.
 func TestConfigFaults(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", ""},
@@ -166,8 +166,8 @@ routes:
     history: auto
 `
 
-// TestConfigWhole: the settings that --check prints are a configuration file
-// that says the same.
+// TestConfigWhole: --check prints the settings as a configuration file with the
+// same meaning.
 func TestConfigWhole(t *testing.T) {
 	s, faults := readText(wholeConfig)
 	if faults != "" {
@@ -214,7 +214,7 @@ func TestConfigPaths(t *testing.T) {
 	}
 }
 
-// TestGuide: every key and every flag stands in the guide, with its default.
+// TestGuide: every key and every flag is in the guide, with its default.
 func TestGuide(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "gateway.md"))
 	if err != nil {
@@ -247,8 +247,8 @@ func TestShortDuration(t *testing.T) {
 	}
 }
 
-// FuzzConfig: no text breaks the reader, and what it takes it can print and
-// take again.
+// FuzzConfig: no text breaks the reader. Settings that it accepts can be printed
+// and read again.
 func FuzzConfig(f *testing.F) {
 	f.Add(wholeConfig)
 	f.Add("routes: [{models: [a]}]\nlimits: {body: 1}\n? x\n: &a *a\n<<: !!str |\n  x\n")
@@ -265,8 +265,8 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// A file that is nested without end, or full of mistakes, has few faults, and takes
-// no more to read than its size explains.
+// A file that is nested without end, or full of mistakes, has few faults. Reading
+// it costs no more than its size explains.
 func TestHostileConfig(t *testing.T) {
 	var keys strings.Builder
 	for i := 0; keys.Len() < 490_000; i++ {
@@ -289,7 +289,7 @@ func TestHostileConfig(t *testing.T) {
 	}
 }
 
-// allocations is how many bytes a function allocates.
+// allocations returns how many bytes a function allocates.
 func allocations(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// Settings are everything that sotto serve can be told, from wherever.
+// Settings are all settings of sotto serve, from every source.
 type Settings struct {
 	Listen         string
 	Upstream       *url.URL // nil: the scripted upstream
@@ -30,10 +30,10 @@ type Settings struct {
 	Recording   recording.Settings
 	Connections serving.Bounds
 
-	Gateway gateway.Config // the rest goes straight where it is used
+	Gateway gateway.Config // settings that are used directly
 }
 
-// A secret is read from a file, or stands in the environment.
+// A secret is read from a file or from the environment.
 type secret struct {
 	file string
 	Text string
@@ -42,12 +42,11 @@ type secret struct {
 // A key is one key of the configuration file.
 type key struct {
 	name string
-	def  string // the default, as text; "" where there is none
+	def  string // the default, as text; "" if there is none
 	value
 }
 
-// keys are the keys at the top of the file, but for the version, limits and
-// routes.
+// keys are the keys at the top of the file, except the version, limits and routes.
 func (s *Settings) keys() []key {
 	g := &s.Gateway
 	return slices.Concat([]key{
@@ -72,7 +71,7 @@ func (s *Settings) keys() []key {
 	})
 }
 
-// flagKeys are the settings that no configuration file has.
+// flagKeys are the settings that cannot be in a configuration file.
 func (s *Settings) flagKeys() []key {
 	return []key{
 		{"verbose", "false", yesNo(&s.Verbose)},
@@ -81,8 +80,8 @@ func (s *Settings) flagKeys() []key {
 	}
 }
 
-// replyKeys are the keys that say how replies are handled, at the top and in
-// every route. Their values are looked at by the gateway.
+// replyKeys are the keys that say how to handle replies, at the top and in every
+// route. The gateway checks their values.
 func replyKeys(r *gateway.Route) []key {
 	return []key{
 		{"dialect", "", textValue(&r.Dialect, "the name of a dialect", nil)},
@@ -133,7 +132,7 @@ func (s *Settings) topNames() []string {
 	return append(names, "limits", "routes")
 }
 
-// find returns the key of a name.
+// find returns the key with a name.
 func find(keys []key, name string) (key, bool) {
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
 	if i < 0 {
@@ -151,7 +150,7 @@ func names(keys []key) []string {
 	return list
 }
 
-// Words are the values of a setting that has a few.
+// Words are the values of a setting that has only a few.
 func Words[T ~string](all []T) []string {
 	list := make([]string, len(all))
 	for i, w := range all {
@@ -160,15 +159,15 @@ func Words[T ~string](all []T) []string {
 	return list
 }
 
-// anyOf says them: "a, b or c".
+// anyOf lists the values: "a, b or c".
 func anyOf[T ~string](all []T) string {
 	list := Words(all)
 	last := len(list) - 1
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// recordKeys are the keys of the record. What they say is looked at together, by
-// [recording.Settings.Options].
+// recordKeys are the keys of the record. [recording.Settings.Options] checks them
+// together.
 func recordKeys(f *recording.Settings) []key {
 	const file = "the name of a file"
 	return []key{

@@ -1,6 +1,6 @@
-// Package settings is everything that the gateway's command can be told: the keys
-// of its configuration file, the sources that set them, what is wrong with them and
-// where it was said.
+// Package settings has all settings of the gateway's command: the keys of its
+// configuration file, the sources that set them, the faults in them and where each
+// was made.
 package settings
 
 import (
@@ -22,26 +22,25 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// A Setup is the settings of a run, from every source, and what is wrong
-// with them.
+// A Setup is the settings of a run, from every source, and the faults in them.
 type Setup struct {
 	Settings
 	Faults   []*Fault
-	Hints    []string         // what helps with several faults, said once
-	places   map[string]Place // where the settings were made, by their keys' paths
+	Hints    []string         // a hint for several faults, given once
+	places   map[string]Place // where the settings were made, by the paths of their keys
 	Warnings []string
 }
 
-// Sources are where settings come from: the defaults, over them a file, over it the
-// environment, over it the flags.
+// Sources are where settings come from, in order of increasing precedence: the
+// defaults, a file, the environment, the flags.
 type Sources struct {
 	File      string
 	Getenv    func(string) string
-	Overrides []Override             // by flags, and by their variables in the environment
-	Given     func(flag string) bool // whether a flag stands on the command line
+	Overrides []Override             // by flags, and by their environment variables
+	Given     func(flag string) bool // whether a flag is on the command line
 }
 
-// Read gathers the settings. It fails where the file cannot be read.
+// Read collects the settings. It fails if the file cannot be read.
 func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s := &Setup{places: map[string]Place{}}
 	s.defaults(from.Getenv)
@@ -82,7 +81,7 @@ func (s *Settings) defaults(getenv func(string) string) {
 	s.Connections.Connections = serving.DefaultConnections()
 }
 
-// An Override is a setting by a flag, or by its variable in the environment.
+// An Override is a setting made by a flag, or by its environment variable.
 type Override struct {
 	Key   string
 	Name  string // of the flag or variable
@@ -105,7 +104,7 @@ func (s *Setup) override(keys []key, list []Override) {
 	}
 }
 
-// inherit fills what a route leaves open with what stands at the top.
+// inherit fills in what a route leaves open from the top of the file.
 func (s *Settings) inherit() {
 	d := &s.Gateway.Default
 	for i := range s.Gateway.Routes {
@@ -129,9 +128,9 @@ func (s *Setup) warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
 }
 
-// readSecret reads a secret: from the file of the flag, else from the
-// environment, else from the file that the configuration names. No error holds
-// any of it.
+// readSecret reads a secret. It tries the file of the flag, then the environment,
+// then the file that the configuration names. No error contains any part of the
+// secret.
 func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 	text := from.Getenv(variable)
 	at := s.places[key]
@@ -161,14 +160,15 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 	}
 }
 
-// warnOpenFile warns of a secret that every user of the machine can read.
+// warnOpenFile warns about a secret that every user of the machine can read.
 func (s *Setup) warnOpenFile(name string) {
 	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o007 != 0 && runtime.GOOS != "windows" {
 		s.warn("%s holds a secret and can be read by every user of this machine: chmod o-rwx it", name)
 	}
 }
 
-// fillGateway sets what of the gateway's configuration is no key of its own.
+// fillGateway sets the parts of the gateway's configuration that have no key of
+// their own.
 func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	own := new(catalogue.Catalogue)
 	for i, file := range s.dialectFiles {
@@ -186,7 +186,7 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	g.Public = !IsLoopback(s.Listen)
 }
 
-// checkGateway asks the gateway for what is wrong, and finds where it was set.
+// checkGateway asks the gateway for faults, and finds where each was made.
 func (s *Setup) checkGateway() {
 	g := s.Gateway
 	if g.Upstream == nil {
@@ -202,7 +202,7 @@ func (s *Setup) checkGateway() {
 		}
 		if _, own := s.places[path]; wrong.Route >= 0 && !own {
 			if atTop[wrong.Key] {
-				continue // a fault of the top, inherited
+				continue // a fault inherited from the top
 			}
 			s.places[path] = s.places[fmt.Sprintf("routes[%d]", wrong.Route)]
 		}
@@ -210,8 +210,8 @@ func (s *Setup) checkGateway() {
 	}
 }
 
-// gatewayFaults are those that the gateway finds. With a dialect that nobody
-// knows it does not look at the start, of which most is wrong in any.
+// gatewayFaults returns the faults that the gateway finds. If the dialect is
+// unknown, it does not check the start, because most starts would be wrong.
 func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 	var all []*gateway.ConfigError
 	has := func(route int, key string) bool {
@@ -236,10 +236,11 @@ func gatewayFaults(g gateway.Config) []*gateway.ConfigError {
 	return all
 }
 
-// AccessHint says how to let other machines in.
+// AccessHint says how to give other machines access.
 const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or say --insecure-public"
 
-// checkAccess refuses to let other machines in without a token, unless told.
+// checkAccess refuses to give other machines access without a token, unless the
+// settings say so.
 func (s *Setup) checkAccess() {
 	g := &s.Gateway
 	if g.Public && g.Token == "" && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
@@ -262,18 +263,18 @@ func (s *Setup) checkAccess() {
 	}
 }
 
-// shortToken is fewer characters than a token should have.
+// shortToken is the length in characters below which a token is too short.
 const shortToken = 16
 
-// checkUpstream refuses an upstream that is the gateway itself: every request
-// would come back to it.
+// checkUpstream refuses an upstream that is the gateway itself, because every
+// request would come back to it.
 func (s *Setup) checkUpstream() {
 	if u := s.Upstream; u != nil && isOwn(u, s.Listen) {
 		s.fault("upstream", fmt.Errorf("%s is the gateway's own address", u))
 	}
 }
 
-// isOwn reports whether a URL leads to an address that is listened on.
+// isOwn reports whether a URL leads to an address of the gateway's listener.
 func isOwn(u *url.URL, listen string) bool {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || port == "0" || port != cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]) {
@@ -294,7 +295,7 @@ func isOwn(u *url.URL, listen string) bool {
 	}
 }
 
-// isInterface reports whether an address is one of this machine's.
+// isInterface reports whether an address belongs to this machine.
 func isInterface(ip net.IP) bool {
 	all, _ := net.InterfaceAddrs()
 	return slices.ContainsFunc(all, func(a net.Addr) bool {
@@ -303,7 +304,7 @@ func isInterface(ip net.IP) bool {
 	})
 }
 
-// checkRoutes warns of a route that hides those after it.
+// checkRoutes warns about a route that hides later ones.
 func (s *Setup) checkRoutes() {
 	all := s.Gateway.Routes
 	for i, r := range all[:max(0, len(all)-1)] {
@@ -317,8 +318,8 @@ func (s *Setup) checkRoutes() {
 
 func aboutToken(f *Fault) bool { return f.key == "token-file" }
 
-// IsLoopback reports whether an address, with a port or without, is this
-// machine's own.
+// IsLoopback reports whether an address, with or without a port, is a loopback
+// address of this machine.
 func IsLoopback(address string) bool {
 	host := address
 	if h, _, err := net.SplitHostPort(address); err == nil {
@@ -328,7 +329,7 @@ func IsLoopback(address string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// checkRecord reports what is wrong with how to record.
+// checkRecord reports faults in the settings of the record.
 func (s *Setup) checkRecord() {
 	_, faults := s.Recording.Options()
 	for _, f := range faults {
@@ -336,7 +337,7 @@ func (s *Setup) checkRecord() {
 		if key == "record-recipient" {
 			key = "record-recipients"
 		}
-		if _, said := s.places[key]; !said && s.places["record"].File != "" { // what is missing
+		if _, said := s.places[key]; !said && s.places["record"].File != "" { // a missing setting
 			s.places[key] = s.places["record"]
 		}
 		s.fault(key, f.Unwrap())

@@ -13,16 +13,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// A value is a place in the settings, and how it is written as text: in the
-// file, in the environment, and on the command line.
+// A value is a field of the settings, and its form as text: in the file, in the
+// environment, and on the command line.
 type value struct {
 	want  string // for messages: "a duration such as 30s"
 	kinds []yamlfile.Kind
 	list  bool
-	orOne bool                    // of a list: one string will do
-	set   func(text string) error // of a list: adds one item
-	clear func()                  // of a list: before the first item
-	get   func() any              // for the file that --check prints; nil where nothing is set
+	orOne bool                    // for a list: a single string is accepted
+	set   func(text string) error // for a list: adds one item
+	clear func()                  // for a list: called before the first item
+	get   func() any              // for the file that --check prints; returns nil if nothing is set
 }
 
 func textValue[T ~string](p *T, want string, check func(string) error) value {
@@ -71,7 +71,7 @@ func listValue(p *[]string, want string, check func(string) error) value {
 	}
 }
 
-// nameList is a list that may also be written as one string, with commas.
+// nameList is a list that can also be written as one string, with commas.
 func nameList(p *[]string) value {
 	v := listValue(p, "a field's name, or a list of them", func(string) error { return nil })
 	v.orOne = true
@@ -109,7 +109,7 @@ func durationValue(p *time.Duration) value {
 	return durationFrom(p, 1, "want more than nothing")
 }
 
-// durationOrNone is a duration that may be nothing.
+// durationOrNone is a duration that may be absent.
 func durationOrNone(p *time.Duration) value {
 	return durationFrom(p, 0, "want nothing, or more")
 }
@@ -133,7 +133,7 @@ func durationFrom(p *time.Duration, least time.Duration, tooLittle string) value
 	}
 }
 
-// shortDuration writes a duration without the parts that are nothing.
+// shortDuration writes a duration without its zero parts.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -165,7 +165,7 @@ func countValue(p *int) value {
 	}
 }
 
-// sizeOrNone is a size that may be left open.
+// sizeOrNone is a size that may be unset.
 func sizeOrNone(p *int64) value {
 	v := sizeValue(p)
 	v.get = func() any {
@@ -177,7 +177,7 @@ func sizeOrNone(p *int64) value {
 	return v
 }
 
-// countOrNone is a count that may be left open.
+// countOrNone is a count that may be unset.
 func countOrNone(p *int) value {
 	v := countValue(p)
 	v.get = func() any {
@@ -205,7 +205,8 @@ func sizeValue[T int | int64](p *T) value {
 	}
 }
 
-// baseURL is the URL of an upstream. What may be a password is never repeated.
+// baseURL is the URL of an upstream. Anything that may be a password is never
+// repeated.
 func baseURL(p **url.URL) value {
 	const want = "a URL such as http://localhost:11434"
 	return value{

@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// YAML writes the settings as a configuration file. A secret of the environment
-// is only said to be there.
+// YAML writes the settings as a configuration file. For a secret from the
+// environment, it says only that there is one.
 func (s *Settings) YAML() []byte {
 	top := &yamlfile.Node{Kind: yamlfile.Mapping}
 	top.Add("v", yamlfile.IntNode(1))
@@ -38,7 +38,7 @@ func (s *Settings) YAML() []byte {
 	}
 	data, err := yamlfile.Write(top)
 	if err != nil {
-		panic(fmt.Sprintf("settings as YAML: %v", err)) // they are strings and numbers
+		panic(fmt.Sprintf("settings as YAML: %v", err)) // the values are strings and numbers
 	}
 	return data
 }

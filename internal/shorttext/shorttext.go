@@ -3,7 +3,7 @@ package shorttext
 
 import "unicode/utf8"
 
-// Cut returns the first n bytes of a text at most, in whole characters.
+// Cut returns at most the first n bytes of a text, in whole characters.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -19,8 +19,8 @@ func Ellipsis(s string, n int) string {
 	return Cut(s, n) + "…"
 }
 
-// Columns returns a text of at most n characters; the last one is "…" if any
-// were cut.
+// Columns returns a text of at most n characters. If any were cut, the last one is
+// "…".
 func Columns(s string, n int) string {
 	last := 0 // where the n-th character begins
 	count := 0
@@ -38,8 +38,8 @@ func Columns(s string, n int) string {
 	return s
 }
 
-// Boundary moves an offset into a text back to where its character begins. In
-// bytes that are not valid UTF-8 it moves back by 3 bytes at most.
+// Boundary moves an offset into a text back to where its character begins. In bytes
+// that are not valid UTF-8 it moves back by at most 3 bytes.
 func Boundary(s string, at int) int {
 	if at >= len(s) {
 		return len(s)

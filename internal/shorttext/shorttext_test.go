@@ -27,7 +27,8 @@ func TestCut(t *testing.T) {
 			}
 		}
 	}
-	// Not UTF-8: the cut still gives all but three of the bytes asked for.
+	// Not UTF-8: the cut still returns all except at most three of the requested
+	// bytes.
 	if got := Cut(strings.Repeat("\x80", 100), 50); len(got) < 47 || len(got) > 50 {
 		t.Errorf("%d bytes", len(got))
 	}

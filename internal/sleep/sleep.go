@@ -1,4 +1,4 @@
-// Package sleep waits in a way that a context can end.
+// Package sleep waits until a time is over or a context ends.
 package sleep
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// For waits for d, or until ctx is done. It returns ctx.Err(), also where d is not
-// positive and nothing is waited for.
+// For waits for d, or until ctx is done. It returns ctx.Err(), even if d is not
+// positive and it does not wait.
 func For(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		t := time.NewTimer(d)

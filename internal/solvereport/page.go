@@ -17,7 +17,7 @@ import (
 //go:embed page.html.tmpl
 var solvePageText string
 
-// A pageData is what the template reads.
+// A pageData is the template's input.
 type pageData struct {
 	Title   string
 	Style   template.CSS
@@ -39,7 +39,7 @@ type shownRow struct {
 	Accuracy, Attempts, Template, Paths, Wrong, Tokens, Cost string
 }
 
-// Page returns the page of some streams.
+// Page returns the page for some streams.
 func Page(list []Stream) ([]byte, error) {
 	t, err := template.New("page").Parse(solvePageText)
 	if err != nil {
@@ -93,14 +93,14 @@ func solvePlots(list []Stream) []plot.Plot {
 	return plots
 }
 
-// A pace is a stream's state after some problems.
+// A pace is a stream's totals after some problems.
 type pace struct {
 	n, solved, templates, paths, nodes int
 	tokens                             int64
 	cost                               float64
 }
 
-// ratio is not a number where nothing is solved yet.
+// ratio returns NaN if nothing is solved yet.
 func ratio(x float64, n int) float64 {
 	if n == 0 {
 		return math.NaN()
@@ -112,8 +112,8 @@ func anyStream(*Stream) bool      { return true }
 func pricedStream(s *Stream) bool { return s.Priced }
 func remembering(s *Stream) bool  { return s.Mode == solve.Graph || s.Mode == solve.Template }
 
-// series gives a line per stream that is of interest. It begins with the first
-// value that is a number; a stream without one has no line.
+// series returns a line for each relevant stream. A line begins with its first
+// value that is a number. A stream without one has no line.
 func series(list []Stream, of func(*Stream) bool, value func(*pace) float64) (lines []plot.Line) {
 	for i, s := range list[:min(len(list), 8)] {
 		if !of(&s) {

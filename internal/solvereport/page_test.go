@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// What a model or a file says comes to the page as text, and adds no line to a
-// plot's markup.
+// Text from a model or a file is text on the page too, and adds no line to a plot's
+// markup.
 func TestSolvePageEscapes(t *testing.T) {
 	evil := `<script>alert(1)</script>" onload="x`
 	s := Stream{Results: []solve.Result{{V: 1, N: 1, ID: "1", Task: evil, Mode: solve.Graph, Model: evil, Solved: true, Input: 10, Output: 3}}}
@@ -25,8 +25,8 @@ func TestSolvePageEscapes(t *testing.T) {
 	}
 }
 
-// What is not known is not drawn as nothing: a stream without prices has no line
-// of costs, and one that solved nothing is not the cheapest.
+// Unknown values are not drawn as zero. A stream without prices has no line of
+// costs, and a stream that solved nothing is not the cheapest.
 func TestSolvePageUnknown(t *testing.T) {
 	of := func(name string, priced, solved bool) Stream {
 		s := Stream{Results: []solve.Result{

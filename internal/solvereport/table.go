@@ -1,5 +1,5 @@
-// Package solvereport reads what sotto solve wrote and shows what streams of
-// problems came to, in tables and on a page.
+// Package solvereport reads the output of sotto solve and reports on streams of
+// problems, in tables and on a page.
 package solvereport
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/sotto-llm/sotto/solve"
 )
 
-// A Stream is a summary and what it is of.
+// A Stream is a summary and the stream that it summarises.
 type Stream struct {
 	solve.Summary
 	Results []solve.Result
 }
 
-// last is the row of the whole stream.
+// last returns the row for the whole stream.
 func (s *Stream) last() solve.Row { return s.Rows[len(s.Rows)-1] }
 
 // Print writes the amortisation tables.
@@ -39,7 +39,7 @@ func Print(w io.Writer, list []Stream) {
 	}
 }
 
-// printRows writes a row per mark: what it came to, and what it took.
+// printRows writes a row per mark: its results and its costs.
 func printRows(w io.Writer, s solve.Summary) {
 	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "problems", "solved", "attempts", "template", "paths", "wrong", "memory", "tokens per", costHead(s.Priced))
 	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "", "%", "each", "hits %", "given %", "%", "nodes", "solved", costUnit(s.Priced))
@@ -89,7 +89,8 @@ func cost(priced bool, r solve.Row) string {
 	return fmt.Sprintf("%10s", perSolved("%.4g", r.CostPerSolved, r.Solved))
 }
 
-// perSolved prints what a solved problem took: nothing solved is not the cheapest.
+// perSolved prints the cost of a solved problem. A stream that solved nothing is
+// not the cheapest.
 func perSolved(format string, x float64, solved int) string {
 	if solved == 0 {
 		return "-"
@@ -97,7 +98,7 @@ func perSolved(format string, x float64, solved int) string {
 	return fmt.Sprintf(format, x)
 }
 
-// ReadResults reads an output; the head is nil of an empty one.
+// ReadResults reads an output. The head is nil if the output is empty.
 func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
@@ -126,7 +127,7 @@ func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 	}
 }
 
-// A Head is the first line of a stream's output: what the run is.
+// A Head is the first line of a stream's output. It describes the run.
 type Head struct {
 	V     int        `json:"v"`
 	Type  string     `json:"type"` // run

@@ -3,14 +3,14 @@ package spelling
 
 import "strings"
 
-// maxName is the longest name, in bytes, that is compared: longer ones are like
-// no name, and the comparison costs the product of two lengths.
+// maxName is the longest name, in bytes, that is compared. Longer names are similar
+// to none, and a comparison costs the product of the two lengths.
 const maxName = 64
 
-// Nearest returns the name that was probably meant by got: the one that the
-// fewest edits make of it, if they are few, or else the first that begins with
-// it. Case, spaces, dots, hyphens and underscores do not count. It returns ""
-// where no name is near.
+// Nearest returns the name that was probably meant by got: the name that the fewest
+// edits produce, if they are few, or otherwise the first name that begins with got.
+// Case, spaces, dots, hyphens and underscores do not count. It returns "" if no
+// name is near.
 func Nearest(got string, names []string) string {
 	if len(got) > maxName {
 		return ""
@@ -32,8 +32,9 @@ func Nearest(got string, names []string) string {
 	return best
 }
 
-// DidYouMean returns "did you mean NAME?" for the name that was probably meant,
-// or the words before it and all names: DidYouMean("tok", names, "the keys are").
+// DidYouMean returns "did you mean NAME?" for the name that was probably meant. If
+// there is none, it returns the given words and all names: DidYouMean("tok", names,
+// "the keys are").
 func DidYouMean(got string, names []string, all string) string {
 	if near := Nearest(got, names); near != "" {
 		return `did you mean "` + near + `"?`
@@ -45,7 +46,7 @@ var ignored = strings.NewReplacer("-", "", "_", "", " ", "", ".", "")
 
 func fold(name string) string { return ignored.Replace(strings.ToLower(name)) }
 
-// edits counts the bytes to insert, remove, change or swap to get from a to b; it
+// edits counts the bytes to insert, remove, change or swap to get from a to b. It
 // gives up at limit.
 func edits(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {

@@ -26,7 +26,8 @@ type Average struct {
 	High     float64 `json:"high"`
 }
 
-// z is the standard normal's quantile of a two-sided 95 % interval.
+// z is the quantile of the standard normal distribution for a two-sided 95 %
+// interval.
 const z = 1.959963984540054
 
 // NewRate returns count of n with Wilson's interval.
@@ -49,7 +50,7 @@ func NewRate(name string, count, n int) Rate {
 	return r
 }
 
-// NewAverage returns the mean of what each problem gives.
+// NewAverage returns the mean over the problems.
 func NewAverage(k int, each []float64) Average {
 	slices.Sort(each) // so that the sum does not depend on their order
 	a := Average{K: k, Problems: len(each)}
@@ -65,8 +66,8 @@ func NewAverage(k int, each []float64) Average {
 	return a
 }
 
-// PassAtK estimates without bias how likely one of k replies is right, from c
-// of n that were: 1 - C(n-c,k)/C(n,k).
+// PassAtK estimates without bias how likely it is that one of k replies is right,
+// if c of n were right: 1 - C(n-c,k)/C(n,k).
 func PassAtK(n, c, k int) float64 {
 	if n-c < k {
 		return 1
@@ -78,7 +79,7 @@ func PassAtK(n, c, k int) float64 {
 	return 1 - miss
 }
 
-// Ks are the k that best of k is given for, where there are as many replies.
+// Ks are the values of k for best of k, as long as there are enough replies.
 var Ks = []int{1, 2, 5, 10, 20, 50, 100}
 
 // Named returns a rate under another name.

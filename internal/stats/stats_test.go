@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWilson holds the interval to published values.
+// TestWilson compares the interval with published values.
 func TestWilson(t *testing.T) {
 	for _, test := range []struct {
 		count, n  int

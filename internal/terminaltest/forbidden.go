@@ -1,5 +1,5 @@
-// Package terminaltest has what tests of output need: text that is hostile to a
-// terminal, a terminal to write it to, and a check of what arrives there.
+// Package terminaltest has helpers for tests of output: text that is hostile to a
+// terminal, a terminal to write it to, and a check of the bytes that arrive there.
 package terminaltest
 
 import (
@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Strange is what a model, a file or a peer may write to take over a terminal, or
-// to deceive who reads it. Its last byte is not valid UTF-8. The word owned shows
-// that a command has printed it.
+// Strange is text that a model, a file or a peer may write to take over a terminal,
+// or to deceive its reader. Its last byte is not valid UTF-8. If the word owned
+// appears, a command has printed it.
 const Strange = "\x1b]0;owned\x07\x1b[2J\x1b[8m\x1b[31m\u009b31m\u0090q\x08\x7f\rover\u202erlo\u2066x\u061c\u200b\ufeff\U000e0041\u2028\u00ad\v\x9b"
 
-// Styles are the only control sequences that set text in a style.
+// Styles are the only control sequences that set a style.
 var Styles = []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[36m", "\x1b[2;9m"}
 
-// Forbidden names what of an output would control a terminal or hide from who
-// reads it. It is written apart from what it tests: by code points.
+// Forbidden names what in an output would control a terminal or hide text from its
+// reader. It is written independently of the code that it tests: by code points.
 func Forbidden(out []byte) string {
 	var before rune
 	for i := 0; i < len(out); {

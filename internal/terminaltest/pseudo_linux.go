@@ -30,7 +30,7 @@ func OnTerminal(t *testing.T, write func(tty *os.File)) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := term.MakeRaw(int(tty.Fd())); err != nil { // what is written is what is read
+	if _, err := term.MakeRaw(int(tty.Fd())); err != nil { // what is written is read unchanged
 		t.Fatal(err)
 	}
 	shown := make(chan []byte)

@@ -1,7 +1,7 @@
-// Package testhook lets tests of other packages see what a user of the
-// splitter has no need of.
+// Package testhook lets tests of other packages see what users of the splitter do
+// not need.
 package testhook
 
-// Looks returns how many bytes a *sotto.Splitter has looked at, each counted as
-// often as it was looked at. Package sotto sets it.
+// Looks returns how many bytes a *sotto.Splitter has looked at. A byte counts each
+// time it is looked at. Package sotto sets it.
 var Looks func(splitter any) int

@@ -1,5 +1,4 @@
-// Package visible makes text that others wrote safe to look at, on a terminal and
-// in a page.
+// Package visible makes text from others safe to show, on a terminal and in a page.
 package visible
 
 import (
@@ -11,18 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// An Escaper makes text safe to look at: no byte of what it appends moves the
-// cursor, colours, names the window, reorders the text around it, or is there
-// without being seen. Ordinary text, newlines and tabs are left as they are. The
-// result does not depend on where the text is cut, and escaping it again changes
-// nothing.
+// An Escaper makes text safe to show. No byte of its output moves the cursor,
+// changes colours, names the window, reorders the text around it, or is invisible.
+// Ordinary text, newlines and tabs stay unchanged. The result does not depend on
+// where the text is cut, and escaping it again changes nothing.
 type Escaper struct {
-	Held []byte // a character cut by a chunk, or a carriage return at its end
-	last rune   // the character before, 0 where it was escaped
+	Held []byte // a character cut by a chunk, or a carriage return at the end of one
+	last rune   // the previous character; 0 if it was escaped
 }
 
-// Append appends text as it may be shown. What waits for more of the text is
-// held, unless the text ends there.
+// Append appends text in its safe form. It holds bytes that wait for more of the
+// text, unless the text ends there.
 func (e *Escaper) Append(dst, text []byte, end bool) []byte {
 	if len(e.Held) > 0 {
 		text = append(e.Held, text...)
@@ -33,7 +31,7 @@ func (e *Escaper) Append(dst, text []byte, end bool) []byte {
 	return dst
 }
 
-// shown appends text and returns how many bytes of it it used.
+// shown appends text and returns how many of its bytes it used.
 func (e *Escaper) shown(dst, text []byte, end bool) ([]byte, int) {
 	i := 0
 	for i < len(text) {
@@ -59,7 +57,7 @@ func (e *Escaper) shown(dst, text []byte, end bool) ([]byte, int) {
 	return dst, i
 }
 
-// character appends a character that is not plain ASCII; an invalid byte is
+// character appends a character that is not plain ASCII. An invalid byte becomes
 // U+FFFD.
 func (e *Escaper) character(dst []byte, r rune) []byte {
 	before := e.last
@@ -68,7 +66,7 @@ func (e *Escaper) character(dst []byte, r rune) []byte {
 	case r < ' ':
 		return utf8.AppendRune(dst, '␀'+r)
 	case hidden(r) && !joins(before, r):
-		for _, unit := range utf16.Encode([]rune{r}) { // as in JSON, of which a line stays what it is
+		for _, unit := range utf16.Encode([]rune{r}) { // as in JSON, so that a line of JSON stays the same JSON
 			dst = fmt.Appendf(dst, `\u%04x`, unit)
 		}
 		return dst
@@ -77,16 +75,16 @@ func (e *Escaper) character(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// hidden reports whether a character is a control, or one that has no look of
-// its own: it formats, reorders or joins what is around it, selects a variant,
-// or is ignored. The classes are Unicode's.
+// hidden reports whether a character is a control character or invisible. An
+// invisible character formats, reorders or joins the text around it, selects a
+// variant, or is ignored. The classes are Unicode's.
 func hidden(r rune) bool {
 	if r < 0x7f || r > 0x9f && r < 0x0300 && r != 0x00ad {
-		return false // most of what is written
+		return false // most text
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // which are seen
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // these are visible
 }
 
 const (
@@ -94,10 +92,10 @@ const (
 	asText, asEmoji   rune = '\ufe0e', '\ufe0f'
 )
 
-// joins reports whether a hidden character is part of ordinary writing where it
-// stands: a joiner after a letter of a script that has them, or in an emoji, and
-// one selector after what may be an emoji. Elsewhere, or in a row, they would
-// carry what nobody sees.
+// joins reports whether a hidden character is part of ordinary writing at its
+// place. This is true for a joiner after a letter of a script with joiners, or in
+// an emoji, and for a single selector after a possible emoji. Elsewhere, or several
+// in a row, they would carry hidden data.
 func joins(before, r rune) bool {
 	switch r {
 	case nonJoiner, joiner:
@@ -109,19 +107,19 @@ func joins(before, r rune) bool {
 	return false
 }
 
-// Text makes a text safe to look at. Newlines stay.
+// Text makes a text safe to show. Newlines stay.
 func Text(text string) string {
 	var e Escaper
 	return string(e.Append(nil, []byte(text), true))
 }
 
-// Line makes a text safe to look at, on one line.
+// Line makes a text safe to show, on one line.
 func Line(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Text(text), "\r\n", "⏎"), "\n", "⏎")
 }
 
-// Word makes what others named fit a column: safe to look at, without spaces,
-// and with a hyphen for nothing.
+// Word makes a name from others fit a column: safe to show, without spaces, and
+// with a hyphen if it is empty.
 func Word(text string) string {
 	return cmp.Or(strings.Join(strings.Fields(Text(text)), "_"), "-")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 )
 
-// TestVisibleLeavesWriting says that what people write stays as it is, and that
-// the same characters are shown where no writing has them.
+// TestVisibleLeavesWriting checks that ordinary writing stays unchanged. The same
+// characters are escaped where no writing uses them.
 func TestVisibleLeavesWriting(t *testing.T) {
 	for _, text := range []string{
 		"Grüße, 你好, Привет, שלום, नमस्ते, 안녕", "می\u200cخواهم", "क्\u200dष", // joiners
@@ -40,8 +40,8 @@ func TestVisibleLeavesWriting(t *testing.T) {
 	}
 }
 
-// TestVisibleLaws: nothing that is shown controls anything, showing it again
-// changes nothing, cuts mean nothing, and JSON stays the same JSON.
+// TestVisibleLaws: nothing in the output controls anything, escaping it again
+// changes nothing, cuts do not matter, and JSON stays the same JSON.
 func TestVisibleLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		strange := rapid.SampledFrom([]string{"\x1b", "]0;x\a", "[31m", "\r", "\n", "\r\n", "\u009b", "\x9b", "\xf0\x9f", "\u202e", "\u200d", "\ufe0f", "\u200b", "\U000e0041", "é", "1", "a", "❤", "\u00ad"})

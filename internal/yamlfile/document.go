@@ -13,10 +13,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/spelling"
 )
 
-// A Place is where something stands in a file.
+// A Place is a position in a file.
 type Place struct {
 	File         string
-	Line, Column int // from 1; 0 for the file as a whole
+	Line, Column int // from 1; 0 means the file as a whole
 }
 
 // String returns FILE:LINE:COLUMN, or FILE.
@@ -27,7 +27,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// A Fault is one thing that is wrong in a file.
+// A Fault is one mistake in a file.
 type Fault struct {
 	Place
 	Key string // its path, such as "routes[0].display"; "" for the file as a whole
@@ -50,11 +50,11 @@ func (f Fault) Error() string {
 func (f Fault) Unwrap() error { return f.Err }
 
 // A Document is one file that is being read. Its methods read values, and collect
-// what is wrong instead of ending at the first fault.
+// faults instead of stopping at the first.
 type Document struct {
-	// Name is the file's, for messages.
+	// Name is the file's name, for messages.
 	Name string
-	// Limits bound the file; if zero, as those of [Read].
+	// Limits bound the file. If zero, they are those of [Read].
 	Limits Limits
 	// Unknown says what is wrong with a key that is not one of those known at a
 	// path; if nil, the fault names the key that was probably meant.
@@ -68,13 +68,14 @@ type Document struct {
 // maxFaults is how many faults of a file are listed.
 const maxFaults = 100
 
-// maxKey bounds the path of a fault, in bytes: whoever wrote the file made it up.
+// maxKey bounds the path of a fault, in bytes, because the author of the file chose
+// it.
 const maxKey = 200
 
 // Full reports whether further faults are not listed.
 func (d *Document) Full() bool { return len(d.Faults) >= maxFaults }
 
-// Err joins all faults, or is nil without any.
+// Err joins all faults. It returns nil if there are none.
 func (d *Document) Err() error {
 	var list []error
 	for _, f := range d.Faults {
@@ -83,8 +84,8 @@ func (d *Document) Err() error {
 	return errors.Join(list...)
 }
 
-// Read returns the value of the file, or nil for one that says nothing or is not
-// YAML.
+// Read returns the value of the file. It returns nil if the file is empty or not
+// valid YAML.
 func (d *Document) Read(data []byte) *Node {
 	limits := d.Limits
 	if limits == (Limits{}) {
@@ -117,21 +118,21 @@ func (d *Document) add(f Fault) {
 	}
 }
 
-// At returns where a node stands.
+// At returns the place of a node.
 func (d *Document) At(n *Node) Place { return Place{d.Name, n.Line, n.Column} }
 
-// Fault adds what is wrong with a node, whose path is the key.
+// Fault adds a fault of a node, whose path is the key.
 func (d *Document) Fault(n *Node, path, format string, args ...any) {
 	d.add(Fault{d.At(n), path, fmt.Errorf(format, args...)})
 }
 
-// FaultAt is Fault of a value that was read before, by its path. A value that the
-// file does not have stands where what holds it stands.
+// FaultAt is Fault for a value that was read before, given by its path. If the file
+// does not have the value, the place is that of its container.
 func (d *Document) FaultAt(path, format string, args ...any) {
 	d.add(Fault{d.PlaceOf(path), path, fmt.Errorf(format, args...)})
 }
 
-// PlaceOf returns where the value of a path stands, or what holds it.
+// PlaceOf returns the place of the value at a path, or of its container.
 func (d *Document) PlaceOf(path string) Place {
 	for at := path; at != ""; {
 		if p, ok := d.places[at]; ok {
@@ -166,8 +167,8 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// Keys calls each for every key of a mapping and its value. Keys that stand twice
-// and keys without a value are faults, and left out.
+// Keys calls each for every key of a mapping and its value. Duplicate keys and keys
+// without a value are faults, and are left out.
 func (d *Document) Keys(n *Node, path string, each func(key *Node, path string, value *Node)) {
 	d.keys(n, path, func(string) error { return nil }, each)
 }
@@ -248,11 +249,11 @@ var (
 	nodeType     = reflect.TypeFor[*Node]()
 )
 
-// Decode reads a node into what v points at. A struct takes the keys that its
-// fields have in their tags (yaml:"name"), and every other key is a fault. A map
-// takes any keys; one of values of type any has them as encoding/json would. A
-// field of type *[Node] takes the node as it is, and a pointer is nil where its
-// key is missing. The place of every value is marked.
+// Decode reads a node into the value that v points to. A struct takes the keys in
+// the tags of its fields (yaml:"name"), and every other key is a fault. A map takes
+// any keys. A value of type any has the types that encoding/json would use. A field
+// of type *[Node] takes the node itself. A pointer is nil if its key is missing.
+// The place of every value is marked.
 func (d *Document) Decode(n *Node, path string, v any) {
 	d.decode(n, path, reflect.ValueOf(v).Elem())
 }
@@ -303,7 +304,7 @@ func (d *Document) table(n *Node, path string, v reflect.Value) {
 	})
 }
 
-// object reads keys and values as encoding/json would have them.
+// object reads keys and values with the types that encoding/json would use.
 func (d *Document) object(n *Node, path string, v reflect.Value) {
 	value, err := n.Value()
 	if err != nil {
@@ -343,7 +344,8 @@ func (d *Document) scalar(n *Node, path string, v reflect.Value) {
 			return
 		}
 	case v.Kind() == reflect.String:
-		// Words that YAML reads as numbers or truth are text where text is wanted.
+		// Words that YAML reads as numbers or booleans are text where text is
+		// expected.
 		if want = "text"; isScalar {
 			v.SetString(n.Text)
 			return

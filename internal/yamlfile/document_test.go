@@ -21,7 +21,7 @@ type row struct {
 	Table map[string]string `yaml:"table"`
 	Any   map[string]any    `yaml:"any"`
 	Node  *yamlfile.Node    `yaml:"node"`
-	Other string            // no key
+	Other string            // not a key
 }
 
 type inner struct {
@@ -51,7 +51,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// All faults of a file are said at once, each with its place and key.
+// All faults of a file are reported at once, each with its place and key.
 func TestFaults(t *testing.T) {
 	for text, want := range map[string][]string{
 		"nam: x\ncount: 1.5\nwait: soon\non: 1\n": {`1:1: nam: unknown key: did you mean "name"?`, `2:8: count: want a whole number, not 1.5`, `3:7: wait: want a time such as 30s or 5m, not "soon"`, `4:5: on: want true or false, not 1`},

@@ -30,8 +30,8 @@ func numbered(before, format, after string) func(n int) string {
 	}
 }
 
-// shapes are files that have made some reader of YAML slow or large: by the
-// nesting, by the number of keys, by lines that belong together.
+// shapes are files that have made some YAML reader slow or large: by nesting, by
+// the number of keys, or by lines that belong together.
 var shapes = map[string]func(n int) string{
 	"open lists": repeat("["), "open mappings": repeat("{a: "), "lists in a line": repeat("- "), "keys of keys": repeat("? "),
 	"values of values": repeat("a: "), "closed lists": repeat("]"), "commas": repeat(","), "colons": repeat(": "),
@@ -50,7 +50,7 @@ var shapes = map[string]func(n int) string{
 	"tag directives": numbered("", "%%TAG !a%d! tag:x\n", "---\na"),
 }
 
-// allocated is what it takes to read a file, in bytes.
+// allocated returns the memory allocated to read a file, in bytes.
 func allocated(data []byte) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,9 +59,9 @@ func allocated(data []byte) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// What it takes to read a file grows with its size, not with the square of it: a
-// file of twice the size allocates no more than about twice as much, and none more
-// than 2 KiB for each of its bytes. (goccy/go-yaml allocated 2.4 GB for 40 KB of
+// The memory to read a file grows with its size, not with the square of its size. A
+// file of twice the size allocates no more than about twice as much, and no file
+// allocates more than 2 KiB per byte. (goccy/go-yaml allocated 2.4 GB for 40 KB of
 // brackets, and 94 MB for 40 KB of keys.)
 func TestLinear(t *testing.T) {
 	const n = 50_000
@@ -107,8 +107,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A node knows what it is and where it stands, and its value is what the JSON
-// would be.
+// A node knows its kind and its place, and its value is what the equivalent JSON
+// would give.
 func TestNodes(t *testing.T) {
 	n, err := yamlfile.Read([]byte("\uFEFF# what it is\nlist: [1, -2, 0x10, 1.5, true, ~, yes, '1', 2001-02-03]\n? key\n: {a: \"x\\n\", b: }\n1: |\n  text\n  more\n"))
 	if err != nil {
@@ -151,7 +151,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same, also text that looks like something
+// What is written is read back the same, including text that looks like something
 // else.
 func TestWrite(t *testing.T) {
 	texts := []string{"a", "", "1", "true", "~", "yes", "2001-02-03", "*", "&a", "a: b", "# x", "a\nb", " x ", "é", "\"", "'", "-", "%a", "\t", strings.Repeat("long ", 40)}

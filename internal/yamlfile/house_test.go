@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// No code but this package's imports a YAML library, tests included: only Read has
-// the bounds on size, depth and number that foreign files need.
+// Only this package imports a YAML library, tests included, because only Read has
+// the bounds on size, depth and number that files from outside need.
 func TestOnlyEntryForYAML(t *testing.T) {
 	root := filepath.Join("..", "..")
 	here := 0

@@ -1,9 +1,9 @@
-// Package yamlfile reads and writes YAML files. It is the one place of the tree
-// that knows a YAML library; a test of this package keeps it so.
+// Package yamlfile reads and writes YAML files. It is the only package of the tree
+// that uses a YAML library. A test of this package enforces this.
 //
-// A file may come from anybody. So it is bounded in size and depth, and what it
-// takes to read it grows linearly with its size. Anchors, aliases and tags are
-// nodes of their own kinds, which nobody expands.
+// A file may come from anybody. So it is bounded in size and depth, and the time
+// and memory to read it grow linearly with its size. Anchors, aliases and tags are
+// nodes of their own kinds, and are never expanded.
 package yamlfile
 
 import (
@@ -20,7 +20,7 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// MaxDepth is how many lists and mappings may stand in each other.
+// MaxDepth is how deep lists and mappings may be nested.
 const MaxDepth = 100
 
 // Limits bound a file.
@@ -29,10 +29,10 @@ type Limits struct {
 	Nodes int // values and keys
 }
 
-// settings are far above what a file needs that somebody wrote by hand.
+// settings are far more than a file written by hand needs.
 var settings = Limits{Size: 1 << 20, Nodes: 100_000}
 
-// A Kind is what a node is.
+// A Kind is the kind of a node.
 type Kind uint8
 
 const (
@@ -48,15 +48,15 @@ const (
 	Tag    // a node with a tag
 )
 
-// A Node is a value in a file, and where it stands.
+// A Node is a value in a file, and its place.
 type Node struct {
 	Kind Kind
-	// Text is that of a scalar. A number or a truth value is as written; a text
-	// has no quotes and no escapes.
+	// Text is the text of a scalar. A number or a boolean is as written. A text has
+	// no quotes and no escapes.
 	Text         string
 	Line, Column int      // from 1
 	Items        []*Node  // of a List
-	Members      []Member // of a Mapping, in the order of the file; a key may stand twice
+	Members      []Member // of a Mapping, in the order of the file; keys may be duplicate
 
 	scalar *yaml.Node // of a number
 }
@@ -66,7 +66,7 @@ type Member struct{ Key, Value *Node }
 
 // An Error says what is wrong with a file, and where.
 type Error struct {
-	Line, Column int // from 1; 0 where the fault has no place
+	Line, Column int // from 1; 0 if the fault has no place
 	Err          error
 }
 
@@ -79,8 +79,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load returns the bytes of a file, or the first of them where there are too many
-// for [Read].
+// Load returns the bytes of a file. If there are too many for [Read], it returns
+// only the first of them.
 func Load(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -91,10 +91,11 @@ func Load(name string) ([]byte, error) {
 }
 
 // Read reads a file of at most 1 MiB and 100,000 nodes that holds one document, and
-// returns its value; nil for a file that says nothing. The error is an *[Error].
+// returns its value. The value is nil if the file is empty. The error is an
+// *[Error].
 func Read(data []byte) (*Node, error) { return settings.Read(data) }
 
-// Read is [Read] with bounds of its own.
+// Read is like [Read], with these bounds.
 func (l Limits) Read(data []byte) (*Node, error) {
 	if len(data) > l.Size {
 		return nil, &Error{Err: fmt.Errorf("larger than %s", sizeText(l.Size))}
@@ -145,8 +146,8 @@ func sizeText(n int) string {
 
 var errDepth = fmt.Errorf("lists and mappings nest deeper than %d levels", MaxDepth)
 
-// errorOf words an error of the library. What is missing at the end of the file is
-// said of the place where it would have begun.
+// errorOf rewords an error of the library. If something is missing at the end of
+// the file, the error names the place where the incomplete value began.
 func errorOf(err error, data []byte) *Error {
 	fault, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
@@ -163,8 +164,8 @@ func errorOf(err error, data []byte) *Error {
 	return e
 }
 
-// checkText reports bytes that no YAML has, and directives: the library takes
-// time quadratic in their number, and no file of ours needs one.
+// checkText reports bytes that YAML does not allow, and directives. The library
+// takes time quadratic in the number of directives, and our files do not need them.
 func checkText(data []byte) error {
 	line, column := 1, 1
 	for i := 0; i < len(data); {
@@ -190,9 +191,9 @@ func checkText(data []byte) error {
 	return nil
 }
 
-// A maker makes Nodes of the library's.
+// A maker makes Nodes from the library's nodes.
 type maker struct {
-	left int // how many more there may be; below 0, too many
+	left int // how many more nodes are allowed; below 0, there are too many
 }
 
 func (m *maker) document(y *yaml.Node) *Node {
@@ -202,7 +203,7 @@ func (m *maker) document(y *yaml.Node) *Node {
 	return m.node(y.Content[0])
 }
 
-// node recurses no deeper than MaxDepth.
+// node recurses at most to MaxDepth.
 func (m *maker) node(y *yaml.Node) *Node {
 	n := &Node{Line: y.Line, Column: y.Column}
 	if m.left--; m.left < 0 {
@@ -234,7 +235,7 @@ func (m *maker) node(y *yaml.Node) *Node {
 	return n
 }
 
-// isNothing reports whether a document has no value: not even the word null.
+// isNothing reports whether a document has no value at all, not even the word null.
 func isNothing(y *yaml.Node) bool {
 	return y.Kind == yaml.ScalarNode && y.Value == "" && y.Anchor == "" && y.ShortTag() == "!!null" && y.Style&yaml.TaggedStyle == 0
 }
@@ -250,11 +251,12 @@ func scalarKind(y *yaml.Node) Kind {
 	case "!!float":
 		return Float
 	}
-	return Text // also a date, and a key that merges
+	return Text // also for a date, and a key that merges
 }
 
-// Value returns a node as encoding/json has it in an any: nil, bool, string,
-// []any and map[string]any; a number is an int, an int64, a uint64 or a float64.
+// Value returns a node in the types that encoding/json uses for an any: nil, bool,
+// string, []any and map[string]any. A number is an int, an int64, a uint64 or a
+// float64.
 func (n *Node) Value() (any, error) {
 	switch n.Kind {
 	case Null:
@@ -307,7 +309,7 @@ func (n *Node) fault(format string, args ...any) error {
 	return &Error{n.Line, n.Column, fmt.Errorf(format, args...)}
 }
 
-// String says what a kind is, for messages.
+// String names a kind, for messages.
 func (k Kind) String() string {
 	switch k {
 	case Null:

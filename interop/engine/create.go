@@ -13,8 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/interop/gguf"
 )
 
-// Create writes the model's file, gives it to the server and names it. A model
-// of that name is replaced.
+// Create writes the model's file, gives it to the server and names it. An existing
+// model with that name is replaced.
 func (s *Server) Create(ctx context.Context, m Model) error {
 	var file bytes.Buffer
 	if err := gguf.Write(&file, m.Script); err != nil {
@@ -40,15 +40,15 @@ func (s *Server) Create(ctx context.Context, m Model) error {
 	return nil
 }
 
-// oneThread adds to the parameters that the engine uses one thread. Several wait
-// for each other in a busy loop, which takes long where the cores are shared.
+// oneThread adds to the parameters that the engine uses one thread. Several threads
+// wait for each other in a busy loop, which is slow if the cores are shared.
 func oneThread(parameters map[string]any) map[string]any {
 	all := map[string]any{"num_thread": 1}
 	maps.Copy(all, parameters)
 	return all
 }
 
-// post sends body and wants a status of success.
+// post sends body and requires a status of success.
 func (s *Server) post(ctx context.Context, path string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(body))
 	if err != nil {

@@ -7,34 +7,35 @@ import (
 	"github.com/sotto-llm/sotto/interop/gguf"
 )
 
-// A Model is one that a server can create.
+// A Model is a model that a server can create.
 type Model struct {
-	// Name is what requests call it.
+	// Name is the model's name in requests.
 	Name string
-	// Script is what it can say. Models of equal scripts share a file and a
-	// running engine.
+	// Script is what the model can say. Models with equal scripts share a file and
+	// a running engine.
 	Script gguf.Script
-	// Template renders the prompt, in Ollama's language. It ends in the cue of
-	// the reply that the model gives to every chat.
+	// Template renders the prompt, in Ollama's language. It ends in the cue of the
+	// model's reply to every chat.
 	Template string
-	// Parameters are Ollama's, such as "num_predict". "num_thread" is 1 unless set.
+	// Parameters are Ollama's parameters, such as "num_predict". "num_thread" is 1
+	// unless set.
 	Parameters map[string]any
 
-	// Pieces are the stream events to expect, and Text is their sum, the raw
-	// reply. Thinking and Answer are its two halves, without the tags and the
-	// white space around.
+	// Pieces are the expected stream events. Text is all of them joined, the raw
+	// reply. Thinking and Answer are its two halves, without the tags and the white
+	// space around them.
 	Pieces                 []string
 	Text, Thinking, Answer string
-	// DoneReason is "stop", or "length" of a reply that is cut off.
+	// DoneReason is "stop", or "length" if the reply is cut off.
 	DoneReason string
 }
 
-// Models returns all of them.
+// Models returns all models of this package.
 func Models() []Model {
 	return []Model{Inline(), Preopened(), Plain(), Cut(), Split()}
 }
 
-// turns renders a conversation in the way of many models; a cue follows.
+// turns renders a conversation in the style of many models. A cue follows it.
 const turns = "{{ range .Messages }}<|{{ .Role }}|>\n{{ .Content }}<|end|>\n{{ end }}"
 
 // The ends of the prompts, each a cue.
@@ -62,8 +63,8 @@ func Inline() Model {
 	return m
 }
 
-// Plain is the file of [Inline] under a template with an empty thought at its
-// end: only an answer comes.
+// Plain uses the file of [Inline] with a template that ends in an empty thought, so
+// the reply is only an answer.
 func Plain() Model {
 	m := thinker("sotto-plain")
 	m.Template = turns + skippedCue
@@ -72,7 +73,7 @@ func Plain() Model {
 	return m
 }
 
-// cutAfter is how many tokens [EndCut] says.
+// cutAfter is the number of tokens in [EndCut].
 const cutAfter = 12
 
 // Cut is [Inline], cut off within its thought by num_predict.
@@ -85,8 +86,8 @@ func Cut() Model {
 	return m
 }
 
-// Preopened has a template that opens the block, so that no "<think>" comes:
-// "…\n</think>\n\n…".
+// Preopened has a template that opens the block, so that there is no "<think>" in
+// the reply: "…\n</think>\n\n…".
 func Preopened() Model {
 	var c gguf.Cutter
 	m := one("sotto-preopened", openedCue, c.Cut(greeting+"\n</think>\n\n"+hello))
@@ -95,7 +96,7 @@ func Preopened() Model {
 }
 
 // Split has no tokens for its tags: "<", "think", ">" and "</", "th", "ink",
-// ">\n\n" are events of their own.
+// ">\n\n" are separate events.
 func Split() Model {
 	var c gguf.Cutter
 	opener := c.Use("<", "think", ">", "\n")
@@ -106,7 +107,7 @@ func Split() Model {
 	return m
 }
 
-// thinker is a model with two replies; the end of the prompt chooses.
+// thinker is a model with two replies. The end of the prompt chooses one.
 func thinker(name string) Model {
 	var c gguf.Cutter
 	return Model{
@@ -131,7 +132,7 @@ func one(name, cue string, pieces []string) Model {
 	return m
 }
 
-// says sets what to expect of a finished reply.
+// says sets the expected parts of a finished reply.
 func (m *Model) says(r gguf.Reply) {
 	m.Pieces, m.Text, m.DoneReason = r.Pieces, r.Text(), "stop"
 }

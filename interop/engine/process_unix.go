@@ -16,7 +16,7 @@ func ownGroup(cmd *exec.Cmd) {
 // interrupt asks the server to end; it ends its engines first.
 func interrupt(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// killGroup ends what a server left that did not end in time.
+// killGroup kills what a server left running that did not end in time.
 func killGroup(p *os.Process) {
-	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // no such group is the rule
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // usually there is no such group
 }

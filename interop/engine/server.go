@@ -18,12 +18,11 @@ import (
 // EnvBinary names the variable that holds the path of the ollama binary.
 const EnvBinary = "SOTTO_OLLAMA"
 
-// ErrAbsent is returned by [Find] and [Start] where no binary is named.
+// ErrAbsent is returned by [Find] and [Start] if no binary is named.
 var ErrAbsent = errors.New("no ollama binary: set $" + EnvBinary + " to the path that interop/build-ollama prints")
 
 // Find returns the path of the ollama binary, from $SOTTO_OLLAMA. It returns
-// [ErrAbsent] where that is empty, and another error where nothing to run is
-// there.
+// [ErrAbsent] if that is empty, and another error if it is not an executable.
 func Find() (string, error) {
 	name := os.Getenv(EnvBinary)
 	if name == "" {
@@ -36,7 +35,7 @@ func Find() (string, error) {
 	return path, nil
 }
 
-// resolve returns where a program is, for a process in any directory.
+// resolve returns the path of a program, for a process in any directory.
 func resolve(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -45,14 +44,14 @@ func resolve(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// Config says how a server is started. The zero value is right.
+// Config says how to start a server. The zero value is the default.
 type Config struct {
 	// Binary is the ollama binary. If empty, [Find] finds it.
 	Binary string
 	// Models are created before Start returns. If nil, they are [Models].
 	Models []Model
-	// Log, if set, gets what the server logs. An error of Start has the end of
-	// it in any case.
+	// Log, if set, gets the server's log. An error of Start always has the end of
+	// it.
 	Log io.Writer
 }
 
@@ -80,8 +79,8 @@ const (
 	stopTime  = 10 * time.Second
 )
 
-// Run starts a server for a test and stops it at the test's end. Without models
-// it has [Models]. It skips the test where there is no binary.
+// Run starts a server for a test and stops it at the test's end. Without models it
+// uses [Models]. It skips the test if there is no binary.
 func Run(tb testing.TB, models ...Model) *Server {
 	tb.Helper()
 	s, err := Start(tb.Context(), Config{Models: models})
@@ -100,10 +99,10 @@ func Run(tb testing.TB, models ...Model) *Server {
 }
 
 // Start runs Ollama on a free loopback port, with a home and a model store in a
-// temporary directory, and creates the models. It returns when they can be
-// used. The server runs until Close is called or ctx is done; Close is needed in
-// either case. It returns [ErrAbsent] where there is no binary, and the end of
-// the server's log with any later error.
+// temporary directory, and creates the models. It returns when they can be used.
+// The server runs until Close is called or ctx is done. You must call Close in
+// either case. Start returns [ErrAbsent] if there is no binary. Any later error has
+// the end of the server's log.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	binary, err := c.binary()
 	if err != nil {
@@ -143,14 +142,14 @@ func (s *Server) start(ctx context.Context, binary string) error {
 	}
 	go func() {
 		defer close(s.done)
-		_ = cmd.Wait() // a server that is told to end may say so in its status
+		_ = cmd.Wait() // the status of a server that is told to end may say so
 		killGroup(cmd.Process)
 	}()
 	return nil
 }
 
-// environ has nothing of the caller's but the search path: no proxy, no GPU, no
-// settings of another Ollama.
+// environ takes only the search path from the caller: no proxy, no GPU, no settings
+// of another Ollama.
 func environ(dir string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -186,16 +185,16 @@ func (s *Server) ready(ctx context.Context, models []Model) error {
 	return nil
 }
 
-// Close ends the server and the engines that it started, and removes its
-// directory. It may be called again.
+// Close ends the server and the engines that it started, and removes its directory.
+// You may call it again.
 func (s *Server) Close() error {
 	s.stop()
 	<-s.done
 	return os.RemoveAll(s.dir)
 }
 
-// A log keeps the end of what the server wrote, and finds in it the address
-// that it listens on: the port was left to the system.
+// A log keeps the end of the server's output. It finds the address of the server's
+// listener in it, because the system chose the port.
 type log struct {
 	to        io.Writer
 	listening chan string // gets the address, once

@@ -26,7 +26,7 @@ func TestServerThatEnds(t *testing.T) {
 	}
 }
 
-// The address is found wherever the log is cut, and once.
+// The address is found wherever the log is cut, and only once.
 func TestLog(t *testing.T) {
 	const line = `level=INFO msg="Listening on 127.0.0.1:40123 (version 0.6.5)"` + "\n"
 	for cut := range line {

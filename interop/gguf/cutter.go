@@ -2,17 +2,17 @@ package gguf
 
 import "regexp"
 
-// A Cutter cuts texts into pieces, none of which occurs twice in all that it
-// cuts. The zero value is ready.
+// A Cutter cuts texts into pieces. No piece occurs twice in all the texts that it
+// cuts. The zero value is ready to use.
 type Cutter struct {
 	used map[string]bool
 }
 
-// unit is what a piece is where nothing is repeated: a tag, line ends, or a word
-// with one space before it and the punctuation and the line ends after it.
+// unit matches a piece if nothing is repeated: a tag, line ends, or a word with one
+// space before it and the punctuation and the line ends after it.
 var unit = regexp.MustCompile(`(?s)^(?:</?[\pL_]+>|\n+|[ \t]?(?:[^\s<]+|<)\n*|.)`)
 
-// Use marks pieces as taken that the caller has cut by hand, and returns them.
+// Use marks pieces that the caller has cut by hand as taken, and returns them.
 func (c *Cutter) Use(pieces ...string) []string {
 	if c.used == nil {
 		c.used = map[string]bool{}
@@ -24,9 +24,9 @@ func (c *Cutter) Use(pieces ...string) []string {
 }
 
 // Cut returns the pieces of text, in order: tags, line ends and words, as most
-// tokenizers would. A piece that was cut before is made shorter, or longer where
-// that doesn't help; where nothing does, it is the rest of the text, which
-// [Write] refuses with [ErrRepeated].
+// tokenizers would cut them. A piece that was cut before is made shorter or, if
+// that does not help, longer. If nothing helps, the piece is the rest of the text,
+// which [Write] refuses with [ErrRepeated].
 func (c *Cutter) Cut(text string) []string {
 	var pieces []string
 	for len(text) > 0 {
@@ -37,7 +37,7 @@ func (c *Cutter) Cut(text string) []string {
 	return pieces
 }
 
-// length returns how much of text the next piece is.
+// length returns how many bytes of text the next piece has.
 func (c *Cutter) length(text string) int {
 	word := len(unit.FindString(text))
 	for n := word; n > 0; n = before(text, n) {

@@ -1,9 +1,9 @@
 // Package gguf writes language models that say what a script tells them to.
 //
 // A [Script] becomes a file of about one megabyte that real engines load: a
-// llama-architecture model of one layer, in GGUF version 3, F32. It knows
-// nothing; it is a table. Tests run a true engine on it, with its true
-// tokenizer, template, sampler and streaming, and no weights are downloaded.
+// llama-architecture model of one layer, in GGUF version 3, F32. The model knows
+// nothing; it is only a table. Tests run a real engine on it, with its real
+// tokenizer, template, sampler and streaming. No weights are downloaded.
 //
 //	var cut gguf.Cutter
 //	err := gguf.Write(f, gguf.Script{Name: "sums", Replies: []gguf.Reply{{
@@ -20,10 +20,10 @@
 //	*_norm.weight       D       one
 //	output.weight       V × D   at row u, column t: 8 where u follows t, else 0
 //
-// The RMS norm takes the embedding of t to √D at column t. So the logit of the
-// token that follows t is 8√D, about 140, and every other is 0: greedy decoding
-// and every usual sampler, with the usual penalties, take the same token. What
-// is said next depends on the last token alone.
+// The RMS norm scales the embedding of t to √D at column t. So the logit of the
+// token that follows t is 8√D, about 140, and every other logit is 0. Greedy
+// decoding and every usual sampler, with the usual penalties, take the same token.
+// The next token depends only on the last one.
 //
 // # Tokens
 //
@@ -34,8 +34,8 @@
 //	257 …     cues, which the tokenizer finds in a prompt as special tokens
 //	then      the pieces of the replies, one token per position
 //
-// Since a token has one successor, the text of a piece occurs once in a file. A
-// repeated word is cut in another place: [Cutter] does so.
+// Because a token has one successor, the text of a piece occurs only once in a
+// file. A repeated word must be cut in another place, which [Cutter] does.
 //
 // # Specifications
 //

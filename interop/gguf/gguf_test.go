@@ -23,7 +23,7 @@ func write(t *testing.T, s Script) file {
 	return f
 }
 
-// The end of a prompt chooses the reply, and the file says it.
+// The end of a prompt chooses the reply, and the file contains it.
 func TestReplies(t *testing.T) {
 	var c Cutter
 	f := write(t, Script{Name: "n", Replies: []Reply{
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// full takes n bytes.
+// A full writer accepts n bytes.
 type full struct{ n int }
 
 var errFull = errors.New("full")
@@ -169,7 +169,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A text that can't be cut gives a repeated piece, which Write refuses.
+// A text that cannot be cut gives a repeated piece, which Write refuses.
 func TestCutImpossible(t *testing.T) {
 	var c Cutter
 	pieces := append(c.Use("a"), c.Cut("a")...)
@@ -178,7 +178,7 @@ func TestCutImpossible(t *testing.T) {
 	}
 }
 
-// The pieces are the text, and only the last may be a repetition.
+// The pieces joined are the text, and only the last may be a repetition.
 func FuzzCut(f *testing.F) {
 	f.Add(sums, "<think>")
 	f.Add("aaaaaaa", "a\xffaé")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A file is what the tests read back, by the specification and not by the code
+// A file is what the tests read back, following the specification and not the code
 // under test.
 type file struct {
 	meta    map[string]any
@@ -112,8 +112,8 @@ func (d *decoder) tensor(base int, in info) tensor {
 	return t
 }
 
-// reply decodes greedily after a prompt, as a llama engine would whose layer
-// adds nothing.
+// reply decodes greedily after a prompt, like a llama engine whose layer adds
+// nothing.
 func (f file) reply(prompt string) string {
 	tokens := f.meta["tokenizer.ggml.tokens"].([]any)
 	end := int(f.meta["tokenizer.ggml.eos_token_id"].(uint32))
@@ -141,7 +141,7 @@ func (f file) last(prompt string) int {
 	return id
 }
 
-// next returns the token of the greatest logit after t.
+// next returns the token with the greatest logit after t.
 func (f file) next(t int) (best int) {
 	embed, out := f.tensors["token_embd.weight"], f.tensors["output.weight"]
 	d := embed.dims[0]
@@ -159,7 +159,7 @@ func (f file) next(t int) (best int) {
 	return best
 }
 
-// norm is the RMS norm, of weight one.
+// norm is the RMS norm, with weight one.
 func norm(x []float32) []float64 {
 	sum := 0.0
 	for _, v := range x {
@@ -172,8 +172,8 @@ func norm(x []float32) []float64 {
 	return out
 }
 
-// decodeBytes undoes GPT-2's map of bytes to code points: those of Latin-1 that
-// are printable are themselves, the others are numbered from U+0100.
+// decodeBytes reverses GPT-2's map of bytes to code points. Printable Latin-1 code
+// points stand for themselves. The others are numbered from U+0100.
 func decodeBytes(text string) string {
 	var out []byte
 	for _, r := range text {

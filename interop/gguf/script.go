@@ -7,34 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// ErrRepeated says that a cue or a piece has the text of an earlier one. A token
-// has one successor, so the reply would go on as the earlier one does.
+// ErrRepeated says that a cue or a piece has the same text as an earlier one. A
+// token has one successor, so the reply would continue like the earlier one.
 var ErrRepeated = errors.New("text occurs twice")
 
-// A Script is all that a model says.
+// A Script is everything that a model can say.
 type Script struct {
 	// Name is the model's name in the file's metadata.
 	Name    string
 	Replies []Reply
 }
 
-// A Reply is what the model says after a prompt that ends in Cue.
+// A Reply is the model's reply to a prompt that ends in Cue.
 type Reply struct {
-	// Cue is the text that ends the prompt, exactly, white space and all: such
-	// as "<|assistant|>\n", or "<think>\n" where the template opens the block.
-	// Where one cue is the end of another, the longer one decides. Empty, it is
-	// any prompt that ends otherwise, save in a single byte that is a piece.
+	// Cue is the exact text that ends the prompt, including white space: such as
+	// "<|assistant|>\n", or "<think>\n" if the template opens the block. If one cue
+	// is the end of another, the longer one decides. If empty, it matches any
+	// prompt that ends otherwise, except in a single byte that is a piece.
 	Cue string
-	// Pieces are the tokens of the reply, in order, each the bytes that a stream
-	// carries at once; a piece may end within a UTF-8 sequence. Joined, they are
-	// the reply. After the last one the model ends its turn.
+	// Pieces are the tokens of the reply, in order. Each is the bytes of one stream
+	// event, and may end within a UTF-8 sequence. Joined, they are the reply. After
+	// the last one the model ends its turn.
 	Pieces []string
 }
 
 // Text returns the whole reply.
 func (r Reply) Text() string { return strings.Join(r.Pieces, "") }
 
-// The kinds of a token, as tokenizer.ggml.token_type numbers them.
+// The kinds of tokens, as tokenizer.ggml.token_type numbers them.
 const (
 	normal      int32 = 1
 	control     int32 = 3
@@ -43,12 +43,12 @@ const (
 
 const endOfText = "<|endoftext|>"
 
-// A vocabulary is the tokens of a script and the successor of each.
+// A vocabulary holds the tokens of a script and the successor of each.
 //
 //	len(texts) == len(kinds) == len(next)
 //	every next is an index of the three
 type vocabulary struct {
-	texts []string // as the file holds them: bytes as code points, cues raw
+	texts []string // in the form of the file: bytes as code points, cues raw
 	kinds []int32
 	next  []int
 	end   int // the token that ends a reply
@@ -99,7 +99,7 @@ func (v *vocabulary) add(text string, kind int32) int {
 	return id
 }
 
-// cue returns the token of a cue, nowhere of the empty one.
+// cue returns the token of a cue, or nowhere for an empty cue.
 func (v *vocabulary) cue(text string) (int, error) {
 	if !utf8.ValidString(text) {
 		return 0, fmt.Errorf("cue %q: not UTF-8", text)
@@ -143,8 +143,8 @@ func (v *vocabulary) follow(from, to int) {
 	}
 }
 
-// piece returns a token that no reply has said yet. A piece of one byte has
-// that byte's token: the text of a token is unique.
+// piece returns a token that no reply has used yet. A piece of one byte uses that
+// byte's token, because the text of a token is unique.
 func (v *vocabulary) piece(text string) (int, error) {
 	if text == "" {
 		return 0, errors.New("no text")
@@ -170,8 +170,9 @@ func (v *vocabulary) close(other int) {
 	}
 }
 
-// encodeBytes returns the text of a byte-level BPE token: each byte as one code
-// point. Printable Latin-1 stands for itself, the rest for U+0100 and on.
+// encodeBytes returns the text of a byte-level BPE token, with each byte as one
+// code point. Printable Latin-1 stands for itself. Other bytes become U+0100 and
+// on.
 func encodeBytes(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

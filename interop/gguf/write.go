@@ -13,13 +13,13 @@ const (
 	version       = 3
 	alignment     = 32
 	contextLength = 4096
-	headSize      = 32 // of the one attention head
+	headSize      = 32 // of the only attention head
 	feedForward   = 32
-	gain          = 8 // of a successor in the output matrix
+	gain          = 8 // weight of a successor in the output matrix
 )
 
 // Write writes the model of s as a GGUF file. It returns an error that wraps
-// [ErrRepeated] where two cues or pieces are equal, and the error of w.
+// [ErrRepeated] if two cues or pieces are equal, and any error of w.
 func Write(w io.Writer, s Script) error {
 	v, err := s.compile()
 	if err != nil {
@@ -90,14 +90,14 @@ func (v *vocabulary) metadata(name string) []pair {
 	}
 }
 
-// A tensor is F32 data of the given dimensions, the fastest one first.
+// A tensor is F32 data of the given dimensions, the fastest-varying one first.
 type tensor struct {
 	name string
 	dims []int
 	data []float32
 }
 
-// width is the size of the embedding: a column for each token.
+// width returns the size of the embedding: one column per token.
 func (v *vocabulary) width() int {
 	return (len(v.texts) + alignment - 1) / alignment * alignment
 }
@@ -197,7 +197,7 @@ func (e *encoder) pad() {
 
 func padding(size int) int { return (alignment - size%alignment) % alignment }
 
-// value writes a metadata value: its type, then itself.
+// value writes a metadata value: its type, then the value.
 func (e *encoder) value(value any) {
 	switch x := value.(type) {
 	case uint32:
@@ -233,8 +233,8 @@ func (e *encoder) array(elem uint32, size int) {
 	e.uint64(uint64(size))
 }
 
-// infos writes what each tensor is and where its data begins, counted from the
-// end of the padded header.
+// infos describes each tensor and where its data begins, counted from the end of
+// the padded header.
 func (e *encoder) infos(tensors []tensor) {
 	const f32 = 0
 	offset := 0

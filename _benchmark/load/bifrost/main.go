@@ -1,6 +1,6 @@
-// Bifrost serves chat completions with the core of Bifrost, a gateway that
-// decodes every frame and encodes it anew: a rival for the load generator. It is
-// a module of its own, so that nothing else needs what it needs.
+// Bifrost serves chat completions with the core of Bifrost, a gateway that decodes
+// and re-encodes every frame. It is a rival for the load generator. It is a
+// separate module, so that nothing else needs its dependencies.
 //
 //	go build -C load/bifrost -o /tmp/bifrost . && go run ./load -case streams -bifrost /tmp/bifrost
 package main
