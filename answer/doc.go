@@ -34,7 +34,7 @@
 //  1. answer_block: the last closed <answer> block with a body, else the last
 //     opened block that has one.
 //  2. The task's own tier, if it has one: the code fence of task code.
-//  3. boxed: the last balanced \boxed{}, by its opener; \fbox{} where there is none.
+//  3. boxed: the last balanced \boxed{}, by its opener; \fbox{} if there is none.
 //  4. marker: the last line that begins with one of the task's markers and a
 //     colon, Markdown around them ignored, or a heading or bold line that is the
 //     marker alone. With nothing after it, the lines that follow are taken. From
@@ -60,7 +60,7 @@
 //     [Options.FromReasoning] lets its explicit answers count where the text has
 //     none; the method then ends in "_in_reasoning".
 //  3. Written is the reply's own bytes: raw[Span.Start:Span.End]. Where a removed
-//     block parts them there is no Span, and Written is the visible text.
+//     block splits them there is no Span, and Written is the visible text.
 //     Candidate is Written, normalised.
 //  4. What a reply claims about its answer (= 24) has no effect on the verdict.
 //  5. Values are compared as exact rationals, texts as texts; nothing is right

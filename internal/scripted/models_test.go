@@ -108,8 +108,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestAwkwardCuts checks that every reply with several deltas has one that cuts a
-// marker, and that none cuts a character.
+// TestAwkwardCuts checks that in every reply with several markers, the deltas cut a
+// marker, and that no delta cuts a character.
 func TestAwkwardCuts(t *testing.T) {
 	replies(t, func(t *testing.T, m *Model, r *Reply) {
 		var ends []int
