@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// access decides which requests are admitted, and with which key they go on.
+// access decides which requests are admitted, and which key the upstream gets with
+// them.
 type access struct {
 	public, passAll bool
 	authenticated   bool // callers prove who they are
 	hides           bool // some route hides reasoning
 	prefix          string
 	hosts, origins  []string
-	listed          bool // names are listed: these alone are served
+	listed          bool // names are listed: only these are served
 	token           [sha256.Size]byte
 	tokenText       string
 	upstreamKey     string
 	answer          func(w http.ResponseWriter, r *http.Request, status int, why string) // if nil, the API's error
 }
 
-// An Access admits requests by the gateway's rules to a server that stands beside
-// one: by their method, path and Host, and pages of other origins only where they
-// are allowed.
+// An Access admits requests to a server that stands beside a gateway, by the
+// gateway's rules: by their method, path and Host. Pages of other origins are
+// admitted only where they are allowed.
 type Access struct {
 	// Public, AllowHosts and AllowOrigins are as in [Config].
 	Public       bool
@@ -35,8 +36,8 @@ type Access struct {
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
 }
 
-// Admit reports whether a request is admitted, and answers it if not. It answers
-// the preflights of allowed pages too.
+// Admit reports whether a request is admitted, and answers it if not. It also
+// answers the preflights of allowed pages.
 func (a Access) Admit(w http.ResponseWriter, r *http.Request) bool {
 	own := access{
 		public: a.Public, authenticated: a.Authenticated, hosts: ownHosts(a.Public, a.AllowHosts), listed: len(a.AllowHosts) > 0,
@@ -66,7 +67,7 @@ func (a *access) refuse(w http.ResponseWriter, r *http.Request, status int, why 
 	refuse(w, f.codec, status, why)
 }
 
-// enter looks at the request itself: its method, path, Host and origin. It returns
+// enter checks the request itself: its method, path, Host and origin. It returns
 // where the path leads.
 func (a *access) enter(w http.ResponseWriter, r *http.Request) (found, bool) {
 	if !methodPasses(r.Method) {
@@ -112,8 +113,8 @@ func (a *access) admit(w http.ResponseWriter, r *http.Request) (endpoint, bool) 
 	return f.endpoint, true
 }
 
-// refusal says why a request may not go where it leads, if so. A path of a model
-// may lead to nothing by the request's method.
+// refusal returns the reason why a request may not go where it leads, if there is
+// one. Which endpoint a path leads to depends on the request's method too.
 func (a *access) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
 	switch {
 	case a.hides && ofModel && f.kind != replies && f.kind != harmless && f.kind != local:
@@ -129,8 +130,8 @@ func (a *access) refusal(r *http.Request, f found, ofModel bool) (status int, wh
 	return 0, ""
 }
 
-// isWhole reports whether nothing stands before an endpoint's path but the prefix
-// that is configured.
+// isWhole reports whether the endpoint's path is preceded by nothing except the
+// configured prefix.
 func (a *access) isWhole(r *http.Request, f found) bool {
 	if f.at == 0 {
 		return true
@@ -138,11 +139,12 @@ func (a *access) isWhole(r *http.Request, f found) bool {
 	return a.prefix != "" && strings.HasPrefix(r.URL.EscapedPath(), a.prefix+"/") && f.at == len(segmentsOf(a.prefix))
 }
 
-// upgrade reports whether a request may go on as far as it asks for another
-// protocol, and answers it if not. A WebSocket brings a model's text unread, so no
-// route of a model takes one; 426 tells clients that know both to use HTTP. Other
-// machines get none. Any other protocol is not answered to, as HTTP allows: what is
-// tunnelled through h2c would pass by all the rules here.
+// upgrade reports whether a request is admitted with regard to the protocol upgrade
+// it asks for, and answers it if not. Text of a model that comes over a WebSocket
+// would not be read, so no route of a model accepts one. The answer is 426, which
+// tells clients that know both to use HTTP. Clients on other machines may use no
+// WebSocket at all. Any other protocol is ignored, as HTTP allows: requests
+// tunnelled through h2c would bypass all the rules here.
 func (a *access) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
 	asked := r.Header["Upgrade"]
 	r.Header.Del("Upgrade")
@@ -165,7 +167,7 @@ func (a *access) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) b
 	return true
 }
 
-// listHas reports whether a header that is a list has a word.
+// listHas reports whether a header whose value is a list contains a word.
 func listHas(values []string, word string) bool {
 	for _, v := range values {
 		for item := range strings.SplitSeq(v, ",") {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// A backlog does work in the background, in order, after the handlers that leave
-// it have returned. What waits is bounded by its size in bytes. Its goroutine
-// lives as long as there is work.
+// A backlog does work in the background, in order, after the handlers that added it
+// have returned. The work that waits is bounded by its size in bytes. The goroutine
+// runs only while there is work.
 type backlog struct {
 	max   int64
-	panic func(err error) // is told of work that panicked
+	panic func(err error) // is called when work panics
 
 	mu     sync.Mutex
 	idle   sync.Cond // signalled when nothing is left
@@ -23,7 +23,7 @@ type backlog struct {
 type work struct {
 	size int64
 	do   func()
-	done func() // is called when it was done, however it ended; may be nil
+	done func() // is called when the work is done, even if it panicked; may be nil
 }
 
 func newBacklog(max int64, panic func(error)) *backlog {
@@ -32,8 +32,8 @@ func newBacklog(max int64, panic func(error)) *backlog {
 	return b
 }
 
-// add leaves work, and never waits. It reports false where there is no room, or
-// no more is taken. One piece of work has room whatever its size.
+// add adds work, and never waits. It reports false if there is no room, or if the
+// backlog is closed. A single piece of work has room whatever its size.
 func (b *backlog) add(w work) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,8 +69,8 @@ func (b *backlog) run() {
 	}
 }
 
-// one does one piece of work. What it reads came from peers: a fault in reading
-// it must not end the process, as it does not in a handler.
+// one does one piece of work. It reads data that came from peers. As in a handler,
+// a fault in reading it must not end the process.
 func (b *backlog) one(w work) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -92,7 +92,7 @@ func (b *backlog) wait() {
 	}
 }
 
-// close takes no more work, and returns when what there was is done.
+// close accepts no more work, and returns when the work already added is done.
 func (b *backlog) close() {
 	b.mu.Lock()
 	b.closed = true

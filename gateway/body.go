@@ -14,18 +14,18 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A body is the body of a streamed reply as the client gets it. Its Read takes
-// what the upstream sent and gives the frames that are whole, rewritten.
+// A body is the body of a streamed reply as the client gets it. Its Read reads what
+// the upstream sent, and returns the complete frames, rewritten.
 type body struct {
 	x   *exchange
 	src io.ReadCloser
 	sse sse.Scanner
 	nd  ndjson.Scanner
 
-	in    []byte // bytes of a frame that is not whole
-	out   []byte // written and not yet read, from at
+	in    []byte // bytes of an incomplete frame
+	out   []byte // written and not yet read, starting at at
 	at    int
-	lent  *[]byte // what out goes back with
+	lent  *[]byte // where out's buffer came from; it is returned there
 	ended bool    // nothing more comes
 	wrote time.Time
 }
@@ -53,8 +53,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// outs are buffers for what bodies give. A stream that waits for its upstream
-// has none.
+// outs are buffers for the output of bodies. A stream that waits for its upstream
+// holds none.
 var outs = sync.Pool{New: func() any { return new([]byte) }}
 
 func (b *body) borrow() {
@@ -70,12 +70,12 @@ func (b *body) giveBack() {
 	b.out, b.at, b.lent = nil, 0, nil
 }
 
-// largeBuffer is more than is kept for the frames to come.
+// largeBuffer is the capacity above which a buffer is not kept for later frames.
 const largeBuffer = 64 << 10
 
-// fill reads from the upstream once and writes what became whole. Nearly always
-// nothing is left of an earlier read, or little, and the caller's buffer is room
-// enough.
+// fill reads from the upstream once and writes the frames that this completed.
+// Usually little or nothing is left of an earlier read, and the caller's buffer is
+// large enough.
 func (b *body) fill(room []byte) {
 	held := len(b.in)
 	if held > len(room)/2 {
@@ -109,14 +109,14 @@ func (b *body) fill(room []byte) {
 	}
 }
 
-// failed reports whether the stream must end here. One that the upstream ended
-// with an error may still say more of it.
+// failed reports whether the stream must end here. If the upstream ended it with an
+// error, there may still be more of it to give.
 func (b *body) failed() bool {
 	err := b.x.reading.failure
 	return err != nil && !errors.Is(err, wire.ErrUpstream)
 }
 
-// frames writes the frames that are whole and returns what is left.
+// frames writes the complete frames and returns the rest.
 func (b *body) frames(in []byte) []byte {
 	for len(in) > 0 {
 		f, ok := b.next(in)
@@ -132,7 +132,7 @@ func (b *body) frames(in []byte) []byte {
 	return in
 }
 
-// write writes what becomes of a frame.
+// write writes the rewritten form of a frame.
 func (b *body) write(f wire.Frame) {
 	if rec := b.x.rec; rec != nil {
 		rec.account.Frame(f, b.x.reading.texts)
@@ -149,8 +149,8 @@ func (b *body) next(in []byte) (wire.Frame, bool) {
 	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}, ok
 }
 
-// keepAlive tells a client that hears nothing while frames come that the reply
-// goes on.
+// keepAlive sends something to a client that hears nothing while frames come, to
+// show that the reply continues.
 func (b *body) keepAlive() {
 	now := time.Now()
 	if b.wrote.IsZero() {
@@ -163,9 +163,9 @@ func (b *body) keepAlive() {
 	}
 }
 
-// end ends the stream: with what the upstream left behind its last frame, with
-// what was held, and with an error that the client can see where the upstream
-// did not come to its end.
+// end ends the stream. It writes what the upstream sent after its last frame, then
+// what was held. If the upstream broke off, it writes an error that the client can
+// see.
 func (b *body) end(err error) {
 	b.ended = true
 	switch {
@@ -182,7 +182,7 @@ func (b *body) end(err error) {
 	b.x.complete = b.x.err == nil
 }
 
-// reason says why the upstream broke off.
+// reason returns why the upstream broke off.
 func (b *body) reason(err error) error {
 	if cause := b.x.cause(); cause != nil {
 		return cause
@@ -190,8 +190,8 @@ func (b *body) reason(err error) error {
 	return fmt.Errorf("the upstream broke off: %w", quiet(err))
 }
 
-// last reads a frame without its end, as some servers leave their last one. One
-// that is cut off is an error.
+// last reads a frame without a terminator, as some servers leave their last one. A
+// frame that is cut off is an error.
 func (b *body) last() error {
 	if len(b.in) == 0 {
 		return nil
@@ -212,7 +212,7 @@ func (b *body) last() error {
 	return nil
 }
 
-// cause is why the exchange was ended from our side, if it was.
+// cause returns why our side ended the exchange, if it did.
 func (x *exchange) cause() error {
 	if x.ctx == nil {
 		return nil
@@ -224,6 +224,6 @@ func (x *exchange) cause() error {
 	return cause
 }
 
-// errDeadline is why an exchange ends whose request has a deadline: a handler
-// around the gateway, or the caller of the transport, gave it one.
+// errDeadline ends an exchange whose request has a deadline. Such a deadline is set
+// by a handler around the gateway, or by the caller of the transport.
 var errDeadline = errors.New("the deadline of the request passed before the reply ended")

@@ -16,20 +16,20 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A budget is how many bytes a gateway holds for exchanges, and how many it may
-// hold: Limits.Memory. Where it is spent, new requests are refused, and so are
+// A budget counts the bytes that a gateway holds for exchanges against how many it
+// may hold: Limits.Memory. When it is spent, new requests are refused. So are
 // requests and whole replies that are still being read, since their clients have
-// seen nothing of a reply. A stream that has begun may overdraw the budget by
-// half; beyond that it ends as an error.
+// seen nothing of a reply. A stream that has begun may overdraw the budget by half;
+// beyond that it ends as an error.
 type budget struct {
 	max     int64
 	used    atomic.Int64
 	refused prometheus.Counter
 	log     *slog.Logger
 
-	spent atomic.Bool // the log says so
+	spent atomic.Bool // the log says that the budget is spent
 	mu    sync.Mutex
-	last  time.Time // of a refusal
+	last  time.Time // when a request was last refused
 }
 
 func newBudget(c Config) *budget {
@@ -45,13 +45,15 @@ func newBudget(c Config) *budget {
 }
 
 var (
-	// errSpent is why an exchange is refused for which there is no memory.
+	// errSpent is the error of an exchange that is refused because there is no
+	// memory for it.
 	errSpent = errors.New("the gateway's memory for exchanges is used up: try again later")
-	// errOverdrawn is why a stream ends that needs more than may be overdrawn.
+	// errOverdrawn ends a stream that would overdraw the budget by more than is
+	// allowed.
 	errOverdrawn = errors.New("the gateway's memory for exchanges is used up, and this reply needs more")
 )
 
-// spentError is errSpent as a refusal.
+// spentError returns errSpent as a refusal.
 func spentError() error { return &requestError{http.StatusServiceUnavailable, errSpent} }
 
 // take reserves bytes up to a limit.
@@ -69,7 +71,7 @@ func (b *budget) take(n, limit int64) bool {
 	}
 }
 
-// give returns bytes.
+// give releases bytes.
 func (b *budget) give(n int64) { b.over(b.used.Add(-n)) }
 
 // refuse counts a refusal, and logs the first.
@@ -83,7 +85,7 @@ func (b *budget) refuse(used int64) {
 	}
 }
 
-// over logs that there is room again, once nothing was refused for a while.
+// over logs that there is room again, once nothing has been refused for a while.
 func (b *budget) over(used int64) {
 	if !b.spent.Load() {
 		return
@@ -95,30 +97,31 @@ func (b *budget) over(used int64) {
 	}
 }
 
-// What an exchange costs beside the bytes that are counted one by one.
+// Costs of an exchange in addition to the bytes that are counted one by one.
 const (
-	// baseCost is of the goroutines, buffers and headers of an exchange's two
-	// connections, and of its reading.
+	// baseCost covers the goroutines, buffers and headers of an exchange's two
+	// connections, and the state of its reading.
 	baseCost = 48 << 10
-	// objectCost is of an object of a request's JSON: what is read of a message, a
-	// part or a call.
+	// objectCost is the cost of an object in a request's JSON: what is kept of a
+	// message, a part or a call.
 	objectCost = 768
-	// markerCost is of a byte that may begin a marker, while a text is read whole:
-	// the state to which the reading may return.
+	// markerCost is the cost of each byte that may begin a marker, while a text is
+	// read whole: the state to which the reading may return.
 	markerCost = 256
-	// textCost is of a byte of such a text: decoded, read, and written anew.
+	// textCost is the cost of each byte of such a text: decoded, read, and
+	// rewritten.
 	textCost = 4
-	// levelStep is what streams round their charge up to, so that most frames
-	// change nothing.
+	// levelStep is the step to which streams round up their charge, so that most
+	// frames change nothing.
 	levelStep = 16 << 10
 )
 
-// A charge is what one exchange has reserved of the budget. The exchange, and
-// the record after it, hold it; when the last of them leaves, all of it goes
-// back. Only one goroutine uses it at a time.
+// A charge is what one exchange has reserved of the budget. The exchange holds it,
+// and the record holds it afterwards. When the last holder leaves, all of it is
+// released. Only one goroutine uses it at a time.
 type charge struct {
 	b       *budget
-	held    int64 // of it, level is for a stream
+	held    int64 // bytes reserved; level is the part that a stream holds
 	level   int64
 	holders atomic.Int32
 }
@@ -136,7 +139,8 @@ func (b *budget) open() (*charge, error) {
 // keep adds a holder.
 func (c *charge) keep() { c.holders.Add(1) }
 
-// leave is called by each holder once. The last one returns what is reserved.
+// leave must be called once by each holder. The last call releases what is
+// reserved.
 func (c *charge) leave() {
 	if c.holders.Add(-1) == 0 {
 		c.b.give(c.held)
@@ -157,7 +161,7 @@ func (c *charge) take(n int64) error {
 	return nil
 }
 
-// give returns some of what is reserved.
+// give releases some of what is reserved.
 func (c *charge) give(n int64) {
 	if n > 0 {
 		c.held -= n
@@ -174,7 +178,7 @@ func (c *charge) use(n int64, call func() error) error {
 	return call()
 }
 
-// stream sets what a stream holds, which may overdraw the budget by half.
+// stream sets what a stream holds. It may overdraw the budget by half.
 func (c *charge) stream(n int64) error {
 	level := (n + levelStep - 1) / levelStep * levelStep
 	switch more := level - c.level; {
@@ -190,12 +194,12 @@ func (c *charge) stream(n int64) error {
 	return nil
 }
 
-// errLarge is why a body is not read to its end.
+// errLarge is the error of a body that is larger than its limit.
 var errLarge = errors.New("too large")
 
-// read reads a body of at most limit bytes, and reserves memory as it comes.
-// size is how long it says to be, or -1: so much is reserved only as far as it
-// does come.
+// read reads a body of at most limit bytes, and reserves memory as it arrives. size
+// is the announced length, or -1. Memory is reserved only for bytes that have
+// arrived.
 func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 	const least = 4 << 10
 	var buf []byte
@@ -225,12 +229,12 @@ func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 	}
 }
 
-// parsedCost estimates what is kept of a body's JSON when it is read.
+// parsedCost estimates how much memory a body's parsed JSON takes.
 func parsedCost(body []byte) int64 {
 	return int64(bytes.Count(body, []byte{'{'})) * objectCost
 }
 
-// readCost estimates what it takes to read texts whole.
+// readCost estimates the memory it takes to read texts whole.
 func readCost(texts ...string) int64 {
 	var all int64
 	for _, text := range texts {
@@ -243,9 +247,9 @@ func readCost(texts ...string) int64 {
 	return all
 }
 
-// markerStarts are what markers of the dialects begin with, as they stand in a text
-// and as JSON may escape them. A dialect file may name others: these are read at
-// the cost of their bytes.
+// markerStarts are the bytes that begin markers of the dialects, as they appear in
+// a text and as JSON may escape them. A dialect file may define markers that begin
+// otherwise: these cost only their bytes.
 var markerStarts = [][]byte{[]byte("<"), []byte("["), []byte("◁"), []byte(`\u003c`), []byte(`\u003C`)}
 
 // assistantTexts are the texts of a history that are read for reasoning.

@@ -9,10 +9,11 @@ import (
 
 var errCharset = errors.New("a request's JSON is read as UTF-8: send no other charset in Content-Type")
 
-// checkCharset refuses a request whose Content-Type names another encoding than
-// UTF-8. Bytes that are JSON in UTF-8 can say something else in UTF-7 or UTF-16, to
-// an upstream that heeds the name. The media type itself does not matter: clients
-// send JSON under many, and a body that is valid JSON cannot be multipart.
+// checkCharset refuses a request whose Content-Type names an encoding other than
+// UTF-8. Bytes that are valid JSON in UTF-8 can mean something else in UTF-7 or
+// UTF-16, to an upstream that honours the name. The media type itself does not
+// matter: clients send JSON under many, and a body that is valid JSON cannot be
+// multipart.
 func checkCharset(r *http.Request) error {
 	for _, kind := range r.Header.Values("Content-Type") {
 		if !strings.Contains(strings.ToLower(kind), "charset") {

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// decompress undoes the encoding of a response whose reply is to be read. The
-// gateway asks for none; some servers compress all the same. Whoever reads the
-// body bounds what it becomes.
+// decompress undoes the encoding of a response whose reply will be read. The
+// gateway asks for none, but some servers compress anyway. The caller that reads
+// the body must bound its decompressed size.
 func decompress(resp *http.Response) error {
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	var open func(io.Reader) (io.Reader, error)
@@ -34,8 +34,8 @@ func decompress(resp *http.Response) error {
 	return nil
 }
 
-// encodingName names an encoding in a message, by the name of none but known ones: a
-// peer wrote it.
+// encodingName returns an encoding's name for a message. A peer wrote it, so only
+// known names are returned as they are.
 func encodingName(encoding string) string {
 	encoding = strings.ToLower(strings.TrimSpace(encoding))
 	if slices.Contains([]string{"br", "compress", "dcb", "dcz", "deflate", "gzip", "x-gzip", "zstd"}, encoding) {
@@ -44,7 +44,8 @@ func encodingName(encoding string) string {
 	return "something unknown"
 }
 
-// inflate reads what servers call deflate: zlib, as the standard says, or bare.
+// inflate reads what servers call deflate: with the zlib header, as the standard
+// says, or without it.
 func inflate(r io.Reader) (io.Reader, error) {
 	head := make([]byte, 2)
 	n, err := io.ReadFull(r, head)
@@ -58,7 +59,8 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(all), nil
 }
 
-// inflated opens its reader at the first read, which waits for the upstream.
+// inflated opens its reader at the first read, because opening waits for the
+// upstream.
 type inflated struct {
 	src  io.ReadCloser
 	open func(io.Reader) (io.Reader, error)

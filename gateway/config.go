@@ -17,84 +17,85 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// A Config is what a gateway is made from. Its zero value, with an Upstream, is
-// right for one person on one machine.
+// A Config configures a gateway. Its zero value, with an Upstream set, is right for
+// one person on one machine.
 type Config struct {
-	// Upstream is the base URL of the model server: fixed here, so that no
+	// Upstream is the base URL of the model server. It is fixed here, so that no
 	// request can choose another. Its path is put before the request's.
 	Upstream *url.URL
-	// UpstreamKey, if set, is the API key that the upstream gets in the place of
-	// the client's.
+	// UpstreamKey, if set, is the API key sent to the upstream in place of the
+	// client's.
 	UpstreamKey string
 	// Token, if set, is the API key that clients must send. It is compared in
 	// constant time and never sent on.
 	Token string
 
-	// Default is how replies are handled where no route says otherwise; Routes
-	// are looked at in their order, and the first that matches is taken.
+	// Default says how replies are handled if no route says otherwise. Routes are
+	// tried in order, and the first that matches is used.
 	Default Route
 	Routes  []Route
 
-	// Named and ForModel look up dialects. If nil, those of package sotto.
+	// Named and ForModel look up dialects. If nil, those of package sotto are used.
 	Named    func(name string) (*sotto.Grammar, error)
 	ForModel func(model string) (g *sotto.Grammar, known bool)
 
-	// Public says that the gateway can be reached from other machines: then
-	// only the routes of models and harmless ones pass, unless PassAll.
+	// Public says that the gateway can be reached from other machines. Then only
+	// routes of models and harmless routes pass, unless PassAll is set.
 	Public  bool
 	PassAll bool
-	// PathPrefix, such as "/openai", may stand before the paths that pass for
-	// other machines. It goes to the upstream with the path.
+	// PathPrefix, such as "/openai", may precede the paths that pass for other
+	// machines. It is sent to the upstream with the path.
 	PathPrefix string
-	// AllowHosts are names that requests may use for the gateway, beside those of
-	// this machine and addresses; "*" allows any. With a Token and no names any
-	// will do.
+	// AllowHosts are names that requests may use for the gateway, in addition to IP
+	// addresses and the names of this machine; "*" allows any. With a Token and no
+	// listed names, any name is allowed.
 	AllowHosts []string
-	// AllowOrigins are the origins of web pages that may use the gateway, beside
-	// its own; "*" allows any.
+	// AllowOrigins are the origins of web pages that may use the gateway, in
+	// addition to its own; "*" allows any.
 	AllowOrigins []string
 
-	// HistoryDryRun says what the history policy would do, in the response
-	// header Sotto-History and the log, and does not do it.
+	// HistoryDryRun reports what the history policy would do, in the response
+	// header Sotto-History and in the log, and does not do it.
 	HistoryDryRun bool
 
-	// Data is the folder in which learned starts are kept. If empty, they are
-	// kept in memory alone.
+	// Data is the folder in which learned starts are kept. If empty, they are kept
+	// only in memory.
 	Data string
 
 	Limits Limits
 
-	// KeepAlive is how long a client may hear nothing while reasoning is hidden
-	// or a start is held, if frames come from the upstream. If zero, 10 s.
+	// KeepAlive is how long a client may hear nothing while reasoning is hidden or
+	// a start is held, if frames come from the upstream. If zero, 10 s.
 	KeepAlive time.Duration
 	// Silence is how long an upstream may send nothing, or a client take
 	// nothing, before the exchange ends as an error. If zero, 10 min.
 	Silence time.Duration
 
-	// Logger gets one line per exchange, without content. If nil, nothing.
+	// Logger gets one line per exchange, without content. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
-	// Metrics gets the gateway's metrics. No two gateways can share one. If nil,
-	// a registry of its own.
+	// Metrics is where the gateway registers its metrics. Two gateways cannot share
+	// one. If nil, the gateway makes its own registry.
 	Metrics *prometheus.Registry
 	// Recorder gets an event for every exchange with a model: what was asked and
-	// what came, byte for byte, and how it was read. If nil, nothing is recorded.
-	// Whoever made it closes it, after the gateway.
+	// what was replied, byte for byte, and how it was read. If nil, nothing is
+	// recorded. The caller closes it, after closing the gateway.
 	Recorder Recorder
-	// Transport reaches the upstream. If nil, one of its own.
+	// Transport reaches the upstream. If nil, the gateway makes its own.
 	Transport http.RoundTripper
 }
 
 // A Route says how the replies of some models are handled.
 type Route struct {
 	// Models are patterns of model names, as dialects have them: lower case, no
-	// registry path, a hyphen for : and @, * for any run of characters. If
-	// empty, any. APIs are names of codecs ("openai.chat",
-	// "ollama.generate" …); if empty, any.
+	// registry path, a hyphen for : and @, * for any run of characters. If empty,
+	// the route matches any model. APIs are names of codecs ("openai.chat",
+	// "ollama.generate" …). If empty, it matches any API.
 	Models []string
 	APIs   []string
 
-	Dialect string      // if empty, by the model's name
-	Start   sotto.Start // if empty, by evidence; else how every reply begins
+	Dialect string      // if empty, chosen by the model's name
+	Start   sotto.Start // how every reply begins; if empty, decided by evidence
 
 	Display Display // if empty, DisplayField
 	// ReasoningFields are the members that reasoning is written to in chat
@@ -104,22 +105,22 @@ type Route struct {
 	History         history.Policy // if empty, history.Auto
 }
 
-// A Display says where a reply's reasoning goes.
+// A Display says where a reply's reasoning is put.
 type Display string
 
 const (
-	DisplayField Display = "field" // to the API's place for it: a field, block or item
+	DisplayField Display = "field" // in the API's place for it: a field, block or item
 	DisplayHide  Display = "hide"  // nowhere
-	DisplayKeep  Display = "keep"  // where the upstream put it: replies pass as they are
-	DisplayTags  Display = "tags"  // to <think> tags in the content, for clients that know only these
+	DisplayKeep  Display = "keep"  // where the upstream put it: replies pass unchanged
+	DisplayTags  Display = "tags"  // in <think> tags in the content, for clients that know only these
 )
 
-// A Narration says where a reply's narration goes.
+// A Narration says where a reply's narration is put.
 type Narration string
 
 const (
-	NarrationText  Narration = "text"  // into the content, without its tags
-	NarrationField Narration = "field" // to a field of its own, where the API has room for one
+	NarrationText  Narration = "text"  // in the content, without its tags
+	NarrationField Narration = "field" // in a field of its own, where the API has room for one
 	NarrationDrop  Narration = "drop"  // nowhere
 )
 
@@ -138,27 +139,28 @@ func Policies() []history.Policy {
 	return []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
 }
 
-// Limits bound what a peer can make grow. A zero is the default; a negative value
+// Limits bound what a peer can make grow. Zero means the default; a negative value
 // is an error.
 type Limits struct {
 	// Memory bounds the bytes that are held for all exchanges together: bodies,
 	// frames, held text, what reading a history takes, and what waits to be
-	// recorded. Where they are spent, new requests are refused with 503; streams
-	// that have begun go on, as far as they overdraw it by no more than half. If
-	// zero, a quarter of the memory that the process may use.
+	// recorded. When they are spent, new requests are refused with 503. Streams
+	// that have begun continue, as long as they overdraw it by no more than half.
+	// If zero, a quarter of the memory that the process may use.
 	Memory    int64
 	Body      int64 // bytes of a request's body, and of a whole reply's; 64 MiB
 	Frame     int   // bytes of one frame of a stream; 4 MiB
 	Header    int   // bytes of a request's header, and of an upstream's response; 64 KiB
 	Exchanges int   // at the same time; 10000
-	Choices   int   // of a reply: its texts, blocks or items; one beyond is an error; 1024
-	Hold      int   // bytes of a reply held in doubt; 256 KiB
+	Choices   int   // texts, blocks or items of a reply; one more is an error; 1024
+	Hold      int   // bytes of a reply held while their channel is undecided; 256 KiB
 	Learned   int   // entries of learned starts; 4096
 	Restored  int   // entries of reasoning to restore; 4096
-	// RestoredBytes bounds their memory, 64 MiB; RestoredFor their age, 6 h.
+	// RestoredBytes bounds the memory of the restored entries, 64 MiB; RestoredFor
+	// bounds their age, 6 h.
 	RestoredBytes int64
 	RestoredFor   time.Duration
-	Recorded      int // bytes that the record has of an exchange's messages, and of its reply; 4 MiB
+	Recorded      int // bytes recorded of an exchange's messages, and of its reply; 4 MiB
 	Labels        int // models and other values of metric labels; the rest is "other"; 64
 }
 
@@ -194,7 +196,7 @@ func (l Limits) withDefaults() Limits {
 
 // A ConfigError says which part of a configuration is wrong.
 type ConfigError struct {
-	Route int    // its index in Config.Routes; -1 for Config.Default, or where none is meant
+	Route int    // its index in Config.Routes; -1 for Config.Default, or for a part outside the routes
 	Key   string // the part, as a configuration file spells it
 	Err   error
 }
@@ -208,7 +210,7 @@ func (e *ConfigError) Error() string {
 
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Check reports everything that is wrong with a configuration, each a
+// Check reports everything that is wrong with a configuration, each fault as a
 // [*ConfigError].
 func (c *Config) Check() []error {
 	var all []error
@@ -302,8 +304,8 @@ func (c *Config) checkDialect(name string) error {
 	return err
 }
 
-// checkStart tries the start with the route's dialect; without one, any of a
-// model's may come.
+// checkStart tries the start with the route's dialect. Without a dialect, replies
+// may come in any dialect that a model has.
 func (c *Config) checkStart(r Route) error {
 	if r.Start == "" || r.Start == sotto.StartOutside || r.Start == sotto.StartAuto || r.Start == sotto.StartInsideFirst {
 		return nil
@@ -312,7 +314,7 @@ func (c *Config) checkStart(r Route) error {
 	if r.Dialect != "" {
 		named, err := c.named(r.Dialect)
 		if err != nil {
-			return nil // said already
+			return nil // already reported
 		}
 		g = named
 	}

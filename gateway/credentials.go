@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Credential returns the API key of a request, by whichever of the usual ways
-// it came.
+// Credential returns the API key of a request, whichever of the usual ways it was
+// sent in.
 func Credential(r *http.Request) string { return credential(r) }
 
-// authorised compares the token in constant time, its length hidden too.
+// authorised compares the token in constant time, which hides its length too.
 func (a *access) authorised(r *http.Request) bool {
 	sum := sha256.Sum256([]byte(credential(r)))
 	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
 }
 
-// credential is the API key of a request, by the first of the ways that
+// credential returns the API key of a request, by the first of the ways that
 // providers' clients send one.
 func credential(r *http.Request) string {
 	if all := credentials(r); len(all) > 0 {
@@ -27,8 +27,8 @@ func credential(r *http.Request) string {
 	return ""
 }
 
-// credentials are all that a request has, wherever APIs look for one; the first
-// is the one that counts.
+// credentials returns all keys that a request has, wherever APIs look for one. The
+// first is the one that counts.
 func credentials(r *http.Request) []string {
 	var all []string
 	add := func(s string) {
@@ -56,11 +56,11 @@ func credentials(r *http.Request) []string {
 // keyHeaders are the headers beside Authorization that hold API keys.
 var keyHeaders = []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 
-// keyProtocol begins the key among the protocols of a WebSocket: pages can send
-// no other header with one.
+// keyProtocol is the prefix of a key among the protocols of a WebSocket: pages
+// cannot send a key in any other header of one.
 const keyProtocol = "openai-insecure-api-key."
 
-// protocols are those that a WebSocket may speak.
+// protocols returns the protocols that a WebSocket may speak.
 func protocols(h http.Header) []string {
 	var list []string
 	for _, v := range h["Sec-Websocket-Protocol"] {
@@ -71,9 +71,10 @@ func protocols(h http.Header) []string {
 	return list
 }
 
-// goesOn makes the upstream's headers and query of the client's: without what is
-// meant for the gateway, and with the upstream's key. The client's own key goes on
-// where the gateway has neither a token nor a key of its own.
+// goesOn makes the upstream's headers and query from the client's. It leaves out
+// what is meant for the gateway, and adds the upstream's key. The client's own key
+// is sent to the upstream only if the gateway has neither a token nor a key of its
+// own.
 func (a *access) goesOn(out *http.Request) {
 	h := out.Header
 	for name := range h {
@@ -97,8 +98,8 @@ func (a *access) goesOn(out *http.Request) {
 	}
 }
 
-// dropKeys takes the client's credentials out of a request, and the token wherever
-// else it may be.
+// dropKeys removes the client's credentials from a request, and the token wherever
+// else it appears.
 func (a *access) dropKeys(out *http.Request) {
 	h := out.Header
 	var kept []string
@@ -137,20 +138,20 @@ func isKeyName(name string) bool {
 	return false
 }
 
-// isToken reports whether a value is the gateway's token, with a scheme before it
-// or without.
+// isToken reports whether a value is the gateway's token, with or without a scheme
+// before it.
 func (a *access) isToken(value string) bool {
 	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;=\"", r) })
 	return a.tokenText != "" && slices.Contains(words, a.tokenText)
 }
 
-// spelled is a header's name as servers compare it that take an underscore for a
-// hyphen.
+// spelled returns a header's name as servers compare it that treat an underscore as
+// a hyphen.
 func spelled(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
-// staysHere reports whether a client's header ends at the gateway. Those that name
-// another path, method, host or user speak for a proxy that the upstream trusts,
-// and would lead a request past what was admitted.
+// staysHere reports whether a client's header ends at the gateway. Headers that
+// name another path, method, host or user speak for a proxy that the upstream
+// trusts. They would lead a request past what was admitted.
 func staysHere(name string) bool {
 	name = spelled(name)
 	return slices.Contains(proxyHeaders, name) || strings.Contains(name, "method-override") ||
@@ -158,7 +159,7 @@ func staysHere(name string) bool {
 }
 
 var proxyHeaders = []string{
-	"origin", "referer", // access control for pages is here
+	"origin", "referer", // access control for pages is done here
 	"client-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip", "x-real-ip", "x-proxyuser-ip", "cf-connecting-ip", "fastly-client-ip",
 	"base-url", "destination", "forwarded", "host-override", "http2-settings", "proxy", "request-uri", "script-name", "via",
 	"remote-user", "x-remote-user", "x-authenticated-user", "x-webauth-user", "x-user",
@@ -166,7 +167,7 @@ var proxyHeaders = []string{
 }
 
 var proxyPrefixes = []string{
-	"sec-fetch-", // access control for pages is here
+	"sec-fetch-", // access control for pages is done here
 	"x-accel-", "x-envoy-", "x-forward", "x-http-dest", "x-http-host", "x-http-method", "x-http-path", "x-host-", "x-method",
 	"x-original-", "x-override-", "x-proxy-", "x-replaced-", "x-rewrite-", "x-sendfile", "x-waws-",
 }

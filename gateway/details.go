@@ -3,10 +3,10 @@ package gateway
 import "github.com/sotto-llm/sotto"
 
 // Some user interfaces write reasoning into the text as a folded section of HTML,
-// <details type="reasoning" …>, and send it on as a model's reply. Other sections are
-// part of an answer, so it is no marker of any dialect: a plain </details> would count
-// as its close. Only where reasoning is hidden is it read, by a grammar of its own,
-// in what is left of the text.
+// <details type="reasoning" …>, and send it on as a model's reply. Other sections
+// are part of an answer, so no dialect has it as a marker: a plain </details> would
+// count as its close. It is read only where reasoning is hidden, by a grammar of
+// its own, in the text that remains after the dialect's reading.
 var detailsGrammar = func() *sotto.Grammar {
 	on, off := true, false
 	g, err := sotto.Compile(sotto.Dialect{
@@ -17,12 +17,13 @@ var detailsGrammar = func() *sotto.Grammar {
 		}},
 	})
 	if err != nil {
-		panic(err) // a test reads it
+		panic(err) // a test covers it
 	}
 	return g
 }()
 
-// withoutDetails returns what is certain of a choice's text without such sections.
+// withoutDetails returns the decided part of a choice's text, without such
+// sections.
 func (r *reading) withoutDetails(c *choice, text []byte) []byte {
 	if c.details == nil {
 		c.details, _ = detailsGrammar.NewSplitter(sotto.Options{Start: sotto.StartOutside, MaxHold: r.maxHold})
@@ -30,7 +31,7 @@ func (r *reading) withoutDetails(c *choice, text []byte) []byte {
 	return visibleOf(c.details.Feed(text))
 }
 
-// endDetails gives the rest of that text.
+// endDetails returns the rest of that text.
 func (r *reading) endDetails(c *choice, end sotto.End) {
 	if c.details == nil {
 		return
@@ -40,7 +41,7 @@ func (r *reading) endDetails(c *choice, end sotto.End) {
 	r.say(c, rest)
 }
 
-// visibleOf returns a copy of what became visible with pieces.
+// visibleOf returns a copy of the text that pieces made visible.
 func visibleOf(pieces []sotto.Piece) []byte {
 	var b []byte
 	for i := range pieces {

@@ -2,17 +2,18 @@ package gateway
 
 import "bytes"
 
-// sample is how much of a thought is compared to know it again.
+// sample is how many bytes of a thought are compared to recognise it.
 const sample = 4 << 10
 
-// An echo finds the thought that a reply brings twice: in a field of its own, and
-// in tags in its content. What comes first is given; what repeats it is not.
+// An echo recognises a thought that a reply brings twice: in a field of its own,
+// and in tags in its content. The copy that comes first is given; the repeated one
+// is not.
 type echo struct {
-	first    source // whose thought is given as it comes
-	said     []byte // the first bytes of it, at most sample
-	at       int    // how much of said the other has repeated
-	own      bool   // the other has thoughts of its own
-	withheld []byte // what it repeated of its block
+	first    source // the source whose thought is given as it comes
+	said     []byte // its first bytes, at most sample
+	at       int    // how many bytes of said the other has repeated
+	own      bool   // the other has different thoughts
+	withheld []byte // the part of its block that the other has repeated
 	block    int
 }
 
@@ -24,10 +25,10 @@ const (
 	contentSource
 )
 
-// native reads what comes in a field, and gives what of it is new.
+// native reads reasoning that comes in a field, and gives the part that is new.
 func (e *echo) native(text []byte, give func([]byte)) { e.read(fieldSource, 0, text, give) }
 
-// inline reads what comes in tags, of a block.
+// inline reads reasoning of one block that comes in tags.
 func (e *echo) inline(block int, text []byte, give func([]byte)) {
 	e.read(contentSource, block, text, give)
 }
@@ -63,8 +64,9 @@ func (e *echo) read(from source, block int, text []byte, give func([]byte)) {
 	give(text)
 }
 
-// repeats says that text goes on as what is known does. What is longer than the
-// sample is taken on trust, and so is the white space that ends a thought.
+// repeats reports whether text continues as the known thought does. What is longer
+// than the sample is assumed to match, and so is the white space that ends a
+// thought.
 func (e *echo) repeats(known, text []byte) bool {
 	if len(e.said) == sample && len(text) > len(known) {
 		text = text[:len(known)]

@@ -13,28 +13,28 @@ import (
 type kind uint8
 
 const (
-	unknown  kind = iota // not in the table: passes on this machine where nothing is hidden
+	unknown  kind = iota // not in the table: passes on this machine if no route hides reasoning
 	replies              // a codec reads its replies
 	harmless             // lists models or counts tokens: returns no reply, and changes nothing
-	local                // changes the server or shows its settings: for this machine only
-	unread               // returns a model's text, and no codec reads it
+	local                // changes the server or shows its settings: only for this machine
+	unread               // returns a model's text, which no codec reads
 	own                  // the gateway answers it
-	probe                // the gateway answers it, also without a token
+	probe                // the gateway answers it, even without a token
 )
 
 // An endpoint is a route that the gateway knows.
 type endpoint struct {
-	methods string // parted by spaces; empty: any. GET includes HEAD
+	methods string // separated by spaces; if empty, any. GET includes HEAD
 	// path is the whole path, without a prefix. {} stands for one segment, {...}
 	// for one or more, {}:verb for a segment that ends in a verb.
 	path  string
 	kind  kind
-	codec codec // reads the replies, and writes the errors; nil: errors as OpenAI's
+	codec codec // reads the replies, and writes the errors; if nil, errors are written as OpenAI's
 }
 
-// endpoints are all that the gateway knows. Whether a request is admitted from
-// another machine, read, passed, or refused because reasoning is hidden follows
-// from this table alone. The first row that fits is taken, so a fixed path stands
+// endpoints are all that the gateway knows. This table alone decides whether a
+// request is admitted from another machine, read, passed, or refused because
+// reasoning is hidden. The first row that fits is used, so a fixed path stands
 // before a pattern.
 var endpoints = slices.Concat(gatewayEndpoints, openAIEndpoints, anthropicEndpoints,
 	ollamaEndpoints, googleEndpoints, amazonEndpoints, serverEndpoints, providerEndpoints)
@@ -45,8 +45,8 @@ var gatewayEndpoints = []endpoint{
 	{"GET", "/metrics", own, nil},
 }
 
-// https://platform.openai.com/docs/api-reference. Below a base URL that holds the
-// version, clients leave /v1 out; llama.cpp's server has both. Azure puts a
+// https://platform.openai.com/docs/api-reference. If the base URL holds the
+// version, clients leave /v1 out; llama.cpp's server accepts both. Azure puts a
 // deployment into the path.
 var openAIEndpoints = []endpoint{
 	{"POST", "/v1/chat/completions", replies, openai.Chat},
@@ -65,7 +65,8 @@ var openAIEndpoints = []endpoint{
 	{"POST", "/v1/embeddings", harmless, nil},
 	{"POST", "/embeddings", harmless, nil},
 
-	// Stored replies: who knows an id, or the list, reads another caller's.
+	// Stored replies: anyone who knows an id, or reads the list, can read another
+	// caller's.
 	{"", "/v1/chat/completions/{...}", unread, openai.Chat},
 	{"", "/chat/completions/{...}", unread, openai.Chat},
 	{"GET", "/v1/chat/completions", unread, openai.Chat},
@@ -90,7 +91,8 @@ var openAIEndpoints = []endpoint{
 	{"", "/realtime", unread, nil},
 	{"", "/openai/realtime", unread, nil},
 	{"", "/v1/chatkit/{...}", unread, nil},
-	// A model that hears may think too: llama.cpp's server asks the chat model.
+	// A model that transcribes audio may think too: llama.cpp's server asks the
+	// chat model.
 	{"POST", "/v1/audio/transcriptions", unread, nil},
 	{"POST", "/v1/audio/translations", unread, nil},
 	{"POST", "/audio/transcriptions", unread, nil},
@@ -254,12 +256,13 @@ var providerEndpoints = []endpoint{
 	{"", "/accounts/{}/ai/run/{...}", unread, nil},
 	{"", "/ml/v1/text/{}", unread, nil},
 
-	// A model's name may hold slashes, so this stands after all that follow a name.
+	// A model's name may hold slashes, so this row stands after all rows with paths
+	// that follow a name.
 	{"GET", "/v1/models/{...}", harmless, nil},
 	{"DELETE", "/v1/models/{...}", local, nil},
 }
 
-// takes reports whether an endpoint has a method.
+// takes reports whether an endpoint accepts a method.
 func (e *endpoint) takes(method string) bool {
 	if method == "HEAD" {
 		method = "GET"
@@ -281,7 +284,7 @@ var patterns = func() []pattern {
 	return list
 }()
 
-// segmentsOf parts a path at its slashes. A slash at the end does not count.
+// segmentsOf splits a path at its slashes. A slash at the end does not count.
 func segmentsOf(path string) []string {
 	path = strings.Trim(path, "/")
 	if path == "" {
@@ -290,8 +293,8 @@ func segmentsOf(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// fits reports whether segments are of a pattern, and whether their fixed parts
-// are spelled as the pattern has them: some servers take capitals too.
+// fits reports whether segments match a pattern, and whether their fixed parts are
+// spelled as in the pattern: some servers accept capitals too.
 func (p pattern) fits(segments []string) (ok, exact bool) {
 	exact = true
 	for i, part := range p {
@@ -333,12 +336,12 @@ func fitsSegment(part, segment string) (ok, exact bool) {
 // A found endpoint is where a path leads.
 type found struct {
 	endpoint
-	exact bool // the path is spelled as the endpoint's
-	at    int  // how many segments stand before the endpoint's path
+	exact bool // the path is spelled as in the endpoint
+	at    int  // how many segments precede the endpoint's path
 }
 
-// look finds the endpoint that segments end in, of those that may be taken. The
-// longest path is taken: of /api/generate, not /generate.
+// look finds the endpoint that segments end in, among those that are allowed. The
+// longest match wins: /api/generate, not /generate.
 func look(segments []string, may func(*endpoint) bool) found {
 	for at := range max(1, len(segments)) {
 		for i := range endpoints {
@@ -354,5 +357,5 @@ func look(segments []string, may func(*endpoint) bool) found {
 	return found{}
 }
 
-// whole reports whether no prefix may stand before an endpoint's path.
+// whole reports whether an endpoint's path allows no prefix.
 func (e *endpoint) whole() bool { return e.kind == own || e.kind == probe || e.path == "/" }
