@@ -51,7 +51,8 @@ func (b *toolbox) named(name string) Tool {
 	return nil
 }
 
-// noRemote refuses schemas that refer to others: they would be fetched.
+// noRemote refuses schemas that refer to other documents, because these would be
+// fetched.
 type noRemote struct{}
 
 func (noRemote) Load(url string) (any, error) {
@@ -74,9 +75,9 @@ func compileSchema(text []byte) (*jsonschema.Schema, error) {
 	return c.Compile("tool.json")
 }
 
-// readArguments returns a call's arguments as a JSON object that fits the
-// schema, or an error that tells the model what is wrong. The error quotes no
-// reasoning that is in them.
+// readArguments returns a call's arguments as a JSON object that fits the schema,
+// or an error that tells the model what is wrong. The error quotes no reasoning
+// from the arguments.
 func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, limit int) (map[string]any, error) {
 	if len(text) > limit {
 		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are taken", len(text), limit)
@@ -105,7 +106,7 @@ func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, lim
 	return v.(map[string]any), nil
 }
 
-// decodeArguments reads a JSON object and nothing behind it.
+// decodeArguments reads a JSON object. Nothing may follow it.
 func decodeArguments(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -178,8 +179,8 @@ func cleanAll(g *sotto.Grammar, v any) any {
 	return v
 }
 
-// remembered is a text without reasoning: what may be kept or delivered. A text
-// that cannot be cleaned is withheld.
+// remembered returns a text without its reasoning: the part that may be kept or
+// delivered. A text that cannot be cleaned is withheld.
 func remembered(g *sotto.Grammar, text string) string {
 	s, err := g.Strip(text, sotto.StartAuto)
 	if err != nil {
@@ -188,13 +189,13 @@ func remembered(g *sotto.Grammar, text string) string {
 	return s
 }
 
-// encode writes a JSON value in one line, its texts as they are.
+// encode writes a JSON value on one line, without escaping HTML in its texts.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(fmt.Sprintf("agent: %v as JSON: %v", v, err)) // of texts, numbers and lists
+		panic(fmt.Sprintf("agent: %v as JSON: %v", v, err)) // it holds only texts, numbers and lists
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -2,15 +2,15 @@ package agent
 
 import "time"
 
-// A budget is what a run may take, and what it took before this turn. A nil
-// budget is none.
+// A budget is what a run may take, and what it took before this turn. A nil budget
+// sets no bounds.
 type budget struct {
 	limits Limits
 	tokens int64
 	spent  time.Duration
 }
 
-// hit returns the bound that the run has run into.
+// hit returns the bound that the run has reached.
 func (b *budget) hit(t *turn) Bound {
 	switch {
 	case b == nil:
@@ -22,8 +22,8 @@ func (b *budget) hit(t *turn) Bound {
 	return ""
 }
 
-// below is the budget of an agent below a turn: what is left to its caller, and
-// no more than the agent's own limits.
+// below returns the budget of an agent below a turn: what is left to its caller,
+// and no more than the agent's own limits.
 func (b *budget) below(caller *turn, own Limits) *budget {
 	var c budget
 	if b != nil {
@@ -38,7 +38,7 @@ func (b *budget) below(caller *turn, own Limits) *budget {
 	return &c
 }
 
-// time is what is left of the run's time; 0 is no bound.
+// time returns what is left of the run's time; 0 means unlimited.
 func (b *budget) time(t *turn) time.Duration {
 	if b == nil || b.limits.Time <= 0 {
 		return 0

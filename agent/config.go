@@ -20,7 +20,7 @@ import (
 )
 
 // A Config is an experiment's file. docs/agent.md says what each key means, and
-// what holds where it is left out.
+// which default holds if it is left out.
 type Config struct {
 	V        int            `yaml:"v"`
 	Name     string         `yaml:"name"`
@@ -62,7 +62,7 @@ type ModelConfig struct {
 	Extra       map[string]any `yaml:"extra"`
 }
 
-// ThoughtsConf says what becomes of thoughts in later prompts.
+// ThoughtsConf says what happens to thoughts in later prompts.
 type ThoughtsConfig struct {
 	Policy string   `yaml:"policy"`
 	Marks  []string `yaml:"marks"`
@@ -110,7 +110,7 @@ type AgentConfig struct {
 	Limits      LimitsConfig `yaml:"limits"`
 }
 
-// LimitsConfig are [Limits].
+// LimitsConfig is [Limits] as keys of the file.
 type LimitsConfig struct {
 	Invocations  int           `yaml:"invocations"`
 	Calls        int           `yaml:"calls"`
@@ -142,22 +142,23 @@ func (c LimitsConfig) limits() Limits {
 	return l
 }
 
-// Dependencies are what an experiment's file refers to.
+// Dependencies provide what an experiment's file refers to.
 type Dependencies struct {
 	Getenv func(string) string
 	// Dialect returns a dialect's grammar by its name; if nil, [sotto.Named].
 	Dialect func(name string) (*sotto.Grammar, error)
 	// Open opens a model; if nil, [model.Open], or the script of [Example].
 	Open func(model.Config) (model.Model, error)
-	// Operator returns the operator of a file; if nil, there is none.
+	// Operator returns the operator of a file. If nil, there is no operator.
 	Operator func(OperatorConfig) Operator
 }
 
-// apis are the codecs of the providers, for what each requires back.
+// apis are the codecs of the providers. They say what reasoning each provider
+// requires back.
 var apis = map[string]string{"ollama": "ollama.chat", "openai": "openai.chat", "anthropic": "anthropic.messages", "scripted": ""}
 
-// Experiment makes the experiment that a file describes. What is wrong with it
-// is a [*ConfigError], with all faults and their lines.
+// Experiment makes the experiment that a file describes. If the file has faults,
+// the error is a [*ConfigError] with all of them and their lines.
 func (c *Config) Experiment(s Dependencies) (Experiment, error) {
 	b := builder{c: c, s: s}
 	if s.Getenv == nil {
@@ -176,7 +177,7 @@ func (c *Config) Experiment(s Dependencies) (Experiment, error) {
 	return x, nil
 }
 
-// A builder makes an experiment, and gathers what is wrong.
+// A builder makes an experiment, and collects the faults of its file.
 type builder struct {
 	c      *Config
 	s      Dependencies
@@ -250,7 +251,8 @@ func (b *builder) counts() {
 	b.limits("limits", c.Limits)
 }
 
-// limits reports bounds below nothing; that of failed cycles can be taken away.
+// limits reports negative bounds. The bound of failed cycles may be negative, which
+// removes it.
 func (b *builder) limits(path string, l LimitsConfig) {
 	v := reflect.ValueOf(l)
 	for i := range v.NumField() {
@@ -292,7 +294,7 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 	return client, apis[m.Provider], q
 }
 
-// file makes a path of the file relative to the folder it stands in.
+// file resolves a path of the file against the folder of the file.
 func (c *Config) file(name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -398,7 +400,7 @@ func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagen
 	return s
 }
 
-// names reports names of tools that stand twice, and that there are none of.
+// names reports names of tools that are listed twice, and names that no tool has.
 func (b *builder) names(x *Experiment) {
 	names := slices.Clone(x.Memory)
 	if b.c.Operator.By != "" && b.c.Operator.By != "none" {
@@ -424,8 +426,9 @@ func (b *builder) names(x *Experiment) {
 	}
 }
 
-// settings are what the record says of the experiment: the file's, as far as a
-// run depends on them. Where it is served and what keys it uses is not among it.
+// settings returns what the record says of the experiment: the file's settings that
+// a run depends on. The addresses where it is served, and the keys it uses, are not
+// among them.
 func (c *Config) settings() map[string]any {
 	k := *c
 	k.Model.URL, k.Model.KeyEnv, k.Model.KeyFile = "", "", ""
@@ -445,7 +448,7 @@ func (c *Config) settings() map[string]any {
 // A Fault is one thing that is wrong in a file, and where.
 type Fault struct {
 	File         string
-	Line, Column int    // from 1; 0 for the file as a whole
+	Line, Column int    // counted from 1; 0 for the file as a whole
 	Key          string // its path, such as "tools[0].name", or ""
 	Err          error
 }
@@ -457,7 +460,7 @@ func (f Fault) Error() string {
 
 func (f Fault) Unwrap() error { return f.Err }
 
-// A ConfigError is all that is wrong in an experiment's file.
+// A ConfigError lists all that is wrong in an experiment's file.
 type ConfigError struct{ Faults []Fault }
 
 func configError(faults []yamlfile.Fault) *ConfigError {

@@ -8,8 +8,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// ReadConfig reads an experiment's file, YAML with the keys of [Config]. All that
-// is wrong in it is one [*ConfigError].
+// ReadConfig reads an experiment's file: YAML with the keys of [Config]. All its
+// faults are in one [*ConfigError].
 func ReadConfig(name string) (*Config, error) {
 	data, err := yamlfile.Load(name)
 	if err != nil {
@@ -18,7 +18,7 @@ func ReadConfig(name string) (*Config, error) {
 	return ParseConfig(name, data)
 }
 
-// ParseConfig reads the bytes of an experiment's file. The files that it names are
+// ParseConfig reads the bytes of an experiment's file. Paths in the file are
 // relative to the folder of its name.
 func ParseConfig(name string, data []byte) (*Config, error) {
 	c := &Config{document: yamlfile.Document{Name: name}, folder: filepath.Dir(name)}
@@ -36,8 +36,8 @@ func ParseConfig(name string, data []byte) (*Config, error) {
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// plainOf is a struct of the file as keys and values, without those that are not
-// set.
+// plainOf returns a struct of the file as keys and values, without the keys that
+// are not set.
 func plainOf(s any) map[string]any {
 	v := reflect.ValueOf(s)
 	out := map[string]any{}

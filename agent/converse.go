@@ -12,29 +12,29 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Turn answers a message: it asks a model, calls the tools that the model asks
-// for, and goes on until the model says something without calling one. It is
-// safe for concurrent use once its fields are set.
+// A Turn answers a message. It asks a model, calls the tools that the model asks
+// for, and repeats this until the model says something without calling a tool. It
+// is safe for concurrent use once its fields are set.
 type Turn struct {
 	Model model.Model
-	// Grammar reads the replies; if nil, that of the model's name.
+	// Grammar reads the replies. If nil, the model's name chooses it.
 	Grammar *sotto.Grammar
-	// Start is where replies begin; if empty, outside where the dialect's
-	// template opens no block, else auto, and then visible text only comes at a
-	// reply's end.
+	// Start says where replies begin. If empty, they begin outside if the dialect's
+	// template opens no block. Otherwise the start is auto, and visible text then
+	// comes only at a reply's end.
 	Start sotto.Start
 	Tools []Tool
-	// Calls says where calls of tools are looked for. If empty, [NativeCalls].
+	// Calls says where tool calls are looked for. If empty, [NativeCalls].
 	Calls CallMode
-	// API is the provider's, by its codec's name ("openai.chat"): what the
-	// provider requires back of earlier reasoning depends on it.
+	// API is the provider's API, by its codec's name ("openai.chat"). It decides
+	// what earlier reasoning the provider requires back.
 	API string
-	// Keep lets all reasoning go back to the model within the turn, and not only
-	// what the provider requires.
+	// Keep sends all reasoning back to the model within the turn, not only what the
+	// provider requires.
 	Keep   bool
 	Limits Limits
-	// Request holds the settings of each request; its messages and tools are not
-	// looked at.
+	// Request holds the settings of each request. Its messages and tools are
+	// ignored.
 	Request  model.Request
 	Observer Observer
 
@@ -44,35 +44,36 @@ type Turn struct {
 	Cycle  int
 }
 
-// A CallMode says where calls of tools are looked for.
+// A CallMode says where tool calls are looked for.
 type CallMode string
 
 const (
-	// NativeCalls are those that the API has a place for. A call in the text is
-	// not made: the model is told so.
+	// NativeCalls are calls in the API's own place for them. A call in the text is
+	// not made, and the model is told so.
 	NativeCalls CallMode = "native"
-	// TextCalls are written into the text. The tools are described in the system
-	// prompt, for models whose server knows of none.
+	// TextCalls are calls written into the text. The system prompt describes the
+	// tools. This is for models whose server does not support tools.
 	TextCalls CallMode = "text"
-	// AnyCalls offers tools by the API, and makes calls in the text too.
+	// AnyCalls offers tools by the API, and also makes calls that are written into
+	// the text.
 	AnyCalls CallMode = "both"
 )
 
-// An Outcome is how a turn ended.
+// An Outcome says how a turn ended.
 type Outcome struct {
 	Status Status
-	// Answer is visible text, and nothing else; empty but for a status of
-	// Answered, or of Bounded where the last reply showed something.
+	// Answer is visible text, and nothing else. It is empty unless the status is
+	// Answered, or is Bounded and the last reply showed something.
 	Answer string
 	Bound  Bound
-	// Messages are what the turn adds to the conversation, as it goes into the
-	// next request: calls, results, and the answer, without reasoning but where
-	// the provider requires it.
+	// Messages are what the turn adds to the conversation, as they go into the next
+	// request: calls, results, and the answer. They hold no reasoning except what
+	// the provider requires.
 	Messages []model.Message
-	// Reading is of the last reply; nil where none came.
+	// Reading is the reading of the last reply; nil if none came.
 	Reading *sotto.Reply
 	Metrics record.Metrics
-	// Waiting is what [Turn.Continue] needs where the status is Paused.
+	// Waiting is what [Turn.Continue] needs if the status is Paused.
 	Waiting *Waiting
 }
 
@@ -80,21 +81,21 @@ type Outcome struct {
 type Waiting struct {
 	Question string          `json:"question"`
 	Messages []model.Message `json:"messages"` // the whole conversation
-	Given    int             `json:"given"`    // how many of them the turn began with
-	Calls    []model.Call    `json:"calls"`    // to be answered: first the one with the question
+	Given    int             `json:"given"`    // how many of Messages the turn began with
+	Calls    []model.Call    `json:"calls"`    // calls to be answered; the first is the one with the question
 	FromText bool            `json:"from_text,omitempty"`
 	Used     int             `json:"used"` // uses of tools so far
 	Metrics  record.Metrics  `json:"metrics"`
 }
 
-// An Observer sees a turn as it happens; functions that are nil are not called.
-// What it gets is visible text, narration and calls, never reasoning. Text of a
-// reply that turns out to call tools, or to be asked for again, was no answer:
-// OnReply says so. Narration that came in the same delta as text may come first.
+// An Observer sees a turn as it happens. Functions that are nil are not called. It
+// gets visible text, narration and calls, never reasoning. If a reply turns out to
+// call tools, or to be asked for again, its text was not an answer: OnReply says
+// so. Narration in the same delta as text may come before the text.
 type Observer struct {
 	OnText      func(delta string)
 	OnNarration func(text string)
-	// OnReply ends the texts of a reply.
+	// OnReply is called after the texts of a reply.
 	OnReply     func(visible string, answer bool)
 	OnToolStart func(Use)
 	OnToolEnd   func(u Use, result string, failed bool)
@@ -103,9 +104,9 @@ type Observer struct {
 	OnCycle func(CycleReport)
 }
 
-// Converse answers the last of the messages. The error is of the surroundings:
-// ctx ended, the record cannot be written. What a model or a tool does wrong is
-// in the outcome.
+// Converse answers the last of the messages. An error means that the surroundings
+// failed: ctx ended, or the record cannot be written. Faults of a model or a tool
+// are in the outcome.
 func (t *Turn) Converse(ctx context.Context, messages []model.Message) (Outcome, error) {
 	u, err := t.open()
 	if err != nil {
@@ -115,7 +116,7 @@ func (t *Turn) Converse(ctx context.Context, messages []model.Message) (Outcome,
 	return u.converse(ctx, invoke)
 }
 
-// Continue goes on with a turn that waited, with the answer that it waited for.
+// Continue resumes a turn that waited, with the answer that it waited for.
 func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome, error) {
 	if len(w.Calls) == 0 || w.Given > len(w.Messages) {
 		return Outcome{}, errors.New("nothing to go on with: the turn does not wait")
@@ -131,8 +132,8 @@ func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome,
 	return u.converse(ctx, dispatch)
 }
 
-// whatWas returns messages as they were before they were JSON, in which nothing
-// is null.
+// whatWas returns messages as they were before they were written as JSON, with
+// empty values in place of null.
 func whatWas(list []model.Message) []model.Message {
 	list = slices.Clone(list)
 	for i := range list {
@@ -177,8 +178,8 @@ func (u *turn) converse(ctx context.Context, s state) (Outcome, error) {
 	return u.outcome(), nil
 }
 
-// taught appends to the system's message what the model must know of the
-// dialect, and of the tools where calls are text.
+// taught appends to the system's message what the model must know of the dialect,
+// and of the tools if calls are text.
 func (t *Turn) taught(u *turn, messages []model.Message) []model.Message {
 	text := u.lesson()
 	if text == "" {
@@ -192,7 +193,7 @@ func (t *Turn) taught(u *turn, messages []model.Message) []model.Message {
 	return append([]model.Message{{Role: model.System, Text: text}}, messages...)
 }
 
-// prepare checks the settings and fills in what is left open.
+// prepare checks the settings and fills in defaults.
 func (t *Turn) prepare() (*turn, error) {
 	if t.Model == nil {
 		return nil, errors.New("a turn needs a model")
@@ -217,7 +218,8 @@ func (t *Turn) prepare() (*turn, error) {
 	return u, nil
 }
 
-// startOf is where replies of a dialect begin as long as nothing better is known.
+// startOf returns where replies of a dialect begin, as long as nothing better is
+// known.
 func startOf(d sotto.Dialect) sotto.Start {
 	switch {
 	case d.Start != "" && d.Start != sotto.StartOutside:

@@ -10,16 +10,16 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Difference is where a run goes another way than the record says it went.
+// A Difference is the place where a run departs from its record.
 type Difference struct {
-	// Seq, Run, Cycle and Type are of the recorded event.
+	// Seq, Run, Cycle and Type are those of the recorded event.
 	Seq   uint64
 	Run   string
 	Cycle int
 	Type  record.Type
-	// Field is what differs of it, such as "payload.messages[1].text.text"; the
-	// texts are what stands there, from a little before the first byte that
-	// differs.
+	// Field is the part of it that differs, such as
+	// "payload.messages[1].text.text". The texts show what is there, from a little
+	// before the first byte that differs.
 	Field         string
 	Recorded, Now string
 }
@@ -36,7 +36,8 @@ type compared struct {
 	Payload record.Payload `json:"payload"`
 }
 
-// same compares an event with the recorded one, by what a view leaves of them.
+// same compares an event with the recorded one. Both are compared in the form that
+// view gives.
 func same(e *record.Event, run string, cycle int, p record.Payload, view func(record.Payload) record.Payload) error {
 	d := Difference{Seq: e.Seq, Run: e.Run, Cycle: e.Cycle, Type: e.Type}
 	was, now := compared{e.Run, e.Cycle, e.Type, view(e.Payload)}, compared{run, cycle, p.Type(), view(p)}
@@ -64,8 +65,8 @@ func same(e *record.Event, run string, cycle int, p record.Payload, view func(re
 	return nil
 }
 
-// find looks for the first thing that differs between two JSON values. What an
-// event is goes before what is in it.
+// find looks for the first difference between two JSON values. An event's
+// type, run and cycle are compared before its payload.
 func (d *Difference) find(path string, was, now any) bool {
 	switch was := was.(type) {
 	case map[string]any:
@@ -152,7 +153,7 @@ func excerpts(a, b string) (string, string) {
 	return cut(a), cut(b)
 }
 
-// withheld names a text of an event that was not recorded whole.
+// withheld names a text of an event that was not recorded completely.
 func withheld(p record.Payload) string {
 	if bytes.Contains(encode(p), []byte(`"cuts":[{`)) {
 		return "text"

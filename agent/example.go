@@ -10,7 +10,7 @@ import (
 )
 
 // embedded stands for the folder of the files that come with the package. No path
-// of a file can be below it.
+// of a real file can be below it.
 const embedded = "\x00"
 
 //go:embed experiments
@@ -21,7 +21,7 @@ var experiments embed.FS
 func Example() *Config {
 	data, err := experiments.ReadFile("experiments/first.yaml")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // it is embedded, so it cannot fail
 	}
 	c, err := ParseConfig("first.yaml", data)
 	if err != nil {

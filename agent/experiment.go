@@ -14,11 +14,11 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// An Experiment is an agent that is left alone for some cycles: in each it gets
-// its goal and its earlier reflections, uses its tools, and ends with a
+// An Experiment is an agent that works unattended for some cycles. In each cycle it
+// gets its goal and its earlier reflections, uses its tools, and ends with a
 // reflection.
 type Experiment struct {
-	// Name is the run's name, of 48 bytes at most; see [record.CheckRun].
+	// Name is the run's name, of at most 48 bytes; see [record.CheckRun].
 	Name string
 	// System begins the system prompt; if empty, DefaultSystem.
 	System string
@@ -40,37 +40,39 @@ type Experiment struct {
 	// DecisionMarks and DecisionTools are of [Selective]; if both are empty, the
 	// mark is "Decision:".
 	DecisionMarks, DecisionTools []string
-	// ThoughtBudget is in bytes, of [Retrieve]; if zero, 4 KiB.
+	// ThoughtBudget bounds, in bytes, the thoughts that [Retrieve] brings back; if
+	// zero, 4 KiB.
 	ThoughtBudget int
-	// ReflectionBudget is how many bytes of earlier reflections, with what stands
-	// beside them, a prompt holds: the latest. If zero, 16 KiB.
+	// ReflectionBudget is how many bytes of earlier reflections, with the notes
+	// beside them, a prompt holds. The latest are taken. If zero, 16 KiB.
 	ReflectionBudget int
 	// Template asks for reflections of three parts; see [Reflection].
 	Template bool
 
 	Advisory Advisory
-	// Embedder compares reflections; if nil, their letters are compared.
+	// Embedder compares reflections. If nil, they are compared by their letters.
 	Embedder model.Embedder
 
 	// Memory gives the agent the tools of its memory, all of them or those named.
 	Memory []string
-	// Operator gives it send_message_to_operator, if set.
+	// Operator, if set, gives the agent the tool send_message_to_operator.
 	Operator Operator
-	// Wait is how long it waits for the operator's answer; 0 is not at all.
+	// how long the agent waits for the operator's answer; 0 means not at all
 	Wait time.Duration
-	// Tools are further ones.
+	// Tools are further tools.
 	Tools  []Tool
 	Agents []Subagent
 
-	// Settings is what the record says of the experiment. A run can only be
-	// resumed with the same.
+	// Settings is what the record says of the experiment. A run can only be resumed
+	// with the same settings.
 	Settings map[string]any
 }
 
 // An Advisory says whether the agent is told that it repeats itself.
 type Advisory struct {
 	Off bool
-	// Threshold is the similarity from which on it is; if zero, that of the method.
+	// Threshold is the similarity from which the agent is told; if zero, the
+	// method's default.
 	Threshold float64
 }
 
@@ -92,7 +94,7 @@ type Options struct {
 // maxRunName leaves room for the names of agents below a run.
 const maxRunName = 48
 
-// checkName returns what is wrong with the name of a run that is nobody's child.
+// checkName returns what is wrong with the name of a top-level run.
 func checkName(name string) error {
 	if name == "" || len(name) > maxRunName || strings.Contains(name, childMark) || record.CheckRun(name) != nil {
 		return fmt.Errorf("%q: want 1 to %d letters, digits, or . _ - : @, and no . or - first", name, maxRunName)
@@ -128,7 +130,7 @@ func (x Experiment) filled() *Experiment {
 	return &x
 }
 
-// config is what RUN_START says: all that the run depends on.
+// config returns what RUN_START says: all settings that the run depends on.
 func (x *Experiment) config() map[string]string {
 	settings := x.Settings
 	if settings == nil {
@@ -151,5 +153,5 @@ func changed(was, now string) Difference {
 	return d
 }
 
-// Planned is how many cycles the run has if nothing ends it.
+// Planned returns how many cycles the run has if nothing ends it early.
 func (x *Experiment) Planned() int { return cmp.Or(x.Cycles, 10) }

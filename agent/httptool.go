@@ -16,24 +16,24 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// An HTTPTool is an endpoint as a tool: the arguments are POSTed as a JSON object,
-// and the body of the answer is the result. A status that is not 2xx is an error,
-// which the model gets to see with the body. Redirects are not followed.
+// An HTTPTool is an endpoint as a tool. The arguments are POSTed as a JSON object,
+// and the body of the answer is the result. A status other than 2xx is an error,
+// which the model sees with the body. Redirects are not followed.
 //
-// The URL is the configuration's, never the model's: it may well be of an address
+// The URL comes from the configuration, never from the model. It may be an address
 // that only this machine reaches.
 type HTTPTool struct {
 	Name, Description string
-	// Schema is the JSON Schema of the arguments, an object. If empty, there are
-	// no arguments.
+	// Schema is the JSON Schema of the arguments, which are an object. If empty,
+	// there are no arguments.
 	Schema string
 	URL    string
-	// Header is sent with each request. It is in no record and no error.
+	// Header is sent with each request. No record or error holds it.
 	Header  http.Header
 	Timeout time.Duration // if zero, Limits.ToolTime
 	Limit   int64         // bytes of an answer that are read; if zero, 1 MiB
-	// Repeat says that the endpoint can be called again after a crash: it does
-	// nothing twice for the same Idempotency-Key, which is Use.Key.
+	// Repeat says that the endpoint can be called again after a crash, because it
+	// does nothing twice for the same Idempotency-Key, which is Use.Key.
 	Repeat bool
 	// Prose names arguments that are texts for people or memory; see [Func].
 	Prose []string
@@ -55,8 +55,8 @@ func (t *HTTPTool) prose() []string { return t.Prose }
 // Repeatable says whether it may be called again after a crash.
 func (t *HTTPTool) Repeatable() bool { return t.Repeat }
 
-// reasonOf says why an endpoint could not be reached, as far as that names no
-// address: the model need not see it.
+// reasonOf says why an endpoint could not be reached, without its address: the
+// model need not see it.
 func reasonOf(err error) string {
 	var code syscall.Errno
 	var name *net.DNSError
@@ -69,7 +69,7 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// time is that of the endpoint, in place of Limits.ToolTime.
+// time returns the endpoint's own timeout, which replaces Limits.ToolTime.
 func (t *HTTPTool) time() time.Duration { return t.Timeout }
 
 // Call posts the arguments.

@@ -23,10 +23,10 @@ const (
 // An Inbox is an operator reached by HTTP:
 //
 //	GET  /messages            all messages, oldest first: [{"id","run","cycle","text","open"}]
-//	POST /answers             {"id": …, "answer": …}: answers one that is waited for
+//	POST /answers             {"id": …, "answer": …}: answers a message that waits for one
 //
-// It is for a loopback address: who can reach it can answer. Requests under
-// another host's name, and those of foreign web pages, are refused.
+// Serve it on a loopback address: anyone who can reach it can answer. Requests
+// under another host's name, and those of foreign web pages, are refused.
 type Inbox struct {
 	mu       sync.Mutex
 	messages []InboxMessage
@@ -66,7 +66,7 @@ func (b *Inbox) Ask(ctx context.Context, m OperatorMessage) (string, error) {
 	}
 }
 
-// add keeps a message, once, and lets the oldest go.
+// add keeps a message, once, and drops the oldest if there are too many.
 func (b *Inbox) add(m OperatorMessage, open bool) {
 	b.messages = slices.DeleteFunc(b.messages, func(x InboxMessage) bool { return x.ID == m.ID })
 	b.messages = append(b.messages, InboxMessage{m, open})
@@ -75,7 +75,7 @@ func (b *Inbox) add(m OperatorMessage, open bool) {
 	}
 }
 
-// close returns the channel of a message that is waited for, which it is no more.
+// close marks a message as no longer waited for, and returns its channel.
 func (b *Inbox) close(id string) chan string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -142,7 +142,7 @@ func (b *Inbox) take(w http.ResponseWriter, r *http.Request) (int, error) {
 	return 0, nil
 }
 
-// local reports whether a request comes under a loopback name, and from no
+// local reports whether a request uses a loopback name, and does not come from a
 // foreign page.
 func local(r *http.Request) bool {
 	host := r.Host

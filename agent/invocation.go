@@ -16,13 +16,13 @@ import (
 // errFailed is the error of an invocation all of whose attempts failed.
 var errFailed = errors.New("the model cannot be asked")
 
-// errFinal is of one that no further attempt mends.
+// errFinal marks an invocation that is not worth retrying.
 var errFinal = errors.New("for good")
 
-// errReply is where a reply outgrew its limit.
+// errReply marks a reply that exceeded its size limit.
 var errReply = errors.New("the reply outgrew its limit")
 
-// invocation asks for a reply, with attempts, and reads it.
+// invocation asks for a reply, with retries, and reads it.
 func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) error {
 	for attempt := 1; ; attempt++ {
 		err := t.attempt(ctx, q, purpose, attempt)
@@ -54,7 +54,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	point("before model")
 	reply, reading, took, err := t.call(ctx, q)
 	if ctx.Err() != nil {
-		return ctx.Err() // asked for again when the run goes on
+		return ctx.Err() // it is asked for again when the run is resumed
 	}
 	point("behind model")
 	x.Millis = millis(took)
@@ -75,8 +75,8 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	return t.take(x, reading)
 }
 
-// take goes on with an invocation as it is recorded. The reading is nil where it
-// must be read again.
+// take continues with an invocation as it is recorded. The reading is nil if the
+// reply must be read again.
 func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
 	var out int
@@ -110,10 +110,12 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 	return nil
 }
 
-// maxTokens is what a server can say of one invocation and be believed.
+// maxTokens is the highest token count that a server can report for one invocation
+// and be believed.
 const maxTokens = 1 << 32
 
-// use counts tokens, estimated where the server did not say, or nothing that can be.
+// use counts tokens. They are estimated if the server did not report them, or
+// reported an impossible number.
 func (t *turn) use(in, out int64, inBytes, outBytes int) {
 	if in <= 0 || in > maxTokens {
 		in = about(inBytes)
@@ -126,8 +128,8 @@ func (t *turn) use(in, out int64, inBytes, outBytes int) {
 	t.tokens += in + out
 }
 
-// call asks the model and shows what becomes certain of its reply. Where a
-// thought came before any text, the text begins outside.
+// call asks the model and shows the reply as it becomes certain. If a thought came
+// before any text, the text begins outside.
 func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.Reply, time.Duration, error) {
 	limit := t.Limits.ReplyTime
 	if left := t.left.time(t); left > 0 {
@@ -166,14 +168,14 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 }
 
 // unclosed reports whether a reply may be one thought that was cut before its
-// close: the template of its family opens a block, and nothing closed one. Such a
-// reply would else be read as all visible.
+// close: the template of its family opens a block, and nothing closed one.
+// Otherwise such a reply would be read as all visible.
 func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
 	d := t.Grammar.Dialect()
 	return start == sotto.StartAuto && r.End != sotto.EndStopped && (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.ChannelReasoning)) == 0
 }
 
-// A listener hears a reply as it comes.
+// A listener receives a reply as it comes.
 type listener struct {
 	*turn
 	filter *sotto.Filter
@@ -216,7 +218,7 @@ func (l *listener) hear(d model.Delta) error {
 	return nil
 }
 
-// millis rounds up, so that a time that has passed counts.
+// millis rounds up, so that a short time does not count as zero.
 func millis(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
@@ -251,7 +253,7 @@ func recordReply(r model.Reply, reading *sotto.Reply) record.Reply {
 	return out
 }
 
-// replyOf is a recorded reply as its model gave it.
+// replyOf returns a recorded reply as its model gave it.
 func replyOf(r record.Reply) model.Reply {
 	out := model.Reply{Raw: string(r.Raw.Text), End: r.End, Finish: r.Finish}
 	for _, x := range r.Reasoning {

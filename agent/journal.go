@@ -10,16 +10,14 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// errEnd is where a replay comes to the end of a record that its run did not
-// live to finish.
+// errEnd means that a replay reached the end of the record of an unfinished run.
 var errEnd = errors.New("the record ends here")
 
-// A journal is what a run knows of its past, and writes on. Events that are
-// recorded already are passed one by one, as the machine comes to them again;
-// behind the last of them the machine is live, and they are appended. A nil
-// journal keeps nothing.
+// A journal holds a run's recorded events, and appends new ones. The machine passes
+// the recorded events one by one, as it comes to them again. After the last one the
+// machine is live, and its events are appended. A nil journal keeps nothing.
 type journal struct {
-	past   []record.Event // of the run and of its agents, not yet passed
+	past   []record.Event // events of the run and of its agents that were not passed yet
 	w      *record.Writer // nil in a replay
 	passed uint64         // the number of the last event that was passed
 }
@@ -45,8 +43,8 @@ func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
 // live reports whether all of the past has been passed.
 func (j *journal) live() bool { return j == nil || len(j.past) == 0 }
 
-// recall returns the next recorded event if there is one. It must be the event
-// that is wanted, but for its outcome, else the error is a [*Difference].
+// recall returns the next recorded event if there is one. Except for its outcome it
+// must be the wanted event, else the error is a [*Difference].
 func (j *journal) recall(run string, cycle int, want record.Payload) (record.Payload, *record.Event, error) {
 	if j == nil {
 		return nil, nil, nil
@@ -93,7 +91,8 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 	return &record.Ref{Seq: receipt.Seq, Digest: receipt.Replies[0]}, nil
 }
 
-// nextMillis is the recorded time of the call whose end comes next, or else.
+// nextMillis returns the recorded time of the call whose end is next in the past, or
+// the given time if there is none.
 func (j *journal) nextMillis(otherwise int64) int64 {
 	if !j.live() {
 		if x, ok := j.past[0].Payload.(record.ToolCall); ok {
@@ -111,7 +110,7 @@ func refOf(e *record.Event) *record.Ref {
 	return nil
 }
 
-// asked is what of an event is known before its outcome.
+// asked returns the parts of an event that are known before its outcome.
 func asked(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.Invocation:
@@ -132,9 +131,9 @@ func asked(p record.Payload) record.Payload {
 	return whole(p)
 }
 
-// whole is an event but for its times, and for settings, which the record writes
-// without what may be a credential; their digest stays. Digests of texts follow
-// from them.
+// whole returns an event except for its times and settings. The record writes
+// settings without what may be a credential, but keeps their digest. Digests of
+// texts follow from the texts.
 func whole(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.RunStart:

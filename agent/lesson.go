@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// lesson is what the system prompt teaches: the tools, where calls are text, and
-// the dialect, last.
+// lesson is what the system prompt teaches: the tools, if calls are text, and last
+// the dialect.
 func (t *turn) lesson() string {
 	var parts []string
 	if t.Calls == TextCalls && len(t.box.list) > 0 {
@@ -28,8 +28,8 @@ func (t *turn) lesson() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// sumUp asks the model for one sentence of a thought. A model that fails at it
-// leaves the thought out.
+// sumUp asks the model for one sentence about a thought. If the model fails at it,
+// the thought is left out.
 func (t *turn) sumUp(ctx context.Context, thought string) (string, error) {
 	if t.left.hit(t) != "" {
 		return "", nil

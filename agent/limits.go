@@ -2,27 +2,28 @@ package agent
 
 import "time"
 
-// Limits bound what a run may take. What is zero has the value given; a negative
-// one of the bounds of a run means none.
+// Limits bound what a run may take. Zero means the default. For run bounds, a
+// negative value means unlimited.
 type Limits struct {
 	// Of a cycle, or a conversation.
 	Invocations int // replies of the model; if zero, 16. The last is asked for without tools.
 	Calls       int // calls of tools; if zero, 32
-	Retries     int // further replies where one shows nothing, or calls a tool in its text; if zero, 1; if negative, none
+	Retries     int // further replies asked for after one that shows nothing, or calls a tool in its text; if zero, 1; if negative, none
 
 	// Of an invocation, and of a call.
-	Attempts  int           // of an invocation that fails, beside the client's own; if zero, 2
-	RetryWait time.Duration // before the second attempt, twice that before the third, 64 times that at most; if zero, 1 s
+	Attempts  int           // of an invocation that fails, in addition to the client's own; if zero, 2
+	RetryWait time.Duration // before the second attempt; it doubles with each further attempt, up to 64 times; if zero, 1 s
 	ReplyTime time.Duration // if zero, 10 min
 	ToolTime  time.Duration // if zero, 1 min
-	Reply     int           // bytes of a reply, all that comes; if zero, 1 MiB
+	Reply     int           // bytes of a reply, of all kinds; if zero, 1 MiB
 	Arguments int           // bytes of a call's arguments; if zero, 256 KiB
-	Result    int           // bytes of a result that the model gets to see; if zero, 64 KiB
+	Result    int           // bytes of a result that the model sees; if zero, 64 KiB
 
-	// Of a run. Time is what its invocations and calls took, also before a crash.
+	// Of a run. Time is what its invocations and calls took, including those before
+	// a crash.
 	FailedCycles int           // in a row; if zero, 3
-	Tokens       int64         // read and written, estimated where the server does not say; if zero, none
-	Time         time.Duration // if zero, none
+	Tokens       int64         // read and written, estimated if the server does not report them; if zero, unlimited
+	Time         time.Duration // if zero, unlimited
 }
 
 func (l Limits) filled() Limits {
@@ -43,7 +44,8 @@ func (l Limits) filled() Limits {
 // maxDoubled is how often the wait before an attempt doubles.
 const maxDoubled = 6
 
-// wait is how long to wait behind an attempt that failed; they count from 1.
+// wait returns how long to wait after an attempt that failed; attempts count from
+// 1.
 func (l *Limits) wait(attempt int) time.Duration {
 	return l.RetryWait << min(attempt-1, maxDoubled)
 }
@@ -54,7 +56,7 @@ func or[T int | time.Duration](v *T, otherwise T) {
 	}
 }
 
-// A Bound names what a cycle or a run ran into.
+// A Bound names the limit that a cycle or a run reached.
 type Bound string
 
 const (
@@ -75,10 +77,10 @@ const (
 	Answered Status = "answered"
 	// NoVisibleAnswer is a turn whose last reply showed nothing.
 	NoVisibleAnswer Status = "no_visible_answer"
-	// TextCall is a turn whose last reply only called tools, in its text, where
+	// TextCall is a turn whose last reply only wrote tool calls into its text, and
 	// such calls are not made.
 	TextCall Status = "text_call"
-	// Bounded is a turn that a bound ended before an answer, and a run that one
+	// Bounded is a turn that a bound ended before an answer, or a run that a bound
 	// ended before its last cycle.
 	Bounded Status = "bounded"
 	// Failed is a turn whose model could not be asked.
@@ -89,5 +91,5 @@ const (
 	Done Status = "done"
 )
 
-// about is an estimate of tokens: four bytes each.
+// about estimates tokens: four bytes each.
 func about(bytes int) int64 { return int64(bytes+3) / 4 }

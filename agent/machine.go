@@ -2,21 +2,21 @@ package agent
 
 import "context"
 
-// A state is where the machine of a run stands.
+// A state is a state of the machine of a run.
 //
 //	load       are the bounds kept, which cycle is next  → assemble | terminate
 //	assemble   the prompt of the cycle                   → invoke
 //	invoke     one reply of the model                    → parse | invoke again | finalize
 //	parse      what is thought, said and called in it    → dispatch | invoke again | finalize
 //	dispatch   the calls, one after another              → invoke | finalize
-//	finalize   the reflection, and how like it is to     → load
+//	finalize   the reflection, and how similar it is to  → load
 //	           earlier ones
 //	terminate  the end of the run                        → ended
 //
 // A conversation ([Turn.Converse]) is the same machine from invoke to finalize.
-// Whatever a state learns from outside it takes from the journal if it was
-// recorded, and else records, so that a machine that begins again with the record
-// of a killed run comes to where that one stood.
+// What a state learns from outside it takes from the journal if it was recorded;
+// otherwise it records it. So a machine that begins with the record of a killed run
+// reaches the point where that run stopped.
 type state uint8
 
 const (

@@ -20,7 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// ErrMemory is in the error of a memory that is not that of the run.
+// ErrMemory is in the error of a memory that belongs to another run.
 var ErrMemory = errors.New("the memory is that of another run")
 
 // The bounds of a memory.
@@ -31,17 +31,17 @@ const (
 	MaxMemory   = 8 << 20  // bytes of all values
 )
 
-// A Memory is what an agent keeps from cycle to cycle: texts under keys. It is
-// safe for concurrent use.
+// A Memory is what an agent keeps from cycle to cycle: texts under keys. It is safe
+// for concurrent use.
 //
 // On disk it is a log with a line for each change, synced before the change is
-// acknowledged. A change has the key of the use that made it, so that a use which
-// a crash left open can be made again: it gives what it gave, and changes nothing
-// twice. Changes that the log knows are made as the run comes to them again.
+// acknowledged. A change has the key of the use that made it. So a use that a crash
+// left open can be made again: it gives the same result, and changes nothing twice.
+// As the run comes to changes that the log has, they are applied again.
 type Memory struct {
 	mu     sync.Mutex
-	file   *os.File // nil: only in this process
-	past   []change // of the log, not yet come to
+	file   *os.File // if nil, it exists only in this process
+	past   []change // changes of the log that the run has not come to yet
 	values map[string]string
 	size   int
 }
@@ -55,11 +55,11 @@ type change struct {
 	Result string `json:"result"`
 }
 
-// NewMemory returns a memory of this process alone.
+// NewMemory returns a memory that exists only in this process.
 func NewMemory() *Memory { return &Memory{values: map[string]string{}} }
 
-// OpenMemory opens the memory of a run in a folder, which is made if there is
-// none. A line that a crash tore is removed.
+// OpenMemory opens the memory of a run in a folder, and makes the folder if there
+// is none. A line that a crash left incomplete is removed.
 func OpenMemory(dir, run string) (*Memory, error) {
 	if err := record.CheckRun(run); err != nil || run == "" {
 		return nil, fmt.Errorf("memory of run %q: %w", run, errors.Join(err, record.ErrRunName))
@@ -79,7 +79,7 @@ func OpenMemory(dir, run string) (*Memory, error) {
 	return m, nil
 }
 
-// load reads the log, and cuts a torn line off its end.
+// load reads the log, and removes an incomplete line at its end.
 func (m *Memory) load() error {
 	r := bufio.NewReader(m.file)
 	var end int64
@@ -163,7 +163,7 @@ func (m *Memory) change(c change) (string, error) {
 	return result, nil
 }
 
-// check says what a change does, or why it is not made.
+// check returns what a change does, or why it is not made.
 func (m *Memory) check(c change) (string, error) {
 	old, there := m.values[c.Key]
 	switch {
@@ -185,7 +185,7 @@ func (m *Memory) check(c change) (string, error) {
 	return fmt.Sprintf("wrote %q, %d bytes", c.Key, len(c.Value)), nil
 }
 
-// append writes a change to the log, whole or not at all.
+// append writes a change to the log, completely or not at all.
 func (m *Memory) append(c change) error {
 	if m.file == nil {
 		return nil
@@ -200,7 +200,7 @@ func (m *Memory) append(c change) error {
 		err = m.file.Sync()
 	}
 	if err != nil {
-		_ = m.file.Truncate(at) // what is left of the line is cut off when it is opened
+		_ = m.file.Truncate(at) // if this fails, the incomplete line is cut off when the log is opened
 		_, _ = m.file.Seek(at, io.SeekStart)
 		return fmt.Errorf("write the memory: %w", err)
 	}
@@ -319,7 +319,7 @@ func (m *Memory) Tools() []Tool {
 
 const keySchema = `{"type":"object","properties":{"key":{"type":"string"}},"required":["key"],"additionalProperties":false}`
 
-// A memoryTool gives in a replay what it gave before.
+// A memoryTool gives in a replay the same results as before.
 type memoryTool struct{ Func }
 
 func (*memoryTool) replays() {}
@@ -327,6 +327,6 @@ func (*memoryTool) replays() {}
 // textsOf returns arguments that are texts by their schema.
 func textsOf(u Use) map[string]string {
 	var m map[string]string
-	_ = json.Unmarshal(u.Arguments, &m) // they fit the schema
+	_ = json.Unmarshal(u.Arguments, &m) // they fit the schema, so this cannot fail
 	return m
 }

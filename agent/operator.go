@@ -11,15 +11,15 @@ import (
 
 // An Operator is a person behind a run: a terminal, an [Inbox], or a program's own.
 type Operator interface {
-	// Tell delivers a message; nobody waits for an answer.
+	// Tell delivers a message and does not wait for an answer.
 	Tell(ctx context.Context, m OperatorMessage) error
-	// Ask delivers a message and waits for the answer until ctx ends. A [*Pause]
-	// as the error ends the turn: [Turn.Continue] brings the answer.
+	// Ask delivers a message and waits for the answer until ctx ends. If the error
+	// is a [*Pause], the turn ends, and [Turn.Continue] brings the answer.
 	Ask(ctx context.Context, m OperatorMessage) (string, error)
 }
 
-// An OperatorMessage is one to the operator. A crash can deliver it again, under
-// the same ID.
+// An OperatorMessage is a message to the operator. After a crash it may be
+// delivered again, under the same ID.
 type OperatorMessage struct {
 	ID    string `json:"id"`
 	Run   string `json:"run"`
@@ -27,8 +27,8 @@ type OperatorMessage struct {
 	Text  string `json:"text"` // visible text
 }
 
-// OperatorTool is the tool send_message_to_operator. It waits so long for an
-// answer; 0 means that it does not wait.
+// OperatorTool is the tool send_message_to_operator. wait is how long it waits for
+// an answer; 0 means that it does not wait.
 func OperatorTool(o Operator, wait time.Duration) Tool { return &operatorTool{o, wait} }
 
 type operatorTool struct {
@@ -50,7 +50,7 @@ func (t *operatorTool) Spec() model.Tool {
 func (t *operatorTool) prose() []string  { return []string{"message"} }
 func (t *operatorTool) Repeatable() bool { return true }
 
-// time leaves the wait to the tool.
+// time returns a limit a little longer than the wait, so that the tool itself ends it.
 func (t *operatorTool) time() time.Duration { return t.wait + 10*time.Second }
 
 func (t *operatorTool) Call(ctx context.Context, u Use) (string, error) {

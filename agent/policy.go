@@ -9,33 +9,35 @@ import (
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// A Policy says what becomes of thoughts in later prompts. The record has all of
-// them under every policy.
+// A Policy says what happens to thoughts in later prompts. Under every policy, the
+// record has all of them.
 type Policy string
 
 const (
-	// Strip lets no thought into a later prompt, but what the provider requires
+	// Strip lets no thought into a later prompt, except what the provider requires
 	// back within a turn.
 	Strip Policy = "strip"
-	// Keep lets all of them in, beside the reflections that they led to.
+	// Keep lets all thoughts in, beside the reflections that they led to.
 	Keep Policy = "keep"
-	// Selective keeps those of decision points: of replies whose visible text has a
-	// line that begins with a mark, or that call one of some tools.
+	// Selective keeps the thoughts of decision points: of replies whose visible
+	// text has a line that begins with a mark, or that call one of the decision
+	// tools.
 	Selective Policy = "selective"
-	// Summary lets the model make one sentence of each thought, and keeps that.
+	// Summary asks the model for one sentence about each thought, and keeps that.
 	Summary Policy = "summary"
-	// Retrieve keeps thoughts apart, and brings those back that have to do with
-	// what was last said, within a budget.
+	// Retrieve keeps thoughts separately. It brings back those that are relevant to
+	// the last reflection and the goal, within a budget.
 	Retrieve Policy = "retrieve"
 )
 
-// A strategy is what a policy does.
+// A strategy does what a policy says.
 type strategy interface {
-	// keeps says whether the thoughts of a reply go back with it within its turn.
+	// keeps reports whether the thoughts of a reply go back with it within its
+	// turn.
 	keeps(s said) bool
-	// note is what of a cycle's thoughts stands beside its reflection.
+	// note returns the thoughts of a cycle that stand beside its reflection.
 	note(ctx context.Context, t *turn) (string, error)
-	// bring is what of earlier thoughts stands in a prompt, apart.
+	// bring returns the earlier thoughts that stand separately in a prompt.
 	bring(r *run) string
 }
 
@@ -99,8 +101,8 @@ func (p selective) keeps(s said) bool {
 func (p selective) note(_ context.Context, t *turn) (string, error) { return noteOf(t.marked), nil }
 func (selective) bring(*run) string                                 { return "" }
 
-// maxSummaries and maxSummary bound what the model is asked to sum up in a cycle,
-// and what of its sentences is taken.
+// maxSummaries and maxSummary bound how many thoughts of a cycle the model is asked
+// to sum up, and how long its sentences may be.
 const (
 	maxSummaries = 8
 	maxThought   = 16 << 10
@@ -139,12 +141,12 @@ func firstSentence(text string) string {
 	return shorttext.Cut(text, maxSummary)
 }
 
-// minRelevance is what a thought must have to do with what was last said.
+// minRelevance is the similarity that a thought must have to what was last said.
 const minRelevance = 0.1
 
 type retrieve struct{ strip }
 
-// bring ranks the thoughts of earlier cycles by how like they are to the last
+// bring ranks the thoughts of earlier cycles by their similarity to the last
 // reflection and the goal.
 func (retrieve) bring(r *run) string {
 	query := r.x.Goal

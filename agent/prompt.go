@@ -14,8 +14,8 @@ import (
 type memory struct {
 	cycle      int
 	reflection string
-	note       string   // of its thoughts, by the policy
-	thoughts   []string // all of them
+	note       string   // its thoughts, by the policy
+	thoughts   []string // all its thoughts
 }
 
 func (c *memory) line() string {
@@ -58,8 +58,8 @@ func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
 	return []model.Message{{Role: model.System, Text: b.String()}, {Role: model.User, Text: task}}, nil
 }
 
-// past renders the latest reflections that the budget has room for, and how many
-// bytes longer they were with all thoughts beside them.
+// past renders the latest reflections that fit into the budget. It also returns how
+// many bytes longer they would be with all thoughts.
 func (r *run) past() (text string, extra int) {
 	left := r.x.ReflectionBudget
 	var lines []string
@@ -68,7 +68,7 @@ func (r *run) past() (text string, extra int) {
 		c := &r.memories[first-1]
 		line := c.line()
 		if len(line) > left {
-			if len(lines) == 0 && left > 0 { // one that is too long is still the latest
+			if len(lines) == 0 && left > 0 { // the latest one is kept, cut, even if it is too long
 				lines = append(lines, shorttext.Cut(line, left)+" […]")
 				first--
 			}
@@ -88,7 +88,7 @@ func (r *run) past() (text string, extra int) {
 	return strings.Join(lines, "\n\n"), extra
 }
 
-// advice is what the agent is told where its last reflection repeats another.
+// advice is what the agent is told if its last reflection repeats another.
 func (r *run) advice() string {
 	if r.x.Advisory.Off || r.like.cycle == 0 || r.like.score < r.threshold(r.like.method) {
 		return ""

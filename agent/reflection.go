@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A Reflection is one of three parts, as the template asks for it. Its thought is
-// a thought: the policy decides what becomes of it. The other two are what later
-// cycles read.
+// A Reflection is a reflection of three parts, as the template asks for it. Its
+// thought is treated as any thought: the policy decides what happens to it. The
+// other two parts are what later cycles read.
 type Reflection struct {
 	Thought  string `json:"thought"`
 	Progress string `json:"reflection_on_progress"`
@@ -21,11 +21,11 @@ const templateLesson = `Write your reflection as one JSON object with three text
 
 Of these only reflection_on_progress and plan_for_next_cycle are sure to be shown to you again.`
 
-// thoughtMember is the thought in a reflection of three parts that went wrong.
+// thoughtMember finds the thought in a reflection of three parts that is malformed.
 var thoughtMember = regexp.MustCompile(`(?im)(["'“”‘’]thoughts?["'“”‘’]|^[\s{,*]*thoughts?\**)\s*[:=]`)
 
 // ReadReflection reads a reflection of three parts: one JSON object, which may
-// stand in a code fence. ok is false of any other text.
+// stand in a code fence. ok is false for any other text.
 func ReadReflection(text string) (r Reflection, ok bool) {
 	text = strings.TrimSpace(text)
 	if body, fenced := oneFence(text); fenced {
@@ -39,7 +39,7 @@ func ReadReflection(text string) (r Reflection, ok bool) {
 	return r, strings.TrimSpace(r.Progress+r.Plan) != ""
 }
 
-// String is what later cycles read of it.
+// String returns what later cycles read of it.
 func (r Reflection) String() string {
 	var parts []string
 	if s := strings.TrimSpace(r.Progress); s != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A run is an experiment under way: what outlasts a cycle.
+// A run is an experiment that is running: the state that outlasts a cycle.
 type run struct {
 	x        *Experiment
 	name     string
@@ -33,7 +33,7 @@ type run struct {
 	summary  Result
 }
 
-// A Result is how a run ended.
+// A Result says how a run ended.
 type Result struct {
 	Run     string
 	Status  Status // Done, Bounded or Failed
@@ -46,19 +46,19 @@ type Result struct {
 	Passed int
 }
 
-// A CycleReport is what an observer gets of a cycle.
+// A CycleReport tells an observer how a cycle ended.
 type CycleReport struct {
 	Cycle      int
 	Status     Status
 	Bound      Bound
 	Reflection string
-	Failure    string // why the model could not be asked, of a cycle that failed
+	Failure    string // why the model could not be asked, if the cycle failed
 	Advice     bool   // it repeats an earlier one
 	Metrics    record.Metrics
 	Replayed   bool // it was in the record already
 }
 
-// A ChangedError is the error of a run that is recorded with other settings.
+// A ChangedError is the error of a run that was recorded with other settings.
 type ChangedError struct {
 	Run, What string
 }
@@ -67,14 +67,14 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("run %s was begun with other settings: %s", e.Run, e.What)
 }
 
-// ErrNoRun is in the error of a replay of a run that the record does not hold.
+// ErrNoRun is in the error of a replay of a run that is not in the record.
 var ErrNoRun = errors.New("the record holds no such run")
 
-// Run runs an experiment, or goes on with it where the record has its beginning.
-// What is recorded is not done again: no reply is asked for twice, and no call
-// made twice, but one that a crash left open, of a tool that is a [Repeater]. A
-// run that has ended is only read. While it runs nobody else can write the record:
-// the error is then [record.ErrLocked].
+// Run runs an experiment, or resumes it if the record has its beginning. What is
+// recorded is not done again: no reply is asked for twice, and no call is made
+// twice. The exception is a call that a crash left open, if its tool is a
+// [Repeater] that allows it. A run that has ended is only read. While it runs, no
+// other process can write the record; otherwise the error is [record.ErrLocked].
 func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	if err := x.check(); err != nil {
 		return Result{}, err
@@ -104,19 +104,18 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	return r.all(ctx)
 }
 
-// A Report is what a replay found.
+// A Report says what a replay found.
 type Report struct {
 	Result
-	Events int // that were repeated alike
-	// Difference is where the run goes another way than the record; nil if it
-	// does nowhere.
+	Events int // events that the replay repeated identically
+	// Difference is where the run departs from the record; nil if it does not.
 	Difference *Difference
 	// Unfinished says that the record ends before the run does.
 	Unfinished bool
 }
 
 // Replay runs an experiment again, with the replies and the results of a record,
-// and compares each event. Nothing is asked, called, or written.
+// and compares each event. It asks no model, calls no tool, and writes nothing.
 func Replay(ctx context.Context, x Experiment, dir string, o Options) (Report, error) {
 	if err := x.check(); err != nil {
 		return Report{}, err
@@ -209,7 +208,7 @@ func (r *run) all(ctx context.Context) (Result, error) {
 	return r.summary, err
 }
 
-// unchanged compares the settings with the recorded ones, to say which differs.
+// unchanged compares the settings with the recorded ones, to say which one differs.
 func (r *run) unchanged(now record.RunStart) error {
 	if r.journal.live() {
 		return nil
@@ -260,7 +259,7 @@ func (r *run) startCycle(ctx context.Context) error {
 	return err
 }
 
-// endCycle remembers what the cycle said, and records it.
+// endCycle keeps what the cycle said, and records it.
 func (r *run) endCycle(ctx context.Context, t *turn) error {
 	o := t.outcome()
 	c := memory{cycle: r.cycle, reflection: strings.TrimSpace(o.Answer), thoughts: t.thoughts}
@@ -304,7 +303,7 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// metrics are those of a turn as the record has them.
+// metrics returns the metrics of a turn, as the record has them.
 func (r *run) metrics(t *turn) *record.Metrics {
 	m := t.metrics
 	m.SavedTokens = int(about(max(m.SavedBytes, 0)))

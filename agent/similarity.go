@@ -11,27 +11,27 @@ import (
 )
 
 // The advisory compares a reflection with earlier ones. The thresholds are those
-// that tell best the pairs of testdata/pairs.jsonl apart, which people wrote: a
-// reflection that says again what another said, in other words too, from one that
-// says something new on the same matter. docs/agent.md has the figures.
+// that best separate the pairs of testdata/pairs.jsonl, which people wrote. In some
+// pairs a reflection repeats another, possibly in other words; in the rest it says
+// something new on the same matter. docs/agent.md has the figures.
 const (
-	// LexicalThreshold is of the cosine of letter groups, which needs no server.
+	// LexicalThreshold is for the cosine of letter groups, which needs no server.
 	LexicalThreshold = 0.737
-	// EmbeddingThreshold is of the cosine of vectors, of models for sentences.
+	// EmbeddingThreshold is for the cosine of vectors from sentence models.
 	EmbeddingThreshold = 0.80
 )
 
-// advised is how many earlier reflections are looked at.
+// advised is how many earlier reflections are compared.
 const advised = 50
 
-// A likeness is how like a reflection is to an earlier one.
+// A likeness says how similar a reflection is to an earlier one.
 type likeness struct {
 	score  float64
 	cycle  int
 	method string
 }
 
-// alike compares a text with the earlier reflections, by vectors if there is an
+// alike compares a text with the earlier reflections: by vectors if there is an
 // embedder that works, else by letters.
 func (r *run) alike(ctx context.Context, text string) likeness {
 	past := r.memories[max(0, len(r.memories)-advised):]
@@ -64,7 +64,7 @@ func (r *run) alike(ctx context.Context, text string) likeness {
 	return best
 }
 
-// embedded compares by vectors; those of earlier reflections are kept.
+// embedded compares by vectors. It keeps those of earlier reflections.
 func (r *run) embedded(ctx context.Context, text string, earlier []string) ([]float64, error) {
 	want := []string{text}
 	for _, s := range earlier {
@@ -116,7 +116,7 @@ func cosine(a, b []float32) (float64, error) {
 	return dot / math.Sqrt(x*y), nil
 }
 
-// threshold is the score from which on two reflections say the same.
+// threshold is the score from which two reflections are taken to say the same.
 func (r *run) threshold(method string) float64 {
 	switch {
 	case r.x.Advisory.Threshold > 0:
@@ -137,7 +137,8 @@ func similarities(text string, others []string) []float64 {
 	return out
 }
 
-// lexicalAll is similarities where words that all of the others share count less.
+// lexicalAll is similarities, except that words that all of the others share count
+// less.
 func lexicalAll(query string, texts []string) []float64 {
 	groups := make([]map[string]float64, len(texts))
 	in := map[string]float64{}
@@ -165,8 +166,8 @@ func lexicalAll(query string, texts []string) []float64 {
 // maxCompared bounds how much of a text is compared, in bytes.
 const maxCompared = 16 << 10
 
-// letterGroups counts the groups of four letters in a text's words, each word with
-// its ends; words of function say nothing and are left out.
+// letterGroups counts the groups of four letters in a text's words. Each word
+// includes its ends. Function words carry no meaning and are left out.
 func letterGroups(text string) map[string]float64 {
 	m := map[string]float64{}
 	words := strings.FieldsFunc(strings.ToLower(shorttext.Cut(text, maxCompared)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

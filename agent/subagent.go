@@ -14,9 +14,9 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Subagent is an agent as a tool: it gets a task, works on it with tools of its
-// own, and what comes back is its visible answer. Its whole exchange is in the
-// record, as a run whose parent is the caller's.
+// A Subagent is an agent as a tool. It gets a task and works on it with tools of
+// its own. Its visible answer is the result. Its whole exchange is in the record,
+// as a run whose parent is the caller's.
 type Subagent struct {
 	Name, Description string
 	System            string
@@ -27,9 +27,9 @@ type Subagent struct {
 	Calls             CallMode
 	Request           model.Request
 	Limits            Limits
-	// Tools names those of the parent's that it may use.
+	// Tools names those of the parent's tools that it may use.
 	Tools []string
-	// Agents are below it.
+	// Agents are the agents below it.
 	Agents []Subagent
 }
 
@@ -70,7 +70,7 @@ func (t *subagentTool) Spec() model.Tool {
 		`{"type":"object","properties":{"task":{"type":"string","description":"All that it needs to know: it knows nothing of what was said before."}},"required":["task"],"additionalProperties":false}`)}
 }
 
-// within gives a tool that is an agent the turn that calls it.
+// within passes the calling turn to a tool that is an agent.
 func within(ctx context.Context, t *turn) context.Context {
 	return context.WithValue(ctx, callerKey{}, t)
 }
@@ -156,5 +156,5 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	return child, nil
 }
 
-// time leaves the agent to its own limits, which are not those of a call.
+// time leaves the agent to its own limits, which replace those of a call.
 func (t *subagentTool) time() time.Duration { return -1 }

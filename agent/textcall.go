@@ -12,27 +12,27 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// maxTextCalls bounds how many calls one text can hold, and maxTries how many
-// things in it that begin like one and are none: behind them nothing is looked for.
+// maxTextCalls bounds how many calls one text can hold. maxTries bounds how many
+// things in it may begin like a call and not be one: after these, the search stops.
 const (
 	maxTextCalls = 32
 	maxTries     = 64
 )
 
-// textCalls finds the calls of tools that a model wrote into its text:
+// textCalls finds the tool calls that a model wrote into its text:
 //
 //	<list/>   <write key="plan">text</write>   <read><key>plan</key></read>
 //	{"name": "read", "arguments": {"key": "plan"}}   [{…}, {…}]
 //	{"function": {"name": …, "arguments": …}}   {"tool_calls": [{…}]}
 //	<function=read>…</function>   <invoke name="read">…</invoke>
 //
-// also in the marks of templates, such as <tool_call>…</tool_call>.
+// It also finds them in the marks of templates, such as <tool_call>…</tool_call>.
 //
-// A call begins a line and nothing stands behind it on its last; an element has
-// the name of a tool, an object the members shown (or tool, action, parameters,
-// args, input, for name and arguments). Calls in fenced code are examples, unless
-// one fence is the whole text, or ends it and holds nothing else. Markup that the
-// dialect knows as a tool's is always a call.
+// A call begins a line, and nothing follows it on its last line. An element has the
+// name of a tool. An object has the members shown; name and arguments may also be
+// called tool, action, parameters, args or input. Calls in fenced code are
+// examples, unless one fence is the whole text, or ends it and holds nothing else.
+// Markup that the dialect knows as a tool's is always a call.
 func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	var calls []model.Call
 	for _, s := range r.Segments {
@@ -77,7 +77,7 @@ func (b *toolbox) textCalls(visible string, r *sotto.Reply) []model.Call {
 	return calls[:min(len(calls), maxTextCalls)]
 }
 
-// onlyCalls reads a text that is calls and nothing else.
+// onlyCalls reads a text that consists of calls only.
 func (b *toolbox) onlyCalls(text string) (calls []model.Call) {
 	for text = strings.TrimSpace(text); text != "" && len(calls) < maxTextCalls; text = strings.TrimSpace(text) {
 		found, n := b.callAt(text)
@@ -116,8 +116,8 @@ func oneFence(text string) (string, bool) {
 	return strings.TrimSpace(body), true
 }
 
-// Templates put calls into marks of their own. A server that does not know them
-// leaves them in the text, and so does a dialect that has none.
+// Templates put calls into marks of their own. The marks stay in the text if the
+// server does not know them, or if the dialect has none.
 const wrapperNames = `(?:tool_calls?|function_calls?|tools)`
 
 var (
@@ -125,7 +125,8 @@ var (
 	wrapped = regexp.MustCompile(`^\s*(?:(?:</` + wrapperNames + `>|<\|?/` + wrapperNames + `\|?>|<\|e[a-z]+_id\|>)\s*)*$`)
 )
 
-// begins reports whether a text begins like a call, so that reading it may cost.
+// begins reports whether a text begins like a call. Only then does the attempt to
+// read it count.
 func (b *toolbox) begins(text string) bool {
 	if strings.HasPrefix(text, "<") {
 		m := opener.FindStringSubmatch(text)
@@ -134,7 +135,7 @@ func (b *toolbox) begins(text string) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 }
 
-// callAt reads the call that a text begins with, and how long it is.
+// callAt reads the call that a text begins with, and returns how long it is.
 func (b *toolbox) callAt(text string) ([]model.Call, int) {
 	switch {
 	case strings.HasPrefix(text, "<"):
@@ -185,8 +186,8 @@ func (b *toolbox) elementAt(text string) ([]model.Call, int) {
 
 var functionAt = regexp.MustCompile(`^<(?:function=([A-Za-z0-9_-]{1,64})|invoke name="([A-Za-z0-9_-]{1,64})")>`)
 
-// functionAt reads <function=tool>…</function>, of a tool that there is, and
-// <invoke name="tool">…</invoke>.
+// functionAt reads <function=tool>…</function> and <invoke name="tool">…</invoke>,
+// if there is such a tool.
 func (b *toolbox) functionAt(text string) ([]model.Call, int) {
 	m := functionAt.FindStringSubmatch(text)
 	if m == nil || b.named(m[1]+m[2]) == nil {
@@ -218,7 +219,7 @@ func (b *toolbox) properties(name string) properties {
 			Type any `json:"type"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(b.named(name).Spec().Schema, &s) // it compiled
+	_ = json.Unmarshal(b.named(name).Spec().Schema, &s) // it compiled before, so this cannot fail
 	p := properties{s.Required, map[string]string{}}
 	for name, x := range s.Properties {
 		kind, _ := x.Type.(string)
@@ -227,7 +228,7 @@ func (b *toolbox) properties(name string) properties {
 	return p
 }
 
-// value is a text as a property's type wants it, where it can be that.
+// value converts a text to a property's type, if it can be.
 func (p properties) value(name, text string) any {
 	switch p.kinds[name] {
 	case "integer", "number":
@@ -247,7 +248,7 @@ func (p properties) value(name, text string) any {
 	return text
 }
 
-// body fills in what an element holds: elements named as the properties, a JSON
+// body fills in what an element holds: elements named after the properties, a JSON
 // object, or the text of the first required property that is left.
 func (p properties) body(arguments map[string]any, body string) {
 	if strings.TrimSpace(body) == "" {
@@ -273,7 +274,7 @@ func (p properties) body(arguments map[string]any, body string) {
 	}
 }
 
-// children reads a body of nothing but elements named as properties.
+// children reads a body of nothing but elements named after properties.
 func (p properties) children(body string) (map[string]any, bool) {
 	found := map[string]any{}
 	for strings.TrimSpace(body) != "" {
@@ -304,7 +305,7 @@ var (
 	argumentMembers = []string{"arguments", "parameters", "args", "input", "tool_input", "action_input"}
 )
 
-// objectCalls reads the calls that a JSON value is; nil if it is none.
+// objectCalls reads the calls in a JSON value; nil if it holds none.
 func (b *toolbox) objectCalls(v any, depth int) []model.Call {
 	if depth > 3 {
 		return nil
@@ -331,8 +332,8 @@ func (b *toolbox) objectCalls(v any, depth int) []model.Call {
 	return calls
 }
 
-// objectCall reads {"name": …, "arguments": …}. Without arguments it must be
-// the name of a tool that stands there alone.
+// objectCall reads {"name": …, "arguments": …}. If it has no arguments, it must
+// hold only the name of a tool.
 func (b *toolbox) objectCall(v map[string]any) []model.Call {
 	if s, ok := v["function"].(string); ok && v["name"] == nil {
 		v = map[string]any{"name": s, "arguments": firstOf(v, argumentMembers)}
@@ -382,8 +383,8 @@ func keysOf(v map[string]any) []string {
 
 var functionForm = regexp.MustCompile(`<function=([A-Za-z0-9_-]{1,64})>`)
 
-// markupCall reads a block that the dialect says is a tool's. One that says
-// nothing understandable is a call all the same, of no tool.
+// markupCall reads a block that the dialect says is a tool's. If the block cannot
+// be understood, it is still a call, of no known tool.
 func (b *toolbox) markupCall(block string) []model.Call {
 	if m := functionForm.FindStringSubmatchIndex(block); m != nil {
 		name := block[m[2]:m[3]]

@@ -13,22 +13,23 @@ import (
 type Tool interface {
 	// Spec is what the model is told of it.
 	Spec() model.Tool
-	// Call uses it; the arguments fit the schema. The result goes to the model;
-	// so does the error, with its text. A [*Pause] ends the turn with a question.
+	// Call uses the tool; the arguments fit the schema. The result goes to the
+	// model. So does the text of the error. A [*Pause] ends the turn with a
+	// question.
 	Call(ctx context.Context, u Use) (string, error)
 }
 
 // A Repeater is a tool that says whether it may be called again, with the same
-// [Use.Key], where a crash left open if it had been called. One that is no
-// Repeater is not called again: the model is told that the end is not known.
+// [Use.Key], if a crash left it unknown whether it had been called. A tool that is
+// not a Repeater is not called again: the model is told that the end is not known.
 type Repeater interface{ Repeatable() bool }
 
-// A Writer of prose is a tool with arguments that are texts for people, for
-// memory or for other agents: reasoning in them is taken out before the call.
+// A Writer of prose is a tool with arguments that are texts for people, for memory
+// or for other agents. Reasoning in them is removed before the call.
 type proser interface{ prose() []string }
 
-// A replayer is a tool without effects but those that the journal or a log of its
-// own knows: it is called in a replay too, and gives the same again.
+// A replayer is a tool whose only effects are those that the journal or a log of
+// its own keeps. It is called in a replay too, and gives the same result again.
 type replayer interface{ replays() }
 
 // A Use is one call of a tool.
@@ -41,18 +42,18 @@ type Use struct {
 	Arguments json.RawMessage
 }
 
-// Key tells this use from every other, and is the same after a crash: what a tool
-// needs to do a thing once.
+// Key identifies this use, and is the same after a crash. A tool needs it to do a
+// thing only once.
 func (u Use) Key() string { return fmt.Sprintf("%s#%d", u.Run, u.Number) }
 
 // A Func is a Go function as a tool.
 type Func struct {
 	Name, Description string
-	// Schema is the JSON Schema of the arguments, an object. If empty, there are
-	// no arguments.
+	// Schema is the JSON Schema of the arguments, which are an object. If empty,
+	// there are no arguments.
 	Schema string
-	// Prose names arguments that are texts for people or for memory: reasoning in
-	// them is taken out before the call.
+	// Prose names arguments that are texts for people or for memory. Reasoning in
+	// them is removed before the call.
 	Prose []string
 	// Repeat says that it may be called again after a crash; see [Repeater].
 	Repeat bool
@@ -78,11 +79,11 @@ func (f *Func) prose() []string { return f.Prose }
 
 const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 
-// A Pause is the error of a tool that waits for an answer from outside: the turn
-// ends as [Paused], and [Turn.Continue] goes on with the answer as the result.
+// A Pause is the error of a tool that waits for an answer from outside. The turn
+// ends as [Paused], and [Turn.Continue] resumes it with the answer as the result.
 type Pause struct{ Question string }
 
 func (p *Pause) Error() string { return "waiting for an answer to: " + p.Question }
 
-// toolName is what providers accept as the name of a tool.
+// toolName matches the tool names that providers accept.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A turn is a Turn under way: what the machine knows between load and finalize.
+// A turn is a [Turn] in progress: what the machine knows between load and finalize.
 type turn struct {
 	Turn
 	box     *toolbox
@@ -21,14 +21,16 @@ type turn struct {
 	journal *journal
 	used    *int // uses of tools, of the run
 	purpose string
-	// keeps says whether a reply's thoughts go back within the turn; nil is Keep.
+	// keeps reports whether a reply's thoughts go back within the turn; nil means
+	// Keep.
 	keeps func(said) bool
 	// template says that the answer is a reflection of three parts.
 	template bool
 
 	messages []model.Message
-	given    int // how many of them it began with
-	// extra is how many bytes longer the prompt had been with all thoughts in it.
+	given    int // how many of the messages it began with
+	// extra is how many bytes longer the prompt would have been with all thoughts
+	// in it.
 	extra    int
 	reply    model.Reply
 	reading  *sotto.Reply
@@ -40,7 +42,7 @@ type turn struct {
 	answer   *string // to the question that the turn waited for
 	waiting  *Waiting
 	thoughts []string // of all replies
-	marked   []string // of those whose thoughts are kept
+	marked   []string // thoughts of the replies whose thoughts are kept
 	metrics  record.Metrics
 	tokens   int64
 	spent    time.Duration // in invocations and calls
@@ -52,7 +54,7 @@ type turn struct {
 	bound   Bound
 }
 
-// said is a reply as it was read, and what it thought.
+// said is a reply as it was read, and the thoughts in it.
 type said struct {
 	visible string
 	calls   []model.Call
@@ -99,8 +101,8 @@ func (t *turn) last() bool {
 	return t.metrics.Invocations >= t.Limits.Invocations-1 || t.metrics.ToolCalls >= t.Limits.Calls
 }
 
-// read tells thought from answer and from calls, and decides what comes next:
-// the calls, an end, or another reply.
+// read separates thought, answer and calls, and decides what comes next: the calls,
+// an end, or another reply.
 func (t *turn) read() error {
 	t.visible = deliverable(t.Grammar, t.reading)
 	t.count()
@@ -124,7 +126,7 @@ func (t *turn) read() error {
 		t.end(Answered, t.spentBound())
 	case len(t.calls) > 0 && t.closing:
 		if t.calls = nil; t.fromText {
-			t.visible = "" // a call is no answer
+			t.visible = "" // a call is not an answer
 		}
 		t.end(Bounded, t.spentBound())
 	case t.fromText && t.Calls == NativeCalls:
@@ -138,7 +140,7 @@ func (t *turn) read() error {
 }
 
 // parts takes the thought of a reflection of three parts out of the visible text.
-// Of an object that is none it cannot be told what in it is the thought.
+// In an object that is not such a reflection, the thought cannot be identified.
 func (t *turn) parts() {
 	r, ok := ReadReflection(t.visible)
 	switch {
@@ -152,7 +154,7 @@ func (t *turn) parts() {
 	}
 }
 
-// spentBound is the bound that kept tools from the model.
+// spentBound returns the bound that kept tools from the model.
 func (t *turn) spentBound() Bound {
 	switch {
 	case len(t.box.list) == 0 || !t.closing:
@@ -190,7 +192,8 @@ func (t *turn) count() {
 	t.metrics.ThoughtBytes += bytes
 }
 
-// deliverable is the visible text of a reading, read until it stays the same.
+// deliverable returns the visible text of a reading. It is read again until it no
+// longer changes.
 func deliverable(g *sotto.Grammar, r *sotto.Reply) string {
 	s, err := g.Strip(r.Visible(), sotto.StartOutside)
 	if err != nil {
@@ -199,9 +202,9 @@ func deliverable(g *sotto.Grammar, r *sotto.Reply) string {
 	return s
 }
 
-// back returns the reply as a message of the turn: without its reasoning, unless
-// that is kept or the provider requires it. There is none of a reply that holds
-// nothing else.
+// back returns the reply as a message of the turn. Its reasoning is left out,
+// unless it is kept or the provider requires it. If the reply holds nothing else,
+// there is no message.
 func (t *turn) back() []model.Message {
 	full := t.reply.Message()
 	keep := t.Keep
@@ -233,7 +236,7 @@ func (t *turn) back() []model.Message {
 	return []model.Message{m}
 }
 
-// weight is how many bytes a message has in a prompt.
+// weight returns how many bytes a message has in a prompt.
 func weight(m model.Message) int {
 	n := len(m.Text)
 	for _, x := range m.Thoughts {
@@ -257,14 +260,15 @@ func (t *turn) required() []model.Thought {
 	return list
 }
 
-// demandsText reports whether the provider wants reasoning back that stood in the
-// content.
+// demandsText reports whether the provider requires reasoning back that stood in
+// the content.
 func (t *turn) demandsText() bool {
 	return t.rule.Demands && len(t.reply.Calls) > 0 && len(t.reply.Thoughts) == 0
 }
 
-// callsBack returns the calls as they go back. Providers want JSON, so that what
-// is none is left out; of what is, reasoning is, unless it is kept.
+// callsBack returns the calls as they go back. Providers expect JSON, so calls that
+// are not valid JSON are left out. Reasoning is removed from the rest, unless it is
+// kept.
 func (t *turn) callsBack(keep bool) []model.Call {
 	list := make([]model.Call, len(t.calls))
 	for i, c := range t.calls {
@@ -286,7 +290,7 @@ func (t *turn) callsBack(keep bool) []model.Call {
 	return list
 }
 
-// textBack writes calls that stood in the text anew, without the reasoning that
+// textBack writes calls that stood in the text again, without the reasoning that
 // was escaped in their arguments. It reports whether there was any.
 func (t *turn) textBack() (text string, hidden bool) {
 	var lines []string

@@ -14,12 +14,12 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// unknownEnd is what the model is told of a call that a crash left open, of a
-// tool that must not be called twice.
+// unknownEnd is what the model is told about a call that a crash left open, if its
+// tool must not be called twice.
 const unknownEnd = "error: the call was interrupted, and whether it took effect is not known. It was not made again."
 
-// work makes the calls of a reply, in order. What cannot be called is answered
-// with what is wrong.
+// work makes the calls of a reply, in order. The answer to a call that cannot be
+// made says what is wrong.
 func (t *turn) work(ctx context.Context) error {
 	for len(t.calls) > 0 {
 		if t.metrics.ToolCalls >= t.Limits.Calls {
@@ -70,8 +70,8 @@ func (t *turn) pause(p *Pause) {
 	}
 }
 
-// one makes one call: it records the intent, calls, and records the end. The
-// error is of the surroundings, or a pause.
+// one makes one call: it records the intent, calls, and records the end. The error
+// means that the surroundings failed, or is a pause.
 func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	*t.used++
 	use := Use{Run: t.Run, Cycle: t.Cycle, Number: *t.used, Name: c.Name}
@@ -79,13 +79,13 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	use.Arguments = arguments
 	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}
 	begun := !t.journal.live()
-	if t.answer == nil { // else it was begun before the pause
+	if t.answer == nil { // otherwise it was begun before the pause
 		t.metrics.ToolCalls++
 		if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
 			return "", err
 		}
 	}
-	open := begun && t.journal.live() // begun by a process that did not live to end it
+	open := begun && t.journal.live() // begun by a process that was killed before its end
 	x.Phase = "end"
 	if _, replays := tool.(replayer); !replays && refusal == nil {
 		past, _, err := t.journal.recall(t.Run, t.Cycle, x)
@@ -117,7 +117,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 		}
 	}
 	x.Result, x.Error, x.Millis = record.Say(t.bounded(text)), failure, millis(time.Since(began))
-	if !live { // of a tool that is called in a replay: its times are the recorded ones
+	if !live { // a tool that is called in a replay: its times are the recorded ones
 		x.Millis = t.journal.nextMillis(x.Millis)
 	}
 	if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
@@ -129,7 +129,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	return t.ended(x), nil
 }
 
-// ended counts a call that has its end, and returns its result.
+// ended counts a call that has ended, and returns its result.
 func (t *turn) ended(x record.ToolCall) string {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
 	if x.Error != "" {
@@ -138,8 +138,8 @@ func (t *turn) ended(x record.ToolCall) string {
 	return string(x.Result.Text)
 }
 
-// understand finds the tool of a call and reads its arguments; what is wrong is
-// for the model.
+// understand finds the tool of a call and reads its arguments. The error is for the
+// model.
 func (t *turn) understand(c model.Call) (Tool, json.RawMessage, error) {
 	if !toolName.MatchString(c.Name) {
 		return nil, nil, fmt.Errorf("the name of the tool is none: the tools are %s", t.box)
@@ -173,7 +173,7 @@ func repeatable(tool Tool) bool {
 	return ok && r.Repeatable()
 }
 
-// use1 calls a tool within its time.
+// use1 calls a tool within its time limit.
 func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure string, err error) {
 	limit := t.Limits.ToolTime
 	if timed, ok := tool.(interface{ time() time.Duration }); ok {
@@ -210,12 +210,12 @@ func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure stri
 	return "error: " + err.Error(), "failed", nil
 }
 
-// An ownError is of the surroundings, and ends the run.
+// An ownError is a fault of the surroundings, and ends the run.
 type ownError struct{ error }
 
 func (e *ownError) Unwrap() error { return e.error }
 
-// call calls a tool; a panic of it is an error.
+// call calls a tool. If the tool panics, that is an error.
 func call(ctx context.Context, tool Tool, use Use) (text string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -225,7 +225,7 @@ func call(ctx context.Context, tool Tool, use Use) (text string, err error) {
 	return tool.Call(ctx, use)
 }
 
-// bounded is a result as the model gets to see it.
+// bounded cuts a result to what the model gets to see.
 func (t *turn) bounded(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= t.Limits.Result {

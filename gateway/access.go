@@ -142,9 +142,9 @@ func (a *access) isWhole(r *http.Request, f found) bool {
 // upgrade reports whether a request is admitted with regard to the protocol upgrade
 // it asks for, and answers it if not. Text of a model that comes over a WebSocket
 // would not be read, so no route of a model accepts one. The answer is 426, which
-// tells clients that know both to use HTTP. Clients on other machines may use no
-// WebSocket at all. Any other protocol is ignored, as HTTP allows: requests
-// tunnelled through h2c would bypass all the rules here.
+// tells clients that know both to use HTTP. A public gateway accepts no WebSocket on
+// any route. Any other protocol is ignored, as HTTP allows: requests tunnelled
+// through h2c would bypass all the rules here.
 func (a *access) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
 	asked := r.Header["Upgrade"]
 	r.Header.Del("Upgrade")

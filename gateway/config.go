@@ -304,8 +304,8 @@ func (c *Config) checkDialect(name string) error {
 	return err
 }
 
-// checkStart tries the start with the route's dialect. Without a dialect, replies
-// may come in any dialect that a model has.
+// checkStart tries the start with the route's dialect, or with the default grammar
+// if the route names no dialect.
 func (c *Config) checkStart(r Route) error {
 	if r.Start == "" || r.Start == sotto.StartOutside || r.Start == sotto.StartAuto || r.Start == sotto.StartInsideFirst {
 		return nil

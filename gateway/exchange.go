@@ -19,24 +19,24 @@ import (
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
 
-// An exchange is one request of a model's route and its reply.
+// An exchange is one request to a model's route and its reply.
 type exchange struct {
 	g       *Handler
 	codec   codec
 	route   Route
 	request *wire.Request
-	body    []byte // as it goes to the upstream
-	model   string // as it may be shown
-	caller  string // the credential, for what must not cross callers
+	body    []byte // as sent to the upstream
+	model   string // fit to be shown in logs
+	caller  string // the credential, to keep callers apart
 	key     learnedKey
 	plan    history.Plan
 	family  *family
 
 	reading reading
 	reply   wire.Reply
-	rec     *recording // nil where nothing is recorded
+	rec     *recording // nil if nothing is recorded
 
-	charge *charge // the memory that is held for it
+	charge *charge // the memory reserved for it
 
 	activity
 	status   int
@@ -44,24 +44,24 @@ type exchange struct {
 	err      error // why the exchange failed, if it did
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	settled  bool // learnt and remembered
+	settled  bool // its starts are learned and its reasoning remembered
 	complete bool // all of the reply was read and written
 	finished bool
 	ended    string // its outcome, once it is finished
 	took     time.Duration
 }
 
-// modelName bounds what a client calls a model.
+// modelName bounds the model name that a client sends.
 func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxName)], "?") }
 
 // maxName bounds the name of a model.
 const maxName = 200
 
-// shownModel is a model's name as logs, metrics and files may have it: a key that
-// a client sent there by mistake is cut out, before the name is.
+// shownModel returns a model's name fit for logs, metrics and files. A key that a
+// client sent there by mistake is cut out before the name is shortened.
 func (g *Handler) shownModel(name string, keys []string) string {
 	keys = append(keys, g.config.Token, g.config.UpstreamKey)
-	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) }) // one may begin another
+	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
 	for _, key := range keys {
 		if len(key) >= shortestKey {
 			name = strings.ReplaceAll(name, key, "[secret]")
@@ -74,10 +74,10 @@ func (g *Handler) shownModel(name string, keys []string) string {
 // record.
 const shortestKey = 4
 
-// exchange plans one exchange: how its reply is read, and what of its earlier
-// messages goes to the upstream. upstream names the server.
+// exchange plans one exchange: how its reply is read, and what earlier reasoning
+// its messages still carry to the upstream. upstream names the server.
 func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request, hold *charge) (*exchange, error) {
-	if err := foreignjson.Check(body); err != nil { // what we cannot read, a lenient upstream could
+	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
 		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
 	}
 	if err := hold.take(parsedCost(body)); err != nil {
@@ -128,8 +128,8 @@ func (x *exchange) read() {
 	x.reply = x.codec.Reply(settings)
 }
 
-// remembers reports whether the reply's reasoning may have to be put back into
-// a later request.
+// remembers reports whether a later request may have to contain the reply's
+// reasoning again.
 func (x *exchange) remembers() bool {
 	switch rule := x.family.rule; x.route.History {
 	case history.Restore:
@@ -140,8 +140,8 @@ func (x *exchange) remembers() bool {
 	return false
 }
 
-// remember keeps the reasoning of the first choice, the one that clients go on
-// with.
+// remember keeps the reasoning of the first choice, which is the one that clients
+// continue with.
 func (x *exchange) remember() {
 	if !x.reading.remembers {
 		return
@@ -157,7 +157,8 @@ func (x *exchange) remember() {
 	x.g.store.Remember(x.caller, x.request, said)
 }
 
-// editHistory plans what of earlier reasoning goes back, and edits the body.
+// editHistory plans which earlier reasoning goes back to the model, and edits the
+// body.
 func (x *exchange) editHistory() error {
 	if !x.g.config.HistoryDryRun && !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }) {
 		return nil
@@ -193,21 +194,21 @@ type requestError struct {
 func (e *requestError) Error() string { return e.err.Error() }
 func (e *requestError) Unwrap() error { return e.err }
 
-// modify makes the client's response of the upstream's.
+// modify makes the client's response from the upstream's.
 func (x *exchange) modify(resp *http.Response) error {
 	if err := x.answer(resp); err != nil {
 		return err
 	}
 	if x.route.Display == DisplayHide {
 		resp.Header.Del("Trailer")
-		resp.Trailer = nil // those that were announced
+		resp.Trailer = nil // trailers that were announced
 		resp.Body = &untrailed{resp.Body, resp}
 	}
 	return nil
 }
 
-// An untrailed body leaves out what an upstream sends after it in trailers: no
-// client reads reasoning there, and none that is hidden may pass.
+// An untrailed body drops the trailers that an upstream sends after it. No client
+// reads reasoning there, and hidden reasoning must not pass.
 type untrailed struct {
 	io.ReadCloser
 	resp *http.Response
@@ -220,7 +221,7 @@ func (b *untrailed) Close() error {
 	return err
 }
 
-// answer makes of the upstream's response what the client gets.
+// answer turns the upstream's response into the one that the client gets.
 func (x *exchange) answer(resp *http.Response) error {
 	x.status = resp.StatusCode
 	if x.g.config.HistoryDryRun || len(x.plan.Changes) > 0 {
@@ -250,7 +251,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	return nil
 }
 
-// framed makes the response one of frames, which are read as they come.
+// framed turns the response into a stream of frames that are read as they come.
 func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) {
 	x.streamed = true
 	resp.Body = x.stream(frames)
@@ -258,17 +259,17 @@ func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) {
 	resp.Header.Del("Content-Length")
 }
 
-// A form is how a response brings a reply.
+// A form says how a response carries a reply.
 type form uint8
 
 const (
-	none form = iota // it brings none
+	none form = iota // it carries none
 	whole
 	streamed
 )
 
-// form tells by the response's type, not by what was asked: a server may answer
-// a request for a stream with a whole reply.
+// form decides by the response's type, not by what was asked: a server may answer a
+// request for a stream with a whole reply.
 func (x *exchange) form(resp *http.Response) (form, error) {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
@@ -305,7 +306,7 @@ func beginsJSON(resp *http.Response) bool {
 	}
 }
 
-// A peeked body has been looked into.
+// A peeked body is one whose first bytes were read ahead.
 type peeked struct {
 	io.Reader
 	io.Closer
@@ -322,13 +323,13 @@ func looksLikeSSE(body []byte) bool {
 	return false
 }
 
-// whole reads the body of a reply that is not streamed and writes it anew.
+// whole reads the body of a reply that is not streamed and rewrites it.
 func (x *exchange) whole(resp *http.Response) error {
 	body, err := x.readWhole(resp)
 	if err != nil {
 		return err
 	}
-	if x.request.Stream { // and yet it is at hand
+	if x.request.Stream { // a stream was asked for, but the reply is here whole
 		x.reading.start, x.reading.assumed = x.startOf(true)
 		x.reading.maxHold = -1
 	}
@@ -339,7 +340,7 @@ func (x *exchange) whole(resp *http.Response) error {
 		if body, err = x.rewrite(mended); err != nil {
 			return err
 		}
-	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // frames under the type of a whole reply
+	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // a stream that is declared as a whole reply
 		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 		return nil
 	case x.route.Display != DisplayKeep && unread != nil:
@@ -360,8 +361,8 @@ func (x *exchange) whole(resp *http.Response) error {
 	return nil
 }
 
-// readWhole reads the body of a whole reply. Where there is no memory for it, the
-// client, who has seen nothing of the reply, is refused.
+// readWhole reads the body of a whole reply. If there is no memory for it, the
+// client is refused, since it has seen nothing of the reply.
 func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 	limit := x.g.config.Limits.Body
 	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
@@ -378,7 +379,7 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// rewrite reads a whole reply and writes it anew.
+// rewrite reads a whole reply and rewrites it.
 func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
 	err = x.charge.use(parsedCost(reply)+readCost(wire.StringOf(reply)), func() error {
 		if x.rec != nil {
@@ -393,7 +394,7 @@ func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
 	return body, err
 }
 
-// held is how much memory the reading of the reply holds.
+// held returns how many bytes the reading and the recording of the reply hold.
 func (x *exchange) held() int {
 	n := x.reading.weight
 	if x.rec != nil {
@@ -408,11 +409,11 @@ func setBody(resp *http.Response, body []byte) {
 	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
 	resp.TransferEncoding = nil
 	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
-		resp.Header.Del(h) // of other bytes
+		resp.Header.Del(h) // they describe other bytes
 	}
 }
 
-// findings are the remarks on the reply, for a header: that reasoning was taken
+// findings are the remarks on the reply, for a header: whether reasoning was taken
 // out of the content, and what was doubtful.
 func (x *exchange) findings() string {
 	var words []string
@@ -428,8 +429,8 @@ func (x *exchange) findings() string {
 	return strings.Join(words, ", ")
 }
 
-// finish ends the exchange on every exit, once: it learns, remembers, counts,
-// logs and records.
+// finish ends the exchange, once, whichever way it exits. It learns, remembers,
+// counts, logs and records.
 func (x *exchange) finish() {
 	if x.finished {
 		return
@@ -445,8 +446,9 @@ func (x *exchange) finish() {
 	x.record()
 }
 
-// settle learns and remembers what the first choice has shown, once it has
-// ended: before its client knows, who may ask again at once.
+// settle learns and remembers what the first choice has shown, once that has ended.
+// This happens before the client knows of the end, because it may ask again at
+// once.
 func (x *exchange) settle() {
 	choices := x.reading.choices
 	if x.settled || len(choices) == 0 || choices[0] == nil || !choices[0].closed {
@@ -465,7 +467,7 @@ func (x *exchange) learn() {
 	if n, ok := x.reply.(interface{ NativeField() string }); ok {
 		native = n.NativeField()
 	}
-	c := x.reading.choices[0] // one reply teaches once, however many choices it has
+	c := x.reading.choices[0] // one reply counts once, however many choices it has
 	s, ok := c.shows()
 	if !ok {
 		s = 0
@@ -500,7 +502,7 @@ func (x *exchange) log() {
 	level("exchange", fields...)
 }
 
-// outcome is how the exchange ended, in a word for metrics.
+// outcome says in one word how the exchange ended, for metrics.
 func (x *exchange) outcome() string {
 	switch {
 	case x.complete:
@@ -513,7 +515,7 @@ func (x *exchange) outcome() string {
 	return "failed"
 }
 
-// gone reports whether the client has left before the end.
+// gone reports whether the client left before the end.
 func (x *exchange) gone() bool {
 	if x.ctx == nil || x.ctx.Err() == nil {
 		return false

@@ -7,18 +7,18 @@ import (
 	"github.com/sotto-llm/sotto/history"
 )
 
-// A family is what a model's name, or a route's dialect, says about replies.
+// A family is what a model's name, or a route's dialect, says about its replies.
 type family struct {
 	grammar    *sotto.Grammar
 	dialect    string
-	start      sotto.Start // of a reply, where nothing else speaks
+	start      sotto.Start // of a reply, if nothing else decides
 	mayPreOpen bool        // the prompt may have opened the reasoning
 	closes     [][]byte    // the close markers of reasoning, in lower case
 	rule       history.Rule
 }
 
-// families keeps them by name, so that tables are not searched with each
-// request. Clients choose the names: when there are too many, all go.
+// families caches them by name, so that tables are not searched for each request.
+// Clients choose the names, so when there are too many, all are dropped.
 type families struct {
 	mu   sync.Mutex
 	max  int
@@ -27,7 +27,7 @@ type families struct {
 
 type familyKey struct{ api, dialect, model string }
 
-// family returns that of a model: the route's dialect, or the model's own.
+// family returns the family of a model: the route's dialect, or the model's own.
 func (g *Handler) family(r Route, api, model string) (*family, error) {
 	key := familyKey{api, r.Dialect, model}
 	f := &g.families

@@ -36,7 +36,7 @@ type Handler struct {
 	families families
 	metrics  *metrics
 	budget   *budget
-	recorder *recorder // nil where nothing is recorded
+	recorder *recorder // nil if nothing is recorded
 	log      *slog.Logger
 	open     atomic.Int64 // exchanges under way
 	closing  atomic.Bool
@@ -113,7 +113,7 @@ func (r Route) withDefaults() Route {
 	})
 }
 
-// over fills what a route leaves open with what another says.
+// over fills in what a route leaves open from another route.
 func (r Route) over(d Route) Route {
 	if r.Dialect == "" {
 		r.Dialect = d.Dialect
@@ -136,8 +136,8 @@ func (r Route) over(d Route) Route {
 	return r
 }
 
-// transport is [http.DefaultTransport] for one upstream that many clients share.
-// header bounds the header of a response, in bytes.
+// transport returns a copy of [http.DefaultTransport] for one upstream that many
+// clients share. header bounds the header of a response, in bytes.
 func transport(header int) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = int64(header)
@@ -147,7 +147,7 @@ func transport(header int) http.RoundTripper {
 	return t
 }
 
-// buffers are what replies are copied with.
+// buffers are used to copy replies.
 type buffers struct{ pool sync.Pool }
 
 const bufferSize = 16 << 10
@@ -161,11 +161,11 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
 
-// QuietLog returns a writer for package log that gives its lines to a logger
-// without what they quote: net/http quotes what an upstream sent out of turn.
+// QuietLog returns a writer for package log that passes its lines to a logger
+// without what they quote: net/http quotes unexpected bytes that an upstream sent.
 func QuietLog(to *slog.Logger) io.Writer { return logWriter{to} }
 
-// logWriter gives what the proxy says of itself to the log.
+// logWriter passes the proxy's own messages to the log.
 type logWriter struct{ log *slog.Logger }
 
 func (w logWriter) Write(p []byte) (int, error) {
@@ -176,16 +176,17 @@ func (w logWriter) Write(p []byte) (int, error) {
 // Learned returns what the gateway has learned of how replies begin.
 func (g *Handler) Learned() *Learned { return g.learned }
 
-// Metrics returns the registry that has the gateway's metrics.
+// Metrics returns the registry that holds the gateway's metrics.
 func (g *Handler) Metrics() *prometheus.Registry { return g.config.Metrics }
 
 // Drain makes /readyz answer 503, so that load balancers send no new exchanges.
-// Those under way go on, and new ones are still served. [Handler.Close] includes it.
+// Those under way continue, and new ones are still served. [Handler.Close] calls it
+// too.
 func (g *Handler) Drain() { g.closing.Store(true) }
 
-// Close keeps what was learned, drops the upstream's idle connections, and hands
-// over to the record what still waits. Call it when the exchanges have ended, and
-// before the record is closed.
+// Close saves what was learned, closes the upstream's idle connections, and hands
+// what still waits to the record. Call it when the exchanges have ended, and before
+// you close the record.
 func (g *Handler) Close() error {
 	g.Drain()
 	if t, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
@@ -195,9 +196,9 @@ func (g *Handler) Close() error {
 	return g.learned.flush()
 }
 
-// routeOf returns how the reply to a request is handled. Where another model than
-// the one that is named may answer, and the reasoning of one of them is hidden, so
-// is the reply's.
+// routeOf returns how the reply to a request is handled. If a model other than the
+// named one may answer, and the reasoning of one of them is hidden, the reply's
+// reasoning is hidden too.
 func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 	first := g.route(api, q.Model)
 	if first.Display == DisplayHide {
@@ -215,7 +216,7 @@ func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 	return first
 }
 
-// deployment returns the model that a path names, as Azure's do.
+// deployment returns the model that a path names, as Azure's paths do.
 func deployment(path string) string {
 	_, after, _ := strings.Cut(path, "/deployments/")
 	name, _, _ := strings.Cut(after, "/")
@@ -281,15 +282,15 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(w, r, c)
 }
 
-// bodyIdle is the longest that a request's body may stand still.
+// bodyIdle is the longest time in which a request's body may make no progress.
 const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
 func (g *Handler) Open() int { return int(g.open.Load()) }
 
-// serve handles one exchange. The request is read whole before anything is sent
-// on: the history needs it, and a server that closes an unread body when the
-// response begins makes the transport drop the upstream's connection.
+// serve handles one exchange. It reads the whole request before it sends anything
+// on. The history needs the whole request. Also, a server that closes an unread
+// body when the response begins makes the transport drop the upstream's connection.
 func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	hold, err := g.budget.open()
 	if err != nil {
@@ -311,7 +312,7 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), exchangeKey{}, x)))
 	defer cancel(nil)
 	x.ctx, x.cancel = ctx, cancel
-	defer x.finish() // before its context ends: that would look like a client gone
+	defer x.finish() // before its context ends, which would look as if the client had left
 	control := http.NewResponseController(w)
 	defer x.watch(g.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
 	r = r.WithContext(ctx)
@@ -319,10 +320,10 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// send gives a request the body that goes to the upstream.
+// send sets the body of a request to the one that goes to the upstream.
 func (x *exchange) send(r *http.Request) {
-	// GetBody lets the transport try again where an idle connection was closed
-	// before a byte was sent.
+	// GetBody lets the transport try again if an idle connection was closed before
+	// a byte was sent.
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
 	r.Body, _ = r.GetBody()
 	r.ContentLength = int64(len(x.body))
@@ -331,10 +332,10 @@ func (x *exchange) send(r *http.Request) {
 	r.Header.Del("Expect")
 }
 
-// rewrite makes the upstream's request of the client's.
+// rewrite makes the upstream's request from the client's.
 func (g *Handler) rewrite(p *httputil.ProxyRequest) {
 	if !encodedSlash(p.Out.URL) {
-		p.Out.URL.RawPath = "" // as the path is usually encoded
+		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
 	p.SetURL(g.config.Upstream)
 	p.Out.Host = g.config.Upstream.Host
@@ -360,16 +361,19 @@ func modify(resp *http.Response) error {
 }
 
 // ownAnswers are headers by which an upstream would speak for the gateway, or to a
-// proxy before it. Access control for pages is here too.
+// proxy in front of it. Access control for pages is done by the gateway, so those
+// headers are included.
 var ownAnswers = []string{"Alt-Svc", "X-Accel-Redirect", "X-Reproxy-Url", "X-Sendfile"}
 
-// switches reports whether an upstream speaks the protocol that it was asked for.
+// switches reports whether an upstream switches to the protocol that it was asked
+// for.
 func switches(resp *http.Response) bool {
 	return resp.Request.Header.Get("Upgrade") == "websocket" && len(resp.Header["Upgrade"]) == 1 &&
 		strings.EqualFold(resp.Header.Get("Upgrade"), "websocket")
 }
 
-// proxyError answers where the upstream does not, or not well.
+// proxyError answers a request if the upstream does not answer, or answers with a
+// fault.
 func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
 	c := codec(nil)
@@ -385,10 +389,10 @@ func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) 
 	if x != nil {
 		x.err, x.status = err, status
 	}
-	refuse(w, c, status, text) // to nobody, where the client is gone
+	refuse(w, c, status, text) // nobody reads it if the client has left
 }
 
-// failure is the status and the text of an answer in the place of a reply.
+// failure returns the status and the text of an answer that replaces a reply.
 func failure(err error) (status int, text string) {
 	var own *requestError
 	var large *http.MaxBytesError
@@ -411,7 +415,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	if errors.As(err, &bad) {
 		status = bad.status
 	}
-	if errors.Is(err, errSpent) { // a flood of these makes neither log nor record grow
+	if errors.Is(err, errSpent) { // many of these must make neither log nor record grow
 		refuse(w, c, status, err.Error())
 		return
 	}
@@ -420,7 +424,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 	refuse(w, c, status, err.Error())
 }
 
-// refuse answers with an error in the provider's own JSON.
+// refuse answers with an error in the provider's own JSON format.
 func refuse(w http.ResponseWriter, c codec, status int, message string) {
 	if c == nil {
 		c = codecs[0]

@@ -17,7 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// shown is how a reply began.
+// shown says how a reply began.
 type shown uint8
 
 const (
@@ -46,8 +46,8 @@ func (s *shown) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A learnedKey is what replies that begin alike have in common. The caller is
-// not of it: the template is the upstream's.
+// A learnedKey is what replies that begin alike have in common. The caller is not
+// part of it, because the template is the upstream's.
 type learnedKey struct {
 	Upstream string `json:"upstream"`
 	Model    string `json:"model"`
@@ -58,16 +58,16 @@ type learnedKey struct {
 // switch showed about how they begin.
 type LearnedStart struct {
 	learnedKey
-	// Last are the last replies, oldest first, at most two: "inside" or
-	// "outside". Only two alike are acted upon.
+	// Last are the last replies, oldest first, at most two: "inside" or "outside".
+	// They are used only if both are the same.
 	Last []shown `json:"last"`
-	// Native is the member in which the upstream sends reasoning itself; "-"
-	// where it leaves it in the content; "" where neither was seen.
+	// Native is the member in which the upstream itself sends reasoning. It is "-"
+	// if the upstream leaves reasoning in the content, and "" if neither was seen.
 	Native string    `json:"native,omitempty"`
 	Seen   time.Time `json:"seen"`
 }
 
-// Start is what is acted upon: "inside", "outside", or "" while the last two
+// Start is the start that is used: "inside", "outside", or "" while the last two
 // differ or one is missing.
 func (l LearnedStart) Start() string {
 	if len(l.Last) == 2 && l.Last[0] == l.Last[1] {
@@ -76,10 +76,10 @@ func (l LearnedStart) Start() string {
 	return ""
 }
 
-// A Learned keeps how replies begin, over restarts where it has a folder. It is
-// safe for concurrent use.
+// A Learned keeps how replies begin. With a folder, it keeps that across restarts.
+// It is safe for concurrent use.
 type Learned struct {
-	file string // empty: in memory alone
+	file string // if empty, kept only in memory
 	max  int
 
 	mu      sync.Mutex
@@ -90,8 +90,8 @@ type Learned struct {
 // learnedFile is the file's name in the data folder.
 const learnedFile = "starts.json"
 
-// OpenLearned reads what was learned from the data folder, or begins anew where
-// there is nothing. An empty folder name keeps it in memory.
+// OpenLearned reads what was learned from the data folder. If there is nothing, it
+// begins anew. An empty folder name keeps it in memory.
 func OpenLearned(dir string, limit int) (*Learned, error) {
 	l := &Learned{max: cmp.Or(limit, Limits{}.withDefaults().Learned), entries: map[learnedKey]*LearnedStart{}}
 	if dir == "" {
@@ -113,7 +113,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 		return nil, fmt.Errorf("learned starts: %s: %w; remove the file to begin anew", l.file, err)
 	}
 	for _, s := range all.Starts {
-		if s.isOwn() { // else of an earlier version, which kept what clients wrote
+		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped
 			l.entries[s.learnedKey] = &s
 		}
 	}
@@ -121,14 +121,14 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 	return l, nil
 }
 
-// isOwn reports whether an entry is one that this gateway would keep: it is shown,
-// and holds no text that a client chose freely.
+// isOwn reports whether this gateway would keep such an entry: it can be shown, and
+// holds no text that a client chose freely.
 func (l *LearnedStart) isOwn() bool {
 	return wire.IsSwitch(l.Switch) && l.Model == escape(l.Model, maxName) &&
 		l.Upstream == escape(l.Upstream, maxPath) && l.Native == escape(l.Native, maxQuoted)
 }
 
-// says returns how the last two replies began, if both alike.
+// says returns how the last two replies began, if both began alike.
 func (l *Learned) says(key learnedKey) (shown, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *Learned) says(key learnedKey) (shown, bool) {
 	return e.Last[0], true
 }
 
-// native returns the member in which the upstream sends reasoning itself.
+// native returns the member in which the upstream itself sends reasoning.
 func (l *Learned) native(key learnedKey) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,8 +149,8 @@ func (l *Learned) native(key learnedKey) string {
 	return ""
 }
 
-// learn notes what a reply showed; s is 0 where it showed nothing of its start.
-// unlearn forgets first: what was assumed was wrong.
+// learn notes what a reply showed; s is 0 if it showed nothing about its start.
+// unlearn clears earlier entries first, because what was assumed was wrong.
 func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +180,8 @@ func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) er
 	return nil
 }
 
-// bound forgets what was not seen for longest, until limit entries are left.
+// bound drops the entries that were not seen for the longest time, until limit
+// entries are left.
 func (l *Learned) bound(limit int) {
 	for len(l.entries) > limit {
 		var oldest *LearnedStart
@@ -211,8 +212,8 @@ func (l *Learned) sorted() []LearnedStart {
 	return list
 }
 
-// Forget forgets what was learned of the models that match a pattern as dialects
-// have them ("*" is all), and returns how many entries that were.
+// Forget removes what was learned of the models that match a pattern as dialects
+// have them ("*" matches all). It returns how many entries it removed.
 func (l *Learned) Forget(pattern string) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +231,7 @@ func (l *Learned) Forget(pattern string) (int, error) {
 	return n, l.save()
 }
 
-// save writes the file anew, whole or not at all.
+// save writes the file anew, completely or not at all.
 func (l *Learned) save() error {
 	if l.file == "" || !l.dirty {
 		return nil
@@ -256,7 +257,7 @@ func (l *Learned) save() error {
 	return nil
 }
 
-// flush keeps what is not kept yet.
+// flush saves what is not saved yet.
 func (l *Learned) flush() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

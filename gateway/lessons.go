@@ -9,23 +9,23 @@ import (
 
 // Lessons are what a reply shows about how replies of its kind begin.
 type lessons struct {
-	inside    bool // reasoning stands at its first byte, without an opener
+	inside    bool // the first byte is reasoning, without an opener
 	opened    bool // reasoning was opened by a marker
-	closed    bool // the reasoning that it began with has ended
+	closed    bool // the reasoning at its start has ended
 	alone     bool // a close of reasoning is alone on its line
-	unlearned bool // inside was assumed, and wrong
+	unlearned bool // inside was assumed, and was wrong
 
-	text     [maxLine]byte // of the line under way
+	text     [maxLine]byte // the current line
 	n        int
 	dead     bool // the line holds more than a close
-	fenced   bool // the line stands in a block of code
+	fenced   bool // the line is in a code block
 	anything bool
 }
 
-// maxLine is more than a close marker and the white space around it.
+// maxLine is longer than a close marker and the white space around it.
 const maxLine = 64
 
-// line reads the raw reply by lines, for a close that is alone on one.
+// line reads the raw reply by lines, and looks for a close that is alone on one.
 func (l *lessons) line(text []byte, closes [][]byte) {
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
@@ -57,10 +57,10 @@ func (l *lessons) take(piece []byte) {
 	l.dead = n < len(piece)
 }
 
-// isWord says that no marker begins with c.
+// isWord reports that no marker begins with c.
 func isWord(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
-// finish ends a line. A close in a block of code is one that the reply talks of.
+// finish ends a line. A close in a code block is one that the reply only mentions.
 func (l *lessons) finish(closes [][]byte) {
 	if l.n > 0 {
 		line := l.text[:l.n]
@@ -74,7 +74,7 @@ func (l *lessons) finish(closes [][]byte) {
 
 var fenceTicks, fenceTildes = []byte("```"), []byte("~~~")
 
-// isClose reports whether b is a close of reasoning and white space.
+// isClose reports whether b holds only a close of reasoning and white space.
 func isClose(b []byte, closes [][]byte) bool {
 	b = bytes.ToLower(bytes.TrimSpace(b))
 	return slices.ContainsFunc(closes, func(c []byte) bool { return bytes.Equal(b, c) })
@@ -90,7 +90,7 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 		switch p.Channel {
 		case sotto.ChannelReasoning:
 			l.inside = true
-		case sotto.ChannelMarkup: // a close at once ends an empty thought
+		case sotto.ChannelMarkup: // a close at the very start ends an empty thought
 			l.inside = isClose(p.Bytes, closes)
 		}
 	}
@@ -102,7 +102,7 @@ func (l *lessons) piece(p sotto.Piece, closes [][]byte) {
 	}
 }
 
-// shows returns what a reply shows; ok is false where it shows nothing.
+// shows returns what a reply shows; ok is false if it shows nothing.
 func (c *choice) shows() (s shown, ok bool) {
 	l := &c.lessons
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// bytesPerToken makes an estimate of tokens from bytes.
+// bytesPerToken is used to estimate tokens from bytes.
 const bytesPerToken = 4
 
 // metrics count what the gateway does. Labels are bounded: a model beyond the
@@ -103,7 +103,7 @@ func (m *metrics) removed(from string, n int) {
 	m.tokens.WithLabelValues(from).Add(float64(n) / bytesPerToken)
 }
 
-// leakKind says how reasoning stood in the content.
+// leakKind says in which form reasoning was in the content.
 func leakKind(found []sotto.Code, r *reading) string {
 	for _, code := range found {
 		switch code {
@@ -119,7 +119,7 @@ func leakKind(found []sotto.Code, r *reading) string {
 	return "block"
 }
 
-// operations answers what is asked of the gateway itself.
+// operations answers requests about the gateway itself.
 func (g *Handler) operations(w http.ResponseWriter, r *http.Request, e endpoint) bool {
 	if e.kind != own && e.kind != probe {
 		return false

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// host reports whether a request names this gateway by a name that it may have, and
-// answers it if not. A page can make a name of its own resolve to this machine (DNS
-// rebinding), and then be of the gateway's own origin. A page cannot know a token,
-// so where there is one any name will do, unless names are listed.
+// host reports whether a request uses an allowed name for this gateway, and answers
+// it if not. A page can make a name of its own resolve to this machine (DNS
+// rebinding), and is then of the gateway's own origin. A page cannot know a token,
+// so with a token any name is allowed, unless names are listed.
 func (a *access) host(w http.ResponseWriter, r *http.Request) bool {
 	name := hostName(r.Host)
 	if loopbackName(name) || slices.Contains(a.hosts, name) || slices.Contains(a.hosts, "*") {
@@ -30,7 +30,7 @@ func (a *access) host(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// hostName is a Host without its port, in lower case.
+// hostName returns a Host without its port, in lower case.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -40,8 +40,8 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// loopbackName reports whether a name is this machine's on loopback. A request of
-// HTTP/1.0 has none.
+// loopbackName reports whether a name is one of this machine's on loopback. An
+// HTTP/1.0 request has no name.
 func loopbackName(name string) bool {
 	if name == "" || name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -50,8 +50,8 @@ func loopbackName(name string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// ownHosts are the names that a gateway is served by, beside those of loopback:
-// those listed, and this machine's where others reach it.
+// ownHosts are the names that a gateway is served under, in addition to those of
+// loopback: the listed names, and this machine's names if others reach it.
 func ownHosts(public bool, listed []string) []string {
 	var names []string
 	for _, name := range listed {
@@ -68,8 +68,8 @@ func ownHosts(public bool, listed []string) []string {
 	return names
 }
 
-// origin keeps out web pages that were not allowed: a page of another site must
-// not spend the key. It answers their preflights.
+// origin keeps out web pages that are not allowed: a page of another site must not
+// spend the key. It also answers preflights.
 func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -102,7 +102,8 @@ func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// sameOrigin reports whether a page of the gateway's own asks.
+// sameOrigin reports whether the request comes from a page of the gateway's own
+// origin.
 func sameOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A passage is an exchange of which nothing is read.
+// A passage is an exchange whose content is not read.
 type passage struct {
 	activity
 	ctx  context.Context
-	late atomic.Bool // the request's body came too late
+	late atomic.Bool // the request's body arrived too late
 }
 
-// reason is why a passage failed, which an error of the proxy may not tell.
+// reason returns why a passage failed, which the proxy's error may not say.
 func (p *passage) reason(err error) error {
 	if p.late.Load() {
 		return lateError()
@@ -37,8 +37,9 @@ func passageOf(ctx context.Context) *passage {
 	return p
 }
 
-// pass sends on what is no model's route. A body of usual length is read whole
-// first, as with models; a large one goes on while it comes, up to the limit.
+// pass forwards requests to routes that are not a model's. A body of usual length
+// is read whole first, as with models. A larger one is forwarded while it arrives,
+// up to the limit.
 func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
 	hold, err := g.budget.open()
 	if err != nil {
@@ -83,10 +84,10 @@ func (g *Handler) refusePassage(w http.ResponseWriter, err error) {
 	refuse(w, nil, status, text)
 }
 
-// usualBody is more than requests have that bring no files.
+// usualBody is larger than requests that bring no files.
 const usualBody = 1 << 20
 
-// An uploading body goes on to the upstream while it comes.
+// An uploading body is forwarded to the upstream while it arrives.
 type uploading struct {
 	io.ReadCloser
 	p *passage
@@ -101,7 +102,7 @@ func (u *uploading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// modify has the watch notice what moves in the response.
+// modify lets the watch see what moves in the response.
 func (p *passage) modify(resp *http.Response) {
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &movingBoth{both, &p.activity}
@@ -110,8 +111,8 @@ func (p *passage) modify(resp *http.Response) {
 	resp.Body = &passing{resp.Body, &p.activity}
 }
 
-// A passing body notes, while it is read, that the exchange waits for the
-// upstream, and else that it waits for the client.
+// A passing body notes whom the exchange waits for: the upstream while the body is
+// being read, and else the client.
 type passing struct {
 	io.ReadCloser
 	*activity
@@ -124,7 +125,7 @@ func (b *passing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// movingBoth is a connection that was upgraded. It waits for both sides.
+// movingBoth is an upgraded connection. It waits for both sides.
 type movingBoth struct {
 	io.ReadWriteCloser
 	*activity

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// maxPath bounds a path that a client asks for, and maxSegments its parts.
+// maxPath bounds the path that a client asks for, and maxSegments the number of its
+// segments.
 const (
 	maxPath     = 1 << 10
 	maxSegments = 32
 )
 
-// checkPath refuses a path that a server could read as another one: after
-// decoding it again, after taking dots, parameters or empty segments out, or by
-// taking a backslash for a slash. What is left means the same to every server.
+// checkPath refuses a path that a server could read as a different path: by
+// decoding it again, by removing dots, parameters or empty segments, or by treating
+// a backslash as a slash. The paths that remain mean the same to every server.
 func checkPath(u *url.URL) error {
 	p := u.Path
 	switch {
@@ -49,15 +50,16 @@ func encodedSlash(u *url.URL) bool {
 	return strings.Contains(strings.ToLower(u.EscapedPath()), "%2f")
 }
 
-// find returns the endpoint that a path leads to, of those that may be taken. Where
-// the path has encoded slashes, which some servers take for slashes, both readings
-// must lead to the same. The path is one that checkPath lets through.
+// find returns the endpoint that a path leads to, among those that are allowed.
+// Some servers treat encoded slashes as slashes. So if the path has any, both
+// readings must lead to the same endpoint. The path must be one that checkPath
+// accepts.
 func find(u *url.URL, may func(*endpoint) bool) (found, error) {
 	f := look(segmentsOf(u.Path), may)
 	if encodedSlash(u) {
 		parts := segmentsOf(u.EscapedPath())
 		for i, part := range parts {
-			parts[i], _ = url.PathUnescape(part) // it was decoded before
+			parts[i], _ = url.PathUnescape(part) // it was decoded before, so this cannot fail
 		}
 		if g := look(parts, may); g.path != f.path || g.at != f.at {
 			return found{}, errors.New("the path has an encoded slash, which servers read in different ways")

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// A quietError is an error of the connection to the upstream without what it
-// quotes: an address with a key in its query, bytes that the upstream sent.
+// A quietError is an error of the connection to the upstream without what the error
+// quotes, such as an address with a key in its query, or bytes that the upstream
+// sent.
 type quietError struct {
 	text string
 	err  error
@@ -29,8 +30,8 @@ func quiet(err error) error {
 	return &quietError{unquoted(text), err}
 }
 
-// unquoted ends a text before what it quotes. Package net/http quotes a header's
-// first line without quotes.
+// unquoted cuts a text before the part that it quotes. Package net/http quotes a
+// header's first line without quotation marks.
 func unquoted(text string) string {
 	const header = "malformed MIME header"
 	if i := strings.Index(text, header); i >= 0 {
@@ -40,8 +41,8 @@ func unquoted(text string) string {
 	return strings.TrimRight(text, ": ")
 }
 
-// quietly is a transport whose errors are quiet, and which takes no header of more
-// than header bytes, whatever transport it has inside.
+// quietly is a transport whose errors are quiet. It accepts no header of more than
+// header bytes, whatever transport it wraps.
 type quietly struct {
 	http.RoundTripper
 	header int
@@ -59,7 +60,7 @@ func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// headerSize is about how many bytes a header had.
+// headerSize returns approximately how many bytes a header had.
 func headerSize(h http.Header) (n int) {
 	for name, values := range h {
 		for _, v := range values {
@@ -70,12 +71,12 @@ func headerSize(h http.Header) (n int) {
 }
 
 const (
-	maxQuoted  = 64      // bytes that are shown of a value
+	maxQuoted  = 64      // bytes of a quoted value that are shown
 	maxMessage = 1 << 10 // bytes of a message
 )
 
-// quote shows a value that a peer wrote, in a message: its beginning, in quotes,
-// with what is not printable escaped.
+// quote returns a value that a peer wrote in a form fit for a message: its
+// beginning, in quotes, with characters that are not printable escaped.
 func quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
@@ -83,8 +84,8 @@ func quote(s string) string {
 	return strconv.Quote(s[:maxQuoted]) + "... (" + strconv.Itoa(len(s)) + " bytes)"
 }
 
-// plain makes a message fit for logs, records and answers, whatever the values in
-// it: it is bounded, and what is not printable is escaped.
+// plain makes a message fit for logs, records and answers, whatever values it
+// holds. It is bounded, and characters that are not printable are escaped.
 func plain(s string) string {
 	shown := escape(s, maxMessage)
 	if len(s) > maxMessage {
@@ -93,7 +94,8 @@ func plain(s string) string {
 	return shown
 }
 
-// escape escapes what is not printable, and returns at most limit bytes.
+// escape escapes characters that are not printable, and returns at most limit
+// bytes.
 func escape(s string, limit int) string {
 	var b strings.Builder
 	for i := 0; i < len(s) && b.Len() < limit; {

@@ -12,79 +12,80 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A reading tells the choices of one reply apart and places what it finds by the
-// display that the client asked for. It is the [wire.Reader] of one exchange.
+// A reading separates the reasoning of one reply's choices from their text, and
+// puts both where the display that the client asked for wants them. It is the
+// [wire.Reader] of one exchange.
 type reading struct {
 	manner
 	limits  Limits
-	choices []*choice // by number; nil where nothing was read
-	failure error     // why the reply is no whole one
+	choices []*choice // by number; nil if nothing was read
+	failure error     // why the reply is incomplete
 	parts   []wire.Part
-	room    *account.Room // for what is recorded; nil where nothing is
-	texts   int           // choices that said something as text, where that is recorded
+	room    *account.Room // for what is recorded; nil if nothing is
+	texts   int           // choices that gave text, if that is recorded
 
-	shut bool // the content ends with a tag of ours that nothing followed
+	shut bool // the content ends with a tag of ours that nothing has followed yet
 
-	all, reasoning int // bytes of the model's texts; of reasoning found in content
+	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
 	held           time.Duration
 	weight         int // bytes of memory that the choices hold
 }
 
-// A manner is how the replies of an exchange are read and shown.
+// A manner says how the replies of an exchange are read and shown.
 type manner struct {
 	grammar   *sotto.Grammar
 	start     sotto.Start
-	assumed   bool // the start is inside because earlier replies were
-	fixed     bool // … is configured
+	assumed   bool // the start is inside because earlier replies began so
+	fixed     bool // the start is inside because it is configured
 	maxHold   int
 	display   Display
 	narration Narration
-	// closes are the close markers of reasoning, in lower case: one that is alone
-	// on its line teaches how replies begin.
+	// closes are the close markers of reasoning, in lower case. A close that is
+	// alone on its line teaches how replies begin.
 	closes [][]byte
-	// inRow says that the choices are the texts of one message, in a row.
+	// inRow says that the choices are consecutive texts of one message.
 	inRow bool
-	// remembers says that the texts are kept: the reasoning may have to be put
-	// back into a later request.
+	// remembers says that the texts are kept, because a later request may have to
+	// contain the reasoning again.
 	remembers bool
 }
 
-// kept are the texts of a choice, where they are remembered.
+// kept are the texts of a choice, if they are remembered.
 type kept struct{ visible, raw, native, inline []byte }
 
-// keep appends a text of the first choice, the one that clients go on with,
-// within a limit.
+// keep appends a text of the first choice, which is the one that clients continue
+// with, within a limit.
 func (r *reading) keep(c *choice, to *[]byte, text []byte) {
 	if r.remembers && c == r.choices[0] && len(*to)+len(text) <= r.limits.Frame {
 		*to = append(*to, text...)
 	}
 }
 
-// A choice is one of a reply's texts under way.
+// A choice is one of a reply's texts that is being read.
 type choice struct {
 	split  *sotto.Splitter
 	closed bool
 	end    sotto.End
 
-	native  bool // the upstream tells reasoning apart itself
+	native  bool // the upstream itself separates reasoning
 	assumed bool
-	guessed []byte // what was read as reasoning because inside was assumed
-	long    bool   // … is too long to keep
+	guessed []byte // text read as reasoning only because inside was assumed
+	long    bool   // guessed is too long to keep
 	lessons lessons
 	trim    thoughtTrim
 	echo    echo
-	tagOpen bool            // a <think> of ours stands open in the content
-	details *sotto.Splitter // of what is left of the text, where reasoning is hidden
+	tagOpen bool            // a <think> of ours is open in the content
+	details *sotto.Splitter // reads the text that remains, if reasoning is hidden
 
 	kept           kept
-	script         *transcript // nil where nothing is recorded
-	shown, thought int         // bytes of visible text and of reasoning given
+	script         *transcript // nil if nothing is recorded
+	shown, thought int         // bytes of visible text and of reasoning given to the client
 	heldSince      time.Time
-	weight         int // of the reading's
+	weight         int // bytes counted in the reading's weight
 }
 
-// choiceCost is of a choice's splitter and of what else it holds that does not
-// grow.
+// choiceCost is the cost of a choice's splitter and of its other parts of fixed
+// size.
 const choiceCost = 2 << 10
 
 // weigh notes how much memory a choice holds now.
@@ -92,7 +93,7 @@ func (r *reading) weigh(c *choice) {
 	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
 	if c.split != nil {
-		n += 2 * c.split.Held() // as it came, and what is pending of it
+		n += 2 * c.split.Held() // held both as it came, and as what is pending of it
 	}
 	r.weight += n - c.weight
 	c.weight = n
@@ -112,8 +113,8 @@ func (r *reading) choice(i int) *choice {
 	return r.choices[i]
 }
 
-// begin makes the splitter at the first text: where the upstream has told
-// reasoning apart, the text begins outside.
+// begin makes the splitter at the first text. If the upstream has separated the
+// reasoning, the text begins outside.
 func (r *reading) begin(c *choice) {
 	start := r.start
 	if c.native && !r.fixed {
@@ -124,7 +125,7 @@ func (r *reading) begin(c *choice) {
 	r.split(c, start)
 }
 
-// split makes the splitter of what is to come.
+// split makes the splitter for the text to come.
 func (r *reading) split(c *choice, start sotto.Start) {
 	inline := []sotto.Channel{sotto.ChannelTool}
 	if r.narration == NarrationText {
@@ -135,7 +136,7 @@ func (r *reading) split(c *choice, start sotto.Start) {
 		r.transcribe(c)
 	}
 	var err error
-	if c.split, err = r.grammar.NewSplitter(o); err != nil { // a start of another dialect, which a route may name
+	if c.split, err = r.grammar.NewSplitter(o); err != nil { // a route may name a start that only another dialect has
 		o.Start = sotto.StartOutside
 		c.split, _ = r.grammar.NewSplitter(o)
 	}
@@ -144,14 +145,14 @@ func (r *reading) split(c *choice, start sotto.Start) {
 	}
 }
 
-// Text reads content of the model.
+// Text reads content from the model.
 func (r *reading) Text(i int, text []byte) []wire.Part {
 	c := r.choice(i)
 	if c == nil || len(text) == 0 {
 		return nil
 	}
 	switch {
-	case c.closed: // a server that goes on behind the finish reason
+	case c.closed: // a server that continues after the finish reason
 		c.closed, c.assumed, c.trim.block = false, false, 0
 		r.split(c, sotto.StartOutside)
 	case c.split == nil:
@@ -173,7 +174,7 @@ func (r *reading) Text(i int, text []byte) []wire.Part {
 	return r.parts
 }
 
-// timeHold adds up how long bytes wait for what decides their place.
+// timeHold adds up how long bytes wait until their channel is decided.
 func (r *reading) timeHold(c *choice) {
 	switch holds := c.split.Held() > 0; {
 	case holds && c.heldSince.IsZero():
@@ -184,7 +185,7 @@ func (r *reading) timeHold(c *choice) {
 	}
 }
 
-// take gives settled pieces their places.
+// take puts settled pieces where they belong.
 func (r *reading) take(c *choice, pieces []sotto.Piece) {
 	for _, p := range pieces {
 		c.lessons.piece(p, r.closes)
@@ -208,8 +209,8 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 	}
 }
 
-// guess keeps what an assumed start makes reasoning: if no close comes, it was
-// the answer.
+// guess keeps text that is reasoning only by an assumed start. If no close comes,
+// it was the answer.
 func (r *reading) guess(c *choice, b []byte) {
 	if !c.assumed {
 		return
@@ -237,7 +238,7 @@ func (r *reading) content(c *choice, text []byte) {
 	r.say(c, text)
 }
 
-// say gives the client text.
+// say gives text to the client.
 func (r *reading) say(c *choice, text []byte) {
 	if len(text) == 0 {
 		return
@@ -252,8 +253,8 @@ func (r *reading) say(c *choice, text []byte) {
 	r.part(wire.Content, text)
 }
 
-// apart puts a blank line between a tag of ours and what follows it in the next
-// text of the message.
+// apart puts a blank line between a tag of ours and the content that follows it in
+// the next text of the message.
 func (r *reading) apart() {
 	if r.shut && r.inRow {
 		r.part(wire.Content, blankLine)
@@ -261,7 +262,7 @@ func (r *reading) apart() {
 	r.shut = false
 }
 
-// thoughts gives reasoning its place.
+// thoughts puts reasoning where the display wants it.
 func (r *reading) thoughts(c *choice, text []byte) {
 	c.thought += len(text)
 	switch r.display {
@@ -270,7 +271,7 @@ func (r *reading) thoughts(c *choice, text []byte) {
 	case DisplayTags:
 		if !c.tagOpen {
 			if len(trimLeft(text)) == 0 {
-				return // between blocks, whose tags part them
+				return // between blocks: the tags separate them already
 			}
 			c.tagOpen = true
 			r.apart()
@@ -280,7 +281,7 @@ func (r *reading) thoughts(c *choice, text []byte) {
 	}
 }
 
-// Native reads reasoning that the upstream has told apart itself.
+// Native reads reasoning that the upstream itself has separated.
 func (r *reading) Native(i int, text []byte) []wire.Part {
 	c := r.choice(i)
 	if c == nil || c.closed || len(text) == 0 {
@@ -325,8 +326,8 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 	return r.parts
 }
 
-// unlearn gives the text of a reply as content that was read as reasoning only
-// because inside was assumed, and that never closed.
+// unlearn gives text as content that was read as reasoning only because inside was
+// assumed, if no close came.
 func (r *reading) unlearn(c *choice) {
 	if !c.assumed || c.lessons.closed || c.end == sotto.EndCut || c.end == sotto.EndAborted {
 		return
@@ -347,14 +348,14 @@ func (r *reading) Open() []int {
 	return open
 }
 
-// Fail notes why the reply is no whole one, the first time.
+// Fail notes why the reply is incomplete, the first time.
 func (r *reading) Fail(err error) {
 	if r.failure == nil {
 		r.failure = err
 	}
 }
 
-// Share returns how much of the texts was reasoning found in content.
+// Share returns what share of the texts was reasoning found in content.
 func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
 
 // findings are the codes of what was found in the choices, each once.
@@ -369,7 +370,7 @@ func (r *reading) findings() []sotto.Code {
 				codes = append(codes, d.Code)
 			}
 		}
-		for _, code := range slices.Sorted(maps.Keys(c.split.Counts())) { // also what is not listed
+		for _, code := range slices.Sorted(maps.Keys(c.split.Counts())) { // includes findings that are not listed
 			if !slices.Contains(codes, code) {
 				codes = append(codes, code)
 			}
@@ -381,7 +382,8 @@ func (r *reading) findings() []sotto.Code {
 	return codes
 }
 
-// moreFindings is how many diagnostics the choices have beyond the listed ones.
+// moreFindings returns how many diagnostics the choices have in addition to the
+// listed ones.
 func (r *reading) moreFindings() int {
 	more := 0
 	for _, c := range r.choices {
@@ -392,18 +394,18 @@ func (r *reading) moreFindings() int {
 	return more
 }
 
-// startUnlearned says that an assumed start was wrong, and what was taken for
-// reasoning was the answer.
+// startUnlearned is the finding that an assumed start was wrong, so that what was
+// taken for reasoning was the answer.
 const startUnlearned sotto.Code = "start_unlearned"
 
 // A thoughtTrim trims blocks of reasoning as they come and puts a blank line
-// between them: joined it is what Reply.Reasoning has.
+// between them. Joined, its output equals Reply.Reasoning.
 type thoughtTrim struct {
 	block   int
-	started bool // something of the block was given
-	any     bool // something of the reply was
+	started bool // some of the block was given
+	any     bool // some of the reply was given
 	wait    []byte
-	most    int // bytes that may wait; 0 without bound
+	most    int // how many bytes may wait; 0 means unlimited
 }
 
 var blankLine = []byte("\n\n")
@@ -412,7 +414,8 @@ const white = " \t\n\v\f\r"
 
 func isWhite(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
-// trimLeft and trimRight are those of package bytes, for white alone.
+// trimLeft and trimRight work as those of package bytes, for the characters in
+// white only.
 func trimLeft(b []byte) []byte {
 	for len(b) > 0 && isWhite(b[0]) {
 		b = b[1:]
@@ -450,7 +453,7 @@ func (t *thoughtTrim) add(p sotto.Piece, give func(text []byte)) {
 		give(ink)
 	}
 	t.wait = append(t.wait, b[len(ink):]...)
-	if t.most > 0 && len(t.wait) > t.most { // as for what is visible: it has waited for too long
+	if t.most > 0 && len(t.wait) > t.most { // as with visible text, it has waited for too long
 		give(bytes.Clone(t.wait))
 		t.wait = t.wait[:0]
 	}

@@ -21,18 +21,20 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Recorder takes the events of exchanges: a [*record.Writer].
+// A Recorder takes the events of exchanges. A [*record.Writer] is one.
 type Recorder interface {
-	// Enqueue takes an event and never waits. It reports false where the event
-	// is lost.
+	// Enqueue takes an event and never waits. It reports false if the event is
+	// lost.
 	Enqueue(e record.Event) bool
-	// Dropped is how many events were lost so far, also after Enqueue took them.
+	// Dropped is how many events were lost so far, including those that Enqueue had
+	// accepted.
 	Dropped() uint64
 }
 
 var _ Recorder = (*record.Writer)(nil)
 
-// A recorder hands exchanges over to the record, counts what it loses and says so.
+// A recorder hands exchanges to the record, counts the events that are lost, and
+// reports them.
 type recorder struct {
 	to        Recorder
 	log       *slog.Logger
@@ -42,15 +44,15 @@ type recorder struct {
 	backlog   *backlog
 
 	lost   atomic.Uint64 // events for which the backlog had no room
-	unsaid atomic.Uint64 // of those, what the record does not say yet
+	unsaid atomic.Uint64 // lost events that the record does not mention yet
 
 	mu     sync.Mutex
-	seen   uint64 // lost events that were spoken of
+	seen   uint64 // lost events that the log has mentioned
 	losing bool
-	last   time.Time // when it was seen to lose one
+	last   time.Time // when a loss was last seen
 }
 
-// newRecorder returns nil where nothing is recorded.
+// newRecorder returns nil if nothing is recorded.
 func newRecorder(c Config) *recorder {
 	if c.Recorder == nil {
 		return nil
@@ -66,17 +68,17 @@ func newRecorder(c Config) *recorder {
 	return r
 }
 
-// quietFor is how long nothing may be lost before the record counts as whole
-// again: one line in the log for a disk that fails now and then.
+// quietFor is how long no event may be lost before the record counts as complete
+// again. So a disk that fails now and then gives one line in the log.
 const quietFor = 10 * time.Second
 
-// backlogShare is the share of the memory for exchanges that those may hold that
-// wait to be recorded.
+// backlogShare is the share of the memory for exchanges that may be held by those
+// that wait to be recorded.
 const backlogShare = 8
 
-// later hands an event over after the client has its reply: to make one takes
-// time, most of all the search for credentials. event makes it; size is what is
-// held for it until then, and done is called after that.
+// later records an event after the client has its reply, because making one takes
+// time, most of all the search for credentials. event makes it. size is how many
+// bytes are held for it until then. done is called after that.
 func (r *recorder) later(size int64, event func() record.Event, done func()) {
 	if r.backlog.add(work{size, func() { r.add(event()) }, done}) {
 		return
@@ -94,23 +96,23 @@ func (r *recorder) lose() {
 	r.tell()
 }
 
-// fault is told of an event that could not be made.
+// fault handles an event that could not be made.
 func (r *recorder) fault(err error) {
 	r.log.Error("an exchange is not recorded", "error", err)
 	r.lose()
 }
 
-// dropped is how many events are not in the record.
+// dropped returns how many events are not in the record.
 func (r *recorder) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
 
-// close hands over what waits. Nothing is recorded after it.
+// close hands over the events that wait. Nothing is recorded after it.
 func (r *recorder) close() {
 	if r != nil {
 		r.backlog.close()
 	}
 }
 
-// add hands an event over, and before it how many were lost.
+// add hands an event to the record, and before it how many were lost.
 func (r *recorder) add(e record.Event) {
 	if n := r.unsaid.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
 		r.unsaid.Add(-n)
@@ -120,7 +122,7 @@ func (r *recorder) add(e record.Event) {
 	r.tell()
 }
 
-// tell says in the log when events begin to be lost, and when that is over.
+// tell logs when events begin to be lost, and when that is over.
 func (r *recorder) tell() {
 	lost, now := r.dropped(), time.Now()
 	r.mu.Lock()
@@ -137,24 +139,25 @@ func (r *recorder) tell() {
 	}
 }
 
-// secretsOf are what may not be recorded of a request's exchange.
+// secretsOf returns the secrets of a request that must not be recorded of its
+// exchange.
 func (r *recorder) secretsOf(q *http.Request) *record.Secrets {
 	s := record.RequestSecrets(q)
 	s.Add(r.secrets...)
 	return s
 }
 
-// A recording is what of an exchange is kept for the record while it lasts.
+// A recording collects what the record keeps of an exchange, while it lasts.
 type recording struct {
 	to             *recorder
 	secrets        *record.Secrets
 	path, upstream string
 	room           account.Room // for the reply
 	account        *account.Account
-	refusal        []byte // what the upstream said in the place of a reply
+	refusal        []byte // what the upstream sent in place of a reply
 }
 
-// note begins the recording of an exchange; without a recorder there is none.
+// note begins the recording of an exchange. It does nothing without a recorder.
 func (x *exchange) note(r *http.Request, upstream *url.URL) {
 	to := x.g.recorder
 	if to == nil {
@@ -168,16 +171,16 @@ func (x *exchange) note(r *http.Request, upstream *url.URL) {
 	x.rec, x.reading.room = rec, &rec.room
 }
 
-// pathOf is a path that a client asked for, as it may be shown.
+// pathOf returns a path that a client asked for, fit to be shown.
 func pathOf(u *url.URL) string { return escape(u.Path, maxPath) }
 
-// upstreamOf names a server, without what may be a credential.
+// upstreamOf names a server, without anything that may be a credential.
 func upstreamOf(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// record has the exchange recorded, which has ended. Its memory stays reserved
-// until then.
+// record passes an exchange that has ended to the record. Its memory stays reserved
+// until it is recorded.
 func (x *exchange) record() {
 	if x.rec != nil {
 		x.charge.keep()
@@ -185,7 +188,7 @@ func (x *exchange) record() {
 	}
 }
 
-// event is the exchange as it is recorded.
+// event returns the event of an exchange, as it is recorded.
 func (x *exchange) event() record.Event {
 	rec := x.rec
 	asked := account.Room{Left: x.g.config.Limits.Recorded}
@@ -227,8 +230,8 @@ func (x *exchange) remarks(cut bool) string {
 	return strings.Join(list, "; ")
 }
 
-// refusalCost is of an event about a refused exchange: a path, an error, and the
-// credentials of a header.
+// refusalCost is the size of an event about a refused exchange: a path, an error,
+// and the credentials of a header.
 const refusalCost = 64 << 10
 
 // refused records an exchange that ended before it began.
@@ -242,8 +245,8 @@ func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, statu
 	r.later(refusalCost, func() record.Event { return e }, nil)
 }
 
-// usage is what the provider counted. Where it says nothing of reasoning, that is
-// estimated from the bytes, as for the client.
+// usage returns the tokens that the provider counted. If it does not count
+// reasoning, that is estimated from the bytes, as it is for the client.
 func (x *exchange) usage() *record.Usage {
 	u := x.rec.account.Usage()
 	if u == nil || u.Reasoning > 0 || x.reading.reasoning == 0 {
@@ -254,9 +257,9 @@ func (x *exchange) usage() *record.Usage {
 	return u
 }
 
-// replies are the choices as they came and were read. Of an API that numbers no
-// choices, each text of the reply is one: what the account has stands with the
-// text that it belongs to.
+// replies are the choices as they came and as they were read. If an API does not
+// number its choices, each text of the reply is one choice. What the account has is
+// recorded with the text that it belongs to.
 func (x *exchange) replies() []record.Reply {
 	a := x.rec.account
 	spoken := x.reading.spoken()
@@ -287,24 +290,25 @@ func (x *exchange) replies() []record.Reply {
 // maxRemarks bounds the diagnostics of one choice in the record.
 const maxRemarks = sotto.MaxDiagnostics
 
-// recordLimit says that a reply is recorded up to here, because it is longer than
-// the limit.
+// recordLimit is the remark that a reply is recorded only up to a point, because it
+// is longer than the limit.
 const recordLimit sotto.Code = "record_limit"
 
-// A transcript is what is recorded of a choice: its text as it came, and how it
+// A transcript is the recorded part of a choice: its text as it came, and how it
 // was read.
 type transcript struct {
 	raw      []byte
 	size     int // of the text as it came
 	start    sotto.Start
 	segments []record.Segment
-	loose    bool // there was no room for all of them
-	segment  int  // the splitter's number of the last one
-	// Where a server goes on behind the end there are several readings: base is
-	// where the one under way began, blocks how many there were before it.
+	loose    bool // there was no room for all segments
+	segment  int  // the splitter's number of the last segment
+	// If a server continues after the end, there are several readings. base is
+	// where the current one began, and blocks is how many blocks there were before
+	// it.
 	base, blocks int
 	remarks      []sotto.Diagnostic
-	more         int // remarks beyond maxRemarks
+	more         int // remarks in addition to maxRemarks
 }
 
 // begin notes that a reading begins.
@@ -329,7 +333,7 @@ func (t *transcript) end(s *sotto.Splitter) {
 	}
 }
 
-// add appends text. Once some of it had no room, no more is kept.
+// add appends text. Once a part had no room, nothing more is kept.
 func (t *transcript) add(text []byte, room *account.Room) {
 	if len(t.raw) == t.size {
 		t.raw = append(t.raw, room.Take(text)...)
@@ -357,8 +361,8 @@ func (t *transcript) piece(p sotto.Piece, room *account.Room) {
 	}
 }
 
-// transcribe begins the transcript of a choice, or notes what was read of it so
-// far.
+// transcribe begins the transcript of a choice, or notes what has been read of it
+// so far.
 func (r *reading) transcribe(c *choice) {
 	if c.script == nil {
 		c.script = &transcript{}
@@ -368,7 +372,7 @@ func (r *reading) transcribe(c *choice) {
 	c.script.end(c.split)
 }
 
-// spoken are the choices that said something as text, in order.
+// spoken are the choices that gave text, in order.
 func (r *reading) spoken() []int {
 	var list []int
 	for i, c := range r.choices {
@@ -379,7 +383,7 @@ func (r *reading) spoken() []int {
 	return list
 }
 
-// recorded returns a choice as it is recorded.
+// recorded returns a choice in the form in which it is recorded.
 func (r *reading) recorded(i int) record.Reply {
 	out := record.Reply{Choice: i}
 	if i >= len(r.choices) || r.choices[i] == nil {
@@ -403,10 +407,10 @@ func (r *reading) recorded(i int) record.Reply {
 	return out
 }
 
-// maxRefusal bounds what is looked at of an upstream's error.
+// maxRefusal bounds how much of an upstream's error is read.
 const maxRefusal = 4 << 10
 
-// overheard is the body of an upstream's error, which passes to the client.
+// overheard is the body of an upstream's error on its way to the client.
 type overheard struct {
 	io.ReadCloser
 	rec *recording

@@ -8,12 +8,12 @@ import (
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
 
-// maxError bounds the body of an upstream's error where it is read.
+// maxError bounds the body of an upstream's error, where it is read.
 const maxError = 1 << 20
 
-// hideRefusal leaves of the body of an upstream's error what an error says, where
-// reasoning is hidden: some servers send with it what the model wrote. A body that
-// is not an error in JSON is left out whole.
+// hideRefusal is used where reasoning is hidden. It keeps only the error itself in
+// the body of an upstream's error, because some servers add what the model wrote. A
+// body that is not an error in JSON is left out completely.
 func (x *exchange) hideRefusal(resp *http.Response) error {
 	if err := decompress(resp); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// readBody reads the body of a request of a model's route.
+// readBody reads the body of a request to a model's route.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, hold *charge) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not read: send it plain", encodingName(e))}
@@ -22,10 +22,11 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, hold *charge)
 	return takeBody(http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, hold)
 }
 
-// takeBody reads a body of at most limit bytes. Its errors say what to answer.
+// takeBody reads a body of at most limit bytes. Its errors carry the answer to
+// send.
 func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 	if size > limit {
-		return nil, tooLarge(limit) // unread
+		return nil, tooLarge(limit) // without reading it
 	}
 	body, err := hold.read(from, limit, size)
 	var large *http.MaxBytesError
@@ -43,7 +44,7 @@ func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 	return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request broke off: %w", err)}
 }
 
-// errLate is why a request is refused whose body is not there in time.
+// errLate is the error of a request whose body does not arrive in time.
 var errLate = errors.New("the request's body did not come, or came too slowly")
 
 func lateError() *requestError { return &requestError{http.StatusRequestTimeout, errLate} }
@@ -53,11 +54,11 @@ func tooLarge(limit int64) *requestError {
 }
 
 // maxInformational bounds the responses of status 1xx before one reply. The proxy
-// hands them on, so that net/http leaves their number to it.
+// passes them on, and net/http does not limit how many there are.
 const maxInformational = 16
 
-// fewInformational returns a context in which a request fails whose upstream
-// sends more informational responses.
+// fewInformational returns a context in which a request fails if its upstream sends
+// more informational responses than that.
 func fewInformational(ctx context.Context) context.Context {
 	n := 0
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {

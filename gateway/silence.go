@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// errSilent is why an exchange ends that nothing moves in.
+// errSilent ends an exchange in which nothing moves.
 var errSilent = errors.New("nothing came for too long")
 
-// An activity is when something of an exchange moved last, in either direction.
+// An activity records when a byte of an exchange last moved, in either direction.
 type activity struct {
 	began time.Time
-	at    atomic.Int64 // since began
+	at    atomic.Int64 // nanoseconds since began
 	waits atomic.Bool  // for the upstream, not for the client
 }
 
-// moved notes that something came or went, and whom the exchange waits for next.
+// moved notes that bytes came or went, and whom the exchange waits for next.
 func (a *activity) moved(waits bool) {
 	a.at.Store(int64(time.Since(a.began)))
 	a.waits.Store(waits)
 }
 
-// watch ends an exchange where nothing moves for too long: with cancel, and where
-// it is the client that takes nothing, with unblock.
+// watch ends an exchange in which nothing moves for too long. It calls cancel, and
+// also unblock if the client takes nothing.
 func (a *activity) watch(silence time.Duration, cancel func(error), unblock func()) (stop func()) {
 	a.waits.Store(true)
 	var mu sync.Mutex
@@ -43,13 +43,13 @@ func (a *activity) watch(silence time.Duration, cancel func(error), unblock func
 			timer.Reset(silence - idle)
 			return
 		}
-		waits := a.waits.Load() // whom the cancel wakes changes it
+		waits := a.waits.Load() // read it first: whoever the cancel wakes changes it
 		cancel(errSilent)
 		if !waits {
 			unblock()
 			return
 		}
-		timer.Reset(silence) // for a client that can be told, and may not take it
+		timer.Reset(silence) // for a client that can still be sent an error, and may not take it
 	})
 	return func() {
 		mu.Lock()
@@ -61,7 +61,7 @@ func (a *activity) watch(silence time.Duration, cancel func(error), unblock func
 	}
 }
 
-// A moving body notes when it is read, and whom the exchange waits for then.
+// A moving body notes when it is read, and whom the exchange then waits for.
 type moving struct {
 	io.ReadCloser
 	*activity

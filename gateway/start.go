@@ -7,10 +7,11 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// startOf decides how a reply begins: the first that speaks of the route's
-// configuration, the prompt's tail or a prefill, what the last two replies of
-// this kind showed, and the model's family. A native field of reasoning, which
-// only the reply itself can show, goes before all but the first.
+// startOf decides how a reply begins. These are asked in order, and the first that
+// has an answer decides: the route's configuration; the prompt's tail or a prefill;
+// what the last two replies of this kind showed; the model's family. A native field
+// of reasoning, which only the reply itself can show, takes precedence over all
+// except the first.
 func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	if x.route.Start != "" {
 		return x.route.Start, false
@@ -22,7 +23,7 @@ func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	case ok && s == showsInside:
 		return sotto.StartInsideFirst, true
 	case whole:
-		return sotto.StartAuto, false // at hand anyway
+		return sotto.StartAuto, false // the default
 	case ok:
 		return sotto.StartOutside, false
 	}
@@ -32,8 +33,8 @@ func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	return x.family.start, false
 }
 
-// promptStart reads the start off the prompt's tail, or off what an assistant
-// message begins the reply with.
+// promptStart reads the start from the prompt's tail, or from the assistant message
+// that the reply continues.
 func promptStart(g *sotto.Grammar, q *wire.Request) (sotto.Start, bool) {
 	if q.Prompt != "" {
 		return g.StartOf(q.Prompt)

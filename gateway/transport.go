@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// A Transport is the gateway inside a Go client: an [http.RoundTripper] that
-// reads the replies of models on their way back, and edits the history on its
-// way out. Requests that are no model's pass as they are.
+// A Transport is the gateway inside a Go client: an [http.RoundTripper] that edits
+// the history of requests, and reads the replies of models. Requests that do not go
+// to a model's route pass unchanged.
 type Transport struct{ g *Handler }
 
 // NewTransport returns a transport. The configuration's Transport reaches the
-// servers; its Upstream, keys and access control mean nothing here: requests go where the
-// client sends them, with the client's key.
+// servers. Its Upstream, keys and access control have no effect here: requests go
+// where the client sends them, with the client's key.
 func NewTransport(c Config) (*Transport, error) {
 	c.Upstream = &url.URL{Scheme: "http", Host: "client"}
 	g, err := New(c)
@@ -26,13 +26,14 @@ func NewTransport(c Config) (*Transport, error) {
 	return &Transport{g}, nil
 }
 
-// Close keeps what was learned.
+// Close saves what was learned.
 func (t *Transport) Close() error { return t.g.Close() }
 
 // Learned returns what the transport has learned of how replies begin.
 func (t *Transport) Learned() *Learned { return t.g.learned }
 
-// codec returns what reads the reply to a request, or nil where it is no model's.
+// codec returns the codec that reads the reply to a request, or nil if the request
+// does not go to a model's route.
 func (t *Transport) codec(r *http.Request) (codec, error) {
 	e := look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
 	if e.kind == unread && t.g.access.hides {
@@ -91,8 +92,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// open reads a request and begins its exchange. Whoever gets one leaves its
-// charge.
+// open reads a request and begins its exchange. The caller must release its charge.
 func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
 	defer r.Body.Close()
 	hold, err := t.g.budget.open()
@@ -110,9 +110,9 @@ func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
 	return nil, nil, err
 }
 
-// An endingBody ends its exchange when the client has read all of it, or closes
-// it. As with other bodies, Close may be called while Read waits: it makes Read
-// return, and ends the exchange after it.
+// An endingBody ends its exchange when the client has read all of it, or closes it.
+// As with other bodies, Close may be called while Read waits. It makes Read return,
+// and then ends the exchange.
 type endingBody struct {
 	wake func() // makes a Read that waits for the upstream return
 	end  func()
@@ -145,7 +145,7 @@ func (b *endingBody) Close() error {
 	return err
 }
 
-// A closeOnce is a body that is closed once, with the error of that.
+// A closeOnce is a body that is closed once, and keeps the error of that.
 type closeOnce struct {
 	io.ReadCloser
 	once sync.Once

@@ -1,10 +1,9 @@
-// Package account reads what the record keeps of an exchange beside the texts of
-// its choices, which the gateway's reading has: the reasoning that the upstream
-// sent in members and blocks of its own, the calls of tools, the count of tokens,
-// and the messages of the request.
+// Package account reads what the record keeps of an exchange in addition to the
+// texts of its choices, which the gateway's reading has: the reasoning that the
+// upstream sent in members and blocks of its own, tool calls, token counts, and the
+// messages of the request.
 //
-// It only looks: nothing of a reply depends on it. What it keeps is bounded by a
-// [Room].
+// It only observes: no reply depends on it. What it keeps is bounded by a [Room].
 package account
 
 import (
@@ -26,7 +25,7 @@ type Room struct {
 	Cut bool
 }
 
-// overhead is what an entry costs beside its text.
+// overhead is what an entry costs in addition to its text.
 const overhead = 64
 
 // Take returns as much of a text as there is room for, cut between characters.
@@ -55,29 +54,30 @@ func (r *Room) Entry() bool {
 	return true
 }
 
-// An Account is what one reply brings beside its texts. It is not safe for
-// concurrent use.
+// An Account collects what one reply brings in addition to its texts. It is not
+// safe for concurrent use.
 type Account struct {
 	api   *api
 	room  *Room
-	texts int // that were begun before the frame under way
+	texts int // texts that began before the current frame
 
 	parts  []*part
 	byKey  map[partKey]*part
-	items  map[key]*part // of the responses API: by index and field alone
+	items  map[key]*part // of the responses API, by index and field only
 	usage  record.Usage
-	counts bool // there is a usage
+	counts bool // a usage was sent
 	faults []string
 
-	news   int          // what the frame under way brought
-	heard  *part        // a thought that went on in it
-	piece  gjson.Result // by this
+	news   int          // how many parts the current frame brought
+	heard  *part        // a thought that the frame continued
+	piece  gjson.Result // the JSON value that continued it
 	shapes [4]shape
-	next   int // the shape to forget
+	next   int // the shape to replace next
 	buf    []byte
 }
 
-// A shape is a frame seen before that brought nothing, or a piece of a thought.
+// A shape is the form of an earlier frame that brought nothing, or only a piece of
+// a thought.
 type shape struct {
 	wire.Shape
 	part *part
@@ -91,10 +91,10 @@ type part struct {
 	name   string // of the call, or of the member that held the thought
 	sealed bool
 	text   []byte
-	told   told // of text that may come whole with every frame
+	told   told // for text that may come whole with every frame
 }
 
-// A key names a part in its API's terms.
+// A key identifies a part in its API's terms.
 type key struct {
 	choice int
 	index  int
@@ -106,14 +106,14 @@ type partKey struct {
 	call bool
 }
 
-// New returns the account of a reply of an API, by its codec's name. What it
-// keeps is taken from room.
+// New returns the account of a reply of an API, which is named by its codec. What
+// it keeps is taken from room.
 func New(name string, room *Room) *Account {
 	return &Account{api: apis[name], room: room}
 }
 
-// Frame reads a frame of a stream. texts is how many texts of the reply were
-// begun before it.
+// Frame reads a frame of a stream. texts is how many texts of the reply began
+// before it.
 func (a *Account) Frame(f wire.Frame, texts int) {
 	if a.api == nil || len(f.Data) == 0 || a.api.skip != "" && bytes.Contains(f.Data, []byte(a.api.skip)) {
 		return
@@ -136,8 +136,8 @@ func (a *Account) Frame(f wire.Frame, texts int) {
 	}
 }
 
-// learn remembers a frame that brought nothing beside its text, or nothing but a
-// piece of a thought: those like it need not be parsed.
+// learn remembers the shape of a frame that brought nothing in addition to its
+// text, or only a piece of a thought. Frames of the same shape need not be parsed.
 func (a *Account) learn(data []byte, root gjson.Result) {
 	var p *part
 	v := root.Get(a.api.text)
@@ -173,11 +173,11 @@ func (a *Account) read(root gjson.Result, kind string) {
 	a.api.read(a, root, kind)
 }
 
-// maxFault bounds a word of the upstream's about an error.
+// maxFault bounds the text that an upstream gives as the kind of an error.
 const maxFault = 64
 
-// fault notes what kind of error the upstream speaks of. Its message may quote
-// anything, and is not kept.
+// fault notes the kind of an error that the upstream reported. Its message may
+// quote anything, and is not kept.
 func (a *Account) fault(e gjson.Result) {
 	for _, name := range []string{"type", "code", "status"} {
 		word := e.Get(name).String()
@@ -194,7 +194,7 @@ func isWord(s string) bool {
 	})
 }
 
-// Fault is what kinds of error the upstream spoke of, or "".
+// Fault returns the kinds of error that the upstream reported, or "".
 func (a *Account) Fault() string { return strings.Join(a.faults, " ") }
 
 // Refused reads the body of an upstream's error.
@@ -206,7 +206,7 @@ func (a *Account) Refused(body []byte) {
 	}
 }
 
-// Usage returns the tokens that the provider counted; nil if it did not.
+// Usage returns the tokens that the provider counted, or nil if it did not.
 func (a *Account) Usage() *record.Usage {
 	if !a.counts {
 		return nil
@@ -215,7 +215,7 @@ func (a *Account) Usage() *record.Usage {
 	return &u
 }
 
-// count notes a count; a later one goes before.
+// count notes a count; a later one takes precedence.
 func (a *Account) count(to *int64, v gjson.Result) {
 	if v.Type == gjson.Number {
 		*to, a.counts = v.Int(), true
@@ -234,12 +234,11 @@ func (a *Account) Choices() []int {
 	return list
 }
 
-// Sequence says that the choices of the account are numbered by the texts of the
-// reply, in their order.
+// Sequence numbers the account's choices by the texts of the reply, in their order.
 func (a *Account) Sequence() bool { return a.api != nil && a.api.sequence }
 
 // Of returns the thoughts and calls of the choices that belong to one reply, in
-// their order. A thought that came in two members stands once.
+// their order. A thought that came in two members is returned once.
 func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, calls []record.Call) {
 	for _, p := range a.parts {
 		switch {
@@ -254,7 +253,8 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 	return thoughts, calls
 }
 
-// part returns the part of a key, made if it is new; nil where there is no room.
+// part returns the part of a key, and makes it if it is new. It returns nil if
+// there is no room.
 func (a *Account) part(k key, call bool) *part {
 	if p := a.byKey[partKey{k, call}]; p != nil {
 		return p
@@ -262,14 +262,14 @@ func (a *Account) part(k key, call bool) *part {
 	return a.add(k, call)
 }
 
-// maxParts bounds the thoughts and calls of a reply; reach is how many parts before
-// the latest a frame may go on with, where it does not name the part by a key.
+// maxParts bounds the thoughts and calls of a reply. reach is how many of the
+// latest parts a frame may continue if it does not name the part by a key.
 const (
 	maxParts = 4096
 	reach    = 256
 )
 
-// latestParts are the parts that a frame may go on with.
+// latestParts are the parts that a frame may continue.
 func (a *Account) latestParts() []*part { return a.parts[max(len(a.parts)-reach, 0):] }
 
 func (a *Account) add(k key, call bool) *part {
@@ -302,7 +302,7 @@ func (a *Account) thought(k key, v gjson.Result) {
 	a.heard, a.piece = p, v
 }
 
-// sealed appends what is signed or encrypted.
+// sealed appends signed or encrypted data.
 func (a *Account) sealed(k key, v gjson.Result) {
 	if text := textOf(v); len(text) > 0 {
 		if p := a.part(k, false); p != nil {
@@ -320,7 +320,7 @@ func (a *Account) say(p *part, text []byte) {
 	}
 }
 
-// called names a call, by what of it is new.
+// called sets the id and the name of a call, each unless it is already set.
 func (a *Account) called(p *part, id, name string) {
 	a.news++
 	if p == nil {
@@ -334,8 +334,8 @@ func (a *Account) called(p *part, id, name string) {
 	}
 }
 
-// textOf returns the bytes of a string, half a surrogate pair too; of another
-// value its JSON.
+// textOf returns the bytes of a string, including half a surrogate pair. For
+// another value it returns its JSON.
 func textOf(v gjson.Result) []byte {
 	switch v.Type {
 	case gjson.Null:
@@ -346,15 +346,15 @@ func textOf(v gjson.Result) []byte {
 	return wire.BytesOf(v.Raw)
 }
 
-// A told text comes in deltas, or whole with every frame: which of them shows
-// only what follows. Until then it is taken for whole, and the lengths say what
-// the deltas would have been.
+// A told text comes in deltas, or whole with every frame. Only later frames show
+// which. Until then it is taken to come whole, and the lengths record what the
+// deltas would have been.
 type told struct {
 	lengths []int
 	deltas  bool
 }
 
-// add returns what becomes of a text so far with the next piece.
+// add returns the text so far, extended by the next piece.
 func (t *told) add(so, text []byte) []byte {
 	switch {
 	case t.deltas:
@@ -365,24 +365,24 @@ func (t *told) add(so, text []byte) []byte {
 	}
 	var all []byte
 	for _, n := range t.lengths {
-		all = append(all, so[:min(n, len(so))]...) // less where there was no room
+		all = append(all, so[:min(n, len(so))]...) // less if there was no room
 	}
 	t.deltas, t.lengths = true, nil
 	return append(all, text...)
 }
 
-// An api is how an account reads the JSON of one API.
+// An api says how an account reads the JSON of one API.
 type api struct {
 	text  string // the path of a frame's text
-	clock bool   // frames differ by a time before that
-	skip  string // what only a frame of nothing but text has
+	clock bool   // frames differ by a time before that path
+	skip  string // found only in frames of nothing except text
 	// sequence says that the choices are numbered by the texts.
 	sequence bool
 	read     func(a *Account, root gjson.Result, kind string)
 	messages func(m *messages, root gjson.Result)
 }
 
-// apis are by the names of the codecs.
+// apis are keyed by the names of the codecs.
 var apis = map[string]*api{
 	"openai.chat":        {text: "choices.0.delta.content", read: (*Account).choices, messages: (*messages).chat},
 	"openai.completions": {text: "choices.0.text", read: (*Account).choices, messages: (*messages).prompt},

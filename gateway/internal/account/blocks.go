@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// message reads Anthropic's messages: an event, or a whole one.
+// message reads Anthropic's messages: an event, or a whole message.
 func (a *Account) message(root gjson.Result, kind string) {
 	if t := root.Get("type").Str; t != "" {
 		kind = t
@@ -39,8 +39,8 @@ func (a *Account) tokens(u gjson.Result) {
 	a.count(&a.usage.Reasoning, u.Get("output_tokens_details.reasoning_tokens"))
 }
 
-// coming is the text that what comes now stands before, latest the one that it
-// stands behind.
+// coming is the number of the text that will follow what comes now. latest is the
+// number of the text before it.
 func (a *Account) coming() int { return a.texts }
 func (a *Account) latest() int { return max(a.texts-1, 0) }
 
@@ -78,7 +78,7 @@ func (a *Account) blockDelta(index int, d gjson.Result) {
 	}
 }
 
-// signed notes the signature of a thought, which stands behind it.
+// signed notes the signature of a thought, which comes after the thought.
 func (a *Account) signed(index int, signature gjson.Result) {
 	if signature.Str == "" {
 		return

@@ -10,7 +10,7 @@ import (
 
 // choices reads chat completions and completions.
 func (a *Account) choices(root gjson.Result, _ string) {
-	at := -1 // some servers number no choices
+	at := -1 // some servers do not number choices
 	root.Get("choices").ForEach(func(_, c gjson.Result) bool {
 		at++
 		choice := at
@@ -41,7 +41,8 @@ func (a *Account) ollama(root gjson.Result, _ string) {
 	a.count(&a.usage.Output, root.Get("eval_count"))
 }
 
-// speaker reads what a choice says beside its text: the object that holds it.
+// speaker reads what a choice says in addition to its text, from the object that
+// holds the message.
 func (a *Account) speaker(choice int, o gjson.Result) {
 	o.ForEach(func(name, v gjson.Result) bool {
 		switch {
@@ -76,8 +77,8 @@ func (a *Account) content(choice int, list gjson.Result) {
 	})
 }
 
-// details reads reasoning_details, whose texts some servers repeat with every
-// frame. What is signed or encrypted stands apart.
+// details reads reasoning_details. Some servers repeat its texts with every frame.
+// Signed or encrypted data is kept apart.
 func (a *Account) details(choice int, list gjson.Result) {
 	var text []byte
 	sealed := false
@@ -104,7 +105,7 @@ func (a *Account) details(choice int, list gjson.Result) {
 	p.text = append(next[:before:before], a.room.Take(next[before:])...)
 }
 
-// blob notes what is signed or encrypted; the same may come again.
+// blob notes signed or encrypted data. The same data may come again.
 func (a *Account) blob(k key, v gjson.Result) {
 	if p := a.part(k, false); p != nil && string(p.text) != v.Str {
 		p.sealed = true
@@ -112,7 +113,8 @@ func (a *Account) blob(k key, v gjson.Result) {
 	}
 }
 
-// toolCall reads a call or a piece of one: by its index, or else by its id.
+// toolCall reads a call or a piece of one. It finds the call by its index, or else
+// by its id.
 func (a *Account) toolCall(choice int, call gjson.Result) {
 	id, fn := call.Get("id").Str, call.Get("function")
 	index := call.Get("index")

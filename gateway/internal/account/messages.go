@@ -13,11 +13,11 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Messages returns the messages of a request of an API as they stand in its body,
-// by the codec's name. Parts that are no text, such as images, are left out; a
-// rendered prompt is a message of the role prompt; what Anthropic's and OpenAI's
-// responses API have beside the messages is one of the role system, and results
-// of tools are messages of the role tool.
+// Messages returns the messages in the body of a request. The API is named by its
+// codec. Parts that are not text, such as images, are left out. A rendered prompt
+// becomes a message of the role prompt. What Anthropic's API and OpenAI's responses
+// API have outside the messages becomes one of the role system. Results of tools
+// become messages of the role tool.
 func Messages(name string, body []byte, room *Room) []record.Message {
 	p := apis[name]
 	if p == nil || !foreignjson.Valid(body) {
@@ -33,11 +33,11 @@ type messages struct {
 	list []record.Message
 }
 
-// add adds a message, cut to the room there is. One without anything says at
-// least that it was there.
+// add adds a message, cut to the room there is. An empty message is added too, to
+// show that it was there.
 func (m *messages) add(role string, texts ...[]byte) *record.Message {
 	if !m.room.Entry() {
-		return &record.Message{} // nobody sees it
+		return &record.Message{} // it is discarded
 	}
 	m.list = append(m.list, record.Message{Role: m.room.take(role), Text: m.text(texts...)})
 	return &m.list[len(m.list)-1]
@@ -60,7 +60,7 @@ func (m *messages) call(to *record.Message, id, name string, arguments gjson.Res
 	}
 }
 
-// textsOf returns the texts of a string, or of a list of typed parts but for those
+// textsOf returns the texts of a string, or of a list of typed parts except those
 // that are reasoning.
 func textsOf(v gjson.Result) (texts [][]byte) {
 	if v.Type == gjson.String {
@@ -79,7 +79,7 @@ func textsOf(v gjson.Result) (texts [][]byte) {
 	return texts
 }
 
-// chat reads messages as chat APIs have them.
+// chat reads messages in the form of chat APIs.
 func (m *messages) chat(root gjson.Result) {
 	root.Get("messages").ForEach(func(_, v gjson.Result) bool {
 		to := m.add(v.Get("role").Str, textsOf(v.Get("content"))...)
@@ -138,7 +138,7 @@ func (m *messages) details(to *record.Message, list gjson.Result) {
 	}
 }
 
-// prompt reads a rendered prompt, of which there may be several.
+// prompt reads a rendered prompt; a request may hold several.
 func (m *messages) prompt(root gjson.Result) {
 	if system := textOf(root.Get("system")); len(system) > 0 {
 		m.add("system", system)
@@ -148,8 +148,8 @@ func (m *messages) prompt(root gjson.Result) {
 	}
 }
 
-// blocks reads Anthropic's messages. The results of tools in one become messages
-// of their own, before it.
+// blocks reads Anthropic's messages. Tool results in a message become separate
+// messages before it.
 func (m *messages) blocks(root gjson.Result) {
 	if system := textsOf(root.Get("system")); len(system) > 0 {
 		m.add("system", system...)

@@ -31,7 +31,8 @@ func (a *Account) response(root gjson.Result, kind string) {
 	}
 }
 
-// output reads a whole response. Of items that events have shown it has no more.
+// output reads a whole response. From items that events have shown already it takes
+// nothing more.
 func (a *Account) output(response gjson.Result) {
 	a.fault(response.Get("error"))
 	a.tokens(response.Get("usage"))
@@ -52,8 +53,8 @@ func (a *Account) output(response gjson.Result) {
 	})
 }
 
-// item reads an item, at its beginning or whole: then it says all that its deltas
-// said.
+// item reads an item, at its beginning or whole. A whole item repeats all that its
+// deltas said.
 func (a *Account) item(index int, item gjson.Result) {
 	switch kind := item.Get("type").Str; {
 	case kind == "reasoning":
@@ -70,7 +71,7 @@ func (a *Account) item(index int, item gjson.Result) {
 	}
 }
 
-// itemCall returns the call of an item, wherever the texts stand now.
+// itemCall returns the call of an item, whichever texts came since.
 func (a *Account) itemCall(index int) *part {
 	if p := a.items[key{0, index, ""}]; p != nil {
 		return p
@@ -78,7 +79,7 @@ func (a *Account) itemCall(index int) *part {
 	return a.addItem(key{0, index, ""}, key{a.latest(), index, ""}, true)
 }
 
-// anew puts a whole text in the place of its deltas.
+// anew replaces what the deltas said with the whole text.
 func (a *Account) anew(p *part, text []byte) {
 	a.news++
 	if p == nil || string(p.text) == string(text) {
@@ -116,7 +117,7 @@ func (a *Account) itemThought(index int, field string) *part {
 	return a.addItem(key{0, index, field}, key{a.coming(), index, field}, false)
 }
 
-// addItem adds the part of an item that is found by its index and field alone.
+// addItem adds the part of an item that is found only by its index and field.
 func (a *Account) addItem(by, k key, call bool) *part {
 	p := a.add(k, call)
 	if p != nil {
