@@ -26,8 +26,8 @@ func newKeys(tokens map[string]string) keys {
 	return k
 }
 
-// caller returns whose token a request has. All tokens are compared, each in
-// constant time, so that neither their lengths nor their order show.
+// caller returns the caller whose token a request has. All tokens are compared,
+// each in constant time, so that neither their lengths nor their order show.
 func (k keys) caller(r *http.Request) (name string, ok bool) {
 	sum := sha256.Sum256([]byte(gateway.Credential(r)))
 	for n, want := range k {
@@ -38,12 +38,12 @@ func (k keys) caller(r *http.Request) (name string, ok bool) {
 	return name, ok
 }
 
-// A visit is who makes a request, and how.
+// A visit says who makes a request, and how.
 type visit struct {
 	caller string
 	legacy bool  // by protocol 0.3
 	place  *slot // reserved for the task that it may start
-	load   *load // what the request holds; nil where there is none
+	load   *load // what the request holds; nil if it holds nothing
 }
 
 type visitKey struct{}
@@ -59,15 +59,15 @@ func (v visit) user() *a2asrv.User {
 	return &a2asrv.User{Name: v.caller, Authenticated: v.caller != ""}
 }
 
-// ServeHTTP admits a request and serves it. It takes a place among the caller's
-// only when its body is there: bodies that never come keep nobody out.
+// ServeHTTP admits a request and serves it. The request takes one of the caller's
+// places only when its body has arrived, so bodies that never arrive block nobody.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, done := serving.Body(w, r, s.pace)
 	defer done()
 	if !s.access.Admit(w, r) {
 		return
 	}
-	if isCard(r) { // whoever may come in may read it
+	if isCard(r) { // anyone admitted may read it
 		s.mux.ServeHTTP(w, r)
 		return
 	}
@@ -108,8 +108,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// network is where a request comes from: an address of IPv4, or a network of
-// IPv6, since one machine has as many addresses there as it likes.
+// network returns where a request comes from: an IPv4 address, or an IPv6 network,
+// since one machine can have any number of IPv6 addresses.
 func network(remote string) string {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -123,8 +123,8 @@ func network(remote string) string {
 	return netip.PrefixFrom(ip, bits).Masked().String()
 }
 
-// refuse answers a request that is not admitted. A request that is turned away here was
-// not read, so its protocol is not known: the body is like that of REST.
+// refuse answers a request that is not admitted. Such a request was not read, so
+// its protocol is not known. The body of the answer is like that of REST.
 func refuse(w http.ResponseWriter, _ *http.Request, status int, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -15,17 +15,17 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// An AgentMind answers with an agent: a model, its tools, as many replies as it
-// takes. A tool that pauses the turn, such as [AskCaller], pauses the task; its
-// answer goes on where the turn stood, also after a restart.
+// An AgentMind answers with an agent: a model and its tools, with as many replies
+// as it takes. A tool that pauses the turn, such as [AskCaller], pauses the task.
+// The answer resumes the turn where it stopped, also after a restart.
 type AgentMind struct {
-	// Turn is how the agent answers. Its Observer is not used.
+	// Turn says how the agent answers. Its Observer is not used.
 	Turn agent.Turn
 	// System, if set, is the system message.
 	System string
 }
 
-// AskCaller is a tool by which an agent asks whoever sent the message: the task
+// AskCaller is a tool with which an agent asks whoever sent the message. The task
 // waits for the answer.
 func AskCaller() agent.Tool { return agent.OperatorTool(asker{}, time.Minute) }
 
@@ -41,8 +41,8 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var mu sync.Mutex // the model and tools speak up from their own goroutines
-	native := false   // the provider told reasoning apart
+	var mu sync.Mutex // the model and the tools report from their own goroutines
+	native := false   // the provider separated reasoning
 	tell := func(e Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -73,8 +73,8 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	return m.outcome(out, native)
 }
 
-// toolName is what clients are told of a call. A name that the model made up may
-// hold anything, its thoughts too.
+// toolName returns what clients are told about a call. A name that the model made
+// up may hold anything, even its thoughts.
 func (m *AgentMind) toolName(u agent.Use) string {
 	if slices.ContainsFunc(m.Turn.Tools, func(t agent.Tool) bool { return t.Spec().Name == u.Name }) {
 		return u.Name
@@ -82,7 +82,7 @@ func (m *AgentMind) toolName(u agent.Use) string {
 	return "unknown tool"
 }
 
-// converse begins a turn, or goes on with one that waited.
+// converse begins a turn, or resumes one that waited.
 func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agent.Outcome, error) {
 	if t.Memo != nil {
 		var w agent.Waiting
@@ -130,7 +130,7 @@ func (m *AgentMind) grammar() *sotto.Grammar {
 	return g
 }
 
-// A lively model shows with each delta that it lives.
+// A lively model reports with each delta that it is alive.
 type lively struct {
 	model.Model
 	tell func(Event)

@@ -13,15 +13,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
-// The shape of a request's body. An ordinary message has a dozen values, five
-// levels deep.
+// Bounds of the shape of a request's body. An ordinary message has a dozen values,
+// five levels deep.
 const (
 	maxDepth  = 64     // levels of arrays and objects
 	maxValues = 10_000 // members of objects and elements of arrays
 	maxRPCID  = 256    // bytes of the id of a call, which comes back with each event
 )
 
-// A refusal is why a body was not taken, with the status that says it.
+// A refusal says why a body was refused, with the status of the answer.
 type refusal struct {
 	status int
 	why    string
@@ -29,8 +29,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.why }
 
-// takeBody reads a request's body whole and looks at its shape, before the
-// request takes a place among those that are worked on.
+// takeBody reads a request's body completely and checks its shape, before the
+// request takes one of the places for work.
 func (s *Server) takeBody(w http.ResponseWriter, r *http.Request, l *load) (*http.Request, error) {
 	data, err := s.readBody(w, r, l)
 	switch {
@@ -83,8 +83,8 @@ func stopReading(w http.ResponseWriter) func() {
 	return func() { _ = rc.SetReadDeadline(time.Unix(1, 0)) }
 }
 
-// checkShape refuses a body that would cost more than its bytes say. What is not
-// JSON the protocol's own handlers refuse, each in its way.
+// checkShape refuses a body that would cost more than its size suggests. Bodies
+// that are not JSON are refused by the protocol's own handlers, each in its way.
 func checkShape(data []byte) error {
 	bounds := foreignjson.Limits{Depth: maxDepth, Members: maxValues}
 	if err := bounds.Check(data); foreignjson.OverLimit(err) {

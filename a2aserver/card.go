@@ -13,20 +13,20 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
-// A Card is what an agent's card says about the agent itself. What it says
-// about the protocol, the server knows.
+// A Card is what an agent's card says about the agent itself. The server fills in
+// what it says about the protocol.
 type Card struct {
 	Name        string // if empty, sotto
 	Description string
 	Version     string // of the agent; if empty, 1
 	// URL is where clients reach the server, such as https://agent.example. If
-	// empty, where the card was asked for.
+	// empty, the address that the card was requested from.
 	URL      string
 	Provider *a2a.AgentProvider
-	// Skills are what the agent can do. If nil, one: to chat.
+	// Skills are what the agent can do. If nil, there is one skill: to chat.
 	Skills []a2a.AgentSkill
-	// Details are skills that only callers with a token are told, in the extended
-	// card.
+	// Details are skills that only callers with a token are told about, in the
+	// extended card.
 	Details []a2a.AgentSkill
 }
 
@@ -44,13 +44,13 @@ func (c Card) withDefaults() Card {
 	return c
 }
 
-// The extensions that a client can ask for, by the header A2A-Extensions.
+// The extensions that a client can request with the header A2A-Extensions.
 const (
-	// ReasoningExtension has status updates tell the model's reasoning, in parts
-	// of their own that are marked with [ThoughtKey].
+	// ReasoningExtension lets status updates carry the model's reasoning, in
+	// separate parts that are marked with [ThoughtKey].
 	ReasoningExtension = "https://github.com/sotto-llm/sotto/blob/main/docs/a2a.md#reasoning"
-	// ChunksExtension has the answer come in pieces, as it becomes certain, before
-	// the artifact that holds the whole of it.
+	// ChunksExtension sends the answer in pieces, as it becomes certain, before the
+	// artifact that holds all of it.
 	ChunksExtension = "https://github.com/sotto-llm/sotto/blob/main/docs/a2a.md#pieces"
 )
 
@@ -67,7 +67,7 @@ func (s *Server) capabilities() *a2a.AgentCapabilities {
 	return c
 }
 
-// asked reports whether the client asked for an extension that there is.
+// asked reports whether the client requested an extension that exists.
 func (s *Server) asked(ctx context.Context, uri string) bool {
 	call, ok := a2asrv.CallContextFrom(ctx)
 	if !ok {
@@ -85,9 +85,9 @@ func (s *Server) asked(ctx context.Context, uri string) bool {
 	return false
 }
 
-// agentCard is the card of the server at a base URL. Clients take the first
-// interface that they know. REST of protocol 0.3 is not served: the SDKs disagree
-// on how it is written.
+// agentCard returns the card of the server at a base URL. Clients use the first
+// interface that they know. REST of protocol 0.3 is not served, because the SDKs
+// disagree on how it is written.
 func (s *Server) agentCard(base string) *a2a.AgentCard {
 	c := &a2a.AgentCard{
 		Name: s.card.Name, Description: s.card.Description, Version: s.card.Version,
@@ -113,7 +113,7 @@ const textMode = "text/plain"
 
 func isCard(r *http.Request) bool { return r.URL.Path == cardPath || r.URL.Path == legacyCard }
 
-// serveCard answers in a form that clients of protocol 1.0 and of 0.3 read.
+// serveCard answers in a form that clients of protocol 1.0 and of 0.3 can read.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -133,7 +133,7 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// base is the URL before the paths of the protocol.
+// base returns the URL before the paths of the protocol.
 func (s *Server) base(r *http.Request) string {
 	if s.card.URL != "" {
 		return s.card.URL

@@ -8,23 +8,23 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-// A ChatMind answers with one reply of a chat model, the conversation before
-// it. Only visible text goes back to the model: what it thought is not
+// A ChatMind answers with one reply of a chat model, which gets the conversation
+// before it. Only visible text goes back to the model: its thoughts are not
 // remembered.
 type ChatMind struct {
 	Model model.Model
 	// System, if set, is the system message.
 	System string
-	// Grammar reads the replies. If nil, that of the model's name.
+	// Grammar reads the replies. If nil, the model's name chooses it.
 	Grammar *sotto.Grammar
-	// Start is where every reply begins. If empty: outside where the provider
-	// tells reasoning apart itself, else auto, so that nothing is visible before
-	// the reply shows how it began. One that is cut or breaks off before it does
-	// has no answer: it may all be reasoning. Where no reply begins inside its
-	// reasoning, say Outside.
+	// Start says where every reply begins. If empty, it is outside if the provider
+	// itself separates reasoning, and else auto: nothing is visible before the
+	// reply shows how it began. A reply that is cut or breaks off before that has
+	// no answer, because it may all be reasoning. If no reply begins inside its
+	// reasoning, set Outside.
 	Start sotto.Start
-	// Request holds what else each request says: limits, temperature, thinking.
-	// Its Messages and Tools are not used.
+	// Request holds the other settings of each request: limits, temperature,
+	// thinking. Its Messages and Tools are not used.
 	Request model.Request
 }
 
@@ -66,11 +66,11 @@ type chatReading struct {
 	on      func(Event) error
 	grammar *sotto.Grammar
 	filter  *sotto.Filter
-	native  bool // the provider told reasoning apart
+	native  bool // the provider separated reasoning
 	auto    bool // where the reply begins is not known
-	block   int  // of the last thing that was told
+	block   int  // block of the last event
 	text    strings.Builder
-	closing bool    // what is told waits
+	closing bool    // events wait
 	waiting []Event // … here
 	failed  error   // of on
 }
@@ -90,8 +90,8 @@ func (r *chatReading) delta(d model.Delta) error {
 	return r.failed
 }
 
-// open begins the reading, as late as it can: whether reasoning came on a
-// member of its own decides where the text begins.
+// open begins the reading as late as possible: where the text begins depends on
+// whether reasoning came in a separate member.
 func (r *chatReading) open() (err error) {
 	if r.filter != nil {
 		return nil
@@ -139,7 +139,7 @@ func (r *chatReading) tell(e Event) {
 	}
 }
 
-// close ends the reading. What was held is given on every way out.
+// close ends the reading. Whatever happens, it gives what was held.
 func (r *chatReading) close(end sotto.End) (Outcome, error) {
 	if r.filter == nil {
 		return Outcome{End: end}, r.failed
@@ -149,7 +149,7 @@ func (r *chatReading) close(end sotto.End) (Outcome, error) {
 	r.closing = false
 	hidden := r.auto && r.text.Len() == 0 && undecided(r.grammar, r.filter.Marked(), end)
 	for _, e := range r.waiting {
-		if v, ok := e.(Visible); ok && hidden { // nothing in it is marked: it may all be reasoning
+		if v, ok := e.(Visible); ok && hidden { // nothing in it is marked, so it may all be reasoning
 			e = Reasoning(v)
 		}
 		r.tell(e)

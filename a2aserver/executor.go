@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// answerID is the id of the one artifact of a task.
+// answerID is the id of a task's only artifact.
 const answerID a2a.ArtifactID = "answer"
 
 // stopWait is how long a mind may take to end after it was told to.
@@ -48,8 +48,8 @@ func (x *executor) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter
 	}
 }
 
-// Cancel ends a task. The work on it sees its context end; what it still says
-// then is too late.
+// Cancel ends a task. The context of its work ends, and whatever that still reports
+// is ignored.
 func (x *executor) Cancel(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		yield(ended{ending: Canceled, state: a2a.TaskStateCanceled}.status(ec), nil)
@@ -72,8 +72,8 @@ type run struct {
 	progress     progress
 	told, pieces pace
 	text         strings.Builder // the visible text so far
-	sent         int             // bytes of it that went out in pieces
-	tools        int             // that are at work
+	sent         int             // bytes of it that were sent in pieces
+	tools        int             // tools that are running
 }
 
 // An answer is what a mind returns.
@@ -107,8 +107,8 @@ func (r *run) run(ctx context.Context) {
 	r.finish(a)
 }
 
-// listen lets the mind answer and tells what goes on. It is false where nobody
-// wants the end any more.
+// listen lets the mind answer and reports its progress. It returns false if the end
+// is no longer wanted.
 func (r *run) listen(parent context.Context, turn Turn) (answer, bool) {
 	ctx, stop := context.WithCancelCause(parent)
 	defer stop(nil)
@@ -130,7 +130,7 @@ func (r *run) listen(parent context.Context, turn Turn) (answer, bool) {
 		case a := <-done:
 			return a, parent.Err() == nil
 		case <-silence.C:
-			if r.tools > 0 { // whose own limit ends them
+			if r.tools > 0 { // their own limit ends them
 				silence.Reset(r.s.silence)
 				continue
 			}
@@ -200,7 +200,7 @@ func (r *run) take(e Event) {
 	}
 }
 
-// tell sends what is due, and returns how long the rest may wait.
+// tell sends the updates that are due, and returns how long the rest may wait.
 func (r *run) tell() (wait time.Duration, ok bool) {
 	now, wait := time.Now(), time.Hour
 	if r.progress.pending() {
@@ -224,7 +224,7 @@ func (r *run) tell() (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// report tells how the work goes.
+// report sends the progress of the work.
 func (r *run) report(now time.Time, last bool) bool {
 	parts := r.progress.take(last)
 	if len(parts) == 0 {
@@ -236,8 +236,7 @@ func (r *run) report(now time.Time, last bool) bool {
 	return r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, m))
 }
 
-// piece sends the visible text that has not gone out. It begins and ends
-// between two characters.
+// piece sends the visible text that was not sent yet, cut between characters.
 func (r *run) piece(now time.Time) bool {
 	text := r.text.String()[r.sent:]
 	text = text[:len(text)-cutRune(text)]
@@ -251,15 +250,14 @@ func (r *run) piece(now time.Time) bool {
 	return r.emit(e)
 }
 
-// finish tells the end: what is left of the progress, the one artifact, the
-// state.
+// finish sends the end: the remaining progress, the artifact, the state.
 func (r *run) finish(a answer) {
 	if a.err != nil {
 		r.s.log.Warn("a task was not finished", "task", string(r.ec.TaskID), "error", a.err)
 	}
 	e := end(a.out, a.err, r.text.String(), r.s.silence)
 	if blank(e.text) && r.sent > 0 {
-		e.text = r.text.String() // what went out in pieces needs its last word
+		e.text = r.text.String() // text that was sent in pieces must be sent as a whole at the end
 	}
 	e.limit(r.s.limits.Answer)
 	if !r.report(time.Now(), true) {

@@ -15,8 +15,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 )
 
-// A gatekeeper looks at every call before it is carried out: its version, whose
-// the task is, and what the card says.
+// A gatekeeper checks every call before it is carried out: its version, the owner
+// of the task, and what the card declares.
 type gatekeeper struct {
 	a2asrv.PassthroughCallInterceptor
 	s *Server
@@ -49,7 +49,7 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 	return ctx, nil, nil
 }
 
-// checkVersion takes 1.x where 1.0 is spoken, and what says nothing.
+// checkVersion accepts 1.x where 1.0 is served, and calls that name no version.
 func checkVersion(call *a2asrv.CallContext, legacy bool) error {
 	list, _ := call.ServiceParams().Get(a2a.SvcParamVersion)
 	for _, version := range list {
@@ -89,11 +89,11 @@ func taskOf(payload any) a2a.TaskID {
 	return ""
 }
 
-// checkMessage holds a message to what the card declares, and to the limits.
+// checkMessage checks a message against what the card declares, and the limits.
 func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	m := req.Message
 	if m == nil {
-		return nil // the SDK says so
+		return nil // the SDK reports it
 	}
 	if m.Role != a2a.MessageRoleUser {
 		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent is ROLE_USER")
@@ -134,11 +134,12 @@ func checkParts(parts []*a2a.Part) error {
 	return nil
 }
 
-// maxID bounds what a client may name: messages, contexts, tasks, extensions.
+// maxID bounds the names that a client may choose: of messages, contexts, tasks,
+// extensions.
 const maxID = 256
 
-// checkSize bounds what a message makes the server keep. Names may stand in logs,
-// keys and URLs, so they hold no control characters.
+// checkSize bounds what a message makes the server keep. Names may appear in logs,
+// keys and URLs, so they must not hold control characters.
 func (s *Server) checkSize(m *a2a.Message, task entry) error {
 	names := slices.Concat([]string{m.ID, m.ContextID, string(m.TaskID)}, m.Extensions)
 	for _, id := range m.ReferenceTasks {
@@ -164,7 +165,7 @@ func takesText(mode string) bool {
 	return slices.Contains([]string{textMode, "text/*", "text", "*/*", "*"}, mode)
 }
 
-// A handler adds to the SDK's what a server needs around a call.
+// A handler adds to the SDK's handler what a server needs around a call.
 type handler struct {
 	a2asrv.RequestHandler
 	s *Server
@@ -195,8 +196,8 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 	return res, bare(err)
 }
 
-// bare is what this package says of a fault, without what the SDK puts before
-// it: its steps, and the push configuration with its token.
+// bare returns this package's own description of a fault, without what the SDK puts
+// before it: its steps, and the push configuration with its token.
 func bare(err error) error {
 	if own, ok := errors.AsType[*a2a.Error](err); ok {
 		return own
@@ -204,8 +205,8 @@ func bare(err error) error {
 	return err
 }
 
-// cutHistory keeps the last messages, as many as were asked for. The SDK does
-// it for tasks that are got, and not for those that a message returns.
+// cutHistory keeps as many of the last messages as were asked for. The SDK does
+// that for tasks that a client gets, but not for those that a message returns.
 func cutHistory(t *a2a.Task, length *int) {
 	if length != nil && *length >= 0 && *length < len(t.History) {
 		t.History = t.History[len(t.History)-*length:]
@@ -229,8 +230,8 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 	}
 }
 
-// CancelTask implements [a2asrv.RequestHandler]. Where the work comes to a pause
-// in the same moment, the SDK gives up; the task is still to be canceled.
+// CancelTask implements [a2asrv.RequestHandler]. If the work pauses at the same
+// moment, the SDK gives up. The task must still be canceled.
 func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	for try := 1; ; try++ {
 		task, err := h.RequestHandler.CancelTask(ctx, req)
@@ -266,11 +267,11 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (*a2
 	return h.RequestHandler.ListTasks(ctx, req)
 }
 
-// holdTask counts the memory of a task that a request is to be answered with.
+// holdTask counts the memory of a task with which a request will be answered.
 func (s *Server) holdTask(ctx context.Context, id a2a.TaskID) error {
 	known, err := s.store.entry(ctx, id)
 	if err != nil {
-		return nil // the SDK says so
+		return nil // the SDK reports it
 	}
 	return hold(ctx, known.size)
 }
@@ -287,8 +288,8 @@ func hold(ctx context.Context, n int) error {
 	return nil
 }
 
-// SubscribeToTask implements [a2asrv.RequestHandler]. Of a task that waits for
-// a message there is only its state to tell.
+// SubscribeToTask implements [a2asrv.RequestHandler]. For a task that waits for a
+// message, only its state is sent.
 func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		known, err := h.s.store.entry(ctx, req.ID)
@@ -299,7 +300,7 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 		case errors.Is(err, a2a.ErrServerError):
 			yield(nil, err)
 			return
-		case err != nil: // the SDK says so
+		case err != nil: // the SDK reports it
 		case known.state.Terminal():
 			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
 			return

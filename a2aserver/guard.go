@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// A guard keeps pushes from addresses that a client has no business to reach
-// through this server: it looks at the URL when it is given, and at the address
-// that is dialed each time, since a name may mean another one by then.
+// A guard keeps pushes away from addresses that a client must not reach through
+// this server. It checks the URL when it is given. It checks the address each time
+// it is dialed, since a name may then resolve to another address.
 type guard struct {
 	allow []netip.Prefix
 }
 
 var errPrivate = errors.New("the address is not public")
 
-// outward is where all public addresses of IPv6 are. Of the rest some hold an
-// address of IPv4, which a network may translate.
+// outward contains all public IPv6 addresses. Some of the others contain an IPv4
+// address, to which a network may translate them.
 var outward = netip.MustParsePrefix("2000::/3")
 
-// inward are address ranges, beside those that netip knows, from which nothing
-// public answers, or which hold another address.
+// inward are address ranges, in addition to those that netip knows, from which
+// nothing public answers, or which contain another address.
 var inward = func() []netip.Prefix {
 	var list []netip.Prefix
 	for _, p := range []string{
@@ -52,7 +52,7 @@ func (g guard) allowed(ip netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// url checks where a client wants its pushes.
+// url checks where a client wants its pushes sent.
 func (g guard) url(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	switch {
@@ -82,9 +82,9 @@ func (g guard) url(ctx context.Context, raw string) error {
 	return nil
 }
 
-// An unreachable is a host to which no push goes. What it says is the same
-// whatever is the reason, since a client that could tell reasons apart could
-// find out which names this network has. The reason is for the log.
+// An unreachable is the error of a host to which no push goes. Its text is the same
+// for every reason. A client that could tell reasons apart could find out which
+// names this network has. The reason is for the log.
 type unreachable struct {
 	host   string
 	reason error
@@ -94,8 +94,8 @@ func (u unreachable) Error() string {
 	return fmt.Sprintf("pushes do not go to %q: the host must have public addresses and the URL begin with https", u.host)
 }
 
-// address checks one address. Plain HTTP would show the credentials on the way,
-// so it goes only where the operator says.
+// address checks one address. Plain HTTP would show the credentials on the way, so
+// it is used only where the operator allows it.
 func (g guard) address(scheme string, ip netip.Addr) error {
 	switch {
 	case g.allowed(ip):
@@ -135,7 +135,8 @@ func (g guard) transport(scheme string) *http.Transport {
 	}
 }
 
-// byScheme has a transport for each scheme, since what may be dialed differs.
+// byScheme has a transport for each scheme, since the addresses that may be dialed
+// differ.
 type byScheme map[string]*http.Transport
 
 func (t byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -148,7 +149,7 @@ func (t byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
 // refusedAddress says that the guard did not let the connection be made.
 func refusedAddress(err error) bool { return errors.Is(err, errPrivate) }
 
-// scrub takes the URL out of a client's error: it may hold a secret.
+// scrub removes the URL from a client's error, because it may hold a secret.
 func scrub(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// An entry is what the server knows of a task without reading it.
+// An entry is what the server knows about a task without reading it.
 type entry struct {
 	owner, context string
 	state          a2a.TaskState

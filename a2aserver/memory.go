@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// A memory bounds the bytes that requests hold, in all and of each caller: the
-// bodies that are being read and the tasks that are answered with.
+// A memory bounds the bytes that requests hold, in total and for each caller: the
+// bodies that are being read and the tasks that are sent as answers.
 //
-// A body that never comes to an end keeps nobody out: where room is needed, the
-// one that has been read for the longest time is cut.
+// A body that never ends blocks nobody: if room is needed, the body that has been
+// read for the longest time is cut off.
 type memory struct {
 	mu      sync.Mutex
 	all     int64 // bytes that may be held
@@ -20,12 +20,12 @@ type memory struct {
 	reading []*load // bodies that are being read, the oldest first
 }
 
-// maxReading is how many bodies may be on their way at once. A whole one that
-// comes without a pause is hardly ever among the oldest.
+// maxReading is how many bodies may be in transit at once. A body that comes
+// completely and without a pause is hardly ever among the oldest.
 const maxReading = 256
 
-// copies is how often a request holds what it is about: as it came or lies in the
-// file, decoded, and encoded again.
+// copies is how many copies a request holds of its body or task: as it came or is
+// in the file, decoded, and encoded again.
 const copies = 3
 
 var (
@@ -58,8 +58,8 @@ func (m *memory) read(caller string, stop func()) *load {
 	return l
 }
 
-// add makes a load larger. It cuts other bodies that are being read, if that
-// makes room.
+// add makes a load larger. If that makes room, it cuts off other bodies that are
+// being read.
 func (l *load) add(n int64) error {
 	m := l.of
 	m.mu.Lock()
@@ -81,7 +81,7 @@ func (l *load) add(n int64) error {
 	}
 }
 
-// cut ends the reading of a body. The caller has the lock.
+// cut ends the reading of a body. The caller holds the lock.
 func (m *memory) cut(l *load) {
 	l.cut = true
 	l.hold(-l.held)
@@ -89,7 +89,7 @@ func (m *memory) cut(l *load) {
 	l.stop()
 }
 
-// hold changes what a load holds. The caller has the lock.
+// hold changes what a load holds. The caller holds the lock.
 func (l *load) hold(n int64) {
 	l.held += n
 	l.of.held += n
@@ -98,12 +98,12 @@ func (l *load) hold(n int64) {
 	}
 }
 
-// forget takes a load from those that are being read. The caller has the lock.
+// forget removes a load from those that are being read. The caller holds the lock.
 func (m *memory) forget(l *load) {
 	m.reading = slices.DeleteFunc(m.reading, func(o *load) bool { return o == l })
 }
 
-// whole says that the body is there: nobody cuts it any more.
+// whole says that the body has arrived, so it can no longer be cut off.
 func (l *load) whole() error {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
@@ -114,7 +114,7 @@ func (l *load) whole() error {
 	return nil
 }
 
-// end gives back what is held.
+// end releases what is held.
 func (l *load) end() {
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()

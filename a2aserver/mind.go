@@ -6,32 +6,32 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Mind answers messages. What it gives is already told apart: the server
-// never reads a reply itself, and never puts anything but Outcome.Text and the
-// texts of [Visible] into an artifact. It is safe for concurrent use.
+// A Mind answers messages. It separates reasoning from answer: the server never
+// reads a reply itself, and puts only Outcome.Text and the texts of [Visible] into
+// an artifact. It is safe for concurrent use.
 type Mind interface {
-	// Answer answers one turn. It says what goes on by calling on, from one
-	// goroutine at a time; an error of on, or the end of ctx, ends the turn.
-	// With an error, the Outcome is what had come until then.
+	// Answer answers one turn. It reports progress by calling on, from one
+	// goroutine at a time. An error of on, or the end of ctx, ends the turn. With
+	// an error, the Outcome is what had come until then.
 	Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error)
 }
 
-// A Turn is a message that wants an answer.
+// A Turn is a message that needs an answer.
 type Turn struct {
 	// Task and Context are the ids of the task and of the conversation that it
 	// belongs to.
 	Task, Context string
-	// Caller is the name of the token that the message came with; "" where the
-	// server has none.
+	// Caller is the name of the token that the message came with; "" if the server
+	// has no tokens.
 	Caller string
 	// Text is the message, without parts that are marked as thoughts.
 	Text string
 	// Question is what the task paused for, if Text is the answer to that.
 	Question string
-	// Memo is what the mind gave when the task paused.
+	// Memo is what the mind stored when the task paused.
 	Memo []byte
-	// Earlier are what was said before in this conversation, oldest first, the
-	// visible text alone.
+	// Earlier are the earlier messages of this conversation, oldest first, with
+	// visible text only.
 	Earlier []Said
 }
 
@@ -45,39 +45,39 @@ type Said struct {
 type Outcome struct {
 	// Text is the visible text of the answer, whole.
 	Text string
-	// Question, if set, is for the person who asked: the task pauses until the
-	// next message answers it.
+	// Question, if set, is for the person who asked. The task pauses until the next
+	// message answers it.
 	Question string
-	// Memo is what the mind wants to have back with the answer to the question. It
-	// is kept with the task and shown to nobody.
+	// Memo is data that the mind gets back with the answer to the question. It is
+	// kept with the task and shown to nobody.
 	Memo []byte
 	// End says how the reply ended. Unknown counts as stopped.
 	End sotto.End
-	// Diagnostics are what the reading remarked.
+	// Diagnostics are the remarks of the reading.
 	Diagnostics []sotto.Diagnostic
 }
 
-// An Event is what goes on while a mind works: [Visible], [ChannelNarration],
-// [ChannelReasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them shows that it
-// lives.
+// An Event says what happens while a mind works: [Visible], [ChannelNarration],
+// [ChannelReasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them is a sign of
+// life.
 type Event interface{ event() }
 
 type (
 	// Visible is a piece of the answer that is certain.
 	Visible struct{ Text string }
-	// Narration is a piece of progress for the user that is no part of the answer.
+	// Narration is a piece of progress for the user that is not part of the answer.
 	Narration struct{ Text string }
 	// Reasoning is what the model thinks. It goes to clients that ask for it, in
-	// status updates, where the server allows that; else nowhere.
+	// status updates, if the server allows that; else it goes nowhere.
 	Reasoning struct{ Text string }
 	// ToolStart says that a tool is called, and ToolEnd that it has ended. ID
-	// tells calls of one turn apart.
+	// distinguishes the calls of one turn.
 	ToolStart struct{ ID, Name string }
 	ToolEnd   struct {
 		ID, Name string
 		Failed   bool
 	}
-	// Alive says that the model goes on, and nothing that could be shown.
+	// Alive says that the model continues, without anything that could be shown.
 	Alive struct{}
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// An Ending says how a task ended or why it waits. It stands as [OutcomeKey] in
-// the metadata of the last status update and of the task.
+// An Ending says how a task ended or why it waits. It is in the metadata of the
+// last status update and of the task, under [OutcomeKey].
 type Ending string
 
 const (
@@ -23,20 +23,20 @@ const (
 	Aborted         Ending = "aborted"           // failed: the mind broke off; the artifact is what there was
 	Silent          Ending = "silent"            // failed: the mind said nothing for too long
 	Interrupted     Ending = "interrupted"       // failed: the server was shut down or restarted meanwhile
-	Dropped         Ending = "dropped"           // failed: it waited, and so do too many newer tasks of its caller
+	Dropped         Ending = "dropped"           // failed: it waited, and too many newer tasks of its caller wait too
 	Refused         Ending = "refused"           // rejected: the caller has too many tasks running
 	Asked           Ending = "asked"             // input required: the status message is the question
 	Canceled        Ending = "canceled"
 )
 
-// Why a turn was ended from outside.
+// Reasons to end a turn from outside.
 var (
 	errSilent  = errors.New("the mind said nothing for too long")
 	errClosing = errors.New("the server is shutting down")
 	errTooLong = errors.New("the answer is longer than the limit")
 )
 
-// An ended is the last word on a turn.
+// An ended is the final report on a turn.
 type ended struct {
 	ending  Ending
 	state   a2a.TaskState
@@ -65,7 +65,7 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 		}
 	case out.Question != "":
 		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
-		e.remarks = nil // a task keeps its metadata: they would stand beside the answer
+		e.remarks = nil // a task keeps its metadata, so they would stand beside the answer
 	case blank(e.text) && out.End == sotto.EndCut:
 		e.ending, e.message = NoVisibleAnswer, "The model's reply was cut at its limit before it said anything visible."
 	case blank(e.text):

@@ -20,8 +20,8 @@ const (
 // gaps are the times between updates, at least.
 type gaps struct{ progress, chunk time.Duration }
 
-// A pace says when the next update may go. The gap grows with the age of the
-// turn, so that a turn of any length has few: a day has about a hundred.
+// A pace says when the next update may be sent. The gap grows with the age of the
+// turn, so that a turn of any length has few updates: a day has about a hundred.
 type pace struct {
 	begun, last time.Time
 	least       time.Duration
@@ -34,16 +34,16 @@ func (p *pace) due() time.Time {
 	return p.last.Add(max(p.least, p.last.Sub(p.begun)/8))
 }
 
-// progress gathers what goes on until the next update. Its zero value is ready.
+// progress collects what happens until the next update. Its zero value is ready.
 type progress struct {
 	items []item
 	bytes int  // of texts so far, of the whole turn
 	left  int  // tool events that an update has no room for
-	full  bool // it was said that no more text is told
+	full  bool // the client was told that no more text is sent
 	since time.Time
 }
 
-// An item is a part to be: a run of narration or reasoning, or a tool's event.
+// An item is a part to be sent: a run of narration or reasoning, or a tool's event.
 type item struct {
 	channel string
 	text    string
@@ -105,8 +105,8 @@ func (p *progress) say(channel, text string) {
 
 func (p *progress) pending() bool { return len(p.items) > 0 }
 
-// ripe is when what waits makes an update of its own: a tool's event at once, a
-// sentence when there was time for more of it than a word.
+// ripe returns when the waiting items make an update: a tool's event at once, a
+// sentence when there was time for more than a word of it.
 func (p *progress) ripe(gap time.Duration) time.Time {
 	for _, it := range p.items {
 		if it.channel == "tool" {
@@ -116,8 +116,8 @@ func (p *progress) ripe(gap time.Duration) time.Time {
 	return p.since.Add(gap)
 }
 
-// take returns what is to be told. The beginning of a character whose rest has
-// not come waits, unless it is the last time.
+// take returns what is to be sent. An incomplete character at the end waits for its
+// rest, unless last is set.
 func (p *progress) take(last bool) []*a2a.Part {
 	var parts []*a2a.Part
 	var wait []item
@@ -149,8 +149,9 @@ func (it item) part() *a2a.Part {
 	return part
 }
 
-// valid is the text as JSON can hold it, each byte of no character replaced by
-// itself, so that it means nothing where a text was cut.
+// valid returns the text in a form that JSON can hold. Each byte that is not part
+// of a character is replaced separately, so the result does not depend on where a
+// text was cut.
 func valid(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -158,7 +159,7 @@ func valid(s string) string {
 	return string([]rune(s))
 }
 
-// cutRune returns how many bytes at the end begin a character that is not whole.
+// cutRune returns how many bytes at the end belong to an incomplete character.
 func cutRune(s string) int {
 	for n := 1; n < utf8.UTFMax && n <= len(s); n++ {
 		if b := s[len(s)-n]; utf8.RuneStart(b) {

@@ -28,11 +28,11 @@ const (
 	pushLongest = 5 * time.Minute // that a receiver may ask to wait
 	pushTimeout = 15 * time.Second
 	pushAtOnce  = 16
-	pushEach    = 4        // at once for the tasks of one caller: receivers that hang hold up nobody else's
+	pushEach    = 4        // at once for the tasks of one caller, so that receivers that hang delay nobody else's
 	pushBytes   = 64 << 20 // of pushes that wait in memory
 )
 
-// A sender delivers pushes: to each receiver in order, tried again with growing
+// A sender delivers pushes, to each receiver in order. It retries with growing
 // pauses. The task never waits for it. Pushes that say that a task has ended or
 // waits for input are on disk until they have arrived or were given up.
 type sender struct {
@@ -50,12 +50,12 @@ type sender struct {
 	mu     sync.Mutex
 	room   int                      // for the bodies of letters, in bytes
 	lanes  map[string]chan struct{} // by caller
-	queues map[string][]letter      // what waits, by the key of its configuration; there while a goroutine delivers it
+	queues map[string][]letter      // waiting letters, by the key of their configuration; an entry exists while a goroutine delivers it
 }
 
 var _ push.Sender = (*sender)(nil)
 
-// A letter is one push on its way.
+// A letter is one push that is to be delivered.
 type letter struct {
 	Task   a2a.TaskID      `json:"task"`
 	Config string          `json:"config"`
@@ -72,18 +72,18 @@ func newSender(s *store, g guard, l Limits, log *slog.Logger) *sender {
 	return p
 }
 
-// close ends the deliveries; what is on disk is for the next sender.
+// close ends the deliveries. The next sender delivers what is on disk.
 func (p *sender) close() {
 	p.stop()
 	p.wait.Wait()
 }
 
-// SendPush implements [push.Sender]. It only takes the push in: an error here
-// would fail the task.
+// SendPush implements [push.Sender]. It only queues the push: an error here would
+// fail the task.
 func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.Event) error {
 	news := rests(event)
 	if u, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && !u.LastChunk {
-		return nil // a piece of the answer: the whole follows
+		return nil // a piece of the answer: the whole answer follows
 	}
 	c, ok := p.config(config.TaskID, config.ID)
 	if !ok {
@@ -117,7 +117,7 @@ func (p *sender) tell(task *a2a.Task) {
 	}
 }
 
-// rests says that nothing follows until somebody acts.
+// rests reports that nothing follows until somebody acts.
 func rests(event a2a.Event) bool {
 	switch e := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
@@ -128,7 +128,7 @@ func rests(event a2a.Event) bool {
 	return false
 }
 
-// body is what a receiver reads: in protocol 0.3 always the task.
+// body returns what a receiver reads; in protocol 0.3 this is always the task.
 func (p *sender) body(c pushConfig, event a2a.Event) ([]byte, error) {
 	if !c.Legacy {
 		return json.Marshal(a2a.StreamResponse{Event: event})
@@ -168,7 +168,7 @@ func (p *sender) kept(seq uint64) (body []byte, err error) {
 	return body, err
 }
 
-// forget takes a push off the disk.
+// forget removes a push from the disk.
 func (p *sender) forget(l letter) {
 	if l.seq == 0 {
 		return
@@ -201,8 +201,8 @@ func (p *sender) resume() error {
 	return err
 }
 
-// post puts a push behind the others of its receiver. Where too many wait, the
-// oldest that only tells progress goes, and where they hold too much memory, the
+// post queues a push after the others of its receiver. If too many wait, it drops
+// the oldest that only reports progress. If they hold too much memory, it drops the
 // new one.
 func (p *sender) post(l letter) {
 	key := string(configKey(l.Task, l.Config))
@@ -231,7 +231,7 @@ func (p *sender) post(l letter) {
 	}
 }
 
-// deliver sends what waits for one receiver, until nothing does.
+// deliver sends what waits for one receiver, until nothing is left.
 func (p *sender) deliver(key string) {
 	for {
 		p.mu.Lock()
@@ -253,7 +253,8 @@ func (p *sender) deliver(key string) {
 	}
 }
 
-// lane is where the pushes for a task's caller go, a few at once.
+// lane returns the lane for the pushes of a task's caller. A lane lets a few
+// through at once.
 func (p *sender) lane(task a2a.TaskID) chan struct{} {
 	owner := p.store.owner(task)
 	p.mu.Lock()
@@ -266,7 +267,7 @@ func (p *sender) lane(task a2a.TaskID) chan struct{} {
 	return lane
 }
 
-// enter waits for a place in a lane, and among all. It is false where the sender
+// enter waits for a place in a lane, and among all. It returns false if the sender
 // was closed meanwhile.
 func (p *sender) enter(lane chan struct{}) bool {
 	for _, places := range []chan struct{}{lane, p.atOnce} {
@@ -279,7 +280,7 @@ func (p *sender) enter(lane chan struct{}) bool {
 	return true
 }
 
-// bring tries until a push has arrived or is given up. It is false where the
+// bring tries until a push has arrived or is given up. It returns false if the
 // sender was closed meanwhile.
 func (p *sender) bring(l letter) bool {
 	pause, lane := p.pause, p.lane(l.Task)
@@ -315,7 +316,7 @@ func (p *sender) bring(l letter) bool {
 	}
 }
 
-// send makes one try. It says whether another may help, and after what time.
+// send makes one attempt. It says whether another may help, and when.
 func (p *sender) send(c pushConfig, l letter) (again bool, after time.Duration, err error) {
 	body := []byte(l.Body)
 	if l.seq != 0 {

@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A pushConfig is one as it lies in the file. Legacy says that a client of
-// protocol 0.3 made it, which reads other pushes.
+// A pushConfig is a push configuration as it is in the file. Legacy says that a
+// client of protocol 0.3 made it, which reads pushes in another form.
 type pushConfig struct {
 	Legacy bool            `json:"legacy,omitempty"`
 	Config *a2a.PushConfig `json:"config"`
@@ -27,7 +27,7 @@ func configPrefix(task a2a.TaskID) []byte { return append([]byte(task), 0) }
 
 func configKey(task a2a.TaskID, id string) []byte { return append(configPrefix(task), id...) }
 
-// Save implements [push.ConfigStore]. The URL is looked at here, and its address
+// Save implements [push.ConfigStore]. It checks the URL. The address is checked
 // again whenever something is sent.
 func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConfig) (*a2a.PushConfig, error) {
 	if config == nil {
@@ -67,7 +67,7 @@ func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConf
 	return &c, nil
 }
 
-// checkAuth refuses what could not be sent as a header.
+// checkAuth refuses credentials that could not be sent as a header.
 func checkAuth(c *a2a.PushConfig) error {
 	texts := []string{c.Token}
 	if a := c.Auth; a != nil {

@@ -19,21 +19,21 @@ import (
 
 // A Remote is an agent that is reached by A2A.
 type Remote struct {
-	Name, Description string // as the tool that it is
+	Name, Description string // its name and description as a tool
 	URL               string // of its card, without the path
-	Token             string // if set, sent to that host alone
+	Token             string // if set, sent only to that host
 	// Time is how long an answer may take. If zero, 5 min.
 	Time time.Duration
 	// Transport reaches it. If nil, http.DefaultTransport.
 	Transport http.RoundTripper
 }
 
-// pollWait is the time between two looks at a task that goes on.
+// pollWait is the time between two polls of a task that is not finished.
 const pollWait = time.Second
 
-// Tool makes it a tool of package agent. What comes back is visible text: parts
-// that are marked as reasoning are left out, and so is reasoning that the agent
-// left in its text.
+// Tool makes it a tool of package agent. The result is visible text: parts that are
+// marked as reasoning are left out, and so is reasoning that the agent left in its
+// text.
 func (r Remote) Tool() (agent.Tool, error) {
 	base, err := url.Parse(r.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -132,5 +132,5 @@ func heard(res a2a.SendMessageResult) (answer string, done bool, err error) {
 	return answer, true, nil
 }
 
-// onlyVisible reads the text of parts as a reply of which nothing is known.
+// onlyVisible reads the text of parts as a reply of an unknown model.
 func onlyVisible(parts []*a2a.Part) string { return sotto.Strip(VisibleText(parts)) }

@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// resting says that nobody works on a task.
+// resting reports that nobody works on a task.
 func (e entry) resting() bool { return e.state.Terminal() || e.state == a2a.TaskStateInputRequired }
 
 // sweep drops the tasks that have rested for longer than they are kept.
@@ -25,8 +25,8 @@ func (s *store) sweep(now time.Time) error {
 	return s.drop(old)
 }
 
-// endWaiting ends the oldest tasks of an owner that wait, where more do than may.
-// The one that has just begun to wait stays. The caller has the lock.
+// endWaiting ends the oldest waiting tasks of an owner, if it has more than are
+// allowed. The one that has just begun to wait stays. The caller holds the lock.
 func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) {
 	var waiting []*listed // newest first
 	for _, l := range s.index.of(owner) {
@@ -51,15 +51,15 @@ func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) 
 	return over, nil
 }
 
-// admit makes room for more of a task that is there.
+// admit makes room for an existing task to grow.
 func (s *store) admit(id a2a.TaskID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.room(0, id)
 }
 
-// room makes room for as many tasks more, or for more of one, which stays. The
-// caller has the lock.
+// room makes room for a number of new tasks, or for one task to grow, which stays.
+// The caller holds the lock.
 func (s *store) room(more int, stays a2a.TaskID) error {
 	for {
 		used, err := s.used()
@@ -89,10 +89,10 @@ func (s *store) used() (bytes int64, err error) {
 	return bytes - int64(st.FreePageN+st.PendingPageN)*int64(s.db.Info().PageSize), err
 }
 
-// oldest returns what is to go first: a tenth of the tasks that have ended, those
-// that ended longest ago, or if none has, one that waits. They are those of the
-// owner whose such tasks hold the most, so that nobody's push out another's that
-// hold less.
+// oldest returns the tasks to drop first: a tenth of the tasks that have ended,
+// those that ended longest ago. If no task has ended, it returns one that waits.
+// The tasks belong to the owner whose tasks of that kind hold the most. So no
+// owner's tasks displace those of an owner that hold less.
 func (s *store) oldest(stays a2a.TaskID) []a2a.TaskID {
 	if over := s.most(func(l *listed) bool { return l.state.Terminal() && l.id != stays }); len(over) > 0 {
 		return over[:max(1, len(over)/10)]
@@ -101,8 +101,8 @@ func (s *store) oldest(stays a2a.TaskID) []a2a.TaskID {
 	return waiting[:min(1, len(waiting))]
 }
 
-// taskCost is what a task counts beside its bytes where owners are compared: one
-// who keeps many small tasks takes the places of others too.
+// taskCost is what a task counts in addition to its bytes when owners are compared:
+// an owner of many small tasks takes the places of others too.
 const taskCost = 16 << 10
 
 // most returns the tasks of a kind of the owner whose tasks of it hold the most,
@@ -125,8 +125,7 @@ func (s *store) most(kind func(*listed) bool) (ids []a2a.TaskID) {
 	return ids
 }
 
-// drop forgets tasks, and what was to be pushed of them. The caller has the
-// lock.
+// drop removes tasks, and the pushes that wait for them. The caller holds the lock.
 func (s *store) drop(ids []a2a.TaskID) error {
 	if len(ids) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 )
 
-// Where the protocol's bindings are.
+// The paths of the protocol's bindings.
 const (
 	rpcPath    = "/a2a"      // JSON-RPC
 	restPath   = "/a2a/rest" // REST
@@ -19,8 +19,9 @@ const (
 	legacyCard = "/.well-known/agent.json" // where older clients look
 )
 
-// stallWait is how long a client may take nothing of what it is sent. Without
-// it one that hangs would hold the task up: the SDK waits for every subscriber.
+// stallWait is how long a client may take nothing of what it is sent. Without this
+// limit a client that hangs would block the task: the SDK waits for every
+// subscriber.
 const stallWait = 30 * time.Second
 
 func (s *Server) routes(keepAlive time.Duration) http.Handler {
@@ -59,7 +60,7 @@ func legacy(next http.Handler) http.Handler {
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
-		defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection goes on
+		defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection stays in use
 		next.ServeHTTP(&stallWriter{ResponseWriter: w, rc: rc}, r)
 	})
 }
@@ -70,17 +71,17 @@ type stallWriter struct {
 }
 
 func (w *stallWriter) Write(b []byte) (int, error) {
-	_ = w.rc.SetWriteDeadline(time.Now().Add(stallWait)) // a recorder of a test has none
+	_ = w.rc.SetWriteDeadline(time.Now().Add(stallWait)) // a test's recorder has no deadline
 	return w.ResponseWriter.Write(b)
 }
 
-// Flush is what the SDK asks of a writer that streams.
+// Flush is required by the SDK for a writer that streams.
 func (w *stallWriter) Flush() { _ = w.rc.Flush() }
 
 func (w *stallWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// IsProtocolPath reports whether a path is one of the protocol's, where a server shares
-// its address with another.
+// IsProtocolPath reports whether a path is one of the protocol's, for a server that
+// shares its address with another.
 func IsProtocolPath(path string) bool {
 	return path == cardPath || path == legacyCard || path == rpcPath || strings.HasPrefix(path, rpcPath+"/")
 }

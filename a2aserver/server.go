@@ -19,8 +19,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// A Config is what a server is made from. Its zero value, with a Mind, is right
-// for one person on one machine.
+// A Config configures a server. Its zero value, with a Mind, is right for one
+// person on one machine.
 type Config struct {
 	// Mind answers the messages.
 	Mind Mind
@@ -31,30 +31,30 @@ type Config struct {
 	// Tokens, or Insecure.
 	Public   bool
 	Insecure bool
-	// Tokens are what callers send as their bearer token or API key, by the
-	// names of the callers. A caller sees its own tasks alone. Without tokens
-	// everybody who can reach the server is one caller.
+	// Tokens are what callers send as their bearer token or API key, by the names
+	// of the callers. A caller sees only its own tasks. Without tokens, everybody
+	// who can reach the server is one caller.
 	Tokens map[string]string
-	// AllowHosts are names that requests may use for the server, beside those of
-	// this machine and addresses; "*" allows any. With Tokens and no names any will
-	// do.
+	// AllowHosts are names that requests may use for the server, in addition to IP
+	// addresses and the names of this machine; "*" allows any. With Tokens and no
+	// listed names, any name is allowed.
 	AllowHosts []string
-	// AllowOrigins are the origins of web pages that may use the server, beside
-	// its own; "*" allows any.
+	// AllowOrigins are the origins of web pages that may use the server, in
+	// addition to its own; "*" allows any.
 	AllowOrigins []string
 
 	// Reasoning says that clients may ask for the model's reasoning, by
 	// [ReasoningExtension].
 	Reasoning bool
 
-	// File is where tasks are kept. If empty, they end with the process: they
-	// are in a temporary file, which has no name while the server runs where the
-	// system allows that (not on Windows).
+	// File is where tasks are kept. If empty, they end with the process: they are
+	// in a temporary file, which has no name while the server runs if the system
+	// allows that (Windows does not).
 	File string
 
-	// NoPush turns push notifications off. PushTo are addresses beside public
-	// ones that pushes may go to, such as 10.1.0.0/16; to these plain HTTP is
-	// allowed too.
+	// NoPush turns push notifications off. PushTo are addresses that pushes may go
+	// to in addition to public ones, such as 10.1.0.0/16. Plain HTTP to these is
+	// also allowed.
 	NoPush bool
 	PushTo []netip.Prefix
 
@@ -65,7 +65,8 @@ type Config struct {
 	KeepAlive time.Duration
 	Limits    Limits
 
-	// Logger gets what goes wrong, without texts and secrets. If nil, nothing.
+	// Logger gets reports of faults, without texts and secrets. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
 }
 
@@ -100,8 +101,8 @@ type Server struct {
 	tasks   sync.WaitGroup                       // of the server's own goroutines
 }
 
-// New makes a server and opens its store: tasks on which an earlier process
-// worked are failed, with the word [Interrupted].
+// New makes a server and opens its store. Tasks on which an earlier process was
+// working fail, with the ending [Interrupted].
 func New(c Config) (*Server, error) {
 	if err := c.Check(); err != nil {
 		return nil, fmt.Errorf("a2aserver: %w", err)
@@ -136,7 +137,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Check says what of a configuration New would refuse. It opens nothing.
+// Check reports faults of a configuration for which New would refuse it. It opens
+// nothing.
 func (c *Config) Check() error {
 	switch {
 	case c.Mind == nil:
@@ -160,7 +162,7 @@ func (c *Config) Check() error {
 // handler builds the SDK's part of the server.
 func (s *Server) handler() a2asrv.RequestHandler {
 	options := []a2asrv.RequestHandlerOption{
-		a2asrv.WithLogger(slog.New(slog.DiscardHandler)), // it quotes what peers sent; the executor says what matters
+		a2asrv.WithLogger(slog.New(slog.DiscardHandler)), // it quotes what peers sent; the executor logs what matters
 		a2asrv.WithTaskStore(s.store),
 		a2asrv.WithEventQueueManager(eventqueue.NewInMemoryManager(eventqueue.WithQueueBufferSize(256))),
 		a2asrv.WithCallInterceptors(gatekeeper{s: s}),
@@ -196,7 +198,7 @@ func (s *Server) recover() error {
 	return err
 }
 
-// sweep drops old tasks, now and then.
+// sweep drops old tasks from time to time.
 func (s *Server) sweep() {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
@@ -212,10 +214,10 @@ func (s *Server) sweep() {
 	}
 }
 
-// closeWait is how long Close waits for what runs to be stored as it ends.
+// closeWait is how long Close waits until the ended executions are stored.
 const closeWait = 10 * time.Second
 
-// Close ends what runs, as [Interrupted], and closes the store. Pushes that
+// Close ends the running tasks, as [Interrupted], and closes the store. Pushes that
 // have not arrived are sent by the next server on the same file.
 func (s *Server) Close() error {
 	s.once.Do(func() { s.closed = s.end() })
@@ -248,7 +250,7 @@ func (s *Server) end() (err error) {
 	return errors.Join(err, s.store.close())
 }
 
-// begin takes an execution in, or says why not.
+// begin registers an execution, or says why it is not accepted.
 func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,7 +270,7 @@ func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*slot, 
 	return place, nil
 }
 
-// done takes an execution out.
+// done removes an execution.
 func (s *Server) done(ec *a2asrv.ExecutorContext) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

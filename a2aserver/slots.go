@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// slots bound how much runs at once, in all and of each caller.
+// slots bound how much runs at once, in total and for each caller.
 type slots struct {
 	mu        sync.Mutex
 	all, each int // if zero, no bound
@@ -31,8 +31,8 @@ func (s *slots) take(caller string) (*slot, error) {
 	return &slot{of: s, caller: caller}, nil
 }
 
-// A slot is reserved by who takes a request in and used by who works on it;
-// one that was never used is given back by who reserved it.
+// A slot is reserved by the code that accepts a request and used by the code that
+// works on it. A slot that was never used is released by the code that reserved it.
 type slot struct {
 	of     *slots
 	caller string

@@ -25,14 +25,14 @@ var (
 	pendingBucket = []byte("pending") // sequence → a push that has not arrived
 )
 
-// A store keeps tasks in one file, an index of them in memory. Every change is
+// A store keeps tasks in one file, and an index of them in memory. Every change is
 // on disk when it returns.
 type store struct {
 	db     *bbolt.DB
 	file   string
 	temp   bool // the file goes when the store is closed
 	limits Limits
-	ended  func(*a2a.Task) // hears of tasks that end without an event
+	ended  func(*a2a.Task) // called for tasks that end without an event
 
 	mu    sync.Mutex
 	index *index
@@ -63,7 +63,7 @@ func (r *record) entry() entry {
 	return e
 }
 
-// openStore opens the file, or one that goes with the process if there is none.
+// openStore opens the file, or a temporary one that is removed with the process.
 func openStore(file string, limits Limits) (*store, error) {
 	s := &store{file: file, limits: limits, ended: func(*a2a.Task) {}, index: newIndex()}
 	options := &bbolt.Options{Timeout: time.Second}
@@ -88,7 +88,7 @@ func openStore(file string, limits Limits) (*store, error) {
 		return nil, fmt.Errorf("the file of tasks %s: %w", s.file, err)
 	}
 	s.db = db
-	if s.temp && os.Remove(s.file) == nil { // where an open file cannot be removed, close does it
+	if s.temp && os.Remove(s.file) == nil { // if an open file cannot be removed, close removes it
 		s.temp = false
 	}
 	if err := s.load(); err != nil {
@@ -152,10 +152,11 @@ func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*record, error) {
 	return readRecord([]byte(id), data)
 }
 
-// moment is now, as it can be read again from the file.
+// moment returns the current time, with the precision that the file keeps.
 func moment() time.Time { return time.Now().UTC().Round(0) }
 
-// Create implements [taskstore.Store]. The task belongs to who makes it.
+// Create implements [taskstore.Store]. The task belongs to the caller that makes
+// it.
 func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +175,8 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 	return 1, nil
 }
 
-// Update implements [taskstore.Store]. A task that has ended does not change:
-// what comes later is too late. One that begins to wait may end another.
+// Update implements [taskstore.Store]. A task that has ended does not change: later
+// updates are refused. If a task begins to wait, this may end another.
 func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
 	version, over, err := s.update(req)
 	for _, task := range over {
@@ -209,8 +210,8 @@ func (s *store) update(req *taskstore.UpdateRequest) (version taskstore.TaskVers
 	return taskstore.TaskVersion(r.Version), over, nil
 }
 
-// putQuestionFirst moves the question that a message answers into the history
-// before it: the SDK would put it behind.
+// putQuestionFirst moves the question that a message answers to before it in the
+// history. The SDK would put it after the message.
 func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 	n := len(t.History) - 1
 	if t.Status.Message == nil || n < 0 || t.History[n] != answer {
@@ -220,7 +221,7 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 	t.Status.Message = nil
 }
 
-// change rewrites a task. The caller has the lock.
+// change rewrites a task. The caller holds the lock.
 func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error) {
 	var r *record
 	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
@@ -241,7 +242,7 @@ func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error)
 	return r, nil
 }
 
-// Get implements [taskstore.Store]. Another caller's task is not there.
+// Get implements [taskstore.Store]. Another caller's task is not found.
 func (s *store) Get(ctx context.Context, id a2a.TaskID) (*taskstore.StoredTask, error) {
 	if _, err := s.entry(ctx, id); err != nil {
 		return nil, err
@@ -253,7 +254,7 @@ func (s *store) Get(ctx context.Context, id a2a.TaskID) (*taskstore.StoredTask, 
 	return &taskstore.StoredTask{Task: r.Task, Version: taskstore.TaskVersion(r.Version)}, nil
 }
 
-// entry returns what is known of a caller's task without reading it.
+// entry returns what is known about a caller's task without reading it.
 func (s *store) entry(ctx context.Context, id a2a.TaskID) (entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +273,7 @@ func (s *store) owner(id a2a.TaskID) string {
 	return e.owner
 }
 
-// record returns a task, whoever's it is.
+// record returns a task, whoever owns it.
 func (s *store) record(id a2a.TaskID) (r *record, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) (err error) {
 		r, err = s.read(tx, id)
@@ -281,7 +282,7 @@ func (s *store) record(id a2a.TaskID) (r *record, err error) {
 	return r, err
 }
 
-// keepMemo keeps what a mind wants back; nil forgets it.
+// keepMemo keeps a mind's memo; nil removes it.
 func (s *store) keepMemo(id a2a.TaskID, memo []byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(memosBucket)
@@ -321,7 +322,7 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 	return lost, nil
 }
 
-// fail ends a task as the update of a running server would.
+// fail ends a task in the same way as the update of a running server.
 func fail(t *a2a.Task, why Ending, message string) {
 	u := ended{ending: why, state: a2a.TaskStateFailed, message: message}.status(t)
 	if t.Status.Message != nil {

@@ -10,12 +10,12 @@ import (
 const (
 	// ThoughtKey marks a part that holds reasoning. Other agents use the same.
 	ThoughtKey = "adk_thought"
-	// ChannelKey says what a part of a status update is: narration, tool,
+	// ChannelKey says what a part of a status update holds: narration, tool,
 	// reasoning.
 	ChannelKey = "sotto_channel"
 	// OutcomeKey, on the last status update and the task, holds an [Ending].
 	OutcomeKey = "sotto_outcome"
-	// DiagnosticsKey, beside it, lists what the reading of the reply remarked.
+	// DiagnosticsKey, beside it, lists the remarks of the reading of the reply.
 	DiagnosticsKey = "sotto_diagnostics"
 	// ProgressKey marks a message that only says how the work goes.
 	ProgressKey = "sotto_progress"
@@ -42,7 +42,7 @@ func IsThought(p *a2a.Part) bool {
 	return p.Metadata[ChannelKey] == "reasoning"
 }
 
-// VisibleText returns the text of parts, those left out that are marked as
+// VisibleText returns the text of parts, without those that are marked as
 // reasoning.
 func VisibleText(parts []*a2a.Part) string {
 	var texts []string

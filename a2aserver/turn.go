@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// turn makes of a message what a mind gets.
+// turn makes the Turn that a mind gets from a message.
 func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, error) {
 	caller := visitFrom(ctx).caller
 	t := Turn{
@@ -38,8 +38,8 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 // maxEarlier is how many earlier tasks of a context are looked at for a turn.
 const maxEarlier = 100
 
-// finished returns the last tasks of a context that have an answer, those first
-// that began last.
+// finished returns the last tasks of a context that have an answer, in the order in
+// which they began, the latest first.
 func (s *store) finished(caller, id string) (found []listed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,8 @@ func (s *store) finished(caller, id string) (found []listed) {
 	return found
 }
 
-// conversation returns what was said in the finished tasks of a context, oldest
-// first: of the last of them, as many as fit.
+// conversation returns the messages of the finished tasks of a context, oldest
+// first. It takes as many of the latest tasks as fit.
 func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Said, error) {
 	found := s.finished(caller, id)
 	var tasks [][]Said
@@ -86,7 +86,7 @@ func (s *store) conversation(caller, id string, but a2a.TaskID, limit int) ([]Sa
 	return slices.Concat(tasks...), err
 }
 
-// saidIn returns what messages say, those left out that only tell progress.
+// saidIn returns the texts of messages, without those that only report progress.
 func saidIn(messages []*a2a.Message) []Said {
 	var said []Said
 	for _, m := range messages {

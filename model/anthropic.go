@@ -26,7 +26,8 @@ func (a *messagesAPI) codec() wire.Codec        { return anthropic.Messages }
 func (a *messagesAPI) chat() []string           { return []string{"v1", "messages"} }
 func (a *messagesAPI) listen(h *heard) listener { return &messagesListener{heard: h} }
 
-// native says that blocks of reasoning are the server's own: some sign none.
+// native says that blocks of reasoning come from the server itself: some servers
+// sign none.
 func (a *messagesAPI) native(q *wire.Request) string {
 	for _, m := range q.Messages {
 		if slices.ContainsFunc(m.Thoughts, func(t wire.Thought) bool { return t.Name == "thinking" }) {
@@ -89,13 +90,12 @@ type (
 	toolResultBlock struct {
 		Type      string `json:"type"`
 		ToolUseID text   `json:"tool_use_id"`
-		// Content is missing where the result is blank: the API refuses such
-		// texts.
+		// Content is missing if the result is blank: the API refuses blank texts.
 		Content []textBlock `json:"content,omitempty"`
 	}
 )
 
-// defaultMaxTokens is the limit of a reply, which this API wants to be told.
+// defaultMaxTokens is the limit of a reply, which this API requires.
 const defaultMaxTokens = 8192
 
 // body has no seed: the API has none.
@@ -131,8 +131,8 @@ func (a *messagesAPI) body(q *Request) (any, error) {
 	return r, nil
 }
 
-// add adds a message. Results of tools are the user's; all that follow a message
-// with calls must be in one.
+// add adds a message. Tool results belong to the user's message. All results that
+// follow a message with calls must be in one message.
 func (r *messagesRequest) add(role Role, blocks []json.RawMessage) {
 	if role == ToolRole {
 		role = User
@@ -147,13 +147,13 @@ func (r *messagesRequest) add(role Role, blocks []json.RawMessage) {
 	r.Messages = append(r.Messages, anthropicMessage{role, blocks})
 }
 
-// budgeted are the models of Anthropic's that take a budget of thinking; later
-// ones take an effort. What is not Anthropic's takes a budget.
+// budgeted are the models of Anthropic's that take a thinking budget; later ones
+// take an effort. Models of others take a budget.
 var budgeted = []string{
 	"*claude-3*", "*claude*-4", "*claude*-4-0*", "*claude*-4-1*", "*claude*-4.1*", "*claude*-4-5*", "*claude*-4.5*", "*claude*-4-20*",
 }
 
-// minBudget is the least that the API takes.
+// minBudget is the smallest budget that the API accepts.
 const minBudget = 1024
 
 func (r *messagesRequest) think(think string) error {
@@ -180,8 +180,8 @@ func (r *messagesRequest) think(think string) error {
 	return nil
 }
 
-// blocksOf are the blocks of a message. Thoughts go back to where they stood in
-// the text. Blank texts are left out: the API refuses them.
+// blocksOf returns the blocks of a message. Thoughts go back to the place in the
+// text where they stood. Blank texts are left out: the API refuses them.
 func blocksOf(m *Message) ([]json.RawMessage, error) {
 	var blocks []json.RawMessage
 	var failed error
@@ -218,7 +218,7 @@ func blocksOf(m *Message) ([]json.RawMessage, error) {
 	return blocks, failed
 }
 
-// textBlocks is a text as a list of blocks: one, or none where it is blank.
+// textBlocks returns a text as a list of one block, or of none if it is blank.
 func textBlocks(s string) []textBlock {
 	if strings.TrimSpace(s) == "" {
 		return nil

@@ -18,8 +18,8 @@ type messagesListener struct {
 	open []*block
 }
 
-// A block is a block of a message as it comes; one that is of no kind known here
-// is skipped.
+// A block is a block of a message as it comes. A block of an unknown kind is
+// skipped.
 type block struct {
 	index   int
 	kind    string
@@ -36,7 +36,7 @@ func (l *messagesListener) frame(root gjson.Result) (done bool, err error) {
 		m := root.Get("message")
 		l.model = short(str(m.Get("model")))
 		l.count(m.Get("usage"))
-	case "message": // a whole one
+	case "message": // a complete one
 		return true, l.whole(root)
 	case "content_block_start":
 		return false, l.start(int(root.Get("index").Int()), root.Get("content_block"))
@@ -73,8 +73,8 @@ func (l *messagesListener) whole(root gjson.Result) error {
 	return nil
 }
 
-// count reads a usage; what it leaves out stands. The input counts what came
-// from the cache, or went into it.
+// count reads a usage. Members that it leaves out keep their values. The input
+// includes what was read from the cache, or written to it.
 func (l *messagesListener) count(u gjson.Result) {
 	input := u.Get("input_tokens").Int() + u.Get("cache_creation_input_tokens").Int() + u.Get("cache_read_input_tokens").Int()
 	l.usage.Input = max(l.usage.Input, input)
@@ -97,8 +97,7 @@ func (l *messagesListener) ends(reason gjson.Result) {
 	}
 }
 
-// maxOpen is how many blocks may be under way at once; servers send one after the
-// other.
+// maxOpen is how many blocks may be open at once; servers send one after the other.
 const maxOpen = 1000
 
 func (l *messagesListener) start(index int, v gjson.Result) (err error) {
@@ -110,7 +109,7 @@ func (l *messagesListener) start(index int, v gjson.Result) (err error) {
 		if b.thought, err = l.begin("thinking"); err != nil {
 			return err
 		}
-		b.thought.Raw = json.RawMessage("{}") // until it is whole
+		b.thought.Raw = json.RawMessage("{}") // until it is complete
 		b.thought.signs = v.Get("signature").Exists()
 		b.thought.seal.WriteString(str(v.Get("signature")))
 		err = l.think(b.thought, str(v.Get("thinking")))
@@ -141,7 +140,7 @@ func (l *messagesListener) start(index int, v gjson.Result) (err error) {
 	return l.grow(overhead)
 }
 
-// block returns the block of an index that is under way, or nil.
+// block returns the open block of an index, or nil.
 func (l *messagesListener) block(index int) *block {
 	for _, b := range l.open {
 		if b.index == index {
@@ -184,7 +183,7 @@ func (l *messagesListener) stop(index int) error {
 	return nil
 }
 
-// end gives the thoughts the form in which they go back.
+// end puts the thoughts into the form in which they go back.
 func (l *messagesListener) end() error {
 	for _, t := range l.thoughts {
 		if t.Field != "thinking" {

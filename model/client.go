@@ -21,13 +21,13 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// An api is what one provider's API has of its own.
+// An api holds what is specific to one provider's API.
 type api interface {
-	// codec knows the messages of a request, for the history.
+	// codec reads the messages of a request, for the history.
 	codec() wire.Codec
 	// chat is the path of the API below the URL.
 	chat() []string
-	// authorize puts the key into a request, and what else the API wants there.
+	// authorize puts the key into a request, and other headers that the API wants.
 	authorize(h http.Header, key string)
 	// body is the JSON value of a request.
 	body(q *Request) (any, error)
@@ -39,7 +39,7 @@ type api interface {
 type listener interface {
 	// frame reads the JSON of a frame; done says that nothing follows.
 	frame(root gjson.Result) (done bool, err error)
-	// end is called behind the last frame that came.
+	// end is called after the last frame that came.
 	end() error
 }
 
@@ -49,14 +49,14 @@ type client struct {
 	api  api
 	base *url.URL
 	http *http.Client
-	// seen has the reasoning of this client's replies, for messages that come
+	// seen remembers the reasoning of this client's replies, for messages that come
 	// back without it.
 	seen *history.Store
 }
 
 var _ Model = (*client)(nil)
 
-// What is remembered of replies.
+// Bounds of what is remembered of replies.
 const (
 	seenReplies = 10_000
 	seenBytes   = 64 << 20
@@ -69,7 +69,7 @@ func newClient(c Config, base *url.URL, a api) *client {
 		seen: history.NewStore(seenReplies, seenBytes, seenAge),
 		http: &http.Client{
 			Transport: c.Transport,
-			// The conversation and the key are for this server alone.
+			// The conversation and the key are for this server only.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -78,8 +78,8 @@ func newClient(c Config, base *url.URL, a api) *client {
 // Name returns the model's name.
 func (c *client) Name() string { return c.Model }
 
-// Invoke asks the server for one reply, as often as the configuration allows
-// while nothing of one has come.
+// Invoke asks the server for one reply. It retries as often as the configuration
+// allows, as long as nothing of a reply has come.
 func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error) {
 	if err := q.check(); err != nil {
 		return Reply{}, err
@@ -116,7 +116,7 @@ func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (R
 	return reply, err
 }
 
-// encode is the body of a request: a value's JSON with the extra members.
+// encode returns the body of a request: a value's JSON with the extra members.
 func encode(v any, extra json.RawMessage) ([]byte, error) {
 	body, err := marshal(v)
 	if err != nil || extra == nil {
@@ -125,7 +125,7 @@ func encode(v any, extra json.RawMessage) ([]byte, error) {
 	return merge(body, extra)
 }
 
-// marshal encodes without the escapes that JSON does not need: tags stay as they
+// marshal encodes without the escapes that JSON does not need, so tags stay as they
 // are.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -151,8 +151,8 @@ func merge(into, from json.RawMessage) (json.RawMessage, error) {
 	return marshal(a)
 }
 
-// adapt makes a request one that the provider takes, as to the reasoning of
-// earlier messages.
+// adapt changes the reasoning of earlier messages in a request to what the provider
+// accepts.
 func (c *client) adapt(body []byte) ([]byte, *wire.Request, Earlier, error) {
 	codec := c.api.codec()
 	wq, err := codec.Request(body)
@@ -195,8 +195,8 @@ func (c *client) remember(wq *wire.Request, r *Reply) {
 	}
 }
 
-// retrying calls try until it succeeds, or fails for good; spoke says that the
-// caller has had something of the answer.
+// retrying calls try until it succeeds, or fails permanently; spoke says that the
+// caller has already had part of the answer.
 func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error)) error {
 	wait := c.Backoff
 	for n := 0; ; n++ {
@@ -218,7 +218,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 	}
 }
 
-// invoke makes one try.
+// invoke makes one attempt.
 func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
 	l := c.api.listen(h)
 	err := c.post(ctx, c.api.chat(), body, func(resp *http.Response, r io.Reader) error {
@@ -228,9 +228,9 @@ func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
 		return h.refused
 	}
 	if h.finished && (errors.Is(err, ErrBrokenOff) || errors.Is(err, ErrSilent)) {
-		err = nil // what is missing behind the end of a reply harms nobody
+		err = nil // what is missing after the end of a reply does no harm
 	}
-	for _, last := range []func() error{h.rest, l.end} { // also of a reply that broke off
+	for _, last := range []func() error{h.rest, l.end} { // also for a reply that broke off
 		if lastErr := last(); err == nil {
 			err = lastErr
 		}
@@ -244,7 +244,7 @@ func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
 	return c.worded(err)
 }
 
-// worded makes an *Error of what failed, under the client's name and without its
+// worded makes an *Error from a failure, under the client's name and without its
 // key.
 func (c *client) worded(err error) error {
 	if err == nil {

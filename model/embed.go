@@ -33,13 +33,13 @@ type embedRequest struct {
 	Input []text `json:"input"`
 }
 
-// embedAtOnce is the most texts of one request.
+// embedAtOnce is the maximum number of texts of one request.
 const embedAtOnce = 128
 
-// maxVectors bounds the answer to it: 128 vectors of 16,384 numbers.
+// maxVectors bounds the answer to one request: 128 vectors of 16,384 numbers.
 const maxVectors = 64 << 20
 
-// Embed asks the server for the vectors of texts, as many requests as it takes.
+// Embed asks the server for the vectors of texts, in as many requests as it takes.
 func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	var all [][]float32
 	for len(texts) > 0 {

@@ -15,24 +15,24 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
-// Why a reply failed that no server's error says.
+// Reasons why a reply failed that do not come from the server's own error.
 var (
-	// ErrBrokenOff is of a reply that ended before it was finished.
+	// ErrBrokenOff is the error of a reply that ended before it was finished.
 	ErrBrokenOff = errors.New("the reply broke off")
-	// ErrSilent is of a server that sent nothing for Config.Silence.
+	// ErrSilent is the error of a server that sent nothing for Config.Silence.
 	ErrSilent = errors.New("the server was silent for too long")
-	// ErrTooLarge is of a reply that outgrew Config.Limits.
+	// ErrTooLarge is the error of a reply that exceeded Config.Limits.
 	ErrTooLarge = errors.New("the reply is too large")
-	// ErrUnreadable is of a reply that is not what its API sends.
+	// ErrUnreadable is the error of a reply that its API would not send.
 	ErrUnreadable = errors.New("the reply is unreadable")
-	// ErrNoReply is of a request that a script has no reply for.
+	// ErrNoReply is the error of a request for which a script has no reply.
 	ErrNoReply = errors.New("the script has no reply")
 )
 
-// An Error is why a server gave no reply, or no whole one.
+// An Error says why a server gave no reply, or an incomplete one.
 type Error struct {
 	Provider, Model string
-	// Status is the HTTP status; 0 where there is none, as of an error in the
+	// Status is the HTTP status. It is 0 if there is none, as for an error in the
 	// middle of a stream that names none.
 	Status int
 	// Type and Code are the server's words for the kind of error.
@@ -41,11 +41,11 @@ type Error struct {
 	Message string
 	// Retryable says that the same request may succeed later.
 	Retryable bool
-	// RetryAfter is how long the server wants to be left alone; 0 if it does not
+	// RetryAfter is how long the server asks the client to wait; 0 if it does not
 	// say.
 	RetryAfter time.Duration
-	// Err is the cause, where it is none of the server's words: one of the
-	// errors above, or the connection's.
+	// Err is the cause, if the server did not report the error: one of the errors
+	// above, or the connection's.
 	Err error
 }
 
@@ -77,10 +77,10 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxMessage bounds what an error quotes of a server, in bytes.
+// maxMessage bounds how much of a server's text an error quotes, in bytes.
 const maxMessage = 500
 
-// clean makes a server's words fit for an error: one line without control
+// clean makes a server's text fit for an error: one line without control
 // characters, of bounded length.
 func clean(text string) string {
 	text = text[:min(len(text), 4*maxMessage)]
@@ -97,7 +97,7 @@ func clean(text string) string {
 	return text
 }
 
-// retryableStatus reports whether a later try may have another answer.
+// retryableStatus reports whether a later attempt may get another answer.
 func retryableStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -108,16 +108,16 @@ func retryableStatus(status int) bool {
 	return status >= 500
 }
 
-// passing are the types of errors that pass, where they come without a status.
+// passing are types of temporary errors, if they come without a status.
 var passing = []string{
 	"overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error", "rate_limit_exceeded",
 	"UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL",
 }
 
-// spent are the codes of a limit that no waiting lifts.
+// spent are the codes of limits that waiting does not lift.
 var spent = []string{"insufficient_quota", "billing_hard_limit_reached"}
 
-// said reads an error as a server words it, in any of the forms in use:
+// said reads an error in any of the forms that servers use:
 //
 //	{"error": {"message", "type", "code"}}             OpenAI, and its kind
 //	{"type": "error", "error": {"type", "message"}}    Anthropic
@@ -126,7 +126,7 @@ var spent = []string{"insufficient_quota", "billing_hard_limit_reached"}
 //	{"object": "error", "message", "type", "code"}     vLLM
 //	{"detail": "…"}                                    FastAPI
 //
-// What is none of them is quoted.
+// An error in another form is quoted.
 func said(status int, body []byte) *Error {
 	e := &Error{Status: status}
 	root, _ := foreignjson.Parse(body) // what is not JSON is quoted
@@ -165,7 +165,7 @@ func said(status int, body []byte) *Error {
 	return e
 }
 
-// first returns the first of an object's members that says something.
+// first returns the first of an object's members that is not empty.
 func first(o gjson.Result, names ...string) string {
 	for _, name := range names {
 		if v := o.Get(name); v.Exists() && v.Type != gjson.Null && v.String() != "" {
@@ -175,8 +175,7 @@ func first(o gjson.Result, names ...string) string {
 	return ""
 }
 
-// retryAfter reads how long a response asks to be left alone: seconds, or a
-// date.
+// retryAfter reads how long a response asks the client to wait: seconds, or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))

@@ -12,15 +12,15 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A heard gathers a reply as it comes, and passes it on. A reply of any client
-// goes through it, so that the deltas and the Reply cannot differ.
+// A heard collects a reply as it comes, and passes it on. The replies of every
+// client go through it, so that the deltas and the Reply cannot differ.
 type heard struct {
 	on     func(Delta) error
 	limits Limits
 
 	model, finish string
 	end           sotto.End
-	finished      bool // the API's own sign that the reply is whole
+	finished      bool // the API's own sign that the reply is complete
 	usage         Usage
 
 	raw      strings.Builder
@@ -31,19 +31,19 @@ type heard struct {
 	spoke    bool
 
 	content, thought seam
-	thinksIn         *thinking // whose text the thought's seam may hold a piece of
+	thinksIn         *thinking // the thought whose text may have a piece in the thought's seam
 	refused          error     // what on returned
 }
 
-// A thinking is a thought as it grows.
+// A thinking is a thought that is still growing.
 type thinking struct {
 	Thought
 	text  strings.Builder
 	seal  strings.Builder // its signature
-	signs bool            // it has one, if only an empty one
+	signs bool            // it has a signature, possibly an empty one
 }
 
-// A calling is a call as it grows.
+// A calling is a call that is still growing.
 type calling struct {
 	Call
 	arguments strings.Builder
@@ -64,11 +64,11 @@ func (c *calling) call() Call {
 	return c.Call
 }
 
-// overhead is what each part of a reply counts beside its bytes: a reply of
-// many empty parts has a bound too.
+// overhead is what each part of a reply counts in addition to its bytes. So a reply
+// of many empty parts is bounded too.
 const overhead = 1 << 10
 
-// memberCost is what a member that is kept counts beside its bytes.
+// memberCost is what a member that is kept counts in addition to its bytes.
 const memberCost = 128
 
 func (h *heard) give(d Delta) error {
@@ -136,7 +136,7 @@ func (h *heard) thinks(t *thinking, text string) error {
 	return h.give(Delta{Thought: text})
 }
 
-// settle gives what the thought's seam holds.
+// settle gives what the thought's seam still holds.
 func (h *heard) settle() error {
 	held := h.thought.rest()
 	if h.thinksIn == nil {
@@ -145,7 +145,7 @@ func (h *heard) settle() error {
 	return h.thinks(h.thinksIn, held)
 }
 
-// thoughtOf returns the thought of a field, which is new if there was none.
+// thoughtOf returns the thought of a field, and makes it if there was none.
 func (h *heard) thoughtOf(field string) (*thinking, error) {
 	for _, t := range h.thoughts {
 		if t.Field == field {
@@ -195,11 +195,12 @@ func (h *heard) addExtra(c *calling, call gjson.Result) error {
 	return nil
 }
 
-// callMembers are the members of a call that Call has fields for, or that only
-// mean something in a stream.
+// callMembers are the members of a call that Call has fields for, or that only have
+// a meaning in a stream.
 var callMembers = []string{"id", "type", "index", "function"}
 
-// giveCalls passes on the calls that have not been, all of which are whole.
+// giveCalls passes on the calls that have not been passed on. All of them are
+// complete.
 func (h *heard) giveCalls() error {
 	for h.given < len(h.calls) {
 		c := h.calls[h.given].call()
@@ -211,7 +212,7 @@ func (h *heard) giveCalls() error {
 	return nil
 }
 
-// rest gives what the seams hold.
+// rest gives what the seams still hold.
 func (h *heard) rest() error {
 	if err := h.settle(); err != nil {
 		return err
@@ -227,7 +228,7 @@ func (h *heard) rest() error {
 	return h.give(Delta{Text: held})
 }
 
-// reply returns what was heard; aborted says that it is no whole reply.
+// reply returns what was heard; aborted says that the reply is incomplete.
 func (h *heard) reply(aborted bool) Reply {
 	r := Reply{Model: h.model, Raw: h.raw.String(), End: h.end, Finish: h.finish, Usage: h.usage}
 	if aborted {
@@ -246,7 +247,7 @@ func (h *heard) reply(aborted bool) Reply {
 }
 
 // A seam joins the halves of a character that a server wrote as two escapes
-// ("\ud83d\ude00") and cut between two frames.
+// ("\ud83d\ude00") and split between two frames.
 type seam struct{ held string }
 
 func (s *seam) join(text string) string {
@@ -276,7 +277,7 @@ func (s *seam) rest() string {
 	return held
 }
 
-// isObject reports whether arguments are a JSON object, as some APIs want them.
+// isObject reports whether arguments are a JSON object, as some APIs require.
 func isObject(arguments string) bool {
 	var o map[string]json.RawMessage
 	return json.Unmarshal([]byte(arguments), &o) == nil && o != nil

@@ -1,9 +1,10 @@
-// Package model calls language models: one small interface, and its clients for
-// the APIs of Ollama, OpenAI's kind and Anthropic, and for written scripts.
+// Package model calls language models. It has one small interface, clients for the
+// APIs of Ollama, of OpenAI and its kind, and of Anthropic, and a model that plays
+// scripted replies.
 //
-// A client says what a model sent, and reads nothing into it: [Reply.Raw] is the
-// content byte for byte, markers and all, and what the provider told apart
-// itself stands beside it. Package sotto reads Raw.
+// A client returns what a model sent, without interpreting it: [Reply.Raw] is the
+// content byte for byte, including markers. Reasoning that the provider separated
+// itself is beside it. Package sotto reads Raw.
 //
 //	m, err := model.Open(model.Config{Provider: "ollama", Model: "qwen3:8b"})
 //	…
@@ -17,16 +18,16 @@
 //  1. The deltas of text, joined, are Reply.Raw; those of thoughts are the texts
 //     of Reply.Thoughts. How the server cuts its bytes changes neither.
 //  2. A reply that did not end as its API says is an error, with all that came
-//     until then. No half call is given as a delta.
+//     until then. No incomplete call is given as a delta.
 //  3. A request is sent again only while nothing of its reply has been given:
-//     at 429 and 5xx, and where the connection fails.
-//  4. What goes out has the reasoning of earlier messages that its provider
-//     requires, by the table of package history, as far as the messages hold it
-//     or this client has seen it. Signed parts go back byte for byte.
-//  5. A key is sent to the server of Config.URL and nobody else; redirects are
-//     not followed. It is in no error and no log.
+//     at 429 and 5xx, and if the connection fails.
+//  4. A request has the reasoning of earlier messages that its provider requires,
+//     by the table of package history, as far as the messages hold it or this
+//     client has seen it. Signed parts go back byte for byte.
+//  5. A key is sent only to the server of Config.URL; redirects are not followed.
+//     No error and no log holds it.
 //  6. What a server sends has bounds: a frame, a reply, the number of calls, the
-//     text of an error. Silence has one too; a long reply has none.
+//     text of an error. Silence is bounded too; the duration of a reply is not.
 //
 // An error of a server or a connection is an [*Error].
 package model
@@ -42,9 +43,9 @@ import (
 type Model interface {
 	// Name is the model's name as its server spells it.
 	Name() string
-	// Invoke asks for one reply. Each delta is given as it comes, if on is not
-	// nil; an error of on ends the reply. With an error, the Reply is what had
-	// come until then, its End sotto.EndAborted.
+	// Invoke asks for one reply. If on is not nil, each delta is given to it as it
+	// comes; an error of on ends the reply. With an error, the Reply is what had
+	// come until then, and its End is sotto.EndAborted.
 	Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error)
 }
 
@@ -54,7 +55,7 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// A Role says whose message one is.
+// A Role says who wrote a message.
 type Role string
 
 const (
@@ -64,13 +65,13 @@ const (
 	ToolRole  Role = "tool" // the result of a call
 )
 
-// A Request is a conversation that wants a reply. What is zero is left to the
-// server.
+// A Request is a conversation that asks for a reply. Zero values leave the choice
+// to the server.
 type Request struct {
 	Messages []Message
 	Tools    []Tool
-	// NoCalls says that none of Tools may be called now. They are told all the
-	// same where the provider wants to know those that were called before.
+	// NoCalls says that none of Tools may be called now. The model still gets their
+	// descriptions if the provider wants to know the tools that were called before.
 	NoCalls     bool
 	MaxTokens   int
 	Temperature *float64
@@ -81,20 +82,20 @@ type Request struct {
 	Think string
 }
 
-// A Message is one of a conversation.
+// A Message is a message of a conversation.
 type Message struct {
 	Role Role
 	Text string
-	// Thoughts and Calls are of an assistant's message. They go back as they
+	// Thoughts and Calls belong to an assistant's message. They go back as they
 	// came.
 	Thoughts []Thought
 	Calls    []Call
-	// CallID and Name are of a tool's message: the call that it answers, and the
+	// CallID and Name belong to a tool's message: the call that it answers, and the
 	// tool.
 	CallID, Name string
 }
 
-// A Thought is reasoning that the provider told apart itself.
+// A Thought is reasoning that the provider itself separated from the text.
 type Thought struct {
 	// Field is the member or the kind of block that held it.
 	Field string
@@ -102,32 +103,33 @@ type Thought struct {
 	// Sealed says that the provider signed or encrypted it: it can only go back
 	// as it came.
 	Sealed bool
-	// Raw is the JSON that it came in, where the API has more to it than a text.
+	// Raw is the JSON that it came in, if the API has more than a text for it.
 	Raw json.RawMessage `json:",omitempty"`
-	// At is where it stood: so many bytes of the content came before it.
+	// At is where it was: how many bytes of the content came before it.
 	At int
 }
 
-// A Call is a model's wish to use a tool.
+// A Call is a model's request to use a tool.
 type Call struct {
 	ID, Name string
-	// Arguments are as the model wrote them: JSON, if it did as it was asked to.
+	// Arguments are as the model wrote them: JSON, if it wrote what it was asked
+	// for.
 	Arguments string
-	// Extra are members beside these that must go back with the call, such as a
+	// Extra are further members that must go back with the call, such as a
 	// signature; a JSON object, or nil.
 	Extra json.RawMessage `json:",omitempty"`
 }
 
-// A Tool is what a model is told of one.
+// A Tool is what a model is told about a tool.
 type Tool struct {
 	Name        string
 	Description string
-	// Schema is the JSON Schema of its arguments, an object.
+	// Schema is the JSON Schema of its arguments, which are an object.
 	Schema json.RawMessage
 }
 
 // A Delta is a piece of a reply as it comes: of the content, of native reasoning,
-// or a call, given when it is whole.
+// or a call, which is given when it is complete.
 type Delta struct {
 	Text    string
 	Thought string
@@ -146,13 +148,13 @@ type Reply struct {
 	// Finish is the finish reason in the server's own word.
 	Finish string
 	Usage  Usage
-	// Earlier says what became of the reasoning of earlier messages in the
-	// request as it was sent.
+	// Earlier says what happened to the reasoning of earlier messages in the
+	// request that was sent.
 	Earlier Earlier
 }
 
-// Earlier is what a client did with the reasoning of earlier messages, so that
-// their provider gets what it requires. It is zero of a script.
+// Earlier says what a client did with the reasoning of earlier messages, so that
+// their provider gets what it requires. For a scripted model it is zero.
 type Earlier struct {
 	Rule     string // the row of history's table, or the policy, that decided
 	Removed  int    // bytes that were left out
@@ -164,7 +166,8 @@ func (r Reply) Message() Message {
 	return Message{Role: Assistant, Text: r.Raw, Thoughts: r.Thoughts, Calls: r.Calls}
 }
 
-// A Usage counts tokens as the server does; zero where it does not say.
+// A Usage counts tokens as the server does. Numbers that it does not report are
+// zero.
 type Usage struct {
 	Input, Output int64
 	// Reasoning is the part of Output that was reasoning.

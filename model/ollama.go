@@ -108,8 +108,9 @@ func ollamaCall(c *Call) (json.RawMessage, error) {
 	return o.close(), err
 }
 
-// argumentsObject is a call's arguments for an API that takes an object only.
-// What is none goes as the text that it is, so that the model sees what it wrote.
+// argumentsObject returns a call's arguments for an API that accepts only an
+// object. Arguments that are not an object are sent as text, so that the model sees
+// what it wrote.
 func argumentsObject(arguments string) json.RawMessage {
 	if isObject(arguments) {
 		return json.RawMessage(arguments)
@@ -156,7 +157,7 @@ func (l *ollamaListener) frame(root gjson.Result) (done bool, err error) {
 	return true, nil
 }
 
-// call reads a call, which comes whole.
+// call reads a call, which comes complete.
 func (l *ollamaListener) call(v gjson.Result) error {
 	c, err := l.newCall()
 	if err != nil {

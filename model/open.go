@@ -18,56 +18,56 @@ import (
 	"github.com/sotto-llm/sotto/history"
 )
 
-// A Config says which model to call, and how. Its zero values are sane but for
-// Provider and Model.
+// A Config says which model to call, and how. Only Provider and Model must be set.
 type Config struct {
 	// Provider is the API: ollama, openai (which many servers speak), anthropic,
 	// or scripted.
 	Provider string
 	// Model is the model's name as the server spells it. A script needs none.
 	Model string
-	// URL is the server's; if empty, http://localhost:11434,
-	// https://api.openai.com/v1 or https://api.anthropic.com. The path that the
-	// API has below it is added; /v1 too, where an openai URL has no path.
+	// URL is the server's. If empty, it is http://localhost:11434,
+	// https://api.openai.com/v1 or https://api.anthropic.com. The API's path below
+	// it is added. If an openai URL has no path, /v1 is added too.
 	URL string
-	// Key is the key of the API, KeyFile a file that holds it. One of them, or
-	// none.
+	// Key is the API key, KeyFile a file that holds it. Set at most one of them.
 	Key     Secret
 	KeyFile string
 	// Script is the file of a scripted model.
 	Script string
 
-	// MaxTokens is the limit of replies whose request has none; if zero, the
-	// server's, and 8192 for anthropic, whose API wants one.
+	// MaxTokens is the limit of replies whose request has none. If zero, the
+	// server's limit applies; for anthropic, whose API requires one, it is 8192.
 	MaxTokens int
-	// Extra is a JSON object that is put into the body of every chat request,
-	// objects in it member by member: what a server knows beside its API's
-	// standard, such as {"options":{"num_ctx":16384}} or
+	// Extra is a JSON object that is merged into the body of every chat request,
+	// member by member. Use it for settings that a server has in addition to its
+	// API's standard, such as {"options":{"num_ctx":16384}} or
 	// {"chat_template_kwargs":{"enable_thinking":false}}.
 	Extra json.RawMessage
-	// History says what becomes of the reasoning of earlier messages; if empty,
+	// History says what happens to the reasoning of earlier messages. If empty,
 	// history.Auto: what the model's family requires.
 	History history.Policy
 
-	// Retries is how often a request is sent again where nothing of its reply has
-	// come; if zero, 3; if negative, never.
+	// Retries is how often a request is sent again if nothing of its reply has
+	// come. If zero, 3; if negative, never.
 	Retries int
-	// Backoff is the wait before the first of them, which doubles with each; if
-	// zero, half a second. A server that wants a longer one gets it, up to
-	// MaxWait; if that is zero, a minute. Beyond it the error is returned.
+	// Backoff is the wait before the first retry, which doubles with each further
+	// one. If zero, half a second. If a server asks for a longer wait it gets it,
+	// up to MaxWait. If MaxWait is zero, it is a minute. If the server asks for
+	// more, the error is returned.
 	Backoff, MaxWait time.Duration
 	// Silence is how long a server may send nothing; if zero, ten minutes.
 	Silence time.Duration
 	Limits  Limits
 
-	// Transport reaches the server; if nil, one that all clients share.
+	// Transport reaches the server. If nil, a transport that all clients share.
 	Transport http.RoundTripper
-	// Log gets a line for each request that is sent again; if nil, nothing does.
+	// Log gets a line for each request that is sent again. If nil, nothing is
+	// logged.
 	Log *slog.Logger
 }
 
-// A Secret is a string that does not show itself: however it is printed or
-// encoded, it is "[secret]".
+// A Secret is a string that is never shown: whenever it is printed or encoded, the
+// result is "[secret]".
 type Secret string
 
 const hidden = "[secret]"
@@ -82,7 +82,7 @@ func (s Secret) Format(f fmt.State, _ rune) {
 // MarshalText returns a word in the secret's place.
 func (s Secret) MarshalText() ([]byte, error) { return fmt.Append(nil, s), nil }
 
-// providers are the APIs, and the URL that each has unless told.
+// providers are the APIs, and each one's default URL.
 var providers = map[string]struct {
 	url string
 	api func(c *Config) api
@@ -171,7 +171,7 @@ func (c *Config) readKey() error {
 		}
 		f, err := os.Open(c.KeyFile)
 		if err != nil {
-			// The name is not told: it may be the key, in the wrong place.
+			// The name is not quoted: it may be the key, in the wrong place.
 			if p, ok := errors.AsType[*fs.PathError](err); ok {
 				err = p.Err
 			}
@@ -195,7 +195,7 @@ func (c *Config) readKey() error {
 	return nil
 }
 
-// parseURL does not quote a URL that it refuses: a key may stand in it.
+// parseURL does not quote a URL that it refuses: it may contain a key.
 func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

@@ -13,11 +13,11 @@ import (
 	"github.com/sotto-llm/sotto/wire/openai"
 )
 
-// chatAPI is OpenAI's chat completions, as many servers speak them.
+// chatAPI is the chat completions API of OpenAI, as many servers implement it.
 type chatAPI struct {
 	model string
-	// own says that the server is OpenAI's, which knows a limit of tokens by
-	// another name than all others.
+	// own says that the server is OpenAI's own, which has a different name for the
+	// token limit than all others.
 	own bool
 }
 
@@ -56,8 +56,8 @@ type chatRequest struct {
 	ReasoningEffort     string     `json:"reasoning_effort,omitempty"`
 }
 
-// A chatMessage is written member by member: which it has depends on what the
-// server sent.
+// A chatMessage is written member by member: its members depend on what the server
+// sent.
 type chatMessage = json.RawMessage
 
 type chatTool struct {
@@ -79,7 +79,7 @@ func functions(tools []Tool) []chatTool {
 	return list
 }
 
-// efforts are what Request.Think is in this API.
+// efforts are the values of Request.Think in this API.
 var efforts = map[string]string{"": "", "true": "medium", "false": "none", "low": "low", "medium": "medium", "high": "high"}
 
 func (a *chatAPI) body(q *Request) (any, error) {
@@ -159,8 +159,8 @@ func chatMessageOf(m *Message) (json.RawMessage, error) {
 	return o.close(), err
 }
 
-// contentParts are a message's content where reasoning stands in it as parts;
-// nil where it does not.
+// contentParts returns a message's content if reasoning is in it as parts; else
+// nil.
 func contentParts(m *Message) []any {
 	var parts []any
 	for _, t := range m.Thoughts {
@@ -174,15 +174,15 @@ func contentParts(m *Message) []any {
 	return parts
 }
 
-// isPart reports whether a thought was a part of the content: {"type":
-// "thinking", "thinking": […]}, as of Mistral. Anthropic's blocks are none: their
+// isPart reports whether a thought was a part of the content: {"type": "thinking",
+// "thinking": […]}, as Mistral sends it. Anthropic's blocks are not parts: their
 // text is a string.
 func isPart(t *Thought) bool {
 	v, _ := foreignjson.Parse(t.Raw)
 	return v.IsObject() && v.Get("type").Str == t.Field && !(v.Get("thinking").Type == gjson.String)
 }
 
-// memberThoughts are the thoughts that are members of a message, with their
+// memberThoughts returns the thoughts that are members of a message, with their
 // values in Raw, each member once.
 func memberThoughts(m *Message) []Thought {
 	var list []Thought

@@ -12,11 +12,11 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A detail is an element of reasoning_details as its pieces come together.
+// A detail is an element of reasoning_details, assembled from its pieces.
 type detail struct {
 	keys   []string
 	values map[string]json.RawMessage
-	texts  map[string]*strings.Builder // those that grow
+	texts  map[string]*strings.Builder // those that come in pieces
 }
 
 // growing are the members of a detail that come in pieces.
@@ -28,9 +28,10 @@ func (d *detail) sealed() bool {
 		bytes.Contains(d.values["type"], []byte("encrypted"))
 }
 
-// detailed reads a frame's details and returns what they say that is new. Some
-// servers send pieces, others all so far in every frame: what plain reasoning the
-// frame has beside them tells which, or else what the details begin with.
+// detailed reads a frame's details and returns the part of their text that is new.
+// Some servers send pieces, others send all so far in every frame. The plain
+// reasoning beside them in the frame tells which, or else the beginning of the
+// details.
 func (l *chatListener) detailed(list gjson.Result, plain string) (news string, err error) {
 	var said strings.Builder
 	err = each(list, func(e gjson.Result) error {
@@ -65,7 +66,7 @@ func (l *chatListener) detailed(list gjson.Result, plain string) (news string, e
 	return said.String(), err
 }
 
-// piece returns what a text adds to what came before it.
+// piece returns what a text adds to the text before it.
 func (l *chatListener) piece(before, now, plain string) string {
 	rest, repeats := strings.CutPrefix(now, before)
 	switch {
@@ -82,7 +83,7 @@ func (l *chatListener) piece(before, now, plain string) string {
 	return now
 }
 
-// A detailForm is how a stream's details come.
+// A detailForm says how a stream's details come.
 type detailForm uint8
 
 const (
@@ -107,7 +108,7 @@ func (l *chatListener) detailOf(e gjson.Result) (*detail, error) {
 }
 
 func (l *chatListener) setDetail(d *detail, m wire.Member) error {
-	key := strings.Clone(m.Key) // of its own, lest it keep the frame
+	key := strings.Clone(m.Key) // a copy, so that it does not keep the frame in memory
 	old, ok := d.values[key]
 	more := max(0, len(m.Value.Raw)-len(old))
 	switch {

@@ -14,14 +14,14 @@ import (
 type chatListener struct {
 	*heard
 	pieces []*chatCall
-	part   *thinking // the part of the content that came last, if it is reasoning
+	part   *thinking // the last part of the content, if it is reasoning
 
 	details    map[string]*detail
 	order      []*detail
 	detailForm detailForm
 }
 
-// A chatCall is a call under way.
+// A chatCall is a call that is being received.
 type chatCall struct {
 	*calling
 	index int // as the server numbers it; -1 if it does not
@@ -100,14 +100,14 @@ func (l *chatListener) delta(o gjson.Result) error {
 	if err := l.content(content); err != nil {
 		return err
 	}
-	if err := l.say(str(refusal)); err != nil { // instead of content, never beside it
+	if err := l.say(str(refusal)); err != nil { // it comes instead of content, never beside it
 		return err
 	}
 	return each(calls, l.call)
 }
 
-// native reads reasoning that stands in a member: the first that says something,
-// for a server that has several says the same in each.
+// native reads reasoning in a member. It takes the first that is not empty: a
+// server that has several sends the same in each.
 func (l *chatListener) native(members map[string]gjson.Result, details gjson.Result) error {
 	field, plain := "", ""
 	for _, name := range wire.NativeFields() {
@@ -135,7 +135,7 @@ func (l *chatListener) native(members map[string]gjson.Result, details gjson.Res
 	return l.think(t, plain)
 }
 
-// inMember returns the thought that is a member of the message, or nil.
+// inMember returns the thought of a member of the message, or nil.
 func (l *chatListener) inMember() *thinking {
 	i := slices.IndexFunc(l.thoughts, func(t *thinking) bool { return t.Raw == nil })
 	if i < 0 {
@@ -164,7 +164,7 @@ func (l *chatListener) content(v gjson.Result) error {
 	})
 }
 
-// thinkingPart reads a part that is reasoning. Parts in a row are one.
+// thinkingPart reads a part that is reasoning. Consecutive parts form one thought.
 func (l *chatListener) thinkingPart(kind string, p gjson.Result) (err error) {
 	if l.part == nil {
 		if l.part, err = l.begin(kind); err != nil {
@@ -198,7 +198,7 @@ func partText(p gjson.Result) string {
 	return ""
 }
 
-// partOf is a part of reasoning, as it goes back.
+// partOf returns a part of reasoning, as it goes back.
 func partOf(kind, said, signature string) []byte {
 	var o object
 	o.add("type", kind)
@@ -212,7 +212,7 @@ func partOf(kind, said, signature string) []byte {
 // maxName is far above the length of any tool's name.
 const maxName = 4 << 10
 
-// call reads a piece of a call, or a whole one.
+// call reads a piece of a call, or a complete one.
 func (l *chatListener) call(v gjson.Result) error {
 	c, err := l.callOf(v)
 	if err != nil {
@@ -244,9 +244,9 @@ func (l *chatListener) call(v gjson.Result) error {
 	return l.addExtra(c, v)
 }
 
-// callOf returns the call that a piece belongs to: the one of its index, unless
-// the piece has an id of its own (some servers number every call 0); without an
-// index the one of its id, or the last if it has none.
+// callOf returns the call that a piece belongs to. It is the call of its index,
+// unless the piece has an id of its own (some servers number every call 0). Without
+// an index it is the call of its id, or the last call if it has none.
 func (l *chatListener) callOf(v gjson.Result) (*calling, error) {
 	id, index := str(v.Get("id")), -1
 	if i := v.Get("index"); i.Type == gjson.Number {

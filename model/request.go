@@ -11,7 +11,7 @@ import (
 // thinks are the values of Request.Think.
 var thinks = []string{"", "true", "false", "low", "medium", "high"}
 
-// check reports what no API would take.
+// check reports faults that no API would accept.
 func (q *Request) check() error {
 	switch {
 	case len(q.Messages) == 0:
@@ -44,8 +44,8 @@ func (q *Request) check() error {
 	return nil
 }
 
-// schema is what the arguments of a tool are checked against: any object, if it
-// says nothing.
+// schema returns what the arguments of a tool are checked against: any object, if
+// the tool has no schema.
 func (t *Tool) schema() json.RawMessage {
 	if t.Schema == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -55,12 +55,12 @@ func (t *Tool) schema() json.RawMessage {
 
 // Limits bound what a server can make grow.
 type Limits struct {
-	// Reply is the most bytes of texts and calls; if zero, 16 MiB.
+	// Reply is the maximum number of bytes of texts and calls; if zero, 16 MiB.
 	Reply int
-	// Frame is the most bytes of one frame of a stream, and of an answer that is
-	// not streamed; if zero, 8 MiB.
+	// Frame is the maximum number of bytes of one frame of a stream, and of an
+	// answer that is not streamed; if zero, 8 MiB.
 	Frame int
-	// Calls is the most calls of tools; if zero, 128.
+	// Calls is the maximum number of tool calls; if zero, 128.
 	Calls int
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// A Script is written replies, and when each is given. The first reply whose
-// conditions all hold is the one, so that the same request gets the same reply,
-// in any process.
+// A Script is a list of scripted replies, and says when each is given. The first
+// reply whose conditions all hold is used, so that the same request gets the same
+// reply, in any process.
 //
 // A file has one reply a line, as a JSON object (JSON Lines), or is a list of
 // them in YAML:
@@ -35,8 +35,8 @@ import (
 //   - text: "<think>This is where it bre"
 //     error: {kind: broken_off}
 //
-// Members of a reply; all but when may be left out, but one of text, deltas,
-// thought, calls and error must be there:
+// These are the members of a reply. Each may be left out, but one of text, deltas,
+// thought, calls and error must be present:
 //
 //	when      the conditions; without any, always
 //	text      the content
@@ -56,7 +56,7 @@ import (
 //	          (broken_off, silent); type, code, message, retry_after
 //	note      is for who reads the file
 //
-// Conditions; what counts is what the request holds, for that is all there is:
+// These are the conditions. They look only at the request:
 //
 //	call      the n-th call of the conversation: its assistant messages, and one
 //	cycle     the n-th cycle: its user messages
@@ -80,7 +80,7 @@ type Script struct {
 	replies []*scriptReply
 }
 
-// maxScript is the most bytes of a script.
+// maxScript is the maximum size of a script in bytes.
 const maxScript = 32 << 20
 
 // scriptYAML bounds a script that is YAML.
@@ -101,9 +101,9 @@ func (e *ScriptError) Error() string {
 
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// ReadScript reads a script. The name is the file's: where it does not end in
-// .jsonl, .ndjson, .json, .yaml or .yml, the first byte tells the form. The error
-// joins a [*ScriptError] for each fault, of the first hundred.
+// ReadScript reads a script. The name is the file's. If it does not end in .jsonl,
+// .ndjson, .json, .yaml or .yml, the first byte decides the form. The error joins a
+// [*ScriptError] for each of the first hundred faults.
 func ReadScript(r io.Reader, name string) (*Script, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxScript+1))
 	if err != nil {
@@ -128,7 +128,7 @@ func ReadScript(r io.Reader, name string) (*Script, error) {
 	return s.script, nil
 }
 
-// A scriptReader makes a script of its file.
+// A scriptReader reads a script from its file.
 type scriptReader struct {
 	doc    yamlfile.Document
 	script *Script
@@ -201,7 +201,8 @@ func (s *scriptReader) readYAML(data []byte) {
 	}
 }
 
-// addNode adds a reply of YAML, by way of JSON: there is one reader of replies.
+// addNode adds a reply from YAML. It converts it to JSON, so that there is only one
+// reader of replies.
 func (s *scriptReader) addNode(n *yamlfile.Node) {
 	v, err := n.Value()
 	if at, ok := errors.AsType[*yamlfile.Error](err); ok {
@@ -261,7 +262,7 @@ func (s *scriptReader) add(line int, object []byte) error {
 	return nil
 }
 
-// A memberError is what is wrong with a member.
+// A memberError says what is wrong with a member.
 type memberError struct {
 	key string
 	err error
@@ -269,7 +270,7 @@ type memberError struct {
 
 func (e *memberError) Error() string { return e.key + ": " + e.err.Error() }
 
-// faultOf words an error about a reply, and tells the member.
+// faultOf describes an error about a reply, and names the member.
 func faultOf(err error) (key string, _ error) {
 	if e, ok := errors.AsType[*memberError](err); ok {
 		return e.key, e.err
@@ -296,7 +297,7 @@ var scriptMembers = strings.Fields(`note when text deltas thought field cut call
 	id name arguments input output reasoning status kind type code message retry_after
 	call cycle step last tool contains matches user system offers model`)
 
-// kindName is what the file calls a kind of Go's.
+// kindName is the file format's name for a kind of Go's.
 func kindName(kind string) string {
 	switch kind {
 	case "struct", "map", "ptr":
@@ -309,7 +310,7 @@ func kindName(kind string) string {
 	return "a number"
 }
 
-// check looks at the replies together.
+// check validates the replies together.
 func (s *scriptReader) check() {
 	replies := s.script.replies
 	if len(replies) == 0 {

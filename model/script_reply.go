@@ -209,7 +209,7 @@ func (c *conditions) prepare() error {
 	return wrong("last", "%q: want system, user, assistant or tool", c.Last)
 }
 
-// hold reports whether a request is one that the reply is for.
+// hold reports whether the reply is for a request.
 func (c *conditions) hold(model string, q *Request) bool {
 	p := placeOf(q)
 	last := q.Messages[len(q.Messages)-1]
@@ -223,7 +223,7 @@ func (c *conditions) hold(model string, q *Request) bool {
 		(c.Model == "" || c.Model == model)
 }
 
-// A place is where in its conversation a request stands.
+// A place says where in its conversation a request is.
 type place struct {
 	call, cycle, step int
 	user              string // the user's last message
@@ -244,7 +244,7 @@ func placeOf(q *Request) place {
 	return p
 }
 
-// toolOf returns the tool that a result is of, by its name or by its call.
+// toolOf returns the tool whose result a message is, by its name or by its call.
 func toolOf(q *Request, result Message) string {
 	if result.Name != "" || result.CallID == "" {
 		return result.Name
@@ -259,7 +259,7 @@ func toolOf(q *Request, result Message) string {
 	return ""
 }
 
-// numbers are a number, or a range; zero holds always.
+// numbers are a number, or a range; the zero value always holds.
 type numbers struct{ from, to int }
 
 func (n *numbers) UnmarshalJSON(b []byte) error {
@@ -295,8 +295,8 @@ func (p *pattern) UnmarshalText(text []byte) error {
 
 func (p pattern) in(text string) bool { return p.Regexp == nil || p.MatchString(text) }
 
-// endOf is the end of a reply that finished for a reason, as chat completions
-// word it.
+// endOf returns the end of a reply with a finish reason, as chat completions word
+// it.
 func endOf(finish string) sotto.End {
 	switch finish {
 	case "length", "max_tokens":

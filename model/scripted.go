@@ -15,8 +15,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/sleep"
 )
 
-// Scripted is a model that plays a [Script]: no server, no network, the same
-// reply to the same request.
+// Scripted is a model that plays a [Script]. It needs no server and no network, and
+// gives the same reply to the same request.
 type Scripted struct {
 	name   string
 	script *Script
@@ -38,7 +38,7 @@ func NewScripted(name string, script *Script) *Scripted {
 // Name returns the model's name.
 func (s *Scripted) Name() string { return s.name }
 
-// Invoke plays the first reply whose conditions hold. Where none does, the error
+// Invoke plays the first reply whose conditions hold. If there is none, the error
 // wraps [ErrNoReply] and says what was asked.
 func (s *Scripted) Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error) {
 	h := &heard{on: on, limits: Limits{}.orDefaults(), model: s.name}
@@ -132,7 +132,7 @@ func (s *Scripted) call(from *scriptCall, i int, q *Request, h *heard) error {
 	return h.argue(c, from.arguments)
 }
 
-// fingerprint is some letters that are the same for the same conversation.
+// fingerprint returns some letters that are the same for the same conversation.
 func fingerprint(q *Request) string {
 	b, _ := json.Marshal(q.Messages)
 	sum := sha256.Sum256(b)
@@ -158,8 +158,8 @@ func sleepFor(ctx context.Context, d time.Duration) error {
 // embeddingSize is the length of a scripted embedding.
 const embeddingSize = 256
 
-// Embed returns vectors of length 1 that are near for texts which share words:
-// each word, without its case, adds to one of 256 components.
+// Embed returns vectors of length 1 that are close for texts which share words:
+// each word, ignoring its case, adds to one of 256 components.
 func (s *Scripted) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -183,7 +183,7 @@ func hashed(text string) []float32 {
 	for _, x := range v {
 		length += float64(x) * float64(x)
 	}
-	if length == 0 { // no words: any direction will do, if it is always the same
+	if length == 0 { // no words: any direction will do, as long as it is always the same
 		v[0] = 1
 		return v
 	}

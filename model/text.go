@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A text is a string in a request. Unlike a string of encoding/json it keeps
-// half a character as the escape that it came in.
+// A text is a string in a request. Unlike a string of encoding/json, it keeps half
+// a surrogate pair as the escape that it came in.
 type text string
 
 func (t text) MarshalJSON() ([]byte, error) {

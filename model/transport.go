@@ -23,8 +23,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// transport is shared by all clients that have none of their own: connections
-// are worth keeping, also those of many calls at a time to one server.
+// transport is shared by all clients without one of their own. It keeps connections
+// open, including those of many simultaneous calls to one server.
 var transport = sync.OnceValue(func() http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost = 32
@@ -35,21 +35,22 @@ var transport = sync.OnceValue(func() http.RoundTripper {
 // maxHeader bounds the header of a response, and the interim responses before it.
 const maxHeader = 256 << 10
 
-// What is read of an error's body: the most bytes, for the longest time.
+// How much of an error's body is read: the maximum number of bytes, and the maximum
+// time.
 const (
 	maxError  = 64 << 10
 	errorTime = 10 * time.Second
 )
 
-// How much a reply may hold that says nothing: comments, blank lines, frames
+// How many bytes of a reply may be empty of content: comments, blank lines, frames
 // without text, the JSON around each piece.
 const (
 	emptyBytes    = 16 << 20 // in any case
 	emptyPerBytes = 1 << 10  // for each byte that is kept
 )
 
-// post sends a body and gives the response to read, if its status is that of a
-// success. Where the server is silent for too long, all of it ends.
+// post sends a body and returns the response to read, if its status is a success.
+// If the server is silent for too long, both end.
 func (c *client) post(ctx context.Context, path []string, body []byte, read func(*http.Response, io.Reader) error) error {
 	asked := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -90,7 +91,7 @@ func (c *client) post(ctx context.Context, path []string, body []byte, read func
 	return err
 }
 
-// cancelled is the error of a context that has ended, with its cause.
+// cancelled returns the error of a context that has ended, with its cause.
 func cancelled(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -99,9 +100,9 @@ func cancelled(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// refusal is the error of a response that is no success.
+// refusal returns the error of a response that is not a success.
 func (c *client) refusal(resp *http.Response, body io.Reader) error {
-	b, _ := io.ReadAll(io.LimitReader(body, maxError)) // what came of it says something
+	b, _ := io.ReadAll(io.LimitReader(body, maxError)) // use what came of it
 	e := said(resp.StatusCode, b)
 	e.Status = resp.StatusCode
 	e.RetryAfter = retryAfter(resp.Header, time.Now())
@@ -116,7 +117,7 @@ func (c *client) refusal(resp *http.Response, body io.Reader) error {
 	return e
 }
 
-// unreached is the error of a connection that brought no response. It does not
+// unreached returns the error of a connection that brought no response. It does not
 // quote what the server sent.
 func unreached(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
@@ -135,7 +136,7 @@ func unreached(err error) error {
 	return e
 }
 
-// read reads a response that is a success: frames, or one value.
+// read reads a successful response: frames, or one value.
 func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard) error {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if strings.EqualFold(strings.TrimSpace(kind), "application/json") {
@@ -150,7 +151,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 			}
 			return err
 		}
-		body = bytes.NewReader(b) // frames under the type of a whole reply
+		body = bytes.NewReader(b) // frames that are declared as a whole reply
 	}
 	err := c.frames(&bounded{Reader: body, h: h}, l)
 	if err == nil && !h.finished {
@@ -162,7 +163,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 	return err
 }
 
-// drain reads what little stands behind a reply, so that the connection can be
+// drain reads the few bytes that may follow a reply, so that the connection can be
 // used again.
 func drain(body io.Reader) {
 	if w, ok := body.(*watched); ok {
@@ -249,7 +250,7 @@ func (c *client) frames(body io.Reader, l listener) error {
 	}
 }
 
-// more reads on behind b, whose memory it uses.
+// more reads further after b, whose memory it uses.
 func more(b []byte, body io.Reader) ([]byte, error) {
 	if cap(b)-len(b) < 4<<10 {
 		b = append(make([]byte, 0, 2*len(b)+32<<10), b...)
@@ -274,7 +275,7 @@ func frame(f wire.Frame, l listener) (done bool, err error) {
 	return l.frame(wire.Parse(f.Data))
 }
 
-// str is a string's text, byte for byte, in memory of its own.
+// str returns a string's text, byte for byte, in memory of its own.
 func str(v gjson.Result) string {
 	switch {
 	case v.Type != gjson.String:
@@ -285,7 +286,7 @@ func str(v gjson.Result) string {
 	return string(wire.AppendText(nil, wire.BytesOf(v.Raw[1:len(v.Raw)-1])))
 }
 
-// says reports whether a member is there, and not null.
+// says reports whether a member is present, and not null.
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
 // each calls f with the elements of an array until one fails. It makes no list of
@@ -300,10 +301,10 @@ func each(list gjson.Result, f func(gjson.Result) error) (err error) {
 	return err
 }
 
-// short is a name that a server gives, cut to the length of one.
+// short returns a name that a server gives, cut to a bounded length.
 func short(name string) string { return shorttext.Cut(name, maxName) }
 
-// A bounded body ends where a reply holds too much that says nothing.
+// A bounded body ends if a reply holds too many bytes without content.
 type bounded struct {
 	io.Reader
 	h    *heard
@@ -319,13 +320,13 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A watch ends what waits for the server for too long. The time that the client
-// itself takes does not count.
+// A watch ends reads that wait for the server for too long. The time that the
+// client itself takes does not count.
 type watch struct {
 	limit  time.Duration
 	cancel func()
 	timer  *time.Timer
-	fixed  bool // the time is for all that follows, not for each read
+	fixed  bool // the time is for all further reads together, not for each
 }
 
 func (w *watch) start() {
@@ -344,7 +345,7 @@ func (w *watch) stop() {
 	}
 }
 
-// within gives all further reads together a time.
+// within gives all further reads together a time limit.
 func (w *watch) within(d time.Duration) {
 	w.limit = min(w.limit, d)
 	w.start()
@@ -357,7 +358,7 @@ func (w *watch) end() {
 	w.stop()
 }
 
-// A watched body may not be silent for too long.
+// A watched body must not be silent for too long.
 type watched struct {
 	io.Reader
 	watch *watch

@@ -9,11 +9,11 @@ import "slices"
 // the order of their bytes, so that the children of a state have consecutive
 // numbers. State 0 is the empty prefix. A state costs 13 bytes.
 type automaton struct {
-	root  [256]int32 // the children of state 0, by byte; 0 where there is none
-	first []int32    // of each state its first child; the last is that of the next state
-	label []byte     // of each state the last byte of its prefix
-	fail  []int32    // of each state the longest proper suffix that is a state
-	match []int32    // of each state the length of the longest pattern that it ends with
+	root  [256]int32 // the children of state 0, by byte; 0 if there is none
+	first []int32    // the first child of each state; the last is that of the next state
+	label []byte     // the last byte of each state's prefix
+	fail  []int32    // the longest proper suffix of each state that is a state
+	match []int32    // the length of the longest pattern that each state ends with
 }
 
 // newAutomaton makes the automaton of some patterns, none of which is empty.
@@ -30,7 +30,7 @@ func newAutomaton(patterns []string) *automaton {
 		}
 		g := groups[s]
 		a.first = append(a.first, int32(len(groups)))
-		longest := int32(0) // what its suffix matches, where it is not a pattern itself
+		longest := int32(0) // what its suffix matches, if it is not a pattern itself
 		if s > 0 {
 			longest = a.match[a.fail[s]]
 		}
@@ -58,7 +58,7 @@ func newAutomaton(patterns []string) *automaton {
 	return a
 }
 
-// child returns the state behind a byte, or 0.
+// child returns the state after a byte, or 0.
 func (a *automaton) child(s int32, b byte) int32 {
 	if s == 0 {
 		return a.root[b]
@@ -92,8 +92,8 @@ func (a *automaton) next(s int32, b byte) (state int32, steps int) {
 	}
 }
 
-// maxSpans bounds the spans found in one text. Where there are more, the last one
-// goes on to the end of the text.
+// maxSpans bounds the spans found in one text. If there are more, the last one
+// extends to the end of the text.
 const maxSpans = 1 << 16
 
 // matches returns the union of all places where patterns stand in a text: spans in

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A Head is where a record ends: its last event and the digest of that line.
-// Kept elsewhere, it shows that the record was cut or rewritten since.
+// A Head says where a record ends: its last event and the digest of that line. If
+// you keep it elsewhere, it shows whether the record was cut or rewritten since.
 type Head struct {
 	Seq    uint64
 	Digest Digest
@@ -36,8 +36,9 @@ func (h *Head) UnmarshalText(b []byte) error {
 	return h.Digest.UnmarshalText([]byte(digest))
 }
 
-// The form of a line, of every version: what Verify reads of it. Newer versions
-// may add members between, none before seq and none behind prev.
+// The part of a line that has the same form in every version: what Verify reads of
+// it. Newer versions may add members between, but none before seq and none after
+// prev.
 const (
 	lineFront = `{"v":`
 	lineSeq   = `,"seq":`
@@ -47,10 +48,10 @@ const (
 	linePrev  = `,"prev":"`
 	lineBack  = "\"}\n"
 	tailSize  = len(linePrev) + 2*sha256.Size + len(lineBack)
-	frontSize = 512 // v, seq, last, time, run, cycle and type stand within it
+	frontSize = 512 // v, seq, last, time, run, cycle and type are within it
 )
 
-// A frame is what the chain needs of a line.
+// A frame holds what the chain needs of a line.
 type frame struct {
 	v           int
 	first, last uint64 // the events in it
@@ -62,7 +63,8 @@ type frame struct {
 
 var errFrame = errors.New("not a line of a record")
 
-// parseFrame reads a line, its newline included, no more of it than it must.
+// parseFrame reads a line, including its newline. It reads no more of it than it
+// must.
 func parseFrame(line []byte) (f frame, err error) {
 	rest, ok := bytes.CutPrefix(line, []byte(lineFront))
 	if !ok || len(line) < tailSize {
@@ -98,7 +100,7 @@ func prevOf(line []byte) (d Digest, ok bool) {
 	return d, err == nil
 }
 
-// member returns a string member's value; those in front hold no escapes.
+// member returns a string member's value. The members at the front hold no escapes.
 func member(front []byte, name string) string {
 	_, rest, ok := bytes.Cut(front, []byte(name))
 	if !ok {
@@ -116,7 +118,7 @@ func leadingUint(b []byte) (n uint64, rest []byte, ok bool) {
 	return n, b[i:], i > 0 && (i == len(b) || b[i] < '0' || b[i] > '9') && (b[0] != '0' || i == 1)
 }
 
-// idIn returns the identity that stands behind the time, if any.
+// idIn returns the identity that follows the time, if any.
 func idIn(front []byte) string {
 	rest, ok := bytes.CutPrefix(front, []byte(lineTime))
 	if !ok {
@@ -133,7 +135,7 @@ func idIn(front []byte) string {
 	return id
 }
 
-// idIf is the identity for a line that begins a segment, and nothing for others.
+// idIf returns the identity for a line that begins a segment, and "" for others.
 func idIf(first bool, id string) string {
 	if first {
 		return id

@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// A Checkpoint is a signature under everything that stands before it, and under
-// all of its own line. One of version 1 signs its number, the line before it and
-// the time alone.
+// A Checkpoint is a signature of everything before it, and of all of its own line.
+// One of version 1 signs only its number, the line before it and the time.
 type Checkpoint struct {
 	Record string `json:"record,omitempty"` // the record's identity; version 1 has none
-	// Index is the digest of the segment's index up to here, of the checkpoint
-	// that ends a segment.
+	// Index is the digest of the segment's index up to here. Only the checkpoint
+	// that ends a segment has it.
 	Index Digest `json:"index,omitzero"`
 	Key   string `json:"key"` // the public key, in hexadecimal
 	Sig   string `json:"sig"` // Ed25519, in base64
@@ -28,8 +27,8 @@ func (Checkpoint) Type() Type               { return TypeCheckpoint }
 func (Checkpoint) facts() facts             { return facts{} }
 func (c Checkpoint) guarded(*guard) Payload { return c }
 
-// A checkpoint's line ends with its signature and prev. All but the signature is
-// signed, byte for byte.
+// A checkpoint's line ends with its signature and prev. Everything except the
+// signature is signed, byte for byte.
 const (
 	sigFront = `"sig":"`
 	sigBack  = `"}`
@@ -50,12 +49,12 @@ func checkpointMessage(front, back []byte) []byte {
 	return slices.Concat([]byte("sotto record checkpoint 2\n"), front, back)
 }
 
-// checkpointMessageV1 is what version 1 signed.
+// checkpointMessageV1 returns what version 1 signed.
 func checkpointMessageV1(f frame) []byte {
 	return fmt.Appendf(nil, "sotto record checkpoint\n%d\n%s\n%s\n", f.first, f.prev, f.time)
 }
 
-// appendCheckpoint appends a signed line, numbered seq. Index is zero, or the
+// appendCheckpoint appends a signed line, numbered seq. index is zero, or the
 // digest of the index of the segment that ends with it.
 func appendCheckpoint(dst []byte, key ed25519.PrivateKey, id string, index Digest, first bool, seq uint64, prev Digest, t time.Time) ([]byte, Digest) {
 	from := len(dst)
@@ -108,7 +107,7 @@ func signedBy(keys []ed25519.PublicKey, f frame, line []byte, c Checkpoint) bool
 	return ok && verifyAny(keys, checkpointMessage(front, back), c.Key, string(sig))
 }
 
-// verifyAny reports whether the key named is one of keys and signed the message.
+// verifyAny reports whether the named key is one of keys and signed the message.
 func verifyAny(keys []ed25519.PublicKey, message []byte, named, sig string) bool {
 	raw, err := base64.StdEncoding.Strict().DecodeString(sig)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// run writes what is queued, a batch at a time: it builds and writes one while
-// syncer syncs the one before.
+// run writes what is queued, in batches: it builds and writes a batch while syncer
+// syncs the one before.
 func (w *Writer) run() {
 	for {
 		batch, open := w.next()
@@ -25,13 +25,13 @@ func (w *Writer) run() {
 	close(w.done)
 }
 
-// next waits for a batch; meanwhile it signs what has waited long enough.
+// next waits for a batch. Meanwhile it signs what has waited long enough.
 func (w *Writer) next() (batch []*item, open bool) {
 	for tried := false; ; {
 		left, due := w.untilSigned()
 		if due && left <= 0 && !tried {
 			tried = true
-			if w.sign() == nil { // else it has logged
+			if w.sign() == nil { // if it fails, sign has logged that
 				w.askSync()
 			}
 			continue
@@ -52,8 +52,8 @@ func (w *Writer) next() (batch []*item, open bool) {
 	}
 }
 
-// untilSigned is how long the first event behind the last checkpoint may still
-// wait for the next; due is false where there is none.
+// untilSigned returns how long the first event after the last checkpoint may still
+// wait for the next checkpoint; due is false if there is no such event.
 func (w *Writer) untilSigned() (left time.Duration, due bool) {
 	if w.o.SigningKey == nil {
 		return 0, false
@@ -82,7 +82,7 @@ func (w *Writer) take() (batch []*item, open bool) {
 	return batch, !w.closed
 }
 
-// commit writes a batch. Where that fails the record is as it was before.
+// commit writes a batch. If that fails, the record is as it was before.
 func (w *Writer) commit(batch []*item) {
 	batch = w.sayDropped(batch)
 	if err := w.rotateIfDue(); err != nil {
@@ -114,7 +114,7 @@ func (w *Writer) sayDropped(batch []*item) []*item {
 		return batch
 	}
 	it, err := w.prepare(&Event{Payload: Failure{Code: "dropped", Count: n}})
-	if err != nil { // cannot be: nothing in it is the caller's
+	if err != nil { // this cannot happen: nothing in it comes from the caller
 		w.o.Log.Error("record: dropped events", "count", n, "error", err)
 		return batch
 	}
@@ -122,7 +122,8 @@ func (w *Writer) sayDropped(batch []*item) []*item {
 	return append(batch, it)
 }
 
-// fail tells those who wait, and counts those who do not.
+// fail reports the error to the callers that wait, and counts the events of those
+// that do not.
 func (w *Writer) fail(batch []*item, err error) {
 	var lost uint64
 	for _, it := range batch {
@@ -140,7 +141,7 @@ func (w *Writer) fail(batch []*item, err error) {
 	settle(batch, err)
 }
 
-// settle ends items.
+// settle completes items.
 func settle(batch []*item, err error) {
 	for _, it := range batch {
 		if it.waits {
@@ -151,8 +152,8 @@ func settle(batch []*item, err error) {
 	}
 }
 
-// ready clears what an earlier failure left, and refuses where nobody would find
-// what is written.
+// ready removes what an earlier failure left. It returns an error if readers would
+// not find what is written.
 func (w *Writer) ready() error {
 	if err := w.inPlace(); err != nil {
 		return err
@@ -171,12 +172,12 @@ func (w *Writer) ready() error {
 	return nil
 }
 
-// signDue reports whether a checkpoint belongs behind the next n events.
+// signDue reports whether a checkpoint is due after the next n events.
 func (w *Writer) signDue(n int) bool {
 	return w.o.SigningKey != nil && w.head.seq+uint64(n)-w.head.signed >= w.o.CheckpointEvery
 }
 
-// write appends the lines of a batch to the file, with a checkpoint or not. Where
+// write appends the lines of a batch to the file, with or without a checkpoint. If
 // the checkpoint ends the segment, index is the digest of its index.
 func (w *Writer) write(batch []*item, signed bool, index Digest) error {
 	s := w.head
@@ -204,7 +205,7 @@ func (w *Writer) write(batch []*item, signed bool, index Digest) error {
 	if err != nil {
 		w.junk = true
 		w.index.truncate(w.head.index)
-		_ = w.ready() // or before the next write
+		_ = w.ready() // else it is done before the next write
 		return err
 	}
 	s.size = w.head.size + int64(len(w.out))
@@ -253,7 +254,7 @@ func (w *Writer) syncer() {
 	}
 }
 
-// pause lets a batch grow, where the policy is to.
+// pause lets a batch grow, if the policy is to.
 func (w *Writer) pause() {
 	if w.o.Policy != Batch {
 		return
@@ -285,9 +286,9 @@ func (w *Writer) syncOnce() {
 	settle(batch, nil)
 }
 
-// undo takes back what was written since the last sync, when one fails: of what
-// the kernel has then, nothing is known. With a policy that acknowledged already
-// nothing is taken back, and appends fail until a sync succeeds.
+// undo removes what was written since the last sync, after a sync failed: it is
+// unknown what the kernel then still has. If the policy has acknowledged it
+// already, nothing is removed, and appends fail until a sync succeeds.
 func (w *Writer) undo(batch []*item, err error) {
 	w.build.Lock()
 	defer w.build.Unlock()
@@ -300,11 +301,11 @@ func (w *Writer) undo(batch []*item, err error) {
 	w.waiting = nil
 	w.head, w.junk = w.durable, true
 	w.index.truncate(w.head.index)
-	_ = w.ready() // or before the next write
+	_ = w.ready() // else it is done before the next write
 	w.fail(batch, fmt.Errorf("sync: %w", err))
 }
 
-// rotateIfDue ends the segment where it is long or old enough.
+// rotateIfDue ends the segment if it is long or old enough.
 func (w *Writer) rotateIfDue() error {
 	w.build.Lock()
 	due := w.outdated || w.head.size >= w.o.SegmentSize || !w.born.IsZero() && w.head.size > 0 && time.Since(w.born) >= w.o.SegmentAge
@@ -320,7 +321,7 @@ func (w *Writer) rotateIfDue() error {
 	w.build.Lock()
 	defer w.build.Unlock()
 	if w.head.size == 0 {
-		return nil // taken back meanwhile
+		return nil // it was undone meanwhile
 	}
 	old := w.file
 	if err := w.create(); err != nil {
@@ -333,7 +334,7 @@ func (w *Writer) rotateIfDue() error {
 	return old.Close()
 }
 
-// endSegment signs and syncs all there is. The caller holds flight.
+// endSegment signs and syncs everything. The caller holds flight.
 func (w *Writer) endSegment() error {
 	covered, index, err := w.conclude()
 	if err != nil {
@@ -354,9 +355,9 @@ func (w *Writer) endSegment() error {
 	return nil
 }
 
-// conclude signs the segment as it is, with the digest of its index, unless it
-// ends with such a checkpoint. It returns the index and how much of the segment it
-// covers; the index is nil where it need not be written.
+// conclude signs the segment as it is, with the digest of its index, unless it ends
+// with such a checkpoint already. It returns the index and how much of the segment
+// it covers. The index is nil if it need not be written.
 func (w *Writer) conclude() (covered int64, index []byte, err error) {
 	w.build.Lock()
 	defer w.build.Unlock()
@@ -388,7 +389,7 @@ func (w *Writer) conclude() (covered int64, index []byte, err error) {
 	return covered, index, err
 }
 
-// sign appends a checkpoint where the last line is not one.
+// sign appends a checkpoint if the last line is not one.
 func (w *Writer) sign() error {
 	covered, index, err := w.conclude()
 	if err != nil || index == nil {
@@ -411,7 +412,7 @@ func (w *Writer) finish() error {
 	return errors.Join(err, w.file.Close(), w.lock.Close())
 }
 
-// commitLast says what was dropped since the last batch.
+// commitLast records what was dropped since the last batch.
 func (w *Writer) commitLast() {
 	batch := w.sayDropped(nil)
 	w.build.Lock()

@@ -1,6 +1,6 @@
 // Package record keeps the audit record: what models were asked, what they
-// thought and said, byte for byte, and what was drawn from it, in files that only
-// grow.
+// thought and said, byte for byte, and what was extracted from it. Its files are
+// only appended to.
 //
 //	w, err := record.Open("audit", record.Options{SigningKey: key})
 //	receipt, err := w.Append(ctx, record.Event{Run: "run-7", Cycle: 2, Payload: record.Invocation{
@@ -15,7 +15,7 @@
 //
 //	{"v":2,"seq":7,"time":"…","run":"run-7","cycle":2,"type":"LLM_INVOCATION","payload":{…},"prev":"…"}
 //
-// v and seq stand first and prev last in every version; a newer one may add
+// In every version v and seq are first and prev is last. A newer version may add
 // members anywhere between. A reader keeps what it does not know: types and
 // payloads as [EndUnknown], members in [Event.Line]. prev is the SHA-256 of the line
 // before, its newline included, and zeros in the first line. docs/record.md has
@@ -23,9 +23,9 @@
 //
 // # What is recorded where
 //
-// Every text is of a kind, which says what level holds for it. A reply is read
-// first: its reasoning, and text set aside, is of kind reasoning, the rest of
-// kind answer. The last column says what of it the next prompt gets.
+// Every text is of a kind, which says what level applies to it. A reply is read
+// first: its reasoning, and text set aside, is of kind reasoning. The rest is of
+// kind answer. The last column says which part of it the next prompt gets.
 //
 //	field                               kind       next prompt
 //	EXCHANGE.replies.raw                reply      its visible text; reasoning only where the provider requires it
@@ -69,34 +69,37 @@
 // # Guarantees
 //
 //  1. An append that returned without error is in the record, in its order, and
-//     survives kill -9; with policy Always also a loss of power. A [Writer] that
-//     fails takes back what it did not acknowledge and can be used on.
-//  2. One writer at a time has a record. Readers need none of its leave.
+//     survives kill -9. With policy Always it also survives a loss of power. A
+//     [Writer] that fails removes what it did not acknowledge, and can still be
+//     used.
+//  2. Only one writer at a time can have a record open. Readers need no lock.
 //  3. What was appended comes back byte for byte, unless a level, a pattern or a
 //     secret cut it; then the cut says its place and length.
-//  4. At levels Digests and Off no reasoning is recorded, in no field of no event
-//     whose payload is of this package. At no level is a credential of
-//     [Secrets] recorded, except those that the event counts in Unsearched.
-//  5. [Verify] finds every edit, deletion and reordering before the last line, up
-//     to the last checkpoint by whoever has not the key, and against a head that
-//     was kept any cut and any rewriting, and says at which event.
-//  6. Indexes are a shortcut: they are rebuilt where they do not fit, and nothing
+//  4. At levels Digests and Off, no field of any event whose payload is of this
+//     package holds reasoning. At no level is a credential of [Secrets] recorded,
+//     except those that the event counts in Unsearched.
+//  5. [Verify] finds every edit, deletion and reordering before the last line. Up
+//     to the last checkpoint this holds against anyone who does not have the key.
+//     Compared with a kept head, it finds any cut and any rewriting. It says at
+//     which event.
+//  6. Indexes are a shortcut: they are rebuilt if they do not fit, and nothing
 //     is verified by them. [Verify] compares them with the lines.
 //
 // # What it cannot prove
 //
-// That an event is true: the writer can record anything. That nothing was left
-// out before it was recorded. What a process that holds the signing key did to
-// the record before its head was kept elsewhere. That events after the last
-// checkpoint and the kept head are as written: their tail can be cut. When
-// something happened: the times are the writer's clock's.
+// The record cannot prove that an event is true: the writer can record anything. It
+// cannot prove that nothing was left out before it was recorded. It cannot show what
+// a process that holds the signing key did to the record before its head was kept
+// elsewhere. It cannot prove that events after the last checkpoint and the kept head
+// are as written: their tail can be cut. It cannot prove when something happened: the
+// times come from the writer's clock.
 //
 // # Security
 //
-// Files are 0600 and the folders that are made 0700. An encrypted record is
-// sealed to age recipients as it is written: then the host cannot read back what
-// it wrote, and only numbers, times and sizes of batches stand in the clear.
-// Digests of withheld text are keyed, since short texts can be guessed; a plain
-// digest is only of text that stands beside it. Texts of the record are what
-// models and users wrote: escape them where they are shown.
+// Files have mode 0600, and folders that are made 0700. An encrypted record is
+// sealed to age recipients as it is written. Then the host cannot read back what it
+// wrote, and only numbers, times and sizes of batches are not encrypted. Digests of
+// withheld text are keyed, since short texts can be guessed. A plain digest is only
+// used for text that is recorded beside it. Models and users wrote the texts of the
+// record: escape them where they are shown.
 package record

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An item is an event on its way into the record.
+// An item is an event that is being recorded.
 type item struct {
 	body     []byte // the line from run to payload
 	facts    facts
@@ -19,18 +19,18 @@ type item struct {
 	replies  []Digest
 	done     chan error // of capacity 1
 	waits    bool       // somebody receives from done
-	speaksOf uint64     // lost events that this one tells of
+	speaksOf uint64     // how many lost events it reports
 	seq      uint64
 	time     time.Time
 	home     *sync.Pool
 }
 
-// newItem makes an item; home is where it goes when it is free.
+// newItem makes an item; home is the pool that it returns to when it is free.
 func newItem(home *sync.Pool) *item {
 	return &item{done: make(chan error, 1), home: home}
 }
 
-// free gives an item back that nobody else holds.
+// free returns an item to its pool. Nobody else may hold it.
 func (it *item) free() {
 	if cap(it.body) > 1<<20 {
 		return
@@ -39,8 +39,8 @@ func (it *item) free() {
 	it.home.Put(it)
 }
 
-// encode fills the item with an event, of which nothing is kept that the guard
-// or the secrets withhold.
+// encode fills the item with an event. It keeps nothing that the guard or the
+// secrets withhold.
 func (it *item) encode(e *Event, g *guard) error {
 	g = g.with(e.Secrets.needles())
 	if _, ok := e.Payload.(Unknown); ok && g.withholds() {
@@ -77,8 +77,8 @@ func (it *item) encode(e *Event, g *guard) error {
 	return nil
 }
 
-// scrub is the net below the guard: no string of the payload keeps a secret,
-// whatever member it stands in.
+// scrub is a second check after the guard: no string of the payload keeps a secret,
+// whatever member it is in.
 func (it *item) scrub(from int, n *needles) error {
 	if n == nil {
 		return nil
@@ -98,7 +98,7 @@ func (it *item) scrub(from int, n *needles) error {
 	return nil
 }
 
-// scrubName is scrub for a run's name, which has no room for brackets.
+// scrubName is scrub for a run's name, which must not contain brackets.
 func (n *needles) scrubName(name string) string {
 	if len(n.find(name)) > 0 {
 		return "secret"
@@ -106,7 +106,7 @@ func (n *needles) scrubName(name string) string {
 	return name
 }
 
-// scrubJSON copies JSON, with every string in it scrubbed.
+// scrubJSON copies JSON and scrubs every string in it.
 func scrubJSON(dst, src []byte, n *needles) ([]byte, error) {
 	for len(src) > 0 {
 		i := bytes.IndexByte(src, '"')
@@ -135,7 +135,7 @@ func scrubJSON(dst, src []byte, n *needles) ([]byte, error) {
 // appendScrubbed appends one string of JSON.
 func (n *needles) appendScrubbed(dst, literal []byte) ([]byte, error) {
 	var text Text
-	if err := json.Unmarshal(literal, &text); err != nil { // base64 that is none
+	if err := json.Unmarshal(literal, &text); err != nil { // base64 that is not valid
 		var s string
 		if err := json.Unmarshal(literal, &s); err != nil {
 			return dst, err

@@ -11,8 +11,8 @@ import (
 	"filippo.io/age"
 )
 
-// Sealed is an encrypted batch of events: those numbered from the event's Seq to
-// Last. A reader with an identity gives the events instead.
+// Sealed is an encrypted batch of events, numbered from the event's Seq to Last. A
+// reader with an identity returns the events instead.
 type Sealed struct {
 	Last uint64 `json:"-"`
 	Age  []byte `json:"age"` // an age file of lines
@@ -23,7 +23,7 @@ func (Sealed) Type() Type               { return TypeSealed }
 func (Sealed) facts() facts             { return facts{} }
 func (s Sealed) guarded(*guard) Payload { return s }
 
-// sealAt is the size from which on a batch becomes two.
+// sealAt is the size from which a batch is split in two.
 const sealAt = 4 << 20
 
 // appendSealed appends a batch as encrypted lines.
@@ -79,7 +79,7 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unseal returns the events of a sealed one.
+// unseal decrypts a sealed event and returns the events in it.
 func unseal(e Event, ids []age.Identity) ([]Event, error) {
 	s, ok := e.Payload.(Sealed)
 	if !ok {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// An Entry is what the index knows of an event.
+// An Entry is what the index holds about an event.
 type Entry struct {
 	Seq  uint64    `json:"seq"`
 	Last uint64    `json:"last"` // Seq, or the last event of an encrypted batch
 	Time time.Time `json:"time"`
-	// The rest is not known of an encrypted batch, but its type, SEALED.
+	// For an encrypted batch only the type, SEALED, is known of these.
 	Run         string   `json:"run"`
 	Cycle       int      `json:"cycle"`
 	Type        Type     `json:"type"`
@@ -25,8 +25,8 @@ type Entry struct {
 	Size        int      `json:"size"` // bytes of the line
 }
 
-// Entries lists the events that a query selects, of the indexes alone. A query
-// for what an encrypted record hides is an error there, [ErrSealed].
+// Entries lists the events that a query selects, using only the indexes. If the
+// query asks for what an encrypted record hides, the error is [ErrSealed].
 func (r *Reader) Entries(q Query) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		n := 0
@@ -64,7 +64,7 @@ func (x *indexing) entry(w row) Entry {
 	}
 }
 
-// entryOf is the entry of an event that the index has no room for.
+// entryOf returns the entry of an event that does not fit into the index.
 func entryOf(e *Event, size int) Entry {
 	f, last := e.Payload.facts(), e.Seq
 	if s, ok := e.Payload.(Sealed); ok {
@@ -73,8 +73,8 @@ func entryOf(e *Event, size int) Entry {
 	return Entry{e.Seq, last, e.Time, e.Run, e.Cycle, e.Type, f.model, f.codes, size}
 }
 
-// read reads the event of a row's line. It is errStale where the index is not of
-// these lines.
+// read reads the event of a row's line. It returns errStale if the index does not
+// match these lines.
 func (x *indexing) read(f io.ReaderAt, w row) (Event, error) {
 	line, err := x.line(f, w)
 	if err != nil {
@@ -83,7 +83,7 @@ func (x *indexing) read(f io.ReaderAt, w row) (Event, error) {
 	return parseEvent(line)
 }
 
-// line reads a row's line, and holds it against the row.
+// line reads a row's line, and compares it with the row.
 func (x *indexing) line(f io.ReaderAt, w row) ([]byte, error) {
 	if w.size > maxLine {
 		return nil, errStale
@@ -98,8 +98,8 @@ func (x *indexing) line(f io.ReaderAt, w row) ([]byte, error) {
 	return line, nil
 }
 
-// visitor gets the rows that a query may select, and reports whether it wants
-// more. Its error is that the row is not of its line.
+// visitor gets the rows that a query may select, and reports whether it wants more.
+// Its error means that the row does not match its line.
 type visitor func(*indexing, io.ReaderAt, row) (more bool, err error)
 
 // rows calls visit with the rows that a query may select, and fail with errors,
@@ -129,9 +129,9 @@ func (r *Reader) rows(q *Query, visit visitor, fail func(error) bool) {
 	}
 }
 
-// rowsOf visits one segment's rows. A segment that was pruned meanwhile is
-// os.ErrNotExist. Where an index turns out to be of other lines, that is said, and
-// the rest of the segment is read without it.
+// rowsOf visits one segment's rows. A segment that was pruned meanwhile gives
+// os.ErrNotExist. If an index turns out not to match the lines, that is reported,
+// and the rest of the segment is read without it.
 func (r *Reader) rowsOf(s segment, q *Query, visit visitor, fail func(error) bool) (more bool, err error) {
 	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *Reader) rowsOf(s segment, q *Query, visit visitor, fail func(error) boo
 	return visitLines(s, f, from, q, visit)
 }
 
-// visit visits the rows that a query may select. Where one is not of its line, at
+// visit visits the rows that a query may select. If one does not match its line, at
 // is its place.
 func (x *indexing) visit(f io.ReaderAt, q *Query, visit visitor) (at int64, more bool, err error) {
 	sel, none := x.selection(q)
@@ -174,7 +174,7 @@ func (x *indexing) visit(f io.ReaderAt, q *Query, visit visitor) (at int64, more
 }
 
 // visitLines visits the rows of a segment's lines from a place on, without its
-// index, some of them at a time.
+// index. It holds some of them at a time.
 func visitLines(s segment, f io.ReaderAt, from int64, q *Query, visit visitor) (more bool, err error) {
 	const some = 4096
 	l := newLines(io.NewSectionReader(f, from, math.MaxInt64-from), from)

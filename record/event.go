@@ -28,15 +28,15 @@ const (
 	TypeRunEnd     Type = "RUN_END"
 	TypeExchange   Type = "EXCHANGE"
 
-	// TypeCheckpoint is a signature under all that stands before it. The writer
-	// alone makes them.
+	// TypeCheckpoint is a signature of everything before it. Only the writer makes
+	// them.
 	TypeCheckpoint Type = "CHECKPOINT"
-	// TypeSealed is an encrypted batch of events. The writer alone makes them.
+	// TypeSealed is an encrypted batch of events. Only the writer makes them.
 	TypeSealed Type = "SEALED"
 )
 
-// An Event is one of a record. To append one, Payload is set, and Run and Cycle
-// where it belongs to a run; the writer sets the rest.
+// An Event is an event of a record. To append one, set Payload, and Run and Cycle
+// if it belongs to a run. The writer sets the rest.
 type Event struct {
 	V       int // the version of the format
 	Seq     uint64
@@ -45,32 +45,33 @@ type Event struct {
 	Cycle   int
 	Type    Type
 	Payload Payload
-	// Prev is the digest of the line before; zero in an encrypted record, whose
-	// batches are chained instead.
+	// Prev is the digest of the line before. It is zero in an encrypted record,
+	// whose batches are chained instead.
 	Prev Digest
 
-	// Secrets are credentials that this event may quote: they are scrubbed from
-	// it, and never recorded.
+	// Secrets are credentials that this event may quote. They are scrubbed from it,
+	// and never recorded.
 	Secrets *Secrets
 	// Unsearched is how many of the writer's and the event's secrets it may still
-	// hold, because they were too many to search for. See [Secrets.Unsearched].
+	// hold, because there were too many to search for. See [Secrets.Unsearched].
 	Unsearched int
 
 	line []byte
 }
 
-// Line returns the line that the event was read from, without its newline, with
-// all members that this package does not know. The caller must not change it.
+// Line returns the line that the event was read from, without its newline. It has
+// all members, including those that this package does not know. The caller must not
+// change it.
 func (e *Event) Line() []byte { return e.line }
 
-// ErrRunName is in the error of an event whose run has a name that is not
-// accepted: see [CheckRun].
+// ErrRunName is in the error of an event whose run has an invalid name: see
+// [CheckRun].
 var ErrRunName = errors.New("not a run's name")
 
-// CheckRun returns an error where a run's name is longer than 128 bytes or holds
-// anything but letters, digits and ._-:@+ of ASCII, or begins with a dot or a
-// hyphen. A name that passes is safe as a part of a path. The empty name is that
-// of no run.
+// CheckRun returns an error if a run's name is longer than 128 bytes, holds
+// anything except letters, digits and ._-:@+ of ASCII, or begins with a dot or a
+// hyphen. A name that passes is safe as part of a path. The empty name means no
+// run.
 func CheckRun(name string) error {
 	if len(name) > 128 {
 		return fmt.Errorf("%w: %d bytes, 128 at most", ErrRunName, len(name))
@@ -85,8 +86,8 @@ func CheckRun(name string) error {
 	return nil
 }
 
-// checkType keeps foreign types out of the way of the writer's own and of the
-// line's form.
+// checkType refuses types that are reserved for the writer or that would break the
+// form of the line.
 func checkType(t Type) error {
 	if t == "" || len(t) > 64 || t == TypeCheckpoint || t == TypeSealed {
 		return fmt.Errorf("not a type to append: %q", t)
@@ -128,11 +129,11 @@ func parseEvent(line []byte) (Event, error) {
 	return e, nil
 }
 
-// maxValues bounds the values in a payload that is read. A value of three bytes
-// may take hundreds in memory. Events of a writer stay below it.
+// maxValues bounds the values in a payload that is read. A value of three bytes may
+// take hundreds in memory. A writer's events stay below it.
 const maxValues = 1 << 20
 
-// tooManyValues reports whether JSON has more values than are read.
+// tooManyValues reports whether JSON has more values than may be read.
 func tooManyValues(data []byte) bool {
 	if len(data) <= maxValues {
 		return false
@@ -155,8 +156,8 @@ func tooManyValues(data []byte) bool {
 	return false
 }
 
-// parsePayload reads a payload. One of a newer version, that is not as its type
-// says, or that has too many values, is kept unread.
+// parsePayload reads a payload. A payload is kept unparsed if it is of a newer
+// version, does not fit its type, or has too many values.
 func parsePayload(n envelope) Payload {
 	if n.V > Version || tooManyValues(n.Payload) {
 		return Unknown{n.Type, n.Payload}

@@ -7,11 +7,11 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// What an index holds of a line is read from the line here, as it is written by
-// appendFront and encode.
+// The facts that an index holds about a line are read from the line here, in the
+// form in which appendFront and encode write it.
 
-// cycleIn reads the cycle from the beginning of a line; ok is false where it is
-// not an integer.
+// cycleIn reads the cycle from the beginning of a line; ok is false if it is not an
+// integer.
 func cycleIn(front []byte) (n int, ok bool) {
 	_, rest, found := bytes.Cut(front, []byte(`"cycle":`))
 	if !found {

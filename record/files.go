@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// All files of a record are opened here. Whoever can write its folder can put
-// anything in the place of one, so only regular files are opened: a named pipe
-// would block for ever, and a symbolic link leads out of the folder.
+// All files of a record are opened here. Anyone who can write its folder can
+// replace a file with something else, so only regular files are opened: a named
+// pipe would block for ever, and a symbolic link leads out of the folder.
 
 // errNotRegular is in the error of a file that is a pipe, a device, a link, or a
 // folder.
@@ -29,7 +29,7 @@ func openRegular(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat() // of what was opened, which may have come since
+	info, err := f.Stat() // of what was opened, which may have been replaced meanwhile
 	if err == nil {
 		err = checkRegular(path, info)
 	}
@@ -64,8 +64,8 @@ func readRegular(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// writableByOthers says of a folder, or of files in it, that others than their
-// owner can write there. It is "" where they cannot, or where nobody can tell.
+// writableByOthers returns a remark if others than the owner can write to a folder,
+// or to files in it. It returns "" if they cannot, or if the system cannot tell.
 func writableByOthers(paths ...string) string {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -76,7 +76,7 @@ func writableByOthers(paths ...string) string {
 	return ""
 }
 
-// eachName calls f with the names in a folder, of which only some are held at a
+// eachName calls f with the names in a folder. It holds only some of them at a
 // time.
 func eachName(dir string, f func(name string)) error {
 	d, err := os.Open(dir)
@@ -98,7 +98,7 @@ func eachName(dir string, f func(name string)) error {
 	}
 }
 
-// syncDir makes the names of a folder durable.
+// syncDir syncs a folder, so that the names in it survive a loss of power.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -108,8 +108,9 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
-// replaceFile puts a file in place whole, or not at all. If durable, it is on the
-// disk before it has its name, and its name is when replaceFile returns.
+// replaceFile puts a file in place completely or not at all. If durable, its
+// content is on the disk before it gets its name, and its name is on the disk when
+// replaceFile returns.
 func replaceFile(path string, durable bool, parts ...[]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*") // 0600
 	if err != nil {

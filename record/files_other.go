@@ -2,9 +2,9 @@
 
 package record
 
-// neverBlock is 0 where the system has no such flags: there a file is looked at
-// before and after it is opened.
+// neverBlock is 0 if the system has no such flags. There a file is checked before
+// and after it is opened.
 const neverBlock = 0
 
-// modesCount says that the bits of a mode say who can write.
+// modesCount says whether the bits of a mode say who can write.
 const modesCount = false

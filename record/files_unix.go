@@ -4,8 +4,9 @@ package record
 
 import "syscall"
 
-// neverBlock opens no link, and no pipe that waits for its other end.
+// neverBlock are flags with which a link is not followed, and a pipe does not wait
+// for its other end.
 const neverBlock = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// modesCount says that the bits of a mode say who can write.
+// modesCount says whether the bits of a mode say who can write.
 const modesCount = true

@@ -9,10 +9,10 @@ import (
 	"github.com/sotto-llm/sotto/internal/sleep"
 )
 
-// Follow gives the events that a query selects, those that are there and those
-// that come, until ctx ends, which is no error. An event may be given before it
-// is acknowledged, and where the disk then fails be followed by another of the
-// same number.
+// Follow returns the events that a query selects, both existing and new ones, until
+// ctx ends, which is not an error. An event may be returned before it is
+// acknowledged. If the disk then fails, another event of the same number may
+// follow.
 func (r *Reader) Follow(ctx context.Context, q Query) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		at := place{}
@@ -46,7 +46,7 @@ func (r *Reader) advance(at *place, q *Query, out *sink) bool {
 			*at = place{s.first, r.startOf(s, q.After)}
 		}
 		if info, err := os.Lstat(s.path); err == nil && info.Size() < at.offset {
-			at.offset = info.Size() // taken back
+			at.offset = info.Size() // it was undone
 		}
 		end, more := out.segment(s, at.offset)
 		at.offset = end

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 )
 
-// A record's identity is 16 random bytes, in hexadecimal, made with the record.
-// It stands in the first line of every segment, in every checkpoint and in every
-// tombstone. A record that version 1 began gets its identity with the first
+// A record's identity is 16 random bytes, in hexadecimal, made with the record. It
+// is in the first line of every segment, in every checkpoint and in every
+// tombstone. A record that was begun in version 1 gets its identity with its first
 // segment of version 2.
 
 const idSize = 16
@@ -20,8 +20,8 @@ func newID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// idOf returns the identity of a record, by its last segment that has a line, or
-// else by its last tombstone. It is "" where there is none yet.
+// idOf returns the identity of a record. It reads it from the last segment that has
+// a line, or else from the last tombstone. It is "" if there is none yet.
 func idOf(dir string, list []segment) (string, error) {
 	for i := len(list) - 1; i >= 0; i-- {
 		f, err := firstFrame(list[i])

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// The index of a segment is a line of JSON, the header, and a row of fixed size
-// for each line of the segment. It may cover only the segment's beginning. It is
-// a function of the lines that it covers: whoever makes it, a writer, a reader or
-// Verify, makes the same bytes. It is written without sync and made anew where it
-// is missing or does not fit; nothing is ever verified by it.
+// The index of a segment is a line of JSON, the header, and a row of fixed size for
+// each line of the segment. It may cover only the segment's beginning. It is a
+// function of the lines that it covers: a writer, a reader and Verify all make the
+// same bytes. It is written without sync, and made anew if it is missing or does
+// not fit. Nothing is ever verified by it.
 
 const (
 	rowSize      = 56
@@ -40,7 +40,7 @@ type indexHeader struct {
 	Codes   []string `json:"codes"`
 }
 
-// indexing is an index in memory: as it grows, or as it was read.
+// indexing is an index in memory, either growing or read from a file.
 type indexing struct {
 	segment segment
 	off     bool // the segment is too long to have one
@@ -52,7 +52,7 @@ type indexing struct {
 	saved   int64 // how much of the segment the file covers
 }
 
-// An extent is how far an index got.
+// An extent says how far an index got.
 type extent struct{ rows, runs, models, types, codes int }
 
 func newIndexing(s segment) *indexing { return &indexing{segment: s} }
@@ -63,7 +63,7 @@ func (x *indexing) extent() extent {
 	return extent{x.rows(), len(x.runs.list), len(x.models.list), len(x.types.list), len(x.codes.list)}
 }
 
-// truncate forgets what was added since it got as far as e.
+// truncate removes what was added after e.
 func (x *indexing) truncate(e extent) {
 	x.data, x.saved = x.data[:e.rows*rowSize], 0
 	x.runs.truncate(e.runs)
@@ -72,7 +72,7 @@ func (x *indexing) truncate(e extent) {
 	x.codes.truncate(e.codes)
 }
 
-// The times that a row has room for.
+// The times that fit into a row.
 var minRowTime, maxRowTime = time.Unix(0, math.MinInt64), time.Unix(0, math.MaxInt64)
 
 // add adds a line.
@@ -91,8 +91,8 @@ func (x *indexing) add(r row, run string, typ Type, f facts) {
 	x.data = appendRow(x.data, r)
 }
 
-// addLine adds a line as it is found in the segment. One that is not an event has
-// a row of number 0.
+// addLine adds a line as it is in the segment. A line that is not an event gets a
+// row of number 0.
 func (x *indexing) addLine(line []byte, at int64) {
 	f, err := parseFrame(line)
 	if err != nil {
@@ -115,8 +115,8 @@ func (x *indexing) addLine(line []byte, at int64) {
 	x.add(r, run, f.typ, factsIn(f.typ, line))
 }
 
-// bytes returns the index's file: of the segment's first bytes, whose last line
-// has the digest.
+// bytes returns the index's file for the segment's first bytes, whose last line has
+// the given digest.
 func (x *indexing) bytes(covered int64, last Digest) ([]byte, error) {
 	h := indexHeader{V: indexVersion, Covered: covered, Last: last, Sum: sha256.Sum256(x.data)}
 	h.Runs, h.Models, h.Types, h.Codes = x.runs.list, x.models.list, x.types.list, x.codes.list
@@ -124,14 +124,14 @@ func (x *indexing) bytes(covered int64, last Digest) ([]byte, error) {
 	return slices.Concat(head, []byte("\n"), x.data), err
 }
 
-// save writes the index now and then.
+// save writes the index from time to time.
 func (x *indexing) save(s state) {
 	if s.size-x.saved >= saveEvery {
 		x.write(s.size, s.prev)
 	}
 }
 
-// write writes the index. Where that fails there is none, which is no error.
+// write writes the index. If that fails there is no index, which is not an error.
 func (x *indexing) write(covered int64, last Digest) {
 	if x.rows() == 0 || covered == x.saved || covered > maxIndexed {
 		return
@@ -149,9 +149,9 @@ func (x *indexing) put(covered int64, data []byte) {
 
 var errStale = errors.New("the index does not fit its segment")
 
-// readIndex reads a segment's index, of as many bytes as the segment's first
-// whole lines have, and checks that it fits them. If want is set, the file must
-// have that digest. It returns the file as well.
+// readIndex reads the index of a segment's first complete lines, and checks that it
+// fits them. If want is set, the file must have that digest. It returns the file as
+// well.
 func readIndex(s segment, f io.ReaderAt, size int64, want Digest) (*indexing, []byte, error) {
 	file, err := readRegular(s.with(indexExt), 2*size+4096) // an index is smaller than its segment
 	if err != nil {
@@ -177,9 +177,9 @@ func readIndex(s segment, f io.ReaderAt, size int64, want Digest) (*indexing, []
 	return x, file, nil
 }
 
-// fits reports whether the rows are whole, follow each other without a gap, and
-// end with a line that the segment still has. What else a row says is compared
-// with its line when that is read, and by Verify.
+// fits reports whether the rows are complete, follow each other without a gap, and
+// end with a line that the segment still has. The rest of a row is compared with
+// its line when that is read, and by Verify.
 func (x *indexing) fits(h *indexHeader, f io.ReaderAt, size int64) bool {
 	if h.V != indexVersion || len(x.data) == 0 || len(x.data)%rowSize != 0 || h.Covered > size {
 		return false
@@ -203,20 +203,20 @@ func (x *indexing) fits(h *indexHeader, f io.ReaderAt, size int64) bool {
 	return err == nil && digestOf(line) == h.Last
 }
 
-// numbered reports whether the tables have what a row numbers.
+// numbered reports whether the tables have the entries that a row refers to.
 func (x *indexing) numbered(r row) bool {
 	return int(r.run) < len(x.runs.list) && int(r.model) < len(x.models.list) && int(r.typ) < len(x.types.list) &&
 		bits.Len64(r.codes) <= len(x.codes.list) && (r.more == 0 || x.types.list[r.typ] == string(TypeSealed))
 }
 
-// indexUse says how an index is got.
+// indexUse says how an index is obtained.
 type indexUse struct {
-	trusted bool // only one that a closing checkpoint names is read
-	keep    bool // one that was made is written
+	trusted bool // read only an index that a closing checkpoint names
+	keep    bool // write an index that was made
 }
 
-// indexOf reads a segment's index, or makes it. Of a segment that a closing
-// checkpoint ends, only the index that the checkpoint names is read.
+// indexOf reads a segment's index, or makes it. If a closing checkpoint ends the
+// segment, only the index that the checkpoint names is read.
 func indexOf(s segment, f file, u indexUse) (*indexing, error) {
 	t, err := tailOf(f)
 	if err != nil {
@@ -269,7 +269,7 @@ func (x *indexing) scan(f io.ReaderAt, from, to int64) error {
 	}
 }
 
-// hasOdd reports whether a row is odd, and may be what any query asks for.
+// hasOdd reports whether a row is odd, and so may match any query.
 func (x *indexing) hasOdd() bool {
 	for at := rowSize - 1; at < len(x.data); at += rowSize {
 		if x.data[at]&(oddRow>>24) != 0 {
@@ -279,7 +279,7 @@ func (x *indexing) hasOdd() bool {
 	return false
 }
 
-// span is the time of the first and the last event of the rows, where the query
+// span returns the time of the first and the last event of the rows, if the query
 // asks for a time.
 func (x *indexing) span(q *Query) (from, to time.Time) {
 	if q.From.IsZero() && q.To.IsZero() {
@@ -297,8 +297,8 @@ func (x *indexing) span(q *Query) (from, to time.Time) {
 	return from, to
 }
 
-// codesOfRow lists a row's diagnostics; others stands for those that the index
-// has no room for.
+// codesOfRow lists a row's diagnostics; others stands for those that do not fit
+// into the index.
 func (x *indexing) codesOfRow(r row) (codes []string) {
 	for m := r.codes; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)

@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// Payloads are encoded here, byte for byte as encoding/json does with HTML left
-// alone, because that copies every text and looks at each of its bytes alone,
-// which took half the time of an append. What is not of the kinds that payloads
-// are made of is left to encoding/json.
+// Payloads are encoded here, byte for byte as encoding/json does without HTML
+// escaping. encoding/json copies every text and looks at each of its bytes
+// separately, which took half the time of an append. Kinds of values that payloads
+// do not use are left to encoding/json.
 
 // An encoder appends the JSON of a value.
 type encoder func(dst []byte, v reflect.Value) ([]byte, error)
@@ -142,7 +142,7 @@ func structEncoder(t reflect.Type) encoder {
 			continue
 		}
 		if f.Anonymous || name == "" || options != "" && options != "omitempty" && options != "omitzero" {
-			return appendOther // what this file need not know
+			return appendOther // this file does not need to know it
 		}
 		m := jsonMember{index: i, name: string(append(appendString(nil, name), ':')), value: encoderOf(f.Type)}
 		switch options {
@@ -195,7 +195,7 @@ func (t Text) append(dst []byte) []byte {
 	return append(append(append(dst, '"'), coded...), '"') // base64 needs no escapes
 }
 
-// asItIs are the bytes that stand for themselves in a string.
+// asItIs are the bytes that need no escape in a string.
 var asItIs = func() (set [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		set[c] = c != '"' && c != '\\'
@@ -205,8 +205,9 @@ var asItIs = func() (set [256]bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends a JSON string. As with encoding/json what is no UTF-8
-// becomes U+FFFD, and two line ends that JavaScript trips over are escaped.
+// appendString appends a JSON string. As in encoding/json, bytes that are not valid
+// UTF-8 become U+FFFD, and two line separators that JavaScript cannot read in
+// strings are escaped.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0

@@ -17,13 +17,13 @@ import (
 type Level uint8
 
 const (
-	// Full records it byte for byte.
+	// Full records the text byte for byte.
 	Full Level = iota
-	// Redacted records it without what the patterns match.
+	// Redacted records the text without what the patterns match.
 	Redacted
-	// Digests records its place, its length and a keyed digest.
+	// Digests records the text's place, its length and a keyed digest.
 	Digests
-	// Off records its place and its length.
+	// Off records the text's place and its length.
 	Off
 )
 
@@ -50,11 +50,11 @@ func (l *Level) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ErrUnknownPayload is the error of an [EndUnknown] payload appended to a record
+// ErrUnknownPayload is the error of an [EndUnknown] payload that is appended to a record
 // that withholds something.
 var ErrUnknownPayload = errors.New("what is reasoning in a payload of unknown type cannot be told")
 
-// kind tells reasoning from everything else that is said.
+// kind distinguishes reasoning from all other text.
 type kind uint8
 
 const (
@@ -62,10 +62,10 @@ const (
 	thought
 )
 
-// why is the reason for cuts by level.
+// why returns the reason for cuts by level.
 var why = [...]string{said: "answer", thought: "reasoning"}
 
-// A guard makes of a payload what may be recorded of it.
+// A guard removes from a payload what must not be recorded.
 type guard struct {
 	levels   [2]Level // by kind
 	patterns []*regexp.Regexp
@@ -105,8 +105,8 @@ func channelOf(k kind) sotto.Channel {
 	return sotto.ChannelText
 }
 
-// kindOf tells what counts as reasoning: also text that was set aside, since
-// nobody was shown it either.
+// kindOf says what counts as reasoning. Text that was set aside counts too, since
+// it was shown to nobody.
 func kindOf(c sotto.Channel) kind {
 	if c == sotto.ChannelReasoning || c == sotto.ChannelAside {
 		return thought
@@ -114,7 +114,7 @@ func kindOf(c sotto.Channel) kind {
 	return said
 }
 
-// cut cuts what may not be recorded out of a text that the segments cover.
+// cut removes what must not be recorded from a text that the segments cover.
 func (g *guard) cut(text string, segments []Segment) Content {
 	var cuts []Cut
 	for _, s := range segments {
@@ -143,8 +143,8 @@ func (g *guard) digest(text string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// redacted returns the parts of spans that lie in segments at level redacted.
-// Both are in order.
+// redacted returns the parts of spans that are in segments at level redacted. Both
+// are in order.
 func (g *guard) redacted(spans [][]int, segments []Segment) []Span {
 	var parts []Span
 	for _, s := range segments {
@@ -166,7 +166,7 @@ func (g *guard) redacted(spans [][]int, segments []Segment) []Span {
 	return parts
 }
 
-// add adds cuts at spans, less what is cut already. The cuts stay in order.
+// add adds cuts at spans, except what is cut already. The cuts stay in order.
 func add(cuts []Cut, spans []Span, why string) []Cut {
 	if len(spans) == 0 {
 		return cuts
@@ -212,7 +212,7 @@ func merged(spans []Span) []Span {
 	return out
 }
 
-// words stand where something was cut that does not say by its place what it was.
+// words replace a cut text if its place does not show what it was.
 var words = map[string]string{"secret": "[secret]", "pattern": "[redacted]"}
 
 // render returns a text with the cuts made.
@@ -256,7 +256,7 @@ func (g *guard) replies(list []Reply) []Reply {
 	return out
 }
 
-// covers reports whether segments are the whole of a reply, in order.
+// covers reports whether segments cover the whole of a reply, in order.
 func covers(segments []Segment, size int) bool {
 	at := 0
 	for _, s := range segments {
@@ -268,8 +268,8 @@ func covers(segments []Segment, size int) bool {
 	return at == size
 }
 
-// readAgain reads a reply whose caller did not. A reply of a dialect that is not
-// known here is taken for reasoning, all of it.
+// readAgain reads a reply if the caller did not. If its dialect is not known here,
+// all of it is taken for reasoning.
 func readAgain(r Reply) []Segment {
 	grammar := sotto.Default()
 	if r.Dialect != "" {
@@ -289,8 +289,8 @@ func readAgain(r Reply) []Segment {
 	return ReplyOf(reading).Segments
 }
 
-// messages cuts a prompt's messages. All but the system's are read as replies
-// are, since earlier reasoning may stand in any of them.
+// messages cuts a prompt's messages. All except the system's are read as replies
+// are, since any of them may hold earlier reasoning.
 func (g *guard) messages(list []Message) []Message {
 	out := make([]Message, len(list))
 	for i, m := range list {
@@ -323,7 +323,7 @@ func (g *guard) calls(list []Call) []Call {
 	return out
 }
 
-// message is the message of an error as it may be recorded.
+// message returns the message of an error as it may be recorded.
 func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s)) }
 
 func (x Exchange) guarded(g *guard) Payload {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes the record for this process. The lock ends with the process,
-// however that ends.
+// lock locks the record for this process. The lock ends with the process, however
+// that ends.
 func lock(path string) (*os.File, error) {
 	f, err := openRegular(path, os.O_CREATE|os.O_RDWR)
 	if err != nil {

@@ -1,14 +1,14 @@
 package record
 
-// A Memory is what a memory gave for a problem, and what it learned of how that
-// went.
+// A Memory says what a memory gave for a problem, and what it learned from the
+// outcome.
 type Memory struct {
 	Task   string `json:"task"`
 	Solved bool   `json:"solved"`
-	// Of is the reply whose answer passed; nil where none did, or none was asked for.
+	// Of is the reply whose answer passed; nil if none did, or none was asked for.
 	Of *Ref `json:"of,omitempty"`
 	// Query is the problem's canonical query. Used are the nodes that were offered
-	// for it. Trace and Template are those of its solution.
+	// for it. Trace and Template are the nodes of its solution.
 	Query    Content      `json:"query"`
 	Used     []MemoryNode `json:"used,omitempty"`
 	Trace    *MemoryNode  `json:"trace,omitempty"`

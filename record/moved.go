@@ -8,11 +8,12 @@ import (
 )
 
 // ErrMoved is the error of appends to a record whose segment or lock was deleted,
-// moved or replaced while it is written: what went there would be acknowledged,
-// and never found. Appends work again when the files are back, or after Open.
+// moved or replaced while it is written: what is written there would be
+// acknowledged, and never found. Appends work again when the files are back, or
+// after Open.
 var ErrMoved = errors.New("it was moved or deleted while the record is written")
 
-// A stand is where a file stood when the writer opened it.
+// A stand says where a file was when the writer opened it.
 type stand struct {
 	path string
 	info fs.FileInfo
@@ -23,8 +24,8 @@ func standsAt(path string, f interface{ Stat() (fs.FileInfo, error) }) (stand, e
 	return stand{path, info}, err
 }
 
-// check returns ErrMoved where another file stands there now, or none. Where that
-// cannot be told it returns nil.
+// check returns ErrMoved if another file is there now, or none. If that is not
+// known it returns nil.
 func (s stand) check() error {
 	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.info, info) {
@@ -33,7 +34,7 @@ func (s stand) check() error {
 	return nil
 }
 
-// inPlace returns ErrMoved where the writer's files are no longer the record's.
+// inPlace returns ErrMoved if the writer's files are no longer the record's.
 func (w *Writer) inPlace() error {
 	for _, s := range w.stands {
 		if err := s.check(); err != nil {

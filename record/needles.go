@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// needles are the automata of the sets of secrets that hold for an event.
+// needles search for the sets of secrets that apply to an event.
 type needles struct {
 	sets       []*automaton
-	unsearched int // secrets that there was no room for
+	unsearched int // secrets that did not fit
 }
 
-// newNeedles makes the needles of values, of which the first have precedence.
+// newNeedles makes the needles of values. Earlier values take precedence.
 func newNeedles(values []string) *needles {
 	n := &needles{}
 	room := maxSecretBytes
@@ -49,7 +49,7 @@ func (n *needles) and(more *needles) *needles {
 	return &needles{slices.Concat(n.sets, more.sets), n.unsearched + more.unsearched}
 }
 
-// find returns where secrets stand in a text: spans in order that do not overlap.
+// find returns the places of secrets in a text: spans in order that do not overlap.
 func (n *needles) find(text string) []Span {
 	if n == nil {
 		return nil
@@ -65,8 +65,8 @@ func (n *needles) find(text string) []Span {
 	return all
 }
 
-// touches reports whether JSON of ours may hold a secret: one stands in it as it
-// is, or it has text in base64.
+// touches reports whether JSON that this package wrote may hold a secret: it
+// contains one as it is, or it has text in base64.
 func (n *needles) touches(payload []byte) bool {
 	if bytes.Contains(payload, []byte(`"`+base64Mark)) {
 		return true

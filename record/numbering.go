@@ -2,29 +2,29 @@ package record
 
 import "slices"
 
-// maxFindings bounds a report. The first one matters.
+// maxFindings bounds a report. The first finding matters most.
 const maxFindings = 100
 
-// numbering follows the numbers and the chain of a record's lines, and keeps what
-// it finds. The head is the last line's; top is the greatest number so far.
+// numbering follows the numbers and the chain of a record's lines, and collects its
+// findings. The head is the last line's; top is the greatest number so far.
 type numbering struct {
 	head   Head
 	top    uint64
 	events uint64
-	broken bool // the line before is not an event, so there is nothing to compare
+	broken bool // the line before is not an event, so there is nothing to compare with
 	gaps   []Finding
-	// doubt is how things stood before the last line, if its numbers are not
-	// those that were due, or it says that it holds several events: what follows
-	// tells whether that is so.
+	// doubt is the state before the last line, if that line's numbers are not the
+	// expected ones, or if it says that it holds several events. The next line
+	// shows whether it is right.
 	doubt *doubted
-	// moved are lines that stood too early, by their first number.
+	// moved are lines that came too early, by their first number.
 	moved map[uint64]Head
 
 	findings []Finding
 	more     int
 }
 
-// doubted is a line that may say a false number.
+// doubted is a line whose number may be false.
 type doubted struct {
 	frame    frame
 	name     string
@@ -45,7 +45,7 @@ func (n *numbering) find(f Fault, first, last uint64, segment string) {
 	n.findings = append(n.findings, Finding{f, first, last, segment})
 }
 
-// follow holds a line, or a tombstone, against what stands before it.
+// follow compares a line, or a tombstone, with what is before it.
 func (n *numbering) follow(f frame, h Head, name string) {
 	n.resolve(f)
 	n.doubt = nil
@@ -68,17 +68,18 @@ func (n *numbering) follow(f frame, h Head, name string) {
 	n.head, n.top, n.broken = h, max(n.top, f.last), false
 }
 
-// resolve decides on the line before by the one that follows it. A line whose
-// numbers were changed is one fault, not one of every line after it.
+// resolve decides about a line by the one that follows it. A line whose numbers
+// were changed is one fault, not a fault of every line after it.
 func (n *numbering) resolve(f frame) {
 	d := n.doubt
 	if d == nil || f.first == n.head.Seq+1 && f.prev == n.head.Digest {
-		return // it is as it says
+		return // its numbers are right
 	}
 	due := d.top + 1 // the number that the line before should have had
 	switch {
 	case f.first == due && f.prev == d.head.Digest && d.frame.last >= due:
-		// The line goes on from the one before that, which was put between.
+		// The line continues the one before that; the doubted line was put between
+		// them.
 		n.restore(d)
 		fault := Repeated
 		if d.frame.first > due && len(n.moved) < maxFindings {
@@ -91,14 +92,14 @@ func (n *numbering) resolve(f frame) {
 		n.find(fault, d.frame.first, d.frame.first, d.name)
 		n.head, n.top, n.broken, n.events = d.head, d.top, d.broken, d.events
 	case f.first > due && (f.first <= n.top || d.frame.last < due && f.first == due+1):
-		// The numbers go on as if the line before had had those that were due.
+		// The numbers continue as if the doubted line had had the expected ones.
 		n.restore(d)
 		n.find(Edited, due, f.first-1, d.name)
 		n.head.Seq, n.top, n.broken, n.events = f.first-1, f.first-1, true, d.events+f.first-due
 	}
 }
 
-// skipMoved takes lines that stood too early in their place, up to a number.
+// skipMoved passes over numbers whose lines came too early, up to a number.
 func (n *numbering) skipMoved(next uint64) {
 	for n.top+1 < next {
 		h, ok := n.moved[n.top+1]
@@ -110,12 +111,13 @@ func (n *numbering) skipMoved(next uint64) {
 	}
 }
 
-// restore takes back what was found of a doubted line.
+// restore removes the findings about a doubted line.
 func (n *numbering) restore(d *doubted) {
 	n.gaps, n.findings, n.more = d.gaps, n.findings[:d.findings], d.more
 }
 
-// late is a line that should have come before: one that was missed, or a second.
+// late handles a line that should have come earlier: one that was missing, or a
+// duplicate.
 func (n *numbering) late(f frame, name string) {
 	for i, g := range n.gaps {
 		if f.first < g.First || f.last > g.Last {
@@ -134,7 +136,7 @@ func (n *numbering) late(f frame, name string) {
 	n.find(Repeated, f.first, f.last, name)
 }
 
-// settle takes back gaps that were only out of order.
+// settle removes gaps whose lines were only out of order.
 func (n *numbering) settle() {
 	n.findings = slices.DeleteFunc(n.findings, func(f Finding) bool {
 		return f.Fault == Missing && !slices.Contains(n.gaps, f)

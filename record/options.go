@@ -16,15 +16,15 @@ import (
 type Policy uint8
 
 const (
-	// Always acknowledges once the event is on the disk: it survives a loss of
+	// Always acknowledges an event once it is on the disk, so it survives a loss of
 	// power. Writers that wait share one fsync.
 	Always Policy = iota
-	// Batch acknowledges once the operating system has the event, and syncs every
-	// SyncEvery: it survives kill -9, and a loss of power may take what was
+	// Batch acknowledges an event once the operating system has it, and syncs every
+	// SyncEvery. The event survives kill -9. A loss of power may lose what was
 	// acknowledged within SyncEvery.
 	Batch
-	// None acknowledges as Batch does and never syncs but at a segment's end and
-	// at Close.
+	// None acknowledges as Batch does. It syncs only at a segment's end and at
+	// Close.
 	None
 )
 
@@ -52,8 +52,8 @@ func (p *Policy) UnmarshalText(b []byte) error {
 	return fmt.Errorf("unknown policy %q: want always, batch or none", b)
 }
 
-// Options say how a record is written. The zero value records everything in
-// full, syncs every append, and neither signs nor encrypts.
+// Options say how a record is written. The zero value records everything in full,
+// syncs every append, and neither signs nor encrypts.
 type Options struct {
 	Policy    Policy
 	SyncEvery time.Duration // of policy Batch. If zero, 1 s.
@@ -75,32 +75,32 @@ type Options struct {
 	MaxEvent int
 
 	// SigningKey signs checkpoints: after CheckpointEvery events, at the latest
-	// CheckpointAfter behind an event, at the end of a segment and at Close.
-	// If zero, 4096 events and 1 min. Without a key there are none.
+	// CheckpointAfter after an event, at the end of a segment and at Close. If
+	// zero, 4096 events and 1 min. Without a key there are no checkpoints.
 	SigningKey      ed25519.PrivateKey
 	CheckpointEvery uint64
 	CheckpointAfter time.Duration
 
-	// Recipients can read the record, and nobody else can, nor can this process.
+	// Recipients can read the record. Nobody else can, not even this process.
 	Recipients []age.Recipient
 
-	// Reasoning is the level of what models think, Answer of everything else
-	// that models, tools and users say.
+	// Reasoning is the level of what models think. Answer is the level of
+	// everything else that models, tools and users say.
 	Reasoning, Answer Level
 	// Patterns are cut out at level Redacted.
 	Patterns []*regexp.Regexp
-	// DigestKey keys the digests of level Digests. If empty, a random one that is
-	// forgotten at Close: such digests tell equal texts from others of the same
-	// process, and prove nothing later.
+	// DigestKey keys the digests of level Digests. If empty, a random key is used
+	// and forgotten at Close. Such digests can be compared only with others of the
+	// same process, and prove nothing later.
 	DigestKey []byte
 	// Secrets are credentials of the configuration, scrubbed from every event.
 	Secrets *Secrets
 
-	// Log gets what was repaired and what failed where nobody waits. If nil,
-	// nothing is logged.
+	// Log gets messages about repairs, and about failures that no caller waits for.
+	// If nil, nothing is logged.
 	Log *slog.Logger
 
-	open func(path string, flag int) (file, error) // a seam for faults
+	open func(path string, flag int) (file, error) // replaced in tests of faults
 }
 
 func (o Options) withDefaults() (Options, error) {

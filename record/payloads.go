@@ -11,7 +11,7 @@ import (
 type Payload interface {
 	// Type is the event's type.
 	Type() Type
-	// facts are what the index holds of it.
+	// facts returns what the index holds about it.
 	facts() facts
 	// guarded returns the payload as it may be recorded.
 	guarded(*guard) Payload
@@ -26,7 +26,7 @@ type Ref struct {
 }
 
 // A Span is a place in a reply as it came, End exclusive; [Content.Span] finds it
-// in what was recorded.
+// in the recorded text.
 type Span struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
@@ -41,13 +41,13 @@ type Segment struct {
 	End     int           `json:"end"`
 }
 
-// A Thought is reasoning that the provider sent apart from the text.
+// A Thought is reasoning that the provider sent separately from the text.
 type Thought struct {
 	Field string  `json:"field"` // the member or the kind of block that held it
 	Text  Content `json:"text"`
 	// Sealed says that the provider signed or encrypted it.
 	Sealed bool `json:"sealed,omitempty"`
-	// Raw is the JSON that it came in, where it can only go back so.
+	// Raw is the JSON that it came in, if it can only go back in that form.
 	Raw Content `json:"raw,omitzero"`
 	// At is how many bytes of the content came before it.
 	At int `json:"at,omitempty"`
@@ -71,21 +71,21 @@ type Reply struct {
 	Diagnostics []sotto.Diagnostic `json:"diagnostics,omitempty"`
 	// MoreDiagnostics is how many there are beyond those listed.
 	MoreDiagnostics int `json:"more_diagnostics,omitempty"`
-	// Segments are places in the reply as it came. Where the caller has none and
-	// a level asks for them, the writer reads the reply itself.
+	// Segments are places in the reply as it came. If the caller has none and a
+	// level needs them, the writer reads the reply itself.
 	Segments []Segment `json:"segments,omitempty"`
 	// Raw is the reply, byte for byte.
 	Raw Content `json:"raw"`
-	// Digest is of Raw as it stands here; the writer sets it.
+	// Digest is the digest of the recorded Raw; the writer sets it.
 	Digest Digest `json:"digest"`
-	// Reasoning is what came in fields or blocks of its own.
+	// Reasoning came in separate fields or blocks.
 	Reasoning []Thought `json:"reasoning,omitempty"`
 	ToolCalls []Call    `json:"tool_calls,omitempty"`
 	// Finish is the finish reason in the provider's own word.
 	Finish string `json:"finish,omitempty"`
 }
 
-// ReplyOf returns a reading as it is recorded.
+// ReplyOf returns a reading in the form in which it is recorded.
 func ReplyOf(r *sotto.Reply) Reply {
 	segments := make([]Segment, len(r.Segments))
 	for i, s := range r.Segments {
@@ -97,7 +97,7 @@ func ReplyOf(r *sotto.Reply) Reply {
 	}
 }
 
-// A Message is one of a prompt's.
+// A Message is a message of a prompt.
 type Message struct {
 	Role      string    `json:"role"`
 	Text      Content   `json:"text"`
@@ -111,10 +111,10 @@ type Usage struct {
 	Input     int64 `json:"input"`
 	Output    int64 `json:"output"`
 	Reasoning int64 `json:"reasoning,omitempty"`
-	Estimated bool  `json:"estimated,omitempty"` // of Reasoning: by Sotto
+	Estimated bool  `json:"estimated,omitempty"` // Reasoning was estimated by Sotto
 }
 
-// An Exchange is one request of a model's route through the gateway, and its reply.
+// An Exchange is one request to a model's route through the gateway, and its reply.
 type Exchange struct {
 	API      string    `json:"api"`
 	Model    string    `json:"model"`
@@ -128,7 +128,7 @@ type Exchange struct {
 	Error    string    `json:"error,omitempty"`
 	Usage    *Usage    `json:"usage,omitempty"`
 	Replies  []Reply   `json:"replies,omitempty"`
-	Messages []Message `json:"messages,omitempty"` // as they went to the upstream
+	Messages []Message `json:"messages,omitempty"` // as sent to the upstream
 }
 
 // An Invocation is one call of a model by an agent.
@@ -139,21 +139,22 @@ type Invocation struct {
 	Attempt  int       `json:"attempt,omitempty"`
 	Millis   int64     `json:"ms"`
 	Error    string    `json:"error,omitempty"`
-	Final    bool      `json:"final,omitempty"` // the error is one that no further attempt mends
+	Final    bool      `json:"final,omitempty"` // the error is not worth retrying
 	Usage    *Usage    `json:"usage,omitempty"`
 	Replies  []Reply   `json:"replies,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
 }
 
-// A ToolCall is a tool's use by an agent, and what it gave. An agent records it
-// twice, before and behind the use, so that a crash between them shows.
+// A ToolCall is one use of a tool by an agent, and its result. An agent records it
+// twice, before and after the use, so that a crash in between is visible.
 type ToolCall struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name"`
-	// Phase is "start" before the use, with no result yet, and "end" behind it.
+	// Phase is "start" before the use, when there is no result yet, and "end" after
+	// it.
 	Phase string `json:"phase,omitempty"`
-	// Number counts the run's uses of tools, from 1: with the run's name it tells
-	// one use from every other.
+	// Number counts the run's uses of tools, from 1. Together with the run's name
+	// it identifies the use.
 	Number int `json:"number,omitempty"`
 	// FromText says that the model wrote the call into its text.
 	FromText  bool    `json:"from_text,omitempty"`
@@ -164,23 +165,24 @@ type ToolCall struct {
 	Error     string  `json:"error,omitempty"`
 }
 
-// An Extraction is the candidate that was drawn from a reply.
+// An Extraction is the candidate answer that was extracted from a reply.
 type Extraction struct {
 	Of      Ref      `json:"of"`
 	Task    string   `json:"task,omitempty"`
 	Method  string   `json:"method"`
-	Span    *Span    `json:"span"` // of Written
+	Span    *Span    `json:"span"` // where Written is
 	Status  string   `json:"status"`
 	Rules   string   `json:"rules,omitempty"`
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// FromReasoning says that the candidate stood in reasoning, whose level then
-	// holds for it. So does a Method that ends with _in_reasoning.
+	// FromReasoning says that the candidate was found in reasoning. The level of
+	// reasoning then applies to it. The same holds if Method ends with
+	// _in_reasoning.
 	FromReasoning bool    `json:"from_reasoning,omitempty"`
 	Candidate     Content `json:"candidate"`
-	Written       Content `json:"written"` // as it stood in the reply
+	Written       Content `json:"written"` // as written in the reply
 }
 
-// A Verdict is what the validator said of a candidate.
+// A Verdict is what the validator said about a candidate.
 type Verdict struct {
 	OK     bool    `json:"ok"`
 	Reason string  `json:"reason,omitempty"`
@@ -201,8 +203,8 @@ type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message,omitempty"`
 	Of      *Ref   `json:"of,omitempty"`
-	// Count is how many it stands for: of code "dropped", events that were
-	// never recorded.
+	// Count is how many failures it stands for. With code "dropped", it counts
+	// events that were never recorded.
 	Count uint64 `json:"count,omitempty"`
 }
 
@@ -210,10 +212,10 @@ type Failure struct {
 type RunStart struct {
 	Agent string `json:"agent,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Parent is the run whose tool this run is.
+	// Parent is the run that called this run as a tool.
 	Parent string `json:"parent,omitempty"`
-	// Config holds settings; values under a name like key, token or password
-	// are not recorded.
+	// Config holds settings. Values under a name such as key, token or password are
+	// not recorded.
 	Config map[string]string `json:"config,omitempty"`
 	Goal   Content           `json:"goal"`
 }
@@ -226,7 +228,7 @@ type CycleStart struct {
 // A CycleEnd ends a cycle.
 type CycleEnd struct {
 	Status string `json:"status"`
-	// Bound is the bound that the cycle ran into.
+	// Bound is the bound that the cycle reached.
 	Bound   string   `json:"bound,omitempty"`
 	Millis  int64    `json:"ms"`
 	Metrics *Metrics `json:"metrics,omitempty"`
@@ -244,7 +246,7 @@ type RunEnd struct {
 	Result  Content  `json:"result"`
 }
 
-// Metrics count what a cycle, or a whole run, took.
+// Metrics are the counts of a cycle, or of a whole run.
 type Metrics struct {
 	Invocations int `json:"invocations"`
 	Retries     int `json:"retries,omitempty"`
@@ -256,29 +258,30 @@ type Metrics struct {
 	InputTokens  int64 `json:"input_tokens,omitempty"`
 	OutputTokens int64 `json:"output_tokens,omitempty"`
 
-	// The bytes of the replies, and of them what was visible and what was thought.
+	// The bytes of the replies, and how many of them were visible and how many were
+	// thoughts.
 	ReplyBytes   int `json:"reply_bytes"`
 	VisibleBytes int `json:"visible_bytes"`
 	ThoughtBytes int `json:"thought_bytes"`
 
-	// PromptBytes are the bytes of the prompts, SavedBytes how much longer they
-	// had been with all thoughts in them, SavedTokens about how many tokens that
-	// is. Policy is what saved them.
+	// PromptBytes are the bytes of the prompts. SavedBytes is how much longer they
+	// would have been with all thoughts in them, and SavedTokens is about how many
+	// tokens that is. Policy is what saved them.
 	PromptBytes int    `json:"prompt_bytes"`
 	SavedBytes  int    `json:"saved_bytes"`
 	SavedTokens int    `json:"saved_tokens"`
 	Policy      string `json:"policy,omitempty"`
 
-	// Similarity is that to the most similar earlier summary, of cycle SimilarTo,
-	// by a method.
+	// Similarity is the similarity to the most similar earlier summary, which is
+	// that of cycle SimilarTo. A method measures it.
 	Similarity float64 `json:"similarity,omitempty"`
 	SimilarTo  int     `json:"similar_to,omitempty"`
 	Method     string  `json:"method,omitempty"`
 }
 
-// An Unknown payload is of a type or a version that this package does not know,
-// kept as it was read. One can be appended only where nothing is withheld by a
-// level, since what in it is reasoning cannot be told.
+// An Unknown payload is of a type or a version that this package does not know. It
+// is kept as it was read. It can be appended only if no level withholds anything,
+// since it is unknown what in it is reasoning.
 type Unknown struct {
 	Name Type
 	JSON json.RawMessage
@@ -304,7 +307,7 @@ func (CycleEnd) Type() Type   { return TypeCycleEnd }
 func (RunEnd) Type() Type     { return TypeRunEnd }
 func (u Unknown) Type() Type  { return u.Name }
 
-// facts are what the index holds of a payload.
+// facts are what the index holds about a payload.
 type facts struct {
 	model string
 	codes []string // diagnostics of replies, codes of errors and advisories

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Tombstone is left of a segment that was pruned, and keeps its place in the
+// A Tombstone remains of a segment that was pruned, and keeps its place in the
 // chain.
 type Tombstone struct {
 	V      int       `json:"v"`
@@ -43,20 +43,20 @@ type signedTombstone struct {
 	Sig       string          `json:"sig,omitempty"`
 }
 
-// PruneOptions say what is removed: the oldest segments, whole, while Before or
-// Keep asks for it, and never the last.
+// PruneOptions say what is removed: the oldest segments, each as a whole, as long
+// as Before or Keep asks for it. The last segment is never removed.
 type PruneOptions struct {
-	Before time.Time // segments whose last event is older
-	Keep   int64     // the oldest, while the record has more bytes. If zero, no bound.
-	// SigningKey signs the tombstones. Without one, whoever can write the folder
-	// can prune as well. A [Writer] uses its own if this is nil.
+	Before time.Time // remove segments whose last event is older
+	Keep   int64     // remove the oldest segments while the record has more bytes; if zero, no bound
+	// SigningKey signs the tombstones. Without one, anyone who can write to the
+	// folder can make tombstones too. A [Writer] uses its own if this is nil.
 	SigningKey ed25519.PrivateKey
-	DryRun     bool // only say what would be removed
+	DryRun     bool // only report what would be removed
 }
 
-// Prune removes the oldest segments of a record that no writer has open, and
-// leaves a tombstone of each. A segment that does not verify is not removed, nor
-// is any behind it, and the error says so.
+// Prune removes the oldest segments of a record that no writer has open, and leaves
+// a tombstone for each. If a segment does not verify, it is not removed, nor is any
+// after it, and the error says so.
 func Prune(dir string, o PruneOptions) ([]Tombstone, error) {
 	l, err := lock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -66,7 +66,7 @@ func Prune(dir string, o PruneOptions) ([]Tombstone, error) {
 	return prune(dir, o, ^uint64(0))
 }
 
-// Prune is [Prune] of the record that the writer has open.
+// Prune is [Prune] for the record that the writer has open.
 func (w *Writer) Prune(o PruneOptions) ([]Tombstone, error) {
 	if o.SigningKey == nil {
 		o.SigningKey = w.o.SigningKey
@@ -79,8 +79,8 @@ func (w *Writer) Prune(o PruneOptions) ([]Tombstone, error) {
 	return prune(w.dir, o, last)
 }
 
-// keeper prunes as the options say: at once, whenever a segment ended, and every
-// hour, since what nobody adds to grows old as well.
+// keeper prunes as the options say: at once, whenever a segment has ended, and
+// every hour, since a record ages even if nothing is added.
 func (w *Writer) keeper() {
 	defer close(w.kept)
 	if w.o.KeepFor <= 0 && w.o.KeepSize <= 0 {
@@ -109,7 +109,7 @@ func (w *Writer) keeper() {
 	}
 }
 
-// prune removes segments, none behind the one that begins with event last, and
+// prune removes segments, but none after the one that begins with event last, and
 // not the last of the rest.
 func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error) {
 	list, err := segmentsOf(dir)
@@ -150,7 +150,8 @@ func sizeOf(list []segment) (total int64, err error) {
 	return total, nil
 }
 
-// ErrEvidence is in the error of a prune of a segment that does not verify.
+// ErrEvidence is in the error of a prune that found a segment which does not
+// verify.
 var ErrEvidence = errors.New("the segment does not verify, which makes it evidence")
 
 // tombstoneOf verifies a segment and its place between its neighbours.
@@ -169,7 +170,7 @@ func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {
 		return t, err
 	}
 	t.Last, t.Head, t.Bytes = v.head.Seq, v.head.Digest, v.report.Bytes
-	if _, err := os.Lstat(t.path); err != nil { // else it was looked at before
+	if _, err := os.Lstat(t.path); err != nil { // else it was checked before
 		if next, err := firstFrame(list[i+1]); err == nil {
 			v.follow(next, Head{}, "")
 		}
@@ -181,7 +182,7 @@ func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {
 	return t, err
 }
 
-// firstFrame reads how a segment begins; it is errFrame where it is empty.
+// firstFrame reads how a segment begins; the error is errFrame if it is empty.
 func firstFrame(s segment) (frame, error) {
 	f, err := openRegular(s.path, os.O_RDONLY)
 	if err != nil {
@@ -244,8 +245,8 @@ func (t *Tombstone) signedBy(keys []ed25519.PublicKey) bool {
 	return verifyAny(keys, tombstoneMessage(t.raw), t.key, t.sig)
 }
 
-// lastStone reads the last tombstone of a segment that began before an event; it
-// is nil where there is none.
+// lastStone reads the last tombstone of a segment that began before an event; it is
+// nil if there is none.
 func lastStone(dir string, before uint64) (*Tombstone, error) {
 	numbers, err := numbered(dir, tombstoneExt)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Query selects events. The zero Query selects all; every member that is set
+// A Query selects events. The zero Query selects all. Each field that is set
 // narrows it.
 type Query struct {
 	Run        string
@@ -87,7 +87,7 @@ func (x *indexing) selection(q *Query) (s selection, none bool) {
 	return s, missing && whole && !s.hasSealed
 }
 
-// find looks up what a query asks for, if it does.
+// find looks up the number of what a query asks for, if it asks.
 func find(t *table, want string, n *uint32) bool {
 	if want == "" {
 		return true
@@ -99,8 +99,9 @@ func find(t *table, want string, n *uint32) bool {
 	return ok
 }
 
-// matches reports whether a row may be selected: for sure, or as the batch of
-// an event that is, or because only its line can tell.
+// matches reports whether a row may be selected. The row may match for certain. It
+// may be the batch of an event that matches. Or only its line can show whether it
+// matches.
 func (s *selection) matches(r row) bool {
 	q := s.q
 	if r.odd {

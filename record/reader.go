@@ -12,13 +12,13 @@ import (
 	"filippo.io/age"
 )
 
-// ErrSealed is the error of a query for what an encrypted record hides, by a
-// reader without an identity.
+// ErrSealed is the error of a reader without an identity, for a query for what an
+// encrypted record hides.
 var ErrSealed = errors.New("the record is encrypted, and no identity was given")
 
 // ReadOptions say how a record is read.
 type ReadOptions struct {
-	// Identities decrypt. Without one the events of an encrypted record are its
+	// Identities decrypt. Without one, the events of an encrypted record are its
 	// batches, of type SEALED.
 	Identities []age.Identity
 	// Poll is how often Follow looks for more. If zero, 200 ms.
@@ -27,7 +27,7 @@ type ReadOptions struct {
 	NoIndex bool
 }
 
-// A Reader reads a record, also one that is being written. It is safe for
+// A Reader reads a record, even while it is being written. It is safe for
 // concurrent use and needs no Close.
 type Reader struct {
 	dir string
@@ -35,7 +35,7 @@ type Reader struct {
 }
 
 // OpenReader returns a reader of a record. It takes no lock and changes nothing
-// but indexes.
+// except indexes.
 func OpenReader(dir string, o ReadOptions) (*Reader, error) {
 	setDefault(&o.Poll, 200*time.Millisecond)
 	if _, err := segmentsOf(dir); err != nil {
@@ -57,8 +57,8 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Events gives the events that a query selects, in order. A line that cannot be
-// read is a [LineError], behind which the reading goes on.
+// Events returns the events that a query selects, in order. A line that cannot be
+// read gives a [LineError], after which the reading continues.
 func (r *Reader) Events(q Query) iter.Seq2[Event, error] {
 	if !q.filters() {
 		return r.all(q)
@@ -98,8 +98,8 @@ func (r *Reader) all(q Query) iter.Seq2[Event, error] {
 	}
 }
 
-// startOf returns a place in a segment that no event behind number after stands
-// before, by the index.
+// startOf returns a place in a segment, by the index. All events numbered above
+// after are at or behind that place.
 func (r *Reader) startOf(s segment, after uint64) int64 {
 	if after < s.first {
 		return 0
@@ -122,13 +122,13 @@ func (r *Reader) startOf(s segment, after uint64) int64 {
 	}
 	before := rowAt(x.data, i-1)
 	if _, err := x.line(f, before); err != nil || before.last() > after || before.seq < s.first || i < x.rows() && rowAt(x.data, i).seq != before.last()+1 {
-		return 0 // the index is of other lines, or the lines are not in order
+		return 0 // the index does not match the lines, or the lines are not in order
 	}
 	return before.end()
 }
 
-// Head returns where the record ends now. That is what a kept head is compared
-// with; it proves nothing of what stands before.
+// Head returns where the record ends now, to be compared with a kept head. It
+// proves nothing about the events before it.
 func (r *Reader) Head() (Head, error) {
 	list, err := segmentsOf(r.dir)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *Reader) Head() (Head, error) {
 	return h, err
 }
 
-// sink hands out what a query selects of the lines that it is given.
+// sink hands out the events that a query selects from the lines that it is given.
 type sink struct {
 	q     *Query
 	ids   []age.Identity
@@ -149,8 +149,8 @@ type sink struct {
 	n     int
 }
 
-// segment reads a segment from a place on; it returns where whole lines end, and
-// whether more is wanted.
+// segment reads a segment from a place on. It returns where the complete lines end,
+// and whether more is wanted.
 func (k *sink) segment(s segment, from int64) (end int64, more bool) {
 	f, err := openRegular(s.path, os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) { // pruned meanwhile
@@ -178,7 +178,7 @@ func (k *sink) segment(s segment, from int64) (end int64, more bool) {
 	}
 }
 
-// line hands out the event of a line, or those in it.
+// line hands out the event of a line, or the events in it.
 func (k *sink) line(s segment, at int64, line []byte) bool {
 	e, err := parseEvent(line)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// VerifyOptions say what a record is held against.
+// VerifyOptions say what a record is compared with.
 type VerifyOptions struct {
-	// Head is one that was kept from before: the record must still hold it.
+	// Head is a head that was kept from before: the record must still hold it.
 	Head *Head
-	// Keys are the public keys whose checkpoints and tombstones count. Without
-	// one no signature is looked at.
+	// Keys are the public keys whose checkpoints and tombstones count. Without keys
+	// no signature is checked.
 	Keys []ed25519.PublicKey
 	// ID is the identity that the record must have. If empty, any.
 	ID string
@@ -20,23 +20,23 @@ type VerifyOptions struct {
 type Fault string
 
 const (
-	Edited     Fault = "edited"     // the next event was written after another line than this
+	Edited     Fault = "edited"     // the next event was written after a different line than this
 	Missing    Fault = "missing"    // events First to Last are not there
 	Reordered  Fault = "reordered"  // an event stands in another place
-	Repeated   Fault = "repeated"   // an event of a number that is there already
+	Repeated   Fault = "repeated"   // an event has a number that was used already
 	Unreadable Fault = "unreadable" // a line that is not an event, after event First; or a file
 	Forged     Fault = "forged"     // a checkpoint or tombstone that no key of ours signed
 	Foreign    Fault = "foreign"    // it is of another record
 	Misindexed Fault = "misindexed" // the segment's index shows other events than the segment has
 	Truncated  Fault = "truncated"  // the record ends before the head that was kept
-	Rewritten  Fault = "rewritten"  // the event of the head that was kept is another one
+	Rewritten  Fault = "rewritten"  // the event of the kept head is a different one
 )
 
-// A Finding is one thing wrong, and where.
+// A Finding is one thing that is wrong, and where.
 type Finding struct {
 	Fault Fault
-	// First and Last are the events that it is about; of an encrypted record the
-	// batch that holds them.
+	// First and Last are the events that it concerns. In an encrypted record they
+	// are the batch that holds them.
 	First, Last uint64
 	Segment     string
 }
@@ -57,27 +57,27 @@ func (f Finding) String() string {
 
 // A Report is what Verify found.
 type Report struct {
-	ID          string // the record's identity, "" where all of it is of version 1
+	ID          string // the record's identity, "" if all of it is of version 1
 	Segments    int
-	Pruned      int    // segments of which tombstones are left
+	Pruned      int    // segments that were replaced by tombstones
 	Events      uint64 // in the segments
 	Bytes       int64
 	Indexes     int // indexes that were compared with their segments
 	Head        Head
 	Checkpoints int    // signed by one of the keys
-	Weak        int    // of those, of version 1, which does not sign what record it is in
-	Signed      uint64 // the last event under a checkpoint or tombstone of ours, 0 without
-	Torn        int64  // bytes of a last line without an end, which was never acknowledged
+	Weak        int    // how many of those are of version 1, which does not sign what record it is in
+	Signed      uint64 // the last event under a checkpoint or tombstone that one of the keys signed; 0 without
+	Torn        int64  // bytes of an incomplete last line, which was never acknowledged
 	// HeadPruned says that the event of the kept head was pruned, so that it cannot
-	// be compared; HeadSigned, that one of the keys signed the tombstone.
+	// be compared. HeadSigned says that one of the keys signed the tombstone.
 	HeadPruned, HeadSigned bool
-	// Warnings are what makes tampering easy, and no sign of it.
+	// Warnings report conditions that make tampering easy, but are not signs of it.
 	Warnings []string
 	Findings []Finding
-	More     int // findings beyond those listed
+	More     int // findings in addition to those listed
 }
 
-// Err returns what was found as an error, which is a [*TamperError], or nil.
+// Err returns the findings as an error, which is a [*TamperError], or nil.
 func (r *Report) Err() error {
 	if len(r.Findings) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (r *Report) Err() error {
 	return &TamperError{r.Findings}
 }
 
-// A TamperError is the error of a record that is not what was written.
+// A TamperError is the error of a record that is not as it was written.
 type TamperError struct{ Findings []Finding }
 
 func (e *TamperError) Error() string {

@@ -8,7 +8,7 @@ import (
 
 // row is one line of a segment in its index.
 type row struct {
-	seq   uint64 // 0 where the line is not an event
+	seq   uint64 // 0 if the line is not an event
 	more  uint32 // events after the first
 	at    int64
 	size  int
@@ -18,8 +18,8 @@ type row struct {
 	model uint32
 	typ   uint32
 	codes uint64
-	// odd says that the row does not hold what the line says, since there is no
-	// room for it: every query reads the line itself.
+	// odd reports whether the row lacks some of what the line says, because it does
+	// not fit. Every query then reads the line itself.
 	odd bool
 }
 
@@ -68,7 +68,7 @@ func (t *table) number(s string) uint32 {
 			t.at = map[string]uint32{}
 		}
 		n = uint32(len(t.list))
-		s = strings.Clone(s) // not the line that it stands in
+		s = strings.Clone(s) // so that it does not keep the whole line in memory
 		t.at[s] = n
 		t.list = append(t.list, s)
 	}
@@ -81,7 +81,7 @@ func (t *table) find(s string) (uint32, bool) {
 	return n, ok
 }
 
-// truncate forgets all but the first n.
+// truncate removes all except the first n.
 func (t *table) truncate(n int) {
 	for _, s := range t.list[n:] {
 		delete(t.at, s)
@@ -89,7 +89,7 @@ func (t *table) truncate(n int) {
 	t.list = t.list[:n]
 }
 
-// tableOf returns the table of a list; ok is false where a string stands twice.
+// tableOf returns the table of a list; ok is false if a string is in it twice.
 func tableOf(list []string) (t table, ok bool) {
 	for _, s := range list {
 		t.number(s)

@@ -12,33 +12,33 @@ import (
 	"sync"
 )
 
-// Secrets is a set of credentials that must not be recorded: wherever one stands
+// Secrets is a set of credentials that must not be recorded. Wherever one appears
 // in an event, also inside other text, "[secret]" is recorded in its place. Its
 // size is bounded: see [Secrets.Unsearched]. It is safe for concurrent use. A nil
 // set is empty.
 type Secrets struct {
 	mu      sync.RWMutex
 	values  map[string]bool // whether the caller named it, or a request carried it
-	dropped int             // values that were too many
+	dropped int             // values that did not fit
 	built   *needles        // nil when values changed
 }
 
 // The bounds of what one set searches for: its values, and the bytes of all their
-// spellings, of which an automaton needs 13 times as many.
+// spellings. An automaton needs 13 times as many bytes.
 const (
 	maxSecrets     = 4096
 	maxSecretBytes = 512 << 10
 )
 
 // shortest is the length below which a value is not taken for a credential:
-// cutting it out of every text would destroy the texts. guessedShortest is of
-// those in headers and cookies of which nothing says that they are one.
+// removing it from every text would destroy the texts. guessedShortest is that
+// length for values in headers and cookies that nothing marks as credentials.
 const (
 	shortest        = 4
 	guessedShortest = 8
 )
 
-// NewSecrets returns a set of the values; those of less than 4 bytes are left out.
+// NewSecrets returns a set of the values. Values of less than 4 bytes are left out.
 func NewSecrets(values ...string) *Secrets {
 	s := &Secrets{}
 	s.Add(values...)
@@ -54,8 +54,8 @@ func RequestSecrets(r *http.Request) *Secrets {
 	return s
 }
 
-// Add adds values, which are searched for also as they are spelled in URLs, in
-// JSON and in base64. Values of less than 4 bytes are left out.
+// Add adds values. They are also searched for as they are spelled in URLs, in JSON
+// and in base64. Values of less than 4 bytes are left out.
 func (s *Secrets) Add(values ...string) { s.add(true, values...) }
 
 func (s *Secrets) add(named bool, values ...string) {
@@ -80,7 +80,7 @@ func (s *Secrets) add(named bool, values ...string) {
 	s.dropped += len(list) - maxSecrets
 }
 
-// ranked lists the values, first those that have precedence.
+// ranked lists the values; those that take precedence come first.
 func (s *Secrets) ranked() []string {
 	rank := func(v string) int {
 		if s.values[v] {
@@ -93,15 +93,15 @@ func (s *Secrets) ranked() []string {
 	})
 }
 
-// spellings lists what a value may look like in a text.
+// spellings lists the forms that a value may have in a text.
 func spellings(v string) []string {
 	list := []string{
 		v, url.QueryEscape(v), url.PathEscape(v),
 		base64.StdEncoding.EncodeToString([]byte(v)), base64.RawURLEncoding.EncodeToString([]byte(v)),
-		string([]rune(v)), // as a string of JSON has what is not UTF-8
+		string([]rune(v)), // the form of bytes that are not UTF-8 in a JSON string
 	}
-	// In JSON within a text, such as the arguments of a call; some escape the slash
-	// too, or what means something in HTML.
+	// In JSON within a text, such as the arguments of a call. Some encoders also
+	// escape the slash, or characters with a meaning in HTML.
 	list = append(list, inJSON(v), strings.ReplaceAll(inJSON(v), "/", `\/`), forHTML.Replace(inJSON(v)))
 	for _, form := range list { // and each as the line of an event has it
 		list = append(list, inJSON(form))
@@ -112,18 +112,18 @@ func spellings(v string) []string {
 
 var forHTML = strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`)
 
-// inJSON returns a text as it stands in a string of JSON.
+// inJSON returns a text as it is written in a JSON string.
 func inJSON(text string) string {
 	quoted := appendString(nil, text)
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// credentialName fits the names of headers, members and parameters whose values
+// credentialName matches the names of headers, members and parameters whose values
 // are credentials.
 var credentialName = regexp.MustCompile(`(?i)auth|token|secret|key|passw|credential|cookie|session|signature|^sig$|^code$`)
 
-// AddHeader adds the credentials of a header: what authorizes, keys and tokens,
-// and the values of cookies.
+// AddHeader adds the credentials of a header: values that authorize, keys and
+// tokens, and the values of cookies.
 func (s *Secrets) AddHeader(h http.Header) {
 	for name, values := range h {
 		if !credentialName.MatchString(name) {
@@ -163,8 +163,8 @@ func (s *Secrets) addHeaderValue(name, value string) {
 	}
 }
 
-// AddURL adds a URL's password and the parameters that are credentials by their
-// name.
+// AddURL adds a URL's password and the parameters whose names say that they are
+// credentials.
 func (s *Secrets) AddURL(u *url.URL) {
 	if u == nil {
 		return
@@ -173,8 +173,9 @@ func (s *Secrets) AddURL(u *url.URL) {
 		password, _ := u.User.Password()
 		s.add(false, password)
 	}
-	// As the value stands in the line, and what it means: the first is what an
-	// upstream quotes, and of all spellings that mean the same only it is known.
+	// Both as the value is written in the line, and decoded. The first is what an
+	// upstream quotes. Of all spellings that decode to the same, only that one is
+	// known.
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		name, raw, _ := strings.Cut(part, "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
@@ -190,7 +191,7 @@ func (s *Secrets) AddURL(u *url.URL) {
 	}
 }
 
-// needles returns the set as it is looked for; nil if it is empty.
+// needles returns the set in searchable form; nil if it is empty.
 func (s *Secrets) needles() *needles {
 	if s == nil {
 		return nil
@@ -211,8 +212,8 @@ func (s *Secrets) needles() *needles {
 
 // Unsearched returns how many of the values are not searched for, because the set
 // is too large: it searches for 4,096 values at most, whose spellings have 512 KiB
-// together. What [Secrets.Add] was given has precedence over what a request
-// carries, and of each the longest values over the others. An event that was
+// together. Values given to [Secrets.Add] take precedence over what a request
+// carries. Within each group, longer values take precedence. An event that was
 // recorded with such a set says so in [Event.Unsearched].
 func (s *Secrets) Unsearched() int {
 	if n := s.needles(); n != nil {
@@ -221,14 +222,14 @@ func (s *Secrets) Unsearched() int {
 	return 0
 }
 
-// plainPath is a path without its query.
+// plainPath returns a path without its query.
 func plainPath(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	path, _, _ = strings.Cut(path, "#")
 	return path
 }
 
-// plainURL is a URL without its user, its password and its query.
+// plainURL returns a URL without its user, its password and its query.
 func plainURL(s string) string {
 	if s == "" {
 		return ""
@@ -241,8 +242,8 @@ func plainURL(s string) string {
 	return u.String()
 }
 
-// What in the message of an error looks like a credential. Errors of HTTP clients
-// quote URLs whole.
+// Patterns for what looks like a credential in the message of an error. Errors of
+// HTTP clients quote complete URLs.
 var credentialForms = []struct {
 	re *regexp.Regexp
 	to string
@@ -253,7 +254,7 @@ var credentialForms = []struct {
 	{regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?(?:goog-)?api[-_]?key)("?\s*[:=]\s*"?)[^\s"',\[]+`), "${1}${2}[secret]"},
 }
 
-// plainError is the message of an error without what looks like a credential.
+// plainError returns the message of an error without what looks like a credential.
 func plainError(s string) string {
 	if s == "" {
 		return ""
@@ -264,7 +265,7 @@ func plainError(s string) string {
 	return s
 }
 
-// plainConfig is a configuration without the values of what is named like a
+// plainConfig returns a configuration without values whose names suggest a
 // credential.
 func plainConfig(c map[string]string, n *needles) map[string]string {
 	if c == nil {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Files of a record. A segment is named by its first event; its index and, once
-// it was pruned, its tombstone have the same name.
+// Files of a record. A segment is named by its first event. Its index has the same
+// name, and so does its tombstone once it was pruned.
 const (
 	segmentExt   = ".jsonl"
 	indexExt     = ".index"
@@ -27,7 +27,7 @@ const (
 	maxMaxEvent  = 112 << 20 // with those that are sealed with it, and in base64, it is a line
 )
 
-// file is what the writer does with a segment.
+// file is the part of a file that the writer uses for a segment.
 type file interface {
 	io.ReaderAt
 	io.WriterAt
@@ -87,14 +87,15 @@ type lines struct {
 
 func newLines(r io.Reader, off int64) *lines { return &lines{r: r, off: off} }
 
-// errLongLine is the error of a line that is longer than any that is read.
+// errLongLine is the error of a line that is longer than any that may be read.
 var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
 
-// errTorn is the error of bytes behind the last newline.
+// errTorn is the error of bytes after the last newline.
 var errTorn = errors.New("torn line")
 
 // next returns a line with its newline, valid until the next call, and its place.
-// At the end it is io.EOF, or errTorn with the bytes of a line without newline.
+// At the end the error is io.EOF, or errTorn with the bytes of a line without
+// newline.
 func (l *lines) next() (line []byte, off int64, err error) {
 	seen := l.start
 	for {
@@ -138,14 +139,14 @@ func (l *lines) fill() int {
 	return from
 }
 
-// A tail is how a segment ends.
+// A tail says how a segment ends.
 type tail struct {
 	size int64  // up to the last newline
-	torn int64  // bytes behind it
+	torn int64  // bytes after it
 	line []byte // the last line, nil in an empty segment
 }
 
-// tailOf finds a segment's end, reading backward.
+// tailOf finds a segment's end, reading backwards.
 func tailOf(f file) (tail, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -170,7 +171,7 @@ func tailOf(f file) (tail, error) {
 }
 
 // lastNewline returns the place after the last newline before end, or 0. It looks
-// no further back than a line can be long.
+// back no further than a line can be long.
 func lastNewline(f io.ReaderAt, end int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for from := end; end > 0; {
@@ -189,14 +190,14 @@ func lastNewline(f io.ReaderAt, end int64) (int64, error) {
 	return 0, nil
 }
 
-// headOf returns the head that a line is.
+// headOf returns the head that a line defines.
 func headOf(line []byte) (Head, error) {
 	f, err := parseFrame(line)
 	return Head{f.last, sha256.Sum256(line)}, err
 }
 
-// headBefore returns the head before segment number i of a list: the one before
-// it ends with it, or a tombstone tells it.
+// headBefore returns the head before segment number i of a list. It is the end of
+// the segment before it, or a tombstone has it.
 func headBefore(dir string, list []segment, i int) (Head, error) {
 	first := ^uint64(0)
 	if i < len(list) {
@@ -236,7 +237,7 @@ func lastLine(s segment) ([]byte, error) {
 	return t.line, err
 }
 
-// bornAt is the time of a segment's first event.
+// bornAt returns the time of a segment's first event.
 func bornAt(f file) (time.Time, bool) {
 	buf := make([]byte, frontSize)
 	n, _ := f.ReadAt(buf, 0)

@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Text is a string that comes back byte for byte, also where it is no UTF-8.
-// In JSON it is a string: the text itself, or "base64:" and its base64 where the
-// text is no UTF-8 or begins with "base64:" of its own.
+// A Text is a string that comes back byte for byte, even if it is not UTF-8. In
+// JSON it is a string: the text itself, or "base64:" and its base64 if the text is
+// not UTF-8 or itself begins with "base64:".
 type Text string
 
 const base64Mark = "base64:"
 
-// MarshalText returns the text as it stands in JSON.
+// MarshalText returns the text as it is written in JSON.
 func (t Text) MarshalText() ([]byte, error) {
 	if t.plain() {
 		return []byte(t), nil
@@ -27,7 +27,7 @@ func (t Text) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode([]byte(base64Mark), []byte(t)), nil
 }
 
-// plain reports whether the text stands in JSON as it is.
+// plain reports whether the text is written in JSON unchanged.
 func (t Text) plain() bool {
 	return utf8.ValidString(string(t)) && !strings.HasPrefix(string(t), base64Mark)
 }
@@ -64,7 +64,7 @@ func DigestOf(text string) (d Digest) {
 	return d
 }
 
-// A hasher spares every digest a copy of its text.
+// A hasher avoids a copy of the text for every digest.
 type hasher struct {
 	hash hash.Hash
 	buf  [4 << 10]byte
@@ -75,7 +75,7 @@ var hashers = sync.Pool{New: func() any { return &hasher{hash: sha256.New()} }}
 // String returns the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// IsZero reports whether the digest is none.
+// IsZero reports whether the digest is zero.
 func (d Digest) IsZero() bool { return d == Digest{} }
 
 // MarshalText returns the digest in hexadecimal.
@@ -95,7 +95,7 @@ func (d *Digest) UnmarshalText(b []byte) error {
 }
 
 // A Content is text of a model or a user, with what was cut out of it. The writer
-// makes the cuts; cuts of the caller's are dropped.
+// makes the cuts; the caller's are dropped.
 type Content struct {
 	Text Text  `json:"text"`
 	Cuts []Cut `json:"cuts,omitempty"`
@@ -106,22 +106,22 @@ func Say(text string) Content { return Content{Text: Text(text)} }
 
 // A Cut is a part of a text that was not recorded.
 type Cut struct {
-	// Start and End are byte offsets into the text as it was, End exclusive.
+	// Start and End are byte offsets into the original text, End exclusive.
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Now is how many bytes stand in its place: those of a word in brackets, or none.
+	// Now is how many bytes replace the cut: those of a word in brackets, or none.
 	Now int `json:"now"`
 	// Why is reasoning or answer (a level), pattern, or secret.
 	Why string `json:"why"`
-	// HMAC is the keyed SHA-256 of the bytes cut, at level digest.
+	// HMAC is the keyed SHA-256 of the cut bytes, at level digest.
 	HMAC string `json:"hmac,omitempty"`
 }
 
 // Whole reports whether nothing was cut.
 func (c Content) Whole() bool { return len(c.Cuts) == 0 }
 
-// Span returns the bytes from start to end of the text as it was; ok is false
-// where any of them were cut, or there are none such.
+// Span returns the bytes from start to end of the original text; ok is false if any
+// of them were cut, or if the text is shorter.
 func (c Content) Span(start, end int) (text string, ok bool) {
 	if start < 0 || end < start {
 		return "", false
@@ -143,21 +143,21 @@ func (c Content) Span(start, end int) (text string, ok bool) {
 	return string(c.Text[start:end]), true
 }
 
-// A Part is a run of bytes of a text as it was: recorded, or cut.
+// A Part is a run of bytes of the original text: recorded, or cut.
 type Part struct {
-	// Start and End are byte offsets into the text as it was, End exclusive.
+	// Start and End are byte offsets into the original text, End exclusive.
 	Start, End int
-	// Text is what was recorded: the bytes, or what stands in their place.
+	// Text is what was recorded: the bytes, or their replacement.
 	Text string
 	// Why is empty, or the reason of the cut.
 	Why string
 }
 
-// Parts returns the text as it was, in order, with what was cut out of it. Cuts
-// that do not fit the text, which no writer makes, end it early.
+// Parts returns the original text, in order, with what was cut out of it. Cuts that
+// do not fit the text end it early; no writer makes such cuts.
 func (c Content) Parts() []Part {
 	var parts []Part
-	at, in := 0, 0 // in the text as it was, and as it is
+	at, in := 0, 0 // places in the original text, and in the recorded text
 	for _, k := range c.Cuts {
 		whole := k.Start - at
 		if whole < 0 || k.End < k.Start || k.Now < 0 || whole > len(c.Text)-in || k.Now > len(c.Text)-in-whole {
@@ -176,7 +176,7 @@ func (c Content) Parts() []Part {
 	return parts
 }
 
-// Len returns the length of the text as it was.
+// Len returns the length of the original text.
 func (c Content) Len() int {
 	n := len(c.Text)
 	for _, k := range c.Cuts {

@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// Verify reads a whole record, its lines and tombstones, and holds it against the
-// chain and the options; it compares each index that a reader would use with its
-// segment. The error is of the reading; what was found is in the report, and by
-// [Report.Err] an error too.
+// Verify reads a whole record, its lines and tombstones, and compares it with the
+// chain and the options. It also compares each index that a reader would use with
+// its segment. The error means that the reading failed. What was found is in the
+// report, and [Report.Err] returns it as an error.
 func Verify(dir string, o VerifyOptions) (Report, error) {
 	v := &verifier{o: o, dir: dir}
 	list, err := segmentsOf(dir)
@@ -45,11 +45,11 @@ type verifier struct {
 	dir    string
 	report Report
 	numbering
-	found bool // the head that was kept
+	found bool // the kept head was found
 }
 
-// files walks segments and tombstones in order. A tombstone of a segment that
-// is still there, by a prune that was interrupted, does not count.
+// files walks segments and tombstones in order. A tombstone of a segment that is
+// still there does not count: an interrupted prune left it.
 func (v *verifier) files(list []segment, stones []uint64) error {
 	for len(list) > 0 || len(stones) > 0 {
 		if len(stones) > 0 && (len(list) == 0 || stones[0] < list[0].first) {
@@ -74,7 +74,8 @@ func (v *verifier) files(list []segment, stones []uint64) error {
 	return nil
 }
 
-// stone takes the tombstone of the segment that began with an event in its place.
+// stone processes the tombstone of the segment that began with an event, in its
+// place.
 func (v *verifier) stone(first uint64) error {
 	t, err := readStone(v.dir, first)
 	var bad *stoneError
@@ -107,7 +108,7 @@ func (v *verifier) stone(first uint64) error {
 	return nil
 }
 
-// sameRecord holds an identity against that of the record; "" is none.
+// sameRecord compares an identity with that of the record; "" means none.
 func (v *verifier) sameRecord(id string, first, last uint64, name string) {
 	switch {
 	case id == "":
@@ -152,7 +153,7 @@ func (v *verifier) segment(s segment, last bool) error {
 	}
 }
 
-// line takes the next line.
+// line processes the next line.
 func (v *verifier) line(line []byte, name string) {
 	v.report.Bytes += int64(len(line))
 	f, err := parseFrame(line)
@@ -187,7 +188,7 @@ func (v *verifier) checkpoint(f frame, line []byte, name string) {
 	}
 }
 
-// meet compares the head that was kept, where it is reached.
+// meet compares the kept head, when it is reached.
 func (v *verifier) meet() {
 	if want := v.o.Head; want != nil && v.head.Seq == want.Seq && !v.found {
 		v.found = true
@@ -197,7 +198,7 @@ func (v *verifier) meet() {
 	}
 }
 
-// finish takes back gaps that were only out of order, and looks at the end.
+// finish removes gaps whose lines were only out of order, and checks the end.
 func (v *verifier) finish() {
 	r := &v.report
 	v.settle()
@@ -221,13 +222,13 @@ func (v *verifier) finish() {
 type indexCheck struct {
 	v    *verifier
 	f    *os.File
-	want []byte // nil where there is nothing to compare
+	want []byte // nil if there is nothing to compare
 	x    *indexing
 	to   int64 // how much of the segment it covers
 }
 
-// indexOf begins to compare the index of a segment, where there is one that a
-// reader would use.
+// indexOf begins to compare the index of a segment, if there is one that a reader
+// would use.
 func (v *verifier) indexOf(s segment, f *os.File) *indexCheck {
 	c := &indexCheck{v: v, f: f}
 	info, err := f.Stat()
@@ -240,7 +241,7 @@ func (v *verifier) indexOf(s segment, f *os.File) *indexCheck {
 	return c
 }
 
-// add takes the next line; behind the last one that is covered it compares.
+// add processes the next line. After the last line that is covered it compares.
 func (c *indexCheck) add(line []byte, at int64) {
 	if c.want == nil {
 		return
@@ -259,7 +260,7 @@ func (c *indexCheck) add(line []byte, at int64) {
 	if bytes.Equal(got, want) {
 		return
 	}
-	// A writer may have taken back lines meanwhile, and the index with them.
+	// A writer may have undone lines meanwhile, and the index with them.
 	if _, again, err := readIndex(s, c.f, c.to, Digest{}); err == nil && bytes.Equal(again, want) {
 		c.v.find(Misindexed, s.first, c.v.head.Seq, filepath.Base(s.with(indexExt)))
 	}

@@ -12,17 +12,18 @@ import (
 )
 
 var (
-	// ErrLocked is the error of Open and Prune where another writer has the record.
+	// ErrLocked is the error of Open and Prune if another writer has the record
+	// open.
 	ErrLocked = errors.New("another writer has the record")
 	// ErrClosed is the error of an append to a closed writer.
 	ErrClosed = errors.New("the record is closed")
-	// ErrTooLarge is the error of an event over Options.MaxEvent, or of more than
-	// about a million values.
+	// ErrTooLarge is the error of an event larger than Options.MaxEvent, or with
+	// more than about a million values.
 	ErrTooLarge = errors.New("the event is too large")
 )
 
-// A Writer appends to a record. It is safe for concurrent use, and the only one:
-// while it is open, every other Open of the folder fails with [ErrLocked].
+// A Writer appends to a record. It is safe for concurrent use. It is the only
+// writer: while it is open, every other Open of the folder fails with [ErrLocked].
 type Writer struct {
 	dir   string
 	o     Options
@@ -38,7 +39,7 @@ type Writer struct {
 	wake   chan struct{}
 
 	dropped  atomic.Uint64 // events that Enqueue lost
-	unsaid   atomic.Uint64 // of those, what no event says yet
+	unsaid   atomic.Uint64 // lost events that no event reports yet
 	repaired int64
 
 	flight  sync.Mutex // held while the file syncs; before build
@@ -55,7 +56,7 @@ type Writer struct {
 	head     state     // written
 	durable  state     // synced
 	waiting  []*item   // written, not yet synced
-	junk     bool      // bytes behind head.size must go first
+	junk     bool      // bytes after head.size must be removed first
 	syncErr  error     // of the last sync, policy Batch
 	index    *indexing
 	out      []byte
@@ -71,7 +72,7 @@ type Writer struct {
 	done    chan struct{}
 }
 
-// state is how far a record got.
+// state says how far a record got.
 type state struct {
 	seq    uint64
 	prev   Digest
@@ -81,7 +82,7 @@ type state struct {
 	closed bool   // it ends the segment
 }
 
-// A Receipt says where an event stands.
+// A Receipt says where an event is recorded.
 type Receipt struct {
 	Seq  uint64
 	Time time.Time
@@ -90,8 +91,9 @@ type Receipt struct {
 	Replies []Digest
 }
 
-// Open opens a record to append to it, and makes the folder if there is none. A
-// line that a crash tore is removed; nothing that was acknowledged is in it.
+// Open opens a record to append to it, and makes the folder if there is none. It
+// removes an incomplete line that a crash left. Such a line holds nothing that was
+// acknowledged.
 func Open(dir string, o Options) (*Writer, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -163,7 +165,7 @@ func (w *Writer) openLast() error {
 	return err
 }
 
-// repair removes a torn line and finds the head.
+// repair removes an incomplete line and finds the head.
 func (w *Writer) repair(list []segment) error {
 	t, err := tailOf(w.file)
 	if err != nil {
@@ -204,7 +206,7 @@ func (w *Writer) repair(list []segment) error {
 	return nil
 }
 
-// sweep removes what a crash left of files half made.
+// sweep removes files that a crash left half made.
 func sweep(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, ".tmp-*"))
 	for _, p := range left {
@@ -238,9 +240,9 @@ func (w *Writer) create() error {
 }
 
 // Append records an event and returns when it is as durable as the policy says.
-// After an error the event is not in the record, and the writer can be used on:
-// a disk that was full may have room again. Only where ctx ended meanwhile the
-// event may still be recorded.
+// After an error the event is not in the record, and the writer can still be used:
+// for example, a full disk may have room again. There is one exception: if ctx
+// ended meanwhile, the event may still be recorded.
 func (w *Writer) Append(ctx context.Context, e Event) (Receipt, error) {
 	it, err := w.prepare(&e)
 	if err != nil {
@@ -264,10 +266,11 @@ func (w *Writer) Append(ctx context.Context, e Event) (Receipt, error) {
 	return r, nil
 }
 
-// Enqueue hands an event over to be recorded and never waits. It reports false
-// where the event cannot be: the queue is full, the writer closed, the event
-// refused. Such events, and those that failed on the disk, are counted
-// ([Writer.Dropped]), and as soon as there is room an ERROR event says how many.
+// Enqueue hands over an event to be recorded, and never waits. It reports false if
+// the event cannot be recorded: the queue is full, the writer is closed, or the
+// event is refused. Such events, and those that failed on the disk, are counted
+// ([Writer.Dropped]). As soon as there is room, an ERROR event says how many there
+// were.
 func (w *Writer) Enqueue(e Event) bool {
 	it, err := w.prepare(&e)
 	if err == nil {
@@ -291,17 +294,17 @@ func (w *Writer) drop(n uint64) {
 // Repaired returns how many bytes of a torn line Open removed.
 func (w *Writer) Repaired() int64 { return w.repaired }
 
-// ID returns the record's identity, which was made with it and stands in every
-// checkpoint. Kept elsewhere, it shows to [Verify] that a record is this one, and
-// not another that the same key signed.
+// ID returns the record's identity, which was made with it and is in every
+// checkpoint. If you keep it elsewhere, it shows to [Verify] that a record is this
+// one, and not another that the same key signed.
 func (w *Writer) ID() string { return w.id }
 
-// idAt is the identity for the line at a place of the batch, if it begins the
-// segment.
+// idAt returns the identity for the line at a place of the batch, if that line
+// begins the segment.
 func (w *Writer) idAt(from int) string { return idIf(w.head.size == 0 && from == 0, w.id) }
 
-// Head returns where the durable part of the record ends. Kept elsewhere, it
-// proves to [Verify] what stood here.
+// Head returns where the durable part of the record ends. If you keep it elsewhere,
+// it proves to [Verify] what was recorded here.
 func (w *Writer) Head() Head {
 	w.build.Lock()
 	defer w.build.Unlock()
@@ -385,8 +388,8 @@ func (w *Writer) pushLocked(it *item) error {
 	return nil
 }
 
-// Close records what is queued, signs, syncs and gives the record free. A second
-// Close does nothing.
+// Close records what is queued, signs, syncs and unlocks the record. A second Close
+// does nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	first := !w.closed

@@ -13,7 +13,8 @@ import (
 	"github.com/sotto-llm/sotto/a2aserver"
 )
 
-// leakIn says what reasoning parts deliver as if it were the answer, or "".
+// leakIn describes the reasoning that parts deliver as if it were the answer; "" if
+// there is none.
 func leakIn(parts []*a2a.Part) string {
 	for _, p := range parts {
 		if a2aserver.IsThought(p) {
@@ -23,8 +24,8 @@ func leakIn(parts []*a2a.Part) string {
 	return leakBeside(parts)
 }
 
-// leakBeside is leakIn where parts that are marked as reasoning have their
-// place: in messages. Parts are read each and joined, as clients show them.
+// leakBeside is leakIn for messages, where parts that are marked as reasoning are
+// allowed. Parts are read one by one and joined, as clients show them.
 func leakBeside(parts []*a2a.Part) string {
 	var all strings.Builder
 	for _, p := range parts {
@@ -40,7 +41,7 @@ func leakBeside(parts []*a2a.Part) string {
 	return leakInText(all.String())
 }
 
-// said is the text of a part, or what the strings of its data say.
+// said returns the text of a part, or the strings of its data.
 func said(p *a2a.Part) string {
 	if p == nil {
 		return ""
@@ -72,8 +73,8 @@ func walk(v any, found func(string)) {
 	}
 }
 
-// leakInText reads a text as a reply in every dialect. A tag that is quoted or
-// stands in code is no leak.
+// leakInText reads a text as a reply in every dialect. A tag that is quoted or in
+// code is not a leak.
 func leakInText(text string) string {
 	if text == "" {
 		return ""

@@ -12,13 +12,13 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 )
 
-// A life is the checks of tasks over one interface.
+// A life checks the life of tasks over one interface.
 type life struct {
 	*prober
 	ctx    context.Context
 	c      *a2aclient.Client
 	legacy bool
-	task   *a2a.Task // that was sent, if it is over
+	task   *a2a.Task // the task that was sent, if it has ended
 }
 
 func (l *life) limited() (context.Context, context.CancelFunc) {
@@ -29,8 +29,8 @@ func (l *life) message() *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(l.Message))}
 }
 
-// send sends a message and waits for the answer. It reports whether a task came
-// of it that is over.
+// send sends a message and waits for the answer. It reports whether the result is a
+// task that has ended.
 func (l *life) send() bool {
 	ctx, cancel := l.limited()
 	defer cancel()
@@ -70,7 +70,7 @@ func rests(s a2a.TaskState) bool {
 	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
 }
 
-// checkTask looks at what a task delivers.
+// checkTask checks what a task delivers.
 func (l *life) checkTask(t *a2a.Task) {
 	leak := ""
 	empty := len(t.Artifacts) == 0 && t.Status.Message == nil
@@ -90,7 +90,7 @@ func (l *life) checkTask(t *a2a.Task) {
 	l.clean("message leak", inMessages(t))
 }
 
-// inMessages looks through what the agent said beside artifacts.
+// inMessages checks what the agent said outside artifacts.
 func inMessages(t *a2a.Task) string {
 	for _, m := range append(slices.Clone(t.History), t.Status.Message) {
 		if m == nil || m.Role != a2a.MessageRoleAgent {
@@ -105,7 +105,7 @@ func inMessages(t *a2a.Task) string {
 
 func (l *life) clean(name, leak string) { l.expect(name, leak == "", "%s", leak) }
 
-// after checks what can still be done with a task that is over.
+// after checks what can still be done with a task that has ended.
 func (l *life) after() {
 	ctx, cancel := l.limited()
 	defer cancel()
@@ -145,7 +145,7 @@ func (l *life) list(ctx context.Context) {
 	l.expect("list", found, "the list of the context's tasks lacks the task")
 }
 
-// text is what a task's artifacts say.
+// text returns the text of a task's artifacts.
 func text(t *a2a.Task) string {
 	var all strings.Builder
 	for _, a := range t.Artifacts {
@@ -159,7 +159,7 @@ func text(t *a2a.Task) string {
 	return all.String()
 }
 
-// unknown asks for what is not there.
+// unknown asks for things that do not exist.
 func (l *life) unknown() {
 	ctx, cancel := l.limited()
 	defer cancel()
@@ -179,8 +179,8 @@ func (l *life) unknown() {
 	l.expect("subscribe, unknown", !subscribed, "a task that is not there was subscribed to")
 }
 
-// refused expects an error of a kind; clients of 0.3 do not tell kinds apart
-// over every binding.
+// refused expects an error of a kind. Clients of 0.3 cannot distinguish kinds over
+// every binding.
 func (l *life) refused(name string, err, want error) {
 	switch {
 	case err == nil:
@@ -192,7 +192,8 @@ func (l *life) refused(name string, err, want error) {
 	}
 }
 
-// push holds the declaration of pushes to what happens, and sends one inward.
+// push compares the declaration of pushes with what happens, and tries to send one
+// to an internal address.
 func (l *life) push() {
 	if l.task == nil {
 		l.add("push", Skipped, "there is no task to ask about")
@@ -208,7 +209,7 @@ func (l *life) push() {
 	l.expect("push, undeclared", err != nil, "the card declares no pushes, and one was taken")
 }
 
-// extended holds the declaration of the extended card to what happens.
+// extended compares the declaration of the extended card with what happens.
 func (l *life) extended() {
 	if !l.card.Capabilities.ExtendedAgentCard {
 		l.add("extended card", Skipped, "the card declares none")

@@ -30,7 +30,7 @@ import (
 
 // Options say how to probe. The zero value is right for most servers.
 type Options struct {
-	// Message is sent. If empty, one that makes most models think.
+	// Message is the message to send. If empty, one that makes most models think.
 	Message string
 	// Token, if set, is sent as a bearer token.
 	Token string
@@ -55,13 +55,13 @@ const (
 
 // A Check is one thing that was looked at.
 type Check struct {
-	// Interface is the binding and version, such as "JSONRPC 1.0"; empty for what
-	// concerns the server as a whole.
+	// Interface is the binding and version, such as "JSONRPC 1.0"; empty for checks
+	// of the server as a whole.
 	Interface string `json:"interface,omitempty"`
 	Name      string `json:"check"`
 	Status    Status `json:"status"`
-	// Detail says what was seen, and of a finding what was expected. It quotes
-	// the server: escape it where it is shown.
+	// Detail says what was seen, and for a failure what was expected. It quotes the
+	// server: escape it where it is shown.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -74,12 +74,12 @@ type Report struct {
 	Checks   []Check `json:"checks"`
 }
 
-// ErrURL is of a URL that cannot be that of a server.
+// ErrURL is the error of a URL that cannot be a server's.
 var ErrURL = errors.New("not a URL such as https://agent.example")
 
-// Run probes the server whose card is below base. The error is of the question,
-// never of the server: what a server does wrong, or that none is there, is in
-// the report.
+// Run probes the server whose card is below base. The error is about the arguments,
+// never about the server. The report says what the server does wrong, or that there
+// is no server.
 func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -200,7 +200,7 @@ func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a
 	}
 }
 
-// plain is an error without the URL that net/http quotes.
+// plain returns an error without the URL that net/http quotes.
 func plain(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

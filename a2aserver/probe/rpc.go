@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// checkRPC sends what the official client never would.
+// checkRPC sends requests that the official client never would.
 func (p *prober) checkRPC(ctx context.Context, url string) {
 	for _, c := range []struct {
 		name, version, body string

@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// stream sends a message as a stream, or checks that there are none.
+// stream sends a message as a stream, or checks that streams are refused.
 func (l *life) stream() {
 	if !l.card.Capabilities.Streaming {
 		l.add("stream", Skipped, "the card declares no streaming")
@@ -48,7 +48,7 @@ func (l *life) stream() {
 	l.expect("stream, then get", text(got) == s.text(), "the task that was got says %s, the stream said %s", quote(text(got)), quote(s.text()))
 }
 
-// A shape is what the events of a stream add up to.
+// A shape collects what the events of a stream show.
 type shape struct {
 	events    int
 	id        a2a.TaskID
@@ -128,8 +128,8 @@ func (s *shape) status(t a2a.TaskStatus) {
 	}
 }
 
-// put looks at a piece of an artifact on its own. All there is of an artifact is
-// looked at when no more comes, or another takes its place.
+// put checks a piece of an artifact by itself. The artifact as a whole is checked
+// when no more pieces come, or another replaces it.
 func (s *shape) put(a *a2a.Artifact, more bool) {
 	all, there := s.artifacts[a.ID]
 	if more && !there {
@@ -151,7 +151,7 @@ func (s *shape) put(a *a2a.Artifact, more bool) {
 	}
 }
 
-// whole looks at the artifacts as they are at the end.
+// whole checks the artifacts as they are at the end.
 func (s *shape) whole() {
 	for _, id := range s.order {
 		s.leaks(leakInText(s.artifacts[id].String()))
