@@ -2,15 +2,15 @@ package wire
 
 import "strings"
 
-// What is kept of the ids of a reply's calls: more than any client goes on with.
+// Bounds of the call ids that are kept: more than any client needs.
 const (
 	maxCalls     = 1024
 	maxCallBytes = 64 << 10
 )
 
-// CallIDs are the ids of the tools that a reply called, or their names, in their
-// order. The zero value is empty. What an upstream can make it keep is bounded;
-// looking an id up takes constant time.
+// CallIDs are the ids of the tools that a reply called, or their names, in order.
+// The zero value is empty. The memory that an upstream can make it use is bounded.
+// Looking an id up takes constant time.
 type CallIDs struct {
 	list  []string
 	seen  map[string]struct{}

@@ -11,20 +11,21 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Keys are the members of an object that the gateway decides by, each with the
-// members that it decides by in the value: in an object, or in each element of a
-// list.
+// Keys are the members of an object by which the gateway decides. Each has the
+// members that the gateway decides by in its value: in an object, or in each
+// element of a list.
 //
-// Readers of JSON disagree about a member that stands twice: some take the first,
-// some the last. Some match keys without regard to case, as encoding/json does. A
-// request in which a member of Keys stands twice or in another case could mean
-// one thing here and another to the upstream, and is refused.
+// Readers of JSON disagree about a member that appears twice: some use the first,
+// some the last. Some match keys without regard to case, as encoding/json does. If
+// a member of Keys appears twice or in another case, the request could mean one
+// thing here and another to the upstream, so it is refused.
 type Keys map[string]Keys
 
 var decidingKeys = DecidingKeys()
 
-// DecidingKeys returns the deciding members of requests, of all APIs. Whatever a
-// codec's Request, the history or the record reads must be here; a test compares.
+// DecidingKeys returns the deciding members of requests, for all APIs. All members
+// that a codec's Request, the history or the record reads must be here; a test
+// compares them.
 func DecidingKeys() Keys {
 	text := Keys{"type": nil, "text": nil}
 	block := Keys{
@@ -66,9 +67,9 @@ func DecidingKeys() Keys {
 	return root
 }
 
-// ReadRequest parses the body of a request, which is valid JSON. It is an error if
-// it is not an object, or if a member of [DecidingKeys] stands in it twice or in
-// another case. Every codec's Request begins with it.
+// ReadRequest parses the body of a request, which must be valid JSON. It returns an
+// error if the body is not an object, or if a member of [DecidingKeys] appears in
+// it twice or in another case. Every codec's Request begins with it.
 func ReadRequest(body []byte) (gjson.Result, error) {
 	root := Parse(body)
 	if !root.IsObject() {
@@ -77,13 +78,13 @@ func ReadRequest(body []byte) (gjson.Result, error) {
 	return root, decidingKeys.check(root, "")
 }
 
-// check looks at an object, or at the elements of a list. path is where it stands,
-// in our own words: nothing that a peer wrote.
+// check checks an object, or the elements of a list. path says where it is, in our
+// own words: it holds nothing that a peer wrote.
 func (k Keys) check(v gjson.Result, path string) (err error) {
 	if v.IsArray() {
 		i := 0
 		v.ForEach(func(_, e gjson.Result) bool {
-			if e.IsObject() { // a list in a list is no form of any API
+			if e.IsObject() { // no API has a list in a list
 				err = k.check(e, path+"["+strconv.Itoa(i)+"]")
 			}
 			i++
@@ -95,7 +96,7 @@ func (k Keys) check(v gjson.Result, path string) (err error) {
 		return nil
 	}
 	var few [16]string
-	seen := few[:0] // no more than there are keys
+	seen := few[:0] // it holds no more entries than there are keys
 	v.ForEach(func(key, value gjson.Result) bool {
 		name, same := k.match(key.Str)
 		switch {
@@ -124,8 +125,8 @@ func where(path string) string {
 	return path
 }
 
-// match returns the member that a key stands for to a reader that folds case, or
-// "". same says that it is written so.
+// match returns the member that a reader which folds case takes a key for, or "".
+// same says that the key is written exactly so.
 func (k Keys) match(key string) (name string, same bool) {
 	if _, ok := k[key]; ok {
 		return key, true
@@ -141,11 +142,11 @@ func (k Keys) match(key string) (name string, same bool) {
 	return "", false
 }
 
-// longestKey is more than a member of DecidingKeys has.
+// longestKey is longer than any member of DecidingKeys.
 const longestKey = 32
 
-// foldKey folds a key as encoding/json does, to lower case: the long s (ſ) is an s,
-// the Kelvin sign a k. ok is false for one that no deciding key can be.
+// foldKey folds a key to lower case as encoding/json does: the long s (ſ) is an s,
+// the Kelvin sign a k. ok is false for a key that cannot be a deciding key.
 func foldKey(dst []byte, key string) (folded []byte, ok bool) {
 	for _, r := range key {
 		if r >= utf8.RuneSelf {

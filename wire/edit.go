@@ -13,17 +13,17 @@ type Span struct{ Start, End int }
 // Of returns the bytes of b that the span covers.
 func (s Span) Of(b []byte) []byte { return b[s.Start:s.End] }
 
-// SpanOf covers a value in the bytes that it was parsed from.
+// SpanOf returns the span of a value in the bytes that it was parsed from.
 func SpanOf(v gjson.Result) Span { return Span{v.Index, v.Index + len(v.Raw)} }
 
-// An Edit puts With in the place of a span.
+// An Edit replaces a span with With.
 type Edit struct {
 	Span
 	With []byte
 }
 
-// Splice appends b with edits made, which do not overlap. Of edits at the same
-// place the first given comes first.
+// Splice appends b with edits made. The edits must not overlap. At the same place,
+// the edit that is given first comes first.
 func Splice(dst, b []byte, edits []Edit) []byte {
 	if !slices.IsSortedFunc(edits, byStart) {
 		slices.SortStableFunc(edits, byStart)
@@ -37,7 +37,8 @@ func Splice(dst, b []byte, edits []Edit) []byte {
 	return append(dst, b[at:]...)
 }
 
-// byStart puts what is inserted before what is replaced at the same place.
+// byStart orders edits by place. Insertions come before replacements at the same
+// place.
 func byStart(a, b Edit) int { return cmp.Or(a.Start-b.Start, a.End-b.End) }
 
 // A Member is a member of a JSON object, or an element of an array, in the bytes
@@ -49,7 +50,7 @@ type Member struct {
 	Value gjson.Result
 }
 
-// End is the offset behind the member's value.
+// End is the offset after the member's value.
 func (m Member) End() int { return m.Value.Index + len(m.Value.Raw) }
 
 // Span covers the member, without a comma.
@@ -73,12 +74,13 @@ func Members(of gjson.Result) []Member {
 	return list
 }
 
-// Parse parses JSON that was checked, as by [Readable], without a copy: the
-// result shares b's memory.
+// Parse parses JSON that was checked, for example by [Readable], without a copy:
+// the result shares b's memory.
 func Parse(b []byte) gjson.Result { return gjson.Parse(StringOf(b)) }
 
-// Cut appends the edits that remove members from the object or array that they
-// are all members of, with the commas that go with them. drop says which go.
+// Cut appends the edits that remove members from the object or array that contains
+// them, with their commas. members must be all members of it. drop says which ones
+// are removed.
 func Cut(edits []Edit, members []Member, drop func(i int) bool) []Edit {
 	kept := -1 // the last member that stays
 	for i := 0; i < len(members); {

@@ -6,12 +6,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxFallbacks is the most models that a request may list.
+// maxFallbacks is the maximum number of models that a request may list.
 const maxFallbacks = 64
 
-// FallbacksOf returns the models of a request's list "models", of which any may
-// answer. A list that is not one of strings, or is too long, is an error: the
-// gateway could not say how to read the reply.
+// FallbacksOf returns the models of a request's list "models", any of which may
+// answer. The list must hold only strings and must not be too long. Otherwise the
+// result is an error, because the gateway could not say how to read the reply.
 func FallbacksOf(root gjson.Result) ([]string, error) {
 	list := root.Get("models")
 	if !list.Exists() || list.Type == gjson.Null {

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// ErrNoObject is returned for the body of a request that is JSON and no object.
+// ErrNoObject is the error of a request body that is JSON but not an object.
 var ErrNoObject = errors.New("the body is no JSON object")
 
 // ReadMessages reads a list of messages as chat APIs have them: objects with a
@@ -29,7 +29,7 @@ func ReadMessages(list gjson.Result) []Message {
 type message struct {
 	Message
 	members []Member
-	blocks  []Member // of its content, where that is a list
+	blocks  []Member // of its content, if that is a list
 	texts   []Span   // of the JSON strings
 	// thoughts say where each of Thoughts is: a member, or a block.
 	thoughts []thoughtPlace
@@ -73,7 +73,7 @@ func readMessage(m gjson.Result) *message {
 	return out
 }
 
-// call notes a tool call, by the first of its names that there is.
+// call notes a tool call, by the first of its names that is present.
 func (m *message) call(names ...gjson.Result) {
 	m.Calls = true
 	for _, name := range names {
@@ -143,8 +143,8 @@ func sealedDetails(list gjson.Result) bool {
 	return false
 }
 
-// EditMessages appends body with changes made to the messages of list, which was
-// parsed from it.
+// EditMessages appends body with changes made to the messages of list, which must
+// have been parsed from it.
 func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte, error) {
 	all := list.Array()
 	var edits []Edit
@@ -199,8 +199,8 @@ func (m *message) add(c Change, dropped func(int) bool) Edit {
 	return Edit{Span{at, at}, append(append(with, text...), ',')}
 }
 
-// PrefillOf returns what the last message begins the reply with: it is the
-// assistant's, and has neither calls nor results.
+// PrefillOf returns the text with which the last message begins the reply. That
+// message must be the assistant's, without calls or results.
 func PrefillOf(messages []Message) string {
 	if len(messages) == 0 {
 		return ""

@@ -11,13 +11,13 @@ import (
 	"github.com/sotto-llm/sotto"
 )
 
-// nativeFields are the members in which servers send reasoning beside the text,
-// in the order in which the first that says something is taken. A server that
-// sends several says the same in each.
+// nativeFields are the members in which servers send reasoning beside the text. The
+// first that is not empty, in this order, is used. A server that sends several
+// sends the same in each.
 var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
 
-// NativeFields lists the members in which servers send reasoning beside the text,
-// in the order in which the first that says something is taken.
+// NativeFields lists the members in which servers send reasoning beside the text.
+// The first that is not empty, in this order, is used.
 func NativeFields() []string { return slices.Clone(nativeFields) }
 
 // IsNativeField reports whether a member is one of [NativeFields].
@@ -26,17 +26,17 @@ func IsNativeField(name string) bool { return slices.Contains(nativeFields, name
 // NarrationField is the member that narration is written to.
 const NarrationField = "narration"
 
-// An Object is where one choice speaks in the JSON of a frame or body: a chat's
-// delta or message, a completion's choice.
+// An Object is the place in the JSON of a frame or body where one choice speaks: a
+// chat's delta or message, or a completion's choice.
 type Object struct {
 	Choice  int
 	Text    string   // the key of the member that holds the text
-	Members []Member // all that it has
-	At      int      // offset behind its opening brace
+	Members []Member // all its members
+	At      int      // offset after its opening brace
 }
 
-// Says returns the one string member that the object speaks by; ok is false where
-// it has several, or none.
+// Says returns the only string member by which the object speaks; ok is false if it
+// has several, or none.
 func (o Object) Says() (says Member, ok bool) {
 	for _, m := range o.Members {
 		if m.Key != o.Text && m.Key != "reasoning_details" && !IsNativeField(m.Key) {
@@ -50,13 +50,12 @@ func (o Object) Says() (says Member, ok bool) {
 	return says, ok && says.Key != "reasoning_details"
 }
 
-// A Speech is what an object's choice said, read and sorted by place. It is
-// reused from frame to frame.
+// A Speech is what an object's choice said, read and sorted by place. It is reused
+// for each frame.
 type Speech struct {
 	Names []string // the members that reasoning is written to
 	Hide  bool
-	// Native is the string member in which the upstream was seen to send
-	// reasoning.
+	// Native is the string member in which the upstream sent reasoning.
 	Native string
 	// Calls are the ids of the tools that were called, or their names.
 	Calls CallIDs
@@ -70,7 +69,7 @@ type Speech struct {
 	same                          bool
 }
 
-// Changed reports whether the object must be written anew.
+// Changed reports whether the object must be rewritten.
 func (s *Speech) Changed() bool { return !s.same }
 
 // Silent reports whether nothing of what was read goes to the client now.
@@ -93,7 +92,7 @@ func (s *Speech) Read(o Object, r Reader) {
 	}
 }
 
-// readCalls notes the calls' ids; the pieces of a call that follow have none.
+// readCalls notes the ids of calls. The later pieces of a call have none.
 func (s *Speech) readCalls(v gjson.Result) {
 	v.ForEach(func(_, call gjson.Result) bool {
 		id := call.Get("id").Str
@@ -114,8 +113,7 @@ func (s *Speech) Close(choice int, end sotto.End, r Reader) {
 	}
 }
 
-// unmoved reports whether all that was said is the text as it stands: it was
-// only held.
+// unmoved reports whether the output is the text unchanged: it was only held.
 func (s *Speech) unmoved() bool {
 	return s.text != nil && s.text.Value.Type == gjson.String && s.natives == 0 &&
 		len(s.reasoning) == 0 && len(s.narration) == 0 && bytes.Equal(s.content, s.decode(s.text.Value))
@@ -134,7 +132,7 @@ func (s *Speech) take(parts []Part) {
 	}
 }
 
-// readNative reads the first of the native fields that says something.
+// readNative reads the first of the native fields that is not empty.
 func (s *Speech) readNative(o Object, r Reader) {
 	for _, m := range o.Members {
 		if m.Value.Type == gjson.String && len(m.Value.Raw) > 2 && IsNativeField(m.Key) {
@@ -159,8 +157,8 @@ func (s *Speech) readNative(o Object, r Reader) {
 	}
 }
 
-// named reports whether the object's native fields are just those that
-// reasoning is written to.
+// named reports whether the object's native fields are exactly those that reasoning
+// is written to.
 func (s *Speech) named(o Object) bool {
 	if len(s.Names) == 0 {
 		return true
@@ -176,7 +174,7 @@ func (s *Speech) named(o Object) bool {
 	return true
 }
 
-// readDetails reads reasoning_details where no plain field speaks. Some servers
+// readDetails reads reasoning_details if no plain field has reasoning. Some servers
 // send all that was said so far with each frame. The details stay as they are,
 // since the client may have to send them back.
 func (s *Speech) readDetails(o Object, r Reader) {
@@ -201,13 +199,13 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	s.take(r.Native(o.Choice, []byte(said)))
 }
 
-// Details are what reasoning_details have said, while each repeats it.
+// Details are what reasoning_details have said, as long as each repeats it.
 type details struct {
 	said   string
-	deltas bool // they do not
+	deltas bool // they do not repeat it
 }
 
-// news returns what of a text is new.
+// news returns the part of a text that is new.
 func (d *details) news(text string) string {
 	switch {
 	case d.deltas:
@@ -239,8 +237,8 @@ func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
 	}
 }
 
-// readArray reads content that is a list of typed parts. It becomes a string
-// where nothing but text and reasoning was in it and reasoning was found.
+// readArray reads content that is a list of typed parts. It becomes a string if it
+// held nothing except text and reasoning, and reasoning was found.
 func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 	same, other := true, false
 	var texts, rest []byte
@@ -334,7 +332,7 @@ func (s *Speech) Edits(edits []Edit, o Object) []Edit {
 	if s.same {
 		return edits
 	}
-	anchor := -1 // the member in whose place the new ones come
+	anchor := -1 // the member whose place the new ones take
 	speaks := func(i int) bool {
 		key := o.Members[i].Key
 		return key == o.Text || IsNativeField(key) || s.Hide && key == "reasoning_details"
@@ -373,9 +371,9 @@ func (s *Speech) members(dst []byte, text string, parts []Part) []byte {
 	return append(dst, ']')
 }
 
-// AppendParts appends parts as members of an object: reasoning under each of
-// the names, narration, and the content under the key text, which comes with ""
-// where nothing else does. An empty key leaves the content out.
+// AppendParts appends parts as members of an object: reasoning under each of the
+// names, narration, and the content under the key text. If there is nothing else,
+// the content is written as "". An empty key leaves the content out.
 func AppendParts(dst []byte, text string, names []string, parts []Part) []byte {
 	from := len(dst)
 	for _, name := range names {

@@ -2,25 +2,25 @@ package wire
 
 import "bytes"
 
-// A Shape is a frame seen before, but for one text in it, and for one string
-// before that: a time. A model's frames are alike: one that differs from an
-// earlier one in these alone has its members where that had them, and need not
-// be parsed.
+// A Shape is the form of an earlier frame, without one text in it, and without one
+// string before that: a time. A model's frames are alike. A frame that differs from
+// an earlier one only in these has its members in the same places, and need not be
+// parsed.
 type Shape struct {
-	lead   []byte // the frame's JSON up to the first string's opening quote, where there is one
+	lead   []byte // the frame's JSON up to the first string's opening quote, if there is one
 	before []byte // from there, or from the start, up to the text's opening quote
 	after  []byte // from the text's closing quote on
 }
 
-// Learn remembers a frame's JSON, whose text stands inside a span, and, if its
-// End is not 0, a string that differs from frame to frame inside another.
+// Learn remembers a frame's JSON, whose text is inside a span. If the End of the
+// other span is not 0, a string that differs from frame to frame is inside it.
 func (s *Shape) Learn(data []byte, text, differs Span) {
 	s.lead = append(s.lead[:0], data[:differs.Start]...)
 	s.before = append(s.before[:0], data[differs.End:text.Start]...)
 	s.after = append(s.after[:0], data[text.End:]...)
 }
 
-// Find returns where the text stands in a frame that is like the one learnt.
+// Find returns where the text is in a frame that is like the one learnt.
 func (s *Shape) Find(data []byte) (text Span, ok bool) {
 	if len(s.before) == 0 {
 		return text, false
@@ -63,8 +63,9 @@ func StringEnd(b []byte, i int) int {
 	}
 }
 
-// TextOf returns the text that the inside of a JSON string stands for: a part of
-// inside where nothing in it is escaped, else in buf, which is returned too.
+// TextOf returns the text that the inside of a JSON string encodes. If nothing in
+// it is escaped, the text is a part of inside, else it is in buf, which is returned
+// too.
 func TextOf(buf, inside []byte) (text, scratch []byte) {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return inside, buf

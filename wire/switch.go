@@ -17,19 +17,19 @@ var switches = []string{
 	"options.think", "output_config.effort", "include_reasoning",
 }
 
-// switchWords are the values that switches have. Of any other there is a digest:
-// switches are kept in files and shown, and clients choose their values.
+// switchWords are the known values of switches. For any other value a digest is
+// used: switches are kept in files and shown, and clients choose their values.
 var switchWords = []string{
 	"true", "false", "on", "off", "yes", "no", "none", "auto", "default", "enabled", "disabled", "adaptive",
 	"minimal", "low", "medium", "high", "xhigh", "max", "think", "no_think", "concise", "detailed", "summarized",
 }
 
-// maxSwitch is the most bytes of a switch: requests are hostile, and switches
-// are remembered.
+// maxSwitch is the maximum size of a switch in bytes: requests are hostile, and
+// switches are remembered.
 const maxSwitch = 128
 
-// SwitchOf returns how a request turns thinking on or off, in one word that is
-// the same for the same setting. It holds no text of the request's own.
+// SwitchOf returns how a request turns thinking on or off, as one word that is the
+// same for the same setting. It holds no text from the request itself.
 func SwitchOf(root gjson.Result, messages []Message) string {
 	var all []string
 	for _, path := range switches {
@@ -53,7 +53,8 @@ func SwitchOf(root gjson.Result, messages []Message) string {
 	return s
 }
 
-// switchValue writes a value. Of a number, a budget of tokens, only its sign counts.
+// switchValue writes a value. For a number, which is a budget of tokens, only its
+// sign counts.
 func switchValue(v gjson.Result) string {
 	switch {
 	case v.Type == gjson.Number && v.Num > 0:

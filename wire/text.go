@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// AppendText appends the bytes that the inside of a JSON string stands for. A
-// lone surrogate becomes the three bytes that UTF-8 would have for it, so that
-// [AppendString] gives it back: a pair may be cut between two frames.
+// AppendText appends the bytes that the inside of a JSON string encodes. A lone
+// surrogate becomes the three bytes that UTF-8 would have for it, so that
+// [AppendString] writes it again: a pair may be split between two frames.
 func AppendText(dst, inside []byte) []byte {
 	for i := 0; i < len(inside); {
 		c := inside[i]
@@ -24,8 +24,8 @@ func AppendText(dst, inside []byte) []byte {
 	return dst
 }
 
-// appendEscape appends what the escape at the start of s stands for, and returns
-// the length of the escape.
+// appendEscape appends what the escape at the start of s encodes, and returns the
+// length of the escape.
 func appendEscape(dst, s []byte) ([]byte, int) {
 	switch c := s[1]; c {
 	case 'b':
@@ -53,7 +53,7 @@ func appendEscape(dst, s []byte) ([]byte, int) {
 			return append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F), 6
 		}
 		return utf8.AppendRune(dst, r), 6
-	default: // '"', '\\', '/', and what no JSON has
+	default: // '"', '\\', '/', and escapes that are not valid JSON
 		return append(dst, c), 2
 	}
 }
@@ -78,8 +78,8 @@ func hex4(s []byte) (r rune, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends text as a JSON string, quotes included. Nothing is
-// escaped that JSON lets stand; bytes that are no UTF-8 stay as they are.
+// AppendString appends text as a JSON string, including quotes. It escapes only
+// what JSON requires; bytes that are not UTF-8 stay as they are.
 func AppendString(dst, text []byte) []byte {
 	dst = append(dst, '"')
 	dst = AppendInside(dst, text)
@@ -125,9 +125,9 @@ func isSurrogate(b []byte) bool {
 	return len(b) > 2 && b[0] == 0xED && b[1]&0xE0 == 0xA0 && b[2]&0xC0 == 0x80
 }
 
-// StringOf gives the bytes as a string without a copy. They must not change
-// while it is used.
+// StringOf returns the bytes as a string without a copy. They must not change while
+// it is used.
 func StringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// BytesOf gives the string's bytes without a copy. They must not be written to.
+// BytesOf returns the string's bytes without a copy. They must not be written to.
 func BytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -8,16 +8,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 )
 
-// ErrUnreadable is why a reply fails of which a frame is broken JSON, or JSON
-// over the bounds of what is read: nobody can say what text it holds.
+// ErrUnreadable is the error of a reply with a frame that is broken JSON, or
+// exceeds the bounds of what is read: it is unknown what text it holds.
 var ErrUnreadable = errors.New("the upstream sent broken JSON")
 
-// ErrUpstream is why a reply fails whose upstream said so.
+// ErrUpstream is the error of a reply whose upstream reported an error.
 var ErrUpstream = errors.New("the upstream ended the reply with an error")
 
-// Readable returns a frame in a form that can be parsed; ok is false where there
-// is none: it is broken JSON, or nests too deep, or has too many members. Its
-// Data has null for the numbers that JSON lacks and Python writes.
+// Readable returns a frame in a form that can be parsed. ok is false if it is
+// broken JSON, nests too deep, or has too many members. In its Data, null replaces
+// numbers that JSON does not have and Python writes.
 func Readable(f Frame) (readable Frame, ok bool) {
 	if foreignjson.Valid(f.Data) {
 		return f, true
@@ -29,8 +29,9 @@ func Readable(f Frame) (readable Frame, ok bool) {
 	return f, false
 }
 
-// Unread appends what becomes of a frame that is not [Readable]: it passes if it
-// holds no object at all, or if the reply passes as it is; else the reply fails.
+// Unread appends the output for a frame that is not [Readable]. The frame passes if
+// it holds no object at all, or if the reply passes unchanged. Otherwise the reply
+// fails.
 func Unread(dst []byte, f Frame, s Settings, r Reader) []byte {
 	data := bytes.TrimLeft(f.Data, " \t\r\n")
 	if s.Keep || len(data) == 0 || data[0] != '{' {
@@ -48,11 +49,12 @@ func unreadable(data []byte) error {
 	return ErrUnreadable
 }
 
-// strangers are numbers that some encoders write and JSON lacks.
+// strangers are the non-finite numbers that some encoders write and JSON does not
+// have.
 var strangers = [][]byte{[]byte("NaN"), []byte("Infinity"), []byte("-Infinity")}
 
-// Mend returns JSON with null in the place of NaN and the infinities, and
-// without a byte order mark.
+// Mend returns JSON without a byte order mark, and with null in place of NaN and
+// the infinities.
 func Mend(data []byte) []byte {
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	var out []byte

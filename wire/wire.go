@@ -1,23 +1,23 @@
-// Package wire is the seam between the gateway and the providers' APIs: what a
-// codec is, and the tools that all of them are made with.
+// Package wire connects the gateway and the providers' APIs. It defines what a
+// codec is, and has the tools that all codecs are built with.
 //
-// The way of a streamed reply is straight. A codec gets a frame, finds the texts
-// of the model in it, gives each to a [Reader], which tells reasoning from
-// answer, and writes the parts that it gets back into the frame:
+// A streamed reply takes a straight path. A codec gets a frame and finds the texts
+// of the model in it. It gives each to a [Reader], which separates reasoning from
+// answer. Then it writes the parts that it gets back into the frame:
 //
 //	frame → codec finds the text → Reader, per choice → codec writes the parts → frame
 //
-// A codec knows the JSON of one API and nothing of markers; a Reader knows
-// markers and nothing of JSON. What a codec has no reason to change it leaves
-// byte for byte: members that it does not know, the order of keys, the spelling
-// of numbers. Each provider is one folder beside this package.
+// A codec knows the JSON of one API and nothing about markers; a Reader knows
+// markers and nothing about JSON. A codec leaves everything that it need not change
+// byte for byte: members that it does not know, the order of keys, the spelling of
+// numbers. Each provider is one folder beside this package.
 package wire
 
 import (
 	"github.com/sotto-llm/sotto"
 )
 
-// A Framing says how the frames of a streamed reply are parted.
+// A Framing says how the frames of a streamed reply are separated.
 type Framing uint8
 
 const (
@@ -32,9 +32,9 @@ type Codec interface {
 	Name() string
 	// Framing says how streamed replies are framed.
 	Framing() Framing
-	// Request finds in the body of a request what the gateway must know. The
-	// body is valid JSON; one that is not a request of the API is an error, and so
-	// is one that [ReadRequest] refuses.
+	// Request finds in the body of a request what the gateway must know. The body
+	// is valid JSON. It returns an error if the body is not a request of the API,
+	// or if [ReadRequest] refuses it.
 	Request(body []byte) (*Request, error)
 	// Edit appends to dst the body with changes made to its messages.
 	Edit(dst, body []byte, changes []Change) ([]byte, error)
@@ -44,20 +44,21 @@ type Codec interface {
 	Error(status int, message string) []byte
 }
 
-// A Reply rewrites one reply: frame by frame, or whole. It is not safe for
-// concurrent use. The results are appended to dst, which no argument may share.
+// A Reply rewrites one reply, either frame by frame or whole. It is not safe for
+// concurrent use. The results are appended to dst, which must not share memory with
+// the arguments.
 type Reply interface {
-	// Frame appends what becomes of a frame: its Raw as it came, an edited
-	// frame, several, or nothing.
+	// Frame appends the output for a frame: its Raw as it came, an edited frame,
+	// several frames, or nothing.
 	Frame(dst []byte, f Frame, r Reader) []byte
-	// End appends what must stand behind the last frame of the upstream's
-	// stream: held text, and, if err is not nil, the error in a form that the
-	// provider's clients see.
+	// End appends what must follow the last frame of the upstream's stream: held
+	// text, and, if err is not nil, the error in a form that the provider's clients
+	// see.
 	End(dst []byte, err error, r Reader) []byte
-	// KeepAlive appends bytes that clients of the API pass over.
+	// KeepAlive appends bytes that clients of the API ignore.
 	KeepAlive(dst []byte) []byte
-	// Whole appends what becomes of the body of a reply that is not streamed.
-	// It is valid JSON.
+	// Whole appends the output for the body of a reply that is not streamed. The
+	// body is valid JSON.
 	Whole(dst, body []byte, r Reader) []byte
 }
 
@@ -65,25 +66,25 @@ type Reply interface {
 type Frame struct {
 	Raw  []byte // all its bytes, with its end
 	Type []byte // of an SSE event
-	Data []byte // the JSON; nil where there is none, as in a comment
-	At   int    // offset of Data in Raw; -1 where it is not one piece of it
+	Data []byte // the JSON; nil if there is none, as in a comment
+	At   int    // offset of Data in Raw; -1 if Data is not one piece of it
 }
 
-// Settings are what a client asked of a reply's form.
+// Settings say in what form a client wants a reply.
 type Settings struct {
-	// Fields are the members that reasoning is written to, where the API leaves
-	// a choice; if empty, native reasoning stays in the members that it came in.
+	// Fields are the members that reasoning is written to, if the API leaves a
+	// choice. If empty, native reasoning stays in the members that it came in.
 	Fields []string
-	// Hide says that no reasoning may reach the client by any way, such as the
+	// Hide says that no reasoning may reach the client in any way, such as by the
 	// log probabilities of its tokens.
 	Hide bool
-	// Keep says that the reply passes as it is, and is only looked at.
+	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Request is what the codec found in the request.
 	Request *Request
 }
 
-// A Place is where in a client's frame a part belongs.
+// A Place says where in a client's frame a part belongs.
 type Place uint8
 
 const (
@@ -98,19 +99,20 @@ type Part struct {
 	Text  []byte
 }
 
-// A Reader tells the texts of a reply apart. Choices are numbered as the API
-// does, from 0. Parts come in their order in the reply, and are valid until the
-// next call.
+// A Reader separates reasoning and answer in the texts of a reply. Choices are
+// numbered as in the API, from 0. Parts come in their order in the reply, and are
+// valid until the next call.
 type Reader interface {
 	// Text reads content of the model.
 	Text(choice int, text []byte) []Part
-	// Native reads reasoning that the upstream has told apart itself.
+	// Native reads reasoning that the upstream itself has separated.
 	Native(choice int, text []byte) []Part
-	// Close ends a choice: its held rest. A choice that was closed gives nothing.
+	// Close ends a choice, and returns the rest that was held. For a choice that is
+	// closed already it returns nothing.
 	Close(choice int, end sotto.End) []Part
 	// Open returns the choices that were read and not closed, in order.
 	Open() []int
-	// Fail notes why the reply is no whole one: an error of the upstream's, or one
+	// Fail notes why the reply is incomplete: an error of the upstream's, or one
 	// that the codec found.
 	Fail(err error)
 	// Share returns how many bytes of the model's texts there were so far, and
@@ -118,7 +120,7 @@ type Reader interface {
 	Share() (reasoning, all int)
 }
 
-// Same says that parts are the text as it was read: its frame needs no change.
+// Same reports that parts are the text as it was read: its frame needs no change.
 func Same(parts []Part, text []byte) bool {
 	switch len(parts) {
 	case 0:
@@ -129,21 +131,21 @@ func Same(parts []Part, text []byte) bool {
 	return false
 }
 
-// A Request is what the gateway must know of one.
+// A Request is what the gateway must know about a request.
 type Request struct {
 	Model string
-	// Fallbacks are other models that may answer instead, where the request lists
-	// some, as OpenRouter's do.
+	// Fallbacks are other models that may answer instead, if the request lists
+	// some, as OpenRouter's requests do.
 	Fallbacks []string
 	Stream    bool
-	// Switch is how the request turns thinking on or off, in one word that is
-	// the same for the same setting: "think=true", "reasoning_effort=high";
-	// empty where it does not say.
+	// Switch says how the request turns thinking on or off, in one word that is the
+	// same for the same setting: "think=true", "reasoning_effort=high". It is empty
+	// if the request does not say.
 	Switch string
-	// Prompt is the rendered prompt where the API takes one, for its tail.
+	// Prompt is the rendered prompt, if the API takes one. Its end is read.
 	Prompt string
-	// Prefill is the text that an assistant message at the end begins the reply
-	// with.
+	// Prefill is the text with which an assistant message at the end begins the
+	// reply.
 	Prefill  string
 	Messages []Message
 }
@@ -155,10 +157,10 @@ type Message struct {
 	Texts []string
 	// Thoughts are the reasoning that comes back with it.
 	Thoughts []Thought
-	// Calls says that it calls tools; Results that it holds a tool's result.
+	// Calls says that it calls tools. Results says that it holds a tool's result.
 	Calls, Results bool
-	// CallIDs are the ids of the calls, or of those that it has the results of;
-	// the tools' names where the API has no ids.
+	// CallIDs are the ids of its calls, or of the calls whose results it has. If
+	// the API has no ids, they are the tools' names.
 	CallIDs []string
 }
 
@@ -166,20 +168,20 @@ type Message struct {
 type Thought struct {
 	Name string // the member or the kind of block that holds it
 	Text string
-	// Sealed says that it is signed or encrypted: opaque, to be kept byte for
-	// byte. Minted says that by its form it was made by Sotto: the provider
-	// would have signed it.
+	// Sealed says that it is signed or encrypted: opaque, to be kept byte for byte.
+	// Minted says that its form shows that Sotto made it: the provider would have
+	// signed it.
 	Sealed, Minted bool
 }
 
-// A Change is what the history policy does to a message.
+// A Change says what the history policy does to a message.
 type Change struct {
 	Message int // its index in Request.Messages
-	// Drop are indices of Thoughts that go.
+	// Drop are indices of Thoughts that are removed.
 	Drop []int
 	// Texts are new texts by their index; a text that becomes empty stays as "".
 	Texts map[int]string
-	// Add is reasoning put into Field, which the message has not; nothing if
-	// Field is empty.
+	// Add is reasoning to be put into Field, which the message does not have.
+	// Nothing is added if Field is empty.
 	Field, Add string
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A kind is what a block holds, or a piece of it.
+// A kind says what a block holds, or a piece of it.
 type kind uint8
 
 const (
-	other    kind = iota // neither, or no block at all
+	other    kind = iota // neither, or not in a block
 	text                 // {"type":"text","text":…}
 	thinking             // {"type":"thinking","thinking":…,"signature":…}
 )
@@ -24,13 +24,13 @@ func kindOf(p wire.Part) kind {
 	return text
 }
 
-// A sink is where the client's blocks are written: to a stream or a list. One
-// block is open at most.
+// A sink is where the client's blocks are written: to a stream or a list. At most
+// one block is open.
 type sink interface {
 	// open begins a block: own says that it is the one that the upstream began.
 	open(k kind, own bool)
-	// say appends to the open block. same says that the parts are what the
-	// upstream's block said just now.
+	// say appends to the open block. same says that the parts are what was just
+	// read from the upstream's block.
 	say(k kind, parts []wire.Part, same bool)
 	// shut ends the open block.
 	shut()
@@ -48,21 +48,21 @@ type flow struct {
 		kind    kind // of the upstream's block under way
 		used    bool // the client has its opening
 		read    bool // it held text
-		inlined bool // thinking, read as content
+		inlined bool // thinking that is read as content
 	}
 	out  kind // the client's block that is open
 	made int  // blocks that the client has
-	lost bool // a text block gave nothing
+	lost bool // a text block produced nothing
 	same bool // what is being written is what was read
 }
 
-// begin begins a block of the upstream's. An open block of the client's is text
-// that reasoning became, and goes on in a text block.
+// begin begins a block of the upstream's. If a block of the client's is open, it is
+// text made from reasoning, and continues in a text block.
 func (w *flow) begin(k kind) {
 	w.in.kind, w.in.used, w.in.read, w.in.inlined = k, false, false, false
 }
 
-// read reads text of the block under way, which is text or reasoning by k.
+// read reads text of the current block; k says whether it is text or reasoning.
 func (w *flow) read(k kind, b []byte, r wire.Reader) {
 	if len(b) == 0 {
 		return
@@ -98,7 +98,7 @@ func (w *flow) write(parts []wire.Part) {
 	}
 }
 
-// open sees to it that a block of a kind is open.
+// open makes sure that a block of a kind is open.
 func (w *flow) open(k kind) {
 	if w.out == k {
 		return
@@ -118,8 +118,8 @@ func (w *flow) shut() {
 	}
 }
 
-// sign opens the thinking block under way, since what it holds besides its text
-// goes to the client: its signature. It reports false where the block is dropped.
+// sign opens the current thinking block, because what it holds besides its text
+// goes to the client: its signature. It returns false if the block is dropped.
 func (w *flow) sign(r wire.Reader) bool {
 	if w.out == thinking {
 		return true
@@ -132,7 +132,7 @@ func (w *flow) sign(r wire.Reader) bool {
 	return true
 }
 
-// part ends text that reasoning became, where no text block follows.
+// part ends text made from reasoning, if no text block follows.
 func (w *flow) part(r wire.Reader) {
 	if w.out == text && w.in.kind != text {
 		w.close(sotto.EndStopped, r)
@@ -149,7 +149,7 @@ func (w *flow) close(end sotto.End, r wire.Reader) {
 	w.choice++
 }
 
-// end ends the block of the upstream's that is under way.
+// end ends the upstream's current block.
 func (w *flow) end(end sotto.End, r wire.Reader) {
 	switch w.in.kind {
 	case text:
@@ -171,7 +171,7 @@ func (w *flow) end(end sotto.End, r wire.Reader) {
 	w.in.kind = other
 }
 
-// finish ends the message, save for what [flow.fill] may add.
+// finish ends the message, except for what [flow.fill] may add.
 func (w *flow) finish(end sotto.End, r wire.Reader) {
 	w.end(end, r)
 	if w.reading {
@@ -180,8 +180,8 @@ func (w *flow) finish(end sotto.End, r wire.Reader) {
 	w.shut()
 }
 
-// fill gives the client an empty text block where it got no block at all of a
-// message that had text.
+// fill gives the client an empty text block if it got no block at all of a message
+// that had text.
 func (w *flow) fill() {
 	if w.made == 0 && w.lost {
 		w.open(text)

@@ -17,7 +17,7 @@ var Messages wire.Codec = messages{}
 
 type messages struct{}
 
-// errNoMessages is what a body fails with that is no request of the API.
+// errNoMessages is the error of a body that is not a request of the API.
 var errNoMessages = errors.New("messages: no list")
 
 func (messages) Name() string          { return "anthropic.messages" }
@@ -63,7 +63,7 @@ func (messages) Error(status int, message string) []byte {
 	return appendError(nil, errorType(status), message)
 }
 
-// errorType is the API's word for a status.
+// errorType returns the API's error type for a status.
 func errorType(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -96,11 +96,11 @@ func appendError(dst []byte, kind, message string) []byte {
 	return append(dst, "}}"...)
 }
 
-// endOf reads a stop reason. The reply goes on where there is none.
+// endOf reads a stop reason. Without one, the reply continues.
 //
-// A refusal breaks the text off where it stands: sotto.EndAborted. A paused turn
-// goes on in the next reply, so that more would have come: sotto.EndCut. A reason
-// that is not known says nothing of the text's end.
+// A refusal breaks the text off where it is: sotto.EndAborted. A paused turn
+// continues in the next reply, so more would have come: sotto.EndCut. An unknown
+// reason says nothing about the text's end.
 func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	if reason.Type != gjson.String {
 		return sotto.EndUnknown, false

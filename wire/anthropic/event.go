@@ -6,8 +6,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// An event is what a content_block event says of its block. Spans are in the
-// frame's data, and empty where it has no such member.
+// An event is what a content_block event says about its block. Spans are in the
+// frame's data, and empty if it has no such member.
 type event struct {
 	kind   kind      // of the block that it begins, or of the text that it brings
 	block  int       // the upstream's index
@@ -16,13 +16,13 @@ type event struct {
 	signs  bool      // it brings a signature
 }
 
-// A shape is an event seen before.
+// A shape is the form of an earlier event.
 type shape struct {
 	wire.Shape
 	event
 }
 
-// like is the event of a frame that is like the shape's but for the text.
+// like returns the event of a frame that differs from the shape's only in the text.
 func (s *shape) like(inside wire.Span) event {
 	e := s.event
 	if e.index.Start > e.inside.Start {
@@ -34,7 +34,7 @@ func (s *shape) like(inside wire.Span) event {
 	return e
 }
 
-// eventOf reads what all content_block events have.
+// eventOf reads the members that all content_block events have.
 func eventOf(root gjson.Result) event {
 	index := root.Get("index")
 	return event{block: int(index.Int()), index: spanOf(index)}
@@ -75,7 +75,7 @@ func spanOf(v gjson.Result) wire.Span {
 	return wire.Span{Start: v.Index, End: v.Index + len(v.Raw)}
 }
 
-// insideOf is where the text of a JSON string stands.
+// insideOf returns where the inside of a JSON string is.
 func insideOf(v gjson.Result) wire.Span {
 	if v.Type != gjson.String {
 		return wire.Span{}
@@ -98,7 +98,7 @@ func (k *kept) keep(f wire.Frame, e event) {
 	k.Data = append(k.Data[:0], f.Data...)
 }
 
-// forget leaves a kept frame empty, with its memory.
+// forget empties a kept frame, and keeps its memory for reuse.
 func (k *kept) forget() { k.Raw = k.Raw[:0] }
 
 func (k *kept) empty() bool { return len(k.Raw) == 0 }

@@ -7,11 +7,11 @@ import (
 
 // The client's own blocks: [reply] as the sink of its flow.
 
-// open writes a block's start: the upstream's where there is one.
+// open writes a block's start: the upstream's if there is one.
 func (y *reply) open(k kind, own bool) {
 	y.index = y.next
 	y.next++
-	if y.flow.in.kind == other { // of no block of the upstream's
+	if y.flow.in.kind == other { // it does not come from a block of the upstream's
 		y.shift++
 	}
 	if own && !y.start.empty() {
@@ -24,8 +24,8 @@ func (y *reply) open(k kind, own bool) {
 	y.idle = y.idle[:0]
 }
 
-// openOwn writes the upstream's start with the index that the block has now. Its
-// text, if it begins with some, stays only where it was read as it is.
+// openOwn writes the upstream's start with the index that the block now has. If the
+// start has text, it stays only if it was read unchanged.
 func (y *reply) openOwn() {
 	s := &y.start
 	y.edits = y.edits[:0]
@@ -43,11 +43,11 @@ func (y *reply) openOwn() {
 	}
 }
 
-// say writes a delta: the upstream's, if the one under way is of this kind and
-// still to be written.
+// say writes a delta. It uses the upstream's, if the current one is of this kind
+// and not written yet.
 func (y *reply) say(k kind, parts []wire.Part, same bool) {
 	switch {
-	case y.first && y.fresh: // said by the start
+	case y.first && y.fresh: // the start has said it
 		y.fresh = false
 	case y.fresh && y.event.kind == k:
 		y.fresh = false
@@ -85,8 +85,8 @@ func (y *reply) shut() {
 	y.stop.forget()
 }
 
-// mint writes an event of ours for the open block. Where parts are given, more
-// ends inside a string that they fill.
+// mint writes an event of ours for the open block. If parts are given, more ends
+// inside a string that they fill.
 func (y *reply) mint(name, more string, parts []wire.Part) {
 	d := append(append(append(y.dst, "event: "...), name...), "\ndata: {\"type\":\""...)
 	d = append(append(append(d, name...), `","index":`...), y.number(y.index)...)
@@ -100,24 +100,24 @@ func (y *reply) mint(name, more string, parts []wire.Part) {
 	y.dst = append(d, "\n\n"...)
 }
 
-// pass writes the frame under way as it came.
+// pass writes the current frame as it came.
 func (y *reply) pass() { y.dst = append(y.dst, y.frame.Raw...) }
 
-// passAs writes the frame under way with the client's index.
+// passAs writes the current frame with the client's index.
 func (y *reply) passAs(index int) {
 	y.edits = y.edits[:0]
 	y.reindex(y.event, index)
 	y.write(y.frame)
 }
 
-// reindex appends the edit that gives an event another index, if it is another.
+// reindex appends the edit that changes an event's index, if it must change.
 func (y *reply) reindex(e event, index int) {
 	if index != e.block && e.index.End > 0 {
 		y.edits = append(y.edits, wire.Edit{Span: e.index, With: y.number(index)})
 	}
 }
 
-// write writes a frame with the edits that were gathered.
+// write writes a frame with the collected edits.
 func (y *reply) write(f wire.Frame) {
 	switch {
 	case len(y.edits) == 0:

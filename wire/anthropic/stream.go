@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// errUnfinished is what a stream fails with that had no message_stop.
+// errUnfinished is the error of a stream without a message_stop.
 var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
 // maxIdle bounds the empty deltas kept for a block that is not open yet.

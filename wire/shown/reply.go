@@ -12,15 +12,15 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// An API is what one shows of its replies where reasoning is hidden.
+// An API declares what is shown of its replies when reasoning is hidden.
 type API struct {
 	Framing wire.Framing
-	// Frame is a frame of a stream. An API whose frames are events has Events in
-	// its place, by their names.
+	// Frame is a frame of a stream. An API whose frames are events has Events
+	// instead, by their names.
 	Frame  *Value
 	Events map[string]*Value
-	// Body is the body of a reply that is not streamed. It has one of the members
-	// Needs, or nobody can say what it is.
+	// Body is the body of a reply that is not streamed. It must have one of the
+	// members in Needs, otherwise it is unknown what it is.
 	Body  *Value
 	Needs []string
 }
@@ -31,8 +31,9 @@ var Fault = TextOr(Object("type code param status", Members{"message": Text}))
 // ErrorBody is the body of a response that is an error.
 var ErrorBody = Object("type code param status object request_id", Members{"message": Text, "error": Fault})
 
-// Only returns a reply that gives of another what is shown, where the settings say
-// that reasoning is hidden. Whatever a codec lets pass, it passes here last.
+// Only returns a reply that passes on what may be shown of another, if the settings
+// say that reasoning is hidden. Whatever a codec lets pass goes through this check
+// last.
 func Only(y wire.Reply, s wire.Settings, shows *API) wire.Reply {
 	if !s.Hide || s.Keep {
 		return y
@@ -110,11 +111,11 @@ func (h *hiding) show(dst []byte, r wire.Reader) []byte {
 	return dst
 }
 
-// largeFrame is more than is kept for the frames to come.
+// largeFrame is the capacity above which a buffer is not kept for later frames.
 const largeFrame = 64 << 10
 
-// frame appends what is shown of a frame. Comments lose their text, which keeps
-// connections as open without.
+// frame appends what is shown of a frame. Comments lose their text; they still keep
+// connections open.
 func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 	data := bytes.TrimSpace(f.Data)
 	switch {
@@ -162,8 +163,7 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 	return sse.Append(dst, name, left), nil
 }
 
-// plain reports whether a frame has nothing beside its data but the name of its
-// event, and that but once.
+// plain reports whether a frame has nothing except its data and one event name.
 func (h *hiding) plain(f wire.Frame, name string) bool {
 	if f.At < 0 {
 		return false
@@ -200,7 +200,7 @@ func (h *hiding) isReply(root gjson.Result) bool {
 }
 
 // Error returns what is shown of the body of a response that is an error; ok is
-// false where it is not one in any API's form.
+// false if it is not an error in any API's form.
 func Error(body []byte) (shown []byte, ok bool) {
 	f, ok := wire.Readable(wire.Frame{Data: body})
 	root := wire.Parse(f.Data)

@@ -11,12 +11,12 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A Value says what of a JSON value a client may see where reasoning is hidden. What
-// it does not name is left out, for servers put reasoning into members of many
-// names. A codec declares what its API shows as data, made of the values and
-// functions below.
+// A Value says which part of a JSON value a client may see when reasoning is
+// hidden. What it does not name is left out, because servers put reasoning into
+// members of many names. A codec declares what its API shows as data, made of the
+// values and functions below.
 type Value struct {
-	fits func(v gjson.Result) bool // of a value that is neither an object nor a list
+	fits func(v gjson.Result) bool // of a value that is not an object or a list
 
 	members map[string]*Value // of an object
 	rest    *Value            // … of its other members, whose keys are names
@@ -30,8 +30,8 @@ type Value struct {
 	beside []string // tokens: paths of the texts beside them that they must spell
 }
 
-// Members are those of an object. A key that ends in "!" is needed: an object that
-// is left without that member is left out itself.
+// Members are those of an object. A key that ends in "!" is required: without that
+// member the whole object is left out.
 type Members map[string]*Value
 
 var (
@@ -42,17 +42,18 @@ var (
 	Word = &Value{fits: func(v gjson.Result) bool { return v.Type != gjson.String || isWord(v.Str) }}
 	// Sealed is a string that could be signed or encrypted: it has no white space.
 	Sealed = &Value{fits: func(v gjson.Result) bool { return v.Type == gjson.Null || v.Type == gjson.String && !hasSpace(v.Str) }}
-	// Opaque is all of a value, whatever it is: a tool's arguments and results.
+	// Opaque is the whole value, whatever it is: a tool's arguments and results.
 	Opaque = &Value{all: true}
-	// Blank is nothing of a value whose member stays: a string becomes "", a list
-	// [], an object null.
+	// Blank shows nothing of a value but keeps its member: a string becomes "", a
+	// list [], an object null.
 	Blank = &Value{blank: true}
-	// Counts is an object of numbers and booleans under any names, of such objects,
-	// and of lists of them. A list of numbers could be the tokens of a text.
+	// Counts is an object with numbers and booleans under any names, with such
+	// objects, and with lists of such objects. A list of numbers is excluded,
+	// because it could be the tokens of a text.
 	Counts = &Value{}
 )
 
-func init() { // it holds itself
+func init() { // it contains itself
 	*Counts = *Object("service_tier type inference_geo speed", nil)
 	inList := *Counts
 	Counts.rest, Counts.each = Counts, &inList
@@ -102,14 +103,14 @@ func TextOr(s *Value) *Value {
 // MapOf is an object of such values under any names.
 func MapOf(s *Value) *Value { return &Value{rest: s} }
 
-// ByType is an object of a kind that its member "type" names. One of another kind
+// ByType is an object whose kind its member "type" names. An object of another kind
 // is left out.
 func ByType(types map[string]*Value) *Value { return &Value{types: types} }
 
-// Tokens are the log probabilities of the text beside them, which stands at one of
-// some paths in the object that they are a member of. They stay where their tokens
-// spell just that text, and become [Blank] elsewhere: they would spell what is
-// hidden.
+// Tokens are the log probabilities of the text beside them. That text is at one of
+// some paths in the object that they are a member of. They stay if their tokens
+// spell exactly that text. Otherwise they become [Blank], because they would spell
+// what is hidden.
 func Tokens(beside ...string) *Value {
 	return &Value{beside: beside}
 }
@@ -129,7 +130,8 @@ func (s *Value) Shows(member string) bool { return s.members[member] != nil }
 // Has reports whether a kind of objects is shown.
 func (s *Value) Has(kind string) bool { return s.types[kind] != nil }
 
-// longestWord bounds a [Word], longestName a key of what has keys of any name.
+// longestWord bounds a [Word]. longestName bounds a key of an object that may have
+// keys of any name.
 const (
 	longestWord = 512
 	longestName = 64
@@ -144,12 +146,12 @@ func isWord(s string) bool { return len(s) <= longestWord && !hasSpace(s) }
 
 func hasSpace(s string) bool { return strings.ContainsFunc(s, unicode.IsSpace) }
 
-// errDouble is why a reply fails that has a shown member twice: its readers could
-// take the one that was not read here.
+// errDouble is the error of a reply that has a shown member twice: its readers
+// could use the one that was not read here.
 var errDouble = errors.New("the upstream sent a member twice")
 
-// prune appends the edits that leave a value with what is shown of it. keep is false
-// where nothing is. holder is the object that the value is a member of.
+// prune appends the edits that reduce a value to what is shown of it. keep is false
+// if nothing is shown. holder is the object that the value is a member of.
 func (s *Value) prune(edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit, keep bool, err error) {
 	switch {
 	case s.all:
@@ -225,7 +227,7 @@ func (s *Value) pruneObject(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, k
 	list := wire.Members(v)
 	drop := make([]bool, len(list))
 	var few [16]string
-	seen := few[:0] // no more than there are members
+	seen := few[:0] // it holds no more entries than there are members
 	for i, m := range list {
 		inner := s.members[m.Key]
 		switch {
