@@ -14,7 +14,7 @@ import (
 // errUnfinished is the error of a stream without a message_stop.
 var errUnfinished = errors.New("the upstream ended the stream before the message was finished")
 
-// maxIdle bounds the empty deltas kept for a block that is not open yet.
+// maxIdle bounds the empty deltas that are kept for a block that is not open yet.
 const maxIdle = 4 << 10
 
 // A reply rewrites one reply. It is the sink of its flow for a streamed one.
@@ -31,7 +31,7 @@ type reply struct {
 
 	start kept   // of the upstream's text or thinking block
 	stop  kept   // … and its end, held back
-	idle  []byte // empty deltas behind the start
+	idle  []byte // empty deltas after the start
 
 	// The client's index is the upstream's plus shift, for blocks that pass.
 	shift  int
@@ -62,7 +62,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	return dst
 }
 
-// take writes the frame under way.
+// take writes the current frame.
 func (y *reply) take(r wire.Reader) {
 	for i := range y.shapes {
 		if inside, ok := y.shapes[i].Find(y.frame.Data); ok {
@@ -98,7 +98,7 @@ func (y *reply) take(r wire.Reader) {
 	}
 }
 
-// message takes an event of the message before it passes.
+// message processes an event of the message before it passes.
 func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 	switch name {
 	case "message_start":
@@ -177,8 +177,8 @@ const maxOpen = 4096
 
 var errOpen = errors.New("the upstream sent more than 4096 blocks without an end")
 
-// passBlock begins a block that passes. Where reasoning is hidden, one of a kind
-// that is not known does not.
+// passBlock begins a block that passes. If reasoning is hidden, a block of an
+// unknown kind does not pass.
 func (y *reply) passBlock(kind string, r wire.Reader) {
 	y.flow.part(r)
 	block := y.event.block
@@ -218,7 +218,7 @@ func (y *reply) stopBlock(r wire.Reader) {
 	delete(y.passed, block)
 }
 
-// passOf passes the frame under way, which is of a block that passes.
+// passOf passes the current frame, which belongs to a block that passes.
 func (y *reply) passOf(block int) {
 	client, ok := y.passed[block]
 	if !ok {
@@ -259,15 +259,15 @@ func (y *reply) delta(r wire.Reader) {
 	y.flow.read(e.kind, b, r)
 }
 
-// said is the text of the event under way.
+// said returns the text of the current event.
 func (y *reply) said() (b []byte) {
 	b, y.decoded = wire.TextOf(y.decoded, y.event.inside.Of(y.frame.Data))
 	return b
 }
 
-// attached passes a delta that brings no text to a block that is read: a
-// signature, a citation. Where reasoning is hidden no other than a signature
-// passes in a thinking block.
+// attached passes a delta without text, such as a signature or a citation, to a
+// block that is read. If reasoning is hidden, only a signature passes in a thinking
+// block.
 func (y *reply) attached(r wire.Reader) {
 	if y.flow.in.kind == text {
 		y.flow.open(text)
@@ -277,8 +277,8 @@ func (y *reply) attached(r wire.Reader) {
 	y.passAs(y.index)
 }
 
-// empty passes a delta without text if its block is open, keeps it if that may
-// still begin with it, and drops it else.
+// empty handles a delta without text. It passes it if its block is open, keeps it
+// if the block may still begin with it, and otherwise drops it.
 func (y *reply) empty() {
 	switch {
 	case y.flow.out == y.event.kind:
@@ -303,7 +303,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return sse.Append(dst, "error", appendError(nil, "api_error", err.Error()))
 }
 
-// KeepAlive appends a ping, which a message must have begun for.
+// KeepAlive appends a ping. The message must have begun.
 func (y *reply) KeepAlive(dst []byte) []byte {
 	if !y.begun || y.over {
 		return sse.AppendComment(dst, "keep-alive")

@@ -38,7 +38,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 		Model:  root.Get("model").Str,
 		Stream: !stream.Exists() || stream.Bool(),
 	}
-	if root.Get("raw").Bool() { // else the server puts the prompt into the model's template
+	if root.Get("raw").Bool() { // otherwise the server puts the prompt into the model's template
 		q.Prompt = root.Get("prompt").Str
 	}
 	q.Messages = wire.ReadMessages(root.Get("messages"))

@@ -23,7 +23,8 @@ type reply struct {
 	failed   bool // the client has seen an error
 }
 
-// A shape is a frame that says one thing: a piece of text or of reasoning.
+// A shape is the form of a frame that says one thing: a piece of text or of
+// reasoning.
 type shape struct {
 	wire.Shape
 	native bool
@@ -50,7 +51,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	return y.parsed(dst, f, root, r)
 }
 
-// alike writes a frame that is like an earlier one. One that says nothing yet
+// alike writes a frame that is like an earlier one. A frame that has no output yet
 // is left out.
 func (y *reply) alike(dst []byte, f wire.Frame, inside wire.Span, r wire.Reader) []byte {
 	var text []byte
@@ -108,7 +109,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
 }
 
-// says reports whether a message says more than its text: it calls tools.
+// says reports whether a message says more than its text: whether it calls tools.
 func says(o wire.Object) bool {
 	for _, m := range o.Members {
 		if m.Key == "tool_calls" || m.Key == "images" {
@@ -125,7 +126,7 @@ func (y *reply) object(root gjson.Result) (o wire.Object, ok bool) {
 	return wire.Object{Text: y.api.text, Members: wire.Members(root), At: root.Index + 1}, root.IsObject()
 }
 
-// endOf reads why a reply is done. An older server does not say.
+// endOf reads why a reply is done. Older servers do not say it.
 func endOf(root gjson.Result) sotto.End {
 	switch root.Get("done_reason").Str {
 	case "stop":
@@ -214,8 +215,8 @@ func (y *reply) NativeField() string { return y.speech.Native }
 // CallIDs are the ids of the tools that the first choice called.
 func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
 
-// KeepAlive is a frame that says nothing: Ollama's clients take an empty line
-// for broken JSON.
+// KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as
+// broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {
 	if y.head == nil {
 		return dst

@@ -5,8 +5,9 @@ import (
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// What the API shows where reasoning is hidden. The member context of generate is
-// not here: it is the tokens of the whole reply, the thinking too.
+// The members that the API shows when reasoning is hidden. The member context of
+// generate is not here: it holds the tokens of the whole reply, including the
+// thinking.
 var (
 	shownFrame = shown.Object("created_at done done_reason total_duration load_duration prompt_eval_count prompt_eval_duration eval_count eval_duration", shown.Members{
 		"model": shown.Text, "remote_model": shown.Text, "remote_host": shown.Text, "error": shown.Fault,

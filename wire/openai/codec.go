@@ -1,5 +1,5 @@
-// Package openai has the codecs of OpenAI's APIs, as many servers speak them:
-// chat completions with its dialects (reasoning fields of several names,
+// Package openai has the codecs of OpenAI's APIs, as many servers implement them:
+// chat completions with its variants (reasoning fields of several names,
 // OpenRouter's details, typed content parts), completions, and responses.
 package openai
 
@@ -83,12 +83,12 @@ func errorBody(status int, message string) []byte {
 	return body
 }
 
-// codeOf is an error's code: the status in words.
+// codeOf returns an error's code: the status in words.
 func codeOf(status int) string {
 	return strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")
 }
 
-// endOf reads a finish reason; ok is false where the choice goes on.
+// endOf reads a finish reason; ok is false if the choice continues.
 func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	if reason.Type != gjson.String || reason.Str == "" {
 		return sotto.EndUnknown, false
@@ -102,8 +102,8 @@ func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 	return sotto.EndStopped, true
 }
 
-// object is where a choice of a frame or body speaks, and so which member of the
-// choice holds it.
+// object returns the place where a choice of a frame or body speaks, and so which
+// member of the choice holds it.
 func (c choices) object(choice gjson.Result, member string) (o wire.Object, ok bool) {
 	at := choice
 	if member != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// errUnfinished is how a stream fails that ended before its choices did.
+// errUnfinished is the error of a stream that ended before its choices did.
 var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
@@ -30,10 +30,10 @@ type reply struct {
 
 	shapes [4]shape // of the frames seen last
 	like   int      // the shape of the last frame that had one
-	next   int      // the shape to forget
+	next   int      // the shape to replace next
 	text   []byte   // decoded
 	edits  []wire.Edit
-	first  []byte // the JSON of the first frame with choices: what a frame of ours is made with
+	first  []byte // the JSON of the first frame with choices, from which frames of ours are made
 	// head and foot are it around its list of choices, once they are needed.
 	head, foot []byte
 	one        object       // the choice read last
@@ -42,14 +42,15 @@ type reply struct {
 	failed     bool         // the client has seen an error
 }
 
-// An object is where a choice of a frame speaks.
+// An object is the place where a choice of a frame speaks.
 type object struct {
 	wire.Object
 	choice gjson.Result
-	on     bool // it speaks, and goes on
+	on     bool // it speaks, and continues
 }
 
-// A shape is a frame that says one thing: a piece of text or of reasoning.
+// A shape is the form of a frame that says one thing: a piece of text or of
+// reasoning.
 type shape struct {
 	wire.Shape
 	choice int
@@ -150,12 +151,12 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	return y.write(dst, f)
 }
 
-// says reports whether a member is there, and not null.
+// says reports whether a member is present, and not null.
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
-// choice reads one choice of a frame, and reports whether the frame has news of
-// it for the client. Its tail comes with the text that the frame has, or else in
-// a frame before: some clients stop at a finish reason.
+// choice reads one choice of a frame, and reports whether the frame has news of it
+// for the client. The choice's tail comes with the text of the frame, if it has
+// one, or else in a frame before it: some clients stop at a finish reason.
 func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte, news bool) {
 	end, ends := endOf(choice.Get("finish_reason"))
 	y.finished = y.finished || ends
@@ -195,7 +196,7 @@ func (y *reply) write(dst []byte, f wire.Frame) []byte {
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
 }
 
-// bare reports whether a choice of a frame says nothing but its text.
+// bare reports whether a choice of a frame says nothing except its text.
 func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 	for _, m := range o.Members {
 		switch m.Key {
@@ -345,8 +346,8 @@ func (y *reply) hideLogprobs(choice gjson.Result) {
 	}
 }
 
-// usage says how many tokens of a completion were reasoning, where the upstream
-// does not: by the share of its bytes, and marked as an estimate.
+// usage says how many tokens of a completion were reasoning, if the upstream does
+// not. The number is an estimate from the share of bytes, and is marked as one.
 func (y *reply) usage(u gjson.Result, r wire.Reader) {
 	total := u.Get("completion_tokens")
 	if !u.IsObject() || total.Type != gjson.Number || u.Get("completion_tokens_details.reasoning_tokens").Exists() {

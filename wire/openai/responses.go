@@ -11,8 +11,8 @@ import (
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// Responses is the responses API. A reply is a list of output items: reasoning
-// that stands in the text of a message becomes an item of its own.
+// Responses is the responses API. A reply is a list of output items. Reasoning in
+// the text of a message becomes a separate item.
 var Responses wire.Codec = responses{}
 
 type responses struct{}
@@ -55,7 +55,7 @@ func (responses) Request(body []byte) (*wire.Request, error) {
 type responsesInput struct {
 	wire.Message
 	texts []wire.Span
-	// unfinished says that the reply is to go on where the item ends.
+	// unfinished says that the reply will continue where the item ends.
 	unfinished bool
 }
 
@@ -89,7 +89,7 @@ func responsesInputOf(item gjson.Result) (in responsesInput) {
 		in.Role, in.Results = "tool", true
 	case strings.HasSuffix(kind, "_call"):
 		in.Role, in.Calls = "assistant", true
-	default: // item_reference, and what is to come
+	default: // item_reference, and kinds to come
 		in.Role = item.Get("role").Str
 	}
 	return in
@@ -122,8 +122,8 @@ func (in *responsesInput) text(v gjson.Result) {
 	in.texts = append(in.texts, wire.SpanOf(v))
 }
 
-// responsesThoughtOf reads a reasoning item. One with an id that is not ours may
-// be kept by the provider, and is opaque too.
+// responsesThoughtOf reads a reasoning item. If it has an id that is not ours, the
+// provider may have stored it, so it is opaque too.
 func responsesThoughtOf(item gjson.Result) wire.Thought {
 	id := item.Get("id").Str
 	ours := strings.HasPrefix(id, responsesThoughtID)
@@ -142,8 +142,8 @@ func responsesThoughtOf(item gjson.Result) wire.Thought {
 	return t
 }
 
-// Edit removes an item of reasoning whole. Reasoning cannot be added: an item of
-// it is made by the provider only.
+// Edit removes a reasoning item whole. Reasoning cannot be added: only the provider
+// makes reasoning items.
 func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	root := wire.Parse(body)
 	items, err := responsesInputs(root)

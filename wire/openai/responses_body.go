@@ -13,7 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Whole reads the items as a stream of them would be read.
+// Whole reads the items in the same way as a stream of them.
 func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := wire.Parse(body)
 	output := root.Get("output")
@@ -33,7 +33,8 @@ func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
 	return wire.Splice(dst, body, y.edits)
 }
 
-// responsesEndOf is the end of the i-th of n: all but the last went on.
+// responsesEndOf returns the end of the i-th of n items: all except the last
+// continued.
 func responsesEndOf(i, n int, end sotto.End) sotto.End {
 	if i < n-1 {
 		return sotto.EndStopped
@@ -81,9 +82,9 @@ func (y *responsesReply) wholeMessage(item gjson.Result, it *responsesItem, end 
 	}
 }
 
-// body makes the edits of a whole response: in one that ends a stream the items
-// that the client has seen, by their order among those of their kind, for ids and
-// indices differ with some servers.
+// body makes the edits of a whole response. If the response ends a stream, its
+// items are matched with those that the client has seen, by their order among those
+// of their kind, because some servers change ids and indices.
 func (y *responsesReply) body(response gjson.Result, end sotto.End) {
 	list := wire.Members(response.Get("output"))
 	if !response.Get("output").IsArray() {
@@ -97,8 +98,8 @@ func (y *responsesReply) body(response gjson.Result, end sotto.End) {
 	y.usage(response)
 }
 
-// match finds the items of a final output. What a stream did not show is read
-// now.
+// match finds the items of a final output. Items that the stream did not show are
+// read now.
 func (y *responsesReply) match(list []wire.Member, end sotto.End) []*responsesItem {
 	var of [responsesKinds][]*responsesItem
 	for _, it := range y.items {
@@ -128,7 +129,7 @@ func (y *responsesReply) output(list []wire.Member, items []*responsesItem) (tex
 	from := len(y.edits)
 	mints := slices.SortedFunc(slices.Values(y.mints), func(a, b *responsesMint) int { return a.index - b.index })
 	hidden := func(i int) bool { return items[i].client < 0 }
-	last := -1 // the item of the upstream that stays
+	last := -1 // the last item of the upstream that stays
 	for i, m := range list {
 		if hidden(i) {
 			continue
@@ -186,8 +187,8 @@ func (y *responsesReply) editItem(item gjson.Result, it *responsesItem, text []b
 	return text
 }
 
-// usage says how many tokens of a response were reasoning, where the upstream
-// does not: by the share of its bytes, and marked as an estimate.
+// usage says how many tokens of a response were reasoning, if the upstream does
+// not. The number is an estimate from the share of bytes, and is marked as one.
 func (y *responsesReply) usage(response gjson.Result) {
 	u := response.Get("usage")
 	total := u.Get("output_tokens")

@@ -7,14 +7,14 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A responsesKind is what an event means for the reply.
+// A responsesKind says what an event means for the reply.
 type responsesKind uint8
 
 const (
 	responsesOther  responsesKind = iota
 	responsesState                // the response, before its end
 	responsesEnded                // the response at its end
-	responsesFailed               // an error in the place of the end
+	responsesFailed               // an error in place of the end
 
 	responsesItemAdded
 	responsesItemDone
@@ -65,7 +65,7 @@ type responsesEvent struct {
 	kind responsesKind
 	name []byte
 
-	seq, output, content, summary int // -1 where the event does not say
+	seq, output, content, summary int // -1 if the event does not say
 
 	seqAt, outputAt wire.Span
 	text            wire.Span // the inside of the delta or text
@@ -74,9 +74,9 @@ type responsesEvent struct {
 	nested          bool      // it has members that are objects or lists
 }
 
-// scan reads a frame. It looks at the members of the data's object only: a delta
-// costs no parse and no memory. What is nested is checked, for others parse it. ok
-// is false for data that is no event.
+// scan reads a frame. It looks only at the members of the data's object, so a delta
+// costs no parse and no memory. Nested data is checked, because others parse it. ok
+// is false for data that is not an event.
 func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
 	*e = responsesEvent{Frame: f, seq: -1, output: -1, content: -1, summary: -1}
 	i := responsesSpace(f.Data, 0)
@@ -172,8 +172,8 @@ func responsesSpace(b []byte, i int) int {
 	return i
 }
 
-// responsesValue returns the JSON value that begins at i, and the offset behind
-// it, which is -1 where there is none.
+// responsesValue returns the JSON value that begins at i, and the offset after it,
+// which is -1 if there is no value.
 func responsesValue(b []byte, i int) (v wire.Span, next int) {
 	next = -1
 	if i < len(b) {
@@ -211,7 +211,7 @@ func responsesValueEnd(b []byte, from int) int {
 	return -1
 }
 
-// responsesAtom is the end of a number or word, which has a byte at least.
+// responsesAtom returns the end of a number or word, which has at least one byte.
 func responsesAtom(from, end int) int {
 	if from == end {
 		return -1

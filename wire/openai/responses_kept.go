@@ -2,14 +2,14 @@ package openai
 
 import "errors"
 
-// A reply keeps its texts until its end, which repeats them, and events that
-// wait. What an upstream can make it keep is bounded in all. An item, or a part
-// of one, counts as the 4096th of that: an event may look at them all.
+// A reply keeps its texts until its end, which repeats them, and events that wait.
+// The memory that an upstream can make it use is bounded in total. An item, or a
+// part of one, counts as 1/4096 of that, because an event may look at all of them.
 const (
 	responsesKept     = 64 << 20
 	responsesItemKept = responsesKept / 4096
 
-	responsesEventKept = 512 // beside its bytes
+	responsesEventKept = 512 // in addition to its bytes
 )
 
 var errResponsesKept = errors.New("the upstream sent more than 64 MiB, or more than 4096 items and parts, in one reply")

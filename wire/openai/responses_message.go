@@ -34,7 +34,7 @@ func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
 	}
 }
 
-// messagePart begins a part, and so ends the one before.
+// messagePart begins a part, which ends the one before.
 func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
 	part := wire.Parse(e.Data).Get("part")
 	y.conclude(it, sotto.EndStopped)
@@ -77,10 +77,10 @@ func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
 	return p
 }
 
-// hear reads text of a message. same says that the client may have it as it is:
-// then there is nothing to tell.
+// hear reads text of a message. same says that the client may have it unchanged:
+// then there is nothing to send.
 func (y *responsesReply) hear(p *responsesPart, text []byte) (parts []wire.Part, same bool) {
-	if p.closed && len(text) > 0 { // the upstream goes on with what it had ended
+	if p.closed && len(text) > 0 { // the upstream continues a part that it had ended
 		p.choice, p.closed = y.choices, false
 		y.choices++
 	}
@@ -112,8 +112,8 @@ func (y *responsesReply) messageDelta(e *responsesEvent, it *responsesItem) {
 	}
 }
 
-// tell sends the parts of a text that was changed, the first that the message
-// keeps in the event that brought it.
+// tell sends the parts of a text that was changed. The first part that the message
+// keeps is sent in the event that brought it.
 func (y *responsesReply) tell(it *responsesItem, p *responsesPart, e *responsesEvent, parts []wire.Part) {
 	for i := 0; i < len(parts); {
 		thought := parts[i].Place == wire.Reasoning
@@ -185,8 +185,8 @@ func (it *responsesItem) quotedID() []byte {
 	return it.id
 }
 
-// messageDone reads an event that ends a text, a part or the message, and lets
-// it wait while a text is open.
+// messageDone reads an event that ends a text, a part or the message. The event
+// waits while a text is open.
 func (y *responsesReply) messageDone(e *responsesEvent, it *responsesItem) {
 	switch e.kind {
 	case responsesTextDone:
@@ -292,7 +292,7 @@ func (y *responsesReply) sendDone(e *responsesEvent, it *responsesItem) {
 	y.send(e, it)
 }
 
-// editText puts the text that the client has in the place of the upstream's.
+// editText replaces the upstream's text with the one that the client has.
 func (y *responsesReply) editText(holder, v gjson.Result, p *responsesPart) {
 	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return

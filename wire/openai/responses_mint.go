@@ -8,14 +8,14 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// What the ids of our items begin with.
+// The prefixes of our items' ids.
 const (
 	responsesThoughtID = "rs_sotto_"
 	responsesMessageID = "msg_sotto_"
 )
 
-// A responsesMint is an item of ours: a thought of one text, as the API documents
-// reasoning in the open, or a message of one text.
+// A responsesMint is an item of ours: either a thought with one text, in the form
+// that the API documents for open reasoning, or a message with one text.
 type responsesMint struct {
 	message bool
 	index   int
@@ -24,8 +24,8 @@ type responsesMint struct {
 	status  string
 }
 
-// mint begins an item of ours. Its id is made of the response's, or else of an
-// item's, so that the ids of a conversation differ.
+// mint begins an item of ours. Its id is derived from the response's, or else from
+// an item's, so that the ids of a conversation differ.
 func (y *responsesReply) mint(message bool, index int) *responsesMint {
 	h := fnv.New64a()
 	if y.id == "" && len(y.items) > 0 {
@@ -69,7 +69,8 @@ func (y *responsesReply) finishMint(m *responsesMint, status string) {
 	y.mintItem(m, "response.output_item.done")
 }
 
-// responsesStatus is that of an item which went on until the reply ended.
+// responsesStatus returns the status of an item that continued until the reply
+// ended.
 func responsesStatus(end sotto.End) string {
 	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
@@ -117,7 +118,7 @@ func (y *responsesReply) place(output int, id []byte, content int) {
 
 func (m *responsesMint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
 
-// appendTo appends the item as JSON: without content while it is in progress.
+// appendTo appends the item as JSON. While it is in progress, it has no content.
 func (m *responsesMint) appendTo(dst []byte) []byte {
 	if m.message {
 		dst = append(dst, `{"type":"message","id":"`...)

@@ -54,9 +54,9 @@ type responsesReply struct {
 	shift, top int
 
 	items   []*responsesItem
-	live    []*responsesItem // messages that did not end
+	live    []*responsesItem // messages that have not ended
 	mints   []*responsesMint // in the order in which they began
-	inline  *responsesMint   // open: the message that takes reasoning of the upstream's own
+	inline  *responsesMint   // the open one: the message that takes the upstream's own reasoning
 	choices int              // begun
 	ended   bool             // the client has seen the end, or an error
 	mute    bool             // the reply is whole: there are no events
@@ -90,7 +90,7 @@ type responsesItem struct {
 type responsesItemKind uint8
 
 const (
-	responsesSealed  responsesItemKind = iota // not ours to read: function calls
+	responsesSealed  responsesItemKind = iota // not read here: function calls
 	responsesMessage                          // its parts are of type output_text
 	responsesThought                          // native reasoning
 	responsesHidden                           // of a kind that is not shown, where reasoning is hidden
@@ -114,9 +114,9 @@ type responsesPart struct {
 	choice  int
 	index   int    // among the item's content or summary, as events say
 	summary bool   // of a thought
-	text    []byte // what the client has
+	text    []byte // the text that the client has
 	read    bool   // it had text
-	changed bool   // the client has not what came
+	changed bool   // the client's text differs from what came
 	closed  bool
 	silent  bool           // no event began it
 	run     *responsesMint // the reasoning that it is in
@@ -213,7 +213,7 @@ func (y *responsesReply) read(e *responsesEvent) {
 	}
 }
 
-// itemEvent reads an event of an item, whose begin some servers do not send.
+// itemEvent reads an event of an item. Some servers do not send its beginning.
 func (y *responsesReply) itemEvent(e *responsesEvent) {
 	it := y.item(e)
 	if it == nil {
@@ -245,8 +245,8 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 	}
 }
 
-// item returns the item of an event: of those with its index the latest, for
-// some servers use one twice.
+// item returns the item of an event: the latest of those with its index, because
+// some servers use an index twice.
 func (y *responsesReply) item(e *responsesEvent) *responsesItem {
 	if e.output < 0 && e.itemID.End == 0 {
 		return nil
@@ -278,7 +278,7 @@ func (y *responsesReply) begin(e *responsesEvent, kind responsesItemKind) *respo
 
 func (y *responsesReply) itemAdded(e *responsesEvent) {
 	for _, it := range y.live {
-		if it.output == e.output { // it has given its index away
+		if it.output == e.output { // its index belongs to another item now
 			y.conclude(it, sotto.EndStopped)
 			it.done = true
 		}
@@ -303,7 +303,7 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 	}
 }
 
-// appear gives an item its place, and sends what waited for that.
+// appear gives an item its place, and sends the events that waited for that.
 func (y *responsesReply) appear(it *responsesItem) {
 	if it.client >= 0 {
 		return
@@ -318,8 +318,8 @@ func (y *responsesReply) appear(it *responsesItem) {
 	it.opening = nil
 }
 
-// editOpening empties the texts that came with an item's or a part's begin: they
-// were read, and are sent as deltas.
+// editOpening empties the texts that came with the beginning of an item or a part:
+// they were read, and are sent as deltas.
 func (y *responsesReply) editOpening(e *responsesEvent, it *responsesItem) {
 	if it.kind == responsesMessage && !it.changed() {
 		return
@@ -347,7 +347,7 @@ func (it *responsesItem) changed() bool {
 	return false
 }
 
-// open says whether a text of the item goes on.
+// open reports whether a text of the item continues.
 func (it *responsesItem) open() bool {
 	for _, p := range it.parts {
 		if !p.closed {
@@ -357,8 +357,8 @@ func (it *responsesItem) open() bool {
 	return false
 }
 
-// settle ends the messages that wait for their end, or all that are open, and
-// gives all a place before another item gets one.
+// settle ends the messages that wait for their end, or all that are open. It gives
+// all of them a place before another item gets one.
 func (y *responsesReply) settle(end sotto.End, all bool) {
 	kept := y.live[:0]
 	for _, it := range y.live {
@@ -373,7 +373,7 @@ func (y *responsesReply) settle(end sotto.End, all bool) {
 	y.live = kept
 }
 
-// finish ends the reply but for its last event.
+// finish ends the reply except for its last event.
 func (y *responsesReply) finish(end sotto.End) {
 	y.settle(end, true)
 	for _, choice := range y.r.Open() {
@@ -395,7 +395,7 @@ func (y *responsesReply) end(e *responsesEvent) {
 	y.send(e, nil)
 }
 
-// responsesEnd is how a response ended, by its status or else by the event.
+// responsesEnd returns how a response ended, by its status or else by the event.
 func responsesEnd(response gjson.Result, event string) sotto.End {
 	switch cmp.Or(response.Get("status").Str, event) {
 	case "completed", "response.completed":

@@ -5,8 +5,8 @@ import (
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// What the responses API shows where reasoning is hidden. An item of reasoning stays
-// without its texts where it is encrypted, for the client to return.
+// The members that the responses API shows when reasoning is hidden. An encrypted
+// reasoning item stays, without its texts, so that the client can return it.
 var (
 	shownOutputText = shown.Object("type", shown.Members{
 		"text": shown.Text, "annotations": shown.List(shownAnnotation), "logprobs": shown.Tokens("text"),

@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Reasoning that the upstream tells apart is an item that stays as it is, and so
-// do its id and what is encrypted in it. Only its texts may go elsewhere: nowhere
-// where reasoning is hidden, or into a message of ours, behind the item, where a
-// client wants it inline.
+// Reasoning that the upstream itself separates is an item that stays as it is. Its
+// id and its encrypted content also stay. Only its texts may go elsewhere. If
+// reasoning is hidden, they go nowhere. If a client wants it inline, they go into a
+// message of ours, after the item.
 
 // thoughtEvent reads an event of a reasoning item.
 func (y *responsesReply) thoughtEvent(e *responsesEvent, it *responsesItem) {
@@ -73,8 +73,8 @@ func (y *responsesReply) thoughtDelta(e *responsesEvent, it *responsesItem) {
 	y.send(e, it)
 }
 
-// hearThought reads reasoning of the upstream's own, for the choice that comes
-// next, and returns what stays reasoning.
+// hearThought reads the upstream's own reasoning, for the choice that comes next,
+// and returns the part that stays reasoning.
 func (y *responsesReply) hearThought(p *responsesPart, text []byte) (said []byte, same bool) {
 	p.read = p.read || len(text) > 0
 	parts := y.r.Native(y.choices, text)
@@ -130,8 +130,8 @@ func (y *responsesReply) lateThought(p *responsesPart, v gjson.Result) {
 	}
 }
 
-// thoughtDone ends a reasoning item. A hidden one appears now, emptied, if the
-// client will need it for what is encrypted in it.
+// thoughtDone ends a reasoning item. A hidden item appears now, emptied, if the
+// client will need its encrypted content.
 func (y *responsesReply) thoughtDone(e *responsesEvent, it *responsesItem) {
 	item := wire.Parse(e.Data).Get("item")
 	y.readThought(item, it)
@@ -152,8 +152,8 @@ func (y *responsesReply) readThought(item gjson.Result, it *responsesItem) {
 	})
 }
 
-// thoughtIndex is the index that events gave to the text which is the i-th of
-// its list: some servers do not begin at 0.
+// thoughtIndex returns the index that events gave to the i-th text of its list:
+// some servers do not begin at 0.
 func (y *responsesReply) thoughtIndex(it *responsesItem, summary bool, i int) int {
 	list := responsesPartKey{summary: summary}.list()
 	if i < len(it.nth[list]) {
@@ -197,8 +197,8 @@ func responsesEachThought(item gjson.Result, do func(summary bool, i int, text g
 	}
 }
 
-// responsesEncrypted says whether an item holds what only the provider can read.
-// Ollama puts the reasoning itself into encrypted_content.
+// responsesEncrypted reports whether an item holds something that only the provider
+// can read. Ollama puts the reasoning itself into encrypted_content.
 func responsesEncrypted(item gjson.Result) bool {
 	sealed := item.Get("encrypted_content").Str
 	if sealed == "" || strings.ContainsFunc(sealed, unicode.IsSpace) {

@@ -5,9 +5,9 @@ import (
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// What the APIs of choices show where reasoning is hidden: the members that OpenAI
-// documents, and those of other servers that are known to hold no text of the
-// model's thinking. Reasoning members and reasoning_details are not here.
+// The members that the APIs of choices show when reasoning is hidden: those that
+// OpenAI documents, and those of other servers that are known to hold no text of
+// the model's thinking. Reasoning members and reasoning_details are not here.
 var (
 	shownURL        = shown.Object("detail", shown.Members{"url": shown.Text})
 	shownAnnotation = shown.Object("type start_index end_index file_id container_id index", shown.Members{
