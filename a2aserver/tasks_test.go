@@ -15,7 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A patient mind waits until it is told to end, and then answers all the same.
+// A patient mind waits until it is told to end, and then answers anyway.
 func patientMind(begun chan<- string) Mind {
 	return mindFunc(func(ctx context.Context, t Turn, _ func(Event) error) (Outcome, error) {
 		begun <- t.Task

@@ -51,7 +51,7 @@ func TestKeysInGuide(t *testing.T) {
 }
 
 // A file's experiment runs: thoughts of decisions are kept, the thought in a
-// reflection of three parts is none of them.
+// reflection of three parts is not one of them.
 func TestSelectiveFile(t *testing.T) {
 	c, err := ReadConfig("testdata/selective.yaml")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A call in the text of the last reply that may be asked for is no reflection.
+// A call in the text of the last reply that may be asked for is not a reflection.
 func TestLastTextCall(t *testing.T) {
 	for _, mode := range []CallMode{NativeCalls, TextCalls, AnyCalls} {
 		p := &parrot{replies: []model.Reply{{Raw: "<list/>"}, {Raw: "<list/>"}}}
@@ -166,7 +166,7 @@ func TestFailedCyclesUnbounded(t *testing.T) {
 	}
 }
 
-// A tool's own time goes before that of the limits, longer or shorter.
+// A tool's own time takes precedence over that of the limits, longer or shorter.
 func TestToolTimeout(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(100 * time.Millisecond)

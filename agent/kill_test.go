@@ -105,7 +105,7 @@ func spawn(t *testing.T, dir string, kill int, env ...string) string {
 	return said
 }
 
-// settled is all that a run leaves: its record, but for times, its memory, and
+// settled is all that a run leaves: its record, except for times, its memory, and
 // which uses of the tool were made.
 func settled(t *testing.T, dir string) []string {
 	t.Helper()
@@ -124,7 +124,7 @@ func settled(t *testing.T, dir string) []string {
 }
 
 // A run that is killed at any point, and begun again, ends as one that was not:
-// its record is the same but for the times, and so is its memory. No call that
+// its record is the same except for the times, and so is its memory. No call that
 // had its end recorded is made again. It is killed at every fifth point, and with
 // RECORD_KILLS at every one.
 func TestKill(t *testing.T) {

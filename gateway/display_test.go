@@ -345,7 +345,7 @@ func TestOtherPartsStay(t *testing.T) {
 	}
 }
 
-// TestWholeChoices: choices without an index are told apart all the same.
+// TestWholeChoices: choices without an index are still told apart.
 func TestWholeChoices(t *testing.T) {
 	body := `{"choices":[{"message":{"content":"<think>r</think>a"},"finish_reason":"stop"},{"message":{"content":"<think>s</think>b"},"finish_reason":"stop"}]}`
 	g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {

@@ -50,7 +50,7 @@ func breaking(b []byte, err error) io.Reader {
 // faultReply is cut where a tag, a word and a code point are.
 var faultReply = []string{"<thi", "nk>I ad", "d 2\nand ", "2.</th", "ink>\n\nIt", " is \"4\" — <b", ">é</b>.", " <thinker"}
 
-// TestBreaksAnywhere ends a stream behind every byte, by a reset and by a plain
+// TestBreaksAnywhere ends a stream after every byte, by a reset and by a plain
 // close. The client gets what the frames that came whole say, and an error, or
 // the complete reply: never a reply that looks complete and is not.
 func TestBreaksAnywhere(t *testing.T) {
@@ -59,7 +59,7 @@ func TestBreaksAnywhere(t *testing.T) {
 		stream := []byte(s.stream(faultReply, sotto.EndStopped))
 		var body io.Reader
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response { return response(s.kind(true), body) }))
-		// What a client may have got behind n whole deltas.
+		// What a client may have received after n whole deltas.
 		var texts, thoughts []string
 		for n := range len(faultReply) + 1 {
 			r, err := sotto.Default().Parse(strings.Join(faultReply[:n], ""), sotto.StartOutside, sotto.EndAborted)
@@ -273,7 +273,7 @@ func TestConnectionBreaks(t *testing.T) {
 }
 
 // TestLastFrame: a last frame that only lacks its end counts, and one that is cut
-// off is an error even behind the finish reason.
+// off is an error even after the finish reason.
 func TestLastFrame(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, trim := range []string{"\n\n", "\n"} {
@@ -455,8 +455,8 @@ func TestErrorsPass(t *testing.T) {
 	})
 }
 
-// TestErrorFrame: an error within the stream passes as it is, behind what was
-// held, and nothing is put behind it.
+// TestErrorFrame: an error within the stream passes as it is, after what was
+// held, and nothing is added after it.
 func TestErrorFrame(t *testing.T) {
 	for name, fault := range map[string]string{
 		"openai.chat":        `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
@@ -478,7 +478,7 @@ func TestErrorFrame(t *testing.T) {
 	}
 }
 
-// TestNullErrors: a member error that is null is none.
+// TestNullErrors: a member error that is null is not an error.
 func TestNullErrors(t *testing.T) {
 	s := speakers[0]
 	null := `data: {"id":"c1","error":null,"choices":[]}` + "\n\n"

@@ -423,7 +423,7 @@ func TestOllamaToolCalls(t *testing.T) {
 
 // FuzzFrames gives any bytes as an upstream's stream to every codec, whole and
 // cut: nothing panics, the cut changes nothing, and bytes without a marker, an
-// error or reasoning of their own leave as they came, but for a frame that says
+// error or reasoning of their own leave as they came, except for a frame that says
 // how they ended.
 func FuzzFrames(f *testing.F) {
 	for _, s := range speakers {

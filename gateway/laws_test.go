@@ -16,7 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A written reply is one of the corpus.
+// A scripted reply is one of the corpus.
 type written struct {
 	name    string
 	raw     string

@@ -72,7 +72,7 @@ func TestCompressedRequest(t *testing.T) {
 	})
 }
 
-// TestFrameLimit: a frame that never ends is an error, behind what came before.
+// TestFrameLimit: a frame that never ends is an error, after what came before.
 func TestFrameLimit(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		g := handler(t, gateway.Config{Limits: gateway.Limits{Frame: 10_000}}, answering(func(*http.Request) *http.Response {

@@ -62,7 +62,7 @@ func responsesBody(end, output, text string) string {
 		`],"output_text":` + quoted(text) + `,"usage":{"input_tokens":5,"output_tokens":9,"total_tokens":14}}`
 }
 
-// responsesFinish are the events behind the text, each of which repeats it.
+// responsesFinish are the events after the text, each of which repeats it.
 func responsesFinish(text, status, end string) string {
 	item := responsesItem(status, responsesPart(text))
 	return event("response.output_text.done", responsesPlace+`,"text":`+quoted(text)+`,"logprobs":[]`) +

@@ -23,7 +23,7 @@ type speaker struct {
 	fields []string
 	open   string // frames before the first text
 	say    func(text string) string
-	finish func(text string, end sotto.End) string // the frames behind the last text; text is all that was said
+	finish func(text string, end sotto.End) string // the frames after the last text; text is all that was said
 	whole  func(text string, end sotto.End) string
 	hear   func(root gjson.Result, h *heard)
 	aborts bool // it has a reason to finish that means that the reply broke off
@@ -35,7 +35,7 @@ type heard struct {
 	failed                   string
 	done                     bool
 	frames                   int
-	// again is what the frames behind the texts repeat of them, by the kind of
+	// again is what the frames after the texts repeat of them, by the kind of
 	// frame.
 	again map[string]*heard
 }

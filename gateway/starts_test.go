@@ -149,7 +149,7 @@ func TestAssumedInsideAndAnEmptyThought(t *testing.T) {
 	})
 }
 
-// TestCutReplyUnlearnsNothing: reasoning that a limit cut off is no answer.
+// TestCutReplyUnlearnsNothing: reasoning that a limit cut off is not an answer.
 func TestCutReplyUnlearnsNothing(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		v := taught(t, s, gateway.Config{})
@@ -260,7 +260,7 @@ func TestPromptTail(t *testing.T) {
 	c.s.listen(t, w.Body.Bytes()).wants(t, "It is 4.", "I add.")
 }
 
-// TestRouteStart: what the configuration says goes before what was learned.
+// TestRouteStart: what the configuration says takes precedence over what was learned.
 func TestRouteStart(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		v := converse(t, s, gateway.Config{Routes: []gateway.Route{{Models: []string{"m*"}, Start: "inside:think"}}})

@@ -14,7 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// TestBrokenJSON has an upstream send what is no JSON, or nearly, under types of
+// TestBrokenJSON has an upstream send bytes that are not JSON, or nearly, under types of
 // all kinds: what can be read is, and of the rest nothing passes.
 func TestBrokenJSON(t *testing.T) {
 	const (
@@ -124,7 +124,7 @@ func TestOutcomes(t *testing.T) {
 		`{api="openai.chat",model="plain",outcome="answered"} 2`,
 	}
 	var got []string
-	for range 10000 { // an exchange is counted behind its last byte
+	for range 10000 { // an exchange is counted after its last byte
 		if got = counted(t, base); slices.Equal(got, want) {
 			return
 		}

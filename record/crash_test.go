@@ -145,7 +145,7 @@ func TestTornTail(t *testing.T) {
 	data, _ := os.ReadFile(filepath.Join(whole, name))
 	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
 	for cut := last; cut < len(data); cut++ {
-		for _, behind := range []string{"", "\x00\x00\x00"}[:1+cut%2] { // also what a crash leaves of an extent
+		for _, behind := range []string{"", "\x00\x00\x00"}[:1+cut%2] { // also the bytes that a crash leaves of an extent
 			dir := t.TempDir()
 			os.WriteFile(filepath.Join(dir, name), append(bytes.Clone(data[:cut]), behind...), 0o600)
 			if torn := verify(t, dir, record.VerifyOptions{}).Torn; torn != int64(cut-last+len(behind)) {

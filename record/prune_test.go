@@ -55,7 +55,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// A signed tombstone signs what it stands for, also while nothing behind it is
+// A signed tombstone signs what it stands for, even while nothing after it is
 // signed yet.
 func TestTombstoneSigns(t *testing.T) {
 	dir, _ := aged(t)

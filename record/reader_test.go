@@ -178,7 +178,7 @@ func TestIndexBehindTheBack(t *testing.T) {
 	}
 }
 
-// A line that cannot be read is said, and the reading goes on behind it.
+// A line that cannot be read is reported, and the reading continues after it.
 func TestBadLine(t *testing.T) {
 	_, l, _ := written(t, record.Options{})
 	l[3] = []byte("no event\n")
@@ -296,7 +296,7 @@ func FuzzReader(f *testing.F) {
 		}
 		w, err := record.Open(dir, record.Options{Policy: record.None})
 		if err != nil {
-			return // the last line is none of ours, and stays
+			return // the last line is not ours, and stays
 		}
 		put(t, w, "r", 0, record.CycleStart{})
 		shut(t, w)
@@ -306,7 +306,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// Reading on behind an event gives the rest of what reading all gives, wherever
+// Reading on after an event gives the rest of what reading all gives, wherever
 // the segments are parted, and Head is the last of it.
 func TestAfter(t *testing.T) {
 	dir := t.TempDir()

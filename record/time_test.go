@@ -34,7 +34,7 @@ func TestSegmentAge(t *testing.T) {
 	}
 }
 
-// A checkpoint comes at the latest CheckpointAfter behind an event, also while
+// A checkpoint comes at the latest CheckpointAfter after an event, also while
 // others keep coming, and none comes where there is nothing to sign.
 func TestCheckpointsInTime(t *testing.T) {
 	dir := t.TempDir()

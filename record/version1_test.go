@@ -116,7 +116,7 @@ func TestCheckpointSignsAllOfItself(t *testing.T) {
 	}
 }
 
-// A head that was kept and then pruned is no fault of the record: the report says
+// A head that was kept and then pruned is not a fault of the record: the report says
 // that it cannot be compared, and whether a key signed for it.
 func TestKeptHeadThenPruned(t *testing.T) {
 	for _, o := range []record.Options{{}, {SigningKey: key()}} {

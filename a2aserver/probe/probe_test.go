@@ -114,7 +114,7 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestStrangers: what is no A2A server is a finding, and what is no URL an error.
+// TestStrangers: an address that is not an A2A server is a finding, and one that is not a URL is an error.
 func TestStrangers(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()

@@ -182,10 +182,10 @@ func (m message) whole() []byte {
 // A spelling is how an upstream writes a stream: as the API does, if zero.
 type spelling struct {
 	rng   *rand.Rand // cuts texts; if nil, each is one delta
-	ping  bool       // behind every frame
+	ping  bool       // after every frame
 	lines bool       // data in several lines
 	empty bool       // with empty deltas
-	late  bool       // the index behind the rest
+	late  bool       // the index after the rest
 }
 
 func (s spelling) frame(dst []byte, name, data string) []byte {
@@ -256,7 +256,7 @@ func (m message) stream(s spelling) []byte {
 	return s.frame(dst, "message_stop", `{"type":"message_stop"}`)
 }
 
-// pass sends a stream through a reply, and spoils every frame behind it.
+// pass sends a stream through a reply, and spoils every frame after it.
 func pass(y *reply, stream []byte, r wire.Reader, each func()) (dst []byte) {
 	var s sse.Scanner
 	for {

@@ -78,7 +78,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// A body that is no message, such as an error, stays as it is.
+// A body that is not a message, such as an error, stays as it is.
 func TestWholeOther(t *testing.T) {
 	for _, body := range []string{`{"type":"error","error":{"type":"api_error","message":"<think>"}}`, `[]`, `{"content":"<think>r</think>"}`, " {\"content\" : [ ]}\n"} {
 		d := &reader{}

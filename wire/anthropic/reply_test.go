@@ -309,7 +309,7 @@ func TestUnruly(t *testing.T) {
 	}
 }
 
-// An end that comes behind message_delta is the client's already.
+// An end that comes after message_delta is the client's already.
 func TestLateStop(t *testing.T) {
 	d := &reader{}
 	y := d.reply()

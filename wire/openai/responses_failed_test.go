@@ -8,7 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/openai"
 )
 
-// A stream that ends with an event of failure is no whole reply; one that was cut
+// A stream that ends with an event of failure is not a whole reply; one that was cut
 // is.
 func TestResponsesFailed(t *testing.T) {
 	for data, failed := range map[string]bool{

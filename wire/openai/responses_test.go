@@ -142,7 +142,7 @@ func TestResponsesIdentical(t *testing.T) {
 	}
 }
 
-// Each frame of a plain reply leaves at once, but for the begin of the message,
+// Each frame of a plain reply leaves at once, except the beginning of the message,
 // which waits for its first text, and its end, which waits for what follows.
 func TestResponsesPrompt(t *testing.T) {
 	s := responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a")), responsesMsg(responsesText("b", "c")), responsesCall("{}")}}
@@ -268,7 +268,7 @@ func TestResponsesDied(t *testing.T) {
 	}
 }
 
-// An end that the upstream did not reach is an error; one that it did is none,
+// An end that the upstream did not reach is an error; one that it did reach is not,
 // nor is its own error doubled.
 func TestResponsesEnd(t *testing.T) {
 	s := responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a <"))}}

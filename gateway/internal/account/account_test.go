@@ -102,7 +102,7 @@ func TestDetails(t *testing.T) {
 }
 
 // TestBlocks reads Anthropic's blocks: signatures and what is redacted are sealed,
-// a thought goes with the text behind it, a call with the one before.
+// a thought goes with the text after it, a call with the one before.
 func TestBlocks(t *testing.T) {
 	whole := `{"type":"message","content":[{"type":"thinking","thinking":"t1","signature":"s1"},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a"},` +
 		`{"type":"tool_use","id":"c","name":"f","input":{"x":1}},{"type":"thinking","thinking":"t2"},{"type":"text","text":"b"}],"usage":{"input_tokens":1,"output_tokens":2}}`
