@@ -57,8 +57,8 @@ type Outcome struct {
 	Diagnostics []sotto.Diagnostic
 }
 
-// An Event says what happens while a mind works: [Visible], [ChannelNarration],
-// [ChannelReasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them is a sign of
+// An Event says what happens while a mind works: [Visible], [Narration],
+// [Reasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them is a sign of
 // life.
 type Event interface{ event() }
 

@@ -17,7 +17,7 @@
 //
 // In every version v and seq are first and prev is last. A newer version may add
 // members anywhere between. A reader keeps what it does not know: types and
-// payloads as [EndUnknown], members in [Event.Line]. prev is the SHA-256 of the line
+// payloads as [Unknown], members in [Event.Line]. prev is the SHA-256 of the line
 // before, its newline included, and zeros in the first line. docs/record.md has
 // the whole format.
 //

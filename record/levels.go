@@ -50,7 +50,7 @@ func (l *Level) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// ErrUnknownPayload is the error of an [EndUnknown] payload that is appended to a record
+// ErrUnknownPayload is the error of an [Unknown] payload that is appended to a record
 // that withholds something.
 var ErrUnknownPayload = errors.New("what is reasoning in a payload of unknown type cannot be told")
 

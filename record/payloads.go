@@ -7,7 +7,7 @@ import (
 )
 
 // A Payload is what an event says: one of the structs of this package, by value,
-// or [EndUnknown].
+// or [Unknown].
 type Payload interface {
 	// Type is the event's type.
 	Type() Type

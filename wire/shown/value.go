@@ -93,7 +93,7 @@ func (s *Value) With(words string, others Members) *Value {
 // List is a list of such values; elements that are not shown are left out.
 func List(each *Value) *Value { return &Value{each: each} }
 
-// TextOr is a [ChannelText], or another value.
+// TextOr is a [Text], or another value.
 func TextOr(s *Value) *Value {
 	both := *s
 	both.fits = Text.fits
