@@ -49,9 +49,9 @@ func unreadable(data []byte) error {
 	return ErrUnreadable
 }
 
-// strangers are the non-finite numbers that some encoders write and JSON does not
+// nonFinite are the non-finite numbers that some encoders write and JSON does not
 // have.
-var strangers = [][]byte{[]byte("NaN"), []byte("Infinity"), []byte("-Infinity")}
+var nonFinite = [][]byte{[]byte("NaN"), []byte("Infinity"), []byte("-Infinity")}
 
 // Mend returns JSON without a byte order mark, and with null in place of NaN and
 // the infinities.
@@ -68,7 +68,7 @@ func Mend(data []byte) []byte {
 			}
 			i = end
 		case 'N', 'I', '-':
-			for _, s := range strangers {
+			for _, s := range nonFinite {
 				if bytes.HasPrefix(data[i:], s) {
 					out = append(append(out, data[from:i]...), "null"...)
 					from = i + len(s)
