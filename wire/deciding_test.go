@@ -199,7 +199,7 @@ func TestReadKeysDecide(t *testing.T) {
 	walk(wire.DecidingKeys())
 	reads := 0
 	for _, file := range []string{
-		"messages.go", "switch.go", "openai/codec.go", "openai/responses.go", "ollama/codec.go", "anthropic/codec.go",
+		"messages.go", "switch.go", "openai/codec.go", "openai/responses/codec.go", "ollama/codec.go", "anthropic/codec.go",
 		"../gateway/internal/account/messages.go",
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -1,17 +1,16 @@
-// Package openai has the codecs of OpenAI's APIs, as many servers implement them:
-// chat completions with its variants (reasoning fields of several names,
-// OpenRouter's details, typed content parts), completions, and responses.
+// Package openai has the codecs of two of OpenAI's APIs, as many servers implement
+// them: chat completions with its variants (reasoning fields of several names,
+// OpenRouter's details, typed content parts), and completions. Package responses
+// has the third.
 package openai
 
 import (
-	"encoding/json"
-	"net/http"
-	"strings"
-
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -21,6 +20,9 @@ var (
 	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content", shows: chatShown}
 	Completions wire.Codec = choices{name: "openai.completions", text: "text", shows: completionsShown}
 )
+
+// Responses is the responses API.
+var Responses = responses.Codec
 
 // choices is an API whose replies are lists of choices.
 type choices struct {
@@ -58,35 +60,7 @@ func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
 }
 
-func (c choices) Error(status int, message string) []byte { return errorBody(status, message) }
-
-// errorBody is OpenAI's error object.
-func errorBody(status int, message string) []byte {
-	kind := "invalid_request_error"
-	switch {
-	case status == http.StatusUnauthorized:
-		kind = "authentication_error"
-	case status == http.StatusForbidden:
-		kind = "permission_error"
-	case status == http.StatusTooManyRequests:
-		kind = "rate_limit_error"
-	case status >= 500:
-		kind = "api_error"
-	}
-	type fault struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    string  `json:"code"`
-	}
-	body, _ := json.Marshal(map[string]fault{"error": {Message: message, Type: kind, Code: codeOf(status)}})
-	return body
-}
-
-// codeOf returns an error's code: the status in words.
-func codeOf(status int) string {
-	return strings.ReplaceAll(strings.ToLower(http.StatusText(status)), " ", "_")
-}
+func (c choices) Error(status int, message string) []byte { return schema.Error(status, message) }
 
 // endOf reads a finish reason; ok is false if the choice continues.
 func endOf(reason gjson.Result) (end sotto.End, ok bool) {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -12,11 +11,9 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
-
-// errUnfinished is the error of a stream that ended before its choices did.
-var errUnfinished = errors.New("the upstream ended the stream before the reply was finished")
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
 	return shown.Only(&reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
@@ -291,7 +288,7 @@ func (y *reply) tails(dst []byte, end sotto.End, r wire.Reader) []byte {
 
 func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	if err == nil && !y.failed && (!y.finished || len(r.Open()) > 0) {
-		err = errUnfinished
+		err = schema.ErrUnfinished
 		r.Fail(err)
 	}
 	if err == nil {
@@ -303,7 +300,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	}
 	y.failed = true
 	dst = append(dst, "data: "...)
-	dst = append(dst, errorBody(502, err.Error())...)
+	dst = append(dst, schema.Error(502, err.Error())...)
 	return append(dst, "\n\n"...)
 }
 

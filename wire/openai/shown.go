@@ -2,6 +2,7 @@ package openai
 
 import (
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -9,12 +10,7 @@ import (
 // OpenAI documents, and those of other servers that are known to hold no text of
 // the model's thinking. Reasoning members and reasoning_details are not here.
 var (
-	shownURL        = shown.Object("detail", shown.Members{"url": shown.Text})
-	shownAnnotation = shown.Object("type start_index end_index file_id container_id index", shown.Members{
-		"url": shown.Text, "title": shown.Text, "filename": shown.Text,
-		"url_citation": shown.Object("start_index end_index", shown.Members{"url": shown.Text, "title": shown.Text, "content": shown.Text}),
-		"file":         shown.Object("hash", shown.Members{"name": shown.Text}),
-	})
+	shownURL              = shown.Object("detail", shown.Members{"url": shown.Text})
 	shownThoughtSignature = shown.Object("", shown.Members{ // Gemini wants it back with its calls
 		"google!": shown.Object("", shown.Members{"thought_signature!": shown.Sealed}),
 	})
@@ -24,8 +20,8 @@ var (
 		"custom": shown.Object("", shown.Members{"name": shown.Text, "input": shown.Text}),
 	})
 	shownParts = shown.ByType(map[string]*shown.Value{
-		"text":        shown.Object("type index", shown.Members{"text": shown.Text, "annotations": shown.List(shownAnnotation)}),
-		"output_text": shown.Object("type index", shown.Members{"text": shown.Text, "annotations": shown.List(shownAnnotation)}),
+		"text":        shown.Object("type index", shown.Members{"text": shown.Text, "annotations": shown.List(schema.Annotation)}),
+		"output_text": shown.Object("type index", shown.Members{"text": shown.Text, "annotations": shown.List(schema.Annotation)}),
 		"refusal":     shown.Object("type", shown.Members{"refusal": shown.Text}),
 		"image_url":   shown.Object("type index", shown.Members{"image_url": shown.TextOr(shownURL)}),
 		"file":        shown.Object("type", shown.Members{"file": shown.Object("file_id", shown.Members{"filename": shown.Text, "file_data": shown.Text})}),
@@ -38,7 +34,7 @@ var (
 		"content": shown.TextOr(shown.List(shownParts)), "refusal": shown.Text, "name": shown.Text, wire.NarrationField: shown.Text,
 		"tool_calls": shown.List(shownCall), "function_call": shownFunction, "extra_content": shownThoughtSignature,
 		"audio":       shown.Object("id expires_at", shown.Members{"data": shown.Text, "transcript": shown.Text}),
-		"annotations": shown.List(shownAnnotation),
+		"annotations": shown.List(schema.Annotation),
 		"images":      shown.List(shown.Object("type index", shown.Members{"image_url": shownURL})),
 	})
 

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"bytes"
@@ -7,62 +7,62 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A responsesKind says what an event means for the reply.
-type responsesKind uint8
+// A eventKind says what an event means for the reply.
+type eventKind uint8
 
 const (
-	responsesOther  responsesKind = iota
-	responsesState                // the response, before its end
-	responsesEnded                // the response at its end
-	responsesFailed               // an error in place of the end
+	otherEvent eventKind = iota
+	stateEvent           // the response, before its end
+	endEvent             // the response at its end
+	failEvent            // an error in place of the end
 
-	responsesItemAdded
-	responsesItemDone
-	responsesPartAdded // of a message or of reasoning
-	responsesPartDone
+	itemAdded
+	itemDone
+	partAdded // of a message or of reasoning
+	partDone
 
-	responsesTextDelta // of a message
-	responsesTextDone
-	responsesThinkDelta // of reasoning, or of its summary
-	responsesThinkDone
+	textDelta // of a message
+	textDone
+	thinkDelta // of reasoning, or of its summary
+	thinkDone
 )
 
-// responsesKindOf knows the events of OpenAI's API, and vLLM's reasoning_part,
+// eventKindOf knows the events of OpenAI's API, and vLLM's reasoning_part,
 // which has the form of a content_part.
-func responsesKindOf(name []byte) responsesKind {
+func eventKindOf(name []byte) eventKind {
 	switch string(name) {
 	case "response.output_text.delta":
-		return responsesTextDelta
+		return textDelta
 	case "response.output_text.done":
-		return responsesTextDone
+		return textDone
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta",
 		"response.reasoning.delta", "response.reasoning_summary.delta":
-		return responsesThinkDelta
+		return thinkDelta
 	case "response.reasoning_text.done", "response.reasoning_summary_text.done",
 		"response.reasoning.done", "response.reasoning_summary.done":
-		return responsesThinkDone
+		return thinkDone
 	case "response.output_item.added":
-		return responsesItemAdded
+		return itemAdded
 	case "response.output_item.done":
-		return responsesItemDone
+		return itemDone
 	case "response.content_part.added", "response.reasoning_part.added", "response.reasoning_summary_part.added":
-		return responsesPartAdded
+		return partAdded
 	case "response.content_part.done", "response.reasoning_part.done", "response.reasoning_summary_part.done":
-		return responsesPartDone
+		return partDone
 	case "response.created", "response.in_progress", "response.queued":
-		return responsesState
+		return stateEvent
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		return responsesEnded
+		return endEvent
 	case "error":
-		return responsesFailed
+		return failEvent
 	}
-	return responsesOther
+	return otherEvent
 }
 
-// A responsesEvent is a frame with the places of what matters in its data.
-type responsesEvent struct {
+// A event is a frame with the places of what matters in its data.
+type event struct {
 	wire.Frame
-	kind responsesKind
+	kind eventKind
 	name []byte
 
 	seq, output, content, summary int // -1 if the event does not say
@@ -77,30 +77,30 @@ type responsesEvent struct {
 // scan reads a frame. It looks only at the members of the data's object, so a delta
 // costs no parse and no memory. Nested data is checked, because others parse it. ok
 // is false for data that is not an event.
-func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
-	*e = responsesEvent{Frame: f, seq: -1, output: -1, content: -1, summary: -1}
-	i := responsesSpace(f.Data, 0)
+func (e *event) scan(f wire.Frame) (ok bool) {
+	*e = event{Frame: f, seq: -1, output: -1, content: -1, summary: -1}
+	i := skipSpace(f.Data, 0)
 	if i == len(f.Data) || f.Data[i] != '{' {
 		return false
 	}
 	for i++; ; i++ {
-		i = responsesSpace(f.Data, i)
-		key, next := responsesValue(f.Data, i)
+		i = skipSpace(f.Data, i)
+		key, next := valueAt(f.Data, i)
 		if next < 0 || f.Data[i] != '"' {
 			break
 		}
-		i = responsesSpace(f.Data, next)
+		i = skipSpace(f.Data, next)
 		if i == len(f.Data) || f.Data[i] != ':' {
 			return false
 		}
 		var value wire.Span
-		if value, next = responsesValue(f.Data, responsesSpace(f.Data, i+1)); next < 0 {
+		if value, next = valueAt(f.Data, skipSpace(f.Data, i+1)); next < 0 {
 			return false
 		}
 		e.member(f.Data[key.Start+1:key.End-1], value)
 		c := f.Data[value.Start]
 		e.nested = e.nested || (c == '{' || c == '[') && value.End-value.Start > 2
-		i = responsesSpace(f.Data, next)
+		i = skipSpace(f.Data, next)
 		if i == len(f.Data) || f.Data[i] != ',' {
 			break
 		}
@@ -108,11 +108,11 @@ func (e *responsesEvent) scan(f wire.Frame) (ok bool) {
 	if e.name == nil {
 		e.name = f.Type
 	}
-	e.kind = responsesKindOf(e.name)
+	e.kind = eventKindOf(e.name)
 	return i < len(f.Data) && f.Data[i] == '}' && len(e.name) > 0 && (!e.nested || foreignjson.Valid(f.Data))
 }
 
-func (e *responsesEvent) member(key []byte, v wire.Span) {
+func (e *event) member(key []byte, v wire.Span) {
 	isString := e.Data[v.Start] == '"'
 	switch string(key) {
 	case "type":
@@ -120,13 +120,13 @@ func (e *responsesEvent) member(key []byte, v wire.Span) {
 			e.name = e.Data[v.Start+1 : v.End-1]
 		}
 	case "sequence_number":
-		e.seq, e.seqAt = responsesNumber(v.Of(e.Data)), v
+		e.seq, e.seqAt = number(v.Of(e.Data)), v
 	case "output_index":
-		e.output, e.outputAt = responsesNumber(v.Of(e.Data)), v
+		e.output, e.outputAt = number(v.Of(e.Data)), v
 	case "content_index":
-		e.content = responsesNumber(v.Of(e.Data))
+		e.content = number(v.Of(e.Data))
 	case "summary_index":
-		e.summary = responsesNumber(v.Of(e.Data))
+		e.summary = number(v.Of(e.Data))
 	case "item_id":
 		if isString {
 			e.itemID = v
@@ -141,7 +141,7 @@ func (e *responsesEvent) member(key []byte, v wire.Span) {
 }
 
 // copy returns the event in memory of its own.
-func (e *responsesEvent) copy() responsesEvent {
+func (e *event) copy() event {
 	c := *e
 	c.Raw, c.Type = bytes.Clone(e.Raw), bytes.Clone(e.Type)
 	if e.At >= 0 {
@@ -153,8 +153,8 @@ func (e *responsesEvent) copy() responsesEvent {
 	return c
 }
 
-// responsesNumber reads a number that counts; it is -1 for any other.
-func responsesNumber(b []byte) int {
+// number reads a number that counts; it is -1 for any other.
+func number(b []byte) int {
 	n := 0
 	for _, c := range b {
 		if c < '0' || c > '9' || n > 1<<30 {
@@ -165,24 +165,24 @@ func responsesNumber(b []byte) int {
 	return n
 }
 
-func responsesSpace(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
 	return i
 }
 
-// responsesValue returns the JSON value that begins at i, and the offset after it,
+// valueAt returns the JSON value that begins at i, and the offset after it,
 // which is -1 if there is no value.
-func responsesValue(b []byte, i int) (v wire.Span, next int) {
+func valueAt(b []byte, i int) (v wire.Span, next int) {
 	next = -1
 	if i < len(b) {
-		next = responsesValueEnd(b, i)
+		next = valueEnd(b, i)
 	}
 	return wire.Span{Start: i, End: next}, next
 }
 
-func responsesValueEnd(b []byte, from int) int {
+func valueEnd(b []byte, from int) int {
 	depth := 0
 	for i := from; i < len(b); i++ {
 		switch b[i] {
@@ -200,19 +200,19 @@ func responsesValueEnd(b []byte, from int) int {
 				return i + 1
 			}
 			if depth < 0 {
-				return responsesAtom(from, i)
+				return atomEnd(from, i)
 			}
 		case ',', ' ', '\n', '\t', '\r':
 			if depth == 0 {
-				return responsesAtom(from, i)
+				return atomEnd(from, i)
 			}
 		}
 	}
 	return -1
 }
 
-// responsesAtom returns the end of a number or word, which has at least one byte.
-func responsesAtom(from, end int) int {
+// atomEnd returns the end of a number or word, which has at least one byte.
+func atomEnd(from, end int) int {
 	if from == end {
 		return -1
 	}

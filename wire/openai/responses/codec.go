@@ -1,4 +1,6 @@
-package openai
+// Package responses has the codec of OpenAI's responses API. A reply is a list of
+// output items. Reasoning in the text of a message becomes a separate item.
+package responses
 
 import (
 	"errors"
@@ -8,31 +10,31 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
-// Responses is the responses API. A reply is a list of output items. Reasoning in
-// the text of a message becomes a separate item.
-var Responses wire.Codec = responses{}
+// Codec is the codec of the API.
+var Codec wire.Codec = codec{}
 
-type responses struct{}
+type codec struct{}
 
-func (responses) Name() string          { return "openai.responses" }
-func (responses) Framing() wire.Framing { return wire.SSE }
+func (codec) Name() string          { return "openai.responses" }
+func (codec) Framing() wire.Framing { return wire.SSE }
 
-func (responses) Error(status int, message string) []byte { return errorBody(status, message) }
+func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 
-func (responses) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&responsesReply{set: s}, s, responsesShown)
+func (codec) Reply(s wire.Settings) wire.Reply {
+	return shown.Only(&reply{set: s}, s, apiShown)
 }
 
 // Request has a message for each item of the input.
-func (responses) Request(body []byte) (*wire.Request, error) {
+func (codec) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)
 	if err != nil {
 		return nil, err
 	}
-	items, err := responsesInputs(root)
+	items, err := inputsOf(root)
 	if err != nil {
 		return nil, err
 	}
@@ -50,41 +52,41 @@ func (responses) Request(body []byte) (*wire.Request, error) {
 	return q, nil
 }
 
-// A responsesInput is an item of the input as a message, with the places of its
+// A inputItem is an item of the input as a message, with the places of its
 // texts.
-type responsesInput struct {
+type inputItem struct {
 	wire.Message
 	texts []wire.Span
 	// unfinished says that the reply will continue where the item ends.
 	unfinished bool
 }
 
-func responsesInputs(root gjson.Result) ([]responsesInput, error) {
+func inputsOf(root gjson.Result) ([]inputItem, error) {
 	input := root.Get("input")
 	switch {
 	case input.Type == gjson.String:
-		one := responsesInput{Message: wire.Message{Role: "user"}}
+		one := inputItem{Message: wire.Message{Role: "user"}}
 		one.text(input)
-		return []responsesInput{one}, nil
+		return []inputItem{one}, nil
 	case input.Type == gjson.Null: // a stored prompt, or a conversation's next turn
 		return nil, nil
 	case !input.IsArray():
 		return nil, errors.New("input is neither a string nor a list")
 	}
-	var all []responsesInput
+	var all []inputItem
 	for _, item := range input.Array() {
-		all = append(all, responsesInputOf(item))
+		all = append(all, inputOf(item))
 	}
 	return all, nil
 }
 
-func responsesInputOf(item gjson.Result) (in responsesInput) {
+func inputOf(item gjson.Result) (in inputItem) {
 	switch kind := item.Get("type").Str; {
 	case kind == "message", kind == "" && item.Get("role").Exists():
 		in.message(item)
 	case kind == "reasoning":
 		in.Role = "assistant"
-		in.Thoughts = []wire.Thought{responsesThoughtOf(item)}
+		in.Thoughts = []wire.Thought{thoughtOf(item)}
 	case strings.HasSuffix(kind, "_output"):
 		in.Role, in.Results = "tool", true
 	case strings.HasSuffix(kind, "_call"):
@@ -95,7 +97,7 @@ func responsesInputOf(item gjson.Result) (in responsesInput) {
 	return in
 }
 
-func (in *responsesInput) message(item gjson.Result) {
+func (in *inputItem) message(item gjson.Result) {
 	in.Role = item.Get("role").Str
 	if in.Role == "developer" {
 		in.Role = "system"
@@ -117,16 +119,16 @@ func (in *responsesInput) message(item gjson.Result) {
 	}
 }
 
-func (in *responsesInput) text(v gjson.Result) {
+func (in *inputItem) text(v gjson.Result) {
 	in.Texts = append(in.Texts, v.Str)
 	in.texts = append(in.texts, wire.SpanOf(v))
 }
 
-// responsesThoughtOf reads a reasoning item. If it has an id that is not ours, the
+// thoughtOf reads a reasoning item. If it has an id that is not ours, the
 // provider may have stored it, so it is opaque too.
-func responsesThoughtOf(item gjson.Result) wire.Thought {
+func thoughtOf(item gjson.Result) wire.Thought {
 	id := item.Get("id").Str
-	ours := strings.HasPrefix(id, responsesThoughtID)
+	ours := strings.HasPrefix(id, thoughtID)
 	t := wire.Thought{Name: "item", Minted: ours}
 	t.Sealed = item.Get("encrypted_content").Str != "" || id != "" && !ours
 	var texts []string
@@ -144,9 +146,9 @@ func responsesThoughtOf(item gjson.Result) wire.Thought {
 
 // Edit removes a reasoning item whole. Reasoning cannot be added: only the provider
 // makes reasoning items.
-func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	root := wire.Parse(body)
-	items, err := responsesInputs(root)
+	items, err := inputsOf(root)
 	if err != nil {
 		return dst, err
 	}
@@ -171,7 +173,7 @@ func (responses) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	return wire.Splice(dst, body, edits), nil
 }
 
-func (in *responsesInput) edits(edits []wire.Edit, c wire.Change) ([]wire.Edit, error) {
+func (in *inputItem) edits(edits []wire.Edit, c wire.Change) ([]wire.Edit, error) {
 	if c.Field != "" {
 		return edits, errors.New("reasoning cannot be added to an item")
 	}

@@ -1,4 +1,4 @@
-package openai_test
+package responses_test
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // A failing reader keeps why the reply failed.
 type failing struct {
-	*responsesReader
+	*reader
 	err error
 }
 
@@ -19,7 +19,7 @@ func (r *failing) Fail(err error) { r.err = err }
 
 // What an upstream can make a reply keep is bounded, whatever it sends without
 // end; a reply as long as any model's is not refused.
-func TestResponsesKept(t *testing.T) {
+func TestKept(t *testing.T) {
 	const (
 		place = `"item_id":"m","output_index":0,"content_index":0`
 		added = `{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`
@@ -47,7 +47,7 @@ func TestResponsesKept(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y, r := openai.Responses.Reply(wire.Settings{}), &failing{responsesReader: newResponsesReader("")}
+			y, r := responses.Codec.Reply(wire.Settings{}), &failing{reader: newReader("")}
 			out := []byte(nil)
 			send := func(data string) {
 				out = y.Frame(out[:0], wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: 6}, r)
@@ -68,12 +68,12 @@ func TestResponsesKept(t *testing.T) {
 		})
 	}
 
-	long := responsesScript{items: []responsesScriptItem{responsesMsg(append([]string{"<think>"}, strings.SplitAfter(strings.Repeat(big, 6), " ")...))}}
+	long := script{items: []scriptItem{msg(append([]string{"<think>"}, strings.SplitAfter(strings.Repeat(big, 6), " ")...))}}
 	for range 1000 {
-		long.items = append(long.items, responsesCall("{}"))
+		long.items = append(long.items, call("{}"))
 	}
-	r := &failing{responsesReader: newResponsesReader("")}
-	if streamResponses(wire.Settings{}, r, long.stream(), nil); r.err != nil {
+	r := &failing{reader: newReader("")}
+	if streamThrough(wire.Settings{}, r, long.stream(), nil); r.err != nil {
 		t.Error(r.err)
 	}
 }

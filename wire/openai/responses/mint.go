@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"hash/fnv"
@@ -10,13 +10,13 @@ import (
 
 // The prefixes of our items' ids.
 const (
-	responsesThoughtID = "rs_sotto_"
-	responsesMessageID = "msg_sotto_"
+	thoughtID = "rs_sotto_"
+	messageID = "msg_sotto_"
 )
 
-// A responsesMint is an item of ours: either a thought with one text, in the form
+// A mint is an item of ours: either a thought with one text, in the form
 // that the API documents for open reasoning, or a message with one text.
-type responsesMint struct {
+type mint struct {
 	message bool
 	index   int
 	id      string
@@ -26,18 +26,18 @@ type responsesMint struct {
 
 // mint begins an item of ours. Its id is derived from the response's, or else from
 // an item's, so that the ids of a conversation differ.
-func (y *responsesReply) mint(message bool, index int) *responsesMint {
+func (y *reply) mint(message bool, index int) *mint {
 	h := fnv.New64a()
 	if y.id == "" && len(y.items) > 0 {
 		y.id = string(y.items[len(y.items)-1].id)
 	}
 	_, _ = h.Write([]byte(y.id))
 	id := strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
-	m := &responsesMint{message: message, index: index, id: responsesThoughtID + id, status: "in_progress"}
+	m := &mint{message: message, index: index, id: thoughtID + id, status: "in_progress"}
 	if message {
-		m.id = responsesMessageID + id
+		m.id = messageID + id
 	}
-	y.keep(responsesItemKept)
+	y.keep(itemCost)
 	y.mints = append(y.mints, m)
 	y.shift++
 	y.top = max(y.top, index+1)
@@ -50,7 +50,7 @@ func (y *responsesReply) mint(message bool, index int) *responsesMint {
 }
 
 // add gives an item of ours more text.
-func (y *responsesReply) add(m *responsesMint, text []byte) {
+func (y *reply) add(m *mint, text []byte) {
 	y.keep(len(text))
 	m.text = append(m.text, text...)
 	if !y.mute {
@@ -59,7 +59,7 @@ func (y *responsesReply) add(m *responsesMint, text []byte) {
 }
 
 // finishMint ends an item of ours.
-func (y *responsesReply) finishMint(m *responsesMint, status string) {
+func (y *reply) finishMint(m *mint, status string) {
 	m.status = status
 	if y.mute {
 		return
@@ -69,16 +69,16 @@ func (y *responsesReply) finishMint(m *responsesMint, status string) {
 	y.mintItem(m, "response.output_item.done")
 }
 
-// responsesStatus returns the status of an item that continued until the reply
+// statusOf returns the status of an item that continued until the reply
 // ended.
-func responsesStatus(end sotto.End) string {
+func statusOf(end sotto.End) string {
 	if end == sotto.EndCut || end == sotto.EndAborted {
 		return "incomplete"
 	}
 	return "completed"
 }
 
-func (y *responsesReply) mintItem(m *responsesMint, name string) {
+func (y *reply) mintItem(m *mint, name string) {
 	y.open(name)
 	y.at(m.index)
 	y.data = append(y.data, `,"item":`...)
@@ -86,7 +86,7 @@ func (y *responsesReply) mintItem(m *responsesMint, name string) {
 	y.close(name)
 }
 
-func (y *responsesReply) mintPart(m *responsesMint, name string) {
+func (y *reply) mintPart(m *mint, name string) {
 	y.open(name)
 	y.place(m.index, m.quotedID(), 0)
 	y.data = append(y.data, `,"part":`...)
@@ -94,7 +94,7 @@ func (y *responsesReply) mintPart(m *responsesMint, name string) {
 	y.close(name)
 }
 
-func (y *responsesReply) mintText(m *responsesMint, event, member string, text []byte) {
+func (y *reply) mintText(m *mint, event, member string, text []byte) {
 	name := "response.reasoning_text" + event
 	if m.message {
 		name = "response.output_text" + event
@@ -109,17 +109,17 @@ func (y *responsesReply) mintText(m *responsesMint, event, member string, text [
 }
 
 // place appends where an event of a part belongs.
-func (y *responsesReply) place(output int, id []byte, content int) {
+func (y *reply) place(output int, id []byte, content int) {
 	y.data = append(append(y.data, `,"item_id":`...), id...)
 	y.at(output)
 	y.data = append(y.data, `,"content_index":`...)
 	y.data = strconv.AppendInt(y.data, int64(content), 10)
 }
 
-func (m *responsesMint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
+func (m *mint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
 
 // appendTo appends the item as JSON. While it is in progress, it has no content.
-func (m *responsesMint) appendTo(dst []byte) []byte {
+func (m *mint) appendTo(dst []byte) []byte {
 	if m.message {
 		dst = append(dst, `{"type":"message","id":"`...)
 		dst = append(append(dst, m.id...), `","role":"assistant"`...)
@@ -135,7 +135,7 @@ func (m *responsesMint) appendTo(dst []byte) []byte {
 	return append(dst, `"}`...)
 }
 
-func (m *responsesMint) appendPart(dst []byte) []byte {
+func (m *mint) appendPart(dst []byte) []byte {
 	text := m.text
 	if m.status == "in_progress" {
 		text = nil

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 )
 
 // Whole reads the items in the same way as a stream of them.
-func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
+func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := wire.Parse(body)
 	output := root.Get("output")
 	if !output.IsArray() {
@@ -22,10 +22,10 @@ func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	y.r, y.mute, y.ended = r, true, true
 	y.id = strings.Clone(root.Get("id").Str)
-	end := responsesEnd(root, "")
+	end := endOf(root, "")
 	items := output.Array()
 	for i, item := range items {
-		y.wholeItem(item, i, responsesEndOf(i, len(items), end))
+		y.wholeItem(item, i, endOfNth(i, len(items), end))
 	}
 	y.finish(end)
 	y.body(root, end)
@@ -33,9 +33,9 @@ func (y *responsesReply) Whole(dst, body []byte, r wire.Reader) []byte {
 	return wire.Splice(dst, body, y.edits)
 }
 
-// responsesEndOf returns the end of the i-th of n items: all except the last
+// endOfNth returns the end of the i-th of n items: all except the last
 // continued.
-func responsesEndOf(i, n int, end sotto.End) sotto.End {
+func endOfNth(i, n int, end sotto.End) sotto.End {
 	if i < n-1 {
 		return sotto.EndStopped
 	}
@@ -43,24 +43,24 @@ func responsesEndOf(i, n int, end sotto.End) sotto.End {
 }
 
 // wholeItem reads an item that came in one piece, as the i-th of the output.
-func (y *responsesReply) wholeItem(item gjson.Result, i int, end sotto.End) *responsesItem {
-	it := &responsesItem{kind: y.kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
+func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
+	it := &outputItem{kind: y.kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
 	y.items = append(y.items, it)
 	switch {
-	case it.kind == responsesMessage:
+	case it.kind == messageItem:
 		y.wholeMessage(item, it, end)
 		it.done = true
-	case it.kind == responsesThought && y.set.Hide:
+	case it.kind == thoughtItem && y.set.Hide:
 		y.shift--
 		y.readThought(item, it)
-		if responsesEncrypted(item) {
+		if encrypted(item) {
 			y.unhide(it)
 		}
 		return it
-	case it.kind == responsesHidden:
+	case it.kind == hiddenItem:
 		y.shift--
 		return it
-	case it.kind == responsesThought:
+	case it.kind == thoughtItem:
 		y.appear(it)
 		y.readThought(item, it)
 	}
@@ -68,7 +68,7 @@ func (y *responsesReply) wholeItem(item gjson.Result, i int, end sotto.End) *res
 	return it
 }
 
-func (y *responsesReply) wholeMessage(item gjson.Result, it *responsesItem, end sotto.End) {
+func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 	content := item.Get("content").Array()
 	for i, c := range content {
 		if c.Get("type").Str != "output_text" {
@@ -77,7 +77,7 @@ func (y *responsesReply) wholeMessage(item gjson.Result, it *responsesItem, end 
 		}
 		p := y.part(it, i)
 		y.late(it, p, y.decode(c.Get("text")))
-		y.endPart(it, p, responsesEndOf(i, len(content), end))
+		y.endPart(it, p, endOfNth(i, len(content), end))
 		y.appear(it)
 	}
 }
@@ -85,7 +85,7 @@ func (y *responsesReply) wholeMessage(item gjson.Result, it *responsesItem, end 
 // body makes the edits of a whole response. If the response ends a stream, its
 // items are matched with those that the client has seen, by their order among those
 // of their kind, because some servers change ids and indices.
-func (y *responsesReply) body(response gjson.Result, end sotto.End) {
+func (y *reply) body(response gjson.Result, end sotto.End) {
 	list := wire.Members(response.Get("output"))
 	if !response.Get("output").IsArray() {
 		list = nil
@@ -100,20 +100,20 @@ func (y *responsesReply) body(response gjson.Result, end sotto.End) {
 
 // match finds the items of a final output. Items that the stream did not show are
 // read now.
-func (y *responsesReply) match(list []wire.Member, end sotto.End) []*responsesItem {
-	var of [responsesKinds][]*responsesItem
+func (y *reply) match(list []wire.Member, end sotto.End) []*outputItem {
+	var of [itemKinds][]*outputItem
 	for _, it := range y.items {
 		of[it.kind] = append(of[it.kind], it)
 	}
 	y.mute = true
-	items := make([]*responsesItem, len(list))
+	items := make([]*outputItem, len(list))
 	for i, m := range list {
 		kind := y.kindOf(m.Value)
 		if len(of[kind]) > 0 {
 			items[i], of[kind] = of[kind][0], of[kind][1:]
 			continue
 		}
-		items[i] = y.wholeItem(m.Value, i, responsesEndOf(i, len(list), end))
+		items[i] = y.wholeItem(m.Value, i, endOfNth(i, len(list), end))
 	}
 	y.closeInline(end)
 	return items
@@ -122,12 +122,12 @@ func (y *responsesReply) match(list []wire.Member, end sotto.End) []*responsesIt
 // output makes the edits of an output: the texts of its items, and our items
 // between them in the order of the client's indices. It returns the text of its
 // messages, and whether anything changed.
-func (y *responsesReply) output(list []wire.Member, items []*responsesItem) (text []byte, changed bool) {
+func (y *reply) output(list []wire.Member, items []*outputItem) (text []byte, changed bool) {
 	if len(list) == 0 {
 		return nil, false
 	}
 	from := len(y.edits)
-	mints := slices.SortedFunc(slices.Values(y.mints), func(a, b *responsesMint) int { return a.index - b.index })
+	mints := slices.SortedFunc(slices.Values(y.mints), func(a, b *mint) int { return a.index - b.index })
 	hidden := func(i int) bool { return items[i].client < 0 }
 	last := -1 // the last item of the upstream that stays
 	for i, m := range list {
@@ -155,7 +155,7 @@ func (y *responsesReply) output(list []wire.Member, items []*responsesItem) (tex
 	return text, len(y.edits) > from
 }
 
-func (y *responsesReply) insert(at int, m *responsesMint, before, behind string, text []byte) []byte {
+func (y *reply) insert(at int, m *mint, before, behind string, text []byte) []byte {
 	with := append(m.appendTo([]byte(before)), behind...)
 	y.edits = append(y.edits, wire.Edit{Span: wire.Span{Start: at, End: at}, With: with})
 	if m.message {
@@ -165,11 +165,11 @@ func (y *responsesReply) insert(at int, m *responsesMint, before, behind string,
 }
 
 // editItem edits an item of a final output, and appends its text to text.
-func (y *responsesReply) editItem(item gjson.Result, it *responsesItem, text []byte) []byte {
+func (y *reply) editItem(item gjson.Result, it *outputItem, text []byte) []byte {
 	switch it.kind {
-	case responsesThought:
+	case thoughtItem:
 		y.editThought(item, it)
-	case responsesMessage:
+	case messageItem:
 		y.editMessage(item, it)
 		n := 0
 		for _, part := range item.Get("content").Array() {
@@ -189,7 +189,7 @@ func (y *responsesReply) editItem(item gjson.Result, it *responsesItem, text []b
 
 // usage says how many tokens of a response were reasoning, if the upstream does
 // not. The number is an estimate from the share of bytes, and is marked as one.
-func (y *responsesReply) usage(response gjson.Result) {
+func (y *reply) usage(response gjson.Result) {
 	u := response.Get("usage")
 	total := u.Get("output_tokens")
 	details := u.Get("output_tokens_details")

@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"bytes"
@@ -17,18 +17,18 @@ import (
 // message of ours, after the item.
 
 // thoughtEvent reads an event of a reasoning item.
-func (y *responsesReply) thoughtEvent(e *responsesEvent, it *responsesItem) {
-	var p *responsesPart
+func (y *reply) thoughtEvent(e *event, it *outputItem) {
+	var p *itemPart
 	root := gjson.Result{}
 	switch e.kind {
-	case responsesThinkDelta:
+	case thinkDelta:
 		y.thoughtDelta(e, it)
 		return
-	case responsesThinkDone:
+	case thinkDone:
 		p, root = y.thoughtPart(e, it), wire.Parse(e.Data)
-	case responsesPartDone:
+	case partDone:
 		p, root = y.thoughtPart(e, it), wire.Parse(e.Data).Get("part")
-	case responsesItemDone:
+	case itemDone:
 		y.thoughtDone(e, it)
 		return
 	}
@@ -44,22 +44,22 @@ func (y *responsesReply) thoughtEvent(e *responsesEvent, it *responsesItem) {
 	y.send(e, it)
 }
 
-func (y *responsesReply) thoughtPart(e *responsesEvent, it *responsesItem) *responsesPart {
+func (y *reply) thoughtPart(e *event, it *outputItem) *itemPart {
 	summary := e.summary >= 0 || bytes.Contains(e.name, []byte("summary"))
 	return y.thoughtText(it, summary, max(e.summary, e.content, 0))
 }
 
-func (y *responsesReply) thoughtText(it *responsesItem, summary bool, index int) *responsesPart {
+func (y *reply) thoughtText(it *outputItem, summary bool, index int) *itemPart {
 	if p := it.find(summary, index); p != nil {
 		return p
 	}
-	y.keep(responsesItemKept)
-	p := &responsesPart{summary: summary, index: index}
+	y.keep(itemCost)
+	p := &itemPart{summary: summary, index: index}
 	it.add(p)
 	return p
 }
 
-func (y *responsesReply) thoughtDelta(e *responsesEvent, it *responsesItem) {
+func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	p := y.thoughtPart(e, it)
 	var text []byte
 	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
@@ -75,7 +75,7 @@ func (y *responsesReply) thoughtDelta(e *responsesEvent, it *responsesItem) {
 
 // hearThought reads the upstream's own reasoning, for the choice that comes next,
 // and returns the part that stays reasoning.
-func (y *responsesReply) hearThought(p *responsesPart, text []byte) (said []byte, same bool) {
+func (y *reply) hearThought(p *itemPart, text []byte) (said []byte, same bool) {
 	p.read = p.read || len(text) > 0
 	parts := y.r.Native(y.choices, text)
 	if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) ||
@@ -90,7 +90,7 @@ func (y *responsesReply) hearThought(p *responsesPart, text []byte) (said []byte
 }
 
 // sort sends what belongs into a message, and returns the reasoning.
-func (y *responsesReply) sort(parts []wire.Part) (thought []byte) {
+func (y *reply) sort(parts []wire.Part) (thought []byte) {
 	y.said = y.said[:0]
 	for _, part := range parts {
 		switch {
@@ -107,24 +107,24 @@ func (y *responsesReply) sort(parts []wire.Part) (thought []byte) {
 	return y.said
 }
 
-func (y *responsesReply) closeInline(end sotto.End) {
+func (y *reply) closeInline(end sotto.End) {
 	if y.inline != nil {
-		y.finishMint(y.inline, responsesStatus(end))
+		y.finishMint(y.inline, statusOf(end))
 		y.inline = nil
 	}
 }
 
 // homeless sends what the end gives of a choice that never had a message.
-func (y *responsesReply) homeless(parts []wire.Part, end sotto.End) {
+func (y *reply) homeless(parts []wire.Part, end sotto.End) {
 	if thought := y.sort(parts); len(thought) > 0 && !y.set.Hide {
 		m := y.mint(false, y.top)
 		y.add(m, thought)
-		y.finishMint(m, responsesStatus(end))
+		y.finishMint(m, statusOf(end))
 	}
 }
 
 // lateThought reads a text that came without deltas.
-func (y *responsesReply) lateThought(p *responsesPart, v gjson.Result) {
+func (y *reply) lateThought(p *itemPart, v gjson.Result) {
 	if text := y.decode(v); !p.read && len(text) > 0 {
 		y.hearThought(p, text)
 	}
@@ -132,11 +132,11 @@ func (y *responsesReply) lateThought(p *responsesPart, v gjson.Result) {
 
 // thoughtDone ends a reasoning item. A hidden item appears now, emptied, if the
 // client will need its encrypted content.
-func (y *responsesReply) thoughtDone(e *responsesEvent, it *responsesItem) {
+func (y *reply) thoughtDone(e *event, it *outputItem) {
 	item := wire.Parse(e.Data).Get("item")
 	y.readThought(item, it)
 	if y.set.Hide {
-		if !responsesEncrypted(item) {
+		if !encrypted(item) {
 			return
 		}
 		y.unhide(it)
@@ -146,16 +146,16 @@ func (y *responsesReply) thoughtDone(e *responsesEvent, it *responsesItem) {
 }
 
 // readThought reads the texts of a whole reasoning item that were not read yet.
-func (y *responsesReply) readThought(item gjson.Result, it *responsesItem) {
-	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
+func (y *reply) readThought(item gjson.Result, it *outputItem) {
+	eachThought(item, func(summary bool, i int, text gjson.Result) {
 		y.lateThought(y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)), text)
 	})
 }
 
 // thoughtIndex returns the index that events gave to the i-th text of its list:
 // some servers do not begin at 0.
-func (y *responsesReply) thoughtIndex(it *responsesItem, summary bool, i int) int {
-	list := responsesPartKey{summary: summary}.list()
+func (y *reply) thoughtIndex(it *outputItem, summary bool, i int) int {
+	list := partKey{summary: summary}.list()
 	if i < len(it.nth[list]) {
 		return it.nth[list][i].index
 	}
@@ -163,7 +163,7 @@ func (y *responsesReply) thoughtIndex(it *responsesItem, summary bool, i int) in
 }
 
 // unhide gives a hidden item a place after all.
-func (y *responsesReply) unhide(it *responsesItem) {
+func (y *reply) unhide(it *outputItem) {
 	if it.client >= 0 {
 		return
 	}
@@ -178,18 +178,18 @@ func (y *responsesReply) unhide(it *responsesItem) {
 }
 
 // editThought puts the texts that the client has into a whole reasoning item.
-func (y *responsesReply) editThought(item gjson.Result, it *responsesItem) {
+func (y *reply) editThought(item gjson.Result, it *outputItem) {
 	if y.set.Hide {
 		y.empty(item.Get("summary"), "[]")
 		y.empty(item.Get("content"), "[]")
 		return
 	}
-	responsesEachThought(item, func(summary bool, i int, text gjson.Result) {
+	eachThought(item, func(summary bool, i int, text gjson.Result) {
 		y.editText(gjson.Result{}, text, y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)))
 	})
 }
 
-func responsesEachThought(item gjson.Result, do func(summary bool, i int, text gjson.Result)) {
+func eachThought(item gjson.Result, do func(summary bool, i int, text gjson.Result)) {
 	for _, list := range []string{"summary", "content"} {
 		for i, part := range item.Get(list).Array() {
 			do(list == "summary", i, part.Get("text"))
@@ -197,15 +197,15 @@ func responsesEachThought(item gjson.Result, do func(summary bool, i int, text g
 	}
 }
 
-// responsesEncrypted reports whether an item holds something that only the provider
+// encrypted reports whether an item holds something that only the provider
 // can read. Ollama puts the reasoning itself into encrypted_content.
-func responsesEncrypted(item gjson.Result) bool {
+func encrypted(item gjson.Result) bool {
 	sealed := item.Get("encrypted_content").Str
 	if sealed == "" || strings.ContainsFunc(sealed, unicode.IsSpace) {
 		return false
 	}
 	plain := false
-	responsesEachThought(item, func(_ bool, _ int, text gjson.Result) {
+	eachThought(item, func(_ bool, _ int, text gjson.Result) {
 		plain = plain || strings.TrimSpace(text.Str) != "" && strings.Contains(sealed, text.Str)
 	})
 	return !plain

@@ -1,16 +1,16 @@
-package openai_test
+package responses_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // A stream that ends with an event of failure is not a whole reply; one that was cut
 // is.
-func TestResponsesFailed(t *testing.T) {
+func TestFailed(t *testing.T) {
 	for data, failed := range map[string]bool{
 		`{"type":"response.failed","response":{"output":[]}}`:                                                         true,
 		`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error"},"output":[]}}`:       true,
@@ -19,7 +19,7 @@ func TestResponsesFailed(t *testing.T) {
 		`{"type":"response.completed","response":{"status":"completed","output":[]}}`:                                 false,
 		`{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"},"output":[]}}`: false,
 	} {
-		y, r := openai.Responses.Reply(wire.Settings{}), &failing{responsesReader: newResponsesReader("")}
+		y, r := responses.Codec.Reply(wire.Settings{}), &failing{reader: newReader("")}
 		out := y.Frame(nil, wire.Frame{Raw: []byte("data: " + data + "\n\n"), Data: []byte(data), At: 6}, r)
 		out = y.End(out, nil, r)
 		if errors.Is(r.err, wire.ErrUpstream) != failed || !failed && r.err != nil {

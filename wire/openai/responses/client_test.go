@@ -1,4 +1,4 @@
-package openai_test
+package responses_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A responsesReader is a wire.Reader as plain as can be: a splitter per choice.
-type responsesReader struct {
+// A reader is a wire.Reader as plain as can be: a splitter per choice.
+type reader struct {
 	grammar *sotto.Grammar
 	start   sotto.Start
 	hide    bool // reasoning goes nowhere
@@ -25,11 +25,11 @@ type responsesReader struct {
 	reasoning, all int
 }
 
-func newResponsesReader(start sotto.Start) *responsesReader {
-	return &responsesReader{grammar: sotto.Default(), start: start, open: map[int]*sotto.Splitter{}}
+func newReader(start sotto.Start) *reader {
+	return &reader{grammar: sotto.Default(), start: start, open: map[int]*sotto.Splitter{}}
 }
 
-func (r *responsesReader) splitter(choice int) *sotto.Splitter {
+func (r *reader) splitter(choice int) *sotto.Splitter {
 	s := r.open[choice]
 	if s == nil {
 		var err error
@@ -41,7 +41,7 @@ func (r *responsesReader) splitter(choice int) *sotto.Splitter {
 	return s
 }
 
-func (r *responsesReader) Text(choice int, text []byte) []wire.Part {
+func (r *reader) Text(choice int, text []byte) []wire.Part {
 	r.all += len(text)
 	r.parts = r.parts[:0]
 	if r.thinking {
@@ -51,7 +51,7 @@ func (r *responsesReader) Text(choice int, text []byte) []wire.Part {
 	return r.sort(r.splitter(choice).Feed(text))
 }
 
-func (r *responsesReader) sort(pieces []sotto.Piece) []wire.Part {
+func (r *reader) sort(pieces []sotto.Piece) []wire.Part {
 	for _, p := range pieces {
 		place := wire.Content
 		switch p.Channel {
@@ -71,7 +71,7 @@ func (r *responsesReader) sort(pieces []sotto.Piece) []wire.Part {
 	return r.parts
 }
 
-func (r *responsesReader) Native(choice int, text []byte) []wire.Part {
+func (r *reader) Native(choice int, text []byte) []wire.Part {
 	r.all += len(text)
 	r.splitter(choice)
 	r.parts = r.parts[:0]
@@ -88,7 +88,7 @@ func (r *responsesReader) Native(choice int, text []byte) []wire.Part {
 	return r.parts
 }
 
-func (r *responsesReader) Close(choice int, end sotto.End) []wire.Part {
+func (r *reader) Close(choice int, end sotto.End) []wire.Part {
 	r.parts = r.parts[:0]
 	s := r.open[choice]
 	if s == nil {
@@ -102,9 +102,9 @@ func (r *responsesReader) Close(choice int, end sotto.End) []wire.Part {
 	return r.sort(s.Close(end))
 }
 
-func (r *responsesReader) Fail(error) {}
+func (r *reader) Fail(error) {}
 
-func (r *responsesReader) Open() (open []int) {
+func (r *reader) Open() (open []int) {
 	for c := range r.open {
 		open = append(open, c)
 	}
@@ -112,10 +112,10 @@ func (r *responsesReader) Open() (open []int) {
 	return open
 }
 
-func (r *responsesReader) Share() (reasoning, all int) { return r.reasoning, r.all }
+func (r *reader) Share() (reasoning, all int) { return r.reasoning, r.all }
 
-// responsesFrames cuts a stream.
-func responsesFrames(stream string) (frames []wire.Frame) {
+// framesOf cuts a stream.
+func framesOf(stream string) (frames []wire.Frame) {
 	var s sse.Scanner
 	for b := []byte(stream); ; {
 		f, ok := s.Next(b)
@@ -128,35 +128,35 @@ func responsesFrames(stream string) (frames []wire.Frame) {
 	}
 }
 
-// A responsesClient holds a stream to the rules by which clients read it, and
+// A client holds a stream to the rules by which clients read it, and
 // puts the output together in the three ways that they do: from deltas, from the
 // ends of items, from the end of the response.
-type responsesClient struct {
+type client struct {
 	t     testing.TB
 	seq   int
-	items map[int]*responsesClientItem
+	items map[int]*clientItem
 	final map[string]any // the response at its end
 	err   map[string]any // an error
 }
 
-type responsesClientItem struct {
+type clientItem struct {
 	id, kind string
-	parts    map[string]*responsesClientPart
+	parts    map[string]*clientPart
 	args     string
 	done     map[string]any
 }
 
-type responsesClientPart struct {
+type clientPart struct {
 	kind, text string
 	added      bool
 	doneText   *string
 	donePart   map[string]any
 }
 
-func readResponses(t testing.TB, stream string) *responsesClient {
+func readStream(t testing.TB, stream string) *client {
 	t.Helper()
-	c := &responsesClient{t: t, seq: -1, items: map[int]*responsesClientItem{}}
-	for _, f := range responsesFrames(stream) {
+	c := &client{t: t, seq: -1, items: map[int]*clientItem{}}
+	for _, f := range framesOf(stream) {
 		if f.Data != nil {
 			c.event(f)
 		}
@@ -169,12 +169,12 @@ func readResponses(t testing.TB, stream string) *responsesClient {
 	return c
 }
 
-func (c *responsesClient) fail(format string, args ...any) {
+func (c *client) fail(format string, args ...any) {
 	c.t.Helper()
 	c.t.Fatalf(format, args...)
 }
 
-func (c *responsesClient) event(f wire.Frame) {
+func (c *client) event(f wire.Frame) {
 	c.t.Helper()
 	var e map[string]any
 	if err := json.Unmarshal(f.Data, &e); err != nil {
@@ -202,7 +202,7 @@ func (c *responsesClient) event(f wire.Frame) {
 	}
 }
 
-func (c *responsesClient) itemEvent(kind string, e map[string]any) {
+func (c *client) itemEvent(kind string, e map[string]any) {
 	c.t.Helper()
 	i := int(e["output_index"].(float64))
 	it := c.items[i]
@@ -211,7 +211,7 @@ func (c *responsesClient) itemEvent(kind string, e map[string]any) {
 		if it != nil || i != len(c.items) {
 			c.fail("item %d begins as the %d.", i, len(c.items))
 		}
-		c.items[i] = &responsesClientItem{id: item["id"].(string), kind: item["type"].(string), parts: map[string]*responsesClientPart{}}
+		c.items[i] = &clientItem{id: item["id"].(string), kind: item["type"].(string), parts: map[string]*clientPart{}}
 		return
 	}
 	if it == nil {
@@ -238,7 +238,7 @@ func (c *responsesClient) itemEvent(kind string, e map[string]any) {
 	}
 }
 
-func (c *responsesClient) partEvent(it *responsesClientItem, kind string, e map[string]any) {
+func (c *client) partEvent(it *clientItem, kind string, e map[string]any) {
 	c.t.Helper()
 	key := fmt.Sprint("content ", e["content_index"])
 	if strings.Contains(kind, "summary") {
@@ -250,7 +250,7 @@ func (c *responsesClient) partEvent(it *responsesClientItem, kind string, e map[
 			c.fail("%s of %s twice", key, it.id)
 		}
 		part := e["part"].(map[string]any)
-		it.parts[key] = &responsesClientPart{kind: part["type"].(string), text: part["text"].(string), added: true}
+		it.parts[key] = &clientPart{kind: part["type"].(string), text: part["text"].(string), added: true}
 		return
 	}
 	if p == nil || p.donePart != nil {
@@ -270,7 +270,7 @@ func (c *responsesClient) partEvent(it *responsesClientItem, kind string, e map[
 }
 
 // check holds the ends of parts, of items and of the response to the deltas.
-func (c *responsesClient) check() {
+func (c *client) check() {
 	c.t.Helper()
 	if c.final == nil {
 		c.fail("no end of the response")
@@ -293,7 +293,7 @@ func (c *responsesClient) check() {
 	}
 }
 
-func (c *responsesClient) checkPart(it *responsesClientItem, key string, p *responsesClientPart) {
+func (c *client) checkPart(it *clientItem, key string, p *clientPart) {
 	c.t.Helper()
 	list, index, _ := strings.Cut(key, " ")
 	var n int
@@ -307,8 +307,8 @@ func (c *responsesClient) checkPart(it *responsesClientItem, key string, p *resp
 	}
 }
 
-// responsesSaid lists the items of an output in short.
-func responsesSaid(output any) string {
+// saidIn lists the items of an output in short.
+func saidIn(output any) string {
 	var b strings.Builder
 	for _, o := range output.([]any) {
 		it := o.(map[string]any)

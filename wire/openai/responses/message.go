@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 )
 
 // messageEvent reads an event of a message.
-func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
+func (y *reply) messageEvent(e *event, it *outputItem) {
 	switch e.kind {
-	case responsesPartAdded:
+	case partAdded:
 		y.messagePart(e, it)
-	case responsesTextDelta:
+	case textDelta:
 		if len(it.ending) > 0 {
 			y.conclude(it, sotto.EndStopped)
 		}
 		y.messageDelta(e, it)
-	case responsesTextDone, responsesPartDone, responsesItemDone:
+	case textDone, partDone, itemDone:
 		y.messageDone(e, it)
 	default: // annotations, refusals
 		switch {
@@ -35,7 +35,7 @@ func (y *responsesReply) messageEvent(e *responsesEvent, it *responsesItem) {
 }
 
 // messagePart begins a part, which ends the one before.
-func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
+func (y *reply) messagePart(e *event, it *outputItem) {
 	part := wire.Parse(e.Data).Get("part")
 	y.conclude(it, sotto.EndStopped)
 	if part.Get("type").Str != "output_text" {
@@ -64,22 +64,22 @@ func (y *responsesReply) messagePart(e *responsesEvent, it *responsesItem) {
 }
 
 // part returns the text of an item at an index, which begins with its first event.
-func (y *responsesReply) part(it *responsesItem, index int) *responsesPart {
+func (y *reply) part(it *outputItem, index int) *itemPart {
 	index = max(index, 0)
 	if p := it.find(false, index); p != nil {
 		return p
 	}
 	y.closeInline(sotto.EndStopped)
-	p := &responsesPart{choice: y.choices, index: index}
+	p := &itemPart{choice: y.choices, index: index}
 	y.choices++
-	y.keep(responsesItemKept)
+	y.keep(itemCost)
 	it.add(p)
 	return p
 }
 
 // hear reads text of a message. same says that the client may have it unchanged:
 // then there is nothing to send.
-func (y *responsesReply) hear(p *responsesPart, text []byte) (parts []wire.Part, same bool) {
+func (y *reply) hear(p *itemPart, text []byte) (parts []wire.Part, same bool) {
 	if p.closed && len(text) > 0 { // the upstream continues a part that it had ended
 		p.choice, p.closed = y.choices, false
 		y.choices++
@@ -97,7 +97,7 @@ func (y *responsesReply) hear(p *responsesPart, text []byte) (parts []wire.Part,
 	return parts, false
 }
 
-func (y *responsesReply) messageDelta(e *responsesEvent, it *responsesItem) {
+func (y *reply) messageDelta(e *event, it *outputItem) {
 	p := y.part(it, e.content)
 	var text []byte
 	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
@@ -114,7 +114,7 @@ func (y *responsesReply) messageDelta(e *responsesEvent, it *responsesItem) {
 
 // tell sends the parts of a text that was changed. The first part that the message
 // keeps is sent in the event that brought it.
-func (y *responsesReply) tell(it *responsesItem, p *responsesPart, e *responsesEvent, parts []wire.Part) {
+func (y *reply) tell(it *outputItem, p *itemPart, e *event, parts []wire.Part) {
 	for i := 0; i < len(parts); {
 		thought := parts[i].Place == wire.Reasoning
 		y.said = y.said[:0]
@@ -133,7 +133,7 @@ func (y *responsesReply) tell(it *responsesItem, p *responsesPart, e *responsesE
 }
 
 // think sends reasoning that stood in a message.
-func (y *responsesReply) think(it *responsesItem, p *responsesPart, text []byte) {
+func (y *reply) think(it *outputItem, p *itemPart, text []byte) {
 	if y.set.Hide {
 		return
 	}
@@ -147,7 +147,7 @@ func (y *responsesReply) think(it *responsesItem, p *responsesPart, text []byte)
 	y.add(p.run, text)
 }
 
-func (y *responsesReply) endRun(p *responsesPart, status string) {
+func (y *reply) endRun(p *itemPart, status string) {
 	if p.run != nil {
 		y.finishMint(p.run, status)
 		p.run = nil
@@ -155,7 +155,7 @@ func (y *responsesReply) endRun(p *responsesPart, status string) {
 }
 
 // say sends text of a message, in an event of the upstream if there is one.
-func (y *responsesReply) say(it *responsesItem, p *responsesPart, e *responsesEvent, text []byte) {
+func (y *reply) say(it *outputItem, p *itemPart, e *event, text []byte) {
 	y.endRun(p, "completed")
 	y.keepText(p, text)
 	y.appear(it)
@@ -178,7 +178,7 @@ func (y *responsesReply) say(it *responsesItem, p *responsesPart, e *responsesEv
 	y.send(e, it)
 }
 
-func (it *responsesItem) quotedID() []byte {
+func (it *outputItem) quotedID() []byte {
 	if it.id == nil {
 		return []byte(`""`)
 	}
@@ -187,18 +187,18 @@ func (it *responsesItem) quotedID() []byte {
 
 // messageDone reads an event that ends a text, a part or the message. The event
 // waits while a text is open.
-func (y *responsesReply) messageDone(e *responsesEvent, it *responsesItem) {
+func (y *reply) messageDone(e *event, it *outputItem) {
 	switch e.kind {
-	case responsesTextDone:
+	case textDone:
 		p := y.part(it, e.content)
 		var text []byte
 		text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
 		y.late(it, p, text)
-	case responsesPartDone:
+	case partDone:
 		if part := wire.Parse(e.Data).Get("part"); part.Get("type").Str == "output_text" {
 			y.late(it, y.part(it, e.content), y.decode(part.Get("text")))
 		}
-	case responsesItemDone:
+	case itemDone:
 		y.lateItem(it, wire.Parse(e.Data).Get("item"))
 	}
 	if len(it.ending) > 0 || it.open() {
@@ -210,7 +210,7 @@ func (y *responsesReply) messageDone(e *responsesEvent, it *responsesItem) {
 }
 
 // late reads a text that came in one piece, without deltas.
-func (y *responsesReply) late(it *responsesItem, p *responsesPart, text []byte) {
+func (y *reply) late(it *outputItem, p *itemPart, text []byte) {
 	if p.read || len(text) == 0 {
 		return
 	}
@@ -223,7 +223,7 @@ func (y *responsesReply) late(it *responsesItem, p *responsesPart, text []byte) 
 }
 
 // lateItem reads the texts of a message that came without events of their own.
-func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
+func (y *reply) lateItem(it *outputItem, item gjson.Result) {
 	n, ended := 0, 0
 	for _, part := range item.Get("content").Array() {
 		if part.Get("type").Str != "output_text" {
@@ -242,7 +242,7 @@ func (y *responsesReply) lateItem(it *responsesItem, item gjson.Result) {
 }
 
 // conclude ends the texts of a message, and sends the events that waited for it.
-func (y *responsesReply) conclude(it *responsesItem, end sotto.End) {
+func (y *reply) conclude(it *outputItem, end sotto.End) {
 	for i, p := range it.parts {
 		if i < len(it.parts)-1 {
 			y.endPart(it, p, sotto.EndStopped)
@@ -261,7 +261,7 @@ func (y *responsesReply) conclude(it *responsesItem, end sotto.End) {
 	}
 }
 
-func (y *responsesReply) endPart(it *responsesItem, p *responsesPart, end sotto.End) {
+func (y *reply) endPart(it *outputItem, p *itemPart, end sotto.End) {
 	if p.closed {
 		return
 	}
@@ -270,22 +270,22 @@ func (y *responsesReply) endPart(it *responsesItem, p *responsesPart, end sotto.
 		p.changed = true
 		y.tell(it, p, nil, parts)
 	}
-	y.endRun(p, responsesStatus(end))
+	y.endRun(p, statusOf(end))
 }
 
 // sendDone sends an event that ends a text, a part or the message with the text
 // that the client has.
-func (y *responsesReply) sendDone(e *responsesEvent, it *responsesItem) {
+func (y *reply) sendDone(e *event, it *outputItem) {
 	switch e.kind {
-	case responsesTextDone:
+	case textDone:
 		root := wire.Parse(e.Data)
 		y.editText(root, root.Get("text"), y.part(it, e.content))
-	case responsesPartDone:
+	case partDone:
 		part := wire.Parse(e.Data).Get("part")
 		if part.Get("type").Str == "output_text" {
 			y.editText(part, part.Get("text"), y.part(it, e.content))
 		}
-	case responsesItemDone:
+	case itemDone:
 		y.editMessage(wire.Parse(e.Data).Get("item"), it)
 		it.done = true
 	}
@@ -293,7 +293,7 @@ func (y *responsesReply) sendDone(e *responsesEvent, it *responsesItem) {
 }
 
 // editText replaces the upstream's text with the one that the client has.
-func (y *responsesReply) editText(holder, v gjson.Result, p *responsesPart) {
+func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
 	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return
 	}
@@ -306,7 +306,7 @@ func (y *responsesReply) editText(holder, v gjson.Result, p *responsesPart) {
 }
 
 // editMessage puts the texts that the client has into a message.
-func (y *responsesReply) editMessage(item gjson.Result, it *responsesItem) {
+func (y *reply) editMessage(item gjson.Result, it *outputItem) {
 	n := 0
 	for _, part := range item.Get("content").Array() {
 		if part.Get("type").Str == "output_text" && n < len(it.parts) {
@@ -317,7 +317,7 @@ func (y *responsesReply) editMessage(item gjson.Result, it *responsesItem) {
 }
 
 // decode returns the text of a string, valid until the next is decoded.
-func (y *responsesReply) decode(v gjson.Result) (text []byte) {
+func (y *reply) decode(v gjson.Result) (text []byte) {
 	if v.Type != gjson.String {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package openai_test
+package responses_test
 
 import (
 	"encoding/json"
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A responsesScript is what an upstream sends: its items, and its end.
-type responsesScript struct {
-	items []responsesScriptItem
+// A script is what an upstream sends: its items, and its end.
+type script struct {
+	items []scriptItem
 	end   string // completed unless set
 	died  bool   // the last item does not end, nor does the response
 	first int    // number of the first event
@@ -16,36 +16,36 @@ type responsesScript struct {
 	lines bool   // data of several lines
 }
 
-type responsesScriptItem struct {
+type scriptItem struct {
 	kind      string     // message, reasoning, summary, function_call
 	parts     [][]string // each in its deltas
 	encrypted string
 }
 
-func responsesMsg(parts ...[]string) responsesScriptItem {
-	return responsesScriptItem{kind: "message", parts: parts}
+func msg(parts ...[]string) scriptItem {
+	return scriptItem{kind: "message", parts: parts}
 }
-func responsesRsn(parts ...[]string) responsesScriptItem {
-	return responsesScriptItem{kind: "reasoning", parts: parts}
+func rsn(parts ...[]string) scriptItem {
+	return scriptItem{kind: "reasoning", parts: parts}
 }
-func responsesCall(deltas ...string) responsesScriptItem {
-	return responsesScriptItem{kind: "function_call", parts: [][]string{deltas}}
+func call(deltas ...string) scriptItem {
+	return scriptItem{kind: "function_call", parts: [][]string{deltas}}
 }
-func responsesText(deltas ...string) []string { return deltas }
+func deltas(deltas ...string) []string { return deltas }
 
-type responsesScriptWriter struct {
-	*responsesScript
+type scriptWriter struct {
+	*script
 	b   strings.Builder
 	seq int
 }
 
-func responsesQuoted(s string) string {
+func quoted(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b)
 }
 
 // event writes an event; members is JSON that begins with a comma.
-func (w *responsesScriptWriter) event(name, members string) {
+func (w *scriptWriter) event(name, members string) {
 	data := fmt.Sprintf(`{"type":%q,"sequence_number":%d%s}`, name, w.seq, strings.ReplaceAll(members, "\n", ""))
 	if w.vllm {
 		var m map[string]json.RawMessage
@@ -62,28 +62,28 @@ func (w *responsesScriptWriter) event(name, members string) {
 	fmt.Fprintf(&w.b, "event: %s\ndata: %s\n\n", name, data)
 }
 
-func (s *responsesScript) status() string {
+func (s *script) status() string {
 	if s.end == "" {
 		return "completed"
 	}
 	return s.end
 }
 
-func (it responsesScriptItem) id(i int) string {
+func (it scriptItem) id(i int) string {
 	return map[string]string{"message": "msg", "function_call": "fc", "reasoning": "rs", "summary": "rs"}[it.kind] + "_up" + fmt.Sprint(i)
 }
 
-func (it responsesScriptItem) part(text string) string {
+func (it scriptItem) part(text string) string {
 	switch it.kind {
 	case "message":
-		return `{"type":"output_text","text":` + responsesQuoted(text) + `,"annotations":[],"logprobs":[]}`
+		return `{"type":"output_text","text":` + quoted(text) + `,"annotations":[],"logprobs":[]}`
 	case "reasoning":
-		return `{"type":"reasoning_text","text":` + responsesQuoted(text) + `}`
+		return `{"type":"reasoning_text","text":` + quoted(text) + `}`
 	}
-	return `{"type":"summary_text","text":` + responsesQuoted(text) + `}`
+	return `{"type":"summary_text","text":` + quoted(text) + `}`
 }
 
-func (it responsesScriptItem) json(i int, done bool) string {
+func (it scriptItem) json(i int, done bool) string {
 	status := "in_progress"
 	var parts []string
 	if done {
@@ -101,7 +101,7 @@ func (it responsesScriptItem) json(i int, done bool) string {
 		if done {
 			args = strings.Join(it.parts[0], "")
 		}
-		return fmt.Sprintf(`{"id":%q,"type":"function_call","call_id":"c1","name":"f","arguments":%s,"status":%q}`, it.id(i), responsesQuoted(args), status)
+		return fmt.Sprintf(`{"id":%q,"type":"function_call","call_id":"c1","name":"f","arguments":%s,"status":%q}`, it.id(i), quoted(args), status)
 	}
 	summary, content := list, "[]"
 	if it.kind == "reasoning" {
@@ -109,12 +109,12 @@ func (it responsesScriptItem) json(i int, done bool) string {
 	}
 	sealed := ""
 	if it.encrypted != "" && done {
-		sealed = `,"encrypted_content":` + responsesQuoted(it.encrypted)
+		sealed = `,"encrypted_content":` + quoted(it.encrypted)
 	}
 	return fmt.Sprintf(`{"id":%q,"type":"reasoning","summary":%s,"content":%s%s}`, it.id(i), summary, content, sealed)
 }
 
-func (s *responsesScript) whole() string {
+func (s *script) whole() string {
 	var items []string
 	for i, it := range s.items {
 		items = append(items, it.json(i, true))
@@ -122,7 +122,7 @@ func (s *responsesScript) whole() string {
 	return s.response(s.status(), strings.Join(items, ",\n"))
 }
 
-func (s *responsesScript) response(status, output string) string {
+func (s *script) response(status, output string) string {
 	details, usage := "null", "null"
 	if status == "incomplete" {
 		details = `{"reason":"max_output_tokens"}`
@@ -134,8 +134,8 @@ func (s *responsesScript) response(status, output string) string {
 		status, details, output, usage)
 }
 
-func (s *responsesScript) stream() string {
-	w := &responsesScriptWriter{responsesScript: s, seq: s.first}
+func (s *script) stream() string {
+	w := &scriptWriter{script: s, seq: s.first}
 	w.event("response.created", `,"response":`+s.response("in_progress", ""))
 	w.event("response.in_progress", `,"response":`+s.response("in_progress", ""))
 	for i, it := range s.items {
@@ -152,15 +152,15 @@ func (s *responsesScript) stream() string {
 	return w.b.String()
 }
 
-func (w *responsesScriptWriter) part(i, n int, it responsesScriptItem, deltas []string) {
+func (w *scriptWriter) part(i, n int, it scriptItem, deltas []string) {
 	index, kind, part := "content_index", "output_text", "content_part"
 	switch it.kind {
 	case "function_call":
 		at := fmt.Sprintf(`,"item_id":%q,"output_index":%d`, it.id(i), i)
 		for _, d := range deltas {
-			w.event("response.function_call_arguments.delta", at+`,"delta":`+responsesQuoted(d))
+			w.event("response.function_call_arguments.delta", at+`,"delta":`+quoted(d))
 		}
-		w.event("response.function_call_arguments.done", at+`,"arguments":`+responsesQuoted(strings.Join(deltas, "")))
+		w.event("response.function_call_arguments.done", at+`,"arguments":`+quoted(strings.Join(deltas, "")))
 		return
 	case "reasoning":
 		kind = "reasoning_text"
@@ -174,12 +174,12 @@ func (w *responsesScriptWriter) part(i, n int, it responsesScriptItem, deltas []
 		probs = `,"logprobs":[]`
 	}
 	for _, d := range deltas {
-		w.event("response."+kind+".delta", at+`,"delta":`+responsesQuoted(d)+probs)
+		w.event("response."+kind+".delta", at+`,"delta":`+quoted(d)+probs)
 	}
 	if w.died && i == len(w.items)-1 && n == len(it.parts)-1 {
 		return
 	}
 	text := strings.Join(deltas, "")
-	w.event("response."+kind+".done", at+`,"text":`+responsesQuoted(text)+probs)
+	w.event("response."+kind+".done", at+`,"text":`+quoted(text)+probs)
 	w.event("response."+part+".done", at+`,"part":`+it.part(text))
 }

@@ -1,7 +1,8 @@
-package openai
+package responses
 
 import (
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -9,14 +10,14 @@ import (
 // reasoning item stays, without its texts, so that the client can return it.
 var (
 	shownOutputText = shown.Object("type", shown.Members{
-		"text": shown.Text, "annotations": shown.List(shownAnnotation), "logprobs": shown.Tokens("text"),
+		"text": shown.Text, "annotations": shown.List(schema.Annotation), "logprobs": shown.Tokens("text"),
 	})
 	shownOutputParts = shown.ByType(map[string]*shown.Value{
 		"output_text": shownOutputText,
 		"refusal":     shown.Object("type", shown.Members{"refusal": shown.Text}),
 	})
 	shownItem  = shown.Object("type id status call_id", shown.Members{"name": shown.Text, "namespace": shown.Text, "server_label": shown.Text})
-	shownItems = shown.ByType(responsesItemsShown(map[string]shown.Members{
+	shownItems = shown.ByType(itemsShown(map[string]shown.Members{
 		"message":               {"role": shown.Word, "phase": shown.Word, "content": shown.List(shownOutputParts)},
 		"reasoning":             {"summary": shown.Blank, "content": shown.Blank, "encrypted_content": shown.Sealed},
 		"function_call":         {"arguments": shown.Opaque},
@@ -51,7 +52,7 @@ var (
 	shownEvent = shown.Object("type sequence_number item_id output_index content_index summary_index obfuscation", nil)
 )
 
-func responsesItemsShown(items map[string]shown.Members, outputs ...string) map[string]*shown.Value {
+func itemsShown(items map[string]shown.Members, outputs ...string) map[string]*shown.Value {
 	all := map[string]*shown.Value{}
 	for kind, members := range items {
 		all[kind] = shownItem.With("", members)
@@ -62,18 +63,18 @@ func responsesItemsShown(items map[string]shown.Members, outputs ...string) map[
 	return all
 }
 
-var responsesShown = &shown.API{
+var apiShown = &shown.API{
 	Framing: wire.SSE,
-	Events:  responsesEventsShown(),
+	Events:  eventsShown(),
 	Body:    shownResponse,
 	Needs:   []string{"output"},
 }
 
-func responsesEventsShown() map[string]*shown.Value {
+func eventsShown() map[string]*shown.Value {
 	all := map[string]*shown.Value{
 		"error":                                        shownEvent.With("code param status", shown.Members{"message": shown.Text, "error": shown.Fault}),
 		"keepalive":                                    shownEvent,
-		"response.output_text.annotation.added":        shownEvent.With("annotation_index", shown.Members{"annotation!": shownAnnotation}),
+		"response.output_text.annotation.added":        shownEvent.With("annotation_index", shown.Members{"annotation!": schema.Annotation}),
 		"response.function_call_arguments.done":        shownEvent.With("", shown.Members{"arguments": shown.Opaque, "name": shown.Text}),
 		"response.mcp_call_arguments.done":             shownEvent.With("", shown.Members{"arguments": shown.Opaque, "name": shown.Text}),
 		"response.image_generation_call.partial_image": shownEvent.With("partial_image_index size quality background output_format", shown.Members{"partial_image_b64": shown.Text}),

@@ -1,4 +1,4 @@
-package openai_test
+package responses_test
 
 import (
 	"encoding/json"
@@ -12,13 +12,13 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-func streamResponses(s wire.Settings, r wire.Reader, stream string, err error) string {
-	y := openai.Responses.Reply(s)
+func streamThrough(s wire.Settings, r wire.Reader, stream string, err error) string {
+	y := responses.Codec.Reply(s)
 	var out []byte
-	for _, f := range responsesFrames(stream) {
+	for _, f := range framesOf(stream) {
 		out = y.Frame(out, f, r)
 	}
 	return string(y.End(out, err, r))
@@ -26,7 +26,7 @@ func streamResponses(s wire.Settings, r wire.Reader, stream string, err error) s
 
 func wholeResponse(t testing.TB, s wire.Settings, r wire.Reader, body string) map[string]any {
 	t.Helper()
-	out := openai.Responses.Reply(s).Whole(nil, []byte(body), r)
+	out := responses.Codec.Reply(s).Whole(nil, []byte(body), r)
 	var m map[string]any
 	if err := json.Unmarshal(out, &m); err != nil {
 		t.Fatalf("%v in %s", err, out)
@@ -34,83 +34,83 @@ func wholeResponse(t testing.TB, s wire.Settings, r wire.Reader, body string) ma
 	return m
 }
 
-var responsesCases = []struct {
+var cases = []struct {
 	name  string
-	s     responsesScript
+	s     script
 	start sotto.Start
 	hide  bool
 	tags  bool
 	want  string
 }{
-	{name: "inline", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<thi", "nk>a", "b</think>", "c", "d"))}},
+	{name: "inline", s: script{items: []scriptItem{msg(deltas("<thi", "nk>a", "b</think>", "c", "d"))}},
 		want: `reasoning:"ab" message:"cd"`},
-	{name: "text before", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("one <think>a</think> two", " three"))}},
+	{name: "text before", s: script{items: []scriptItem{msg(deltas("one <think>a</think> two", " three"))}},
 		want: `message:"one  two three" reasoning:"a"`},
-	{name: "between texts", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>b<think>c</think>d<think>", "e</think>", "f"))}},
+	{name: "between texts", s: script{items: []scriptItem{msg(deltas("<think>a</think>b<think>c</think>d<think>", "e</think>", "f"))}},
 		want: `reasoning:"a" message:"bdf" reasoning:"c" reasoning:"e"`},
-	{name: "begun inside", start: sotto.StartInside("think"), s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
+	{name: "begun inside", start: sotto.StartInside("think"), s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
-	{name: "auto", start: sotto.StartAuto, s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "b</think>c"))}},
+	{name: "auto", start: sotto.StartAuto, s: script{items: []scriptItem{msg(deltas("a", "b</think>c"))}},
 		want: `reasoning:"ab" message:"c"`},
-	{name: "unclosed", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a", "b"))}},
+	{name: "unclosed", s: script{items: []scriptItem{msg(deltas("<think>a", "b"))}},
 		want: `reasoning:"ab" message:""`},
-	{name: "cut", s: responsesScript{end: "incomplete", items: []responsesScriptItem{responsesMsg(responsesText("<think>a", "b"))}},
+	{name: "cut", s: script{end: "incomplete", items: []scriptItem{msg(deltas("<think>a", "b"))}},
 		want: `reasoning:"ab"(incomplete) message:""`},
-	{name: "doubt, stopped", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("the <think> tag"))}},
+	{name: "doubt, stopped", s: script{items: []scriptItem{msg(deltas("the <think> tag"))}},
 		want: `message:"the <think> tag"`},
-	{name: "doubt, cut", s: responsesScript{end: "incomplete", items: []responsesScriptItem{responsesMsg(responsesText("the <think> tag"))}},
+	{name: "doubt, cut", s: script{end: "incomplete", items: []scriptItem{msg(deltas("the <think> tag"))}},
 		want: `message:"the " reasoning:" tag"(incomplete)`},
-	{name: "doubt, before a call", s: responsesScript{end: "incomplete", items: []responsesScriptItem{responsesMsg(responsesText("the <think> tag")), responsesCall("{}")}},
+	{name: "doubt, before a call", s: script{end: "incomplete", items: []scriptItem{msg(deltas("the <think> tag")), call("{}")}},
 		want: `message:"the <think> tag" function_call:{}`},
-	{name: "held tail", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a", "<"))}},
+	{name: "held tail", s: script{items: []scriptItem{msg(deltas("a", "<"))}},
 		want: `message:"a<"`},
-	{name: "calls", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>b")), responsesCall(`{"x"`, `:"<think>"}`), responsesCall("{}")}},
+	{name: "calls", s: script{items: []scriptItem{msg(deltas("<think>a</think>b")), call(`{"x"`, `:"<think>"}`), call("{}")}},
 		want: `reasoning:"a" message:"b" function_call:{"x":"<think>"} function_call:{}`},
-	{name: "two parts", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a"), responsesText("<think>b</think>c"))}},
+	{name: "two parts", s: script{items: []scriptItem{msg(deltas("a"), deltas("<think>b</think>c"))}},
 		want: `message:"a""c" reasoning:"b"`},
-	{name: "two messages", s: responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>")), responsesMsg(responsesText("<think>b</think>c")), responsesCall("{}")}},
+	{name: "two messages", s: script{items: []scriptItem{msg(deltas("<think>a</think>")), msg(deltas("<think>b</think>c")), call("{}")}},
 		want: `reasoning:"a" message:"" reasoning:"b" message:"c" function_call:{}`},
-	{name: "members sorted", s: responsesScript{vllm: true, items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>b")), responsesCall("{}")}},
+	{name: "members sorted", s: script{vllm: true, items: []scriptItem{msg(deltas("<think>a</think>b")), call("{}")}},
 		want: `reasoning:"a" message:"b" function_call:{}`},
-	{name: "data of several lines", s: responsesScript{lines: true, items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>b", "c"))}},
+	{name: "data of several lines", s: script{lines: true, items: []scriptItem{msg(deltas("<think>a</think>b", "c"))}},
 		want: `reasoning:"a" message:"bc"`},
-	{name: "native", s: responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a", "b")), responsesMsg(responsesText("<think>c</think>d"))}},
+	{name: "native", s: script{items: []scriptItem{rsn(deltas("a", "b")), msg(deltas("<think>c</think>d"))}},
 		want: `reasoning:"ab" reasoning:"c" message:"d"`},
-	{name: "hidden", hide: true, s: responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a")), responsesMsg(responsesText("<think>b</think>c")), responsesCall("{}")}},
+	{name: "hidden", hide: true, s: script{items: []scriptItem{rsn(deltas("a")), msg(deltas("<think>b</think>c")), call("{}")}},
 		want: `message:"c" function_call:{}`},
-	{name: "hidden, encrypted", hide: true, s: responsesScript{items: []responsesScriptItem{
-		{kind: "summary", parts: [][]string{{"a"}}, encrypted: "XYZ"}, responsesRsn(responsesText("b")), responsesMsg(responsesText("c"))}},
+	{name: "hidden, encrypted", hide: true, s: script{items: []scriptItem{
+		{kind: "summary", parts: [][]string{{"a"}}, encrypted: "XYZ"}, rsn(deltas("b")), msg(deltas("c"))}},
 		want: `reasoning: message:"c"`},
-	{name: "hidden, not really encrypted", hide: true, s: responsesScript{items: []responsesScriptItem{
-		{kind: "summary", parts: [][]string{{"a ", "b"}}, encrypted: "a b"}, responsesMsg(responsesText("c"))}},
+	{name: "hidden, not really encrypted", hide: true, s: script{items: []scriptItem{
+		{kind: "summary", parts: [][]string{{"a ", "b"}}, encrypted: "a b"}, msg(deltas("c"))}},
 		want: `message:"c"`},
-	{name: "all hidden", hide: true, s: responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a"))}},
+	{name: "all hidden", hide: true, s: script{items: []scriptItem{rsn(deltas("a"))}},
 		want: ``},
-	{name: "tags", tags: true, s: responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a", "b")), responsesMsg(responsesText("c"))}},
+	{name: "tags", tags: true, s: script{items: []scriptItem{rsn(deltas("a", "b")), msg(deltas("c"))}},
 		want: `reasoning:"" message:"<think>ab" message:"</think>c"`},
-	{name: "tags, no message", tags: true, s: responsesScript{items: []responsesScriptItem{
-		{kind: "summary", parts: [][]string{{"a"}}, encrypted: "XYZ"}, responsesCall("{}")}},
+	{name: "tags, no message", tags: true, s: script{items: []scriptItem{
+		{kind: "summary", parts: [][]string{{"a"}}, encrypted: "XYZ"}, call("{}")}},
 		want: `reasoning:"" message:"<think>a</think>" function_call:{}`},
 }
 
 // A stream reads as the script says, follows the rules of the API, and gives the
 // same output as the whole body.
 func TestResponses(t *testing.T) {
-	for _, c := range responsesCases {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			set := wire.Settings{Hide: c.hide}
-			reader := func() *responsesReader {
-				r := newResponsesReader(c.start)
+			reader := func() *reader {
+				r := newReader(c.start)
 				r.hide, r.tags = c.hide, c.tags
 				return r
 			}
-			client := readResponses(t, streamResponses(set, reader(), c.s.stream(), nil))
+			client := readStream(t, streamThrough(set, reader(), c.s.stream(), nil))
 			client.check()
 			whole := wholeResponse(t, set, reader(), c.s.whole())
-			if got := responsesSaid(whole["output"]); got != c.want {
+			if got := saidIn(whole["output"]); got != c.want {
 				t.Errorf("whole\n%s\nwant\n%s", got, c.want)
 			}
-			if got := responsesSaid(client.final["output"]); got != c.want {
+			if got := saidIn(client.final["output"]); got != c.want {
 				t.Errorf("stream\n%s\nwant\n%s", got, c.want)
 			}
 			if !reflect.DeepEqual(client.final, whole) {
@@ -121,21 +121,21 @@ func TestResponses(t *testing.T) {
 }
 
 // What has nothing to split leaves as it came.
-func TestResponsesIdentical(t *testing.T) {
-	for _, s := range []responsesScript{
-		{items: []responsesScriptItem{responsesMsg(responsesText("Hello ", "wörld \"q\"\n", "", "1 < 2 ", "x"))}},
-		{items: []responsesScriptItem{responsesMsg(nil)}},
-		{items: []responsesScriptItem{responsesMsg(responsesText("", "a"), responsesText("b")), responsesCall(`{"a":"<think>"}`)}, first: 7},
-		{items: []responsesScriptItem{responsesRsn(responsesText("a"), responsesText("b")), responsesMsg(responsesText("c")), {kind: "summary", parts: [][]string{{"d"}}, encrypted: "X"}, responsesCall("{}")}},
-		{items: []responsesScriptItem{responsesMsg(responsesText("a"))}, end: "incomplete", vllm: true},
-		{items: []responsesScriptItem{responsesMsg(responsesText("a"))}, end: "failed", lines: true},
+func TestIdentical(t *testing.T) {
+	for _, s := range []script{
+		{items: []scriptItem{msg(deltas("Hello ", "wörld \"q\"\n", "", "1 < 2 ", "x"))}},
+		{items: []scriptItem{msg(nil)}},
+		{items: []scriptItem{msg(deltas("", "a"), deltas("b")), call(`{"a":"<think>"}`)}, first: 7},
+		{items: []scriptItem{rsn(deltas("a"), deltas("b")), msg(deltas("c")), {kind: "summary", parts: [][]string{{"d"}}, encrypted: "X"}, call("{}")}},
+		{items: []scriptItem{msg(deltas("a"))}, end: "incomplete", vllm: true},
+		{items: []scriptItem{msg(deltas("a"))}, end: "failed", lines: true},
 	} {
 		in := ": hello\n\n" + s.stream()
-		if got := streamResponses(wire.Settings{}, newResponsesReader(sotto.StartOutside), in, nil); got != in {
+		if got := streamThrough(wire.Settings{}, newReader(sotto.StartOutside), in, nil); got != in {
 			t.Errorf("stream\n%s\nwant\n%s", got, in)
 		}
 		body := s.whole()
-		got := openai.Responses.Reply(wire.Settings{}).Whole(nil, []byte(body), newResponsesReader(sotto.StartOutside))
+		got := responses.Codec.Reply(wire.Settings{}).Whole(nil, []byte(body), newReader(sotto.StartOutside))
 		if string(got) != body {
 			t.Errorf("whole\n%s\nwant\n%s", got, body)
 		}
@@ -144,11 +144,11 @@ func TestResponsesIdentical(t *testing.T) {
 
 // Each frame of a plain reply leaves at once, except the beginning of the message,
 // which waits for its first text, and its end, which waits for what follows.
-func TestResponsesPrompt(t *testing.T) {
-	s := responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a")), responsesMsg(responsesText("b", "c")), responsesCall("{}")}}
-	y, r := openai.Responses.Reply(wire.Settings{}), newResponsesReader(sotto.StartOutside)
+func TestPrompt(t *testing.T) {
+	s := script{items: []scriptItem{rsn(deltas("a")), msg(deltas("b", "c")), call("{}")}}
+	y, r := responses.Codec.Reply(wire.Settings{}), newReader(sotto.StartOutside)
 	var waited []string
-	for _, f := range responsesFrames(s.stream()) {
+	for _, f := range framesOf(s.stream()) {
 		if len(y.Frame(nil, f, r)) == 0 {
 			waited = append(waited, string(f.Type))
 		}
@@ -164,7 +164,7 @@ func TestResponsesPrompt(t *testing.T) {
 
 // Where the cuts fall, and how the reply ends, means the same for the stream as
 // for the whole.
-func TestResponsesRandom(t *testing.T) {
+func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := []string{"<think>", "</think>", "a", "b ", "\n", "`", "<", "é", "\"", "</thinking>", "\\", "<output>", "</output>"}
 	random := func() (deltas []string) {
@@ -181,9 +181,9 @@ func TestResponsesRandom(t *testing.T) {
 		return deltas
 	}
 	for range 2000 {
-		s := responsesScript{vllm: rng.IntN(2) == 0, lines: rng.IntN(8) == 0, end: []string{"", "incomplete", "failed"}[rng.IntN(3)]}
+		s := script{vllm: rng.IntN(2) == 0, lines: rng.IntN(8) == 0, end: []string{"", "incomplete", "failed"}[rng.IntN(3)]}
 		for range rng.IntN(4) {
-			it := responsesScriptItem{kind: []string{"message", "message", "reasoning", "summary", "function_call"}[rng.IntN(5)]}
+			it := scriptItem{kind: []string{"message", "message", "reasoning", "summary", "function_call"}[rng.IntN(5)]}
 			for range 1 + rng.IntN(2)*rng.IntN(2) {
 				it.parts = append(it.parts, random())
 			}
@@ -198,14 +198,14 @@ func TestResponsesRandom(t *testing.T) {
 		hide := rng.IntN(4) == 0
 		set := wire.Settings{Hide: hide}
 		reader := func() wire.Reader {
-			r := newResponsesReader(start)
+			r := newReader(start)
 			r.hide = hide && rng.IntN(2) == 0 // the codec hides alone too
 			return r
 		}
 		in := s.stream()
-		out := streamResponses(set, reader(), in, nil)
+		out := streamThrough(set, reader(), in, nil)
 		whole := wholeResponse(t, set, reader(), s.whole())
-		client := readResponses(t, out)
+		client := readStream(t, out)
 		if t.Failed() || client.final == nil || !reflect.DeepEqual(client.final["output"], whole["output"]) {
 			t.Fatalf("in\n%s\nout\n%s\nwhole\n%v", in, out, whole)
 		}
@@ -214,17 +214,17 @@ func TestResponsesRandom(t *testing.T) {
 }
 
 // Wherever a stream breaks off, what came keeps to the rules, and an error ends it.
-func TestResponsesBroken(t *testing.T) {
-	for _, c := range responsesCases {
-		frames := responsesFrames(c.s.stream())
+func TestBroken(t *testing.T) {
+	for _, c := range cases {
+		frames := framesOf(c.s.stream())
 		for n := range len(frames) {
-			r := newResponsesReader(c.start)
+			r := newReader(c.start)
 			r.hide, r.tags = c.hide, c.tags
 			var in strings.Builder
 			for _, f := range frames[:n] {
 				in.Write(f.Raw)
 			}
-			client := readResponses(t, streamResponses(wire.Settings{Hide: c.hide}, r, in.String(), errors.New("broken")))
+			client := readStream(t, streamThrough(wire.Settings{Hide: c.hide}, r, in.String(), errors.New("broken")))
 			if client.err == nil || len(r.open) > 0 {
 				t.Errorf("%s after %d frames: %v, open %v", c.name, n, client.err, r.open)
 			}
@@ -233,20 +233,20 @@ func TestResponsesBroken(t *testing.T) {
 }
 
 // However the upstream dies, the client gets the rest and an error.
-func TestResponsesDied(t *testing.T) {
+func TestDied(t *testing.T) {
 	for _, c := range []struct {
 		parts []string
 		start sotto.Start
 		want  string
 	}{
-		{parts: responsesText("a", "<thi"), want: `message:"a<thi"`},
-		{parts: responsesText("<think>a"), want: `reasoning:"a" message:`},
-		{parts: responsesText("a"), start: sotto.StartAuto, want: `message:"a"`},
+		{parts: deltas("a", "<thi"), want: `message:"a<thi"`},
+		{parts: deltas("<think>a"), want: `reasoning:"a" message:`},
+		{parts: deltas("a"), start: sotto.StartAuto, want: `message:"a"`},
 		{parts: nil, want: `message:`},
 	} {
-		s := responsesScript{died: true, items: []responsesScriptItem{responsesMsg(c.parts)}}
+		s := script{died: true, items: []scriptItem{msg(c.parts)}}
 		for _, err := range []error{nil, errors.New(`it "broke"`)} {
-			client := readResponses(t, streamResponses(wire.Settings{}, newResponsesReader(c.start), s.stream(), err))
+			client := readStream(t, streamThrough(wire.Settings{}, newReader(c.start), s.stream(), err))
 			if client.err == nil || client.err["code"] != "upstream_error" || err != nil && client.err["message"] != err.Error() {
 				t.Errorf("error %v", client.err)
 			}
@@ -270,27 +270,27 @@ func TestResponsesDied(t *testing.T) {
 
 // An end that the upstream did not reach is an error; one that it did reach is not,
 // nor is its own error doubled.
-func TestResponsesEnd(t *testing.T) {
-	s := responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("a <"))}}
+func TestEnd(t *testing.T) {
+	s := script{items: []scriptItem{msg(deltas("a <"))}}
 	full := s.stream()
-	if got := streamResponses(wire.Settings{}, newResponsesReader(""), full, errors.New("late")); strings.Contains(got, "event: error") {
+	if got := streamThrough(wire.Settings{}, newReader(""), full, errors.New("late")); strings.Contains(got, "event: error") {
 		t.Errorf("an error behind the end: %s", got)
 	}
-	client := readResponses(t, streamResponses(wire.Settings{}, newResponsesReader(""), "", nil))
+	client := readStream(t, streamThrough(wire.Settings{}, newReader(""), "", nil))
 	if client.err == nil || client.seq != 0 {
 		t.Errorf("no error for nothing")
 	}
 	s.died = true
 	died := s.stream() + `event: error` + "\n" + `data: {"type":"error","sequence_number":5,"message":"m"}` + "\n\n"
-	client = readResponses(t, streamResponses(wire.Settings{}, newResponsesReader(""), died, nil))
+	client = readStream(t, streamThrough(wire.Settings{}, newReader(""), died, nil))
 	if client.err["message"] != "m" || client.items[0].parts["content 0"].text != "a <" {
 		t.Errorf("%v, %v", client.err, client.items[0])
 	}
 }
 
 // Servers that leave events out leak nothing.
-func TestResponsesSparse(t *testing.T) {
-	full := responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("<think>a</think>", "b")), responsesCall("{}")}}
+func TestSparse(t *testing.T) {
+	full := script{items: []scriptItem{msg(deltas("<think>a</think>", "b")), call("{}")}}
 	for _, gone := range [][]string{
 		{"response.content_part.added"},
 		{"response.output_text.delta"},
@@ -301,30 +301,30 @@ func TestResponsesSparse(t *testing.T) {
 		{"response.output_item.added"},
 	} {
 		var b strings.Builder
-		for _, f := range responsesFrames(full.stream()) {
+		for _, f := range framesOf(full.stream()) {
 			if !slices.Contains(gone, string(f.Type)) {
 				b.Write(f.Raw)
 			}
 		}
-		out := streamResponses(wire.Settings{}, newResponsesReader(""), b.String(), nil)
-		frames := responsesFrames(out)
+		out := streamThrough(wire.Settings{}, newReader(""), b.String(), nil)
+		frames := framesOf(out)
 		var end struct{ Response map[string]any }
 		if err := json.Unmarshal(frames[len(frames)-1].Data, &end); err != nil {
 			t.Fatal(err)
 		}
-		if got := responsesSaid(end.Response["output"]); got != `reasoning:"a" message:"b" function_call:{}` || strings.Contains(out, "think>") {
+		if got := saidIn(end.Response["output"]); got != `reasoning:"a" message:"b" function_call:{}` || strings.Contains(out, "think>") {
 			t.Errorf("without %q: %s\n%s", gone, got, out)
 		}
 	}
-	s := responsesScript{items: []responsesScriptItem{responsesMsg(responsesText("x"))}}
-	out := streamResponses(wire.Settings{}, newResponsesReader(""), strings.Replace(s.stream(), `"output":[{`, `"output":[{"id":"other","type":"message","content":[]},{`, 1), nil)
+	s := script{items: []scriptItem{msg(deltas("x"))}}
+	out := streamThrough(wire.Settings{}, newReader(""), strings.Replace(s.stream(), `"output":[{`, `"output":[{"id":"other","type":"message","content":[]},{`, 1), nil)
 	if !strings.Contains(out, `"id":"other"`) {
 		t.Errorf("an item of the end is gone: %s", out)
 	}
 }
 
 // Frames that do not come as they mostly do.
-func TestResponsesOdd(t *testing.T) {
+func TestOdd(t *testing.T) {
 	const at = `"item_id":"m","output_index":0,"content_index":0`
 	const added = `{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`
 	for _, c := range []struct {
@@ -370,9 +370,9 @@ func TestResponsesOdd(t *testing.T) {
 			[]string{`[DONE]`, ``, `{"output_index":-1,"type":"x"}`, `{"type":"error","sequence_number":0,"code":"upstream_error","message":"e","param":null}`}},
 	} {
 		in := "data: " + strings.Join(c.in, "\n\ndata: ") + "\n\n"
-		out := streamResponses(wire.Settings{}, newResponsesReader(""), in, errors.New("e"))
+		out := streamThrough(wire.Settings{}, newReader(""), in, errors.New("e"))
 		var got []string
-		for _, f := range responsesFrames(out) {
+		for _, f := range framesOf(out) {
 			got = append(got, string(f.Data))
 		}
 		if !slices.Equal(got, c.want) {
@@ -381,7 +381,7 @@ func TestResponsesOdd(t *testing.T) {
 	}
 }
 
-func TestResponsesUsage(t *testing.T) {
+func TestUsage(t *testing.T) {
 	for _, c := range []struct{ usage, want string }{
 		{`{"output_tokens":100}`, `{"output_tokens_details":{"reasoning_tokens":31,"reasoning_tokens_estimated":true},"output_tokens":100}`},
 		{`{"output_tokens":100,"output_tokens_details":{"x":1}}`, `{"output_tokens":100,"output_tokens_details":{"reasoning_tokens":31,"reasoning_tokens_estimated":true,"x":1}}`},
@@ -390,7 +390,7 @@ func TestResponsesUsage(t *testing.T) {
 		{`null`, `null`},
 	} {
 		body := `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"<think>12345678</think>123"}]}],"output_text":"<think>12345678</think>123","usage":` + c.usage + `}`
-		got := string(openai.Responses.Reply(wire.Settings{}).Whole(nil, []byte(body), newResponsesReader("")))
+		got := string(responses.Codec.Reply(wire.Settings{}).Whole(nil, []byte(body), newReader("")))
 		if !strings.HasSuffix(got, `,"output_text":"123","usage":`+c.want+`}`) {
 			t.Errorf("%s: %s", c.usage, got)
 		}
@@ -398,15 +398,15 @@ func TestResponsesUsage(t *testing.T) {
 }
 
 // Where reasoning is hidden, the probabilities of its tokens are too.
-func TestResponsesHideLogprobs(t *testing.T) {
+func TestHideLogprobs(t *testing.T) {
 	at := `"item_id":"m","output_index":0,"content_index":0`
 	in := `data: {"type":"response.output_text.delta",` + at + `,"delta":"<think>a</think>b","logprobs":[{"token":"a"}]}` + "\n\n" +
 		`data: {"type":"response.output_text.delta",` + at + `,"delta":"c","logprobs":[{"token":"c"}]}` + "\n\n" +
 		`data: {"type":"response.output_text.done",` + at + `,"text":"<think>a</think>bc","logprobs":[{"token":"a"}]}` + "\n\n" +
 		`data: {"type":"response.completed","response":{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"<think>a</think>bc","logprobs":[{"token":"a"}]}]}]}}` + "\n\n"
-	r := newResponsesReader("")
+	r := newReader("")
 	r.hide = true
-	got := streamResponses(wire.Settings{Hide: true}, r, in, nil)
+	got := streamThrough(wire.Settings{Hide: true}, r, in, nil)
 	want := `data: {"type":"response.output_text.delta",` + at + `,"delta":"b","logprobs":[]}` + "\n\n" +
 		`data: {"type":"response.output_text.delta",` + at + `,"delta":"c","logprobs":[{"token":"c"}]}` + "\n\n" +
 		`data: {"type":"response.output_text.done",` + at + `,"text":"bc","logprobs":[]}` + "\n\n" +
@@ -417,11 +417,11 @@ func TestResponsesHideLogprobs(t *testing.T) {
 }
 
 // A delta that leaves as it came, or with its numbers shifted, costs no memory.
-func TestResponsesAllocs(t *testing.T) {
+func TestAllocs(t *testing.T) {
 	for _, first := range []string{"a", "<think>r</think>a"} {
-		s := responsesScript{items: []responsesScriptItem{responsesMsg(responsesText(first, "b", "c \\n \"", "d"))}}
-		frames := responsesFrames(s.stream())
-		y, r := openai.Responses.Reply(wire.Settings{}), newResponsesReader("")
+		s := script{items: []scriptItem{msg(deltas(first, "b", "c \\n \"", "d"))}}
+		frames := framesOf(s.stream())
+		y, r := responses.Codec.Reply(wire.Settings{}), newReader("")
 		var out []byte
 		for _, f := range frames[:5] {
 			out = y.Frame(out[:0], f, r)
@@ -436,7 +436,7 @@ func TestResponsesAllocs(t *testing.T) {
 	}
 }
 
-func TestResponsesRequest(t *testing.T) {
+func TestRequest(t *testing.T) {
 	body := `{"model":"m","stream":true,"reasoning":{"effort":"high"},"chat_template_kwargs":{"enable_thinking":false},"input":[
 		{"role":"developer","content":"d"},
 		{"type":"message","role":"user","content":[{"type":"input_text","text":"u1"},{"type":"input_image"},{"type":"input_text","text":"u2"}]},
@@ -446,7 +446,7 @@ func TestResponsesRequest(t *testing.T) {
 		{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},
 		{"type":"function_call_output","call_id":"c","output":"o"},
 		{"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"pre"}]}]}`
-	got, err := openai.Responses.Request([]byte(body))
+	got, err := responses.Codec.Request([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,17 +472,17 @@ func TestResponsesRequest(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`[]`, `{"input":1}`} {
-		if _, err := openai.Responses.Request([]byte(bad)); err == nil {
+		if _, err := responses.Codec.Request([]byte(bad)); err == nil {
 			t.Errorf("%s is no request", bad)
 		}
 	}
-	one, err := openai.Responses.Request([]byte(`{"model":"m","input":"hi"}`))
+	one, err := responses.Codec.Request([]byte(`{"model":"m","input":"hi"}`))
 	if err != nil || !reflect.DeepEqual(one.Messages, []wire.Message{{Role: "user", Texts: []string{"hi"}}}) {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
 
-func TestResponsesEdit(t *testing.T) {
+func TestEdit(t *testing.T) {
 	const item = `{"type":"reasoning","id":"rs_sotto_1"}`
 	for _, c := range []struct {
 		body, want string
@@ -499,15 +499,15 @@ func TestResponsesEdit(t *testing.T) {
 		{`{"input":"a"}`, "", []wire.Change{{Drop: []int{0}}}},
 		{`{"input":"a"}`, "", []wire.Change{{Texts: map[int]string{1: ""}}}},
 	} {
-		got, err := openai.Responses.Edit(nil, []byte(c.body), c.changes)
+		got, err := responses.Codec.Edit(nil, []byte(c.body), c.changes)
 		if (err != nil) != (c.want == "") || err == nil && string(got) != c.want {
 			t.Errorf("%s: %s, %v", c.body, got, err)
 		}
 	}
 }
 
-func TestResponsesCodec(t *testing.T) {
-	c := openai.Responses
+func TestCodec(t *testing.T) {
+	c := responses.Codec
 	if got := c.Reply(wire.Settings{}).KeepAlive(nil); string(got) != ": keep-alive\n\n" {
 		t.Errorf("keep-alive %q", got)
 	}
@@ -518,11 +518,11 @@ func TestResponsesCodec(t *testing.T) {
 
 // No data breaks the codec.
 func FuzzResponses(f *testing.F) {
-	s := responsesScript{items: []responsesScriptItem{responsesRsn(responsesText("a")), responsesMsg(responsesText("<think>a</think>b")), responsesCall("{}")}}
+	s := script{items: []scriptItem{rsn(deltas("a")), msg(deltas("<think>a</think>b")), call("{}")}}
 	f.Add(s.stream(), true)
 	f.Add(s.stream(), false)
 	f.Add("data: {\"type\":\"response.output_text.delta\",\"delta\":\"<think>\n\n", false)
 	f.Fuzz(func(t *testing.T, stream string, hide bool) {
-		streamResponses(wire.Settings{Hide: hide}, newResponsesReader(""), stream, nil)
+		streamThrough(wire.Settings{Hide: hide}, newReader(""), stream, nil)
 	})
 }

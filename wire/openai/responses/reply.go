@@ -1,4 +1,4 @@
-package openai
+package responses
 
 import (
 	"bytes"
@@ -11,9 +11,10 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 )
 
-// A responsesReply rewrites one reply of the responses API.
+// A reply rewrites one reply of the responses API.
 //
 // Reasoning found in the text of a message becomes items of the output. What
 // comes before the message's first text stands in front of the message, whose
@@ -35,7 +36,7 @@ import (
 // The client's output_index is the upstream's and the number of items that stand
 // before and that the upstream does not know. Its sequence_number counts what is
 // sent. Where both are as they came, and the text too, so is the event.
-type responsesReply struct {
+type reply struct {
 	set wire.Settings
 
 	// of the call under way
@@ -53,16 +54,16 @@ type responsesReply struct {
 	// that the client has are below top.
 	shift, top int
 
-	items   []*responsesItem
-	live    []*responsesItem // messages that have not ended
-	mints   []*responsesMint // in the order in which they began
-	inline  *responsesMint   // the open one: the message that takes the upstream's own reasoning
-	choices int              // begun
-	ended   bool             // the client has seen the end, or an error
-	mute    bool             // the reply is whole: there are no events
-	kept    int              // bytes of what was kept, about
+	items   []*outputItem
+	live    []*outputItem // messages that have not ended
+	mints   []*mint       // in the order in which they began
+	inline  *mint         // the open one: the message that takes the upstream's own reasoning
+	choices int           // begun
+	ended   bool          // the client has seen the end, or an error
+	mute    bool          // the reply is whole: there are no events
+	kept    int           // bytes of what was kept, about
 
-	event responsesEvent
+	event event
 	text  []byte // decoded
 	said  []byte // what a run of parts says
 	data  []byte
@@ -70,47 +71,47 @@ type responsesReply struct {
 	edits []wire.Edit
 }
 
-// A responsesItem is an item of the upstream's output.
-type responsesItem struct {
-	kind   responsesItemKind
+// A outputItem is an item of the upstream's output.
+type outputItem struct {
+	kind   itemKind
 	output int    // the upstream's index
 	client int    // the client's; -1 while it has not seen the item
 	id     []byte // with its quotes
-	parts  []*responsesPart
+	parts  []*itemPart
 	// byKey finds a part, nth those of the content and of the summary in their order;
 	// top is above their indices.
-	byKey map[responsesPartKey]*responsesPart
-	nth   [2][]*responsesPart
+	byKey map[partKey]*itemPart
+	nth   [2][]*itemPart
 	top   [2]int
 	// opening waits until the item's place is known, ending until its end is.
-	opening, ending []responsesEvent
+	opening, ending []event
 	done            bool
 }
 
-type responsesItemKind uint8
+type itemKind uint8
 
 const (
-	responsesSealed  responsesItemKind = iota // not read here: function calls
-	responsesMessage                          // its parts are of type output_text
-	responsesThought                          // native reasoning
-	responsesHidden                           // of a kind that is not shown, where reasoning is hidden
-	responsesKinds   = iota
+	sealedItem  itemKind = iota // not read here: function calls
+	messageItem                 // its parts are of type output_text
+	thoughtItem                 // native reasoning
+	hiddenItem                  // of a kind that is not shown, where reasoning is hidden
+	itemKinds   = iota
 )
 
-func (y *responsesReply) kindOf(item gjson.Result) responsesItemKind {
+func (y *reply) kindOf(item gjson.Result) itemKind {
 	switch kind := item.Get("type").Str; {
 	case kind == "message":
-		return responsesMessage
+		return messageItem
 	case kind == "reasoning":
-		return responsesThought
+		return thoughtItem
 	case y.set.Hide && !shownItems.Has(kind):
-		return responsesHidden
+		return hiddenItem
 	}
-	return responsesSealed
+	return sealedItem
 }
 
-// A responsesPart is a text of an item.
-type responsesPart struct {
+// A itemPart is a text of an item.
+type itemPart struct {
 	choice  int
 	index   int    // among the item's content or summary, as events say
 	summary bool   // of a thought
@@ -118,31 +119,31 @@ type responsesPart struct {
 	read    bool   // it had text
 	changed bool   // the client's text differs from what came
 	closed  bool
-	silent  bool           // no event began it
-	run     *responsesMint // the reasoning that it is in
+	silent  bool  // no event began it
+	run     *mint // the reasoning that it is in
 }
 
-type responsesPartKey struct {
+type partKey struct {
 	summary bool
 	index   int
 }
 
 // list numbers the lists of parts.
-func (k responsesPartKey) list() int {
+func (k partKey) list() int {
 	if k.summary {
 		return 1
 	}
 	return 0
 }
 
-func (it *responsesItem) find(summary bool, index int) *responsesPart {
-	return it.byKey[responsesPartKey{summary, index}]
+func (it *outputItem) find(summary bool, index int) *itemPart {
+	return it.byKey[partKey{summary, index}]
 }
 
-func (it *responsesItem) add(p *responsesPart) {
-	key := responsesPartKey{p.summary, p.index}
+func (it *outputItem) add(p *itemPart) {
+	key := partKey{p.summary, p.index}
 	if it.byKey == nil {
-		it.byKey = map[responsesPartKey]*responsesPart{}
+		it.byKey = map[partKey]*itemPart{}
 	}
 	it.byKey[key] = p
 	it.parts = append(it.parts, p)
@@ -150,7 +151,7 @@ func (it *responsesItem) add(p *responsesPart) {
 	it.top[key.list()] = max(it.top[key.list()], p.index+1)
 }
 
-func (y *responsesReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
+func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if f.Data == nil {
 		return append(dst, f.Raw...)
 	}
@@ -169,14 +170,14 @@ func (y *responsesReply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	return y.release()
 }
 
-func (y *responsesReply) release() []byte {
+func (y *reply) release() []byte {
 	out := y.out
 	y.out, y.r = nil, nil
 	return out
 }
 
 // number follows the upstream's numbers, gaps included.
-func (y *responsesReply) number(e *responsesEvent) {
+func (y *reply) number(e *event) {
 	switch {
 	case e.seq < 0:
 		return
@@ -189,24 +190,24 @@ func (y *responsesReply) number(e *responsesEvent) {
 	y.last = e.seq
 }
 
-func (y *responsesReply) read(e *responsesEvent) {
+func (y *reply) read(e *event) {
 	switch e.kind {
-	case responsesState:
+	case stateEvent:
 		if y.id == "" {
 			y.id = strings.Clone(wire.Parse(e.Data).Get("response.id").Str)
 		}
 		y.send(e, nil)
-	case responsesItemAdded:
+	case itemAdded:
 		y.itemAdded(e)
-	case responsesFailed:
+	case failEvent:
 		y.r.Fail(wire.ErrUpstream)
 		y.finish(sotto.EndAborted)
 		y.ended = true
 		y.send(e, nil)
-	case responsesEnded:
+	case endEvent:
 		y.end(e)
 	default:
-		if e.kind == responsesOther && y.set.Hide && responsesShown.Events[string(e.name)] == nil {
+		if e.kind == otherEvent && y.set.Hide && apiShown.Events[string(e.name)] == nil {
 			return // before it gets a number
 		}
 		y.itemEvent(e)
@@ -214,17 +215,17 @@ func (y *responsesReply) read(e *responsesEvent) {
 }
 
 // itemEvent reads an event of an item. Some servers do not send its beginning.
-func (y *responsesReply) itemEvent(e *responsesEvent) {
+func (y *reply) itemEvent(e *event) {
 	it := y.item(e)
 	if it == nil {
 		switch e.kind {
-		case responsesTextDelta, responsesTextDone:
-			it = y.begin(e, responsesMessage)
-		case responsesThinkDelta, responsesThinkDone:
-			it = y.begin(e, responsesThought)
+		case textDelta, textDone:
+			it = y.begin(e, messageItem)
+		case thinkDelta, thinkDone:
+			it = y.begin(e, thoughtItem)
 			y.appear(it)
-		case responsesItemDone:
-			if it = y.begin(e, y.kindOf(wire.Parse(e.Data).Get("item"))); it.kind != responsesHidden {
+		case itemDone:
+			if it = y.begin(e, y.kindOf(wire.Parse(e.Data).Get("item"))); it.kind != hiddenItem {
 				y.appear(it)
 			} else {
 				y.shift--
@@ -235,11 +236,11 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 		}
 	}
 	switch it.kind {
-	case responsesMessage:
+	case messageItem:
 		y.messageEvent(e, it)
-	case responsesThought:
+	case thoughtItem:
 		y.thoughtEvent(e, it)
-	case responsesHidden:
+	case hiddenItem:
 	default:
 		y.send(e, it)
 	}
@@ -247,7 +248,7 @@ func (y *responsesReply) itemEvent(e *responsesEvent) {
 
 // item returns the item of an event: the latest of those with its index, because
 // some servers use an index twice.
-func (y *responsesReply) item(e *responsesEvent) *responsesItem {
+func (y *reply) item(e *event) *outputItem {
 	if e.output < 0 && e.itemID.End == 0 {
 		return nil
 	}
@@ -260,23 +261,23 @@ func (y *responsesReply) item(e *responsesEvent) *responsesItem {
 	return nil
 }
 
-func (y *responsesReply) begin(e *responsesEvent, kind responsesItemKind) *responsesItem {
-	it := &responsesItem{kind: kind, output: e.output, client: -1}
+func (y *reply) begin(e *event, kind itemKind) *outputItem {
+	it := &outputItem{kind: kind, output: e.output, client: -1}
 	if e.output < 0 {
 		it.output = y.top - y.shift
 	}
 	if e.itemID.End > 0 {
 		it.id = bytes.Clone(e.itemID.Of(e.Data))
 	}
-	y.keep(responsesItemKept + len(it.id))
+	y.keep(itemCost + len(it.id))
 	y.items = append(y.items, it)
-	if kind == responsesMessage {
+	if kind == messageItem {
 		y.live = append(y.live, it)
 	}
 	return it
 }
 
-func (y *responsesReply) itemAdded(e *responsesEvent) {
+func (y *reply) itemAdded(e *event) {
 	for _, it := range y.live {
 		if it.output == e.output { // its index belongs to another item now
 			y.conclude(it, sotto.EndStopped)
@@ -290,12 +291,12 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
 	}
 	switch {
-	case it.kind == responsesMessage:
+	case it.kind == messageItem:
 		it.opening = y.wait(it.opening, e)
-	case it.kind == responsesThought && y.set.Hide:
+	case it.kind == thoughtItem && y.set.Hide:
 		it.opening = y.wait(it.opening, e)
 		y.shift--
-	case it.kind == responsesHidden:
+	case it.kind == hiddenItem:
 		y.shift--
 	default:
 		y.appear(it)
@@ -304,7 +305,7 @@ func (y *responsesReply) itemAdded(e *responsesEvent) {
 }
 
 // appear gives an item its place, and sends the events that waited for that.
-func (y *responsesReply) appear(it *responsesItem) {
+func (y *reply) appear(it *outputItem) {
 	if it.client >= 0 {
 		return
 	}
@@ -320,25 +321,25 @@ func (y *responsesReply) appear(it *responsesItem) {
 
 // editOpening empties the texts that came with the beginning of an item or a part:
 // they were read, and are sent as deltas.
-func (y *responsesReply) editOpening(e *responsesEvent, it *responsesItem) {
-	if it.kind == responsesMessage && !it.changed() {
+func (y *reply) editOpening(e *event, it *outputItem) {
+	if it.kind == messageItem && !it.changed() {
 		return
 	}
 	root := wire.Parse(e.Data)
 	y.empty(root.Get("item.summary"), "[]")
 	y.empty(root.Get("item.content"), "[]")
-	if e.kind == responsesPartAdded {
+	if e.kind == partAdded {
 		y.empty(root.Get("part.text"), `""`)
 	}
 }
 
-func (y *responsesReply) empty(v gjson.Result, as string) {
+func (y *reply) empty(v gjson.Result, as string) {
 	if len(v.Raw) > len(as) {
 		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: []byte(as)})
 	}
 }
 
-func (it *responsesItem) changed() bool {
+func (it *outputItem) changed() bool {
 	for _, p := range it.parts {
 		if p.changed {
 			return true
@@ -348,7 +349,7 @@ func (it *responsesItem) changed() bool {
 }
 
 // open reports whether a text of the item continues.
-func (it *responsesItem) open() bool {
+func (it *outputItem) open() bool {
 	for _, p := range it.parts {
 		if !p.closed {
 			return true
@@ -359,7 +360,7 @@ func (it *responsesItem) open() bool {
 
 // settle ends the messages that wait for their end, or all that are open. It gives
 // all of them a place before another item gets one.
-func (y *responsesReply) settle(end sotto.End, all bool) {
+func (y *reply) settle(end sotto.End, all bool) {
 	kept := y.live[:0]
 	for _, it := range y.live {
 		if all || len(it.ending) > 0 {
@@ -374,7 +375,7 @@ func (y *responsesReply) settle(end sotto.End, all bool) {
 }
 
 // finish ends the reply except for its last event.
-func (y *responsesReply) finish(end sotto.End) {
+func (y *reply) finish(end sotto.End) {
 	y.settle(end, true)
 	for _, choice := range y.r.Open() {
 		y.homeless(y.r.Close(choice, end), end)
@@ -383,9 +384,9 @@ func (y *responsesReply) finish(end sotto.End) {
 }
 
 // end reads the event that ends the response.
-func (y *responsesReply) end(e *responsesEvent) {
+func (y *reply) end(e *event) {
 	response := wire.Parse(e.Data).Get("response")
-	end := responsesEnd(response, string(e.name))
+	end := endOf(response, string(e.name))
 	if string(e.name) == "response.failed" || response.Get("status").Str == "failed" {
 		y.r.Fail(wire.ErrUpstream)
 	}
@@ -395,8 +396,8 @@ func (y *responsesReply) end(e *responsesEvent) {
 	y.send(e, nil)
 }
 
-// responsesEnd returns how a response ended, by its status or else by the event.
-func responsesEnd(response gjson.Result, event string) sotto.End {
+// endOf returns how a response ended, by its status or else by the event.
+func endOf(response gjson.Result, event string) sotto.End {
 	switch cmp.Or(response.Get("status").Str, event) {
 	case "completed", "response.completed":
 		return sotto.EndStopped
@@ -411,7 +412,7 @@ func responsesEnd(response gjson.Result, event string) sotto.End {
 	return sotto.EndUnknown
 }
 
-func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
+func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	if y.ended {
 		return dst
 	}
@@ -419,7 +420,7 @@ func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
 	y.finish(sotto.EndAborted)
 	y.ended = true
 	if err == nil {
-		err = errUnfinished
+		err = schema.ErrUnfinished
 		r.Fail(err)
 	}
 	y.open("error")
@@ -430,10 +431,10 @@ func (y *responsesReply) End(dst []byte, err error, r wire.Reader) []byte {
 	return y.release()
 }
 
-func (y *responsesReply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
+func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }
 
 // send sends an event of the upstream with y.edits, its number and its index.
-func (y *responsesReply) send(e *responsesEvent, it *responsesItem) {
+func (y *reply) send(e *event, it *outputItem) {
 	y.nums = y.nums[:0]
 	if e.seq >= 0 {
 		if e.seq != y.next {
@@ -464,26 +465,26 @@ func (y *responsesReply) send(e *responsesEvent, it *responsesItem) {
 	y.edits = y.edits[:0]
 }
 
-func (y *responsesReply) editNumber(at wire.Span, n int) {
+func (y *reply) editNumber(at wire.Span, n int) {
 	from := len(y.nums)
 	y.nums = strconv.AppendInt(y.nums, int64(n), 10)
 	y.edits = append(y.edits, wire.Edit{Span: at, With: y.nums[from:]})
 }
 
 // open begins the data of an event of our own, close sends it.
-func (y *responsesReply) open(name string) {
+func (y *reply) open(name string) {
 	y.data = append(append(append(y.data[:0], `{"type":"`...), name...), `","sequence_number":`...)
 	y.data = strconv.AppendInt(y.data, int64(y.next), 10)
 	y.next++
 }
 
-func (y *responsesReply) close(name string) {
+func (y *reply) close(name string) {
 	y.data = append(y.data, '}')
 	y.out = sse.Append(y.out, name, y.data)
 }
 
 // at appends where an event of our own belongs.
-func (y *responsesReply) at(output int) {
+func (y *reply) at(output int) {
 	y.data = append(y.data, `,"output_index":`...)
 	y.data = strconv.AppendInt(y.data, int64(output), 10)
 }
