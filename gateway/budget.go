@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -238,7 +239,7 @@ func parsedCost(body []byte) int64 {
 func readCost(texts ...string) int64 {
 	var all int64
 	for _, text := range texts {
-		b := wire.BytesOf(text)
+		b := jsonedit.BytesOf(text)
 		all += int64(len(b)) * textCost
 		for _, mark := range markerStarts {
 			all += int64(bytes.Count(b, mark)) * markerCost

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
@@ -333,10 +334,10 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.start, x.reading.assumed = x.startOf(true)
 		x.reading.maxHold = -1
 	}
-	mended := wire.Mend(body)
+	mended := jsonedit.Mend(body)
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
-	case unread == nil && wire.Parse(mended).IsObject():
+	case unread == nil && jsonedit.Parse(mended).IsObject():
 		if body, err = x.rewrite(mended); err != nil {
 			return err
 		}
@@ -381,7 +382,7 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 
 // rewrite reads a whole reply and rewrites it.
 func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
-	err = x.charge.use(parsedCost(reply)+readCost(wire.StringOf(reply)), func() error {
+	err = x.charge.use(parsedCost(reply)+readCost(jsonedit.StringOf(reply)), func() error {
 		if x.rec != nil {
 			x.rec.account.Whole(reply)
 		}
@@ -404,7 +405,7 @@ func (x *exchange) held() int {
 }
 
 func setBody(resp *http.Response, body []byte) {
-	resp.Body = io.NopCloser(strings.NewReader(wire.StringOf(body)))
+	resp.Body = io.NopCloser(strings.NewReader(jsonedit.StringOf(body)))
 	resp.ContentLength = int64(len(body))
 	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
 	resp.TransferEncoding = nil

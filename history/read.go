@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // Texts of history come from clients and may be a megabyte of markers as easily as
@@ -128,7 +128,7 @@ func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visibl
 	_, err = r.scan(text, start, end, func(pieces []sotto.Piece) bool {
 		for i := range pieces {
 			b := pieces[i].Visible
-			if out == nil && strings.HasPrefix(text[same:], wire.StringOf(b)) {
+			if out == nil && strings.HasPrefix(text[same:], jsonedit.StringOf(b)) {
 				same += len(b)
 				continue
 			}
@@ -145,7 +145,7 @@ func visibleOf(r *reader, text string, start sotto.Start, end sotto.End) (visibl
 	case out == nil:
 		return text[:same], same == len(text), nil
 	}
-	return wire.StringOf(out), wire.StringOf(out) == text, nil
+	return jsonedit.StringOf(out), jsonedit.StringOf(out) == text, nil
 }
 
 // strip returns a text without its reasoning. The result ok is false if it has none,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -255,7 +256,7 @@ func (c *chain) write(s string) {
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
 	c.mac.Write(n[:])
-	c.mac.Write(wire.BytesOf(s))
+	c.mac.Write(jsonedit.BytesOf(s))
 }
 
 // bare is a text without reasoning and without white space around it. It is the

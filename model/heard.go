@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // A heard collects a reply as it comes, and passes it on. The replies of every
@@ -173,7 +173,7 @@ func (h *heard) argue(c *calling, arguments string) error {
 
 // addExtra keeps the members of a call that Call has no field for.
 func (h *heard) addExtra(c *calling, call gjson.Result) error {
-	for _, m := range wire.Members(wire.Parse([]byte(call.Raw))) {
+	for _, m := range jsonedit.Members(jsonedit.Parse([]byte(call.Raw))) {
 		if slices.Contains(callMembers, m.Key) || !says(m.Value) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/ollama"
 )
@@ -100,7 +101,7 @@ func ollamaCall(c *Call) (json.RawMessage, error) {
 		}
 	}
 	o.raw("function", f.close())
-	for _, m := range wire.Members(wire.Parse(c.Extra)) {
+	for _, m := range jsonedit.Members(jsonedit.Parse(c.Extra)) {
 		if !slices.Contains(callMembers, m.Key) {
 			o.raw(m.Key, []byte(m.Value.Raw))
 		}

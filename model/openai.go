@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -124,7 +125,7 @@ func (o *object) raw(key string, value []byte) {
 	} else {
 		*o = append(*o, ',')
 	}
-	*o = append(wire.AppendString(*o, []byte(key)), ':')
+	*o = append(jsonedit.AppendString(*o, []byte(key)), ':')
 	*o = append(*o, value...)
 }
 
@@ -218,7 +219,7 @@ func chatCalls(calls []Call) []json.RawMessage {
 		o.raw("id", id)
 		o.raw("type", []byte(`"function"`))
 		o.raw("function", append(append(append(append([]byte(`{"name":`), name...), `,"arguments":`...), arguments...), '}'))
-		for _, m := range wire.Members(wire.Parse(c.Extra)) {
+		for _, m := range jsonedit.Members(jsonedit.Parse(c.Extra)) {
 			if !slices.Contains(callMembers, m.Key) {
 				o.raw(m.Key, []byte(m.Value.Raw))
 			}

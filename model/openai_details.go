@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // A detail is an element of reasoning_details, assembled from its pieces.
@@ -39,7 +39,7 @@ func (l *chatListener) detailed(list gjson.Result, plain string) (news string, e
 		if err != nil {
 			return err
 		}
-		for _, m := range wire.Members(wire.Parse([]byte(e.Raw))) {
+		for _, m := range jsonedit.Members(jsonedit.Parse([]byte(e.Raw))) {
 			if !slices.Contains(growing, m.Key) || m.Value.Type != gjson.String {
 				if err := l.setDetail(d, m); err != nil {
 					return err
@@ -107,7 +107,7 @@ func (l *chatListener) detailOf(e gjson.Result) (*detail, error) {
 	return d, l.grow(len(key) + overhead)
 }
 
-func (l *chatListener) setDetail(d *detail, m wire.Member) error {
+func (l *chatListener) setDetail(d *detail, m jsonedit.Member) error {
 	key := strings.Clone(m.Key) // a copy, so that it does not keep the frame in memory
 	old, ok := d.values[key]
 	more := max(0, len(m.Value.Raw)-len(old))

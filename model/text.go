@@ -3,7 +3,7 @@ package model
 import (
 	"bytes"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // A text is a string in a request. Unlike a string of encoding/json, it keeps half
@@ -11,5 +11,5 @@ import (
 type text string
 
 func (t text) MarshalJSON() ([]byte, error) {
-	return bytes.ToValidUTF8(wire.AppendString(nil, wire.BytesOf(string(t))), []byte("\uFFFD")), nil
+	return bytes.ToValidUTF8(jsonedit.AppendString(nil, jsonedit.BytesOf(string(t))), []byte("\uFFFD")), nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -145,7 +146,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 			return err
 		}
 		if f, ok := wire.Readable(wire.Frame{Data: bytes.TrimSpace(b)}); ok {
-			_, err := l.frame(wire.Parse(f.Data))
+			_, err := l.frame(jsonedit.Parse(f.Data))
 			if err == nil && !h.finished {
 				err = ErrBrokenOff
 			}
@@ -272,7 +273,7 @@ func frame(f wire.Frame, l listener) (done bool, err error) {
 	if !ok {
 		return false, fmt.Errorf("%w: a frame %w", ErrUnreadable, foreignjson.Check(f.Data))
 	}
-	return l.frame(wire.Parse(f.Data))
+	return l.frame(jsonedit.Parse(f.Data))
 }
 
 // str returns a string's text, byte for byte, in memory of its own.
@@ -283,7 +284,7 @@ func str(v gjson.Result) string {
 	case len(v.Raw) < 2 || strings.IndexByte(v.Raw, '\\') < 0:
 		return strings.Clone(v.Str)
 	}
-	return string(wire.AppendText(nil, wire.BytesOf(v.Raw[1:len(v.Raw)-1])))
+	return string(jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1])))
 }
 
 // says reports whether a member is present, and not null.

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // Keys are the members of an object by which the gateway decides. Each has the
@@ -71,7 +73,7 @@ func DecidingKeys() Keys {
 // error if the body is not an object, or if a member of [DecidingKeys] appears in
 // it twice or in another case. Every codec's Request begins with it.
 func ReadRequest(body []byte) (gjson.Result, error) {
-	root := Parse(body)
+	root := jsonedit.Parse(body)
 	if !root.IsObject() {
 		return root, ErrNoObject
 	}

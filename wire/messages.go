@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // ErrNoObject is the error of a request body that is JSON but not an object.
@@ -28,9 +30,9 @@ func ReadMessages(list gjson.Result) []Message {
 // A message is a Message with the places of its parts.
 type message struct {
 	Message
-	members []Member
-	blocks  []Member // of its content, if that is a list
-	texts   []Span   // of the JSON strings
+	members []jsonedit.Member
+	blocks  []jsonedit.Member // of its content, if that is a list
+	texts   []jsonedit.Span   // of the JSON strings
 	// thoughts say where each of Thoughts is: a member, or a block.
 	thoughts []thoughtPlace
 }
@@ -41,7 +43,7 @@ type thoughtPlace struct {
 }
 
 func readMessage(m gjson.Result) *message {
-	out := &message{members: Members(m)}
+	out := &message{members: jsonedit.Members(m)}
 	for i, f := range out.members {
 		v := f.Value
 		switch f.Key {
@@ -92,20 +94,20 @@ func (m *message) thought(t Thought, block bool, index int) {
 func (m *message) readContent(v gjson.Result) {
 	if v.Type == gjson.String {
 		m.Texts = append(m.Texts, v.Str)
-		m.texts = append(m.texts, SpanOf(v))
+		m.texts = append(m.texts, jsonedit.SpanOf(v))
 		return
 	}
 	if !v.IsArray() {
 		return
 	}
-	m.blocks = Members(v)
+	m.blocks = jsonedit.Members(v)
 	for i, b := range m.blocks {
 		e := b.Value
 		switch e.Get("type").Str {
 		case "text", "input_text", "output_text":
 			t := e.Get("text")
 			m.Texts = append(m.Texts, t.Str)
-			m.texts = append(m.texts, SpanOf(t))
+			m.texts = append(m.texts, jsonedit.SpanOf(t))
 		case "thinking", "reasoning":
 			sig := e.Get("signature")
 			m.thought(Thought{
@@ -147,7 +149,7 @@ func sealedDetails(list gjson.Result) bool {
 // have been parsed from it.
 func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte, error) {
 	all := list.Array()
-	var edits []Edit
+	var edits []jsonedit.Edit
 	for _, c := range changes {
 		if c.Message < 0 || c.Message >= len(all) {
 			return dst, fmt.Errorf("message %d of %d", c.Message, len(all))
@@ -158,16 +160,16 @@ func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte
 		}
 		edits = append(edits, more...)
 	}
-	return Splice(dst, body, edits), nil
+	return jsonedit.Splice(dst, body, edits), nil
 }
 
-func (m *message) edits(c Change) ([]Edit, error) {
-	var edits []Edit
+func (m *message) edits(c Change) ([]jsonedit.Edit, error) {
+	var edits []jsonedit.Edit
 	for i, text := range c.Texts {
 		if i >= len(m.texts) {
 			return nil, fmt.Errorf("text %d of %d", i, len(m.texts))
 		}
-		edits = append(edits, Edit{m.texts[i], AppendString(nil, BytesOf(text))})
+		edits = append(edits, jsonedit.Edit{Span: m.texts[i], With: jsonedit.AppendString(nil, jsonedit.BytesOf(text))})
 	}
 	drop := map[thoughtPlace]bool{}
 	for _, t := range c.Drop {
@@ -178,8 +180,8 @@ func (m *message) edits(c Change) ([]Edit, error) {
 	dropped := func(block bool) func(int) bool {
 		return func(i int) bool { return drop[thoughtPlace{block, i}] }
 	}
-	edits = Cut(edits, m.blocks, dropped(true))
-	edits = Cut(edits, m.members, dropped(false))
+	edits = jsonedit.Cut(edits, m.blocks, dropped(true))
+	edits = jsonedit.Cut(edits, m.members, dropped(false))
 	if c.Field != "" && len(m.members) > 0 {
 		edits = append(edits, m.add(c, dropped(false)))
 	}
@@ -187,16 +189,16 @@ func (m *message) edits(c Change) ([]Edit, error) {
 }
 
 // add puts reasoning into its member: some clients send it back empty.
-func (m *message) add(c Change, dropped func(int) bool) Edit {
-	text := AppendString(nil, BytesOf(c.Add))
+func (m *message) add(c Change, dropped func(int) bool) jsonedit.Edit {
+	text := jsonedit.AppendString(nil, jsonedit.BytesOf(c.Add))
 	for i, f := range m.members {
 		if f.Key == c.Field && !dropped(i) {
-			return Edit{f.ValueSpan(), text}
+			return jsonedit.Edit{Span: f.ValueSpan(), With: text}
 		}
 	}
-	with := append(AppendString(nil, BytesOf(c.Field)), ':')
+	with := append(jsonedit.AppendString(nil, jsonedit.BytesOf(c.Field)), ':')
 	at := m.members[0].At
-	return Edit{Span{at, at}, append(append(with, text...), ',')}
+	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(append(with, text...), ',')}
 }
 
 // PrefillOf returns the text with which the last message begins the reply. That

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -20,7 +21,7 @@ const talk = `{"model":"m","n":1.0,"messages":[
 
 // TestReadMessages reads what each API's messages hold.
 func TestReadMessages(t *testing.T) {
-	got := wire.ReadMessages(wire.Parse([]byte(talk)).Get("messages"))
+	got := wire.ReadMessages(jsonedit.Parse([]byte(talk)).Get("messages"))
 	want := []wire.Message{
 		{Role: "system", Texts: []string{"Be brief."}},
 		{Role: "user", Texts: []string{"What <\n"}},
@@ -56,7 +57,7 @@ func TestEditMessages(t *testing.T) {
 		"text and drop": {wire.Change{Message: 2, Drop: []int{0}, Texts: map[int]string{0: "a"}}, `"<think>r</think>a","reasoning_content":"rr"`, `"a"`},
 	} {
 		body := []byte(talk)
-		got, err := wire.EditMessages(nil, body, wire.Parse(body).Get("messages"), []wire.Change{test.change})
+		got, err := wire.EditMessages(nil, body, jsonedit.Parse(body).Get("messages"), []wire.Change{test.change})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -75,7 +76,7 @@ func TestEditMessages(t *testing.T) {
 		}
 	}
 	for _, c := range []wire.Change{{Message: 9}, {Message: -1}, {Message: 0, Texts: map[int]string{4: "x"}}} {
-		if _, err := wire.EditMessages(nil, []byte(talk), wire.Parse([]byte(talk)).Get("messages"), []wire.Change{c}); err == nil {
+		if _, err := wire.EditMessages(nil, []byte(talk), jsonedit.Parse([]byte(talk)).Get("messages"), []wire.Change{c}); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // nativeFields are the members in which servers send reasoning beside the text. The
@@ -30,14 +31,14 @@ const NarrationField = "narration"
 // chat's delta or message, or a completion's choice.
 type Object struct {
 	Choice  int
-	Text    string   // the key of the member that holds the text
-	Members []Member // all its members
-	At      int      // offset after its opening brace
+	Text    string            // the key of the member that holds the text
+	Members []jsonedit.Member // all its members
+	At      int               // offset after its opening brace
 }
 
 // Says returns the only string member by which the object speaks; ok is false if it
 // has several, or none.
-func (o Object) Says() (says Member, ok bool) {
+func (o Object) Says() (says jsonedit.Member, ok bool) {
 	for _, m := range o.Members {
 		if m.Key != o.Text && m.Key != "reasoning_details" && !IsNativeField(m.Key) {
 			continue
@@ -62,9 +63,9 @@ type Speech struct {
 
 	content, reasoning, narration []byte
 	scratch                       []byte
-	details                       map[int]details // of each choice
-	text                          *Member         // the member that holds the text
-	array                         []byte          // content that stays an array: its new elements
+	details                       map[int]details  // of each choice
+	text                          *jsonedit.Member // the member that holds the text
+	array                         []byte           // content that stays an array: its new elements
 	natives                       int
 	same                          bool
 }
@@ -144,7 +145,7 @@ func (s *Speech) readNative(o Object, r Reader) {
 		return
 	}
 	for _, name := range nativeFields {
-		i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Key == name })
+		i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name })
 		if i < 0 || o.Members[i].Value.Type != gjson.String || len(o.Members[i].Value.Raw) <= 2 {
 			continue
 		}
@@ -167,7 +168,7 @@ func (s *Speech) named(o Object) bool {
 		return false
 	}
 	for _, name := range s.Names {
-		if !slices.ContainsFunc(o.Members, func(m Member) bool { return m.Key == name }) {
+		if !slices.ContainsFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name }) {
 			return false
 		}
 	}
@@ -178,7 +179,7 @@ func (s *Speech) named(o Object) bool {
 // send all that was said so far with each frame. The details stay as they are,
 // since the client may have to send them back.
 func (s *Speech) readDetails(o Object, r Reader) {
-	i := slices.IndexFunc(o.Members, func(m Member) bool { return m.Key == "reasoning_details" })
+	i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == "reasoning_details" })
 	if i < 0 {
 		return
 	}
@@ -289,7 +290,7 @@ func appendElement(dst, text []byte) []byte {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `{"type":"text","text":`...)
-	return append(AppendString(dst, text), '}')
+	return append(jsonedit.AppendString(dst, text), '}')
 }
 
 // ThoughtText returns the text of a content part that is reasoning: its member
@@ -316,8 +317,8 @@ func ThoughtText(e gjson.Result) string {
 
 // decode returns the text of a JSON string, valid until the next call.
 func (s *Speech) decode(v gjson.Result) []byte {
-	raw := BytesOf(v.Raw)
-	text, scratch := TextOf(s.scratch, raw[1:len(raw)-1])
+	raw := jsonedit.BytesOf(v.Raw)
+	text, scratch := jsonedit.TextOf(s.scratch, raw[1:len(raw)-1])
 	s.scratch = scratch
 	return text
 }
@@ -328,7 +329,7 @@ func (s *Speech) parts() [3]Part {
 }
 
 // Edits appends the edits that write what was read into its object.
-func (s *Speech) Edits(edits []Edit, o Object) []Edit {
+func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 	if s.same {
 		return edits
 	}
@@ -348,10 +349,10 @@ func (s *Speech) Edits(edits []Edit, o Object) []Edit {
 		if len(o.Members) > 0 {
 			with = append(with, ',')
 		}
-		return append(edits, Edit{Span{o.At, o.At}, with})
+		return append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: o.At, End: o.At}, With: with})
 	}
-	edits = Cut(edits, o.Members, func(i int) bool { return i != anchor && speaks(i) })
-	return append(edits, Edit{o.Members[anchor].Span(), with})
+	edits = jsonedit.Cut(edits, o.Members, func(i int) bool { return i != anchor && speaks(i) })
+	return append(edits, jsonedit.Edit{Span: o.Members[anchor].Span(), With: with})
 }
 
 func (s *Speech) members(dst []byte, text string, parts []Part) []byte {
@@ -404,7 +405,7 @@ func appendMember(dst []byte, from int, key string, parts []Part, place Place) [
 			}
 			dst = append(append(append(dst, '"'), key...), `":"`...)
 		}
-		dst = AppendInside(dst, p.Text)
+		dst = jsonedit.AppendInside(dst, p.Text)
 	}
 	if begun {
 		dst = append(dst, '"')

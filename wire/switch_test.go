@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -28,13 +29,13 @@ func TestSwitchOf(t *testing.T) {
 		`{"messages":[{"role":"assistant","content":"/no_think"}]}`:                                   "",
 		`{"messages":[{"role":"tool","content":"/no_think"}]}`:                                        "",
 	} {
-		root := wire.Parse([]byte(body))
+		root := jsonedit.Parse([]byte(body))
 		if got := wire.SwitchOf(root, wire.ReadMessages(root.Get("messages"))); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
 	long := `{"reasoning_effort":"` + strings.Repeat("x", 5000) + `"}`
-	if got := wire.SwitchOf(wire.Parse([]byte(long)), nil); len(got) > 128 {
+	if got := wire.SwitchOf(jsonedit.Parse([]byte(long)), nil); len(got) > 128 {
 		t.Errorf("%d bytes", len(got))
 	}
 }
@@ -46,7 +47,7 @@ func TestSwitchHoldsNoText(t *testing.T) {
 	seen := map[string]string{}
 	for _, v := range values {
 		body := `{"think":` + v + `}`
-		got := wire.SwitchOf(wire.Parse([]byte(body)), nil)
+		got := wire.SwitchOf(jsonedit.Parse([]byte(body)), nil)
 		if strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, "1234") || !wire.IsSwitch(got) {
 			t.Errorf("%s: %q", body, got)
 		}
@@ -56,7 +57,7 @@ func TestSwitchHoldsNoText(t *testing.T) {
 		seen[got] = v
 	}
 	all := `{"chat_template_kwargs":{"enable_thinking":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"},"enable_thinking":"CANARY","think":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"}`
-	if got := wire.SwitchOf(wire.Parse([]byte(all)), nil); len(got) > 128 || !wire.IsSwitch(got) {
+	if got := wire.SwitchOf(jsonedit.Parse([]byte(all)), nil); len(got) > 128 || !wire.IsSwitch(got) {
 		t.Errorf("%q", got)
 	}
 	for _, text := range []string{"CANARY", "think=CANARY", "canary=true", "#zz", "think=#00", "/think,x", strings.Repeat("#000000000000,", 20)} {

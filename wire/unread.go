@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // ErrUnreadable is the error of a reply with a frame that is broken JSON, or
@@ -22,7 +23,7 @@ func Readable(f Frame) (readable Frame, ok bool) {
 	if foreignjson.Valid(f.Data) {
 		return f, true
 	}
-	if data := Mend(f.Data); foreignjson.Valid(data) {
+	if data := jsonedit.Mend(f.Data); foreignjson.Valid(data) {
 		f.Data, f.At = data, -1
 		return f, true
 	}
@@ -37,7 +38,7 @@ func Unread(dst []byte, f Frame, s Settings, r Reader) []byte {
 	if s.Keep || len(data) == 0 || data[0] != '{' {
 		return append(dst, f.Raw...)
 	}
-	r.Fail(unreadable(Mend(f.Data)))
+	r.Fail(unreadable(jsonedit.Mend(f.Data)))
 	return dst
 }
 
@@ -47,39 +48,4 @@ func unreadable(data []byte) error {
 		return fmt.Errorf("%w: a frame %w", ErrUnreadable, err)
 	}
 	return ErrUnreadable
-}
-
-// nonFinite are the non-finite numbers that some encoders write and JSON does not
-// have.
-var nonFinite = [][]byte{[]byte("NaN"), []byte("Infinity"), []byte("-Infinity")}
-
-// Mend returns JSON without a byte order mark, and with null in place of NaN and
-// the infinities.
-func Mend(data []byte) []byte {
-	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
-	var out []byte
-	from := 0
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; c {
-		case '"':
-			end := StringEnd(data, i+1)
-			if end < 0 {
-				return data
-			}
-			i = end
-		case 'N', 'I', '-':
-			for _, s := range nonFinite {
-				if bytes.HasPrefix(data[i:], s) {
-					out = append(append(out, data[from:i]...), "null"...)
-					from = i + len(s)
-					i = from - 1
-					break
-				}
-			}
-		}
-	}
-	if out == nil {
-		return data
-	}
-	return append(out, data[from:]...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -46,7 +47,7 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 }
 
 func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (messages) Reply(s wire.Settings) wire.Reply {
@@ -92,7 +93,7 @@ func errorType(status int) string {
 // appendError appends the API's error object.
 func appendError(dst []byte, kind, message string) []byte {
 	dst = append(append(append(dst, `{"type":"error","error":{"type":"`...), kind...), `","message":`...)
-	dst = wire.AppendString(dst, []byte(strings.ToValidUTF8(message, "\ufffd")))
+	dst = jsonedit.AppendString(dst, []byte(strings.ToValidUTF8(message, "\ufffd")))
 	return append(dst, "}}"...)
 }
 

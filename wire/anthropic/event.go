@@ -3,27 +3,28 @@ package anthropic
 import (
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 // An event is what a content_block event says about its block. Spans are in the
 // frame's data, and empty if it has no such member.
 type event struct {
-	kind   kind      // of the block that it begins, or of the text that it brings
-	block  int       // the upstream's index
-	index  wire.Span // where that stands
-	inside wire.Span // the text, without its quotes
-	signs  bool      // it brings a signature
+	kind   kind          // of the block that it begins, or of the text that it brings
+	block  int           // the upstream's index
+	index  jsonedit.Span // where that stands
+	inside jsonedit.Span // the text, without its quotes
+	signs  bool          // it brings a signature
 }
 
 // A shape is the form of an earlier event.
 type shape struct {
-	wire.Shape
+	jsonedit.Shape
 	event
 }
 
 // like returns the event of a frame that differs from the shape's only in the text.
-func (s *shape) like(inside wire.Span) event {
+func (s *shape) like(inside jsonedit.Span) event {
 	e := s.event
 	if e.index.Start > e.inside.Start {
 		by := inside.End - e.inside.End
@@ -71,16 +72,16 @@ func deltaOf(root gjson.Result) event {
 	return e
 }
 
-func spanOf(v gjson.Result) wire.Span {
-	return wire.Span{Start: v.Index, End: v.Index + len(v.Raw)}
+func spanOf(v gjson.Result) jsonedit.Span {
+	return jsonedit.Span{Start: v.Index, End: v.Index + len(v.Raw)}
 }
 
 // insideOf returns where the inside of a JSON string is.
-func insideOf(v gjson.Result) wire.Span {
+func insideOf(v gjson.Result) jsonedit.Span {
 	if v.Type != gjson.String {
-		return wire.Span{}
+		return jsonedit.Span{}
 	}
-	return wire.Span{Start: v.Index + 1, End: v.Index + len(v.Raw) - 1}
+	return jsonedit.Span{Start: v.Index + 1, End: v.Index + len(v.Raw) - 1}
 }
 
 // A kept frame is one that is written later, or twice.

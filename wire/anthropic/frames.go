@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -34,7 +35,7 @@ func (y *reply) openOwn() {
 		if y.first && y.flow.same {
 			y.fresh = true
 		} else {
-			y.edits = append(y.edits, wire.Edit{Span: s.inside})
+			y.edits = append(y.edits, jsonedit.Edit{Span: s.inside})
 		}
 	}
 	y.write(s.Frame)
@@ -54,7 +55,7 @@ func (y *reply) say(k kind, parts []wire.Part, same bool) {
 		y.edits = y.edits[:0]
 		y.reindex(y.event, y.index)
 		if !same {
-			y.edits = append(y.edits, wire.Edit{Span: y.event.inside, With: y.inside(parts)})
+			y.edits = append(y.edits, jsonedit.Edit{Span: y.event.inside, With: y.inside(parts)})
 		}
 		y.write(y.frame)
 	case k == thinking:
@@ -68,7 +69,7 @@ func (y *reply) say(k kind, parts []wire.Part, same bool) {
 func (y *reply) inside(parts []wire.Part) []byte {
 	y.text = y.text[:0]
 	for _, p := range parts {
-		y.text = wire.AppendInside(y.text, p.Text)
+		y.text = jsonedit.AppendInside(y.text, p.Text)
 	}
 	return y.text
 }
@@ -92,7 +93,7 @@ func (y *reply) mint(name, more string, parts []wire.Part) {
 	d = append(append(append(d, name...), `","index":`...), y.number(y.index)...)
 	d = append(d, more...)
 	for _, p := range parts {
-		d = wire.AppendInside(d, p.Text)
+		d = jsonedit.AppendInside(d, p.Text)
 	}
 	if parts != nil {
 		d = append(d, `"}}`...)
@@ -113,7 +114,7 @@ func (y *reply) passAs(index int) {
 // reindex appends the edit that changes an event's index, if it must change.
 func (y *reply) reindex(e event, index int) {
 	if index != e.block && e.index.End > 0 {
-		y.edits = append(y.edits, wire.Edit{Span: e.index, With: y.number(index)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: e.index, With: y.number(index)})
 	}
 }
 
@@ -123,11 +124,11 @@ func (y *reply) write(f wire.Frame) {
 	case len(y.edits) == 0:
 		y.dst = append(y.dst, f.Raw...)
 	case f.At < 0:
-		y.data = wire.Splice(y.data[:0], f.Data, y.edits)
-		y.dst = sse.Append(y.dst, wire.StringOf(f.Type), y.data)
+		y.data = jsonedit.Splice(y.data[:0], f.Data, y.edits)
+		y.dst = sse.Append(y.dst, jsonedit.StringOf(f.Type), y.data)
 	default:
 		y.dst = append(y.dst, f.Raw[:f.At]...)
-		y.dst = wire.Splice(y.dst, f.Data, y.edits)
+		y.dst = jsonedit.Splice(y.dst, f.Data, y.edits)
 		y.dst = append(y.dst, f.Raw[f.At+len(f.Data):]...)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -45,7 +46,7 @@ type reply struct {
 	text    []byte // encoded
 	data    []byte
 	digits  [20]byte
-	edits   []wire.Edit
+	edits   []jsonedit.Edit
 
 	begun bool // message_start has passed
 	over  bool // message_stop or an error has
@@ -76,10 +77,10 @@ func (y *reply) take(r wire.Reader) {
 		y.dst = wire.Unread(y.dst, f, y.set, r)
 		return
 	}
-	root := wire.Parse(y.frame.Data)
+	root := jsonedit.Parse(y.frame.Data)
 	name := root.Get("type").Str
 	if name == "" {
-		name = wire.StringOf(y.frame.Type)
+		name = jsonedit.StringOf(y.frame.Type)
 	}
 	switch name {
 	case "content_block_start":
@@ -123,7 +124,7 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 func (y *reply) learn() {
 	if e := y.event; e.inside.End > 0 {
 		s := &y.shapes[e.kind]
-		s.Learn(y.frame.Data, e.inside, wire.Span{})
+		s.Learn(y.frame.Data, e.inside, jsonedit.Span{})
 		s.event = e
 	}
 }
@@ -261,7 +262,7 @@ func (y *reply) delta(r wire.Reader) {
 
 // said returns the text of the current event.
 func (y *reply) said() (b []byte) {
-	b, y.decoded = wire.TextOf(y.decoded, y.event.inside.Of(y.frame.Data))
+	b, y.decoded = jsonedit.TextOf(y.decoded, y.event.inside.Of(y.frame.Data))
 	return b
 }
 

@@ -4,11 +4,12 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
-	root := wire.Parse(body)
+	root := jsonedit.Parse(body)
 	content := root.Get("content")
 	if !content.IsArray() {
 		return append(dst, body...)
@@ -72,7 +73,7 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 // decode returns the text of a JSON string, and nothing for another value.
 func decode(v gjson.Result) []byte {
 	inside := insideOf(gjson.Result{Type: v.Type, Raw: v.Raw})
-	b, _ := wire.TextOf(nil, inside.Of(wire.BytesOf(v.Raw)))
+	b, _ := jsonedit.TextOf(nil, inside.Of(jsonedit.BytesOf(v.Raw)))
 	return b
 }
 
@@ -104,7 +105,7 @@ func (l *list) shut() {
 	at := v.Index - l.block.Index
 	l.next()
 	l.out = append(l.out, l.block.Raw[:at]...)
-	l.out = wire.AppendString(l.out, l.said)
+	l.out = jsonedit.AppendString(l.out, l.said)
 	l.out = append(l.out, l.block.Raw[at+len(v.Raw):]...)
 }
 
@@ -112,7 +113,7 @@ func (l *list) mint(key string) {
 	l.next()
 	l.out = append(append(append(l.out, `{"type":"`...), key...), `","`...)
 	l.out = append(append(l.out, key...), `":`...)
-	l.out = wire.AppendString(l.out, l.said)
+	l.out = jsonedit.AppendString(l.out, l.said)
 	if l.kind == thinking {
 		l.out = append(l.out, `,"signature":""`...)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -48,7 +49,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 }
 
 func (a api) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (a api) Error(_ int, message string) []byte {

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -17,7 +18,7 @@ type reply struct {
 
 	like     shape
 	text     []byte // decoded
-	edits    []wire.Edit
+	edits    []jsonedit.Edit
 	head     []byte // the members model and created_at of the first frame
 	finished bool
 	failed   bool // the client has seen an error
@@ -26,7 +27,7 @@ type reply struct {
 // A shape is the form of a frame that says one thing: a piece of text or of
 // reasoning.
 type shape struct {
-	wire.Shape
+	jsonedit.Shape
 	native bool
 	member int // how far before the text its member begins
 }
@@ -42,7 +43,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if !ok {
 		return wire.Unread(dst, f, y.set, r)
 	}
-	root := wire.Parse(f.Data)
+	root := jsonedit.Parse(f.Data)
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		y.failed = true
 		r.Fail(wire.ErrUpstream)
@@ -53,9 +54,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 
 // alike writes a frame that is like an earlier one. A frame that has no output yet
 // is left out.
-func (y *reply) alike(dst []byte, f wire.Frame, inside wire.Span, r wire.Reader) []byte {
+func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Reader) []byte {
 	var text []byte
-	text, y.text = wire.TextOf(y.text, inside.Of(f.Data))
+	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
 	var parts []wire.Part
 	same := false
 	if y.like.native {
@@ -105,7 +106,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At]...)
-	dst = wire.Splice(dst, f.Data, y.edits)
+	dst = jsonedit.Splice(dst, f.Data, y.edits)
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
 }
 
@@ -123,7 +124,7 @@ func (y *reply) object(root gjson.Result) (o wire.Object, ok bool) {
 	if y.api.member != "" {
 		root = root.Get(y.api.member)
 	}
-	return wire.Object{Text: y.api.text, Members: wire.Members(root), At: root.Index + 1}, root.IsObject()
+	return wire.Object{Text: y.api.text, Members: jsonedit.Members(root), At: root.Index + 1}, root.IsObject()
 }
 
 // endOf reads why a reply is done. Older servers do not say it.
@@ -147,13 +148,13 @@ func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
 	if native && len(y.speech.Names) > 0 && m.Key != thinking {
 		return
 	}
-	var differs wire.Span
+	var differs jsonedit.Span
 	if t := root.Get("created_at"); t.Type == gjson.String && t.Index < m.At {
-		differs = wire.SpanOf(t)
+		differs = jsonedit.SpanOf(t)
 		differs.Start, differs.End = differs.Start+1, differs.End-1
 	}
 	span := m.ValueSpan()
-	y.like.Learn(f.Data, wire.Span{Start: span.Start + 1, End: span.End - 1}, differs)
+	y.like.Learn(f.Data, jsonedit.Span{Start: span.Start + 1, End: span.End - 1}, differs)
 	y.like.native, y.like.member = native, span.Start+1-m.At
 }
 
@@ -163,7 +164,7 @@ func (y *reply) keepHead(root gjson.Result) {
 		return
 	}
 	y.head = []byte("{")
-	for _, m := range wire.Members(root) {
+	for _, m := range jsonedit.Members(root) {
 		if m.Key == "model" || m.Key == "created_at" {
 			y.head = append(append(append(y.head, '"'), m.Key...), `":`...)
 			y.head = append(append(y.head, m.Value.Raw...), ',')
@@ -225,12 +226,12 @@ func (y *reply) KeepAlive(dst []byte) []byte {
 }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
-	root := wire.Parse(body)
+	root := jsonedit.Parse(body)
 	o, ok := y.object(root)
 	if !ok {
 		return append(dst, body...)
 	}
 	y.speech.Read(o, r)
 	y.speech.Close(0, endOf(root), r)
-	return wire.Splice(dst, body, y.speech.Edits(nil, o))
+	return jsonedit.Splice(dst, body, y.speech.Edits(nil, o))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
@@ -57,7 +58,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 }
 
 func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, wire.Parse(body).Get("messages"), changes)
+	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (c choices) Error(status int, message string) []byte { return schema.Error(status, message) }
@@ -89,7 +90,7 @@ func (c choices) object(choice gjson.Result, member string) (o wire.Object, ok b
 	return wire.Object{
 		Choice:  int(choice.Get("index").Num),
 		Text:    c.text,
-		Members: wire.Members(at),
+		Members: jsonedit.Members(at),
 		At:      at.Index + 1,
 	}, true
 }

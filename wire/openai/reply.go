@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
@@ -29,7 +30,7 @@ type reply struct {
 	like   int      // the shape of the last frame that had one
 	next   int      // the shape to replace next
 	text   []byte   // decoded
-	edits  []wire.Edit
+	edits  []jsonedit.Edit
 	first  []byte // the JSON of the first frame with choices, from which frames of ours are made
 	// head and foot are it around its list of choices, once they are needed.
 	head, foot []byte
@@ -49,7 +50,7 @@ type object struct {
 // A shape is the form of a frame that says one thing: a piece of text or of
 // reasoning.
 type shape struct {
-	wire.Shape
+	jsonedit.Shape
 	choice int
 	native bool
 	member int  // where the member begins that holds the text
@@ -77,13 +78,13 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if !ok {
 		return wire.Unread(dst, f, y.set, r)
 	}
-	return y.parsed(dst, f, wire.Parse(f.Data), r)
+	return y.parsed(dst, f, jsonedit.Parse(f.Data), r)
 }
 
 // alike writes a frame that is like an earlier one.
-func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside wire.Span, r wire.Reader) []byte {
+func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, r wire.Reader) []byte {
 	var text []byte
-	text, y.text = wire.TextOf(y.text, inside.Of(f.Data))
+	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
 	var parts []wire.Part
 	if s.native {
 		parts = r.Native(s.choice, text)
@@ -186,10 +187,10 @@ func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte
 // write writes a frame with its edits.
 func (y *reply) write(dst []byte, f wire.Frame) []byte {
 	if f.At < 0 { // several data fields
-		return sse.Append(dst, string(f.Type), wire.Splice(nil, f.Data, y.edits))
+		return sse.Append(dst, string(f.Type), jsonedit.Splice(nil, f.Data, y.edits))
 	}
 	dst = append(dst, f.Raw[:f.At]...)
-	dst = wire.Splice(dst, f.Data, y.edits)
+	dst = jsonedit.Splice(dst, f.Data, y.edits)
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
 }
 
@@ -233,7 +234,7 @@ func (y *reply) learn(f wire.Frame) {
 	span := m.ValueSpan()
 	s := &y.shapes[y.next]
 	y.next = (y.next + 1) % len(y.shapes)
-	s.Learn(f.Data, wire.Span{Start: span.Start + 1, End: span.End - 1}, wire.Span{})
+	s.Learn(f.Data, jsonedit.Span{Start: span.Start + 1, End: span.End - 1}, jsonedit.Span{})
 	s.choice, s.native, s.member, s.bare = o.Choice, native, m.At, y.bare(o.Object, o.choice)
 }
 
@@ -246,12 +247,12 @@ func (y *reply) envelope() {
 	if y.head != nil {
 		return
 	}
-	root := wire.Parse(y.first)
-	members := wire.Members(root)
-	edits := wire.Cut(nil, members, func(i int) bool { return members[i].Key == "usage" })
+	root := jsonedit.Parse(y.first)
+	members := jsonedit.Members(root)
+	edits := jsonedit.Cut(nil, members, func(i int) bool { return members[i].Key == "usage" })
 	const mark = "\x00"
-	edits = append(edits, wire.Edit{Span: wire.SpanOf(root.Get("choices")), With: []byte(mark)})
-	frame := wire.Splice(nil, y.first, edits)
+	edits = append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(root.Get("choices")), With: []byte(mark)})
+	frame := jsonedit.Splice(nil, y.first, edits)
 	at := bytes.IndexByte(frame, mark[0])
 	y.head, y.foot = frame[:at], frame[at+1:]
 }
@@ -313,7 +314,7 @@ func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
-	root := wire.Parse(body)
+	root := jsonedit.Parse(body)
 	y.edits = y.edits[:0]
 	list := root.Get("choices")
 	at := -1 // some servers number no choices
@@ -334,12 +335,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		return true
 	})
 	y.usage(root.Get("usage"), r)
-	return wire.Splice(dst, body, y.edits)
+	return jsonedit.Splice(dst, body, y.edits)
 }
 
 func (y *reply) hideLogprobs(choice gjson.Result) {
 	if p := choice.Get("logprobs"); hasLogprobs(choice) {
-		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(p), With: []byte("null")})
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(p), With: []byte("null")})
 	}
 }
 
@@ -359,13 +360,13 @@ func (y *reply) usage(u gjson.Result, r wire.Reader) {
 	details := u.Get("completion_tokens_details")
 	at := u.Index + 1
 	switch {
-	case details.IsObject() && len(wire.Members(details)) > 0:
+	case details.IsObject() && len(jsonedit.Members(details)) > 0:
 		at, said = details.Index+1, said+","
 	case details.Exists():
-		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(details), With: []byte("{" + said + "}")})
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(details), With: []byte("{" + said + "}")})
 		return
 	default:
 		said = `"completion_tokens_details":{` + said + "},"
 	}
-	y.edits = append(y.edits, wire.Edit{Span: wire.Span{Start: at, End: at}, With: []byte(said)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: []byte(said)})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -45,7 +46,7 @@ type hiding struct {
 	reply wire.Reply
 	shows *API
 	buf   []byte
-	edits []wire.Edit
+	edits []jsonedit.Edit
 }
 
 // NativeField is that of the reply.
@@ -130,7 +131,7 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 	if !ok {
 		return dst, wire.ErrUnreadable
 	}
-	root := wire.Parse(f.Data)
+	root := jsonedit.Parse(f.Data)
 	shown, name := h.shows.Frame, ""
 	if h.shows.Events != nil {
 		if name = root.Get("type").Str; name == "" {
@@ -149,8 +150,8 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 	if plain && len(h.edits) == 0 {
 		return append(dst, f.Raw...), nil
 	}
-	left := wire.Splice(nil, f.Data, h.edits)
-	if len(wire.Members(wire.Parse(left))) == 0 {
+	left := jsonedit.Splice(nil, f.Data, h.edits)
+	if len(jsonedit.Members(jsonedit.Parse(left))) == 0 {
 		return dst, nil
 	}
 	switch {
@@ -182,10 +183,10 @@ func (h *hiding) plain(f wire.Frame, name string) bool {
 
 func (h *hiding) Whole(dst, body []byte, r wire.Reader) []byte {
 	out := h.reply.Whole(nil, body, r)
-	root := wire.Parse(out)
+	root := jsonedit.Parse(out)
 	edits, keep, err := h.shows.Body.prune(nil, root, gjson.Result{})
 	if err == nil && keep {
-		if left := wire.Splice(nil, out, edits); h.isReply(wire.Parse(left)) {
+		if left := jsonedit.Splice(nil, out, edits); h.isReply(jsonedit.Parse(left)) {
 			return append(dst, left...)
 		}
 	}
@@ -203,7 +204,7 @@ func (h *hiding) isReply(root gjson.Result) bool {
 // false if it is not an error in any API's form.
 func Error(body []byte) (shown []byte, ok bool) {
 	f, ok := wire.Readable(wire.Frame{Data: body})
-	root := wire.Parse(f.Data)
+	root := jsonedit.Parse(f.Data)
 	if !ok || !root.IsObject() {
 		return nil, false
 	}
@@ -211,6 +212,6 @@ func Error(body []byte) (shown []byte, ok bool) {
 	if err != nil || !keep {
 		return nil, false
 	}
-	shown = wire.Splice(nil, f.Data, edits)
-	return shown, len(wire.Members(wire.Parse(shown))) > 0
+	shown = jsonedit.Splice(nil, f.Data, edits)
+	return shown, len(jsonedit.Members(jsonedit.Parse(shown))) > 0
 }

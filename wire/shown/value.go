@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // A Value says which part of a JSON value a client may see when reasoning is
@@ -152,7 +152,7 @@ var errDouble = errors.New("the upstream sent a member twice")
 
 // prune appends the edits that reduce a value to what is shown of it. keep is false
 // if nothing is shown. holder is the object that the value is a member of.
-func (s *Value) prune(edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit, keep bool, err error) {
+func (s *Value) prune(edits []jsonedit.Edit, v, holder gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
 	switch {
 	case s.all:
 		return edits, true, nil
@@ -188,7 +188,7 @@ func (s *Value) prune(edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit,
 
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
-func blank(edits []wire.Edit, v gjson.Result) []wire.Edit {
+func blank(edits []jsonedit.Edit, v gjson.Result) []jsonedit.Edit {
 	as := "null"
 	switch {
 	case v.Type == gjson.String:
@@ -199,11 +199,11 @@ func blank(edits []wire.Edit, v gjson.Result) []wire.Edit {
 	if v.Raw == as {
 		return edits
 	}
-	return append(edits, wire.Edit{Span: wire.SpanOf(v), With: []byte(as)})
+	return append(edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: []byte(as)})
 }
 
-func (s *Value) pruneList(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, keep bool, err error) {
-	list := wire.Members(v)
+func (s *Value) pruneList(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
+	list := jsonedit.Members(v)
 	drop := make([]bool, len(list))
 	for i, m := range list {
 		if edits, keep, err = pruneInto(s.each, edits, m.Value, v); err != nil {
@@ -211,11 +211,11 @@ func (s *Value) pruneList(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, kee
 		}
 		drop[i] = !keep
 	}
-	return wire.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+	return jsonedit.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
 }
 
 // pruneInto is prune, without the edits of what is left out.
-func pruneInto(s *Value, edits []wire.Edit, v, holder gjson.Result) (_ []wire.Edit, keep bool, err error) {
+func pruneInto(s *Value, edits []jsonedit.Edit, v, holder gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
 	n := len(edits)
 	if edits, keep, err = s.prune(edits, v, holder); !keep {
 		edits = edits[:n]
@@ -223,8 +223,8 @@ func pruneInto(s *Value, edits []wire.Edit, v, holder gjson.Result) (_ []wire.Ed
 	return edits, keep, err
 }
 
-func (s *Value) pruneObject(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, keep bool, err error) {
-	list := wire.Members(v)
+func (s *Value) pruneObject(edits []jsonedit.Edit, v gjson.Result) (_ []jsonedit.Edit, keep bool, err error) {
+	list := jsonedit.Members(v)
 	drop := make([]bool, len(list))
 	var few [16]string
 	seen := few[:0] // it holds no more entries than there are members
@@ -248,12 +248,12 @@ func (s *Value) pruneObject(edits []wire.Edit, v gjson.Result) (_ []wire.Edit, k
 		drop[i] = !keep
 	}
 	for _, name := range s.needs {
-		if !slices.ContainsFunc(list, func(m wire.Member) bool { return m.Key == name }) ||
-			drop[slices.IndexFunc(list, func(m wire.Member) bool { return m.Key == name })] {
+		if !slices.ContainsFunc(list, func(m jsonedit.Member) bool { return m.Key == name }) ||
+			drop[slices.IndexFunc(list, func(m jsonedit.Member) bool { return m.Key == name })] {
 			return edits, false, nil
 		}
 	}
-	return wire.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
+	return jsonedit.Cut(edits, list, func(i int) bool { return drop[i] }), true, nil
 }
 
 // spells reports whether the tokens of log probabilities, joined, are the text that

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -42,7 +43,7 @@ func (r *Room) Take(text []byte) []byte {
 	return text[:n]
 }
 
-func (r *Room) take(text string) string { return string(r.Take(wire.BytesOf(text))) }
+func (r *Room) take(text string) string { return string(r.Take(jsonedit.BytesOf(text))) }
 
 // Entry reports whether there is room for one more.
 func (r *Room) Entry() bool {
@@ -79,7 +80,7 @@ type Account struct {
 // A shape is the form of an earlier frame that brought nothing, or only a piece of
 // a thought.
 type shape struct {
-	wire.Shape
+	jsonedit.Shape
 	part *part
 }
 
@@ -122,7 +123,7 @@ func (a *Account) Frame(f wire.Frame, texts int) {
 		if inside, ok := a.shapes[i].Find(f.Data); ok {
 			if p := a.shapes[i].part; p != nil {
 				var text []byte
-				text, a.buf = wire.TextOf(a.buf, inside.Of(f.Data))
+				text, a.buf = jsonedit.TextOf(a.buf, inside.Of(f.Data))
 				a.say(p, text)
 			}
 			return
@@ -130,8 +131,8 @@ func (a *Account) Frame(f wire.Frame, texts int) {
 	}
 	if f, ok := wire.Readable(f); ok {
 		a.texts, a.news, a.heard = texts, 0, nil
-		root := wire.Parse(f.Data)
-		a.read(root, wire.StringOf(f.Type))
+		root := jsonedit.Parse(f.Data)
+		a.read(root, jsonedit.StringOf(f.Type))
 		a.learn(f.Data, root)
 	}
 }
@@ -151,20 +152,20 @@ func (a *Account) learn(data []byte, root gjson.Result) {
 	if v.Type != gjson.String || at <= 0 || at+len(v.Raw) > len(data) || string(data[at:at+len(v.Raw)]) != v.Raw {
 		return
 	}
-	var clock wire.Span
+	var clock jsonedit.Span
 	if c := root.Get("created_at"); a.api.clock && c.Type == gjson.String && c.Index < at {
-		clock = wire.Span{Start: c.Index + 1, End: c.Index + len(c.Raw) - 1}
+		clock = jsonedit.Span{Start: c.Index + 1, End: c.Index + len(c.Raw) - 1}
 	}
 	s := &a.shapes[a.next]
 	s.part = p
-	s.Learn(data, wire.Span{Start: at + 1, End: at + len(v.Raw) - 1}, clock)
+	s.Learn(data, jsonedit.Span{Start: at + 1, End: at + len(v.Raw) - 1}, clock)
 	a.next = (a.next + 1) % len(a.shapes)
 }
 
 // Whole reads the body of a reply that is not streamed, which is valid JSON.
 func (a *Account) Whole(body []byte) {
 	if a.api != nil {
-		a.read(wire.Parse(body), "")
+		a.read(jsonedit.Parse(body), "")
 	}
 }
 
@@ -200,7 +201,7 @@ func (a *Account) Fault() string { return strings.Join(a.faults, " ") }
 // Refused reads the body of an upstream's error.
 func (a *Account) Refused(body []byte) {
 	if foreignjson.Valid(body) {
-		root := wire.Parse(body)
+		root := jsonedit.Parse(body)
 		a.fault(root)
 		a.fault(root.Get("error"))
 	}
@@ -341,9 +342,9 @@ func textOf(v gjson.Result) []byte {
 	case gjson.Null:
 		return nil
 	case gjson.String:
-		return wire.AppendText(nil, wire.BytesOf(v.Raw[1:len(v.Raw)-1]))
+		return jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 	}
-	return wire.BytesOf(v.Raw)
+	return jsonedit.BytesOf(v.Raw)
 }
 
 // A told text comes in deltas, or whole with every frame. Only later frames show

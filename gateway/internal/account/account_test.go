@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -156,7 +157,7 @@ func FuzzAccount(f *testing.F) {
 			for range 5 {
 				a.Frame(frame(data), texts)
 			}
-			if wire.Parse([]byte(data)).IsObject() && json.Valid([]byte(data)) {
+			if jsonedit.Parse([]byte(data)).IsObject() && json.Valid([]byte(data)) {
 				a.Whole([]byte(data))
 			}
 			a.Refused([]byte(data))

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -24,7 +25,7 @@ func Messages(name string, body []byte, room *Room) []record.Message {
 		return nil
 	}
 	m := &messages{room: room}
-	p.messages(m, wire.Parse(body))
+	p.messages(m, jsonedit.Parse(body))
 	return m.list
 }
 

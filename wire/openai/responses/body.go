@@ -10,12 +10,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 // Whole reads the items in the same way as a stream of them.
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
-	root := wire.Parse(body)
+	root := jsonedit.Parse(body)
 	output := root.Get("output")
 	if !output.IsArray() {
 		return append(dst, body...)
@@ -30,7 +31,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	y.finish(end)
 	y.body(root, end)
 	y.r = nil
-	return wire.Splice(dst, body, y.edits)
+	return jsonedit.Splice(dst, body, y.edits)
 }
 
 // endOfNth returns the end of the i-th of n items: all except the last
@@ -86,21 +87,21 @@ func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 // items are matched with those that the client has seen, by their order among those
 // of their kind, because some servers change ids and indices.
 func (y *reply) body(response gjson.Result, end sotto.End) {
-	list := wire.Members(response.Get("output"))
+	list := jsonedit.Members(response.Get("output"))
 	if !response.Get("output").IsArray() {
 		list = nil
 	}
 	items := y.match(list, end)
 	text, changed := y.output(list, items)
 	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
-		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: wire.AppendString(nil, text)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsonedit.AppendString(nil, text)})
 	}
 	y.usage(response)
 }
 
 // match finds the items of a final output. Items that the stream did not show are
 // read now.
-func (y *reply) match(list []wire.Member, end sotto.End) []*outputItem {
+func (y *reply) match(list []jsonedit.Member, end sotto.End) []*outputItem {
 	var of [itemKinds][]*outputItem
 	for _, it := range y.items {
 		of[it.kind] = append(of[it.kind], it)
@@ -122,7 +123,7 @@ func (y *reply) match(list []wire.Member, end sotto.End) []*outputItem {
 // output makes the edits of an output: the texts of its items, and our items
 // between them in the order of the client's indices. It returns the text of its
 // messages, and whether anything changed.
-func (y *reply) output(list []wire.Member, items []*outputItem) (text []byte, changed bool) {
+func (y *reply) output(list []jsonedit.Member, items []*outputItem) (text []byte, changed bool) {
 	if len(list) == 0 {
 		return nil, false
 	}
@@ -151,13 +152,13 @@ func (y *reply) output(list []wire.Member, items []*outputItem) (text []byte, ch
 			text = y.insert(list[0].At, m, ",", "", text)
 		}
 	}
-	y.edits = wire.Cut(y.edits, list, hidden)
+	y.edits = jsonedit.Cut(y.edits, list, hidden)
 	return text, len(y.edits) > from
 }
 
 func (y *reply) insert(at int, m *mint, before, behind string, text []byte) []byte {
 	with := append(m.appendTo([]byte(before)), behind...)
-	y.edits = append(y.edits, wire.Edit{Span: wire.Span{Start: at, End: at}, With: with})
+	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: with})
 	if m.message {
 		text = append(text, m.text...)
 	}
@@ -202,15 +203,15 @@ func (y *reply) usage(response gjson.Result) {
 	}
 	n := int64(math.Round(total.Num * float64(reasoning) / float64(all)))
 	said := `"reasoning_tokens":` + strconv.FormatInt(n, 10) + `,"reasoning_tokens_estimated":true`
-	span := wire.Span{Start: u.Index + 1, End: u.Index + 1}
+	span := jsonedit.Span{Start: u.Index + 1, End: u.Index + 1}
 	switch {
-	case details.IsObject() && len(wire.Members(details)) > 0:
-		span = wire.Span{Start: details.Index + 1, End: details.Index + 1}
+	case details.IsObject() && len(jsonedit.Members(details)) > 0:
+		span = jsonedit.Span{Start: details.Index + 1, End: details.Index + 1}
 		said += ","
 	case details.Exists():
-		span, said = wire.SpanOf(details), "{"+said+"}"
+		span, said = jsonedit.SpanOf(details), "{"+said+"}"
 	default:
 		said = `"output_tokens_details":{` + said + "},"
 	}
-	y.edits = append(y.edits, wire.Edit{Span: span, With: []byte(said)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: span, With: []byte(said)})
 }

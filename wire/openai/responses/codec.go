@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -56,7 +57,7 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 // texts.
 type inputItem struct {
 	wire.Message
-	texts []wire.Span
+	texts []jsonedit.Span
 	// unfinished says that the reply will continue where the item ends.
 	unfinished bool
 }
@@ -121,7 +122,7 @@ func (in *inputItem) message(item gjson.Result) {
 
 func (in *inputItem) text(v gjson.Result) {
 	in.Texts = append(in.Texts, v.Str)
-	in.texts = append(in.texts, wire.SpanOf(v))
+	in.texts = append(in.texts, jsonedit.SpanOf(v))
 }
 
 // thoughtOf reads a reasoning item. If it has an id that is not ours, the
@@ -147,12 +148,12 @@ func thoughtOf(item gjson.Result) wire.Thought {
 // Edit removes a reasoning item whole. Reasoning cannot be added: only the provider
 // makes reasoning items.
 func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	root := wire.Parse(body)
+	root := jsonedit.Parse(body)
 	items, err := inputsOf(root)
 	if err != nil {
 		return dst, err
 	}
-	var edits []wire.Edit
+	var edits []jsonedit.Edit
 	drop := map[int]bool{}
 	for _, c := range changes {
 		if c.Message < 0 || c.Message >= len(items) {
@@ -167,13 +168,13 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 		}
 	}
 	if len(drop) > 0 {
-		list := wire.Members(root.Get("input"))
-		edits = wire.Cut(edits, list, func(i int) bool { return drop[i] })
+		list := jsonedit.Members(root.Get("input"))
+		edits = jsonedit.Cut(edits, list, func(i int) bool { return drop[i] })
 	}
-	return wire.Splice(dst, body, edits), nil
+	return jsonedit.Splice(dst, body, edits), nil
 }
 
-func (in *inputItem) edits(edits []wire.Edit, c wire.Change) ([]wire.Edit, error) {
+func (in *inputItem) edits(edits []jsonedit.Edit, c wire.Change) ([]jsonedit.Edit, error) {
 	if c.Field != "" {
 		return edits, errors.New("reasoning cannot be added to an item")
 	}
@@ -186,7 +187,7 @@ func (in *inputItem) edits(edits []wire.Edit, c wire.Change) ([]wire.Edit, error
 		if i < 0 || i >= len(in.texts) {
 			return edits, fmt.Errorf("text %d of %d", i, len(in.texts))
 		}
-		edits = append(edits, wire.Edit{Span: in.texts[i], With: wire.AppendString(nil, wire.BytesOf(text))})
+		edits = append(edits, jsonedit.Edit{Span: in.texts[i], With: jsonedit.AppendString(nil, jsonedit.BytesOf(text))})
 	}
 	return edits, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -67,11 +68,11 @@ type event struct {
 
 	seq, output, content, summary int // -1 if the event does not say
 
-	seqAt, outputAt wire.Span
-	text            wire.Span // the inside of the delta or text
-	logprobs        wire.Span
-	itemID          wire.Span // with its quotes
-	nested          bool      // it has members that are objects or lists
+	seqAt, outputAt jsonedit.Span
+	text            jsonedit.Span // the inside of the delta or text
+	logprobs        jsonedit.Span
+	itemID          jsonedit.Span // with its quotes
+	nested          bool          // it has members that are objects or lists
 }
 
 // scan reads a frame. It looks only at the members of the data's object, so a delta
@@ -93,7 +94,7 @@ func (e *event) scan(f wire.Frame) (ok bool) {
 		if i == len(f.Data) || f.Data[i] != ':' {
 			return false
 		}
-		var value wire.Span
+		var value jsonedit.Span
 		if value, next = valueAt(f.Data, skipSpace(f.Data, i+1)); next < 0 {
 			return false
 		}
@@ -112,7 +113,7 @@ func (e *event) scan(f wire.Frame) (ok bool) {
 	return i < len(f.Data) && f.Data[i] == '}' && len(e.name) > 0 && (!e.nested || foreignjson.Valid(f.Data))
 }
 
-func (e *event) member(key []byte, v wire.Span) {
+func (e *event) member(key []byte, v jsonedit.Span) {
 	isString := e.Data[v.Start] == '"'
 	switch string(key) {
 	case "type":
@@ -133,7 +134,7 @@ func (e *event) member(key []byte, v wire.Span) {
 		}
 	case "delta", "text":
 		if isString {
-			e.text = wire.Span{Start: v.Start + 1, End: v.End - 1}
+			e.text = jsonedit.Span{Start: v.Start + 1, End: v.End - 1}
 		}
 	case "logprobs":
 		e.logprobs = v
@@ -174,12 +175,12 @@ func skipSpace(b []byte, i int) int {
 
 // valueAt returns the JSON value that begins at i, and the offset after it,
 // which is -1 if there is no value.
-func valueAt(b []byte, i int) (v wire.Span, next int) {
+func valueAt(b []byte, i int) (v jsonedit.Span, next int) {
 	next = -1
 	if i < len(b) {
 		next = valueEnd(b, i)
 	}
-	return wire.Span{Start: i, End: next}, next
+	return jsonedit.Span{Start: i, End: next}, next
 }
 
 func valueEnd(b []byte, from int) int {
@@ -187,7 +188,7 @@ func valueEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			if i = wire.StringEnd(b, i+1); i < 0 {
+			if i = jsonedit.StringEnd(b, i+1); i < 0 {
 				return -1
 			}
 			if depth == 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -36,7 +37,7 @@ func (y *reply) messageEvent(e *event, it *outputItem) {
 
 // messagePart begins a part, which ends the one before.
 func (y *reply) messagePart(e *event, it *outputItem) {
-	part := wire.Parse(e.Data).Get("part")
+	part := jsonedit.Parse(e.Data).Get("part")
 	y.conclude(it, sotto.EndStopped)
 	if part.Get("type").Str != "output_text" {
 		y.appear(it)
@@ -100,7 +101,7 @@ func (y *reply) hear(p *itemPart, text []byte) (parts []wire.Part, same bool) {
 func (y *reply) messageDelta(e *event, it *outputItem) {
 	p := y.part(it, e.content)
 	var text []byte
-	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
 	switch parts, same := y.hear(p, text); {
 	case !same:
 		y.tell(it, p, e, parts)
@@ -166,14 +167,14 @@ func (y *reply) say(it *outputItem, p *itemPart, e *event, text []byte) {
 		const name = "response.output_text.delta"
 		y.open(name)
 		y.place(it.client, it.quotedID(), p.index)
-		y.data = wire.AppendString(append(y.data, `,"delta":`...), text)
+		y.data = jsonedit.AppendString(append(y.data, `,"delta":`...), text)
 		y.data = append(y.data, `,"logprobs":[]`...)
 		y.close(name)
 		return
 	}
-	y.edits = append(y.edits, wire.Edit{Span: e.text, With: wire.AppendInside(nil, text)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsonedit.AppendInside(nil, text)})
 	if y.set.Hide && e.logprobs.End > e.logprobs.Start+len("[]") {
-		y.edits = append(y.edits, wire.Edit{Span: e.logprobs, With: []byte("[]")})
+		y.edits = append(y.edits, jsonedit.Edit{Span: e.logprobs, With: []byte("[]")})
 	}
 	y.send(e, it)
 }
@@ -192,14 +193,14 @@ func (y *reply) messageDone(e *event, it *outputItem) {
 	case textDone:
 		p := y.part(it, e.content)
 		var text []byte
-		text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+		text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
 		y.late(it, p, text)
 	case partDone:
-		if part := wire.Parse(e.Data).Get("part"); part.Get("type").Str == "output_text" {
+		if part := jsonedit.Parse(e.Data).Get("part"); part.Get("type").Str == "output_text" {
 			y.late(it, y.part(it, e.content), y.decode(part.Get("text")))
 		}
 	case itemDone:
-		y.lateItem(it, wire.Parse(e.Data).Get("item"))
+		y.lateItem(it, jsonedit.Parse(e.Data).Get("item"))
 	}
 	if len(it.ending) > 0 || it.open() {
 		it.ending = y.wait(it.ending, e)
@@ -278,15 +279,15 @@ func (y *reply) endPart(it *outputItem, p *itemPart, end sotto.End) {
 func (y *reply) sendDone(e *event, it *outputItem) {
 	switch e.kind {
 	case textDone:
-		root := wire.Parse(e.Data)
+		root := jsonedit.Parse(e.Data)
 		y.editText(root, root.Get("text"), y.part(it, e.content))
 	case partDone:
-		part := wire.Parse(e.Data).Get("part")
+		part := jsonedit.Parse(e.Data).Get("part")
 		if part.Get("type").Str == "output_text" {
 			y.editText(part, part.Get("text"), y.part(it, e.content))
 		}
 	case itemDone:
-		y.editMessage(wire.Parse(e.Data).Get("item"), it)
+		y.editMessage(jsonedit.Parse(e.Data).Get("item"), it)
 		it.done = true
 	}
 	y.send(e, it)
@@ -297,7 +298,7 @@ func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
 	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return
 	}
-	y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: wire.AppendString(nil, p.text)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsonedit.AppendString(nil, p.text)})
 	if y.set.Hide {
 		if probs := holder.Get("logprobs"); probs.IsArray() {
 			y.empty(probs, "[]")
@@ -321,6 +322,6 @@ func (y *reply) decode(v gjson.Result) (text []byte) {
 	if v.Type != gjson.String {
 		return nil
 	}
-	text, y.text = wire.TextOf(y.text, wire.BytesOf(v.Raw[1:len(v.Raw)-1]))
+	text, y.text = jsonedit.TextOf(y.text, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 	return text
 }

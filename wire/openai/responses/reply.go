@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
@@ -68,7 +69,7 @@ type reply struct {
 	said  []byte // what a run of parts says
 	data  []byte
 	nums  []byte
-	edits []wire.Edit
+	edits []jsonedit.Edit
 }
 
 // A outputItem is an item of the upstream's output.
@@ -194,7 +195,7 @@ func (y *reply) read(e *event) {
 	switch e.kind {
 	case stateEvent:
 		if y.id == "" {
-			y.id = strings.Clone(wire.Parse(e.Data).Get("response.id").Str)
+			y.id = strings.Clone(jsonedit.Parse(e.Data).Get("response.id").Str)
 		}
 		y.send(e, nil)
 	case itemAdded:
@@ -225,7 +226,7 @@ func (y *reply) itemEvent(e *event) {
 			it = y.begin(e, thoughtItem)
 			y.appear(it)
 		case itemDone:
-			if it = y.begin(e, y.kindOf(wire.Parse(e.Data).Get("item"))); it.kind != hiddenItem {
+			if it = y.begin(e, y.kindOf(jsonedit.Parse(e.Data).Get("item"))); it.kind != hiddenItem {
 				y.appear(it)
 			} else {
 				y.shift--
@@ -285,7 +286,7 @@ func (y *reply) itemAdded(e *event) {
 		}
 	}
 	y.settle(sotto.EndStopped, false)
-	item := wire.Parse(e.Data).Get("item")
+	item := jsonedit.Parse(e.Data).Get("item")
 	it := y.begin(e, y.kindOf(item))
 	if it.id == nil {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
@@ -325,7 +326,7 @@ func (y *reply) editOpening(e *event, it *outputItem) {
 	if it.kind == messageItem && !it.changed() {
 		return
 	}
-	root := wire.Parse(e.Data)
+	root := jsonedit.Parse(e.Data)
 	y.empty(root.Get("item.summary"), "[]")
 	y.empty(root.Get("item.content"), "[]")
 	if e.kind == partAdded {
@@ -335,7 +336,7 @@ func (y *reply) editOpening(e *event, it *outputItem) {
 
 func (y *reply) empty(v gjson.Result, as string) {
 	if len(v.Raw) > len(as) {
-		y.edits = append(y.edits, wire.Edit{Span: wire.SpanOf(v), With: []byte(as)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: []byte(as)})
 	}
 }
 
@@ -385,7 +386,7 @@ func (y *reply) finish(end sotto.End) {
 
 // end reads the event that ends the response.
 func (y *reply) end(e *event) {
-	response := wire.Parse(e.Data).Get("response")
+	response := jsonedit.Parse(e.Data).Get("response")
 	end := endOf(response, string(e.name))
 	if string(e.name) == "response.failed" || response.Get("status").Str == "failed" {
 		y.r.Fail(wire.ErrUpstream)
@@ -425,7 +426,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	}
 	y.open("error")
 	y.data = append(y.data, `,"code":"upstream_error","message":`...)
-	y.data = wire.AppendString(y.data, []byte(err.Error()))
+	y.data = jsonedit.AppendString(y.data, []byte(err.Error()))
 	y.data = append(y.data, `,"param":null`...)
 	y.close("error")
 	return y.release()
@@ -456,19 +457,19 @@ func (y *reply) send(e *event, it *outputItem) {
 		y.out = append(y.out, e.Raw...)
 	case e.At >= 0:
 		y.out = append(y.out, e.Raw[:e.At]...)
-		y.out = wire.Splice(y.out, e.Data, y.edits)
+		y.out = jsonedit.Splice(y.out, e.Data, y.edits)
 		y.out = append(y.out, e.Raw[e.At+len(e.Data):]...)
 	default:
-		y.data = wire.Splice(y.data[:0], e.Data, y.edits)
+		y.data = jsonedit.Splice(y.data[:0], e.Data, y.edits)
 		y.out = sse.Append(y.out, string(e.Type), y.data)
 	}
 	y.edits = y.edits[:0]
 }
 
-func (y *reply) editNumber(at wire.Span, n int) {
+func (y *reply) editNumber(at jsonedit.Span, n int) {
 	from := len(y.nums)
 	y.nums = strconv.AppendInt(y.nums, int64(n), 10)
-	y.edits = append(y.edits, wire.Edit{Span: at, With: y.nums[from:]})
+	y.edits = append(y.edits, jsonedit.Edit{Span: at, With: y.nums[from:]})
 }
 
 // open begins the data of an event of our own, close sends it.

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -25,9 +26,9 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		y.thoughtDelta(e, it)
 		return
 	case thinkDone:
-		p, root = y.thoughtPart(e, it), wire.Parse(e.Data)
+		p, root = y.thoughtPart(e, it), jsonedit.Parse(e.Data)
 	case partDone:
-		p, root = y.thoughtPart(e, it), wire.Parse(e.Data).Get("part")
+		p, root = y.thoughtPart(e, it), jsonedit.Parse(e.Data).Get("part")
 	case itemDone:
 		y.thoughtDone(e, it)
 		return
@@ -62,13 +63,13 @@ func (y *reply) thoughtText(it *outputItem, summary bool, index int) *itemPart {
 func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	p := y.thoughtPart(e, it)
 	var text []byte
-	text, y.text = wire.TextOf(y.text, e.text.Of(e.Data))
+	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
 	said, same := y.hearThought(p, text)
 	switch {
 	case y.set.Hide, !same && len(said) == 0:
 		return
 	case !same:
-		y.edits = append(y.edits, wire.Edit{Span: e.text, With: wire.AppendInside(nil, said)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsonedit.AppendInside(nil, said)})
 	}
 	y.send(e, it)
 }
@@ -133,7 +134,7 @@ func (y *reply) lateThought(p *itemPart, v gjson.Result) {
 // thoughtDone ends a reasoning item. A hidden item appears now, emptied, if the
 // client will need its encrypted content.
 func (y *reply) thoughtDone(e *event, it *outputItem) {
-	item := wire.Parse(e.Data).Get("item")
+	item := jsonedit.Parse(e.Data).Get("item")
 	y.readThought(item, it)
 	if y.set.Hide {
 		if !encrypted(item) {

@@ -1,20 +1,20 @@
-package wire_test
+package jsonedit_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // TestShape finds the text in frames that differ in it alone, and in no others.
 func TestShape(t *testing.T) {
 	frame := `{"at":"12:00","x":1,"m":{"content":"Hello"},"done":false}`
-	inside := func(s, text string) wire.Span {
+	inside := func(s, text string) jsonedit.Span {
 		i := strings.Index(s, text)
-		return wire.Span{Start: i, End: i + len(text)}
+		return jsonedit.Span{Start: i, End: i + len(text)}
 	}
-	var s wire.Shape
+	var s jsonedit.Shape
 	if _, ok := s.Find([]byte(frame)); ok {
 		t.Error("nothing was learnt")
 	}
@@ -42,7 +42,7 @@ func TestShape(t *testing.T) {
 		}
 	}
 	// Without a string that differs.
-	s.Learn([]byte(frame), inside(frame, "Hello"), wire.Span{})
+	s.Learn([]byte(frame), inside(frame, "Hello"), jsonedit.Span{})
 	if text, ok := s.Find([]byte(strings.Replace(frame, "Hello", "Hi", 1))); !ok || text.End-text.Start != 2 {
 		t.Error("not found")
 	}

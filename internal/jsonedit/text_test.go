@@ -1,4 +1,4 @@
-package wire_test
+package jsonedit_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // TestAppendText agrees with encoding/json on all that it can say, and keeps
@@ -20,7 +20,7 @@ func TestAppendText(t *testing.T) {
 		if err := json.Unmarshal([]byte(`"`+inside+`"`), &want); err != nil {
 			t.Fatal(err)
 		}
-		if got := wire.AppendText([]byte("x"), []byte(inside)); string(got) != "x"+want {
+		if got := jsonedit.AppendText([]byte("x"), []byte(inside)); string(got) != "x"+want {
 			t.Errorf("%s: %q, want %q", inside, got, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestAppendText(t *testing.T) {
 		// What no JSON has must not be read beyond its end.
 		`\`: `\`, `\u`: `\u`, `\u12`: `\u12`, `\ud83d\u`: "\xed\xa0\xbd" + `\u`, `\uzzzz`: `\uzzzz`, `\x`: `x`,
 	} {
-		if got := wire.AppendText(nil, []byte(inside)); string(got) != want {
+		if got := jsonedit.AppendText(nil, []byte(inside)); string(got) != want {
 			t.Errorf("%s: %q, want %q", inside, got, want)
 		}
 	}
@@ -45,7 +45,7 @@ func TestAppendString(t *testing.T) {
 		// Bytes that only begin like half a pair.
 		"\xed": "\"\xed\"", "\xed\xa0": "\"\xed\xa0\"", "\xed\xa0A": "\"\xed\xa0A\"", "\xed\xa0\"": "\"\xed\xa0\\\"\"", "\xed\xc3\xa9": "\"\xedé\"", "\xed\xa0\xed\xa0\xbd": "\"\xed\xa0" + `\ud83d"`,
 	} {
-		if got := wire.AppendString(nil, []byte(text)); string(got) != want {
+		if got := jsonedit.AppendString(nil, []byte(text)); string(got) != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -56,16 +56,16 @@ func FuzzText(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s := wire.AppendString(nil, text)
-		if n := wire.StringEnd(s, 1); n != len(s)-1 {
+		s := jsonedit.AppendString(nil, text)
+		if n := jsonedit.StringEnd(s, 1); n != len(s)-1 {
 			t.Fatalf("%q ends at %d", s, n)
 		}
-		back := wire.AppendText(nil, s[1:len(s)-1])
+		back := jsonedit.AppendText(nil, s[1:len(s)-1])
 		// Two halves that come together are one code point.
 		if !bytes.Equal(back, text) && !bytes.Contains(text, []byte{0xED}) {
 			t.Fatalf("%q came back as %q", text, back)
 		}
-		if !bytes.Equal(wire.AppendString(nil, back), s) && utf8.Valid(text) {
+		if !bytes.Equal(jsonedit.AppendString(nil, back), s) && utf8.Valid(text) {
 			t.Fatalf("%q is not the same again", text)
 		}
 		if utf8.Valid(text) {
@@ -74,19 +74,19 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("%s: %q, %v", s, std, err)
 			}
 		}
-		wire.AppendText(nil, text)
-		wire.StringEnd(text, 0)
+		jsonedit.AppendText(nil, text)
+		jsonedit.StringEnd(text, 0)
 	})
 }
 
 // TestTextOf copies only what is escaped.
 func TestTextOf(t *testing.T) {
 	inside := []byte("plain é")
-	if text, _ := wire.TextOf(nil, inside); &text[0] != &inside[0] {
+	if text, _ := jsonedit.TextOf(nil, inside); &text[0] != &inside[0] {
 		t.Error("plain text was copied")
 	}
 	buf := make([]byte, 0, 64)
-	text, buf := wire.TextOf(buf, []byte(`a\nb`))
+	text, buf := jsonedit.TextOf(buf, []byte(`a\nb`))
 	if string(text) != "a\nb" || &text[0] != &buf[0] {
 		t.Errorf("%q", text)
 	}
@@ -94,14 +94,14 @@ func TestTextOf(t *testing.T) {
 
 func TestStringEnd(t *testing.T) {
 	for s, want := range map[string]int{`abc"`: 3, `"`: 0, `a\"b"`: 4, `a\\"`: 3, `a\\\"b"`: 6, `a`: -1, `\"`: -1, ``: -1, `\\\\"x"`: 4} {
-		if got := wire.StringEnd([]byte(s), 0); got != want {
+		if got := jsonedit.StringEnd([]byte(s), 0); got != want {
 			t.Errorf("%s: %d, want %d", s, got, want)
 		}
 	}
-	if got := wire.StringEnd([]byte(`\"`), 1); got != 1 {
+	if got := jsonedit.StringEnd([]byte(`\"`), 1); got != 1 {
 		t.Errorf("a backslash before the string counts: %d", got)
 	}
-	if long := strings.Repeat(`\"`, 50_000) + `"`; wire.StringEnd([]byte(long), 0) != len(long)-1 {
+	if long := strings.Repeat(`\"`, 50_000) + `"`; jsonedit.StringEnd([]byte(long), 0) != len(long)-1 {
 		t.Error("many escapes")
 	}
 }

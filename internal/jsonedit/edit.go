@@ -1,4 +1,4 @@
-package wire
+package jsonedit
 
 import (
 	"cmp"
@@ -74,7 +74,7 @@ func Members(of gjson.Result) []Member {
 	return list
 }
 
-// Parse parses JSON that was checked, for example by [Readable], without a copy:
+// Parse parses JSON that was checked, for example by package wire, without a copy:
 // the result shares b's memory.
 func Parse(b []byte) gjson.Result { return gjson.Parse(StringOf(b)) }
 

@@ -1,11 +1,11 @@
-package wire_test
+package jsonedit_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
 // TestCut removes every choice of members from objects and lists of every
@@ -22,17 +22,17 @@ func TestCut(t *testing.T) {
 				parts = append(parts, value)
 			}
 			body := []byte(test.open + strings.Join(parts, test.sep) + test.close)
-			members := wire.Members(wire.Parse(body))
+			members := jsonedit.Members(jsonedit.Parse(body))
 			if len(members) != n {
 				t.Fatalf("%s: %d members", body, len(members))
 			}
 			for mask := range 1 << n {
-				edits := wire.Cut(nil, members, func(i int) bool { return mask>>i&1 == 1 })
-				got := wire.Splice(nil, body, edits)
+				edits := jsonedit.Cut(nil, members, func(i int) bool { return mask>>i&1 == 1 })
+				got := jsonedit.Splice(nil, body, edits)
 				if !json.Valid(got) {
 					t.Fatalf("%s without %b: %s", body, mask, got)
 				}
-				left := wire.Members(wire.Parse(got))
+				left := jsonedit.Members(jsonedit.Parse(got))
 				var kept []string
 				for i, p := range parts {
 					if mask>>i&1 == 0 {
@@ -55,10 +55,10 @@ func TestCut(t *testing.T) {
 // TestSplice puts edits in their order, whatever order they are given in.
 func TestSplice(t *testing.T) {
 	b := []byte("0123456789")
-	edit := func(start, end int, with string) wire.Edit {
-		return wire.Edit{Span: wire.Span{Start: start, End: end}, With: []byte(with)}
+	edit := func(start, end int, with string) jsonedit.Edit {
+		return jsonedit.Edit{Span: jsonedit.Span{Start: start, End: end}, With: []byte(with)}
 	}
-	for want, edits := range map[string][]wire.Edit{
+	for want, edits := range map[string][]jsonedit.Edit{
 		"x0123456789":    nil,
 		"xA0123456789":   {edit(0, 0, "A")},
 		"xA1234567B9C":   {edit(10, 10, "C"), edit(8, 9, "B"), edit(0, 1, "A")},
@@ -66,7 +66,7 @@ func TestSplice(t *testing.T) {
 		"x01AB3456789":   {edit(2, 3, "B"), edit(2, 2, "A")},
 		"x":              {edit(0, 10, "")},
 	} {
-		if got := wire.Splice([]byte("x"), b, edits); string(got) != want {
+		if got := jsonedit.Splice([]byte("x"), b, edits); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
