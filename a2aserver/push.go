@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,16 +18,18 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
+	"github.com/sotto-llm/sotto/internal/retry"
 )
 
 const (
-	pushTries   = 6 // of one push: with the pauses between them, about a minute
-	pushPause   = time.Second
-	pushLongest = 5 * time.Minute // that a receiver may ask to wait
-	pushTimeout = 15 * time.Second
-	pushAtOnce  = 16
-	pushEach    = 4        // at once for the tasks of one caller, so that receivers that hang delay nobody else's
-	pushBytes   = 64 << 20 // of pushes that wait in memory
+	pushTries    = 6 // of one push
+	pushPause    = time.Second
+	pushLongest  = time.Minute
+	pushPatience = 24 * time.Hour // that a receiver may ask to wait
+	pushTimeout  = 15 * time.Second
+	pushAtOnce   = 16
+	pushEach     = 4        // at once for the tasks of one caller, so that receivers that hang delay nobody else's
+	pushBytes    = 64 << 20 // of pushes that wait in memory
 )
 
 // A sender delivers pushes, to each receiver in order. It retries with growing
@@ -41,7 +41,7 @@ type sender struct {
 	limits Limits
 	log    *slog.Logger
 	client *http.Client
-	pause  time.Duration // before the second try
+	pause  time.Duration // before the second try, at most
 
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -283,50 +283,41 @@ func (p *sender) enter(lane chan struct{}) bool {
 // bring tries until a push has arrived or is given up. It returns false if the
 // sender was closed meanwhile.
 func (p *sender) bring(l letter) bool {
-	pause, lane := p.pause, p.lane(l.Task)
-	for try := 1; ; try++ {
+	lane, tries := p.lane(l.Task), 0
+	policy := retry.Policy{Attempts: pushTries, First: p.pause, Longest: pushLongest, Patience: pushPatience}
+	err := policy.Do(p.ctx, func() (retry.Verdict, error) {
 		if !p.enter(lane) {
-			return false
+			return retry.Verdict{}, p.ctx.Err()
 		}
+		defer func() { <-p.atOnce; <-lane }()
 		c, ok := p.config(l.Task, l.Config)
-		var again bool
-		var after time.Duration
-		var err error
-		if ok {
-			again, after, err = p.send(c, l)
+		if !ok {
+			return retry.Verdict{}, nil // nobody wants it any more
 		}
-		<-p.atOnce
-		<-lane
-		if err == nil {
-			return true // or nobody wants it any more
-		}
-		if p.ctx.Err() != nil {
-			return false
-		}
-		if !again || try == pushTries {
-			p.log.Warn("a push was given up", "task", string(l.Task), "config", l.Config, "tries", try, "error", err)
-			return true
-		}
-		select {
-		case <-time.After(max(after, pause/2+rand.N(pause/2+1))):
-		case <-p.ctx.Done():
-			return false
-		}
-		pause *= 2
+		tries++
+		return p.send(c, l)
+	}, nil)
+	switch {
+	case err == nil:
+	case p.ctx.Err() != nil:
+		return false
+	default:
+		p.log.Warn("a push was given up", "task", string(l.Task), "config", l.Config, "tries", tries, "error", err)
 	}
+	return true
 }
 
 // send makes one attempt. It says whether another may help, and when.
-func (p *sender) send(c pushConfig, l letter) (again bool, after time.Duration, err error) {
+func (p *sender) send(c pushConfig, l letter) (v retry.Verdict, err error) {
 	body := []byte(l.Body)
 	if l.seq != 0 {
 		if body, err = p.kept(l.seq); err != nil {
-			return false, 0, err
+			return v, err
 		}
 	}
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, c.Config.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, 0, err
+		return v, err
 	}
 	req.Header.Set("User-Agent", "sotto")
 	req.Header.Set("Content-Type", "application/a2a+json")
@@ -346,19 +337,13 @@ func (p *sender) send(c pushConfig, l letter) (again bool, after time.Duration, 
 	}
 	res, err := p.client.Do(req)
 	if err != nil {
-		return !refusedAddress(err), 0, scrub(err)
+		return retry.Verdict{Again: !refusedAddress(err)}, scrub(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
-	switch {
-	case res.StatusCode/100 == 2:
-		return false, 0, nil
-	case res.StatusCode >= 500, res.StatusCode == http.StatusRequestTimeout,
-		res.StatusCode == http.StatusTooEarly, res.StatusCode == http.StatusTooManyRequests:
-		if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
-			after = min(time.Duration(s)*time.Second, pushLongest)
-		}
-		again = true
+	if res.StatusCode/100 == 2 {
+		return v, nil
 	}
-	return again, after, fmt.Errorf("the receiver answered %d", res.StatusCode)
+	v = retry.Verdict{Again: retry.Status(res.StatusCode), After: retry.After(res.Header, time.Now())}
+	return v, fmt.Errorf("the receiver answered %d", res.StatusCode)
 }

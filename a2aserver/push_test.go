@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -138,6 +139,57 @@ func TestPushSurvives(t *testing.T) {
 	}
 }
 
+// answers is a receiver in this process: each request gets the next answer, the last
+// one from then on.
+type answers struct {
+	list []http.Response
+	came []time.Time
+}
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	a.came = append(a.came, time.Now())
+	res := a.list[min(len(a.came), len(a.list))-1]
+	res.Body, res.Request = http.NoBody, r
+	return &res, nil
+}
+
+// TestPushWaits: a push is not sent before the time that the receiver asked for, be
+// it an hour or a date, and it is sent six times in all.
+func TestPushWaits(t *testing.T) {
+	h := serve(t, Config{Mind: mind(Outcome{Question: "What?"}, nil), PushTo: loopback})
+	c := client(t, h.url(), 0)
+	task := send(t, c, message("Hi"))
+	config, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: task.ID, URL: "http://127.0.0.1:1/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver := func(list ...http.Response) (a answers) {
+		a.list = list
+		synctest.Test(t, func(t *testing.T) {
+			p := newSender(h.push.store, h.push.guard, h.push.limits, slog.New(slog.DiscardHandler))
+			p.client = &http.Client{Transport: &a}
+			p.post(letter{Task: task.ID, Config: config.ID, Body: []byte("{}")})
+			p.wait.Wait()
+			p.close()
+		})
+		return a
+	}
+	after := func(v string) http.Response { return http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {v}}} }
+	for _, v := range []string{"3600", time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC).Format(http.TimeFormat)} { // an hour from a bubble's first moment
+		a := deliver(after(v), http.Response{StatusCode: 204})
+		if len(a.came) != 2 || a.came[1].Sub(a.came[0]) != time.Hour {
+			t.Errorf("Retry-After: %s: sent at %v", v, a.came)
+		}
+	}
+	if a := deliver(after("1209600")); len(a.came) != 1 {
+		t.Errorf("a receiver that asks for two weeks got %d requests", len(a.came))
+	}
+	if a := deliver(http.Response{StatusCode: 503}); len(a.came) != pushTries {
+		t.Errorf("%d requests, want %d", len(a.came), pushTries)
+	}
+}
+
 // TestPushStops: no redirect is followed, and what a receiver refuses is not
 // sent again.
 func TestPushStops(t *testing.T) {
@@ -225,9 +277,9 @@ func TestPushRebinding(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%v %v", list, err)
 	}
-	again, _, err := h.push.send(list[0], letter{Task: task.ID, Config: list[0].Config.ID, Body: []byte("{}")})
-	if err == nil || again || len(hook.got) > 0 {
-		t.Errorf("delivered: %v, again: %v, %d requests", err, again, len(hook.got))
+	verdict, err := h.push.send(list[0], letter{Task: task.ID, Config: list[0].Config.ID, Body: []byte("{}")})
+	if err == nil || verdict.Again || len(hook.got) > 0 {
+		t.Errorf("delivered: %v, %+v, %d requests", err, verdict, len(hook.got))
 	}
 }
 

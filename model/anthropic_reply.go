@@ -86,7 +86,7 @@ func (l *messagesListener) ends(reason gjson.Result) {
 	if reason.Str == "" {
 		return
 	}
-	l.finish = short(str(reason))
+	l.finish, l.finished = short(str(reason)), true
 	switch l.finish {
 	case "max_tokens", "model_context_window_exceeded", "pause_turn":
 		l.heard.end = sotto.EndCut

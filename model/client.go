@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -198,24 +198,22 @@ func (c *client) remember(wq *wire.Request, r *Reply) {
 // retrying calls try until it succeeds, or fails permanently; spoke says that the
 // caller has already had part of the answer.
 func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error)) error {
-	wait := c.Backoff
-	for n := 0; ; n++ {
+	p := retry.Policy{Attempts: c.Retries + 1, First: c.Backoff, Longest: c.MaxWait, Patience: c.MaxWait, Total: c.RetryTime}
+	err := p.Do(ctx, func() (retry.Verdict, error) {
 		spoke, err := try()
 		e, ok := errors.AsType[*Error](err)
-		if err == nil || spoke || !ok || !e.Retryable || n >= c.Retries || ctx.Err() != nil {
-			return err
+		if !ok {
+			return retry.Verdict{}, err
 		}
-		pause := max(wait/2+rand.N(wait), e.RetryAfter)
-		if pause > c.MaxWait {
-			return err
-		}
+		return retry.Verdict{Again: e.Retryable && !spoke, After: e.RetryAfter}, err
+	}, func(err error, wait time.Duration) {
 		c.Log.WarnContext(ctx, "model request is sent again",
-			"provider", c.Provider, "model", c.Model, "error", err.Error(), "after", pause)
-		if err := sleepFor(ctx, pause); err != nil {
-			return err
-		}
-		wait = min(2*wait, c.MaxWait)
+			"provider", c.Provider, "model", c.Model, "error", err.Error(), "after", wait)
+	})
+	if err != nil && err == ctx.Err() { // it ended during a wait
+		return cancelled(ctx)
 	}
+	return err
 }
 
 // invoke makes one attempt.

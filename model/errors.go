@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/retry"
 )
 
 // Reasons why a reply failed that do not come from the server's own error.
@@ -97,17 +98,6 @@ func clean(text string) string {
 	return text
 }
 
-// retryableStatus reports whether a later attempt may get another answer.
-func retryableStatus(status int) bool {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
-		return false
-	}
-	return status >= 500
-}
-
 // passing are types of temporary errors, if they come without a status.
 var passing = []string{
 	"overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error", "rate_limit_exceeded",
@@ -158,7 +148,7 @@ func said(status int, body []byte) *Error {
 	if e.Status < 400 {
 		e.Status = 0
 	}
-	e.Retryable = retryableStatus(e.Status) || e.Status == 0 && (slices.Contains(passing, e.Type) || slices.Contains(passing, e.Code))
+	e.Retryable = retry.Status(e.Status) || e.Status == 0 && (slices.Contains(passing, e.Type) || slices.Contains(passing, e.Code))
 	if slices.Contains(spent, e.Code) || slices.Contains(spent, e.Type) {
 		e.Retryable = false
 	}
@@ -173,19 +163,4 @@ func first(o gjson.Result, names ...string) string {
 		}
 	}
 	return ""
-}
-
-// retryAfter reads how long a response asks the client to wait: seconds, or a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e6 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,6 +83,60 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A request is sent exactly as often as the settings say, and never before the time
+// that the server asked for. A wait that is longer than MaxWait is the caller's to
+// decide about.
+func TestRetryTimes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config model.Config
+		after  string // Retry-After
+		want   int
+		gap    time.Duration // between two requests, at least
+		asks   time.Duration // what the error says of it
+	}{
+		{"seven, whatever the jitter", model.Config{Retries: 6, Backoff: time.Second, MaxWait: 2 * time.Second}, "", 7, time.Second / 2, 0},
+		{"in seconds", model.Config{Retries: 2}, "42", 3, 42 * time.Second, 42 * time.Second},
+		{"a date", model.Config{Retries: 1}, time.Date(2000, 1, 1, 0, 0, 50, 0, time.UTC).Format(http.TimeFormat), 2, 50 * time.Second, 0},
+		{"longer than MaxWait", model.Config{Retries: 6, MaxWait: time.Minute}, "61", 1, 0, 61 * time.Second},
+		{"two weeks", model.Config{Retries: 6}, "1209600", 1, 0, 14 * 24 * time.Hour},
+		{"the total time", model.Config{Retries: 100, RetryTime: 150 * time.Second}, "60", 3, time.Minute, time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var came []time.Time
+				c.config.Provider, c.config.Model = "openai", "m"
+				c.config.Transport = roundTrip(func(r *http.Request) *http.Response {
+					came = append(came, time.Now())
+					h := http.Header{}
+					if c.after != "" {
+						h.Set("Retry-After", c.after)
+					}
+					return &http.Response{StatusCode: 429, Header: h, Body: http.NoBody, Request: r}
+				})
+				r := invoke(t, open(t, c.config), asked("?"))
+				var e *model.Error
+				if !errors.As(r.err, &e) || e.RetryAfter != c.asks || len(came) != c.want {
+					t.Errorf("%d requests, want %d; %v asks for %v, want %v", len(came), c.want, r.err, e.RetryAfter, c.asks)
+				}
+				for i := 1; i < len(came); i++ {
+					if gap := came[i].Sub(came[i-1]); gap < c.gap {
+						t.Errorf("request %d came after %v, want %v at least", i+1, gap, c.gap)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A roundTrip answers requests in this process.
+type roundTrip func(*http.Request) *http.Response
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	return f(r), nil
 }
 
 // A server that is not there is an error of the connection, after all tries.

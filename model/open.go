@@ -50,11 +50,15 @@ type Config struct {
 	// Retries is how often a request is sent again if nothing of its reply has
 	// come. If zero, 3; if negative, never.
 	Retries int
-	// Backoff is the wait before the first retry, which doubles with each further
-	// one. If zero, half a second. If a server asks for a longer wait it gets it,
-	// up to MaxWait. If MaxWait is zero, it is a minute. If the server asks for
-	// more, the error is returned.
+	// Backoff is the longest wait before the first retry. It doubles with each
+	// further one, up to MaxWait; each wait is random, at least half as long. If
+	// Backoff is zero, it is half a second; if MaxWait is zero, a minute. If a
+	// server asks for a longer wait, it gets that. If it asks for more than
+	// MaxWait, the error is returned at once, and says how long.
 	Backoff, MaxWait time.Duration
+	// RetryTime is the longest time from the first request to the start of the last
+	// retry. If zero, ten minutes.
+	RetryTime time.Duration
 	// Silence is how long a server may send nothing; if zero, ten minutes.
 	Silence time.Duration
 	Limits  Limits
@@ -221,6 +225,9 @@ func (c *Config) fill() {
 	}
 	if c.MaxWait <= 0 {
 		c.MaxWait = time.Minute
+	}
+	if c.RetryTime <= 0 {
+		c.RetryTime = 10 * time.Minute
 	}
 	if c.Silence <= 0 {
 		c.Silence = 10 * time.Minute

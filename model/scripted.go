@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/internal/sleep"
 )
 
@@ -143,7 +144,7 @@ func (s *Scripted) fault(f *scriptFault) error {
 	return &Error{
 		Provider: "scripted", Model: s.name, Status: f.Status, Type: f.Type, Code: f.Code,
 		Message: clean(f.Message), RetryAfter: time.Duration(f.RetryAfter), Err: kinds[f.Kind],
-		Retryable: f.Kind == "broken_off" || retryableStatus(f.Status),
+		Retryable: f.Kind == "broken_off" || retry.Status(f.Status),
 	}
 }
 

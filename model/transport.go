@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -106,7 +107,7 @@ func (c *client) refusal(resp *http.Response, body io.Reader) error {
 	b, _ := io.ReadAll(io.LimitReader(body, maxError)) // use what came of it
 	e := said(resp.StatusCode, b)
 	e.Status = resp.StatusCode
-	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	e.RetryAfter = retry.After(resp.Header, time.Now())
 	if resp.StatusCode < 400 {
 		e.Message = "the server sends elsewhere, and is not followed"
 		if to, err := resp.Location(); err == nil {
@@ -154,7 +155,13 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 		}
 		body = bytes.NewReader(b) // frames that are declared as a whole reply
 	}
-	err := c.frames(&bounded{Reader: body, h: h}, l)
+	finished := func() bool {
+		if w, ok := body.(*watched); ok && h.finished {
+			w.watch.within(finishTime)
+		}
+		return h.finished
+	}
+	err := c.frames(&bounded{Reader: body, h: h}, l, finished)
 	if err == nil && !h.finished {
 		err = ErrBrokenOff
 	}
@@ -164,11 +171,18 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 	return err
 }
 
+// How long a client reads on after a reply's finish reason, for the number of
+// tokens; and after its last frame, to use the connection again.
+const (
+	finishTime = 2 * time.Second
+	drainTime  = 100 * time.Millisecond
+)
+
 // drain reads the few bytes that may follow a reply, so that the connection can be
 // used again.
 func drain(body io.Reader) {
 	if w, ok := body.(*watched); ok {
-		w.watch.within(100 * time.Millisecond)
+		w.watch.within(drainTime)
 	}
 	io.Copy(io.Discard, io.LimitReader(body, 16<<10))
 }
@@ -209,8 +223,9 @@ func (s *lineScanner) next(b []byte, last bool) (wire.Frame, bool) {
 	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}, ok
 }
 
-// frames reads a stream to the end of its reply.
-func (c *client) frames(body io.Reader, l listener) error {
+// frames reads a stream to the end of its reply. It calls finished after each frame
+// until that returns true.
+func (c *client) frames(body io.Reader, l listener, finished func() bool) error {
 	var s scanner = &sseScanner{}
 	if c.api.codec().Framing() == wire.NDJSON {
 		s = &lineScanner{}
@@ -237,6 +252,9 @@ func (c *client) frames(body io.Reader, l listener) error {
 			}
 			if done || err != nil {
 				return err
+			}
+			if finished != nil && finished() {
+				finished = nil
 			}
 			b = b[len(f.Raw):]
 		case errors.Is(ended, io.EOF):
@@ -346,9 +364,9 @@ func (w *watch) stop() {
 	}
 }
 
-// within gives all further reads together a time limit.
+// within gives all further reads together a time limit, instead of an earlier one.
 func (w *watch) within(d time.Duration) {
-	w.limit = min(w.limit, d)
+	w.limit, w.fixed = min(w.limit, d), false
 	w.start()
 	w.fixed = true
 }
