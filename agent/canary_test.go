@@ -127,7 +127,7 @@ func where(t *testing.T, replies []model.Reply, template bool) string {
 	if err := (&machine{run: r}).from(t.Context(), load, ended); err != nil {
 		t.Fatal(err)
 	}
-	if !template && strings.Contains(shown.String(), canary) {
+	if strings.Contains(shown.String(), canary) {
 		return "what the observer saw: " + shown.String()
 	}
 	for i, q := range p.asked {

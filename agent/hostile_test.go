@@ -137,10 +137,10 @@ func TestTemplateGoneWrong(t *testing.T) {
 // What a server says of its tokens does not lift the bound of a run.
 func TestHostileUsage(t *testing.T) {
 	for _, n := range []int64{-1 << 62, 1 << 62} {
-		u := turn{}
-		u.use(n, n, 400, 40)
-		if u.tokens != 110 {
-			t.Errorf("%d tokens of %d", u.tokens, n)
+		reply := model.Reply{Raw: strings.Repeat("b", 40), Usage: model.Usage{Input: n, Output: n}}
+		x := record.Invocation{Replies: make([]record.Reply, 1), Messages: []record.Message{{Text: record.Say(strings.Repeat("a", 400))}}}
+		if u := usageOf(reply, x); u.Input != 100 || u.Output != 10 || !u.Estimated {
+			t.Errorf("%+v of %d", u, n)
 		}
 	}
 }

@@ -64,9 +64,11 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		x.Final = errors.As(err, &refused) && !refused.Retryable && refused.Status != 0 || errors.Is(err, model.ErrNoReply)
 	}
 	if reading != nil {
-		x.Replies = []record.Reply{recordReply(reply, reading)}
-		x.Usage = &record.Usage{Input: reply.Usage.Input, Output: reply.Usage.Output, Reasoning: reply.Usage.Reasoning}
+		r := recordReply(reply, reading)
+		r.Segments = t.segments(reading, reply.Calls)
+		x.Replies = []record.Reply{r}
 	}
+	x.Usage = usageOf(reply, x)
 	ref, err2 := t.journal.put(ctx, t.Run, t.Cycle, x)
 	if err2 != nil {
 		return err2
@@ -79,8 +81,9 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 // reply must be read again.
 func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
-	var out int
-	if len(x.Replies) > 0 {
+	if len(x.Replies) == 0 {
+		t.metrics.Unanswered++
+	} else {
 		r := x.Replies[0]
 		if reading == nil {
 			var err error
@@ -89,17 +92,13 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 			}
 		}
 		t.reply, t.reading = replyOf(r), reading
-		out = weight(t.reply.Message())
+		t.count()
 	}
-	u := x.Usage
-	if u == nil {
-		u = new(record.Usage)
+	if u := usageOf(t.reply, x); u != nil {
+		t.metrics.InputTokens += u.Input
+		t.metrics.OutputTokens += u.Output
+		t.tokens += u.Input + u.Output
 	}
-	in := 0
-	for _, m := range x.Messages {
-		in += len(m.Text.Text)
-	}
-	t.use(u.Input, u.Output, in, out)
 	t.failure = x.Error
 	switch {
 	case x.Final:
@@ -114,18 +113,33 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 // and be believed.
 const maxTokens = 1 << 32
 
-// use counts tokens. They are estimated if the server did not report them, or
-// reported an impossible number.
-func (t *turn) use(in, out int64, inBytes, outBytes int) {
-	if in <= 0 || in > maxTokens {
-		in = about(inBytes)
+// usageOf returns the tokens of an invocation. If a reply came, whole or cut, and
+// the server did not count its tokens, or counted an impossible number, they are
+// estimated. An invocation to which nothing came has the tokens that were counted,
+// and nil if none were: a server that was not reached read nothing.
+func usageOf(reply model.Reply, x record.Invocation) *record.Usage {
+	u := record.Usage{Input: reply.Usage.Input, Output: reply.Usage.Output, Reasoning: reply.Usage.Reasoning}
+	if x.Usage != nil { // it was recorded
+		u = *x.Usage
 	}
-	if out <= 0 || out > maxTokens {
-		out = about(outBytes)
+	possible := func(n int64) bool { return n > 0 && n <= maxTokens }
+	if len(x.Replies) == 0 {
+		if !possible(u.Input) && !possible(u.Output) {
+			return nil
+		}
+		return &u
 	}
-	t.metrics.InputTokens += in
-	t.metrics.OutputTokens += out
-	t.tokens += in + out
+	if !possible(u.Input) {
+		bytes := 0
+		for _, m := range x.Messages {
+			bytes += len(m.Text.Text)
+		}
+		u.Input, u.Estimated = about(bytes), true
+	}
+	if !possible(u.Output) {
+		u.Output, u.Estimated = about(weight(reply.Message())), true
+	}
+	return &u
 }
 
 // call asks the model and shows the reply as it becomes certain. If a thought came
@@ -193,7 +207,9 @@ func (l *listener) open(native bool) {
 	if err != nil {
 		panic(fmt.Sprintf("agent: a start that was checked: %v", err))
 	}
-	f.OnText = l.Observer.OnText
+	if !l.template { // else the text may be a reflection, with a thought in it
+		f.OnText = l.Observer.OnText
+	}
 	if on := l.Observer.OnNarration; on != nil {
 		f.OnNarration = func(_ int, text string) { on(text) }
 	}

@@ -56,7 +56,7 @@ func (j *journal) recall(run string, cycle int, want record.Payload) (record.Pay
 		return nil, nil, nil
 	}
 	e := &j.past[0]
-	if err := same(e, run, cycle, want, asked); err != nil {
+	if err := same(e, run, cycle, want, j.view(e, asked)); err != nil {
 		return nil, nil, err
 	}
 	j.past, j.passed = j.past[1:], e.Seq
@@ -70,7 +70,7 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 	}
 	if len(j.past) > 0 {
 		e := &j.past[0]
-		if err := same(e, run, cycle, p, whole); err != nil {
+		if err := same(e, run, cycle, p, j.view(e, whole)); err != nil {
 			return nil, err
 		}
 		j.past, j.passed = j.past[1:], e.Seq
@@ -89,6 +89,33 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 		return nil, nil
 	}
 	return &record.Ref{Seq: receipt.Seq, Digest: receipt.Replies[0]}, nil
+}
+
+// view is how a recorded event and the wanted one are compared. What is only
+// counted must not keep a run from being resumed by a version that counts
+// differently, so a run that is resumed is compared without it. Records of earlier
+// versions do not say which reply a summary comes from.
+func (j *journal) view(recorded *record.Event, parts func(record.Payload) record.Payload) func(record.Payload) record.Payload {
+	was, _ := recorded.Payload.(record.CycleEnd)
+	return func(p record.Payload) record.Payload {
+		p = parts(p)
+		switch x := p.(type) {
+		case record.CycleEnd:
+			if was.Of == nil {
+				x.Of = nil
+			}
+			if j.w != nil {
+				x.Metrics = nil
+			}
+			return x
+		case record.RunEnd:
+			if j.w != nil {
+				x.Metrics = nil
+			}
+			return x
+		}
+		return p
+	}
 }
 
 // nextMillis returns the recorded time of the call whose end is next in the past, or

@@ -39,15 +39,14 @@ func (t *turn) sumUp(ctx context.Context, thought string) (string, error) {
 		{Role: model.System, Text: strings.TrimSpace("Say in one short sentence what the following working notes come to: what was decided, and why. Write only the sentence.\n\n" + t.Grammar.Dialect().Prompt)},
 		{Role: model.User, Text: thought},
 	}
-	reply, reading := t.reply, t.reading
-	observer := t.Observer
-	t.Observer = Observer{}
+	was := *t
+	t.Observer, t.template = Observer{}, false
 	err := t.invocation(ctx, q, "summarize")
 	text := ""
 	if err == nil {
 		text = firstSentence(deliverable(t.Grammar, t.reading))
 	}
-	t.reply, t.reading, t.Observer = reply, reading, observer
+	t.reply, t.reading, t.ref, t.Observer, t.template = was.reply, was.reading, was.ref, was.Observer, was.template
 	if errors.Is(err, errFailed) {
 		return "", nil
 	}

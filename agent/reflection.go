@@ -3,7 +3,12 @@ package agent
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A Reflection is a reflection of three parts, as the template asks for it. Its
@@ -37,6 +42,69 @@ func ReadReflection(text string) (r Reflection, ok bool) {
 		return Reflection{}, false
 	}
 	return r, strings.TrimSpace(r.Progress+r.Plan) != ""
+}
+
+// segments returns the segments of a reply as they are recorded and counted. The
+// thought of a reflection of three parts is reasoning, as if it stood in a block of
+// its own. If it cannot be identified, all of the text is.
+func (t *turn) segments(reading *sotto.Reply, calls []model.Call) []record.Segment {
+	list := record.ReplyOf(reading).Segments
+	if !t.template || len(calls) > 0 {
+		return list
+	}
+	visible := strings.TrimSpace(deliverable(t.Grammar, reading))
+	_, whole := ReadReflection(visible)
+	if !whole && !thoughtMember.MatchString(visible) || len(t.box.textCalls(visible, reading)) > 0 {
+		return list
+	}
+	for i, s := range list {
+		at := strings.LastIndex(reading.Raw[s.Start:s.End], visible)
+		if whole && s.Channel == sotto.ChannelText && at >= 0 {
+			return slices.Concat(list[:i], parted(s, s.Start+at, thoughtSpans(visible)), list[i+1:])
+		}
+	}
+	for i, s := range list {
+		if s.Channel == sotto.ChannelText {
+			list[i].Channel = sotto.ChannelReasoning
+		}
+	}
+	return list
+}
+
+// parted cuts the thoughts of a reflection out of its segment. The reflection
+// begins at a byte of the reply.
+func parted(s record.Segment, begins int, thoughts []record.Span) (list []record.Segment) {
+	for _, span := range thoughts {
+		before, thought := s, s
+		before.End = begins + span.Start
+		thought.Channel, thought.Start, thought.End = sotto.ChannelReasoning, before.End, begins+span.End
+		s.Start = thought.End
+		list = append(list, before, thought)
+	}
+	return append(list, s)
+}
+
+// thoughtSpans returns the places of the thoughts in a reflection of three parts.
+func thoughtSpans(text string) (list []record.Span) {
+	offset := 0
+	if body, fenced := oneFence(text); fenced {
+		offset = strings.Index(text, body)
+		text = body
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	_, err := d.Token() // the brace
+	for err == nil && d.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		if s, ok := name.(string); ok && err == nil && strings.EqualFold(s, "thought") {
+			end := offset + int(d.InputOffset())
+			list = append(list, record.Span{Start: end - len(value), End: end})
+		}
+	}
+	return list
 }
 
 // String returns what later cycles read of it.

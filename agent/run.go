@@ -268,7 +268,7 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 		return err
 	}
 	t.metrics.Policy = string(r.x.Policy)
-	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Summary: record.Say(c.reflection)}
+	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection)}
 	end.Metrics = r.metrics(t)
 	past, _, err := r.journal.recall(r.name, r.cycle, end)
 	if err != nil {
@@ -329,6 +329,7 @@ func (r *run) remember(c memory, t *turn) {
 
 func addMetrics(sum, m *record.Metrics) {
 	sum.Invocations += m.Invocations
+	sum.Unanswered += m.Unanswered
 	sum.Retries += m.Retries
 	sum.ToolCalls += m.ToolCalls
 	sum.ToolErrors += m.ToolErrors

@@ -105,7 +105,7 @@ func (t *turn) last() bool {
 // an end, or another reply.
 func (t *turn) read() error {
 	t.visible = deliverable(t.Grammar, t.reading)
-	t.count()
+	t.think()
 	t.calls, t.fromText = t.reply.Calls, false
 	if len(t.calls) == 0 {
 		t.calls = t.box.textCalls(t.visible, t.reading)
@@ -117,9 +117,7 @@ func (t *turn) read() error {
 		t.parts()
 	}
 	answer := len(t.calls) == 0 && strings.TrimSpace(t.visible) != ""
-	if f := t.Observer.OnReply; f != nil && t.journal.live() {
-		f(t.visible, answer)
-	}
+	t.show(answer)
 	t.messages = append(t.messages, t.back()...)
 	switch {
 	case answer:
@@ -137,6 +135,19 @@ func (t *turn) read() error {
 		t.again(NoVisibleAnswer, "Your reply showed nothing outside your thinking. Write what you want to say after it, where it can be seen.")
 	}
 	return nil
+}
+
+// show tells the observer what a reply says.
+func (t *turn) show(answer bool) {
+	if !t.journal.live() {
+		return
+	}
+	if f := t.Observer.OnText; f != nil && t.template && t.visible != "" {
+		f(t.visible)
+	}
+	if f := t.Observer.OnReply; f != nil {
+		f(t.visible, answer)
+	}
 }
 
 // parts takes the thought of a reflection of three parts out of the visible text.
@@ -175,21 +186,34 @@ func (t *turn) again(otherwise Status, remark string) {
 	t.messages = append(t.messages, model.Message{Role: model.User, Text: remark})
 }
 
-// count adds a reply to the metrics, and its thoughts to those of the turn.
-func (t *turn) count() {
+// think adds the thoughts of a reply to those of the turn.
+func (t *turn) think() {
 	thoughts := t.reading.Reasoning()
-	bytes := len(t.reading.RawOf(sotto.ChannelReasoning))
 	for _, x := range t.reply.Thoughts {
-		bytes += len(x.Text)
 		if s := strings.TrimSpace(x.Text); s != "" {
 			thoughts = append(thoughts, s)
 		}
 	}
 	t.thoughts = append(t.thoughts, thoughts...)
 	t.fresh = thoughts
-	t.metrics.ReplyBytes += len(t.reply.Raw)
-	t.metrics.VisibleBytes += len(t.visible)
-	t.metrics.ThoughtBytes += bytes
+}
+
+// count adds the bytes of a reply to the metrics, whole or cut.
+func (t *turn) count() {
+	m := &t.metrics
+	for _, x := range t.reply.Thoughts {
+		m.ReplyBytes += len(x.Text)
+		m.ThoughtBytes += len(x.Text)
+	}
+	m.ReplyBytes += len(t.reply.Raw)
+	for _, s := range t.segments(t.reading, t.reply.Calls) {
+		switch s.Channel {
+		case sotto.ChannelReasoning:
+			m.ThoughtBytes += s.End - s.Start
+		case sotto.ChannelText:
+			m.VisibleBytes += s.End - s.Start
+		}
+	}
 }
 
 // deliverable returns the visible text of a reading. It is read again until it no

@@ -111,7 +111,7 @@ type Usage struct {
 	Input     int64 `json:"input"`
 	Output    int64 `json:"output"`
 	Reasoning int64 `json:"reasoning,omitempty"`
-	Estimated bool  `json:"estimated,omitempty"` // Reasoning was estimated by Sotto
+	Estimated bool  `json:"estimated,omitempty"` // Sotto estimated what the provider did not count
 }
 
 // An Exchange is one request to a model's route through the gateway, and its reply.
@@ -232,6 +232,7 @@ type CycleEnd struct {
 	Bound   string   `json:"bound,omitempty"`
 	Millis  int64    `json:"ms"`
 	Metrics *Metrics `json:"metrics,omitempty"`
+	Of      *Ref     `json:"of,omitempty"` // the reply that the summary comes from
 	Summary Content  `json:"summary"`
 }
 
@@ -249,16 +250,19 @@ type RunEnd struct {
 // Metrics are the counts of a cycle, or of a whole run.
 type Metrics struct {
 	Invocations int `json:"invocations"`
-	Retries     int `json:"retries,omitempty"`
-	ToolCalls   int `json:"tool_calls,omitempty"`
-	ToolErrors  int `json:"tool_errors,omitempty"`
+	// Unanswered are the invocations to which no reply came, not even a part of one.
+	Unanswered int `json:"unanswered,omitempty"`
+	Retries    int `json:"retries,omitempty"`
+	ToolCalls  int `json:"tool_calls,omitempty"`
+	ToolErrors int `json:"tool_errors,omitempty"`
 	// TextCalls are the calls that were written into the text.
 	TextCalls int `json:"text_calls,omitempty"`
 
 	InputTokens  int64 `json:"input_tokens,omitempty"`
 	OutputTokens int64 `json:"output_tokens,omitempty"`
 
-	// The bytes of the replies, and how many of them were visible and how many were
+	// The bytes of all that came as replies, whole or cut, in the text and in members
+	// and blocks of their own; and how many of them were visible and how many were
 	// thoughts.
 	ReplyBytes   int `json:"reply_bytes"`
 	VisibleBytes int `json:"visible_bytes"`

@@ -27,6 +27,7 @@ type attempt struct {
 	vector []float32
 	passed metagraph.Passed
 	of     *record.Ref // the reply that passed
+	last   *record.Ref // the last reply that was judged
 	result Result
 }
 
@@ -158,7 +159,7 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 		return err // no request was made: no attempt and no tokens
 	}
 	try := Try{Temperature: o.Temperatures[i], Millis: millis(time.Since(began))}
-	try.count(q, reply)
+	try.count(q, reply, err)
 	a.result.ModelMillis += try.Millis
 	a.result.MemoryTokens += int64(a.pathTokens())
 	if o.Price != nil {
@@ -186,6 +187,7 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 		a.passed, a.of = passed, ref
 		a.result.Solved = true
 	}
+	a.last = ref
 	a.result.Candidate, a.result.Method, a.result.Reason = try.Candidate, try.Method, try.Reason
 	return a.recordExtraction(ctx, ref, x, v)
 }
@@ -241,16 +243,20 @@ func (a *attempt) learn(ctx context.Context) error {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// count adds the server's token counts, or estimates.
-func (t *Try) count(q model.Request, r model.Reply) {
+// count adds the server's token counts, or estimates. Where nothing came, no token
+// is known to have been read.
+func (t *Try) count(q model.Request, r model.Reply, failed error) {
 	t.Input, t.Output = r.Usage.Input, r.Usage.Output
+	if failed != nil && r.Raw == "" && len(r.Thoughts) == 0 {
+		return
+	}
 	if t.Input == 0 {
 		for _, m := range q.Messages {
 			t.Input += int64(metagraph.Tokens(m.Text))
 		}
 		t.Estimated = true
 	}
-	if t.Output == 0 && r.Raw != "" {
+	if t.Output == 0 && (r.Raw != "" || len(r.Thoughts) > 0) {
 		t.Output, t.Estimated = int64(metagraph.Tokens(r.Raw)), true
 		for _, thought := range r.Thoughts {
 			t.Output += int64(metagraph.Tokens(thought.Text))

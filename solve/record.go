@@ -31,7 +31,7 @@ func (a *attempt) recordCall(ctx context.Context, number int, q model.Request, r
 	}
 	x := record.Invocation{
 		Model: a.s.o.Model.Name(), Purpose: "solve", Attempt: number, Millis: int64(t.Millis),
-		Usage: &record.Usage{Input: r.Usage.Input, Output: r.Usage.Output, Reasoning: r.Usage.Reasoning},
+		Usage: &record.Usage{Input: t.Input, Output: t.Output, Reasoning: r.Usage.Reasoning, Estimated: t.Estimated},
 	}
 	if failed != nil {
 		x.Error = failed.Error()

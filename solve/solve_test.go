@@ -137,17 +137,18 @@ func TestRetry(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	checkRecord(t, dir)
+	checkRecord(t, dir, r)
 }
 
 // checkRecord looks for the events of wrongThenRight.
-func checkRecord(t *testing.T, dir string) {
+func checkRecord(t *testing.T, dir string, r solve.Result) {
 	reader, err := record.OpenReader(dir, record.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var types []string
 	replies := map[uint64]record.Digest{}
+	var used record.Usage
 	for e, err := range reader.Events(record.Query{Run: "run-1", NoCheckpoints: true}) {
 		if err != nil {
 			t.Fatal(err)
@@ -156,6 +157,7 @@ func checkRecord(t *testing.T, dir string) {
 		switch p := e.Payload.(type) {
 		case record.Invocation:
 			replies[e.Seq] = p.Replies[0].Digest
+			used.Input, used.Output, used.Estimated = used.Input+p.Usage.Input, used.Output+p.Usage.Output, p.Usage.Estimated
 			if !strings.HasPrefix(string(p.Replies[0].Raw.Text), "<think>SECRET") || e.Cycle != 1 {
 				t.Errorf("the record has %q in cycle %d", p.Replies[0].Raw.Text, e.Cycle)
 			}
@@ -163,11 +165,18 @@ func checkRecord(t *testing.T, dir string) {
 			if replies[p.Of.Seq] != p.Of.Digest || p.Verdict == nil {
 				t.Errorf("%+v", p)
 			}
+		case record.CycleEnd:
+			if p.Of == nil || replies[p.Of.Seq] != p.Of.Digest || len(replies) != 2 {
+				t.Errorf("the end of the cycle refers to %+v", p.Of)
+			}
 		case record.Memory:
 			if !p.Solved || p.Of == nil || !p.Template.New || p.Query.Text != "Solve 24 with 1 1 3 8" || p.Traces != 1 {
 				t.Errorf("%+v", p)
 			}
 		}
+	}
+	if want := (record.Usage{Input: r.Input, Output: r.Output, Estimated: true}); used != want || !r.Estimated {
+		t.Errorf("the record has the tokens %+v, the result %+v", used, want)
 	}
 	want := "RUN_START CYCLE_START LLM_INVOCATION EXTRACTION LLM_INVOCATION EXTRACTION MEMORY CYCLE_END RUN_END"
 	if got := strings.Join(types, " "); got != want {

@@ -151,7 +151,7 @@ func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
 	if a.result.Solved {
 		status = "solved"
 	}
-	err := a.note(ctx, record.CycleEnd{Status: status, Millis: int64(a.result.Millis), Summary: record.Say(a.result.Candidate)})
+	err := a.note(ctx, record.CycleEnd{Status: status, Millis: int64(a.result.Millis), Of: a.last, Summary: record.Say(a.result.Candidate)})
 	return a.result, err
 }
 

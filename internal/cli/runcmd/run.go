@@ -218,15 +218,19 @@ func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
 	if s.Bound != "" {
 		bound = ", by the bound " + string(s.Bound)
 	}
+	unanswered := ""
+	if m.Unanswered > 0 {
+		unanswered = fmt.Sprintf(" and %d invocations without one", m.Unanswered)
+	}
 	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
-replies     %d, %d of them asked for again; %d tokens read, %d written
+replies     %d%s, %d of them asked for again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s
 last        %s
 record      %s
 `, s.Run, s.Status, bound, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
-		m.Invocations, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
-		m.ThoughtBytes, m.ReplyBytes+m.ThoughtBytes-min(m.ThoughtBytes, m.ReplyBytes), m.SavedBytes, m.SavedTokens, m.Policy, shortLine(s.Last), dir)
+		m.Invocations-m.Unanswered, unanswered, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
+		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, shortLine(s.Last), dir)
 	return err
 }
