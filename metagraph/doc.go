@@ -36,8 +36,11 @@
 //  5. A change is applied in full or not at all, and survives kill -9. Any
 //     number of goroutines and of processes on one machine read and write at the
 //     same time.
-//  6. An outcome with an ID is learned once, however often it is submitted.
-//  7. An export, imported into an empty graph, gives the same graph.
+//  6. An outcome with an ID is learned once, however often it is submitted, until
+//     [Graph.Prune] removes old IDs of its task.
+//  7. An export, imported into an empty graph, gives the same graph, except for its
+//     identity and the IDs of outcomes.
+//  8. A node says which model earned it: whose solution it was first.
 //
 // # Retrieval
 //
@@ -52,6 +55,15 @@
 // it (-wal, -shm). The file must not be on a network file system, because SQLite
 // cannot rely on its locks. All data for searches is held in memory, about 1 KB per
 // node.
+//
+// The file's application_id and user_version say what it is. [Open] reads them
+// before it changes anything: a file of another program, or of a newer version, is
+// refused as it is. A file of an older version is migrated in one transaction. A
+// process that still runs the older version then fails at its next change.
+//
+// With [Options.ReadOnly] the file need not be writable. If SQLite cannot make its
+// files beside the graph, the graph is read as it is on the disk, and nobody may
+// write it meanwhile.
 //
 // # Security
 //

@@ -19,6 +19,7 @@ import (
 type savedNode struct {
 	V int `json:"v"`
 	Ref
+	Model     string       `json:"model,omitempty"`
 	Slots     int          `json:"slots,omitempty"`
 	Problem   savedProblem `json:"problem"`
 	Candidate string       `json:"candidate"`
@@ -39,7 +40,10 @@ type savedEdge struct {
 	Edge
 }
 
-const usedFor = "used_for"
+const (
+	usedFor       = "used_for"
+	exportVersion = 1 // of a line
+)
 
 // Export writes the graph as JSON Lines: the nodes by task, kind and key, then the
 // edges. The same graph gives the same bytes.
@@ -56,13 +60,13 @@ func (g *Graph) Export(ctx context.Context, w io.Writer) error {
 	var err error
 	for _, e := range entries {
 		err = cmp.Or(err, enc.Encode(savedNode{
-			V: version, Ref: e.Ref, Slots: e.Slots, Problem: saved(e.Problem), Candidate: e.Candidate, Work: e.Work, Stats: e.Stats,
+			V: exportVersion, Ref: e.Ref, Model: e.Model, Slots: e.Slots, Problem: saved(e.Problem), Candidate: e.Candidate, Work: e.Work, Stats: e.Stats,
 			Created: e.Created, SeenAt: e.SeenAt, UsedAt: e.UsedAt, SolvedAt: e.SolvedAt, Space: e.Space, Vector: e.Vector,
 		}))
 	}
 	for _, e := range entries {
 		for edge := range e.sortedEdges() {
-			err = cmp.Or(err, enc.Encode(savedEdge{version, usedFor, edge}))
+			err = cmp.Or(err, enc.Encode(savedEdge{exportVersion, usedFor, edge}))
 		}
 	}
 	if err = cmp.Or(err, out.Flush()); err != nil {
@@ -103,69 +107,123 @@ const maxLine = 16 << 20
 
 // Import reads what Export wrote and adds all of it or nothing. It trusts nothing.
 // taskNamed finds the task of each node; the task judges the node again, and the
-// node is rebuilt from its problem and its solution. Only the statistics, times and
-// embedding come from the file. An import into an empty graph gives the same graph.
-// Nodes that are already there do not change.
-func (g *Graph) Import(ctx context.Context, r io.Reader, taskNamed func(string) (answer.Task, error)) (Imported, error) {
-	var n Imported
-	err := g.change(ctx, func(x *change) error {
-		lines := bufio.NewScanner(r)
-		lines.Buffer(make([]byte, 64<<10), maxLine)
-		fresh := map[Ref]int64{}
-		number := 0
-		for lines.Scan() {
-			number++
-			if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
-				if err := x.importLine(line, taskNamed, fresh, &n); err != nil {
-					return &ImportError{number, err}
+// node is rebuilt from its problem and its solution. Only the statistics, times,
+// embedding and model come from the file. An import into an empty graph gives the
+// same graph. Nodes that are already there do not change.
+//
+// The whole input is read and judged before the graph is locked, so that a slow
+// input keeps no other process waiting. It is held in memory.
+func (g *Graph) Import(ctx context.Context, r io.Reader, taskNamed func(string) (answer.Task, error)) (n Imported, err error) {
+	if g.o.ReadOnly {
+		return Imported{}, fmt.Errorf("import: %w", ErrReadOnly)
+	}
+	items, err := readExport(ctx, r, taskNamed)
+	if err == nil && len(items) > 0 {
+		err = g.change(ctx, func(x *change) error {
+			fresh := map[Ref]int64{}
+			for _, it := range items {
+				if err := x.importItem(it, fresh, &n); err != nil {
+					return &ImportError{it.line, err}
 				}
+				point("imported")
 			}
-		}
-		if err := lines.Err(); err != nil {
-			return &ImportError{number + 1, err}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	if err != nil {
 		return Imported{}, fmt.Errorf("import: %w", err)
 	}
 	return n, nil
 }
 
-func (x *change) importLine(line []byte, taskNamed func(string) (answer.Task, error), fresh map[Ref]int64, n *Imported) error {
+// An item is a line of an import that passed: a node or an edge.
+type item struct {
+	line int
+	node *savedNode
+	edge *savedEdge
+}
+
+// readExport reads and judges the lines of an import.
+func readExport(ctx context.Context, r io.Reader, taskNamed func(string) (answer.Task, error)) (items []item, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	number := 0
+	for lines.Scan() {
+		number++
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		it, err := readItem(line, taskNamed)
+		if err != nil {
+			return nil, &ImportError{number, err}
+		}
+		it.line = number
+		items = append(items, it)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &ImportError{number + 1, err}
+	}
+	return items, nil
+}
+
+func readItem(line []byte, taskNamed func(string) (answer.Task, error)) (it item, err error) {
 	var kind struct {
 		V    int    `json:"v"`
 		Kind string `json:"kind"`
 	}
 	if err := json.Unmarshal(line, &kind); err != nil {
-		return err
+		return it, err
 	}
 	switch {
-	case kind.V != version:
-		return fmt.Errorf("version %d: %w", kind.V, ErrFormat)
+	case kind.V != exportVersion:
+		return it, fmt.Errorf("version %d: %w", kind.V, ErrFormat)
 	case kind.Kind == usedFor:
-		return x.importEdge(line, fresh, n)
+		it.edge, err = readEdge(line)
+		return it, err
 	case kind.Kind != string(Trace) && kind.Kind != string(Template):
-		return errNoLine
+		return it, errNoLine
 	}
-	var s savedNode
-	if err := json.Unmarshal(line, &s); err != nil {
-		return err
+	it.node = new(savedNode)
+	if err := json.Unmarshal(line, it.node); err != nil {
+		return it, err
 	}
-	task, err := taskNamed(s.Task)
+	task, err := taskNamed(it.node.Task)
 	if err != nil {
-		return err
+		return it, err
 	}
-	if err := s.judge(task); err != nil {
-		return err
+	return it, it.node.judge(task)
+}
+
+func readEdge(line []byte) (*savedEdge, error) {
+	s := new(savedEdge)
+	if err := json.Unmarshal(line, s); err != nil {
+		return nil, err
 	}
+	if s.Query == "" || len(s.Query) > MaxQuery {
+		return nil, errors.New("the edge has no query, or a very long one")
+	}
+	if !s.sane() {
+		return nil, errors.New("the statistics of the edge cannot be")
+	}
+	return s, nil
+}
+
+func (x *change) importItem(it item, fresh map[Ref]int64, n *Imported) error {
+	if it.edge != nil {
+		return x.importEdge(it.edge, fresh, n)
+	}
+	s := it.node
 	id, _, err := x.node(s.Ref)
 	if id != 0 || err != nil {
 		n.Known++
 		return err
 	}
 	id, err = x.putNode(0, Node{
-		Ref: s.Ref, Slots: s.Slots, Problem: s.Problem.problem(), Candidate: s.Candidate, Work: s.Work, Stats: s.Stats,
+		Ref: s.Ref, Model: s.Model, Slots: s.Slots, Problem: s.Problem.problem(), Candidate: s.Candidate, Work: s.Work, Stats: s.Stats,
 		Created: s.Created, SeenAt: s.SeenAt, UsedAt: s.UsedAt, SolvedAt: s.SolvedAt, Space: s.Space, Vector: s.Vector,
 	})
 	fresh[s.Ref] = id
@@ -187,6 +245,8 @@ func (s *savedNode) judge(t answer.Task) error {
 		return fmt.Errorf("%w: its statistics cannot be: none is below 0, used is solved + failed, success at most 1", ErrRefused)
 	case len(s.Candidate) > maxCandidate:
 		return fmt.Errorf("%w: its candidate has more than %d bytes", ErrRefused, maxCandidate)
+	case len(s.Model) > maxModel:
+		return fmt.Errorf("%w: the name of its model has more than %d bytes", ErrRefused, maxModel)
 	case len(s.Work) > maxWork || s.Work != oneLine(s.Work):
 		return fmt.Errorf("%w: its work is not one line of %d bytes at most", ErrRefused, maxWork)
 	}
@@ -213,14 +273,7 @@ func (s *Stats) sane() bool {
 		s.Success >= 0 && s.Success <= 1 && s.Tokens >= 0 && s.Millis >= 0 && s.Cost >= 0
 }
 
-func (x *change) importEdge(line []byte, fresh map[Ref]int64, n *Imported) error {
-	var s savedEdge
-	if err := json.Unmarshal(line, &s); err != nil {
-		return err
-	}
-	if s.Query == "" || len(s.Query) > MaxQuery {
-		return errors.New("the edge has no query, or a very long one")
-	}
+func (x *change) importEdge(s *savedEdge, fresh map[Ref]int64, n *Imported) error {
 	id, ok := fresh[s.From]
 	if !ok {
 		var err error
@@ -231,9 +284,6 @@ func (x *change) importEdge(line []byte, fresh map[Ref]int64, n *Imported) error
 			return fmt.Errorf("the edge is of a node that is not there: %q", s.From.Key)
 		}
 		return nil // the node stays as it is
-	}
-	if !s.sane() {
-		return errors.New("the statistics of the edge cannot be")
 	}
 	n.Edges++
 	return x.putEdge(id, s.Edge)

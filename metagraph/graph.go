@@ -23,7 +23,7 @@ type Options struct {
 	// s.
 	Wait time.Duration
 	// ReadOnly refuses every change, and does not create a graph that does not
-	// exist.
+	// exist. The file may be one that this process cannot write.
 	ReadOnly bool
 	// Now is the clock. If nil, time.Now.
 	Now func() time.Time
@@ -33,7 +33,7 @@ var (
 	// ErrReadOnly is the error of a change to a graph that was opened read-only.
 	ErrReadOnly = errors.New("the memory was opened to read only")
 	// ErrFormat is in the error for a file that is not a graph, or that has a newer
-	// version.
+	// version. Such a file is not changed.
 	ErrFormat = errors.New("not a memory of this version")
 )
 
@@ -41,7 +41,9 @@ var (
 // processes on one machine may have the file open.
 type Graph struct {
 	o           Options
-	write, read *sql.DB // write has one connection, read several
+	id          string
+	columns     string  // of a node, to be read
+	write, read *sql.DB // write has one connection, read several; write is nil if read-only
 	changed     *sql.Stmt
 	prepared    sync.Map // statements of write: query → *sql.Stmt
 
@@ -76,22 +78,47 @@ func (g *Graph) open(file string) error {
 	if err := g.touch(file); err != nil {
 		return err
 	}
-	g.write, err = sql.Open("sqlite", g.address(file, "_txlock=immediate"))
+	at, v, err := g.inspect(file)
 	if err != nil {
 		return err
 	}
-	g.write.SetMaxOpenConns(1)
-	if err := g.prepare(); err != nil {
-		return err
+	if g.o.ReadOnly && v == 0 {
+		return ErrFormat // an empty file
 	}
-	if g.read, err = sql.Open("sqlite", g.address(file, "_pragma=query_only(1)")); err != nil {
+	if !g.o.ReadOnly {
+		at = g.address(file, "_pragma=query_only(1)")
+		if err := g.openWrite(file, v); err != nil {
+			return err
+		}
+		v = version
+	}
+	g.columns = columnsOf(v)
+	if g.read, err = sql.Open("sqlite", at); err != nil {
 		return err
 	}
 	g.read.SetMaxOpenConns(4)
 	if g.changed, err = g.read.Prepare("SELECT rev, epoch FROM meta"); err != nil {
 		return err
 	}
+	if v > 1 {
+		if err := g.read.QueryRow("SELECT id FROM meta").Scan(&g.id); err != nil {
+			return err
+		}
+	}
 	return g.refresh(context.Background())
+}
+
+// openWrite opens the connection that writes, and brings the file to this version.
+func (g *Graph) openWrite(file string, v int) (err error) {
+	g.write, err = sql.Open("sqlite", g.address(file, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"))
+	if err != nil {
+		return err
+	}
+	g.write.SetMaxOpenConns(1)
+	if v == version {
+		return nil
+	}
+	return g.migrate()
 }
 
 // touch creates the file, accessible to this user only. SQLite gives the files
@@ -121,9 +148,13 @@ func bare(err error) error {
 }
 
 func (g *Graph) address(file, more string) string {
-	query := fmt.Sprintf("_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&%s", g.o.Wait.Milliseconds(), more)
+	query := fmt.Sprintf("_pragma=busy_timeout(%d)&%s", g.o.Wait.Milliseconds(), more)
 	return (&url.URL{Scheme: "file", Path: file, RawQuery: query}).String()
 }
+
+// ID returns the identity of the memory: random, and made with the file. It is ""
+// for a file of version 1 that was opened read-only.
+func (g *Graph) ID() string { return g.id }
 
 // Close closes the graph. Everything learned is in the file before Close.
 func (g *Graph) Close() error {
@@ -136,69 +167,12 @@ func (g *Graph) Close() error {
 	return errors.Join(errs...)
 }
 
-// The file's application_id and user_version.
-const (
-	application = 0x536F7474 // "Sott"
-	version     = 1
-)
-
-const schema = `
-CREATE TABLE meta (rev INTEGER NOT NULL, epoch INTEGER NOT NULL, traces INTEGER NOT NULL, templates INTEGER NOT NULL);
-INSERT INTO meta VALUES (0, 0, 0, 0);
-CREATE TABLE node (
-	id INTEGER PRIMARY KEY, task TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
-	slots INTEGER NOT NULL, problem TEXT NOT NULL, candidate TEXT NOT NULL, work TEXT NOT NULL,
-	seen INTEGER NOT NULL, used INTEGER NOT NULL, solved INTEGER NOT NULL, failed INTEGER NOT NULL,
-	success REAL NOT NULL, tokens REAL NOT NULL, millis REAL NOT NULL, cost REAL NOT NULL,
-	created INTEGER NOT NULL, seen_at INTEGER NOT NULL, used_at INTEGER NOT NULL, solved_at INTEGER NOT NULL,
-	space TEXT NOT NULL, vector BLOB, rev INTEGER NOT NULL,
-	UNIQUE (task, kind, key)
-);
-CREATE INDEX node_rev ON node (rev);
-CREATE TABLE edge (
-	node INTEGER NOT NULL, query TEXT NOT NULL,
-	seen INTEGER NOT NULL, used INTEGER NOT NULL, solved INTEGER NOT NULL, failed INTEGER NOT NULL,
-	success REAL NOT NULL, tokens REAL NOT NULL, millis REAL NOT NULL, cost REAL NOT NULL,
-	created INTEGER NOT NULL, used_at INTEGER NOT NULL, rev INTEGER NOT NULL,
-	PRIMARY KEY (node, query)
-) WITHOUT ROWID;
-CREATE INDEX edge_rev ON edge (rev);
-CREATE TABLE done (id TEXT PRIMARY KEY, time INTEGER NOT NULL, learned TEXT NOT NULL, note BLOB) WITHOUT ROWID;
-`
-
-// prepare creates the tables of a new file, and checks those of an existing one.
-func (g *Graph) prepare() error {
-	tx, err := g.write.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	var app, v, tables int
-	for name, into := range map[string]*int{"application_id": &app, "user_version": &v} {
-		if err := tx.QueryRow("PRAGMA " + name).Scan(into); err != nil {
-			return err
-		}
-	}
-	if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-		return err
-	}
-	switch {
-	case app == application && v == version:
-		return nil
-	case tables > 0 || app != 0 || v != 0 || g.o.ReadOnly:
-		return ErrFormat
-	}
-	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", application, version)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
 // change runs one transaction that changes the graph.
 func (g *Graph) change(ctx context.Context, do func(*change) error) error {
 	if g.o.ReadOnly {
 		return ErrReadOnly
 	}
+	point("begin")
 	tx, err := g.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -215,9 +189,11 @@ func (g *Graph) change(ctx context.Context, do func(*change) error) error {
 	if _, err := x.exec("UPDATE meta SET rev = ?, epoch = ?, traces = ?, templates = ?", x.rev, x.epoch, x.size.Traces, x.size.Templates); err != nil {
 		return err
 	}
+	point("written")
 	if err := tx.Commit(); err != nil {
 		return err
 	}
+	point("committed")
 	g.keep(ctx, x)
 	return nil
 }

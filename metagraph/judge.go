@@ -15,6 +15,7 @@ const (
 
 	maxCandidate = 16 << 10
 	maxWork      = 4 << 10
+	maxModel     = 256
 )
 
 // A Passed is a solution that its task's validator has accepted. Only [Judge] makes

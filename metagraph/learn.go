@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 )
 
@@ -23,7 +24,9 @@ type Outcome struct {
 	Used []Ref
 	// Passed is the solution. It is zero if there is none.
 	Passed Passed
-	Spent  Spent
+	// Model names the model that found the solution. A new node keeps it.
+	Model string
+	Spent Spent
 	// Vector is the query's embedding, by the model that Space names.
 	Vector []float32
 	Space  string
@@ -92,12 +95,14 @@ func (x *change) learn(o *Outcome) (l Learned, err error) {
 		if err := x.used(r, o); err != nil {
 			return l, err
 		}
+		point("used")
 	}
 	if o.Passed.OK() {
 		if err := x.insert(o, &l); err != nil {
 			return l, err
 		}
 	}
+	point("learned")
 	if l.Size = x.size; o.ID == "" {
 		return l, nil
 	}
@@ -105,7 +110,7 @@ func (x *change) learn(o *Outcome) (l Learned, err error) {
 	if err != nil {
 		return l, err
 	}
-	_, err = x.exec("INSERT INTO done VALUES (?, ?, ?, ?)", o.ID, micros(x.now), string(text), o.Note)
+	_, err = x.exec("INSERT INTO done (id, time, learned, note, task) VALUES (?, ?, ?, ?, ?)", o.ID, micros(x.now), string(text), o.Note, o.Task)
 	return l, err
 }
 
@@ -148,7 +153,7 @@ func (x *change) insert(o *Outcome, l *Learned) error {
 	if len(p.candidate) > maxCandidate {
 		return nil
 	}
-	base := Node{Problem: p.problem, Candidate: p.candidate}
+	base := Node{Model: shorttext.Cut(o.Model, maxModel), Problem: p.problem, Candidate: p.candidate}
 	trace := base
 	trace.Ref, trace.Work, trace.Space, trace.Vector = Ref{o.Task, Trace, o.Query}, p.work, o.Space, o.Vector
 	_, fresh, err := x.merge(trace)

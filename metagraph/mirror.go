@@ -70,7 +70,7 @@ func (g *Graph) load(ctx context.Context) error {
 	if m.nodes == nil || epoch != m.epoch {
 		*m = mirror{rev: -1, epoch: epoch, nodes: map[int64]*entry{}, tasks: map[string]*shelf{}}
 	}
-	err = each(ctx, tx, "SELECT "+nodeColumns+" FROM node WHERE rev > ? ORDER BY id", m.rev, func(row scanner) error {
+	err = each(ctx, tx, "SELECT "+g.columns+" FROM node WHERE rev > ? ORDER BY id", m.rev, func(row scanner) error {
 		id, n, err := scanNode(row)
 		if err == nil {
 			m.putNode(id, n)

@@ -48,6 +48,9 @@ type Stats struct {
 // the candidate that the validator accepted.
 type Node struct {
 	Ref
+	// Model names the model whose solution the node was first. It is empty if that
+	// is not known, as in files of version 1.
+	Model     string
 	Slots     int            // of a template
 	Problem   answer.Problem // the problem that the node was first found for
 	Candidate string         // its solution

@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) {
 	if file := os.Getenv("METAGRAPH_TEST_FILE"); file != "" {
+		if os.Getenv("METAGRAPH_KILL") != "" {
+			os.Exit(killable(file))
+		}
 		os.Exit(learner(file))
 	}
 	os.Exit(m.Run())

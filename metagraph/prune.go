@@ -11,8 +11,11 @@ import (
 // PruneOptions say what to remove. Failures are not a reason to remove a node: a
 // template that does not help here may help elsewhere.
 type PruneOptions struct {
-	Task string // only nodes of this task; if empty, of all
-	// Before removes nodes whose last success is older than this time.
+	Task  string // only nodes of this task; if empty, of all
+	Model string // only nodes that this model earned; if empty, of all
+	// Before removes nodes whose last success is older than this time. Without a
+	// Model it also removes the IDs of outcomes that were learned before it: those
+	// of the task, or all.
 	Before time.Time
 	// Keep is how many nodes of each task and kind stay. Those that solved most
 	// stay; an old success counts less. If zero, there is no bound. If negative,
@@ -27,7 +30,7 @@ func (g *Graph) Prune(ctx context.Context, o PruneOptions) ([]Ref, error) {
 		return nil, err
 	}
 	gone := g.stale(o)
-	if len(gone) == 0 || o.DryRun {
+	if o.DryRun || len(gone) == 0 && o.Before.IsZero() {
 		return gone, nil
 	}
 	err := g.change(ctx, func(x *change) error {
@@ -35,17 +38,27 @@ func (g *Graph) Prune(ctx context.Context, o PruneOptions) ([]Ref, error) {
 			if err := x.remove(r); err != nil {
 				return err
 			}
+			point("removed")
 		}
-		if x.epoch++; o.Before.IsZero() {
-			return nil
+		if len(gone) > 0 {
+			x.epoch++
 		}
-		_, err := x.exec("DELETE FROM done WHERE time < ?", micros(o.Before))
-		return err
+		return x.forget(o)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prune: %w", err)
 	}
 	return gone, nil
+}
+
+// forget removes the old IDs of outcomes. The IDs of other tasks stay: what they
+// name must not be learned twice.
+func (x *change) forget(o PruneOptions) error {
+	if o.Before.IsZero() || o.Model != "" {
+		return nil
+	}
+	_, err := x.exec("DELETE FROM done WHERE time < ? AND (? = '' OR task = ?)", micros(o.Before), o.Task, o.Task)
+	return err
 }
 
 func (x *change) remove(r Ref) error {
@@ -70,6 +83,9 @@ func (g *Graph) stale(o PruneOptions) []Ref {
 	var gone []Ref
 	stays := map[[2]string][]*entry{} // by task and kind
 	for _, e := range g.seen.sorted(o.Task) {
+		if o.Model != "" && e.Model != o.Model {
+			continue
+		}
 		if e.SolvedAt.Before(o.Before) {
 			gone = append(gone, e.Ref)
 			continue
