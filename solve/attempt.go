@@ -109,7 +109,7 @@ func (a *attempt) fill(ctx context.Context) (ok bool, err error) {
 			a.passed = passed
 			a.result.Solved, a.result.Hit, a.result.Method = true, HitTemplate, "template"
 			a.result.Candidate, a.result.Reason = t.Fill(numbers), string(v.Reason)
-			a.result.Used = []metagraph.Ref{n.Ref}
+			a.result.Used, a.result.TemplateBy = []metagraph.Ref{n.Ref}, n.Model
 			return true, nil
 		}
 	}
@@ -230,7 +230,7 @@ func (a *attempt) learn(ctx context.Context) error {
 		return err
 	}
 	learned, err := o.Memory.Learn(context.WithoutCancel(ctx), metagraph.Outcome{
-		ID: a.id(), Task: o.Task.Name(), Query: a.query, Used: a.result.Used, Passed: a.passed,
+		ID: a.id(), Task: o.Task.Name(), Query: a.query, Used: a.result.Used, Passed: a.passed, Model: a.earner(),
 		Spent:  metagraph.Spent{Tokens: a.result.Input + a.result.Output, Latency: time.Duration(a.result.Millis * float64(time.Millisecond)), Money: a.result.Cost},
 		Vector: a.vector, Space: o.Space, Note: note,
 	})
@@ -239,6 +239,15 @@ func (a *attempt) learn(ctx context.Context) error {
 	}
 	a.result.Memory = &learned
 	return a.recordMemory(ctx, learned)
+}
+
+// earner names the model that found the solution. What a template solved is the
+// merit of the model that earned the template.
+func (a *attempt) earner() string {
+	if a.result.Hit == HitTemplate {
+		return a.result.TemplateBy
+	}
+	return a.result.Model
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -264,8 +273,9 @@ func (t *Try) count(q model.Request, r model.Reply, failed error) {
 	}
 }
 
-// instruction returns the text that teaches the protocol for answers.
-func instruction(g *sotto.Grammar) string {
+// Instruction returns the default of [Options.Instruction]: the text that teaches
+// the protocol for answers.
+func Instruction(g *sotto.Grammar) string {
 	if prompt := g.Dialect().Prompt; prompt != "" && g.Dialect().Name != sotto.Default().Dialect().Name {
 		return prompt
 	}

@@ -34,7 +34,9 @@
 //     from it are one transaction, and a stream that was killed resumes after it.
 //  3. The budget is checked before every call of the model. The call that crosses
 //     it counts, and ends the stream.
-//  4. If there is a record, it holds everything: every call with its reply byte
+//  4. Memory keeps which model earned what it holds, and a result names the model
+//     whose template solved it. A model's own share never includes that of another.
+//  5. If there is a record, it holds everything: every call with its reply byte
 //     for byte, every extraction with its verdict, what memory returned and learned.
 //
 // # Tasks

@@ -38,9 +38,12 @@ type Result struct {
 	Wrong bool `json:"wrong,omitempty"`
 
 	// Hit is what memory returned: template, paths, or nothing. Used are the nodes.
-	Hit      string          `json:"hit,omitempty"`
-	Used     []metagraph.Ref `json:"used,omitempty"`
-	Attempts []Try           `json:"attempts,omitempty"`
+	Hit  string          `json:"hit,omitempty"`
+	Used []metagraph.Ref `json:"used,omitempty"`
+	// TemplateBy names the model that earned the template that solved the problem.
+	// It is empty if that is not known.
+	TemplateBy string `json:"template_by,omitempty"`
+	Attempts   []Try  `json:"attempts,omitempty"`
 
 	// Input and Output are the tokens of all attempts. Estimated says that the
 	// server did not count all of them. MemoryTokens is approximately how many

@@ -18,7 +18,8 @@ import (
 // in the ways that models do: with thoughts in tags, without an opening tag, after
 // a marker, cut off. Its reply depends only on the problem and the attempt, not on
 // the prompt: about every second reply is right, whatever memory returned. It
-// demonstrates the loop, not a model's skill.
+// demonstrates the loop, not a model's skill, so give it a memory of its own: what
+// it "solves" would count as solved for a real model.
 type Scripted struct{ Task Task }
 
 // Name returns "scripted".

@@ -111,7 +111,7 @@ func New(o Options) (*Solver, error) {
 		o.Start = sotto.StartAuto
 	}
 	if o.Instruction == "" {
-		o.Instruction = instruction(o.Grammar)
+		o.Instruction = Instruction(o.Grammar)
 	}
 	if len(o.Temperatures) == 0 {
 		o.Temperatures = []float64{0, 0.4, 0.8}

@@ -20,6 +20,9 @@ type Summary struct {
 	// costs of all problems are known.
 	Estimated bool `json:"estimated,omitempty"`
 	Priced    bool `json:"priced,omitempty"`
+	// ByTemplateOf counts the problems that a known template solved alone, by the
+	// model that earned the template. The name "" means that it is not known.
+	ByTemplateOf map[string]int `json:"by_template_of,omitempty"`
 	// Rows are the totals after 10, 25, 50, 100, … problems. The last row is the
 	// total at the end.
 	Rows []Row `json:"rows"`
@@ -89,6 +92,12 @@ func Summarise(results []Result) Summary {
 	s.Task, s.Mode, s.Model = results[0].Task, results[0].Mode, results[0].Model
 	for _, r := range results {
 		s.Estimated, s.Priced = s.Estimated || r.Estimated, s.Priced && r.Priced
+		if r.Hit == HitTemplate {
+			if s.ByTemplateOf == nil {
+				s.ByTemplateOf = map[string]int{}
+			}
+			s.ByTemplateOf[r.TemplateBy]++
+		}
 	}
 	for _, n := range marks(len(results)) {
 		s.Rows = append(s.Rows, rowOf(results[:n]))

@@ -29,6 +29,7 @@ type pageData struct {
 type shownStream struct {
 	solve.Summary
 	Solved stats.Rate
+	By     string // whose templates solved problems
 	Last   solve.Row
 	Shown  []shownRow
 }
@@ -54,7 +55,7 @@ func Page(list []Stream) ([]byte, error) {
 
 func (s *Stream) shown() shownStream {
 	last := s.last()
-	shown := shownStream{Summary: s.Summary, Last: last, Solved: stats.NewRate("", last.Solved, last.Problems)}
+	shown := shownStream{Summary: s.Summary, By: templatesBy(s.ByTemplateOf), Last: last, Solved: stats.NewRate("", last.Solved, last.Problems)}
 	shown.Name, shown.Model = visible.Text(s.Name), visible.Text(s.Model)
 	for _, r := range s.Rows {
 		of := func(n int) string { return fmt.Sprintf("%.1f", 100*share1(n, r.Problems)) }

@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/visible"
@@ -35,8 +38,27 @@ func Print(w io.Writer, list []Stream) {
 			title += " (tokens are estimated)"
 		}
 		fmt.Fprintln(w, title)
+		if by := templatesBy(s.ByTemplateOf); by != "" {
+			fmt.Fprintln(w, by)
+		}
 		printRows(w, s.Summary)
 	}
+}
+
+// templatesBy says whose templates solved how many problems. It is "" if none did.
+func templatesBy(count map[string]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		who := visible.Text(name)
+		if name == "" {
+			who = "an unknown model"
+		}
+		parts = append(parts, fmt.Sprintf("%d by those of %s", count[name], who))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "solved by templates alone, without a call: " + strings.Join(parts, ", ")
 }
 
 // printRows writes a row per mark: its results and its costs.
@@ -125,14 +147,4 @@ func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 		}
 		results = append(results, result)
 	}
-}
-
-// A Head is the first line of a stream's output. It describes the run.
-type Head struct {
-	V     int        `json:"v"`
-	Type  string     `json:"type"` // run
-	Run   string     `json:"run"`
-	Task  string     `json:"task"`
-	Mode  solve.Mode `json:"mode"`
-	Model string     `json:"model"`
 }

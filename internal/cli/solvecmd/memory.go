@@ -39,7 +39,8 @@ Examples:
     sotto solve memory show 'Solve 24 with 3 5 8 11'
     sotto solve memory export > memory.jsonl
     sotto solve memory import --memory other.db memory.jsonl
-    sotto solve memory prune --unused 90d --keep 10000 --dry-run`
+    sotto solve memory prune --unused 90d --keep 10000 --dry-run
+    sotto solve memory prune --model scripted`
 }
 
 // memoryPlace says which memory to use.
@@ -48,30 +49,32 @@ type memoryPlace struct {
 	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
 }
 
-// openMemory opens a memory. If none is named, it opens the default one.
-func openMemory(sh *shell.Shell, file, data string, o metagraph.Options) (*metagraph.Graph, error) {
+// openMemory opens a memory. If no file is named, it opens the default one, which
+// has a name in the folder of the state.
+func openMemory(sh *shell.Shell, file, data, name string, o metagraph.Options) (*metagraph.Graph, error) {
 	if file == "" {
 		folder := cmp.Or(data, files.StateFolder(sh.Getenv))
 		if folder == "" {
 			return nil, hint.Add(errors.New("there is no folder for the memory"), "name a file with --memory")
 		}
-		file = filepath.Join(folder, "memory.db")
+		file = filepath.Join(folder, name)
 	}
 	g, err := metagraph.Open(file, o)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, hint.Add(err, "sotto solve makes one; another is named by --memory")
+		return nil, hint.Add(err, "sotto solve makes one; --memory names another: the stand-in's is memory-scripted.db in the same folder, that of --replies memory-replayed.db")
 	}
 	return g, err
 }
 
 func (p *memoryPlace) open(sh *shell.Shell, write bool) (*metagraph.Graph, error) {
-	return openMemory(sh, p.Memory, p.Data, metagraph.Options{ReadOnly: !write})
+	return openMemory(sh, p.Memory, p.Data, "memory.db", metagraph.Options{ReadOnly: !write})
 }
 
 // A shownNode is a node as memory ls and memory show print it in JSON.
 type shownNode struct {
 	V int `json:"v"`
 	metagraph.Ref
+	Model     string `json:"model,omitempty"`
 	Slots     int    `json:"slots,omitempty"`
 	Input     string `json:"input"`
 	Candidate string `json:"candidate"`
@@ -83,7 +86,7 @@ type shownNode struct {
 }
 
 func shownNodeOf(n metagraph.Node) shownNode {
-	return shownNode{V: 1, Ref: n.Ref, Slots: n.Slots, Input: n.Problem.Input, Candidate: n.Candidate, Stats: n.Stats, Created: n.Created, UsedAt: n.UsedAt, SolvedAt: n.SolvedAt}
+	return shownNode{V: 1, Ref: n.Ref, Model: n.Model, Slots: n.Slots, Input: n.Problem.Input, Candidate: n.Candidate, Stats: n.Stats, Created: n.Created, UsedAt: n.UsedAt, SolvedAt: n.SolvedAt}
 }
 
 type memoryLs struct {
@@ -108,7 +111,7 @@ func (x *memoryLs) Run(sh *shell.Shell) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	if !x.JSON {
-		fmt.Fprintf(out, "%-10s %-8s %6s %6s %6s %6s %8s  %s\n", "TASK", "KIND", "SEEN", "USED", "SOLVED", "FAILED", "TOKENS", "KEY")
+		fmt.Fprintf(out, "%-10s %-8s %6s %6s %6s %6s %8s  %-16s  %s\n", "TASK", "KIND", "SEEN", "USED", "SOLVED", "FAILED", "TOKENS", "EARNED BY", "KEY")
 	}
 	for _, n := range nodes {
 		switch {
@@ -116,7 +119,7 @@ func (x *memoryLs) Run(sh *shell.Shell) error {
 		case x.JSON:
 			err = cmp.Or(err, enc.Encode(shownNodeOf(n)))
 		default:
-			fmt.Fprintf(out, "%-10s %-8s %6d %6d %6d %6d %8.0f  %s\n", label1(n.Task, 10), n.Kind, n.Seen, n.Used, n.Solved, n.Failed, n.Tokens, label1(n.Key, 100))
+			fmt.Fprintf(out, "%-10s %-8s %6d %6d %6d %6d %8.0f  %-16s  %s\n", label1(n.Task, 10), n.Kind, n.Seen, n.Used, n.Solved, n.Failed, n.Tokens, label1(cmp.Or(n.Model, "?"), 16), label1(n.Key, 100))
 		}
 	}
 	return cmp.Or(err, out.Flush())
@@ -184,6 +187,7 @@ func (x *memoryShow) show(sh *shell.Shell, n metagraph.Node, edges []metagraph.E
 	out := bufio.NewWriter(sh.Text)
 	fmt.Fprintf(out, "%s\n", visible.Text(n.Text()))
 	fmt.Fprintf(out, "%s of task %s, first found for %s: %s\n", n.Kind, visible.Text(n.Task), visible.Text(n.Problem.Input), visible.Text(n.Candidate))
+	fmt.Fprintf(out, "earned by %s\n", visible.Text(cmp.Or(n.Model, "a model that is not known")))
 	fmt.Fprintf(out, "seen %d, used %d, solved %d, failed %d; lately %.0f %% success, %.0f tokens, %.0f ms a problem\n", n.Seen, n.Used, n.Solved, n.Failed, 100*n.Success, n.Tokens, n.Millis)
 	fmt.Fprintf(out, "made %s, last success %s\n", n.Created.Format(time.DateTime), n.SolvedAt.Format(time.DateTime))
 	for _, e := range edges {
@@ -250,6 +254,7 @@ func (x *memoryImport) Run(sh *shell.Shell) error {
 type memoryPrune struct {
 	memoryPlace
 	Task   string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	Model  string `short:"m" placeholder:"NAME" help:"Only what this model earned; alone, all of it."`
 	Unused string `placeholder:"TIME" help:"Remove what has not helped for so long, such as 90d or 12h."`
 	Keep   int    `placeholder:"N" help:"Keep N traces and N templates of each task, the most useful."`
 	DryRun bool   `name:"dry-run" help:"Only say what would be removed."`
@@ -257,7 +262,7 @@ type memoryPrune struct {
 
 // Run removes nodes.
 func (x *memoryPrune) Run(sh *shell.Shell) error {
-	o := metagraph.PruneOptions{Task: x.Task, Keep: x.Keep, DryRun: x.DryRun}
+	o := metagraph.PruneOptions{Task: x.Task, Model: x.Model, Keep: x.Keep, DryRun: x.DryRun}
 	if x.Unused != "" {
 		age, err := recording.ParseAge(x.Unused)
 		if err != nil {
@@ -265,8 +270,11 @@ func (x *memoryPrune) Run(sh *shell.Shell) error {
 		}
 		o.Before = time.Now().Add(-age)
 	}
-	if x.Keep < 0 || x.Keep == 0 && x.Unused == "" {
-		return hint.Usage(errors.New("nothing is said to be removed"), "want --unused TIME, or --keep N with N from 1 on")
+	switch {
+	case x.Keep < 0 || x.Keep == 0 && x.Unused == "" && x.Model == "":
+		return hint.Usage(errors.New("nothing is said to be removed"), "want --unused TIME, --keep N with N from 1 on, or --model NAME")
+	case x.Keep == 0 && x.Unused == "":
+		o.Keep = -1
 	}
 	g, err := x.open(sh, true)
 	if err != nil {

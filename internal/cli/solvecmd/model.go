@@ -27,6 +27,18 @@ type modelFlags struct {
 
 const scriptedName = "scripted"
 
+// memoryFile names the default memory. Models that are played have memories of
+// their own: what they "solve" is not the merit of any model.
+func (m *modelFlags) memoryFile() string {
+	switch {
+	case m.Replies != "":
+		return "memory-replayed.db"
+	case m.Script != "" || m.Model == "" || m.Model == scriptedName:
+		return "memory-scripted.db"
+	}
+	return "memory.db"
+}
+
 // apply sets the model and the embedder.
 func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) (err error) {
 	switch {
@@ -66,6 +78,7 @@ func (m *modelFlags) open(name string) (model.Model, error) {
 
 // recorded reads logged replies.
 func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (*solve.Recorded, error) {
+	digest := newDigest()
 	replies := solve.NewRecorded(filepath.Base(m.Replies), t)
 	r, err := x.lineReader(m.Field)
 	if err != nil {
@@ -76,11 +89,12 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 			return fmt.Errorf("field %s %w", m.Field, jsonpath.ErrMissing)
 		}
 		replies.Add(p, raw, line.end)
-		return nil
+		return digest.add(p, raw, line.end)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--replies: %w", err)
 	}
+	x.replies = digest.String()
 	return replies, nil
 }
 

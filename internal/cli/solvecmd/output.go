@@ -2,16 +2,18 @@ package solvecmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/solvereport"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/solve"
 )
 
@@ -25,11 +27,8 @@ type output struct {
 }
 
 // open opens the output, and reads the results of an earlier run.
-func (x *streamCommand) open(sh *shell.Shell, o *solve.Options) (*output, error) {
-	out := &output{head: solvereport.Head{
-		V: 1, Type: "run", Run: "solve-" + time.Now().UTC().Format("20060102T150405.000000"),
-		Task: o.Task.Name(), Mode: o.Mode, Model: o.Model.Name(),
-	}}
+func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, error) {
+	out := &output{head: head}
 	if x.Output == "" || x.Output == "-" {
 		return out, nil
 	}
@@ -63,13 +62,8 @@ func (f *output) resume() error {
 		return err
 	}
 	if head != nil {
-		ours := f.head
-		ours.Run = head.Run
-		if *head != ours {
-			return hint.Add(
-				fmt.Errorf("it is of task %s, mode %s, model %s", head.Task, head.Mode, head.Model),
-				"give the same flags, or another --output")
-
+		if err := resumable(head, &f.head); err != nil {
+			return err
 		}
 		f.head, f.old, f.done = *head, true, results
 	}
@@ -78,6 +72,22 @@ func (f *output) resume() error {
 	}
 	_, err = f.file.Seek(whole, io.SeekStart)
 	return files.Cause(err)
+}
+
+// resumable reports whether the settings are those that the output was begun with.
+func resumable(was, now *solvereport.Head) error {
+	if was.Settings == nil {
+		return hint.Add(errors.New("an older sotto wrote it, without its settings"), "begin another --output")
+	}
+	changes := was.Changes(now)
+	if len(changes) == 0 {
+		return nil
+	}
+	texts := make([]string, len(changes))
+	for i, c := range changes {
+		texts[i] = visible.Text(c.String())
+	}
+	return hint.Add(errors.New("it was begun with other settings: "+strings.Join(texts, "; ")), "give the same flags and files, or another --output")
 }
 
 // begin writes the head.

@@ -72,7 +72,7 @@ type streamCommand struct {
 	Think        string    `placeholder:"HOW" help:"Thinking: true, false, low, medium, high."`
 
 	Data    string        `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
-	Memory  string        `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (memory.db in --data)."`
+	Memory  string        `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (in --data memory.db; memory-scripted.db for the stand-in and --script, memory-replayed.db for --replies)."`
 	Floor   float64       `default:"0.3" placeholder:"S" help:"How like a problem an example must be, 0 to 1 (${default})."`
 	Paths   int           `default:"4" placeholder:"N" help:"How many examples at most (${default})."`
 	Tokens  int           `name:"path-tokens" default:"1000" placeholder:"N" help:"About how many tokens all examples may have (${default})."`
@@ -91,11 +91,13 @@ type streamCommand struct {
 	HTML   string `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
 	JSON   bool   `name:"json" help:"Print the summary as one JSON object."`
 	Quiet  bool   `short:"q" help:"Print no summary."`
+
+	replies string // the digest of --replies
 }
 
 // Help shows examples.
 func (streamCommand) Help() string {
-	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, every other a problem. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
+	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, with all of its settings; every other is a problem. --resume refuses other settings. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
 
 Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream: each problem once, with its replies as the attempts, or the problems of --problems, of which one with a reply's id gets that reply. The guide is docs/memory.md.
 
@@ -147,18 +149,22 @@ func (x *streamCommand) Run(sh *shell.Shell, names *catalogue.Catalogue) (err er
 	if err != nil {
 		return err
 	}
-	out, err := x.open(sh, o)
+	if o.Mode == solve.Graph || o.Mode == solve.Template {
+		if o.Memory, err = openMemory(sh, x.Memory, x.Data, x.memoryFile(), metagraph.Options{}); err != nil {
+			return err
+		}
+		defer o.Memory.Close()
+	}
+	head, err := x.manifest(o, problems)
+	if err != nil {
+		return err
+	}
+	out, err := x.open(sh, head)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
 	o.Run = out.head.Run
-	if o.Mode == solve.Graph || o.Mode == solve.Template {
-		if o.Memory, err = openMemory(sh, x.Memory, x.Data, metagraph.Options{}); err != nil {
-			return err
-		}
-		defer o.Memory.Close()
-	}
 	log := slog.New(slog.NewTextHandler(sh.Err, nil))
 	if o.Record, err = x.Settings.Open(nil, log); err != nil {
 		return err
@@ -287,6 +293,7 @@ func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, tas
 		}
 		o.Instruction = strings.TrimSpace(string(text))
 	}
+	o.Instruction = cmp.Or(o.Instruction, solve.Instruction(o.Grammar))
 	if x.Audit != "" {
 		if o.Audit, err = answer.TaskNamed(x.Audit); err != nil {
 			return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "want one of "+scoring.TaskNames())
