@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 
@@ -84,7 +85,8 @@ type Waiting struct {
 	Given    int             `json:"given"`    // how many of Messages the turn began with
 	Calls    []model.Call    `json:"calls"`    // calls to be answered; the first is the one with the question
 	FromText bool            `json:"from_text,omitempty"`
-	Used     int             `json:"used"` // uses of tools so far
+	ID       string          `json:"id,omitempty"` // of the conversation; see [Use.Key]
+	Used     int             `json:"used"`         // uses of tools so far
 	Metrics  record.Metrics  `json:"metrics"`
 }
 
@@ -129,6 +131,7 @@ func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome,
 	u.calls, u.fromText, u.metrics = notNull(w.Calls), w.FromText, w.Metrics
 	*u.used = w.Used - 1 // the call that waited is begun again
 	u.answer = &answer
+	u.id = w.ID
 	return u.converse(ctx, dispatch)
 }
 
@@ -164,6 +167,7 @@ func (t *Turn) open() (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
+	u.id = rand.Text()
 	if t.Record != nil {
 		u.journal = &journal{w: t.Record}
 	}

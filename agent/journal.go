@@ -43,6 +43,12 @@ func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
 // live reports whether all of the past has been passed.
 func (j *journal) live() bool { return j == nil || len(j.past) == 0 }
 
+// id returns the identifier of the recorded run.
+func (j *journal) id() string {
+	start, _ := j.past[0].Payload.(record.RunStart)
+	return start.ID
+}
+
 // recall returns the next recorded event if there is one. Except for its outcome it
 // must be the wanted event, else the error is a [*Difference].
 func (j *journal) recall(run string, cycle int, want record.Payload) (record.Payload, *record.Event, error) {
@@ -158,13 +164,13 @@ func asked(p record.Payload) record.Payload {
 	return whole(p)
 }
 
-// whole returns an event except for its times and settings. The record writes
+// whole returns an event except for its times, identifiers and settings. The record writes
 // settings without what may be a credential, but keeps their digest. Digests of
 // texts follow from the texts.
 func whole(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.RunStart:
-		x.Config = maps.Clone(x.Config)
+		x.ID, x.Config = "", maps.Clone(x.Config)
 		delete(x.Config, "experiment")
 		return x
 	case record.Invocation:

@@ -106,7 +106,7 @@ func spawn(t *testing.T, dir string, kill int, env ...string) string {
 }
 
 // settled is all that a run leaves: its record, except for times, its memory, and
-// which uses of the tool were made.
+// which uses of the tool were made. The identifier of the run is left out.
 func settled(t *testing.T, dir string) []string {
 	t.Helper()
 	lines := plain(t, dir)
@@ -118,9 +118,17 @@ func settled(t *testing.T, dir string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	start, ok := events(t, dir, record.Query{Run: "first", Types: []record.Type{record.TypeRunStart}})[0].Payload.(record.RunStart)
+	if !ok || start.ID == "" || strings.Count(string(used), "@"+start.ID) != strings.Count(string(used), "\n") {
+		t.Fatalf("the run is %q, its uses %s", start.ID, used)
+	}
 	keys := strings.Fields(string(used))
 	slices.Sort(keys)
-	return append(append(lines, string(memory)), slices.Compact(keys)...)
+	lines = append(append(lines, string(memory)), slices.Compact(keys)...)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], start.ID, "ID")
+	}
+	return lines
 }
 
 // A run that is killed at any point, and begun again, ends as one that was not:

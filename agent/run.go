@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -177,12 +178,19 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	for i := range x.Agents {
 		tools = append(tools, &subagentTool{Subagent: x.Agents[i], parent: r.x, tools: own})
 	}
+	id := rand.Text()
+	if !j.live() {
+		id = j.id()
+	}
 	t := Turn{
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
 	}
-	r.proto, err = t.prepare()
-	return r, err
+	if r.proto, err = t.prepare(); err != nil {
+		return nil, err
+	}
+	r.proto.id = id
+	return r, nil
 }
 
 func toolNamed(list []Tool, name string) Tool {
@@ -196,7 +204,7 @@ func toolNamed(list []Tool, name string) Tool {
 
 // all runs the machine from beginning to end.
 func (r *run) all(ctx context.Context) (Result, error) {
-	start := record.RunStart{Agent: "sotto", Model: r.x.Model.Name(), Config: r.x.config(), Goal: record.Say(r.x.Goal)}
+	start := record.RunStart{ID: r.proto.id, Agent: "sotto", Model: r.x.Model.Name(), Config: r.x.config(), Goal: record.Say(r.x.Goal)}
 	if err := r.unchanged(start); err != nil {
 		return r.summary, err
 	}

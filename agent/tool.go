@@ -34,7 +34,9 @@ type replayer interface{ replays() }
 
 // A Use is one call of a tool.
 type Use struct {
-	Run    string
+	Run string
+	// ID distinguishes the run, or the conversation, from every other one.
+	ID     string
 	Cycle  int
 	Number int // counts the run's uses of tools, from 1
 	Name   string
@@ -42,9 +44,15 @@ type Use struct {
 	Arguments json.RawMessage
 }
 
-// Key identifies this use, and is the same after a crash. A tool needs it to do a
-// thing only once.
-func (u Use) Key() string { return fmt.Sprintf("%s#%d", u.Run, u.Number) }
+// Key identifies this use among all uses of all runs, and is the same after a
+// crash. A tool needs it to do a thing only once.
+func (u Use) Key() string {
+	key := fmt.Sprintf("%s#%d", u.Run, u.Number)
+	if u.ID != "" { // runs that an earlier version recorded have none
+		key += "@" + u.ID
+	}
+	return key
+}
 
 // A Func is a Go function as a tool.
 type Func struct {

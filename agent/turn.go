@@ -19,7 +19,8 @@ type turn struct {
 	box     *toolbox
 	rule    history.Rule
 	journal *journal
-	used    *int // uses of tools, of the run
+	id      string // of the run or the conversation, in the keys of uses
+	used    *int   // uses of tools, of the run
 	purpose string
 	// keeps reports whether a reply's thoughts go back within the turn; nil means
 	// Keep.

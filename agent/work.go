@@ -63,7 +63,7 @@ func (t *turn) result(c model.Call, text string) {
 }
 
 func (t *turn) pause(p *Pause) {
-	t.waiting = &Waiting{Question: p.Question, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, Used: *t.used, Metrics: t.metrics}
+	t.waiting = &Waiting{Question: p.Question, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics}
 	t.end(Paused, "")
 	if f := t.Observer.OnQuestion; f != nil {
 		f(p.Question)
@@ -74,7 +74,7 @@ func (t *turn) pause(p *Pause) {
 // means that the surroundings failed, or is a pause.
 func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	*t.used++
-	use := Use{Run: t.Run, Cycle: t.Cycle, Number: *t.used, Name: c.Name}
+	use := Use{Run: t.Run, ID: t.id, Cycle: t.Cycle, Number: *t.used, Name: c.Name}
 	tool, arguments, refusal := t.understand(c)
 	use.Arguments = arguments
 	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}

@@ -210,6 +210,8 @@ type Failure struct {
 
 // A RunStart begins a run.
 type RunStart struct {
+	// ID distinguishes the run from every other one, of any name and in any record.
+	ID    string `json:"id,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	Model string `json:"model,omitempty"`
 	// Parent is the run that called this run as a tool.
