@@ -2,8 +2,6 @@ package a2aserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -11,39 +9,21 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
-// keys are the digests of the tokens, by the names of their callers.
-type keys map[string][sha256.Size]byte
-
-func newKeys(tokens map[string]string) keys {
-	k := keys{}
-	for name, token := range tokens {
-		k[name] = sha256.Sum256([]byte(token))
-	}
-	return k
-}
-
-// caller returns the caller whose token a request has. All tokens are compared,
-// each in constant time, so that neither their lengths nor their order show.
-func (k keys) caller(r *http.Request) (name string, ok bool) {
-	sum := sha256.Sum256([]byte(gateway.Credential(r)))
-	for n, want := range k {
-		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
-			name, ok = n, true
-		}
-	}
-	return name, ok
-}
+// A Token is what one caller sends as its bearer token or API key. Its Name names the
+// caller, who sees only its own tasks. It opens the server if its Scopes contain
+// "agent", or if it has no Scopes.
+type Token = access.Token
 
 // A visit says who makes a request, and how.
 type visit struct {
 	caller string
-	legacy bool  // by protocol 0.3
-	place  *slot // reserved for the task that it may start
-	load   *load // what the request holds; nil if it holds nothing
+	legacy bool         // by protocol 0.3
+	place  *access.Slot // reserved for the task that it may start
+	load   *load        // what the request holds; nil if it holds nothing
 }
 
 type visitKey struct{}
@@ -64,7 +44,7 @@ func (v visit) user() *a2asrv.User {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, done := serving.Body(w, r, s.pace)
 	defer done()
-	if !s.access.Admit(w, r) {
+	if !s.access.Enter(w, r) {
 		return
 	}
 	if isCard(r) { // anyone admitted may read it
@@ -75,16 +55,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusServiceUnavailable, "the server is shutting down")
 		return
 	}
-	var v visit
-	if len(s.tokens) > 0 {
-		name, ok := s.tokens.caller(r)
-		if !ok {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
-			refuse(w, r, http.StatusUnauthorized, "this agent needs a bearer token")
-			return
-		}
-		v.caller = name
+	r, ok := s.access.Authorize(w, r, access.Agent)
+	if !ok {
+		return
 	}
+	v := visit{caller: access.Caller(r.Context())}
 	from := v.caller + " " + network(r.RemoteAddr)
 	v.load = s.memory.read(from, stopReading(w))
 	defer v.load.end()
@@ -96,14 +71,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, no.status, no.why)
 		return
 	}
-	place, err := s.requests.take(from)
+	place, err := s.requests.Take(from)
 	if err != nil {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, r, http.StatusTooManyRequests, err.Error())
 		return
 	}
-	place.use()
-	defer place.release()
+	place.Use()
+	defer place.Release()
 	ctx := context.WithValue(v.in(r.Context()), baseKey{}, s.base(r))
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }

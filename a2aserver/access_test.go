@@ -44,7 +44,7 @@ func TestAccess(t *testing.T) {
 	if _, err := New(Config{Mind: says(""), Public: true}); err == nil {
 		t.Error("open to other machines, and without a token")
 	}
-	h := serve(t, Config{Mind: says("Yes."), Tokens: map[string]string{"ann": "t0ken", "bob": "other"}, AllowOrigins: []string{"https://chat.example"}})
+	h := serve(t, Config{Mind: says("Yes."), Tokens: []Token{{Name: "ann", Secret: "t0ken"}, {Name: "bob", Secret: "other"}}, AllowOrigins: []string{"https://chat.example"}})
 	for _, c := range []struct {
 		path    string
 		headers []string
@@ -78,7 +78,7 @@ func TestAccess(t *testing.T) {
 
 // TestCallers: a caller sees its own tasks alone, by any method.
 func TestCallers(t *testing.T) {
-	h := serve(t, Config{Mind: mind(Outcome{Question: "What?"}, nil), PushTo: loopback, Tokens: map[string]string{"ann": "a", "bob": "b"}})
+	h := serve(t, Config{Mind: mind(Outcome{Question: "What?"}, nil), PushTo: loopback, Tokens: []Token{{Name: "ann", Secret: "a"}, {Name: "bob", Secret: "b"}}})
 	for i, b := range bindings {
 		t.Run(b.name, func(t *testing.T) {
 			ann, bob := client(t, h.url(), i, "Authorization", "Bearer a"), client(t, h.url(), i, "Authorization", "Bearer b")
@@ -116,7 +116,7 @@ func TestCard(t *testing.T) {
 	for _, c := range []Config{
 		{Mind: says("Yes.")},
 		{Mind: says("Yes."), NoPush: true},
-		{Mind: says("Yes."), Reasoning: true, Tokens: map[string]string{"ann": "a"}, Card: Card{Name: "Ann's", Details: []a2a.AgentSkill{{ID: "secret", Name: "s", Description: "s"}}}},
+		{Mind: says("Yes."), Reasoning: true, Tokens: []Token{{Name: "ann", Secret: "a"}}, Card: Card{Name: "Ann's", Details: []a2a.AgentSkill{{ID: "secret", Name: "s", Description: "s"}}}},
 	} {
 		h := serve(t, c)
 		got := card(t, h.url())

@@ -67,7 +67,7 @@ func TestRemote(t *testing.T) {
 		}
 		return tool.Call(t.Context(), agent.Use{Name: "remote", Arguments: json.RawMessage(args)})
 	}
-	leaky := serve(t, Config{Mind: says("<think>SECRET</think>Forty-two."), Tokens: map[string]string{"x": "a"}})
+	leaky := serve(t, Config{Mind: says("<think>SECRET</think>Forty-two."), Tokens: []Token{{Name: "x", Secret: "a"}}})
 	if got, err := call(leaky, `{"message":"Hi"}`); got != "Forty-two." || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -51,7 +51,7 @@ func answered(t *testing.T, c net.Conn) (status int, closed bool) {
 // TestHalfSentBodies: bodies that never come to an end keep no caller out, not
 // their own one either, and end.
 func TestHalfSentBodies(t *testing.T) {
-	s, err := New(Config{Mind: says("Yes."), Tokens: map[string]string{"ann": "a"}, Limits: Limits{Requests: 4}})
+	s, err := New(Config{Mind: says("Yes."), Tokens: []Token{{Name: "ann", Secret: "a"}}, Limits: Limits{Requests: 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestHalfSentBodies(t *testing.T) {
 // TestRefusedUnread: who is not admitted gets the answer at once, whatever there
 // is of the body, and the connection ends.
 func TestRefusedUnread(t *testing.T) {
-	h := serve(t, Config{Mind: says("Yes."), Tokens: map[string]string{"ann": "a"}, Limits: Limits{Body: 10_000}})
+	h := serve(t, Config{Mind: says("Yes."), Tokens: []Token{{Name: "ann", Secret: "a"}}, Limits: Limits{Body: 10_000}})
 	for _, c := range []struct {
 		header string
 		length int

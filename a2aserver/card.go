@@ -58,7 +58,7 @@ func (s *Server) capabilities() *a2a.AgentCapabilities {
 	c := &a2a.AgentCapabilities{
 		Streaming:         true,
 		PushNotifications: s.push != nil,
-		ExtendedAgentCard: len(s.tokens) > 0,
+		ExtendedAgentCard: s.access.Guarded(),
 		Extensions:        []a2a.AgentExtension{{URI: ChunksExtension, Description: "The answer's visible text in pieces, as it becomes certain."}},
 	}
 	if s.reasoning {
@@ -101,7 +101,7 @@ func (s *Server) agentCard(base string) *a2a.AgentCard {
 		DefaultInputModes:  []string{textMode},
 		DefaultOutputModes: []string{textMode},
 	}
-	if len(s.tokens) > 0 {
+	if s.access.Guarded() {
 		c.SecuritySchemes = a2a.NamedSecuritySchemes{"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"}}
 		c.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": a2a.SecuritySchemeScopes{}}}
 	}

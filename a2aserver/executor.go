@@ -43,7 +43,7 @@ func (x *executor) Execute(ctx context.Context, ec *a2asrv.ExecutorContext) iter
 			r.emit(e.status(ec))
 			return
 		}
-		defer place.release()
+		defer place.Release()
 		r.run(ctx)
 	}
 }

@@ -174,12 +174,12 @@ type handler struct {
 // reserve takes a place for the task that a message may start.
 func (h *handler) reserve(ctx context.Context) (context.Context, func(), error) {
 	v := visitFrom(ctx)
-	place, err := h.s.running.take(v.caller)
+	place, err := h.s.running.Take(v.caller)
 	if err != nil {
 		return ctx, nil, a2a.NewError(a2a.ErrServerError, err.Error())
 	}
 	v.place = place
-	return v.in(ctx), place.giveBack, nil
+	return v.in(ctx), place.GiveBack, nil
 }
 
 // SendMessage implements [a2asrv.RequestHandler].

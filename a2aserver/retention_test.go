@@ -25,7 +25,7 @@ func TestWaiting(t *testing.T) {
 			}
 			return Outcome{Question: "What?", Memo: []byte(`"memo"`)}, nil
 		}),
-		PushTo: loopback, Tokens: map[string]string{"ann": "a", "bob": "b"}, Limits: Limits{Waiting: 3},
+		PushTo: loopback, Tokens: []Token{{Name: "ann", Secret: "a"}, {Name: "bob", Secret: "b"}}, Limits: Limits{Waiting: 3},
 	})
 	ann, bob := client(t, h.url(), 0, "Authorization", "Bearer a"), client(t, h.url(), 0, "Authorization", "Bearer b")
 	his := send(t, bob, message("Hi"))

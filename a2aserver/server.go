@@ -15,7 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/eventqueue"
 
-	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -31,10 +31,9 @@ type Config struct {
 	// Tokens, or Insecure.
 	Public   bool
 	Insecure bool
-	// Tokens are what callers send as their bearer token or API key, by the names
-	// of the callers. A caller sees only its own tasks. Without tokens, everybody
-	// who can reach the server is one caller.
-	Tokens map[string]string
+	// Tokens are what callers send. Those whose scopes do not include "agent" are
+	// refused. Without tokens, everybody who can reach the server is one caller.
+	Tokens []Token
 	// AllowHosts are names that requests may use for the server, in addition to IP
 	// addresses and the names of this machine; "*" allows any. With Tokens and no
 	// listed names, any name is allowed.
@@ -74,8 +73,7 @@ type Config struct {
 type Server struct {
 	mind      Mind
 	card      Card
-	tokens    keys
-	access    gateway.Access
+	access    *access.Control
 	reasoning bool
 	silence   time.Duration
 	limits    Limits
@@ -83,11 +81,11 @@ type Server struct {
 	log       *slog.Logger
 
 	store    *store
-	push     *sender      // nil if there are no pushes
-	requests *slots       // HTTP requests
-	memory   *memory      // of them
-	pace     serving.Pace // of their bodies
-	running  *slots       // tasks
+	push     *sender       // nil if there are no pushes
+	requests *access.Slots // HTTP requests
+	memory   *memory       // of them
+	pace     serving.Pace  // of their bodies
+	running  *access.Slots // tasks
 	mux      http.Handler
 
 	closing context.Context
@@ -116,14 +114,15 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
 	s := &Server{
-		mind: c.Mind, card: c.Card.withDefaults(), tokens: newKeys(c.Tokens), reasoning: c.Reasoning,
+		mind: c.Mind, card: c.Card.withDefaults(), reasoning: c.Reasoning,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
-		requests: newSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: newSlots(limits.Running, limits.Each),
+		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
-	s.access = gateway.Access{
-		Public: c.Public, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins, Authenticated: len(c.Tokens) > 0, Refuse: refuse,
-	}
+	s.access = access.New(access.Rules{
+		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
+		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Refuse: refuse,
+	})
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
@@ -146,10 +145,8 @@ func (c *Config) Check() error {
 	case c.Public && len(c.Tokens) == 0 && !c.Insecure:
 		return errors.New("other machines can reach the server and there is no token: set Tokens, or say Insecure")
 	}
-	for name, token := range c.Tokens {
-		if name == "" || token == "" {
-			return errors.New("a token, or the name of its caller, is empty")
-		}
+	for _, wrong := range access.Check(c.Tokens) {
+		return wrong
 	}
 	if c.Card.URL != "" {
 		if u, err := url.Parse(c.Card.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -175,7 +172,7 @@ func (s *Server) handler() a2asrv.RequestHandler {
 	if s.push != nil {
 		options = append(options, a2asrv.WithPushNotifications(s.push, s.push))
 	}
-	if len(s.tokens) > 0 {
+	if s.access.Guarded() {
 		options = append(options, a2asrv.WithExtendedAgentCardProducer(a2asrv.ExtendedAgentCardProducerFn(s.extendedCard)))
 	}
 	return &handler{RequestHandler: a2asrv.NewHandler(&executor{s}, options...), s: s}
@@ -251,7 +248,7 @@ func (s *Server) end() (err error) {
 }
 
 // begin registers an execution, or says why it is not accepted.
-func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*slot, error) {
+func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*access.Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing.Err() != nil {
@@ -259,12 +256,12 @@ func (s *Server) begin(ctx context.Context, ec *a2asrv.ExecutorContext) (*slot, 
 	}
 	v := visitFrom(ctx)
 	place := v.place
-	if place == nil || !place.use() {
+	if place == nil || !place.Use() {
 		var err error
-		if place, err = s.running.take(v.caller); err != nil {
+		if place, err = s.running.Take(v.caller); err != nil {
 			return nil, err
 		}
-		place.use()
+		place.Use()
 	}
 	s.open[ec] = struct{}{}
 	return place, nil

@@ -1,121 +1,107 @@
 package gateway
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/access"
 )
 
-// access decides which requests are admitted, and which key the upstream gets with
-// them.
-type access struct {
+// A Token is what one caller sends as its API key. Its Name is in the log and in the
+// record, and its Secret never is. Its Scopes are what it opens; without any, it
+// opens everything.
+type Token = access.Token
+
+// A Scope is a part of a server that a token opens.
+type Scope = access.Scope
+
+// The scopes of a token.
+const (
+	ScopeModels  Scope = "models"  // the models: every request that is passed to the upstream
+	ScopeRecord  Scope = "record"  // reading the record
+	ScopeConsole Scope = "console" // the operator's view: the metrics
+	ScopeAgent   Scope = "agent"   // the A2A server beside the gateway
+)
+
+// admission decides which requests are admitted, and which key the upstream gets
+// with them.
+type admission struct {
+	*access.Control
 	public, passAll bool
-	authenticated   bool // callers prove who they are
 	hides           bool // some route hides reasoning
 	prefix          string
-	hosts, origins  []string
-	listed          bool // names are listed: only these are served
-	token           [sha256.Size]byte
-	tokenText       string
 	upstreamKey     string
-	answer          func(w http.ResponseWriter, r *http.Request, status int, why string) // if nil, the API's error
 }
 
-// An Access admits requests to a server that stands beside a gateway, by the
-// gateway's rules: by their method, path and Host. Pages of other origins are
-// admitted only where they are allowed.
-type Access struct {
-	// Public, AllowHosts and AllowOrigins are as in [Config].
-	Public       bool
-	AllowHosts   []string
-	AllowOrigins []string
-	// Authenticated says that the server itself asks callers for a token.
-	Authenticated bool
-	// Refuse answers a request that is not admitted.
-	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
-}
-
-// Admit reports whether a request is admitted, and answers it if not. It also
-// answers the preflights of allowed pages.
-func (a Access) Admit(w http.ResponseWriter, r *http.Request) bool {
-	own := access{
-		public: a.Public, authenticated: a.Authenticated, hosts: ownHosts(a.Public, a.AllowHosts), listed: len(a.AllowHosts) > 0,
-		origins: a.AllowOrigins, answer: a.Refuse,
-	}
-	_, ok := own.enter(w, r)
-	return ok
-}
-
-func newAccess(c Config) access {
+func newAdmission(c Config) admission {
 	hides := func(r Route) bool { return r.Display == DisplayHide }
-	return access{
-		public: c.Public, passAll: c.PassAll, authenticated: c.Token != "",
+	return admission{
+		Control: access.New(access.Rules{
+			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
+			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History"},
+			Refuse: refuseAt,
+		}),
+		public: c.Public, passAll: c.PassAll,
 		hides: hides(c.Default) || slices.ContainsFunc(c.Routes, hides), prefix: c.PathPrefix,
-		hosts: ownHosts(c.Public, c.AllowHosts), listed: len(c.AllowHosts) > 0, origins: c.AllowOrigins,
-		token: sha256.Sum256([]byte(c.Token)), tokenText: c.Token, upstreamKey: c.UpstreamKey,
+		upstreamKey: c.UpstreamKey,
 	}
 }
 
-// refuse answers a request that is not admitted.
-func (a *access) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
-	if a.answer != nil {
-		a.answer(w, r, status, plain(why))
-		return
+// tokens returns all tokens, also the one that has no name of its own.
+func (c *Config) tokens() []Token {
+	if c.Token == "" {
+		return c.Tokens
 	}
-	f := look(segmentsOf(r.URL.Path[:min(len(r.URL.Path), maxPath)]), func(e *endpoint) bool { return e.codec != nil })
+	return append([]Token{{Name: access.Single, Secret: c.Token}}, c.Tokens...)
+}
+
+// refuseAt answers a request that is not admitted, in the form of the API that its
+// path belongs to.
+func refuseAt(w http.ResponseWriter, r *http.Request, status int, why string) {
+	f := look(segmentsOf(r.URL.Path[:min(len(r.URL.Path), access.MaxPath)]), func(e *endpoint) bool { return e.codec != nil })
 	refuse(w, f.codec, status, why)
 }
 
-// enter checks the request itself: its method, path, Host and origin. It returns
-// where the path leads.
-func (a *access) enter(w http.ResponseWriter, r *http.Request) (found, bool) {
-	if !methodPasses(r.Method) {
-		w.Header().Set("Allow", strings.Join(requestMethods, ", "))
-		a.refuse(w, r, http.StatusMethodNotAllowed, "the method "+quote(r.Method)+" is not served")
-		return found{}, false
+// admit reports whether a request is admitted, and answers it if not. It returns
+// the endpoint that the request goes to, and the request with its caller.
+func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *http.Request, bool) {
+	no := func(status int, why string) (endpoint, *http.Request, bool) {
+		refuseAt(w, r, status, why)
+		return endpoint{}, r, false
+	}
+	if !a.Enter(w, r) {
+		return endpoint{}, r, false
 	}
 	f, err := findFor(r)
 	if err != nil {
-		a.refuse(w, r, http.StatusBadRequest, err.Error())
-		return found{}, false
+		return no(http.StatusBadRequest, err.Error())
 	}
-	return f, a.host(w, r) && a.origin(w, r)
-}
-
-// admit reports whether a request is admitted, and answers it if not. It returns
-// the endpoint that the request goes to.
-func (a *access) admit(w http.ResponseWriter, r *http.Request) (endpoint, bool) {
-	f, ok := a.enter(w, r)
-	if !ok {
-		return endpoint{}, false
-	}
-	if a.tokenText != "" && f.kind != probe && !a.authorised(r) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="sotto"`)
-		a.refuse(w, r, http.StatusUnauthorized, "this gateway needs its token as the API key")
-		return endpoint{}, false
+	if scope := f.scope(); scope != "" {
+		var ok bool
+		if r, ok = a.Authorize(w, r, scope); !ok {
+			return endpoint{}, r, false
+		}
 	}
 	if f.kind == own || f.kind == probe {
-		return f.endpoint, true
+		return f.endpoint, r, true
 	}
 	model, err := find(r.URL, (*endpoint).isModel) // by any method
 	if err != nil {
-		a.refuse(w, r, http.StatusBadRequest, err.Error())
-		return endpoint{}, false
+		return no(http.StatusBadRequest, err.Error())
 	}
 	if !a.upgrade(w, r, model.isModel()) {
-		return endpoint{}, false
+		return endpoint{}, r, false
 	}
 	if status, why := a.refusal(r, f, model.isModel()); status != 0 {
-		a.refuse(w, r, status, why)
-		return endpoint{}, false
+		return no(status, why)
 	}
-	return f.endpoint, true
+	return f.endpoint, r, true
 }
 
 // refusal returns the reason why a request may not go where it leads, if there is
 // one. Which endpoint a path leads to depends on the request's method too.
-func (a *access) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
+func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
 	switch {
 	case a.hides && ofModel && f.kind != replies && f.kind != harmless && f.kind != local:
 		return http.StatusForbidden, "display hides reasoning, and the gateway does not read what this route returns: " +
@@ -132,7 +118,7 @@ func (a *access) refusal(r *http.Request, f found, ofModel bool) (status int, wh
 
 // isWhole reports whether the endpoint's path is preceded by nothing except the
 // configured prefix.
-func (a *access) isWhole(r *http.Request, f found) bool {
+func (a *admission) isWhole(r *http.Request, f found) bool {
 	if f.at == 0 {
 		return true
 	}
@@ -145,7 +131,7 @@ func (a *access) isWhole(r *http.Request, f found) bool {
 // tells clients that know both to use HTTP. A public gateway accepts no WebSocket on
 // any route. Any other protocol is ignored, as HTTP allows: requests tunnelled
 // through h2c would bypass all the rules here.
-func (a *access) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
+func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) bool {
 	asked := r.Header["Upgrade"]
 	r.Header.Del("Upgrade")
 	switch {
@@ -154,10 +140,10 @@ func (a *access) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool) b
 	case ofModel:
 		w.Header().Set("Upgrade", "HTTP/1.1")
 		w.Header().Set("Connection", "Upgrade")
-		a.refuse(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets: use HTTP on this route")
+		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets: use HTTP on this route")
 		return false
 	case a.public:
-		a.refuse(w, r, http.StatusForbidden, "this gateway takes no WebSockets from other machines")
+		refuseAt(w, r, http.StatusForbidden, "this gateway takes no WebSockets from other machines")
 		return false
 	}
 	if r.Method == http.MethodGet && len(asked) == 1 && strings.EqualFold(asked[0], "websocket") &&

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -26,9 +27,11 @@ type Config struct {
 	// UpstreamKey, if set, is the API key sent to the upstream in place of the
 	// client's.
 	UpstreamKey string
-	// Token, if set, is the API key that clients must send. It is compared in
-	// constant time and never sent on.
-	Token string
+	// Token, if set, is an API key of clients, with all scopes. Its name is "token".
+	// Tokens are those of several callers. If there is any token, clients must send
+	// one. Tokens are compared in constant time and never sent on.
+	Token  string
+	Tokens []Token
 
 	// Default says how replies are handled if no route says otherwise. Routes are
 	// tried in order, and the first that matches is used.
@@ -47,7 +50,7 @@ type Config struct {
 	// machines. It is sent to the upstream with the path.
 	PathPrefix string
 	// AllowHosts are names that requests may use for the gateway, in addition to IP
-	// addresses and the names of this machine; "*" allows any. With a Token and no
+	// addresses and the names of this machine; "*" allows any. With a token and no
 	// listed names, any name is allowed.
 	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the gateway, in
@@ -222,6 +225,9 @@ func (c *Config) Check() []error {
 	fault(-1, "upstream", checkUpstream(c.Upstream))
 	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
+	for _, wrong := range access.Check(c.tokens()) {
+		fault(-1, "tokens."+wrong.Name, wrong.Err)
+	}
 	for _, b := range c.bounds() {
 		if b.value < 0 {
 			fault(-1, b.key, errors.New("is negative: want 0 for the default, or more"))
@@ -239,6 +245,15 @@ func (c *Config) Check() []error {
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
 	}
 	return all
+}
+
+// secrets are the values that no log and no record may hold.
+func (c *Config) secrets() []string {
+	list := []string{c.UpstreamKey}
+	for _, t := range c.tokens() {
+		list = append(list, t.Secret)
+	}
+	return list
 }
 
 // A bound is a value of a configuration that cannot be negative.
@@ -278,7 +293,7 @@ func checkPrefix(prefix string) error {
 		return nil
 	}
 	u := &url.URL{Path: prefix}
-	if checkPath(u) != nil || u.EscapedPath() != prefix || strings.HasSuffix(prefix, "/") {
+	if access.CheckPath(u) != nil || u.EscapedPath() != prefix || strings.HasSuffix(prefix, "/") {
 		return fmt.Errorf("%q: want the beginning of a path such as /openai, without a slash at its end", prefix)
 	}
 	return nil

@@ -270,6 +270,18 @@ func (e *endpoint) takes(method string) bool {
 	return e.methods == "" || slices.Contains(strings.Fields(e.methods), method)
 }
 
+// scope returns what a token must open for the endpoint; it is empty if no token is
+// needed.
+func (e *endpoint) scope() Scope {
+	switch e.kind {
+	case probe:
+		return ""
+	case own:
+		return ScopeConsole
+	}
+	return ScopeModels
+}
+
 // isModel reports whether an endpoint returns a model's text.
 func (e *endpoint) isModel() bool { return e.kind == replies || e.kind == unread }
 

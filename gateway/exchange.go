@@ -14,24 +14,27 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 )
 
 // An exchange is one request to a model's route and its reply.
 type exchange struct {
-	g       *Handler
-	codec   codec
-	route   Route
-	request *wire.Request
-	body    []byte // as sent to the upstream
-	model   string // fit to be shown in logs
-	caller  string // the credential, to keep callers apart
-	key     learnedKey
-	plan    history.Plan
-	family  *family
+	g          *Handler
+	codec      codec
+	route      Route
+	request    *wire.Request
+	body       []byte // as sent to the upstream
+	model      string // fit to be shown in logs
+	caller     string // the name of its token, if there are tokens
+	credential string // the client's, to keep clients apart
+	key        learnedKey
+	plan       history.Plan
+	family     *family
 
 	reading reading
 	reply   wire.Reply
@@ -61,14 +64,14 @@ const maxName = 200
 // shownModel returns a model's name fit for logs, metrics and files. A key that a
 // client sent there by mistake is cut out before the name is shortened.
 func (g *Handler) shownModel(name string, keys []string) string {
-	keys = append(keys, g.config.Token, g.config.UpstreamKey)
+	keys = append(keys, g.config.secrets()...)
 	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
 	for _, key := range keys {
 		if len(key) >= shortestKey {
 			name = strings.ReplaceAll(name, key, "[secret]")
 		}
 	}
-	return escape(name, maxName)
+	return shorttext.Escape(name, maxName)
 }
 
 // shortestKey is the length below which a value is not taken for a key, as in the
@@ -88,8 +91,8 @@ func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Reques
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
-	x := &exchange{g: g, codec: c, body: body, charge: hold, caller: credential(r), activity: activity{began: time.Now()}, request: q}
-	x.model = g.shownModel(q.Model, credentials(r))
+	x := &exchange{g: g, codec: c, body: body, charge: hold, caller: access.Caller(r.Context()), credential: access.Key(r), activity: activity{began: time.Now()}, request: q}
+	x.model = g.shownModel(q.Model, access.Keys(r))
 	q.Model = modelName(q.Model)
 	x.route = g.routeOf(c.Name(), q, r.URL.Path)
 	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
@@ -155,7 +158,7 @@ func (x *exchange) remember() {
 	if !c.native && c.thought > 0 {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
-	x.g.store.Remember(x.caller, x.request, said)
+	x.g.store.Remember(x.credential, x.request, said)
 }
 
 // editHistory plans which earlier reasoning goes back to the model, and edits the
@@ -166,7 +169,7 @@ func (x *exchange) editHistory() error {
 	}
 	k := history.Knowledge{
 		Grammar: x.family.grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
-		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.caller, x.request),
+		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.credential, x.request),
 	}
 	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
 		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
@@ -490,6 +493,9 @@ func (x *exchange) log() {
 		"api", x.codec.Name(), "model", x.model, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
 		"bytes", x.reading.all, "reasoning", x.reading.reasoning, "start", string(x.reading.start),
+	}
+	if x.caller != "" {
+		fields = append(fields, "caller", x.caller)
 	}
 	if found := x.findings(); found != "" {
 		fields = append(fields, "found", found)

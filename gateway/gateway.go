@@ -20,6 +20,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
@@ -30,7 +31,7 @@ import (
 type Handler struct {
 	config   Config
 	proxy    *httputil.ReverseProxy
-	access   access
+	access   admission
 	learned  *Learned
 	store    *history.Store
 	families families
@@ -58,7 +59,7 @@ func build(c Config) (*Handler, error) {
 	}
 	g := &Handler{
 		config:   c,
-		access:   newAccess(c),
+		access:   newAdmission(c),
 		families: families{max: c.Limits.Learned},
 		learned:  learned,
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
@@ -73,7 +74,7 @@ func build(c Config) (*Handler, error) {
 		Rewrite:        g.rewrite,
 		ModifyResponse: modify,
 		ErrorHandler:   g.proxyError,
-		ErrorLog:       log.New(logWriter{g.log}, "", 0),
+		ErrorLog:       log.New(serving.QuietLog(g.log), "", 0),
 		Transport:      quietly{c.Transport, c.Limits.Header},
 		FlushInterval:  -1,
 		BufferPool:     &buffers{},
@@ -161,18 +162,6 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
 
-// QuietLog returns a writer for package log that passes its lines to a logger
-// without what they quote: net/http quotes unexpected bytes that an upstream sent.
-func QuietLog(to *slog.Logger) io.Writer { return logWriter{to} }
-
-// logWriter passes the proxy's own messages to the log.
-type logWriter struct{ log *slog.Logger }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.log.Warn("proxy", "error", strings.TrimSpace(unquoted(string(p))))
-	return len(p), nil
-}
-
 // Learned returns what the gateway has learned of how replies begin.
 func (g *Handler) Learned() *Learned { return g.learned }
 
@@ -257,7 +246,7 @@ func exchangeOf(ctx context.Context) *exchange {
 func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r, done := serving.Body(w, r, serving.Pace{Idle: min(g.config.Silence, bodyIdle)})
 	defer done()
-	e, ok := g.access.admit(w, r)
+	e, r, ok := g.access.admit(w, r)
 	if !ok || g.operations(w, r, e) {
 		return
 	}
@@ -419,7 +408,11 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 		refuse(w, c, status, err.Error())
 		return
 	}
-	g.log.Warn("refused", "api", c.Name(), "status", status, "error", plain(err.Error()))
+	fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
+	if caller := access.Caller(r.Context()); caller != "" {
+		fields = append(fields, "caller", caller)
+	}
+	g.log.Warn("refused", fields...)
 	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
 	refuse(w, c, status, err.Error())
 }

@@ -13,7 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -124,9 +126,12 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 // isOwn reports whether this gateway would keep such an entry: it can be shown, and
 // holds no text that a client chose freely.
 func (l *LearnedStart) isOwn() bool {
-	return wire.IsSwitch(l.Switch) && l.Model == escape(l.Model, maxName) &&
-		l.Upstream == escape(l.Upstream, maxPath) && l.Native == escape(l.Native, maxQuoted)
+	return wire.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
+		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && l.Native == shorttext.Escape(l.Native, maxNative)
 }
+
+// maxNative bounds the name of a member that reasoning comes in.
+const maxNative = 64
 
 // says returns how the last two replies began, if both began alike.
 func (l *Learned) says(key learnedKey) (shown, bool) {

@@ -18,6 +18,8 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway/internal/account"
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -57,7 +59,7 @@ func newRecorder(c Config) *recorder {
 	if c.Recorder == nil {
 		return nil
 	}
-	r := &recorder{to: c.Recorder, log: c.Logger, secrets: []string{c.Token, c.UpstreamKey}}
+	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets()}
 	r.backlog = newBacklog(c.Limits.Memory/backlogShare, r.fault)
 	r.truncated = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_truncated_total",
 		Help: "Exchanges of which the record has only what the limit allows."})
@@ -172,7 +174,7 @@ func (x *exchange) note(r *http.Request, upstream *url.URL) {
 }
 
 // pathOf returns a path that a client asked for, fit to be shown.
-func pathOf(u *url.URL) string { return escape(u.Path, maxPath) }
+func pathOf(u *url.URL) string { return shorttext.Escape(u.Path, access.MaxPath) }
 
 // upstreamOf names a server, without anything that may be a credential.
 func upstreamOf(u *url.URL) string {
@@ -193,7 +195,7 @@ func (x *exchange) event() record.Event {
 	rec := x.rec
 	asked := account.Room{Left: x.g.config.Limits.Recorded}
 	e := record.Exchange{
-		API: x.codec.Name(), Model: x.model, Path: rec.path, Upstream: rec.upstream,
+		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec.Name(), x.body, &asked),
 	}
@@ -240,7 +242,7 @@ func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, statu
 		return
 	}
 	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
-		API: api, Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
+		API: api, Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
 	}}
 	r.later(refusalCost, func() record.Event { return e }, nil)
 }

@@ -328,6 +328,7 @@ func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s))
 
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
+	x.Caller = g.message(x.Caller)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)
 	return x
 }

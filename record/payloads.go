@@ -118,6 +118,7 @@ type Usage struct {
 type Exchange struct {
 	API      string    `json:"api"`
 	Model    string    `json:"model"`
+	Caller   string    `json:"caller,omitempty"`   // the name of the token that the client sent
 	Path     string    `json:"path,omitempty"`     // without its query
 	Upstream string    `json:"upstream,omitempty"` // without credentials
 	Status   int       `json:"status,omitempty"`

@@ -79,7 +79,7 @@ func TestOurs(t *testing.T) {
 	})
 	for name, c := range map[string]a2aserver.Config{
 		"plain":     {Mind: narrates},
-		"token":     {Mind: narrates, Tokens: map[string]string{"ann": "a"}, Reasoning: true},
+		"token":     {Mind: narrates, Tokens: []a2aserver.Token{{Name: "ann", Secret: "a"}}, Reasoning: true},
 		"no push":   {Mind: narrates, NoPush: true},
 		"no answer": {Mind: says(" ")},
 	} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -55,6 +56,58 @@ func TestServeA2A(t *testing.T) {
 			}
 			r.client.CloseIdleConnections()
 		})
+	}
+}
+
+// TestServeTokens: a named token of the configuration opens its scopes on the
+// gateway and on the agent beside it. The log names the caller.
+func TestServeTokens(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"alice": "canary-of-alice-1\n", "bob": "canary-of-bob-123\n", "single": "canary-single-12\n",
+		"sotto.yaml": "token-file: single\ntokens:\n  alice: {token-file: alice, scopes: [models]}\n  bob: {token-file: bob, scopes: [agent, console]}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := startServe(t, "--a2a", "--config="+filepath.Join(dir, "sotto.yaml"))
+	for _, c := range []struct {
+		token string
+		want  [3]int // models, metrics, tasks
+	}{
+		{"canary-of-alice-1", [3]int{200, 403, 403}},
+		{"canary-of-bob-123", [3]int{403, 200, 200}},
+		{"canary-single-12", [3]int{200, 200, 200}},
+		{"canary", [3]int{401, 401, 401}},
+	} {
+		for i, path := range []string{"/v1/chat/completions", "/metrics", "/a2a/rest/tasks"} {
+			method, body := "GET", ""
+			if i == 0 {
+				method, body = "POST", `{"model":"minimax-m2","messages":[{"role":"user","content":"hi"}]}`
+			}
+			q, err := http.NewRequestWithContext(t.Context(), method, r.gateway+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Header.Set("Authorization", "Bearer "+c.token)
+			resp, err := r.client.Do(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if resp.StatusCode != c.want[i] {
+				t.Errorf("%s with %s: %d, want %d", path, c.token, resp.StatusCode, c.want[i])
+			}
+		}
+	}
+	r.client.CloseIdleConnections()
+	r.signals <- syscall.SIGTERM
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	if log := <-r.log; !strings.Contains(log, "caller=alice") || !strings.Contains(log, "caller=token") || strings.Contains(log, "canary") {
+		t.Errorf("log: %s", log)
 	}
 }
 

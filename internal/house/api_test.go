@@ -177,6 +177,34 @@ func (l *listing) typ(s *ast.TypeSpec) {
 		}
 	default:
 		l.add("type %s%s%s%s", s.Name, params, is, l.source(s.Type))
+		l.alias(s)
+	}
+}
+
+// alias lists what a type has that another package declares: an alias of an internal
+// type is the only public name of its fields.
+func (l *listing) alias(s *ast.TypeSpec) {
+	of, ok := s.Type.(*ast.SelectorExpr)
+	if !ok || !s.Assign.IsValid() {
+		return
+	}
+	files, _ := filepath.Glob(filepath.Join(root, "internal", l.source(of.X), "*.go"))
+	for _, name := range files {
+		f, err := parser.ParseFile(l.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil || strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range g.Specs {
+				if t := spec.(*ast.TypeSpec); t.Name.Name == of.Sel.Name {
+					l.typ(&ast.TypeSpec{Name: s.Name, Type: t.Type})
+				}
+			}
+		}
 	}
 }
 

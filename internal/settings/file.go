@@ -103,6 +103,9 @@ func (s *Settings) resolvePaths(folder string) {
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
+	for i := range s.tokens {
+		paths = append(paths, &s.tokens[i].secret.file)
+	}
 	paths = append(paths, recordPaths(&s.Recording)...)
 	for _, p := range paths {
 		if *p != "" && !filepath.IsAbs(*p) {
@@ -126,6 +129,8 @@ func (r *configReader) top(n *yamlfile.Node) {
 			if v.Kind != yamlfile.Int || v.Text != "1" {
 				r.doc.Fault(v, "v", "want 1, the only version there is")
 			}
+		case "tokens":
+			r.tokens(v)
 		case "limits":
 			r.section(v, "limits", r.settings.limitKeys())
 		case "routes":
@@ -142,6 +147,25 @@ func (r *configReader) section(n *yamlfile.Node, path string, keys []key) {
 	r.doc.Known(n, path, names(keys), func(name, path string, v *yamlfile.Node) {
 		k, _ := find(keys, name)
 		r.value(v, path, k.value)
+	})
+}
+
+// tokens reads the tokens of several callers, by the callers' names. What stands in
+// the place of a token may be its value, so no fault shows it.
+func (r *configReader) tokens(n *yamlfile.Node) {
+	if n.Kind != yamlfile.Mapping {
+		r.doc.Fault(n, "tokens", "want the names of callers, each with token-file or token-env, and with scopes")
+		return
+	}
+	r.doc.Keys(n, "tokens", func(name *yamlfile.Node, path string, v *yamlfile.Node) {
+		r.doc.Mark(path, name)
+		if v.Kind != yamlfile.Mapping {
+			r.doc.Fault(v, path, "a secret does not stand in this file: want token-file or token-env, and scopes")
+			return
+		}
+		t := namedToken{name: name.Text}
+		r.section(v, path, tokenKeys(&t))
+		r.settings.tokens = append(r.settings.tokens, t)
 	})
 }
 
@@ -201,12 +225,18 @@ var secretKeys = map[string]string{
 
 func (r *configReader) unknownKey(path, name string, known []string) error {
 	if instead, isSecret := secretKeys[strings.ReplaceAll(name, "_", "-")]; isSecret {
+		if strings.HasPrefix(path, "tokens.") {
+			instead = "token-file or token-env"
+		}
 		return fmt.Errorf("a secret does not stand in this file: use %s", instead)
 	}
 	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Errorf("unknown key: did you mean %q?", near)
 	}
-	section, _, _ := strings.Cut(path, "[") // routes[0]
+	section := path
+	if i := strings.IndexAny(path, "[."); i >= 0 { // routes[0], tokens.NAME
+		section = path[:i]
+	}
 	r.unknown[section] = known
 	return errors.New("unknown key")
 }
@@ -214,7 +244,7 @@ func (r *configReader) unknownKey(path, name string, known []string) error {
 // keyHints list the keys of the sections that hold unknown ones.
 func (r *configReader) keyHints() []string {
 	var list []string
-	for _, section := range []struct{ path, name string }{{"", "the keys"}, {"limits", "the keys of limits"}, {"routes", "the keys of a route"}} {
+	for _, section := range []struct{ path, name string }{{"", "the keys"}, {"tokens", "the keys of a token"}, {"limits", "the keys of limits"}, {"routes", "the keys of a route"}} {
 		if known, ok := r.unknown[section.path]; ok {
 			list = append(list, section.name+" are "+strings.Join(known, ", "))
 		}

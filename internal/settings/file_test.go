@@ -84,6 +84,13 @@ func TestConfigFaults(t *testing.T) {
 		{"limits: 7\n", "f:1:9: limits: want keys with values, not 7"},
 		{"limits:\n  body: 64XB\n  frame: -1\n  hold: 0\n  exchanges: 1.5\n  choices: '3'\n", "f:2:9: limits.body: \"64XB\": want bytes, or a size such as 64MiB\nf:3:10: limits.frame: \"-1\": want 1 or more\nf:4:9: limits.hold: \"0\": want 1 or more\nf:5:14: limits.exchanges: want a whole number, not 1.5\nf:6:12: limits.choices: want a whole number, not \"3\""},
 		{"limits:\n  body: 99999999999GiB\n  learned: 99999999999999999999\n", "f:2:9: limits.body: \"99999999999GiB\" is too large\nf:3:12: limits.learned: want a whole number, not 99999999999999999999"},
+		{"tokens: []\n", "f:1:9: tokens: want the names of callers, each with token-file or token-env, and with scopes"},
+		{"tokens: s3cret\n", "f:1:9: tokens: want the names of callers, each with token-file or token-env, and with scopes"},
+		{"tokens: {alice: s3cret}\n", "f:1:17: tokens.alice: a secret does not stand in this file: want token-file or token-env, and scopes"},
+		{"tokens: {alice: {token: s3cret}}\n", "f:1:18: tokens.alice.token: a secret does not stand in this file: use token-file or token-env"},
+		{"tokens: {alice: {scope: [models]}}\n", `f:1:18: tokens.alice.scope: unknown key: did you mean "scopes"?`},
+		{"tokens: {alice: {scopes: models}}\n", `f:1:26: tokens.alice.scopes: want a list of models, record, console or agent, not "models"`},
+		{"tokens: {alice: {scopes: [models, recrod]}}\n", `f:1:35: tokens.alice.scopes[1]: unknown scope "recrod": did you mean "record"?`},
 		{"routes: {}\n", "f:1:9: routes: want a list, not keys with values"},
 		{"routes:\n  - 7\n  - models: qwen3\n  - models: [a, '']\n    displai: hide\n", "f:2:5: routes[0]: want keys with values, not 7\nf:3:13: routes[1].models: want a list of models' names, * for any run of characters, not \"qwen3\"\nf:4:17: routes[2].models[1]: is empty\nf:5:5: routes[2].displai: unknown key: did you mean \"display\"?"},
 	} {
@@ -135,6 +142,14 @@ silence: 1h30m
 shutdown-delay: 5s
 shutdown-wait: 1m
 log-format: json
+tokens:
+  alice:
+    token-file: alice.token
+    scopes:
+      - models
+      - agent
+  bob:
+    token-env: BOB_TOKEN
 limits:
   memory: 2GiB
   connections: 300

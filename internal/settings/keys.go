@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
@@ -18,6 +19,7 @@ type Settings struct {
 	Upstream       *url.URL // nil: the scripted upstream
 	UpstreamKey    secret
 	token          secret
+	tokens         []namedToken
 	InsecurePublic bool
 	dialectFiles   []string
 	ShutdownDelay  time.Duration
@@ -39,6 +41,23 @@ type secret struct {
 	Text string
 }
 
+// A namedToken is the token of one caller.
+type namedToken struct {
+	name     string
+	secret   secret
+	variable string // of the environment, that holds the secret
+	scopes   []string
+}
+
+// tokenKeys are the keys of one token.
+func tokenKeys(t *namedToken) []key {
+	return []key{
+		{"token-file", "", textValue(&t.secret.file, "the name of a file", nil)},
+		{"token-env", "", textValue(&t.variable, "the name of an environment variable", nil)},
+		{"scopes", "", listValue(&t.scopes, "a list of "+anyOf(access.Scopes()), access.CheckScope)},
+	}
+}
+
 // A key is one key of the configuration file.
 type key struct {
 	name string
@@ -46,7 +65,8 @@ type key struct {
 	value
 }
 
-// keys are the keys at the top of the file, except the version, limits and routes.
+// keys are the keys at the top of the file, except the version, tokens, limits and
+// routes.
 func (s *Settings) keys() []key {
 	g := &s.Gateway
 	return slices.Concat([]key{
@@ -129,7 +149,7 @@ func (s *Settings) topNames() []string {
 	for _, k := range s.keys() {
 		names = append(names, k.name)
 	}
-	return append(names, "limits", "routes")
+	return append(names, "tokens", "limits", "routes")
 }
 
 // find returns the key with a name.

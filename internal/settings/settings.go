@@ -16,10 +16,12 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
 // A Setup is the settings of a run, from every source, and the faults in them.
@@ -55,6 +57,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.inherit()
 	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
 	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
+	s.readTokens(from.Getenv)
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkAccess()
@@ -144,19 +147,49 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 	case to.file == "":
 		return
 	default:
-		data, err := files.ReadSecret(to.file)
-		if err != nil {
-			s.fault(key, err)
-			return
-		}
-		to.Text = strings.TrimRight(string(data), "\r\n")
-		s.warnOpenFile(to.file)
+		s.readSecretFile(to, key)
+		return
 	}
 	if err := files.CheckSecret(to.Text); err != nil {
-		if to.file != "" {
-			err = fmt.Errorf("%s: %w", to.file, err)
-		}
 		s.fault(key, err)
+	}
+}
+
+func (s *Setup) readSecretFile(to *secret, key string) {
+	data, err := files.ReadSecret(to.file)
+	if err != nil {
+		s.fault(key, err)
+		return
+	}
+	to.Text = strings.TrimRight(string(data), "\r\n")
+	s.warnOpenFile(to.file)
+	if err := files.CheckSecret(to.Text); err != nil {
+		s.fault(key, fmt.Errorf("%s: %w", to.file, err))
+	}
+}
+
+// readTokens reads the tokens of named callers, each from its file or its variable.
+func (s *Setup) readTokens(getenv func(string) string) {
+	for i := range s.tokens {
+		t := &s.tokens[i]
+		path := yamlfile.Join("tokens", t.name)
+		if _, given := s.places[path+".scopes"]; given && len(t.scopes) == 0 {
+			s.fault(path+".scopes", errors.New("the list is empty: name a scope, or leave scopes out to open everything"))
+		}
+		switch {
+		case t.variable != "" && t.secret.file != "":
+			s.fault(path+".token-env", errors.New("token-file is set too: want one of them"))
+		case t.variable != "":
+			if t.secret.Text = strings.TrimSpace(getenv(t.variable)); t.secret.Text == "" {
+				s.fault(path+".token-env", errors.New("the environment has no variable of this name"))
+			} else if err := files.CheckSecret(t.secret.Text); err != nil {
+				s.fault(path+".token-env", err)
+			}
+		case t.secret.file != "":
+			s.readSecretFile(&t.secret, path+".token-file")
+		default:
+			s.fault(path, errors.New("it has no value: give it with token-file or token-env"))
+		}
 	}
 }
 
@@ -184,6 +217,27 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	g.Named, g.ForModel = own.Named, own.ForModel
 	g.Upstream, g.UpstreamKey, g.Token = s.Upstream, s.UpstreamKey.Text, s.token.Text
 	g.Public = !IsLoopback(s.Listen)
+	for _, t := range s.tokens {
+		if t.secret.Text == "" {
+			continue // already reported
+		}
+		token := gateway.Token{Name: t.name, Secret: t.secret.Text}
+		for _, scope := range t.scopes {
+			token.Scopes = append(token.Scopes, gateway.Scope(scope))
+		}
+		g.Tokens = append(g.Tokens, token)
+	}
+}
+
+// Guarded reports whether clients need a token.
+func (s *Settings) Guarded() bool { return len(s.Tokens()) > 0 }
+
+// Tokens returns all tokens, also the one that has no name of its own.
+func (s *Settings) Tokens() []gateway.Token {
+	if s.Gateway.Token == "" {
+		return s.Gateway.Tokens
+	}
+	return append([]gateway.Token{{Name: access.Single, Secret: s.Gateway.Token}}, s.Gateway.Tokens...)
 }
 
 // checkGateway asks the gateway for faults, and finds where each was made.
@@ -243,10 +297,10 @@ const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or sa
 // settings say so.
 func (s *Setup) checkAccess() {
 	g := &s.Gateway
-	if g.Public && g.Token == "" && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
+	if g.Public && !s.Guarded() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
 		s.fault("listen", hint.Usage(fmt.Errorf("%s lets other machines in, and there is no token", s.Listen), AccessHint))
 	}
-	if g.Public && g.Token == "" && s.InsecurePublic {
+	if g.Public && !s.Guarded() && s.InsecurePublic {
 		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.Listen)
 		if slices.Contains(g.AllowHosts, "*") {
 			s.warn("any web page can make its own name lead here, and use the models: * is an allowed host, and there is no token")
@@ -255,7 +309,12 @@ func (s *Setup) checkAccess() {
 	if n := len(g.Token); n > 0 && n < shortToken {
 		s.warn("the token is shorter than %d characters, and may be guessed", shortToken)
 	}
-	if slices.Contains(g.AllowOrigins, "*") && g.Token == "" {
+	for _, t := range g.Tokens {
+		if n := len(t.Secret); n > 0 && n < shortToken {
+			s.warn("the token %s is shorter than %d characters, and may be guessed", t.Name, shortToken)
+		}
+	}
+	if slices.Contains(g.AllowOrigins, "*") && !s.Guarded() {
 		s.warn("any web page may use the gateway: * is an allowed origin, and there is no token")
 	}
 	if u := g.Upstream; u != nil && u.Scheme == "http" && g.UpstreamKey != "" && !IsLoopback(u.Host) {
@@ -316,7 +375,7 @@ func (s *Setup) checkRoutes() {
 	}
 }
 
-func aboutToken(f *Fault) bool { return f.key == "token-file" }
+func aboutToken(f *Fault) bool { return f.key == "token-file" || strings.HasPrefix(f.key, "tokens") }
 
 // IsLoopback reports whether an address, with or without a port, is a loopback
 // address of this machine.

@@ -20,6 +20,17 @@ func (s *Settings) YAML() []byte {
 		}
 		addKey(top, k)
 	}
+	tokens := &yamlfile.Node{Kind: yamlfile.Mapping}
+	for i := range s.tokens {
+		token := &yamlfile.Node{Kind: yamlfile.Mapping}
+		for _, k := range tokenKeys(&s.tokens[i]) {
+			addKey(token, k)
+		}
+		tokens.Add(s.tokens[i].name, token)
+	}
+	if len(s.tokens) > 0 {
+		top.Add("tokens", tokens)
+	}
 	limits := &yamlfile.Node{Kind: yamlfile.Mapping}
 	for _, k := range s.limitKeys() {
 		addKey(limits, k)

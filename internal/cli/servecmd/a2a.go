@@ -122,9 +122,7 @@ func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
 		Public: s.Gateway.Public, Insecure: s.InsecurePublic, AllowHosts: s.Gateway.AllowHosts, AllowOrigins: s.Gateway.AllowOrigins,
-	}
-	if s.Gateway.Token != "" {
-		config.Tokens = map[string]string{"token": s.Gateway.Token}
+		Tokens: s.Tokens(),
 	}
 	if s.Gateway.Data != "" {
 		config.File = filepath.Join(s.Gateway.Data, "a2a.db")

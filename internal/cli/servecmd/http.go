@@ -37,7 +37,7 @@ func interrupts() (<-chan os.Signal, func()) {
 // without the text that it quotes from an upstream. undo reverses this.
 func quietStandardLog(to *slog.Logger) (undo func()) {
 	out, flags := log.Writer(), log.Flags()
-	log.SetOutput(gateway.QuietLog(to))
+	log.SetOutput(serving.QuietLog(to))
 	log.SetFlags(0)
 	return func() {
 		log.SetOutput(out)
@@ -139,7 +139,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 		return nil
 	}
 	s.Gateway.Public = true
-	if s.Gateway.Token == "" && !s.InsecurePublic {
+	if !s.Guarded() && !s.InsecurePublic {
 		return hint.Usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil

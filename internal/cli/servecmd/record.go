@@ -16,7 +16,11 @@ import (
 
 // openRecord opens the record, if one is configured.
 func openRecord(s *settings.Setup, log *slog.Logger) (*record.Writer, error) {
-	secrets := record.NewSecrets(s.Gateway.Token, s.Gateway.UpstreamKey)
+	values := []string{s.Gateway.UpstreamKey}
+	for _, t := range s.Tokens() {
+		values = append(values, t.Secret)
+	}
+	secrets := record.NewSecrets(values...)
 	return s.Recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
 }
 

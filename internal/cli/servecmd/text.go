@@ -41,7 +41,7 @@ func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addres
 		kept = "\nThe record:            " + as
 	}
 	key := ""
-	if s.Gateway.Token != "" {
+	if s.Guarded() {
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
 	fmt.Fprintf(sh.Err, `The gateway:           %s%s

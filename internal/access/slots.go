@@ -1,4 +1,4 @@
-package a2aserver
+package access
 
 import (
 	"fmt"
@@ -6,18 +6,19 @@ import (
 	"sync/atomic"
 )
 
-// slots bound how much runs at once, in total and for each caller.
-type slots struct {
+// Slots bound how much runs at once, in total and for each caller.
+type Slots struct {
 	mu        sync.Mutex
 	all, each int // if zero, no bound
 	taken     int
 	by        map[string]int
 }
 
-func newSlots(all, each int) *slots { return &slots{all: all, each: each, by: map[string]int{}} }
+// NewSlots returns slots: all of them, and those of each caller. Zero means no bound.
+func NewSlots(all, each int) *Slots { return &Slots{all: all, each: each, by: map[string]int{}} }
 
-// take reserves a slot.
-func (s *slots) take(caller string) (*slot, error) {
+// Take reserves a slot.
+func (s *Slots) Take(caller string) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all > 0 && s.taken >= s.all {
@@ -28,13 +29,13 @@ func (s *slots) take(caller string) (*slot, error) {
 	}
 	s.taken++
 	s.by[caller]++
-	return &slot{of: s, caller: caller}, nil
+	return &Slot{of: s, caller: caller}, nil
 }
 
-// A slot is reserved by the code that accepts a request and used by the code that
+// A Slot is reserved by the code that accepts a request and used by the code that
 // works on it. A slot that was never used is released by the code that reserved it.
-type slot struct {
-	of     *slots
+type Slot struct {
+	of     *Slots
 	caller string
 	state  atomic.Int32
 }
@@ -45,24 +46,24 @@ const (
 	slotFree
 )
 
-// use reports whether the slot was there to be used.
-func (t *slot) use() bool { return t.state.CompareAndSwap(slotReserved, slotUsed) }
+// Use reports whether the slot was there to be used.
+func (t *Slot) Use() bool { return t.state.CompareAndSwap(slotReserved, slotUsed) }
 
-// giveBack frees a slot that was not used.
-func (t *slot) giveBack() {
+// GiveBack frees a slot that was not used.
+func (t *Slot) GiveBack() {
 	if t.state.CompareAndSwap(slotReserved, slotFree) {
 		t.free()
 	}
 }
 
-// release frees a slot that was used.
-func (t *slot) release() {
+// Release frees a slot that was used.
+func (t *Slot) Release() {
 	if t.state.CompareAndSwap(slotUsed, slotFree) {
 		t.free()
 	}
 }
 
-func (t *slot) free() {
+func (t *Slot) free() {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	t.of.taken--

@@ -1,4 +1,4 @@
-package gateway
+package access
 
 import (
 	"net"
@@ -8,25 +8,27 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
-// host reports whether a request uses an allowed name for this gateway, and answers
+// host reports whether a request uses an allowed name for this server, and answers
 // it if not. A page can make a name of its own resolve to this machine (DNS
-// rebinding), and is then of the gateway's own origin. A page cannot know a token,
+// rebinding), and is then of the server's own origin. A page cannot know a token,
 // so with a token any name is allowed, unless names are listed.
-func (a *access) host(w http.ResponseWriter, r *http.Request) bool {
+func (c *Control) host(w http.ResponseWriter, r *http.Request) bool {
 	name := hostName(r.Host)
-	if loopbackName(name) || slices.Contains(a.hosts, name) || slices.Contains(a.hosts, "*") {
+	if loopbackName(name) || slices.Contains(c.hosts, name) || slices.Contains(c.hosts, "*") {
 		return true
 	}
-	if !a.public {
-		a.refuse(w, r, http.StatusForbidden, "this gateway serves only this machine: the request's Host is "+quote(r.Host)+"; see --allow-host")
+	if !c.rules.Public {
+		c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" serves only this machine: the request's Host is "+shorttext.Quote(r.Host)+"; see --allow-host")
 		return false
 	}
-	if _, err := netip.ParseAddr(name); err == nil || a.authenticated && !a.listed {
+	if _, err := netip.ParseAddr(name); err == nil || c.Guarded() && len(c.rules.AllowHosts) == 0 {
 		return true
 	}
-	a.refuse(w, r, http.StatusForbidden, "this gateway does not serve the Host "+quote(r.Host)+": see --allow-host")
+	c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" does not serve the Host "+shorttext.Quote(r.Host)+": see --allow-host")
 	return false
 }
 
@@ -50,7 +52,7 @@ func loopbackName(name string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// ownHosts are the names that a gateway is served under, in addition to those of
+// ownHosts are the names that a server is served under, in addition to those of
 // loopback: the listed names, and this machine's names if others reach it.
 func ownHosts(public bool, listed []string) []string {
 	var names []string
@@ -70,11 +72,11 @@ func ownHosts(public bool, listed []string) []string {
 
 // origin keeps out web pages that are not allowed: a page of another site must not
 // spend the key. It also answers preflights.
-func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
+func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-			a.refuse(w, r, http.StatusForbidden, "a page of another site may not use this gateway: see --allow-origin")
+			c.refuse(w, r, http.StatusForbidden, "a page of another site may not use this "+c.rules.Name+": see --allow-origin")
 			return false
 		}
 		return true
@@ -82,18 +84,20 @@ func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 	if sameOrigin(origin, r) {
 		return true
 	}
-	if !slices.Contains(a.origins, origin) && !slices.Contains(a.origins, "*") {
-		a.refuse(w, r, http.StatusForbidden, "the origin "+quote(origin)+" may not use this gateway: see --allow-origin")
+	if !slices.Contains(c.rules.AllowOrigins, origin) && !slices.Contains(c.rules.AllowOrigins, "*") {
+		c.refuse(w, r, http.StatusForbidden, "the origin "+shorttext.Quote(origin)+" may not use this "+c.rules.Name+": see --allow-origin")
 		return false
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "Sotto-Diagnostics, Sotto-History")
+	if len(c.rules.Expose) > 0 {
+		h.Set("Access-Control-Expose-Headers", strings.Join(c.rules.Expose, ", "))
+	}
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return true
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
+	h.Set("Access-Control-Allow-Methods", strings.Join(c.rules.Methods, ", "))
 	if ask := r.Header.Get("Access-Control-Request-Headers"); ask != "" {
 		h.Set("Access-Control-Allow-Headers", ask)
 	}
@@ -102,7 +106,7 @@ func (a *access) origin(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// sameOrigin reports whether the request comes from a page of the gateway's own
+// sameOrigin reports whether the request comes from a page of the server's own
 // origin.
 func sameOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)

@@ -1,0 +1,76 @@
+// Package access decides who may use a server of this module: by the Host and the
+// origin of a request, by its token, and by how much the caller has under way.
+package access
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
+)
+
+// Rules say who may use a server.
+type Rules struct {
+	// Name is what messages call the server, such as "gateway".
+	Name string
+	// Public says that other machines can reach the server.
+	Public bool
+	// Tokens are what callers send. Without any, everybody who can reach the server
+	// may use all of it.
+	Tokens []Token
+	// AllowHosts are names that requests may use for the server, in addition to IP
+	// addresses and the names of this machine; "*" allows any. With Tokens and no
+	// listed names, any name is allowed.
+	AllowHosts []string
+	// AllowOrigins are the origins of web pages that may use the server, in
+	// addition to its own; "*" allows any.
+	AllowOrigins []string
+	// Methods are what allowed pages may use, and Expose are the headers of a
+	// response that they may read.
+	Methods, Expose []string
+	// Refuse answers a request that is not admitted, in the form of the server's
+	// API. The reason is printable and short.
+	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
+}
+
+// A Control applies rules. It is safe for concurrent use.
+type Control struct {
+	rules  Rules
+	hosts  []string // the names that the server is served under, except those of loopback
+	tokens []known
+}
+
+// New returns a control. Check the tokens before, with [Check].
+func New(r Rules) *Control {
+	return &Control{rules: r, hosts: ownHosts(r.Public, r.AllowHosts), tokens: digests(r.Tokens)}
+}
+
+// Enter reports whether a request may come in, whoever makes it: it checks the
+// method, the path, the Host and the origin. If not, it answers the request. It also
+// answers the preflights of allowed pages: these never have a token.
+func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
+	if !slices.Contains(methods, r.Method) {
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		c.refuse(w, r, http.StatusMethodNotAllowed, "the method "+shorttext.Quote(r.Method)+" is not served")
+		return false
+	}
+	if err := CheckPath(r.URL); err != nil {
+		c.refuse(w, r, http.StatusBadRequest, err.Error())
+		return false
+	}
+	return c.host(w, r) && c.origin(w, r)
+}
+
+// methods are the methods that pass. TRACE would echo the request with its keys, and
+// CONNECT asks for a tunnel.
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+func (c *Control) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	c.rules.Refuse(w, r, status, shorttext.Escape(why, maxReason))
+}
+
+// maxReason bounds the reason of a refusal, in bytes.
+const maxReason = 1 << 10
