@@ -42,8 +42,9 @@
 //     whatever its mind still says.
 //  7. Pushes go to public addresses over TLS, or where [Config.PushTo] says; the
 //     address that is dialed is checked each time, redirects are not followed.
-//     A task never waits for a push. The push that says that a task has ended is
-//     kept on disk until it has arrived, or was refused.
+//     A task never waits for a push. The push that says that a task has ended or
+//     waits is on disk from the moment its state is, until it has arrived or was
+//     refused. It arrives at least once, always with the same Idempotency-Key.
 //  8. Off loopback the server needs a token. Tokens are compared in constant time,
 //     and each caller sees only its own tasks.
 //  9. What a peer can make grow has [Limits], and waiting tasks of one caller do

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +20,15 @@ import (
 	"github.com/sotto-llm/sotto/model"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// childProcess is what the test binary does where it is the process to be killed.
+var childProcess func(dir string)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("A2A_CHILD"); dir != "" {
+		childProcess(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A mindFunc is a mind of one function.
 type mindFunc func(ctx context.Context, t Turn, on func(Event) error) (Outcome, error)

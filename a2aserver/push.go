@@ -3,8 +3,6 @@ package a2aserver
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,9 +13,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv/push"
-	"go.etcd.io/bbolt"
 
-	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
 	"github.com/sotto-llm/sotto/internal/retry"
 )
 
@@ -55,14 +51,6 @@ type sender struct {
 
 var _ push.Sender = (*sender)(nil)
 
-// A letter is one push that is to be delivered.
-type letter struct {
-	Task   a2a.TaskID      `json:"task"`
-	Config string          `json:"config"`
-	Body   json.RawMessage `json:"body"` // nil while it is on disk
-	seq    uint64          // of the pending bucket; zero if it is not there
-}
-
 func newSender(s *store, g guard, l Limits, log *slog.Logger) *sender {
 	p := &sender{
 		store: s, guard: g, limits: l, log: log, client: g.client(pushTimeout), pause: pushPause, room: pushBytes,
@@ -79,9 +67,11 @@ func (p *sender) close() {
 }
 
 // SendPush implements [push.Sender]. It only queues the push: an error here would
-// fail the task.
+// fail the task. Pushes of tasks that rest are in the outbox already.
 func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.Event) error {
-	news := rests(event)
+	if rests(event) {
+		return nil
+	}
 	if u, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && !u.LastChunk {
 		return nil // a piece of the answer: the whole answer follows
 	}
@@ -89,112 +79,31 @@ func (p *sender) SendPush(_ context.Context, config *a2a.PushConfig, event a2a.E
 	if !ok {
 		return nil
 	}
-	body, err := p.body(c, event)
+	l, err := p.letter(c, event)
 	if err != nil {
 		p.log.Error("a push cannot be written", "task", string(config.TaskID), "error", err)
 		return nil
-	}
-	l := letter{Task: config.TaskID, Config: config.ID, Body: body}
-	if news {
-		if err := p.keep(&l); err != nil {
-			p.log.Error("a push cannot be kept", "task", string(config.TaskID), "error", err)
-		} else {
-			l.Body = nil
-		}
 	}
 	p.post(l)
 	return nil
 }
 
-// tell pushes the state of a task that ended without an event.
-func (p *sender) tell(task *a2a.Task) {
-	configs, err := p.configs(task.ID)
-	if err != nil {
-		p.log.Error("push configurations cannot be read", "task", string(task.ID), "error", err)
-	}
-	for _, c := range configs {
-		_ = p.SendPush(p.ctx, c.Config, task)
-	}
-}
-
-// rests reports that nothing follows until somebody acts.
-func rests(event a2a.Event) bool {
-	switch e := event.(type) {
-	case *a2a.TaskStatusUpdateEvent:
-		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
-	case *a2a.Task:
-		return e.Status.State.Terminal() || e.Status.State == a2a.TaskStateInputRequired
-	}
-	return false
-}
-
-// body returns what a receiver reads; in protocol 0.3 this is always the task.
-func (p *sender) body(c pushConfig, event a2a.Event) ([]byte, error) {
-	if !c.Legacy {
-		return json.Marshal(a2a.StreamResponse{Event: event})
-	}
-	r, err := p.store.record(c.Config.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	return v03.TaskJSON(r.Task)
-}
-
-// keep writes a push to disk.
-func (p *sender) keep(l *letter) error {
-	data, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	return p.store.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(pendingBucket)
-		if l.seq, err = b.NextSequence(); err != nil {
-			return err
+// letter makes a push that is kept in memory.
+func (p *sender) letter(c pushConfig, event a2a.Event) (letter, error) {
+	var task *a2a.Task
+	if c.Legacy {
+		r, err := p.store.record(c.Config.TaskID)
+		if err != nil {
+			return letter{}, err
 		}
-		return b.Put(binary.BigEndian.AppendUint64(nil, l.seq), data)
-	})
-}
-
-// kept reads the body of a push from disk.
-func (p *sender) kept(seq uint64) (body []byte, err error) {
-	err = p.store.db.View(func(tx *bbolt.Tx) error {
-		var l letter
-		if err := json.Unmarshal(tx.Bucket(pendingBucket).Get(binary.BigEndian.AppendUint64(nil, seq)), &l); err != nil {
-			return fmt.Errorf("a push that was kept: %w", err)
-		}
-		body = l.Body
-		return nil
-	})
-	return body, err
-}
-
-// forget removes a push from the disk.
-func (p *sender) forget(l letter) {
-	if l.seq == 0 {
-		return
+		task = r.Task
 	}
-	err := p.store.db.Update(func(tx *bbolt.Tx) error {
-		return tx.Bucket(pendingBucket).Delete(binary.BigEndian.AppendUint64(nil, l.seq))
-	})
-	if err != nil {
-		p.log.Error("a push that has arrived may arrive again", "task", string(l.Task), "error", err)
-	}
+	return newLetter(c, event, task)
 }
 
-// resume posts what an earlier sender left on disk.
+// resume posts what an earlier sender left in the outbox.
 func (p *sender) resume() error {
-	var left []letter
-	err := p.store.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(pendingBucket).ForEach(func(k, v []byte) error {
-			var l letter
-			if err := json.Unmarshal(v, &l); err != nil {
-				return fmt.Errorf("a push of an earlier server: %w", err)
-			}
-			l.seq, l.Body = binary.BigEndian.Uint64(k), nil
-			left = append(left, l)
-			return nil
-		})
-	})
+	left, err := p.store.unsent()
 	for _, l := range left {
 		p.post(l)
 	}
@@ -219,7 +128,7 @@ func (p *sender) post(l letter) {
 	queue, busy := p.queues[key]
 	queue = append(queue, l)
 	for i := 0; len(queue) > p.limits.Queue && i < len(queue); i++ {
-		if queue[i].seq == 0 {
+		if !queue[i].kept() {
 			p.room += len(queue[i].Body)
 			queue = append(queue[:i:i], queue[i+1:]...)
 			break
@@ -245,7 +154,9 @@ func (p *sender) deliver(key string) {
 		p.queues[key] = queue[1:]
 		p.mu.Unlock()
 		if p.bring(l) {
-			p.forget(l)
+			if err := p.store.sent(l); err != nil {
+				p.log.Error("a push that has arrived may arrive again", "task", string(l.Task), "error", err)
+			}
 		}
 		p.mu.Lock()
 		p.room += len(l.Body)
@@ -310,9 +221,9 @@ func (p *sender) bring(l letter) bool {
 // send makes one attempt. It says whether another may help, and when.
 func (p *sender) send(c pushConfig, l letter) (v retry.Verdict, err error) {
 	body := []byte(l.Body)
-	if l.seq != 0 {
-		if body, err = p.kept(l.seq); err != nil {
-			return v, err
+	if l.kept() {
+		if body, err = p.store.unsentBody(l); err != nil || body == nil {
+			return v, err // it was dropped with its task
 		}
 	}
 	req, err := http.NewRequestWithContext(p.ctx, http.MethodPost, c.Config.URL, bytes.NewReader(body))
@@ -320,6 +231,7 @@ func (p *sender) send(c pushConfig, l letter) (v retry.Verdict, err error) {
 		return v, err
 	}
 	req.Header.Set("User-Agent", "sotto")
+	req.Header.Set("Idempotency-Key", l.ID)
 	req.Header.Set("Content-Type", "application/a2a+json")
 	if c.Legacy {
 		req.Header.Set("Content-Type", "application/json")
@@ -335,7 +247,9 @@ func (p *sender) send(c pushConfig, l letter) (v retry.Verdict, err error) {
 		}
 		req.Header.Set("Authorization", scheme+a.Credentials)
 	}
+	point("before push")
 	res, err := p.client.Do(req)
+	point("after push")
 	if err != nil {
 		return retry.Verdict{Again: !refusedAddress(err)}, scrub(err)
 	}

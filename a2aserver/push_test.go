@@ -426,7 +426,7 @@ func TestPushFair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.SendPush(ctx, config, task); err != nil {
+		if err := p.SendPush(ctx, config, a2a.NewStatusUpdateEvent(task, a2a.TaskStateWorking, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func (s *store) sweep(now time.Time) error {
 
 // endWaiting ends the oldest waiting tasks of an owner, if it has more than are
 // allowed. The one that has just begun to wait stays. The caller holds the lock.
-func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) {
+func (s *store) endWaiting(owner string, stays a2a.TaskID) error {
 	var waiting []*listed // newest first
 	for _, l := range s.index.of(owner) {
 		if l.state == a2a.TaskStateInputRequired && l.id != stays {
@@ -35,20 +35,14 @@ func (s *store) endWaiting(owner string, stays a2a.TaskID) ([]*a2a.Task, error) 
 		}
 	}
 	if len(waiting) < s.limits.Waiting {
-		return nil, nil
+		return nil
 	}
-	var over []*a2a.Task
 	for _, l := range waiting[s.limits.Waiting-1:] {
-		r, err := s.change(l.id, func(r *record) error { fail(r.Task, Dropped, droppedMessage); return nil })
-		if err != nil {
-			return over, err
-		}
-		over = append(over, r.Task)
-		if err := s.keepMemo(l.id, nil); err != nil {
-			return over, err
+		if _, err := s.change(l.id, nil, func(r *record) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
+			return err
 		}
 	}
-	return over, nil
+	return nil
 }
 
 // admit makes room for an existing task to grow.
@@ -137,8 +131,10 @@ func (s *store) drop(ids []a2a.TaskID) error {
 					return err
 				}
 			}
-			if err := dropPrefix(tx.Bucket(configsBucket), configPrefix(id)); err != nil {
-				return err
+			for _, name := range [][]byte{configsBucket, outboxBucket} {
+				if err := dropPrefix(tx.Bucket(name), configPrefix(id)); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

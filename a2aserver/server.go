@@ -126,7 +126,7 @@ func New(c Config) (*Server, error) {
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {
 		s.push = newSender(st, guard{allow: c.PushTo}, limits, c.Logger)
-		st.ended = s.push.tell
+		st.post = s.push.post
 	}
 	s.mux = s.routes(c.KeepAlive)
 	if err := s.recover(); err != nil {
@@ -188,9 +188,6 @@ func (s *Server) recover() error {
 	lost, err := s.store.interrupted()
 	for _, task := range lost {
 		s.log.Warn("a task did not survive the restart", "task", string(task.ID))
-		if s.push != nil {
-			s.push.tell(task)
-		}
 	}
 	return err
 }

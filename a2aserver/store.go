@@ -22,7 +22,8 @@ var (
 	tasksBucket   = []byte("tasks")   // task id → record
 	configsBucket = []byte("configs") // task id, 0, config id → pushConfig
 	memosBucket   = []byte("memos")   // task id → what a mind wants back
-	pendingBucket = []byte("pending") // sequence → a push that has not arrived
+	outboxBucket  = []byte("outbox")  // task id, 0, sequence → a push that has not arrived
+	pendingBucket = []byte("pending") // the outbox of earlier versions
 )
 
 // A store keeps tasks in one file, and an index of them in memory. Every change is
@@ -32,7 +33,7 @@ type store struct {
 	file   string
 	temp   bool // the file goes when the store is closed
 	limits Limits
-	ended  func(*a2a.Task) // called for tasks that end without an event
+	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
 
 	mu    sync.Mutex
 	index *index
@@ -65,7 +66,7 @@ func (r *record) entry() entry {
 
 // openStore opens the file, or a temporary one that is removed with the process.
 func openStore(file string, limits Limits) (*store, error) {
-	s := &store{file: file, limits: limits, ended: func(*a2a.Task) {}, index: newIndex()}
+	s := &store{file: file, limits: limits, index: newIndex()}
 	options := &bbolt.Options{Timeout: time.Second}
 	if file == "" {
 		f, err := os.CreateTemp("", "sotto-a2a-*.db")
@@ -99,10 +100,13 @@ func openStore(file string, limits Limits) (*store, error) {
 
 func (s *store) load() error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, pendingBucket} {
+		for _, name := range [][]byte{tasksBucket, configsBucket, memosBucket, outboxBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
+		}
+		if err := migrate(tx); err != nil {
+			return err
 		}
 		return tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
 			r, err := readRecord(id, data)
@@ -168,9 +172,11 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 	}
 	now := moment()
 	r := &record{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task}
+	point("before create")
 	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
 		return taskstore.TaskVersionMissing, err
 	}
+	point("after create")
 	s.index.put(task.ID, r.entry())
 	return 1, nil
 }
@@ -178,17 +184,9 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 // Update implements [taskstore.Store]. A task that has ended does not change: later
 // updates are refused. If a task begins to wait, this may end another.
 func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
-	version, over, err := s.update(req)
-	for _, task := range over {
-		s.ended(task)
-	}
-	return version, err
-}
-
-func (s *store) update(req *taskstore.UpdateRequest) (version taskstore.TaskVersion, over []*a2a.Task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.change(req.Task.ID, func(r *record) error {
+	r, err := s.change(req.Task.ID, req.Event, func(r *record) error {
 		if r.Task.Status.State.Terminal() ||
 			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
 			return taskstore.ErrConcurrentModification
@@ -200,14 +198,14 @@ func (s *store) update(req *taskstore.UpdateRequest) (version taskstore.TaskVers
 		return nil
 	})
 	if err != nil {
-		return taskstore.TaskVersionMissing, nil, err
+		return taskstore.TaskVersionMissing, err
 	}
 	if r.Task.Status.State == a2a.TaskStateInputRequired {
-		if over, err = s.endWaiting(r.Owner, r.Task.ID); err != nil {
-			return taskstore.TaskVersionMissing, over, err
+		if err := s.endWaiting(r.Owner, r.Task.ID); err != nil {
+			return taskstore.TaskVersionMissing, err
 		}
 	}
-	return taskstore.TaskVersion(r.Version), over, nil
+	return taskstore.TaskVersion(r.Version), nil
 }
 
 // putQuestionFirst moves the question that a message answers to before it in the
@@ -221,9 +219,13 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 	t.Status.Message = nil
 }
 
-// change rewrites a task. The caller holds the lock.
-func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error) {
+// change rewrites a task, and in the same transaction puts into the outbox what its
+// receivers are told of it. A task that has ended waits for nothing, so its memo
+// goes. event is why the task changes, or nil. The caller holds the lock.
+func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*record) error) (*record, error) {
 	var r *record
+	var told []letter
+	point("before change")
 	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
 		if r, err = s.read(tx, id); err != nil {
 			return err
@@ -233,12 +235,26 @@ func (s *store) change(id a2a.TaskID, edit func(*record) error) (*record, error)
 		}
 		r.Version++
 		r.Updated = moment()
+		if r.Task.Status.State.Terminal() {
+			if err := tx.Bucket(memosBucket).Delete([]byte(id)); err != nil {
+				return err
+			}
+		}
+		if s.post != nil {
+			if told, err = s.enqueue(tx, r.Task, event); err != nil {
+				return err
+			}
+		}
 		return s.put(tx, r)
 	})
 	if err != nil {
 		return nil, err
 	}
+	point("after change")
 	s.index.put(id, r.entry())
+	for _, l := range told {
+		s.post(l)
+	}
 	return r, nil
 }
 
@@ -284,6 +300,7 @@ func (s *store) record(id a2a.TaskID) (r *record, err error) {
 
 // keepMemo keeps a mind's memo; nil removes it.
 func (s *store) keepMemo(id a2a.TaskID, memo []byte) error {
+	point("before memo")
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(memosBucket)
 		if memo == nil {
@@ -313,7 +330,7 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 	}
 	var lost []*a2a.Task
 	for _, id := range broken {
-		r, err := s.change(id, func(r *record) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
+		r, err := s.change(id, nil, func(r *record) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err
 		}

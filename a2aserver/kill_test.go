@@ -1,0 +1,222 @@
+//go:build unix
+
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+)
+
+// asks is a mind that asks once, and then answers.
+var asks = mindFunc(func(_ context.Context, turn Turn, _ func(Event) error) (Outcome, error) {
+	if turn.Memo != nil {
+		return Outcome{Text: "So " + turn.Text}, nil
+	}
+	return Outcome{Question: "What?", Memo: []byte(`"memo"`)}, nil
+})
+
+func init() { childProcess = killable }
+
+// killable serves one task that waits once and ends, and kills itself at a point.
+// It prints how many points there were.
+func killable(dir string) {
+	deadly, _ := strconv.Atoi(os.Getenv("A2A_KILL"))
+	var mu sync.Mutex
+	n := 0
+	atPoint = func(name string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n++; n == deadly {
+			fmt.Println("killed " + name)
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	if err := one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")); err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	mu.Lock()
+	fmt.Println(n)
+	os.Exit(0)
+}
+
+// one lets a task run to its end, with pushes to a URL.
+func one(file, hook string) error {
+	s, err := New(Config{Mind: asks, File: file, PushTo: loopback})
+	if err != nil {
+		return err
+	}
+	s.push.pause = time.Millisecond
+	web := httptest.NewServer(s)
+	ctx := context.Background()
+	card, err := agentcard.NewResolver(nil).Resolve(ctx, web.URL)
+	if err != nil {
+		return err
+	}
+	c, err := a2aclient.NewFromCard(ctx, card)
+	if err != nil {
+		return err
+	}
+	first := message("Hi")
+	first.Config = &a2a.SendMessageConfig{PushConfig: &a2a.PushConfig{URL: hook}}
+	res, err := c.SendMessage(ctx, first)
+	if err != nil {
+		return err
+	}
+	if _, err := c.SendMessage(ctx, follow("red", res.(*a2a.Task))); err != nil {
+		return err
+	}
+	for {
+		left, err := s.store.unsent()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A doorbell is a receiver that takes each push at the second attempt. It keeps
+// the IDs of the pushes that it took, by the state that they tell of.
+type doorbell struct {
+	mu    sync.Mutex
+	tried map[string]bool
+	took  map[a2a.TaskState]map[string]bool
+}
+
+func (d *doorbell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var e a2a.StreamResponse
+	if err := json.Unmarshal(body, &e); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	state := a2a.TaskStateWorking
+	switch e := e.Event.(type) {
+	case *a2a.Task:
+		state = e.Status.State
+	case *a2a.TaskStatusUpdateEvent:
+		state = e.Status.State
+	}
+	id := r.Header.Get("Idempotency-Key")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.tried[id] {
+		d.tried[id] = true
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	if d.took[state] == nil {
+		d.took[state] = map[string]bool{}
+	}
+	d.took[state][id] = true
+}
+
+// A server that is killed at any point leaves a file from which the next one tells
+// every state that a task came to rest in: at least once, always with the same ID,
+// and no state that the file does not have.
+func TestKill(t *testing.T) {
+	spawn := func(dir, hook string, kill int) string {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_HOOK="+hook, fmt.Sprintf("A2A_KILL=%d", kill))
+		out, err := cmd.CombinedOutput()
+		if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
+			t.Fatalf("the child: %v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	step := 1
+	if testing.Short() {
+		step = 3
+	}
+	died := map[string]int{}
+	for kill := 0; ; kill += step {
+		bell := &doorbell{tried: map[string]bool{}, took: map[a2a.TaskState]map[string]bool{}}
+		web := httptest.NewServer(bell)
+		dir := t.TempDir()
+		said := spawn(dir, web.URL, kill)
+		name, killed := strings.CutPrefix(said, "killed ")
+		died[name]++
+		state, asked := reopened(t, filepath.Join(dir, "a2a.db"))
+		web.Close()
+		var want []a2a.TaskState
+		switch state {
+		case a2a.TaskStateCompleted, a2a.TaskStateInputRequired, a2a.TaskStateFailed:
+			want = []a2a.TaskState{state}
+		case "": // it was killed before the task was on disk
+		default:
+			t.Errorf("killed at point %d, %s: the task is left in %s", kill, name, state)
+		}
+		if asked {
+			want = append(want, a2a.TaskStateInputRequired)
+		}
+		for _, s := range want {
+			if len(bell.took[s]) != 1 {
+				t.Errorf("killed at point %d, %s: the task is in %s, and %s was told by %d pushes", kill, name, state, s, len(bell.took[s]))
+			}
+		}
+		if state != a2a.TaskStateCompleted && len(bell.took[a2a.TaskStateCompleted]) > 0 {
+			t.Errorf("killed at point %d, %s: the task is in %s, and was told to be completed", kill, name, state)
+		}
+		if kill > 0 && !killed {
+			break
+		}
+	}
+	t.Logf("%v", died)
+	for _, name := range []string{"before create", "after create", "before change", "after change", "before push", "after push", "before sent", "after sent"} {
+		if died[name] == 0 && step == 1 {
+			t.Errorf("no process was killed at %q", name)
+		}
+	}
+}
+
+// reopened lets a server deliver what another left, and returns the state of the
+// task, and whether it ever waited for an answer.
+func reopened(t *testing.T, file string) (state a2a.TaskState, asked bool) {
+	t.Helper()
+	s, err := New(Config{Mind: asks, File: file, PushTo: loopback})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.push.pause = time.Millisecond
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		left, err := s.store.unsent()
+		if err != nil || time.Now().After(until) {
+			t.Fatalf("%d pushes are left: %v", len(left), err)
+		}
+		if len(left) == 0 {
+			break
+		}
+	}
+	for l := range s.store.index.all() {
+		r, err := s.store.record(l.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state = r.Task.Status.State
+		for _, m := range append(r.Task.History, r.Task.Status.Message) {
+			asked = asked || m != nil && m.Parts[0].Text() == "What?"
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return state, asked
+}
