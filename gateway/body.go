@@ -134,9 +134,6 @@ func (b *body) frames(in []byte) []byte {
 
 // write writes the rewritten form of a frame.
 func (b *body) write(f wire.Frame) {
-	if rec := b.x.rec; rec != nil {
-		rec.account.Frame(f, b.x.reading.texts)
-	}
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
 }
 

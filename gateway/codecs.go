@@ -30,7 +30,3 @@ func codecNames() []string {
 	}
 	return names
 }
-
-// hasNarrationField reports whether an API can carry narration in a field beside
-// its text. An API with a list of blocks or items cannot.
-func hasNarrationField(c codec) bool { return c != anthropic.Messages && c != openai.Responses }

@@ -19,7 +19,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/anthropic"
 )
 
 // An exchange is one request to a model's route and its reply.
@@ -111,13 +110,14 @@ func (x *exchange) read() {
 	start, assumed := x.startOf(!x.request.Stream)
 	r := x.route
 	narration := r.Narration
-	if narration == NarrationField && !hasNarrationField(x.codec) {
+	can := x.codec.Capabilities()
+	if narration == NarrationField && !can.Members {
 		narration = NarrationText
 	}
 	x.reading = reading{limits: x.g.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
-		inRow: x.codec.Name() == anthropic.Messages.Name(), remembers: x.remembers(), fixed: r.Start != "",
+		can: can, remembers: x.remembers(), fixed: r.Start != "",
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
@@ -151,10 +151,7 @@ func (x *exchange) remember() {
 		return
 	}
 	c := x.reading.choices[0]
-	said := history.Said{Visible: string(c.kept.visible), Thought: string(c.kept.native)}
-	if y, ok := x.reply.(interface{ CallIDs() []string }); ok {
-		said.ToolCalls = y.CallIDs()
-	}
+	said := history.Said{Visible: string(c.kept.visible), Thought: string(c.kept.native), ToolCalls: x.reading.calls.list}
 	if !c.native && c.thought > 0 {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
@@ -386,9 +383,6 @@ func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 // rewrite reads a whole reply and rewrites it.
 func (x *exchange) rewrite(reply []byte) (body []byte, err error) {
 	err = x.charge.use(parsedCost(reply)+readCost(jsonedit.StringOf(reply)), func() error {
-		if x.rec != nil {
-			x.rec.account.Whole(reply)
-		}
 		body = x.reply.Whole(nil, reply, &x.reading)
 		return nil
 	})
@@ -467,10 +461,7 @@ func (x *exchange) settle() {
 }
 
 func (x *exchange) learn() {
-	native := ""
-	if n, ok := x.reply.(interface{ NativeField() string }); ok {
-		native = n.NativeField()
-	}
+	native := x.reading.native
 	c := x.reading.choices[0] // one reply counts once, however many choices it has
 	s, ok := c.shows()
 	if !ok {

@@ -15,11 +15,12 @@ type Manner struct {
 	Display   Display
 	Narration Narration
 	Remembers bool
-	Recorded  int // bytes of the reply that are recorded
+	Recorded  int  // bytes of the reply that are recorded
+	Calls     bool // the API is one whose calls are remembered
 }
 
 // NewReading returns the reader of one reply.
-func NewReading(m Manner) wire.Reader {
+func NewReading(m Manner) *Reading {
 	if m.Display == "" {
 		m.Display = DisplayField
 	}
@@ -28,13 +29,28 @@ func NewReading(m Manner) wire.Reader {
 	}
 	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
 		grammar: m.Grammar, start: m.Start, assumed: m.Assumed, maxHold: m.MaxHold,
-		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers,
+		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, can: wire.Capabilities{Members: m.Calls},
 	}}
 	if m.Recorded > 0 {
 		r.room = &account.Room{Left: m.Recorded}
 	}
 	return r
 }
+
+// A Reading is a reader of one reply.
+type Reading = reading
+
+// Text and Native read a text and a piece of reasoning.
+func (r *reading) Text(choice int, text []byte) []wire.Part {
+	return r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
+}
+
+func (r *reading) Native(choice int, text []byte) []wire.Part {
+	return r.Found(wire.Found{Kind: wire.FoundThought, Choice: choice, Text: text})
+}
+
+// CallIDs are the ids of the calls.
+func (r *reading) CallIDs() []string { return r.calls.list }
 
 // An Endpoint is a row of the table of endpoints.
 type Endpoint struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -22,7 +23,10 @@ type reading struct {
 	failure error     // why the reply is incomplete
 	parts   []wire.Part
 	room    *account.Room // for what is recorded; nil if nothing is
-	texts   int           // choices that gave text, if that is recorded
+	account *account.Account
+	texts   int     // choices that gave text, if that is recorded
+	native  string  // the member in which the upstream itself sends reasoning
+	calls   callIDs // of the first choice
 
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
@@ -43,8 +47,7 @@ type manner struct {
 	// closes are the close markers of reasoning, in lower case. A close that is
 	// alone on its line teaches how replies begin.
 	closes [][]byte
-	// inRow says that the choices are consecutive texts of one message.
-	inRow bool
+	can    wire.Capabilities
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -145,8 +148,28 @@ func (r *reading) split(c *choice, start sotto.Start) {
 	}
 }
 
-// Text reads content from the model.
-func (r *reading) Text(i int, text []byte) []wire.Part {
+// Found takes what the codec found next, and returns what of it goes to the client.
+func (r *reading) Found(f wire.Found) []wire.Part {
+	if f.Kind == wire.FoundText {
+		return r.text(f.Choice, f.Text)
+	}
+	if r.account != nil {
+		r.account.Found(f, r.texts)
+	}
+	switch {
+	case f.Kind == wire.FoundCall && f.Choice == 0 && r.can.Members:
+		r.calls.found(f.ID, f.Name)
+	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails:
+		if f.Kind == wire.FoundThought && f.Member && f.Name != r.native {
+			r.native = strings.Clone(f.Name)
+		}
+		return r.thought(f.Choice, f.Text)
+	}
+	return nil
+}
+
+// text reads content from the model.
+func (r *reading) text(i int, text []byte) []wire.Part {
 	c := r.choice(i)
 	if c == nil || len(text) == 0 {
 		return nil
@@ -256,7 +279,7 @@ func (r *reading) say(c *choice, text []byte) {
 // apart puts a blank line between a tag of ours and the content that follows it in
 // the next text of the message.
 func (r *reading) apart() {
-	if r.shut && r.inRow {
+	if r.shut && r.can.Adjacent {
 		r.part(wire.Content, blankLine)
 	}
 	r.shut = false
@@ -281,8 +304,8 @@ func (r *reading) thoughts(c *choice, text []byte) {
 	}
 }
 
-// Native reads reasoning that the upstream itself has separated.
-func (r *reading) Native(i int, text []byte) []wire.Part {
+// thought reads reasoning that the upstream itself has separated.
+func (r *reading) thought(i int, text []byte) []wire.Part {
 	c := r.choice(i)
 	if c == nil || c.closed || len(text) == 0 {
 		return nil

@@ -169,8 +169,8 @@ func (x *exchange) note(r *http.Request, upstream *url.URL) {
 		to: to, secrets: to.secretsOf(r), path: pathOf(r.URL), upstream: upstreamOf(upstream),
 		room: account.Room{Left: x.g.config.Limits.Recorded},
 	}
-	rec.account = account.New(x.codec.Name(), &rec.room)
-	x.rec, x.reading.room = rec, &rec.room
+	rec.account = account.New(x.codec.Capabilities(), &rec.room)
+	x.rec, x.reading.room, x.reading.account = rec, &rec.room, rec.account
 }
 
 // pathOf returns a path that a client asked for, fit to be shown.
@@ -266,7 +266,7 @@ func (x *exchange) replies() []record.Reply {
 	a := x.rec.account
 	spoken := x.reading.spoken()
 	numbers, own := spoken, func(_, choice int) int { return choice }
-	if a.Sequence() {
+	if x.reading.can.Texts {
 		if len(numbers) == 0 && len(a.Choices()) > 0 {
 			numbers = []int{0}
 		}
@@ -282,7 +282,7 @@ func (x *exchange) replies() []record.Reply {
 		r.Dialect = x.family.dialect
 		belongs, last := own(i, n), i == len(numbers)-1
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
-			return choice == belongs || a.Sequence() && last && choice > belongs
+			return choice == belongs || x.reading.can.Texts && last && choice > belongs
 		})
 		list = append(list, r)
 	}

@@ -1,42 +1,76 @@
 package wire
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// Bounds of the call ids that are kept: more than any client needs.
-const (
-	maxCalls     = 1024
-	maxCallBytes = 64 << 10
+	"github.com/tidwall/gjson"
 )
 
-// CallIDs are the ids of the tools that a reply called, or their names, in order.
-// The zero value is empty. The memory that an upstream can make it use is bounded.
-// Looking an id up takes constant time.
-type CallIDs struct {
-	list  []string
-	seen  map[string]struct{}
-	bytes int
+// Bounds of the calls of a reply: how many are told apart, and how many of the
+// latest a piece may continue.
+const (
+	maxCalls  = 4096
+	callReach = 256
+)
+
+// calls number the calls of a reply, which come in pieces.
+type calls struct {
+	list   []call
+	old    map[int]int // by choice, one more than the number of its function_call
+	number int
 }
 
-// List returns the ids.
-func (c *CallIDs) List() []string { return c.list }
-
-// Has reports whether an id is kept.
-func (c *CallIDs) Has(id string) bool {
-	_, ok := c.seen[id]
-	return ok
+type call struct {
+	choice, index, number int // index as the server numbers it; -1 if it does not
+	id                    string
 }
 
-func (c *CallIDs) full() bool { return len(c.list) == maxCalls || c.bytes >= maxCallBytes }
+// read reports calls, or pieces of them.
+func (c *calls) read(choice int, list gjson.Result, r Reader) {
+	list.ForEach(func(_, v gjson.Result) bool {
+		fn := v.Get("function")
+		f := Found{Kind: FoundCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw}
+		f.Index = c.of(choice, f.ID, f.Name, v.Get("index"))
+		r.Found(f)
+		return true
+	})
+}
 
-func (c *CallIDs) add(id string) {
-	if id == "" || c.full() || c.bytes+len(id) > maxCallBytes {
-		return
+// legacy reports a function_call: older servers have one for each choice.
+func (c *calls) legacy(choice int, v gjson.Result, r Reader) {
+	if c.old[choice] == 0 && len(c.old) < maxCalls {
+		if c.old == nil {
+			c.old = map[int]int{}
+		}
+		c.number++
+		c.old[choice] = c.number
 	}
-	id = strings.Clone(id)
-	if c.seen == nil {
-		c.seen = map[string]struct{}{}
+	r.Found(Found{Kind: FoundCall, Choice: choice, Index: c.old[choice] - 1, Name: v.Get("name").Str, Text: ValueText(v.Get("arguments"))})
+}
+
+// of returns the number of the call that a piece belongs to. It is the call of its
+// index, unless the piece has an id of its own: some servers number every call 0.
+// Without an index it is the call of its id, or the last call if it has none.
+func (c *calls) of(choice int, id, name string, at gjson.Result) int {
+	index := -1
+	if at.Type == gjson.Number {
+		index = int(at.Int())
 	}
-	c.seen[id] = struct{}{}
-	c.list = append(c.list, id)
-	c.bytes += len(id)
+	for i := range slices.Backward(c.list[max(len(c.list)-callReach, 0):]) {
+		q := &c.list[max(len(c.list)-callReach, 0)+i]
+		switch {
+		case q.choice != choice, index >= 0 && q.index != index:
+		case id == "" && (index >= 0 || name == ""), id != "" && (q.id == id || q.id == "" && index >= 0):
+			if q.id == "" {
+				q.id = strings.Clone(id)
+			}
+			return q.number
+		}
+	}
+	c.number++
+	if len(c.list) < maxCalls {
+		c.list = append(c.list, call{choice, index, c.number - 1, strings.Clone(id)})
+	}
+	return c.number - 1
 }

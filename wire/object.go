@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -54,13 +53,8 @@ func (o Object) Says() (says jsonedit.Member, ok bool) {
 // A Speech is what an object's choice said, read and sorted by place. It is reused
 // for each frame.
 type Speech struct {
-	Names []string // the members that reasoning is written to
-	Hide  bool
-	// Native is the string member in which the upstream sent reasoning.
-	Native string
-	// Calls are the ids of the tools that were called, or their names.
-	Calls CallIDs
-
+	Names                         []string // the members that reasoning is written to
+	Hide                          bool
 	content, reasoning, narration []byte
 	scratch                       []byte
 	details                       map[int]details  // of each choice
@@ -68,6 +62,7 @@ type Speech struct {
 	array                         []byte           // content that stays an array: its new elements
 	natives                       int
 	same                          bool
+	calls                         calls
 }
 
 // Changed reports whether the object must be rewritten.
@@ -84,25 +79,16 @@ func (s *Speech) Read(o Object, r Reader) {
 	s.same, s.text, s.natives = true, nil, 0
 	s.readNative(o, r)
 	for i := range o.Members {
-		if m := &o.Members[i]; m.Key == o.Text {
+		switch m := &o.Members[i]; {
+		case m.Key == o.Text:
 			s.text = m
 			s.readText(o.Choice, m.Value, r)
-		} else if m.Key == "tool_calls" && o.Choice == 0 {
-			s.readCalls(m.Value)
+		case m.Key == "tool_calls":
+			s.calls.read(o.Choice, m.Value, r)
+		case m.Key == "function_call" && m.Value.IsObject():
+			s.calls.legacy(o.Choice, m.Value, r)
 		}
 	}
-}
-
-// readCalls notes the ids of calls. The later pieces of a call have none.
-func (s *Speech) readCalls(v gjson.Result) {
-	v.ForEach(func(_, call gjson.Result) bool {
-		id := call.Get("id").Str
-		if s.Calls.Has(id) {
-			return true
-		}
-		s.Calls.add(cmp.Or(id, call.Get("function.name").Str))
-		return !s.Calls.full()
-	})
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
@@ -144,18 +130,31 @@ func (s *Speech) readNative(o Object, r Reader) {
 		s.readDetails(o, r)
 		return
 	}
-	for _, name := range nativeFields {
-		i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name })
-		if i < 0 || o.Members[i].Value.Type != gjson.String || len(o.Members[i].Value.Raw) <= 2 {
+	first := firstNative(o)
+	for i := range o.Members {
+		m := &o.Members[i]
+		if m.Value.Type != gjson.String || len(m.Value.Raw) <= 2 || !IsNativeField(m.Key) {
 			continue
 		}
-		s.Native = name
-		text := s.decode(o.Members[i].Value)
-		parts := r.Native(o.Choice, text)
-		s.same = len(parts) == 1 && parts[0].Place == Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
-		s.take(parts)
-		break
+		text := s.decode(m.Value)
+		parts := r.Found(Found{Kind: FoundThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
+		if i == first {
+			s.same = len(parts) == 1 && parts[0].Place == Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
+			s.take(parts)
+		}
 	}
+	s.readDetails(o, r)
+}
+
+// firstNative returns the index of the native field that is read.
+func firstNative(o Object) int {
+	for _, name := range nativeFields {
+		i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name })
+		if i >= 0 && o.Members[i].Value.Type == gjson.String && len(o.Members[i].Value.Raw) > 2 {
+			return i
+		}
+	}
+	return -1
 }
 
 // named reports whether the object's native fields are exactly those that reasoning
@@ -175,21 +174,26 @@ func (s *Speech) named(o Object) bool {
 	return true
 }
 
-// readDetails reads reasoning_details if no plain field has reasoning. Some servers
-// send all that was said so far with each frame. The details stay as they are,
-// since the client may have to send them back.
+// readDetails reads reasoning_details. Their text is read if no plain field has
+// reasoning. Some servers send all that was said so far with each frame. The details
+// stay as they are, since the client may have to send them back.
 func (s *Speech) readDetails(o Object, r Reader) {
 	i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == "reasoning_details" })
-	if i < 0 {
+	if i < 0 || o.Members[i].Value.Type == gjson.Null {
 		return
 	}
-	if s.Hide && o.Members[i].Value.Type != gjson.Null {
+	f := Found{Kind: FoundDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
+	if s.natives > 0 {
+		r.Found(f)
+		return
+	}
+	if s.Hide {
 		s.natives++ // whatever they hold
 		s.same = false
 	}
 	d := s.details[o.Choice]
-	said := d.news(detailsText(o.Members[i].Value))
-	if said == "" {
+	if f.Text = []byte(d.news(detailsText(o.Members[i].Value))); len(f.Text) == 0 {
+		r.Found(f)
 		return
 	}
 	if s.details == nil {
@@ -197,7 +201,7 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	}
 	s.details[o.Choice] = d
 	s.same = s.stays()
-	s.take(r.Native(o.Choice, []byte(said)))
+	s.take(r.Found(f))
 }
 
 // Details are what reasoning_details have said, as long as each repeats it.
@@ -228,7 +232,7 @@ func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
 	switch {
 	case v.Type == gjson.String:
 		text := s.decode(v)
-		parts := r.Text(choice, text)
+		parts := r.Found(Found{Kind: FoundText, Choice: choice, Text: text})
 		if !Same(parts, text) {
 			s.same = false
 		}
@@ -244,9 +248,9 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 	same, other := true, false
 	var texts, rest []byte
 	v.ForEach(func(_, e gjson.Result) bool {
-		switch e.Get("type").Str {
+		switch kind := e.Get("type").Str; kind {
 		case "thinking", "reasoning", "reasoning_text":
-			parts := r.Native(choice, []byte(ThoughtText(e)))
+			parts := r.Found(Found{Kind: FoundThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
 			if s.stays() {
 				break
 			}
@@ -255,7 +259,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 			return true
 		case "text", "output_text":
 			text := []byte(e.Get("text").Str)
-			parts := r.Text(choice, text)
+			parts := r.Found(Found{Kind: FoundText, Choice: choice, Text: text})
 			at := len(s.content)
 			if !Same(parts, text) {
 				same = false

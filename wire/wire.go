@@ -1,11 +1,15 @@
 // Package wire connects the gateway and the providers' APIs. It defines what a
 // codec is, and has the tools that all codecs are built with.
 //
-// A streamed reply takes a straight path. A codec gets a frame and finds the texts
-// of the model in it. It gives each to a [Reader], which separates reasoning from
-// answer. Then it writes the parts that it gets back into the frame:
+// A streamed reply takes a straight path. A codec gets a frame and reports what it
+// finds in it to a [Reader]: texts of the model, reasoning, calls, token counts. The
+// Reader separates reasoning from answer in the texts, and the codec writes the
+// parts that it gets back into the frame:
 //
-//	frame → codec finds the text → Reader, per choice → codec writes the parts → frame
+//	frame → codec reports what it found → Reader, per choice → codec writes the parts → frame
+//
+// A frame is parsed once. Whoever keeps a reply, such as the record, takes it from
+// what the codec found.
 //
 // A codec knows the JSON of one API and nothing about markers; a Reader knows
 // markers and nothing about JSON. A codec leaves everything that it need not change
@@ -32,6 +36,8 @@ type Codec interface {
 	Name() string
 	// Framing says how streamed replies are framed.
 	Framing() Framing
+	// Capabilities say what the API has room for.
+	Capabilities() Capabilities
 	// Request finds in the body of a request what the gateway must know. The body
 	// is valid JSON. It returns an error if the body is not a request of the API,
 	// or if [ReadRequest] refuses it.
@@ -42,6 +48,23 @@ type Codec interface {
 	Reply(s Settings) Reply
 	// Error returns an error in the provider's own JSON, with the status.
 	Error(status int, message string) []byte
+}
+
+// Capabilities say what an API has room for. The zero value is an API whose message
+// is one text and nothing beside it.
+type Capabilities struct {
+	// Members says that a message may have members of any name beside its text, for
+	// reasoning and for narration. Otherwise reasoning is a block or an item of its own.
+	Members bool
+	// Field is the member that reasoning is put into, if clients of the API read it
+	// from no other.
+	Field string
+	// Texts says that the choices of a reply are its texts, in their order: the API
+	// has a list of blocks or items, and numbers no choices.
+	Texts bool
+	// Adjacent says that the texts of a reply stand next to each other, so that
+	// clients join them without a space.
+	Adjacent bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for
@@ -99,14 +122,14 @@ type Part struct {
 	Text  []byte
 }
 
-// A Reader separates reasoning and answer in the texts of a reply. Choices are
+// A Reader takes what a codec finds in a reply, and separates reasoning and answer in
+// its texts. Choices are
 // numbered as in the API, from 0. Parts come in their order in the reply, and are
 // valid until the next call.
 type Reader interface {
-	// Text reads content of the model.
-	Text(choice int, text []byte) []Part
-	// Native reads reasoning that the upstream itself has separated.
-	Native(choice int, text []byte) []Part
+	// Found takes what the codec found next. For a text and a thought it returns what
+	// goes to the client.
+	Found(f Found) []Part
 	// Close ends a choice, and returns the rest that was held. For a choice that is
 	// closed already it returns nothing.
 	Close(choice int, end sotto.End) []Part

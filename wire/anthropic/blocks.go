@@ -50,15 +50,17 @@ type flow struct {
 		read    bool // it held text
 		inlined bool // thinking that is read as content
 	}
-	out  kind // the client's block that is open
-	made int  // blocks that the client has
-	lost bool // a text block produced nothing
-	same bool // what is being written is what was read
+	block int  // the upstream's blocks so far
+	out   kind // the client's block that is open
+	made  int  // blocks that the client has
+	lost  bool // a text block produced nothing
+	same  bool // what is being written is what was read
 }
 
 // begin begins a block of the upstream's. If a block of the client's is open, it is
 // text made from reasoning, and continues in a text block.
 func (w *flow) begin(k kind) {
+	w.block++
 	w.in.kind, w.in.used, w.in.read, w.in.inlined = k, false, false, false
 }
 
@@ -69,11 +71,11 @@ func (w *flow) read(k kind, b []byte, r wire.Reader) {
 	}
 	w.in.read, w.reading = true, true
 	if k == thinking {
-		parts := r.Native(w.choice, b)
+		parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.choice, Index: w.block, Name: "thinking", Text: b})
 		w.same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, b)
 		w.write(parts)
 	} else {
-		parts := r.Text(w.choice, b)
+		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: w.choice, Index: w.block, Text: b})
 		w.same = wire.Same(parts, b)
 		w.write(parts)
 	}

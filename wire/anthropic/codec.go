@@ -24,6 +24,10 @@ var errNoMessages = errors.New("messages: no list")
 func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
+func (messages) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Texts: true, Adjacent: true}
+}
+
 func (messages) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)
 	if err != nil {

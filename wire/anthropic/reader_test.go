@@ -111,6 +111,16 @@ func (d *reader) Native(i int, b []byte) []wire.Part {
 	return d.take()
 }
 
+func (d *reader) Found(f wire.Found) []wire.Part {
+	switch {
+	case f.Kind == wire.FoundText:
+		return d.Text(f.Choice, f.Text)
+	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+		return d.Native(f.Choice, f.Text)
+	}
+	return nil
+}
+
 func (d *reader) Close(i int, end sotto.End) []wire.Part {
 	if _, ok := d.closed[i]; ok {
 		return nil

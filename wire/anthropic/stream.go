@@ -36,10 +36,10 @@ type reply struct {
 
 	// The client's index is the upstream's plus shift, for blocks that pass.
 	shift  int
-	next   int         // the client's index of the next block made here
-	index  int         // … and of the open one
-	passed map[int]int // the client's index of blocks that pass and are open; -1 of hidden ones
-	late   int         // a block that was ended before the upstream ended it, or -1
+	next   int            // the client's index of the next block made here
+	index  int            // … and of the open one
+	passed map[int]passed // blocks that pass and are open
+	late   int            // a block that was ended before the upstream ended it, or -1
 
 	shapes  [3]shape // by kind
 	decoded []byte
@@ -50,6 +50,13 @@ type reply struct {
 
 	begun bool // message_start has passed
 	over  bool // message_stop or an error has
+}
+
+// A passed block is one that passes.
+type passed struct {
+	client int // its index; -1 if it is hidden
+	number int // among the upstream's blocks
+	calls  bool
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -89,6 +96,9 @@ func (y *reply) take(r wire.Reader) {
 	case "content_block_delta":
 		y.event = deltaOf(root)
 		y.learn()
+		if y.event.signs {
+			y.flow.sealed(root.Get("delta.signature"), r)
+		}
 		y.delta(r)
 	case "content_block_stop":
 		y.event = eventOf(root)
@@ -104,8 +114,12 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 	switch name {
 	case "message_start":
 		y.begun = true
+		begun(root.Get("message"), r)
 	case "message_delta":
-		if end, ok := endOf(root.Get("delta.stop_reason")); ok {
+		counted(root.Get("usage"), r)
+		reason := root.Get("delta.stop_reason")
+		if end, ok := endOf(reason); ok {
+			y.flow.stopped(reason, end, r)
 			y.finish(end, r)
 			y.flow.fill()
 		}
@@ -113,7 +127,9 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 		y.finish(sotto.EndUnknown, r)
 		y.flow.fill()
 		y.over = true
+		r.Found(wire.Found{Kind: wire.FoundEnd})
 	case "error":
+		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
 		r.Fail(wire.ErrUpstream)
 		y.finish(sotto.EndAborted, r)
 		y.over = true
@@ -133,7 +149,7 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.endBlock(sotto.EndStopped, r)
 	e := y.event
 	if e.kind == other {
-		y.passBlock(root.Get("content_block.type").Str, r)
+		y.passBlock(root.Get("content_block"), r)
 		return
 	}
 	y.start.keep(y.frame, e)
@@ -141,6 +157,7 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.first = true
 	y.flow.read(e.kind, y.said(), r)
 	if e.signs {
+		y.flow.sealed(root.Get("content_block.signature"), r)
 		y.flow.sign(r)
 	}
 }
@@ -180,23 +197,24 @@ var errOpen = errors.New("the upstream sent more than 4096 blocks without an end
 
 // passBlock begins a block that passes. If reasoning is hidden, a block of an
 // unknown kind does not pass.
-func (y *reply) passBlock(kind string, r wire.Reader) {
+func (y *reply) passBlock(content gjson.Result, r wire.Reader) {
 	y.flow.part(r)
 	block := y.event.block
 	client := block + y.shift
 	if y.passed == nil {
-		y.passed = map[int]int{}
+		y.passed = map[int]passed{}
 	}
 	if len(y.passed) == maxOpen {
 		r.Fail(errOpen)
 		return
 	}
-	if y.flow.hide && !shownBlocks.Has(kind) {
-		y.passed[block] = -1
+	calls := y.flow.other(content, r)
+	if y.flow.hide && !shownBlocks.Has(content.Get("type").Str) {
+		y.passed[block] = passed{-1, y.flow.block, calls}
 		y.shift--
 		return
 	}
-	y.passed[block] = client
+	y.passed[block] = passed{client, y.flow.block, calls}
 	y.next = client + 1
 	y.flow.made++
 	y.passAs(client)
@@ -221,9 +239,9 @@ func (y *reply) stopBlock(r wire.Reader) {
 
 // passOf passes the current frame, which belongs to a block that passes.
 func (y *reply) passOf(block int) {
-	client, ok := y.passed[block]
-	if !ok {
-		client = block + y.shift
+	client := block + y.shift
+	if p, ok := y.passed[block]; ok {
+		client = p.client
 	}
 	if client >= 0 {
 		y.passAs(client)
@@ -241,6 +259,9 @@ func (y *reply) delta(r wire.Reader) {
 	current := y.flow.in.kind != other && e.block == y.start.block
 	switch {
 	case !current && (e.kind == other || y.passes(e.block)):
+		if p := y.passed[e.block]; p.calls && e.inside.End > 0 {
+			r.Found(wire.Found{Kind: wire.FoundCall, Choice: y.flow.choice, Index: p.number, Text: y.said()})
+		}
 		y.passOf(e.block)
 		return
 	case !current: // a server that sends no start

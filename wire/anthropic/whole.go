@@ -11,13 +11,18 @@ import (
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	content := root.Get("content")
+	if root.Get("error").Exists() {
+		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	}
 	if !content.IsArray() {
 		return append(dst, body...)
 	}
 	l := &list{}
 	l.flow = flow{to: l, hide: y.flow.hide}
 	blocks := content.Array()
-	end, _ := endOf(root.Get("stop_reason"))
+	reason := root.Get("stop_reason")
+	end, ends := endOf(reason)
+	begun(root, r)
 	for i, b := range blocks {
 		if i < len(blocks)-1 {
 			l.take(b, sotto.EndStopped, r)
@@ -25,8 +30,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 			l.take(b, end, r)
 		}
 	}
+	if ends {
+		l.flow.stopped(reason, end, r)
+	}
 	l.flow.finish(end, r)
 	l.flow.fill()
+	r.Found(wire.Found{Kind: wire.FoundEnd})
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
 	}
@@ -58,11 +67,13 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 	case "thinking":
 		l.flow.begin(thinking)
 		l.flow.read(thinking, decode(b.Get("thinking")), r)
-		if b.Get("signature").Str != "" {
+		if signature := b.Get("signature"); signature.Str != "" {
+			l.flow.sealed(signature, r)
 			l.flow.sign(r)
 		}
 	default:
 		l.flow.part(r)
+		l.flow.other(b, r)
 		l.flow.made++
 		l.keep()
 		return

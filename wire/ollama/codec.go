@@ -29,6 +29,10 @@ type api struct {
 func (a api) Name() string          { return a.name }
 func (a api) Framing() wire.Framing { return wire.NDJSON }
 
+func (a api) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Members: true, Field: thinking}
+}
+
 func (a api) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)
 	if err != nil {

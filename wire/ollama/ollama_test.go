@@ -36,6 +36,16 @@ func (l *loud) Native(_ int, text []byte) []wire.Part {
 	return []wire.Part{{Place: wire.Reasoning, Text: text}}
 }
 
+func (l *loud) Found(f wire.Found) []wire.Part {
+	switch {
+	case f.Kind == wire.FoundText:
+		return l.Text(f.Choice, f.Text)
+	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+		return l.Native(f.Choice, f.Text)
+	}
+	return nil
+}
+
 func (l *loud) Close(int, sotto.End) []wire.Part {
 	if l.open = false; len(l.held) == 0 {
 		return nil

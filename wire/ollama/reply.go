@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -28,8 +29,8 @@ type reply struct {
 // reasoning.
 type shape struct {
 	jsonedit.Shape
-	native bool
-	member int // how far before the text its member begins
+	native string // the member that holds reasoning; if empty, it is text
+	member int    // how far before the text its member begins
 }
 
 func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
@@ -46,6 +47,7 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	root := jsonedit.Parse(f.Data)
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
 		y.failed = true
+		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
 		r.Fail(wire.ErrUpstream)
 		return append(y.tail(dst, sotto.EndAborted, r), f.Raw...)
 	}
@@ -59,11 +61,11 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
 	var parts []wire.Part
 	same := false
-	if y.like.native {
-		parts = r.Native(0, text)
+	if y.like.native != "" {
+		parts = r.Found(wire.Found{Kind: wire.FoundThought, Name: y.like.native, Member: true, Text: text})
 		same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
 	} else {
-		parts = r.Text(0, text)
+		parts = r.Found(wire.Found{Kind: wire.FoundText, Text: text})
 		same = wire.Same(parts, text)
 	}
 	switch {
@@ -78,19 +80,19 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 }
 
 func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
-	y.keepHead(root)
+	y.keepHead(root, r)
 	o, ok := y.object(root)
 	ends := root.Get("done").Bool()
 	if !ok {
 		if ends {
-			y.finished = true
+			y.finish(root, r)
 			dst = y.tail(dst, endOf(root), r)
 		}
 		return append(dst, f.Raw...)
 	}
 	y.speech.Read(o, r)
 	if ends {
-		y.finished = true
+		y.finish(root, r)
 		if y.speech.Silent() {
 			dst = y.tail(dst, endOf(root), r)
 		} else {
@@ -108,6 +110,16 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	dst = append(dst, f.Raw[:f.At]...)
 	dst = jsonedit.Splice(dst, f.Data, y.edits)
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
+}
+
+// finish reports what the last frame, or a body, says about the whole reply.
+func (y *reply) finish(root gjson.Result, r wire.Reader) {
+	y.finished = true
+	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+		Input: wire.Count(root.Get("prompt_eval_count")), Output: wire.Count(root.Get("eval_count")), Reasoning: -1,
+	}})
+	r.Found(wire.Found{Kind: wire.FoundFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
+	r.Found(wire.Found{Kind: wire.FoundEnd})
 }
 
 // says reports whether a message says more than its text: whether it calls tools.
@@ -144,8 +156,11 @@ func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
 	if !ok || says(o) || root.Get("done").Bool() {
 		return
 	}
-	native := m.Key != y.api.text
-	if native && len(y.speech.Names) > 0 && m.Key != thinking {
+	native := ""
+	if m.Key != y.api.text {
+		native = strings.Clone(m.Key)
+	}
+	if native != "" && len(y.speech.Names) > 0 && native != thinking {
 		return
 	}
 	var differs jsonedit.Span
@@ -159,10 +174,11 @@ func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
 }
 
 // keepHead remembers what a frame of ours begins with.
-func (y *reply) keepHead(root gjson.Result) {
+func (y *reply) keepHead(root gjson.Result, r wire.Reader) {
 	if y.head != nil {
 		return
 	}
+	r.Found(wire.Found{Kind: wire.FoundModel, Name: root.Get("model").Str})
 	y.head = []byte("{")
 	for _, m := range jsonedit.Members(root) {
 		if m.Key == "model" || m.Key == "created_at" {
@@ -210,12 +226,6 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(append(dst, y.api.Error(502, err.Error())...), '\n')
 }
 
-// NativeField is the member in which the upstream sent reasoning itself.
-func (y *reply) NativeField() string { return y.speech.Native }
-
-// CallIDs are the ids of the tools that the first choice called.
-func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
-
 // KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as
 // broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {
@@ -228,10 +238,15 @@ func (y *reply) KeepAlive(dst []byte) []byte {
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	o, ok := y.object(root)
+	if root.Get("error").Exists() {
+		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	}
 	if !ok {
 		return append(dst, body...)
 	}
+	r.Found(wire.Found{Kind: wire.FoundModel, Name: root.Get("model").Str})
 	y.speech.Read(o, r)
+	y.finish(root, r)
 	y.speech.Close(0, endOf(root), r)
 	return jsonedit.Splice(dst, body, y.speech.Edits(nil, o))
 }

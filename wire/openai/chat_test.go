@@ -50,6 +50,16 @@ func (l *loud) Native(_ int, text []byte) []wire.Part {
 	return []wire.Part{{Place: wire.Reasoning, Text: text}}
 }
 
+func (l *loud) Found(f wire.Found) []wire.Part {
+	switch {
+	case f.Kind == wire.FoundText:
+		return l.Text(f.Choice, f.Text)
+	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+		return l.Native(f.Choice, f.Text)
+	}
+	return nil
+}
+
 func (l *loud) Close(choice int, _ sotto.End) []wire.Part {
 	held := l.held[choice]
 	l.held[choice], l.shut[choice] = nil, true

@@ -38,6 +38,8 @@ type choices struct {
 func (c choices) Name() string          { return c.name }
 func (c choices) Framing() wire.Framing { return wire.SSE }
 
+func (c choices) Capabilities() wire.Capabilities { return wire.Capabilities{Members: true} }
+
 func (c choices) Request(body []byte) (*wire.Request, error) {
 	root, err := wire.ReadRequest(body)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -36,6 +37,7 @@ type reply struct {
 	head, foot []byte
 	one        object       // the choice read last
 	roles      map[int]bool // choices whose role the client has
+	named      bool         // the model's name was reported
 	finished   bool         // a finish reason or [DONE] came
 	failed     bool         // the client has seen an error
 }
@@ -52,9 +54,9 @@ type object struct {
 type shape struct {
 	jsonedit.Shape
 	choice int
-	native bool
-	member int  // where the member begins that holds the text
-	bare   bool // the frame has nothing else that a client needs
+	native string // the member that holds reasoning; if empty, it is text
+	member int    // where the member begins that holds the text
+	bare   bool   // the frame has nothing else that a client needs
 }
 
 var done = []byte("[DONE]")
@@ -72,7 +74,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	}
 	if bytes.Equal(f.Data, done) {
 		y.finished = true
-		return append(y.tails(dst, sotto.EndUnknown, r), f.Raw...)
+		dst = append(y.tails(dst, sotto.EndUnknown, r), f.Raw...)
+		r.Found(wire.Found{Kind: wire.FoundEnd})
+		return dst
 	}
 	f, ok := wire.Readable(f)
 	if !ok {
@@ -86,13 +90,13 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, inside.Of(f.Data))
 	var parts []wire.Part
-	if s.native {
-		parts = r.Native(s.choice, text)
+	if s.native != "" {
+		parts = r.Found(wire.Found{Kind: wire.FoundThought, Choice: s.choice, Name: s.native, Member: true, Text: text})
 		if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) {
 			return append(dst, f.Raw...)
 		}
 	} else {
-		parts = r.Text(s.choice, text)
+		parts = r.Found(wire.Found{Kind: wire.FoundText, Choice: s.choice, Text: text})
 		if wire.Same(parts, text) {
 			return append(dst, f.Raw...)
 		}
@@ -107,7 +111,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 
 // parsed writes a frame by its members.
 func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
-	var list, usage, fault gjson.Result
+	var list, usage, fault, model gjson.Result
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "choices":
@@ -116,9 +120,12 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 			usage = value
 		case "error": // some servers send it with each frame, as null
 			fault = value
+		case "model":
+			model = value
 		}
 		return true
 	})
+	y.about(root, model, fault, usage, r)
 	if says(fault) && !list.Get("0").Exists() {
 		y.failed = true
 		r.Fail(wire.ErrUpstream)
@@ -149,6 +156,28 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	return y.write(dst, f)
 }
 
+// about reports what a frame or a body says about the whole reply.
+func (y *reply) about(root, model, fault, usage gjson.Result, r wire.Reader) {
+	if model.Str != "" && !y.named {
+		y.named = true
+		r.Found(wire.Found{Kind: wire.FoundModel, Name: model.Str})
+	}
+	if says(fault) {
+		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})
+	}
+	if usage.IsObject() {
+		r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+			Input: wire.Count(usage.Get("prompt_tokens")), Output: wire.Count(usage.Get("completion_tokens")),
+			Reasoning: wire.Count(usage.Get("completion_tokens_details.reasoning_tokens")),
+		}})
+	}
+}
+
+// finish reports why a choice ended.
+func finish(choice int, reason gjson.Result, end sotto.End, r wire.Reader) {
+	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: choice, Name: reason.Str, End: end})
+}
+
 // says reports whether a member is present, and not null.
 func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 
@@ -156,17 +185,22 @@ func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
 // for the client. The choice's tail comes with the text of the frame, if it has
 // one, or else in a frame before it: some clients stop at a finish reason.
 func (y *reply) choice(dst []byte, choice gjson.Result, r wire.Reader) (_ []byte, news bool) {
-	end, ends := endOf(choice.Get("finish_reason"))
+	reason := choice.Get("finish_reason")
+	end, ends := endOf(reason)
 	y.finished = y.finished || ends
 	o, ok := y.api.object(choice, y.api.delta)
 	y.one = object{o, choice, ok && !ends}
 	if !ok {
 		if ends {
+			finish(int(choice.Get("index").Num), reason, end, r)
 			dst = y.tail(dst, int(choice.Get("index").Num), end, r)
 		}
 		return dst, true
 	}
 	y.speech.Read(o, r)
+	if ends {
+		finish(o.Choice, reason, end, r)
+	}
 	switch {
 	case ends && y.speech.Silent():
 		dst = y.tail(dst, o.Choice, end, r)
@@ -227,8 +261,11 @@ func (y *reply) learn(f wire.Frame) {
 		return
 	}
 	m, ok := o.Says()
-	native := m.Key != y.api.text
-	if !ok || native && len(y.speech.Names) > 0 && !slices.Equal(y.speech.Names, []string{m.Key}) {
+	native := ""
+	if m.Key != y.api.text {
+		native = strings.Clone(m.Key)
+	}
+	if !ok || native != "" && len(y.speech.Names) > 0 && !slices.Equal(y.speech.Names, []string{m.Key}) {
 		return
 	}
 	span := m.ValueSpan()
@@ -305,17 +342,12 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// NativeField is the member in which the upstream sent reasoning itself.
-func (y *reply) NativeField() string { return y.speech.Native }
-
-// CallIDs are the ids of the tools that the first choice called.
-func (y *reply) CallIDs() []string { return y.speech.Calls.List() }
-
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	root := jsonedit.Parse(body)
 	y.edits = y.edits[:0]
+	y.about(root, root.Get("model"), root.Get("error"), root.Get("usage"), r)
 	list := root.Get("choices")
 	at := -1 // some servers number no choices
 	list.ForEach(func(_, choice gjson.Result) bool {
@@ -325,8 +357,12 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 			return true
 		}
 		o.Choice = at
-		end, _ := endOf(choice.Get("finish_reason"))
+		reason := choice.Get("finish_reason")
+		end, ends := endOf(reason)
 		y.speech.Read(o, r)
+		if ends {
+			finish(o.Choice, reason, end, r)
+		}
 		y.speech.Close(o.Choice, end, r)
 		y.edits = y.speech.Edits(y.edits, o)
 		if y.set.Hide && y.speech.Changed() {

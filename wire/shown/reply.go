@@ -49,22 +49,6 @@ type hiding struct {
 	edits []jsonedit.Edit
 }
 
-// NativeField is that of the reply.
-func (h *hiding) NativeField() string {
-	if y, ok := h.reply.(interface{ NativeField() string }); ok {
-		return y.NativeField()
-	}
-	return ""
-}
-
-// CallIDs are those of the reply.
-func (h *hiding) CallIDs() []string {
-	if y, ok := h.reply.(interface{ CallIDs() []string }); ok {
-		return y.CallIDs()
-	}
-	return nil
-}
-
 func (h *hiding) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	h.buf = h.reply.Frame(h.buf[:0], f, r)
 	return h.show(dst, r)

@@ -1,7 +1,8 @@
-// Package account reads what the record keeps of an exchange in addition to the
-// texts of its choices, which the gateway's reading has: the reasoning that the
-// upstream sent in members and blocks of its own, tool calls, token counts, and the
-// messages of the request.
+// Package account keeps what the record has of an exchange in addition to the texts
+// of its choices, which the gateway's reading has: the reasoning that the upstream
+// sent in members and blocks of its own, tool calls, token counts, and the messages
+// of the request. It knows no provider's replies: their codecs report what is in
+// them.
 //
 // It only observes: no reply depends on it. What it keeps is bounded by a [Room].
 package account
@@ -55,39 +56,23 @@ func (r *Room) Entry() bool {
 	return true
 }
 
-// An Account collects what one reply brings in addition to its texts. It is not
-// safe for concurrent use.
+// An Account collects what one reply brings in addition to its texts, as its codec
+// reports it. It is not safe for concurrent use.
 type Account struct {
-	api   *api
 	room  *Room
-	texts int // texts that began before the current frame
+	texts bool // the choices are the texts of the reply, in order
 
 	parts  []*part
-	byKey  map[partKey]*part
-	items  map[key]*part // of the responses API, by index and field only
+	byKey  map[key]*part
 	usage  record.Usage
 	counts bool // a usage was sent
 	faults []string
-
-	news   int          // how many parts the current frame brought
-	heard  *part        // a thought that the frame continued
-	piece  gjson.Result // the JSON value that continued it
-	shapes [4]shape
-	next   int // the shape to replace next
-	buf    []byte
-}
-
-// A shape is the form of an earlier frame that brought nothing, or only a piece of
-// a thought.
-type shape struct {
-	jsonedit.Shape
-	part *part
 }
 
 // A part is a thought or a call.
 type part struct {
 	key    key
-	call   bool
+	choice int
 	id     string
 	name   string // of the call, or of the member that held the thought
 	sealed bool
@@ -95,83 +80,97 @@ type part struct {
 	told   told // for text that may come whole with every frame
 }
 
-// A key identifies a part in its API's terms.
+// A key identifies a part. If the choices are texts, choice is 0: a piece of a part
+// may come after the next text began.
 type key struct {
+	call   bool
 	choice int
 	index  int
 	field  string
 }
 
-type partKey struct {
-	key
-	call bool
+// New returns the account of a reply. What it keeps is taken from room.
+func New(c wire.Capabilities, room *Room) *Account {
+	return &Account{texts: c.Texts, room: room}
 }
 
-// New returns the account of a reply of an API, which is named by its codec. What
-// it keeps is taken from room.
-func New(name string, room *Room) *Account {
-	return &Account{api: apis[name], room: room}
-}
-
-// Frame reads a frame of a stream. texts is how many texts of the reply began
-// before it.
-func (a *Account) Frame(f wire.Frame, texts int) {
-	if a.api == nil || len(f.Data) == 0 || a.api.skip != "" && bytes.Contains(f.Data, []byte(a.api.skip)) {
-		return
-	}
-	for i := range a.shapes {
-		if inside, ok := a.shapes[i].Find(f.Data); ok {
-			if p := a.shapes[i].part; p != nil {
-				var text []byte
-				text, a.buf = jsonedit.TextOf(a.buf, inside.Of(f.Data))
-				a.say(p, text)
-			}
-			return
+// Found takes what the codec found next. texts is how many texts of the reply have
+// begun.
+func (a *Account) Found(f wire.Found, texts int) {
+	switch f.Kind {
+	case wire.FoundThought:
+		if len(f.Text) > 0 {
+			a.add(a.thought(&f, texts), &f)
 		}
-	}
-	if f, ok := wire.Readable(f); ok {
-		a.texts, a.news, a.heard = texts, 0, nil
-		root := jsonedit.Parse(f.Data)
-		a.read(root, jsonedit.StringOf(f.Type))
-		a.learn(f.Data, root)
+	case wire.FoundSealed:
+		if len(f.Text) > 0 {
+			a.sealed(&f, texts)
+		}
+	case wire.FoundDetails:
+		a.details(f.Choice, jsonedit.Parse(jsonedit.BytesOf(f.Raw)))
+	case wire.FoundCall:
+		a.call(&f, texts)
+	case wire.FoundUsage:
+		a.count(&a.usage.Input, f.Usage.Input)
+		a.count(&a.usage.Output, f.Usage.Output)
+		a.count(&a.usage.Reasoning, f.Usage.Reasoning)
+	case wire.FoundFault:
+		a.fault(jsonedit.Parse(jsonedit.BytesOf(f.Raw)).Get("error"))
 	}
 }
 
-// learn remembers the shape of a frame that brought nothing in addition to its
-// text, or only a piece of a thought. Frames of the same shape need not be parsed.
-func (a *Account) learn(data []byte, root gjson.Result) {
-	var p *part
-	v := root.Get(a.api.text)
+// thought returns the part of a thought. If the choices are texts, a thought belongs
+// to the text that follows it.
+func (a *Account) thought(f *wire.Found, texts int) *part {
+	k := key{choice: f.Choice, index: f.Index, field: f.Name}
+	if !a.texts {
+		return a.part(k, f.Choice)
+	}
+	k.choice = 0
+	return a.part(k, texts)
+}
+
+// sealed appends signed or encrypted data. A signature seals its thought too.
+func (a *Account) sealed(f *wire.Found, texts int) {
+	if p := a.byKey[key{index: f.Index, field: "thinking"}]; p != nil && f.Name == "signature" {
+		p.sealed = true
+	}
+	if p := a.thought(f, texts); p != nil {
+		p.sealed = true
+		a.add(p, f)
+	}
+}
+
+// call adds a call, or a piece of one. If the choices are texts, a call belongs to
+// the text before it.
+func (a *Account) call(f *wire.Found, texts int) {
+	k, choice := key{call: true, index: f.Index}, f.Choice
+	if a.texts {
+		choice = max(texts-1, 0)
+	}
+	p := a.part(k, choice)
+	if p == nil {
+		return
+	}
+	if p.id == "" {
+		p.id = a.room.take(f.ID)
+	}
+	if p.name == "" {
+		p.name = a.room.take(f.Name)
+	}
+	a.add(p, f)
+}
+
+// add appends to the text of a part, or replaces it.
+func (a *Account) add(p *part, f *wire.Found) {
 	switch {
-	case a.news == 1 && a.heard != nil:
-		p, v = a.heard, a.piece
-	case a.news > 0:
-		return
+	case p == nil:
+	case !f.Whole:
+		p.text = append(p.text, a.room.Take(f.Text)...)
+	case string(p.text) != string(f.Text):
+		a.room.Left += len(p.text)
+		p.text = append(p.text[:0], a.room.Take(f.Text)...)
 	}
-	at := v.Index
-	if v.Type != gjson.String || at <= 0 || at+len(v.Raw) > len(data) || string(data[at:at+len(v.Raw)]) != v.Raw {
-		return
-	}
-	var clock jsonedit.Span
-	if c := root.Get("created_at"); a.api.clock && c.Type == gjson.String && c.Index < at {
-		clock = jsonedit.Span{Start: c.Index + 1, End: c.Index + len(c.Raw) - 1}
-	}
-	s := &a.shapes[a.next]
-	s.part = p
-	s.Learn(data, jsonedit.Span{Start: at + 1, End: at + len(v.Raw) - 1}, clock)
-	a.next = (a.next + 1) % len(a.shapes)
-}
-
-// Whole reads the body of a reply that is not streamed, which is valid JSON.
-func (a *Account) Whole(body []byte) {
-	if a.api != nil {
-		a.read(jsonedit.Parse(body), "")
-	}
-}
-
-func (a *Account) read(root gjson.Result, kind string) {
-	a.fault(root.Get("error"))
-	a.api.read(a, root, kind)
 }
 
 // maxFault bounds the text that an upstream gives as the kind of an error.
@@ -184,7 +183,6 @@ func (a *Account) fault(e gjson.Result) {
 		word := e.Get(name).String()
 		if word != "" && len(word) <= maxFault && isWord(word) && !slices.Contains(a.faults, word) && len(a.faults) < 8 {
 			a.faults = append(a.faults, strings.Clone(word))
-			a.news++
 		}
 	}
 }
@@ -217,10 +215,9 @@ func (a *Account) Usage() *record.Usage {
 }
 
 // count notes a count; a later one takes precedence.
-func (a *Account) count(to *int64, v gjson.Result) {
-	if v.Type == gjson.Number {
-		*to, a.counts = v.Int(), true
-		a.news++
+func (a *Account) count(to *int64, n int64) {
+	if n >= 0 {
+		*to, a.counts = n, true
 	}
 }
 
@@ -228,23 +225,20 @@ func (a *Account) count(to *int64, v gjson.Result) {
 func (a *Account) Choices() []int {
 	var list []int
 	for _, p := range a.parts {
-		if !slices.Contains(list, p.key.choice) {
-			list = append(list, p.key.choice)
+		if !slices.Contains(list, p.choice) {
+			list = append(list, p.choice)
 		}
 	}
 	return list
 }
-
-// Sequence numbers the account's choices by the texts of the reply, in their order.
-func (a *Account) Sequence() bool { return a.api != nil && a.api.sequence }
 
 // Of returns the thoughts and calls of the choices that belong to one reply, in
 // their order. A thought that came in two members is returned once.
 func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, calls []record.Call) {
 	for _, p := range a.parts {
 		switch {
-		case !belongs(p.key.choice):
-		case p.call:
+		case !belongs(p.choice):
+		case p.key.call:
 			calls = append(calls, record.Call{ID: p.id, Name: p.name, Arguments: record.Say(string(p.text))})
 		case len(p.text) == 0:
 		case p.sealed || !slices.ContainsFunc(thoughts, func(t record.Thought) bool { return string(t.Text.Text) == string(p.text) && t.Field != p.name }):
@@ -254,26 +248,15 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 	return thoughts, calls
 }
 
-// part returns the part of a key, and makes it if it is new. It returns nil if
-// there is no room.
-func (a *Account) part(k key, call bool) *part {
-	if p := a.byKey[partKey{k, call}]; p != nil {
+// maxParts bounds the thoughts and calls of a reply.
+const maxParts = 4096
+
+// part returns the part of a key, and makes it if it is new. It returns nil if there
+// is no room.
+func (a *Account) part(k key, choice int) *part {
+	if p := a.byKey[k]; p != nil {
 		return p
 	}
-	return a.add(k, call)
-}
-
-// maxParts bounds the thoughts and calls of a reply. reach is how many of the
-// latest parts a frame may continue if it does not name the part by a key.
-const (
-	maxParts = 4096
-	reach    = 256
-)
-
-// latestParts are the parts that a frame may continue.
-func (a *Account) latestParts() []*part { return a.parts[max(len(a.parts)-reach, 0):] }
-
-func (a *Account) add(k key, call bool) *part {
 	if len(a.parts) == maxParts {
 		a.room.Cut = true
 		return nil
@@ -281,70 +264,49 @@ func (a *Account) add(k key, call bool) *part {
 	if !a.room.Entry() {
 		return nil
 	}
-	a.news++
 	k.field = strings.Clone(k.field)
-	p := &part{key: k, call: call, name: k.field}
+	p := &part{key: k, choice: choice, name: k.field}
 	a.parts = append(a.parts, p)
 	if a.byKey == nil {
-		a.byKey = map[partKey]*part{}
+		a.byKey = map[key]*part{}
 	}
-	a.byKey[partKey{k, call}] = p
+	a.byKey[k] = p
 	return p
 }
 
-// thought appends a value to a thought.
-func (a *Account) thought(k key, v gjson.Result) {
-	text := textOf(v)
+// details reads reasoning_details. Some servers repeat its texts with every frame.
+// Signed or encrypted data is kept apart.
+func (a *Account) details(choice int, list gjson.Result) {
+	var text []byte
+	sealed := false
+	list.ForEach(func(_, d gjson.Result) bool {
+		text = append(append(text, wire.ValueText(d.Get("text"))...), wire.ValueText(d.Get("summary"))...)
+		for _, name := range []string{"signature", "data"} {
+			if blob := d.Get(name); blob.Str != "" {
+				sealed = true
+				a.blob(key{choice: choice, index: int(d.Get("index").Int()), field: "reasoning_details." + name}, blob)
+			}
+		}
+		return true
+	})
 	if len(text) == 0 {
 		return
 	}
-	p := a.part(k, false)
-	a.say(p, text)
-	a.heard, a.piece = p, v
-}
-
-// sealed appends signed or encrypted data.
-func (a *Account) sealed(k key, v gjson.Result) {
-	if text := textOf(v); len(text) > 0 {
-		if p := a.part(k, false); p != nil {
-			p.sealed = true
-			a.say(p, text)
-		}
-	}
-}
-
-// say appends to the text of a part.
-func (a *Account) say(p *part, text []byte) {
-	a.news++
-	if p != nil {
-		p.text = append(p.text, a.room.Take(text)...)
-	}
-}
-
-// called sets the id and the name of a call, each unless it is already set.
-func (a *Account) called(p *part, id, name string) {
-	a.news++
+	p := a.part(key{choice: choice, field: "reasoning_details"}, choice)
 	if p == nil {
 		return
 	}
-	if p.id == "" {
-		p.id = a.room.take(id)
-	}
-	if p.name == "" {
-		p.name = a.room.take(name)
-	}
+	p.sealed = p.sealed || sealed
+	before, next := len(p.text), p.told.add(p.text, text)
+	p.text = append(next[:before:before], a.room.Take(next[before:])...)
 }
 
-// textOf returns the bytes of a string, including half a surrogate pair. For
-// another value it returns its JSON.
-func textOf(v gjson.Result) []byte {
-	switch v.Type {
-	case gjson.Null:
-		return nil
-	case gjson.String:
-		return jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
+// blob notes signed or encrypted data. The same data may come again.
+func (a *Account) blob(k key, v gjson.Result) {
+	if p := a.part(k, k.choice); p != nil && string(p.text) != v.Str {
+		p.sealed = true
+		p.text = append(p.text, a.room.Take(wire.ValueText(v))...)
 	}
-	return jsonedit.BytesOf(v.Raw)
 }
 
 // A told text comes in deltas, or whole with every frame. Only later frames show
@@ -370,25 +332,4 @@ func (t *told) add(so, text []byte) []byte {
 	}
 	t.deltas, t.lengths = true, nil
 	return append(all, text...)
-}
-
-// An api says how an account reads the JSON of one API.
-type api struct {
-	text  string // the path of a frame's text
-	clock bool   // frames differ by a time before that path
-	skip  string // found only in frames of nothing except text
-	// sequence says that the choices are numbered by the texts.
-	sequence bool
-	read     func(a *Account, root gjson.Result, kind string)
-	messages func(m *messages, root gjson.Result)
-}
-
-// apis are keyed by the names of the codecs.
-var apis = map[string]*api{
-	"openai.chat":        {text: "choices.0.delta.content", read: (*Account).choices, messages: (*messages).chat},
-	"openai.completions": {text: "choices.0.text", read: (*Account).choices, messages: (*messages).prompt},
-	"openai.responses":   {skip: `"response.output_text.delta"`, sequence: true, read: (*Account).response, messages: (*messages).input},
-	"ollama.chat":        {text: "message.content", clock: true, read: (*Account).ollama, messages: (*messages).chat},
-	"ollama.generate":    {text: "response", clock: true, read: (*Account).ollama, messages: (*messages).prompt},
-	"anthropic.messages": {text: "delta.text", sequence: true, read: (*Account).message, messages: (*messages).blocks},
 }

@@ -9,9 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/openai"
 )
 
 func quoted(s string) string {
@@ -23,6 +27,33 @@ func frame(data string) wire.Frame { return wire.Frame{Raw: []byte(data), Data: 
 
 func all(int) bool { return true }
 
+// A player is the account of a reply that a codec reads.
+type player struct {
+	*Account
+	reply wire.Reply
+	texts map[int]bool // choices that gave text
+}
+
+func play(c wire.Codec, room *Room) *player {
+	return &player{New(c.Capabilities(), room), c.Reply(wire.Settings{}), map[int]bool{}}
+}
+
+func (p *player) frame(data string) { p.reply.Frame(nil, frame(data), p) }
+
+func (p *player) Found(f wire.Found) []wire.Part {
+	if f.Kind == wire.FoundText && len(f.Text) > 0 {
+		p.texts[f.Choice] = true
+	}
+	p.Account.Found(f, len(p.texts))
+	return []wire.Part{{Text: f.Text}}
+}
+func (p *player) Close(int, sotto.End) []wire.Part { return nil }
+func (p *player) Open() []int                      { return nil }
+func (p *player) Fail(error)                       {}
+func (p *player) Share() (reasoning, all int)      { return 0, 0 }
+
+var codecs = []wire.Codec{openai.Chat, openai.Completions, openai.Responses, ollama.Chat, ollama.Generate, anthropic.Messages}
+
 const plenty = 1 << 20
 
 // TestChat plays streams of pieces in any order, frames that are alike among them:
@@ -31,7 +62,7 @@ func TestChat(t *testing.T) {
 	words := []string{"a", "ha", "ha", "é", "\n", `"`, "\\", "<think>", "tool_calls", "usage"}
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		a := New("openai.chat", &Room{Left: plenty})
+		a := play(openai.Chat, &Room{Left: plenty})
 		var thought, arguments string
 		called := false
 		for range rnd.IntN(40) {
@@ -49,9 +80,9 @@ func TestChat(t *testing.T) {
 				}
 				delta, arguments = `"tool_calls":[{"index":0,`+head+`"function":{"name":"f","arguments":`+quoted(word)+`}}]`, arguments+word
 			}
-			a.Frame(frame(`{"choices":[{"index":0,"delta":{`+delta+`},"finish_reason":null}],"usage":null}`), 0)
+			a.frame(`{"choices":[{"index":0,"delta":{` + delta + `},"finish_reason":null}],"usage":null}`)
 		}
-		a.Frame(frame(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":4}}}`), 0)
+		a.frame(`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":4}}}`)
 		thoughts, calls := a.Of(all)
 		var want []record.Thought
 		if thought != "" {
@@ -78,7 +109,7 @@ func TestDetails(t *testing.T) {
 		}
 		whole := strings.Join(deltas, "")
 		for _, cumulative := range []bool{true, false} {
-			a := New("openai.chat", &Room{Left: plenty})
+			a := play(openai.Chat, &Room{Left: plenty})
 			so, chain := "", true
 			for _, d := range deltas {
 				chain = chain && (so == "" || strings.HasPrefix(d, so))
@@ -86,7 +117,7 @@ func TestDetails(t *testing.T) {
 				if cumulative {
 					d = so
 				}
-				a.Frame(frame(`{"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","text":`+quoted(d)+`}]}}]}`), 0)
+				a.frame(`{"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","text":` + quoted(d) + `}]}}]}`)
 				if !cumulative {
 					so = d
 				}
@@ -107,29 +138,26 @@ func TestDetails(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	whole := `{"type":"message","content":[{"type":"thinking","thinking":"t1","signature":"s1"},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a"},` +
 		`{"type":"tool_use","id":"c","name":"f","input":{"x":1}},{"type":"thinking","thinking":"t2"},{"type":"text","text":"b"}],"usage":{"input_tokens":1,"output_tokens":2}}`
-	streamed := New("anthropic.messages", &Room{Left: plenty})
-	for _, f := range []struct {
-		data  string
-		texts int
-	}{
-		{`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`, 0},
-		{`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t"}}`, 0},
-		{`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"1"}}`, 0},
-		{`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s1"}}`, 0},
-		{`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"d"}}`, 0},
-		{`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}}`, 0},
-		{`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c","name":"f","input":{}}}`, 1},
-		{`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}`, 1},
-		{`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}`, 1},
-		{`{"type":"content_block_delta","index":4,"delta":{"type":"thinking_delta","thinking":"t2"}}`, 1},
-		{`{"type":"message_delta","delta":{},"usage":{"input_tokens":1,"output_tokens":2}}`, 2},
+	streamed := play(anthropic.Messages, &Room{Left: plenty})
+	for _, f := range []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"1"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s1"}}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"d"}}`,
+		`{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a"}}`,
+		`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c","name":"f","input":{}}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}`,
+		`{"type":"content_block_delta","index":4,"delta":{"type":"thinking_delta","thinking":"t2"}}`,
+		`{"type":"message_delta","delta":{},"usage":{"input_tokens":1,"output_tokens":2}}`,
 	} {
-		streamed.Frame(frame(f.data), f.texts)
+		streamed.frame(f)
 	}
-	atOnce := New("anthropic.messages", &Room{Left: plenty})
-	atOnce.Whole([]byte(whole))
+	atOnce := play(anthropic.Messages, &Room{Left: plenty})
+	atOnce.reply.Whole(nil, []byte(whole), atOnce)
 	say := record.Say
-	for name, a := range map[string]*Account{"streamed": streamed, "whole": atOnce} {
+	for name, a := range map[string]*player{"streamed": streamed, "whole": atOnce} {
 		first, calls := a.Of(func(c int) bool { return c == 0 })
 		second, none := a.Of(func(c int) bool { return c == 1 })
 		want := []record.Thought{
@@ -145,20 +173,21 @@ func TestBlocks(t *testing.T) {
 // FuzzAccount: nothing that an upstream or a client sends breaks the account, and
 // what it keeps is bounded.
 func FuzzAccount(f *testing.F) {
-	f.Add(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":-5,"id":7,"function":{"name":1,"arguments":{}}}],"reasoning_details":[{"text":"a","data":"b"}]}}]}`, 3)
-	f.Add(`{"type":"content_block_delta","index":1e99,"delta":{"type":"thinking_delta","thinking":"\ud800"}}`, -1)
-	f.Add(`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":[{"text":"x"}],"encrypted_content":"y"}}`, 0)
-	f.Add(`{"messages":[{"role":1,"content":[{"type":"tool_result","content":[1,{"text":"x"}]}],"tool_calls":7}],"prompt":[1,"x"],"input":[{"type":"reasoning","content":"x"}]}`, 0)
-	f.Fuzz(func(t *testing.T, data string, texts int) {
-		for name := range apis {
+	f.Add(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":-5,"id":7,"function":{"name":1,"arguments":{}}}],"reasoning_details":[{"text":"a","data":"b"}]}}]}`)
+	f.Add(`{"type":"content_block_delta","index":1e99,"delta":{"type":"thinking_delta","thinking":"\ud800"}}`)
+	f.Add(`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":[{"text":"x"}],"encrypted_content":"y"}}`)
+	f.Add(`{"messages":[{"role":1,"content":[{"type":"tool_result","content":[1,{"text":"x"}]}],"tool_calls":7}],"prompt":[1,"x"],"input":[{"type":"reasoning","content":"x"}]}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		for _, codec := range codecs {
+			name := codec.Name()
 			const limit = 1000
 			room := Room{Left: limit}
-			a := New(name, &room)
+			a := play(codec, &room)
 			for range 5 {
-				a.Frame(frame(data), texts)
+				a.frame(data)
 			}
 			if jsonedit.Parse([]byte(data)).IsObject() && json.Valid([]byte(data)) {
-				a.Whole([]byte(data))
+				a.reply.Whole(nil, []byte(data), a)
 			}
 			a.Refused([]byte(data))
 			thoughts, calls := a.Of(all)

@@ -20,13 +20,19 @@ import (
 // API have outside the messages becomes one of the role system. Results of tools
 // become messages of the role tool.
 func Messages(name string, body []byte, room *Room) []record.Message {
-	p := apis[name]
-	if p == nil || !foreignjson.Valid(body) {
+	read := forms[name]
+	if read == nil || !foreignjson.Valid(body) {
 		return nil
 	}
 	m := &messages{room: room}
-	p.messages(m, jsonedit.Parse(body))
+	read(m, jsonedit.Parse(body))
 	return m.list
+}
+
+// forms are the forms of requests, by the names of the codecs.
+var forms = map[string]func(*messages, gjson.Result){
+	"openai.chat": (*messages).chat, "openai.completions": (*messages).prompt, "openai.responses": (*messages).input,
+	"ollama.chat": (*messages).chat, "ollama.generate": (*messages).prompt, "anthropic.messages": (*messages).blocks,
 }
 
 type messages struct {
@@ -57,7 +63,7 @@ func (m *messages) thought(to *record.Message, field string, text []byte, sealed
 
 func (m *messages) call(to *record.Message, id, name string, arguments gjson.Result) {
 	if m.room.Entry() {
-		to.ToolCalls = append(to.ToolCalls, record.Call{ID: m.room.take(id), Name: m.room.take(name), Arguments: m.text(textOf(arguments))})
+		to.ToolCalls = append(to.ToolCalls, record.Call{ID: m.room.take(id), Name: m.room.take(name), Arguments: m.text(wire.ValueText(arguments))})
 	}
 }
 
@@ -65,15 +71,15 @@ func (m *messages) call(to *record.Message, id, name string, arguments gjson.Res
 // that are reasoning.
 func textsOf(v gjson.Result) (texts [][]byte) {
 	if v.Type == gjson.String {
-		return [][]byte{textOf(v)}
+		return [][]byte{wire.ValueText(v)}
 	}
 	v.ForEach(func(_, part gjson.Result) bool {
 		switch t := part.Get("text"); {
 		case isThinking(part):
 		case t.Type == gjson.String:
-			texts = append(texts, textOf(t))
+			texts = append(texts, wire.ValueText(t))
 		case part.Type == gjson.String:
-			texts = append(texts, textOf(part))
+			texts = append(texts, wire.ValueText(part))
 		}
 		return true
 	})
@@ -88,7 +94,7 @@ func (m *messages) chat(root gjson.Result) {
 		v.ForEach(func(name, f gjson.Result) bool {
 			switch {
 			case f.Type == gjson.String && wire.IsNativeField(name.Str):
-				m.thought(to, name.Str, textOf(f), false)
+				m.thought(to, name.Str, wire.ValueText(f), false)
 			case name.Str == "reasoning_details" && f.IsArray():
 				m.details(to, f)
 			case name.Str == "content" && f.IsArray():
@@ -120,9 +126,9 @@ func (m *messages) thinking(to *record.Message, list gjson.Result) {
 		if !isThinking(part) {
 			continue
 		}
-		kind, signature := part.Get("type").Str, textOf(part.Get("signature"))
+		kind, signature := part.Get("type").Str, wire.ValueText(part.Get("signature"))
 		if kind == "redacted_thinking" {
-			m.thought(to, kind, textOf(part.Get("data")), true)
+			m.thought(to, kind, wire.ValueText(part.Get("data")), true)
 			continue
 		}
 		m.thought(to, kind, []byte(wire.ThoughtText(part)), len(signature) > 0)
@@ -132,8 +138,8 @@ func (m *messages) thinking(to *record.Message, list gjson.Result) {
 
 func (m *messages) details(to *record.Message, list gjson.Result) {
 	for _, d := range list.Array() {
-		signature, data := textOf(d.Get("signature")), textOf(d.Get("data"))
-		m.thought(to, "reasoning_details", slices.Concat(textOf(d.Get("text")), textOf(d.Get("summary"))), len(signature) > 0)
+		signature, data := wire.ValueText(d.Get("signature")), wire.ValueText(d.Get("data"))
+		m.thought(to, "reasoning_details", slices.Concat(wire.ValueText(d.Get("text")), wire.ValueText(d.Get("summary"))), len(signature) > 0)
 		m.thought(to, "reasoning_details.signature", signature, true)
 		m.thought(to, "reasoning_details.data", data, true)
 	}
@@ -141,7 +147,7 @@ func (m *messages) details(to *record.Message, list gjson.Result) {
 
 // prompt reads a rendered prompt; a request may hold several.
 func (m *messages) prompt(root gjson.Result) {
-	if system := textOf(root.Get("system")); len(system) > 0 {
+	if system := wire.ValueText(root.Get("system")); len(system) > 0 {
 		m.add("system", system)
 	}
 	for _, text := range textsOf(root.Get("prompt")) {
@@ -189,17 +195,17 @@ func (m *messages) input(root gjson.Result) {
 	}
 	input := root.Get("input")
 	if input.Type == gjson.String {
-		m.add("user", textOf(input))
+		m.add("user", wire.ValueText(input))
 		return
 	}
 	input.ForEach(func(_, item gjson.Result) bool {
 		switch kind := item.Get("type").Str; {
 		case kind == "reasoning":
 			to := m.add("assistant")
-			sealed := textOf(item.Get("encrypted_content"))
+			sealed := wire.ValueText(item.Get("encrypted_content"))
 			for _, field := range []string{"summary", "content"} {
 				for _, part := range item.Get(field).Array() {
-					m.thought(to, field, textOf(part.Get("text")), len(sealed) > 0)
+					m.thought(to, field, wire.ValueText(part.Get("text")), len(sealed) > 0)
 				}
 			}
 			m.thought(to, "encrypted_content", sealed, true)

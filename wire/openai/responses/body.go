@@ -30,6 +30,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	}
 	y.finish(end)
 	y.body(root, end)
+	y.foundResponse(root, end)
 	y.r = nil
 	return jsonedit.Splice(dst, body, y.edits)
 }
@@ -45,6 +46,9 @@ func endOfNth(i, n int, end sotto.End) sotto.End {
 
 // wholeItem reads an item that came in one piece, as the i-th of the output.
 func (y *reply) wholeItem(item gjson.Result, i int, end sotto.End) *outputItem {
+	if !slices.ContainsFunc(y.items, func(it *outputItem) bool { return it.output == i }) {
+		defer y.foundItem(item, i)
+	}
 	it := &outputItem{kind: y.kindOf(item), output: i, client: -1, id: []byte(item.Get("id").Raw)}
 	y.items = append(y.items, it)
 	switch {

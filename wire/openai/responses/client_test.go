@@ -88,6 +88,16 @@ func (r *reader) Native(choice int, text []byte) []wire.Part {
 	return r.parts
 }
 
+func (r *reader) Found(f wire.Found) []wire.Part {
+	switch {
+	case f.Kind == wire.FoundText:
+		return r.Text(f.Choice, f.Text)
+	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+		return r.Native(f.Choice, f.Text)
+	}
+	return nil
+}
+
 func (r *reader) Close(choice int, end sotto.End) []wire.Part {
 	r.parts = r.parts[:0]
 	s := r.open[choice]

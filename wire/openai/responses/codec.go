@@ -23,6 +23,8 @@ type codec struct{}
 func (codec) Name() string          { return "openai.responses" }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
+func (codec) Capabilities() wire.Capabilities { return wire.Capabilities{Texts: true} }
+
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 
 func (codec) Reply(s wire.Settings) wire.Reply {

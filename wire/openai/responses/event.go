@@ -26,6 +26,7 @@ const (
 	textDone
 	thinkDelta // of reasoning, or of its summary
 	thinkDone
+	callDelta // of a call's arguments or input
 )
 
 // eventKindOf knows the events of OpenAI's API, and vLLM's reasoning_part,
@@ -42,6 +43,8 @@ func eventKindOf(name []byte) eventKind {
 	case "response.reasoning_text.done", "response.reasoning_summary_text.done",
 		"response.reasoning.done", "response.reasoning_summary.done":
 		return thinkDone
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		return callDelta
 	case "response.output_item.added":
 		return itemAdded
 	case "response.output_item.done":

@@ -201,6 +201,7 @@ func (y *reply) read(e *event) {
 	case itemAdded:
 		y.itemAdded(e)
 	case failEvent:
+		y.r.Found(wire.Found{Kind: wire.FoundFault, Raw: jsonedit.StringOf(e.Data)})
 		y.r.Fail(wire.ErrUpstream)
 		y.finish(sotto.EndAborted)
 		y.ended = true
@@ -217,6 +218,9 @@ func (y *reply) read(e *event) {
 
 // itemEvent reads an event of an item. Some servers do not send its beginning.
 func (y *reply) itemEvent(e *event) {
+	if e.kind == callDelta {
+		y.foundCallDelta(e)
+	}
 	it := y.item(e)
 	if it == nil {
 		switch e.kind {
@@ -235,6 +239,9 @@ func (y *reply) itemEvent(e *event) {
 			y.send(e, nil)
 			return
 		}
+	}
+	if e.kind == itemDone && it.kind != messageItem {
+		defer y.foundItem(jsonedit.Parse(e.Data).Get("item"), it.output)
 	}
 	switch it.kind {
 	case messageItem:
@@ -288,6 +295,7 @@ func (y *reply) itemAdded(e *event) {
 	y.settle(sotto.EndStopped, false)
 	item := jsonedit.Parse(e.Data).Get("item")
 	it := y.begin(e, y.kindOf(item))
+	y.foundItem(item, it.output)
 	if it.id == nil {
 		it.id = []byte(cmp.Or(item.Get("id").Raw, `""`))
 	}
@@ -393,6 +401,7 @@ func (y *reply) end(e *event) {
 	}
 	y.finish(end)
 	y.body(response, end)
+	y.foundResponse(response, end)
 	y.ended = true
 	y.send(e, nil)
 }

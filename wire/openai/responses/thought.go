@@ -34,7 +34,7 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		return
 	}
 	if p != nil {
-		y.lateThought(p, root.Get("text"))
+		y.lateThought(it, p, root.Get("text"))
 	}
 	if y.set.Hide {
 		return
@@ -43,6 +43,14 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		y.editText(root, root.Get("text"), p)
 	}
 	y.send(e, it)
+}
+
+// list is the member of the item that holds the text.
+func (p *itemPart) list() string {
+	if p.summary {
+		return "summary"
+	}
+	return "content"
 }
 
 func (y *reply) thoughtPart(e *event, it *outputItem) *itemPart {
@@ -64,7 +72,7 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	p := y.thoughtPart(e, it)
 	var text []byte
 	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
-	said, same := y.hearThought(p, text)
+	said, same := y.hearThought(it, p, text)
 	switch {
 	case y.set.Hide, !same && len(said) == 0:
 		return
@@ -76,9 +84,9 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 
 // hearThought reads the upstream's own reasoning, for the choice that comes next,
 // and returns the part that stays reasoning.
-func (y *reply) hearThought(p *itemPart, text []byte) (said []byte, same bool) {
+func (y *reply) hearThought(it *outputItem, p *itemPart, text []byte) (said []byte, same bool) {
 	p.read = p.read || len(text) > 0
-	parts := y.r.Native(y.choices, text)
+	parts := y.r.Found(wire.Found{Kind: wire.FoundThought, Choice: y.choices, Index: it.output, Name: p.list(), Text: text})
 	if len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) ||
 		len(parts) == 0 && len(text) == 0 {
 		y.keepText(p, text)
@@ -125,9 +133,9 @@ func (y *reply) homeless(parts []wire.Part, end sotto.End) {
 }
 
 // lateThought reads a text that came without deltas.
-func (y *reply) lateThought(p *itemPart, v gjson.Result) {
+func (y *reply) lateThought(it *outputItem, p *itemPart, v gjson.Result) {
 	if text := y.decode(v); !p.read && len(text) > 0 {
-		y.hearThought(p, text)
+		y.hearThought(it, p, text)
 	}
 }
 
@@ -149,7 +157,7 @@ func (y *reply) thoughtDone(e *event, it *outputItem) {
 // readThought reads the texts of a whole reasoning item that were not read yet.
 func (y *reply) readThought(item gjson.Result, it *outputItem) {
 	eachThought(item, func(summary bool, i int, text gjson.Result) {
-		y.lateThought(y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)), text)
+		y.lateThought(it, y.thoughtText(it, summary, y.thoughtIndex(it, summary, i)), text)
 	})
 }
 

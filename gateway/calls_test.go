@@ -1,26 +1,15 @@
-package wire_test
+package gateway_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
-
-// deaf is a reader that gives nothing.
-type deaf struct{}
-
-func (deaf) Text(int, []byte) []wire.Part     { return nil }
-func (deaf) Native(int, []byte) []wire.Part   { return nil }
-func (deaf) Close(int, sotto.End) []wire.Part { return nil }
-func (deaf) Open() []int                      { return nil }
-func (deaf) Fail(error)                       {}
-func (deaf) Share() (reasoning, all int)      { return 0, 0 }
 
 // TestManyCalls holds that the ids of a reply's calls are bounded in number and in
 // bytes, whatever an upstream sends, and that each stands once. Every id is compared
@@ -38,11 +27,12 @@ func TestManyCalls(t *testing.T) {
 			raw := append(append([]byte("data: "), data...), "\n\n"...)
 			frames = append(frames, wire.Frame{Raw: raw, Data: raw[6 : len(raw)-2], At: 6})
 		}
+		r := gateway.NewReading(gateway.Manner{Grammar: sotto.Default(), MaxHold: 1 << 10, Calls: true})
 		y := openai.Chat.Reply(wire.Settings{})
 		for _, f := range frames {
-			y.Frame(nil, f, deaf{})
+			y.Frame(nil, f, r)
 		}
-		ids := y.(interface{ CallIDs() []string }).CallIDs()
+		ids := r.CallIDs()
 		seen, bytes := map[string]bool{}, 0
 		for _, id := range ids {
 			if seen[id] {
@@ -54,14 +44,5 @@ func TestManyCalls(t *testing.T) {
 		if len(ids) < 60 || len(ids) > 1024 || bytes > 64<<10 {
 			t.Errorf("%d ids of %d bytes", len(ids), bytes)
 		}
-	}
-}
-
-// TestThoughtTextGrows holds that joining the texts of a thought allocates in the
-// order of its size, not for each text.
-func TestThoughtTextGrows(t *testing.T) {
-	part := gjson.Parse(`{"type":"thinking","thinking":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"thought"},`, 4000), ",") + `]}`)
-	if n := testing.AllocsPerRun(1, func() { wire.ThoughtText(part) }); n > 100 {
-		t.Errorf("%v allocations for 4000 texts", n)
 	}
 }

@@ -1,0 +1,39 @@
+package gateway
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Bounds of the call ids that are kept: more than any client needs.
+const (
+	maxCalls     = 1024
+	maxCallBytes = 64 << 10
+)
+
+// callIDs are the ids of the tools that a reply called, or their names, in order.
+// The zero value is empty. The memory that an upstream can make it use is bounded.
+// Looking an id up takes constant time.
+type callIDs struct {
+	list  []string
+	seen  map[string]struct{}
+	bytes int
+}
+
+// found notes the id of a call, or else its name. The later pieces of a call have
+// neither, or the id again.
+func (c *callIDs) found(id, name string) {
+	if _, ok := c.seen[id]; ok {
+		return
+	}
+	if id = cmp.Or(id, name); id == "" || len(c.list) == maxCalls || c.bytes+len(id) > maxCallBytes {
+		return
+	}
+	id = strings.Clone(id)
+	if c.seen == nil {
+		c.seen = map[string]struct{}{}
+	}
+	c.seen[id] = struct{}{}
+	c.list = append(c.list, id)
+	c.bytes += len(id)
+}

@@ -1,0 +1,64 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// What the codec reports in addition to texts and thinking, which its flow reports.
+
+// sealed reports the signature of a thought, or a piece of it.
+func (w *flow) sealed(signature gjson.Result, r wire.Reader) {
+	if text := decode(signature); len(text) > 0 {
+		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.choice, Index: w.block, Name: "signature", Text: text})
+	}
+}
+
+// other counts a block that is neither text nor thinking, and reports it. calls says
+// that it calls a tool.
+func (w *flow) other(block gjson.Result, r wire.Reader) (calls bool) {
+	w.block++
+	f := wire.Found{Choice: w.choice, Index: w.block, Raw: block.Raw}
+	switch kind := block.Get("type").Str; {
+	case kind == "redacted_thinking":
+		f.Kind, f.Name, f.Text = wire.FoundSealed, kind, wire.ValueText(block.Get("data"))
+	case strings.HasSuffix(kind, "tool_use"):
+		f.Kind, f.ID, f.Name = wire.FoundCall, block.Get("id").Str, block.Get("name").Str
+		if in := block.Get("input"); in.IsObject() && in.Raw != "{}" || in.IsArray() {
+			f.Text = wire.ValueText(in)
+		}
+	default:
+		return false
+	}
+	r.Found(f)
+	return f.Kind == wire.FoundCall
+}
+
+// begun reports what a message says at its beginning.
+func begun(message gjson.Result, r wire.Reader) {
+	if model := message.Get("model").Str; model != "" {
+		r.Found(wire.Found{Kind: wire.FoundModel, Name: model})
+	}
+	counted(message.Get("usage"), r)
+}
+
+// counted reports token counts.
+func counted(u gjson.Result, r wire.Reader) {
+	if !u.IsObject() {
+		return
+	}
+	cached := max(wire.Count(u.Get("cache_creation_input_tokens")), 0) + max(wire.Count(u.Get("cache_read_input_tokens")), 0)
+	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+		Input: wire.Count(u.Get("input_tokens")), Output: wire.Count(u.Get("output_tokens")),
+		Reasoning: wire.Count(u.Get("output_tokens_details.reasoning_tokens")), Cached: cached,
+	}})
+}
+
+// stopped reports why a message ended.
+func (w *flow) stopped(reason gjson.Result, end sotto.End, r wire.Reader) {
+	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: w.choice, Name: reason.Str, End: end})
+}

@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+)
+
+// A Kind says what a codec found in a reply.
+type Kind uint8
+
+const (
+	FoundText    Kind = iota // text of the model, or a piece of it
+	FoundThought             // reasoning that the upstream itself has separated, or a piece of it
+	FoundDetails             // a list of reasoning_details: Text is the part that is new, Raw the list
+	FoundSealed              // signed or encrypted data of a thought, or a piece of it
+	FoundCall                // a tool call, or a piece of it
+	FoundUsage               // token counts
+	FoundFinish              // why a choice ended
+	FoundFault               // an error that the upstream reported
+	FoundModel               // the name of the model that replies
+	FoundEnd                 // the API's own sign that the reply is complete
+)
+
+// A Found is one thing that a codec found in a frame or in a body. A codec reports
+// everything that it finds, in the order of the reply, so nobody else needs to read
+// the provider's JSON. What it holds is valid until the call returns.
+type Found struct {
+	Kind   Kind
+	Choice int
+	// Index tells the thoughts and calls of a reply apart: pieces with the same
+	// Index, Kind and Name belong together. It is the number of a block, an item or
+	// a call.
+	Index int
+	// Name is the member or the kind of block that holds a thought, the name of a
+	// tool or of a model, or the provider's word for why a choice ended.
+	Name string
+	// Member says that the thought stands in the member Name of its message, not in a
+	// block or an item.
+	Member bool
+	ID     string // of a call
+	// Text is a text, or a piece of one. For a call, it is the arguments.
+	Text []byte
+	// Again says that a [Reader] must not read the text, because it has had the same
+	// text already or does not read it at all: it is for whoever keeps the reply.
+	// Whole says that the text replaces what came before it under the same Index.
+	Again, Whole bool
+	Usage        Usage
+	End          sotto.End
+	// Raw is the JSON of what was found, where it may have members that a Found has
+	// no field for: a call, a block, an error with its frame.
+	Raw string
+}
+
+// Usage are token counts. A count that the provider did not give is -1.
+type Usage struct {
+	Input, Output, Reasoning int64
+	// Cached are the tokens of the input that were read from a cache or written to
+	// it, if Input does not include them.
+	Cached int64
+}
+
+// Count returns a count of tokens, or -1 if the value is not a number.
+func Count(v gjson.Result) int64 {
+	if v.Type != gjson.Number {
+		return -1
+	}
+	return v.Int()
+}
+
+// ValueText returns the text of a string, including half a surrogate pair. For
+// another value it returns its JSON, and for null nothing.
+func ValueText(v gjson.Result) []byte {
+	switch v.Type {
+	case gjson.Null:
+		return nil
+	case gjson.String:
+		return jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
+	}
+	return jsonedit.BytesOf(v.Raw)
+}

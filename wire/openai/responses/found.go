@@ -1,0 +1,82 @@
+package responses
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// What the codec reports in addition to the texts of messages and the pieces of
+// reasoning.
+
+// foundItem reports an item, at its beginning or whole. A whole item repeats all
+// that its deltas said.
+func (y *reply) foundItem(item gjson.Result, index int) {
+	switch kind := item.Get("type").Str; {
+	case kind == "reasoning":
+		y.foundThought(item, index)
+	case strings.HasSuffix(kind, "_call"):
+		f := wire.Found{
+			Kind: wire.FoundCall, Index: index, Raw: item.Raw,
+			ID:   cmp.Or(item.Get("call_id").Str, item.Get("id").Str),
+			Name: cmp.Or(item.Get("name").Str, strings.TrimSuffix(kind, "_call")),
+		}
+		for _, name := range []string{"arguments", "input", "action"} {
+			if f.Text = wire.ValueText(item.Get(name)); len(f.Text) > 0 {
+				f.Whole = true
+				break
+			}
+		}
+		y.r.Found(f)
+	}
+}
+
+func (y *reply) foundThought(item gjson.Result, index int) {
+	f := wire.Found{Kind: wire.FoundThought, Choice: y.choices, Index: index, Again: true, Whole: true}
+	for _, list := range []string{"summary", "content"} {
+		f.Name, f.Text = list, nil
+		for i, part := range item.Get(list).Array() {
+			if i > 0 && list == "summary" {
+				f.Text = append(f.Text, "\n\n"...)
+			}
+			f.Text = append(f.Text, wire.ValueText(part.Get("text"))...)
+		}
+		if len(f.Text) > 0 {
+			y.r.Found(f)
+		}
+	}
+	f.Kind, f.Name, f.Text = wire.FoundSealed, "encrypted_content", wire.ValueText(item.Get("encrypted_content"))
+	if len(f.Text) > 0 {
+		y.r.Found(f)
+	}
+}
+
+// foundCallDelta reports a piece of a call's arguments.
+func (y *reply) foundCallDelta(e *event) {
+	var text []byte
+	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
+	y.r.Found(wire.Found{Kind: wire.FoundCall, Index: max(e.output, 0), Text: text})
+}
+
+// foundResponse reports what a whole response says in addition to its items.
+func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
+	if response.Get("error").IsObject() {
+		y.r.Found(wire.Found{Kind: wire.FoundFault, Raw: response.Raw})
+	}
+	if model := response.Get("model").Str; model != "" {
+		y.r.Found(wire.Found{Kind: wire.FoundModel, Name: model})
+	}
+	if u := response.Get("usage"); u.IsObject() {
+		y.r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+			Input: wire.Count(u.Get("input_tokens")), Output: wire.Count(u.Get("output_tokens")),
+			Reasoning: wire.Count(u.Get("output_tokens_details.reasoning_tokens")),
+		}})
+	}
+	y.r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})
+	y.r.Found(wire.Found{Kind: wire.FoundEnd})
+}
