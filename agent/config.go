@@ -153,10 +153,6 @@ type Dependencies struct {
 	Operator func(OperatorConfig) Operator
 }
 
-// apis are the codecs of the providers. They say what reasoning each provider
-// requires back.
-var apis = map[string]string{"ollama": "ollama.chat", "openai": "openai.chat", "anthropic": "anthropic.messages", "scripted": ""}
-
 // Experiment makes the experiment that a file describes. If the file has faults,
 // the error is a [*ConfigError] with all of them and their lines.
 func (c *Config) Experiment(s Dependencies) (Experiment, error) {
@@ -291,7 +287,7 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 		b.fault(path, "%s", strings.TrimPrefix(err.Error(), "model: "))
 		return nil, "", q
 	}
-	return client, apis[m.Provider], q
+	return client, model.API(m.Provider), q
 }
 
 // file resolves a path of the file against the folder of the file.

@@ -1,27 +1,16 @@
 package gateway
 
 import (
-	"slices"
-
 	"github.com/sotto-llm/sotto/wire"
-	"github.com/sotto-llm/sotto/wire/anthropic"
-	"github.com/sotto-llm/sotto/wire/ollama"
-	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 type codec = wire.Codec
 
 // Codecs lists the APIs whose replies are read.
-func Codecs() []wire.Codec { return slices.Clone(codecs) }
+func Codecs() []wire.Codec { return providers.Codecs() }
 
-var codecs = []codec{
-	openai.Chat,
-	openai.Completions,
-	openai.Responses,
-	ollama.Chat,
-	ollama.Generate,
-	anthropic.Messages,
-}
+var codecs = providers.Codecs()
 
 func codecNames() []string {
 	names := make([]string, len(codecs))
@@ -29,4 +18,16 @@ func codecNames() []string {
 		names[i] = c.Name()
 	}
 	return names
+}
+
+// pathModel returns the model that a path names, or "".
+func pathModel(path string) string {
+	for _, p := range providers.All() {
+		if p.PathModel != nil {
+			if name := p.PathModel(path); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // goesOn makes the upstream's headers and query from the client's. It leaves out
@@ -23,16 +24,27 @@ func (a *admission) goesOn(out *http.Request) {
 	if !a.Guarded() && a.upstreamKey == "" {
 		return
 	}
-	anthropic := h.Get("X-Api-Key") != ""
+	name := keyHeader(out)
 	a.dropKeys(out)
-	if a.upstreamKey == "" {
-		return
+	switch {
+	case a.upstreamKey == "":
+	case name == "":
+		h.Set("Authorization", "Bearer "+a.upstreamKey)
+	default:
+		h.Set(name, a.upstreamKey)
 	}
-	h.Set("Authorization", "Bearer "+a.upstreamKey)
-	if anthropic || strings.Contains(out.URL.Path+"/", "/messages/") {
-		h.Del("Authorization")
-		h.Set("X-Api-Key", a.upstreamKey)
+}
+
+// keyHeader returns the header in which a request's provider takes the key: the one
+// that the client used, or the one that the path asks for. It is "" for
+// Authorization.
+func keyHeader(out *http.Request) string {
+	for _, p := range providers.All() {
+		if name := p.KeyHeader; name != "" && (out.Header.Get(name) != "" || strings.Contains(out.URL.Path+"/", p.KeyPath)) {
+			return name
+		}
 	}
+	return ""
 }
 
 // dropKeys removes the client's credentials from a request, and the tokens wherever

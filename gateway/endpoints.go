@@ -4,22 +4,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/wire/anthropic"
-	"github.com/sotto-llm/sotto/wire/ollama"
-	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
-// A kind says what the gateway does with the requests of an endpoint.
+// A kind says what the gateway does with the requests of an endpoint: by the kind
+// that a provider gives it, or by one of the gateway's own.
 type kind uint8
 
 const (
-	unknown  kind = iota // not in the table: passes on this machine if no route hides reasoning
-	replies              // a codec reads its replies
-	harmless             // lists models or counts tokens: returns no reply, and changes nothing
-	local                // changes the server or shows its settings: only for this machine
-	unread               // returns a model's text, which no codec reads
-	own                  // the gateway answers it
-	probe                // the gateway answers it, even without a token
+	unknown  = kind(wire.EndpointUnknown) // passes on this machine if no route hides reasoning
+	replies  = kind(wire.EndpointReplies)
+	harmless = kind(wire.EndpointHarmless)
+	local    = kind(wire.EndpointLocal)
+	unread   = kind(wire.EndpointUnread)
+	own      = kind(wire.EndpointUnread + 1) // the gateway answers it
+	probe    = kind(wire.EndpointUnread + 2) // the gateway answers it, even without a token
 )
 
 // An endpoint is a route that the gateway knows.
@@ -36,119 +36,23 @@ type endpoint struct {
 // request is admitted from another machine, read, passed, or refused because
 // reasoning is hidden. The first row that fits is used, so a fixed path stands
 // before a pattern.
-var endpoints = slices.Concat(gatewayEndpoints, openAIEndpoints, anthropicEndpoints,
-	ollamaEndpoints, googleEndpoints, amazonEndpoints, serverEndpoints, providerEndpoints)
+var endpoints = slices.Concat(gatewayEndpoints, providersEndpoints(), googleEndpoints, amazonEndpoints, serverEndpoints, otherEndpoints)
+
+// providersEndpoints are those of the providers that have a codec.
+func providersEndpoints() []endpoint {
+	var list []endpoint
+	for _, p := range providers.All() {
+		for _, e := range p.Endpoints {
+			list = append(list, endpoint{e.Methods, e.Path, kind(e.Kind), e.Codec})
+		}
+	}
+	return list
+}
 
 var gatewayEndpoints = []endpoint{
 	{"GET", "/healthz", probe, nil},
 	{"GET", "/readyz", probe, nil},
 	{"GET", "/metrics", own, nil},
-}
-
-// https://platform.openai.com/docs/api-reference. If the base URL holds the
-// version, clients leave /v1 out; llama.cpp's server accepts both. Azure puts a
-// deployment into the path.
-var openAIEndpoints = []endpoint{
-	{"POST", "/v1/chat/completions", replies, openai.Chat},
-	{"POST", "/chat/completions", replies, openai.Chat},
-	{"POST", "/openai/deployments/{}/chat/completions", replies, openai.Chat},
-	{"POST", "/v1/completions", replies, openai.Completions},
-	{"POST", "/completions", replies, openai.Completions},
-	{"POST", "/openai/deployments/{}/completions", replies, openai.Completions},
-	{"POST", "/v1/responses", replies, openai.Responses},
-	{"POST", "/responses", replies, openai.Responses},
-
-	{"POST", "/v1/responses/input_tokens", harmless, openai.Responses},
-	{"POST", "/responses/input_tokens", harmless, openai.Responses},
-	{"GET", "/v1/models", harmless, nil},
-	{"GET", "/models", harmless, nil},
-	{"POST", "/v1/embeddings", harmless, nil},
-	{"POST", "/embeddings", harmless, nil},
-
-	// Stored replies: anyone who knows an id, or reads the list, can read another
-	// caller's.
-	{"", "/v1/chat/completions/{...}", unread, openai.Chat},
-	{"", "/chat/completions/{...}", unread, openai.Chat},
-	{"GET", "/v1/chat/completions", unread, openai.Chat},
-	{"GET", "/chat/completions", unread, openai.Chat},
-	{"", "/v1/completions/{...}", unread, openai.Completions},
-	{"GET", "/v1/responses", unread, openai.Responses},
-	{"GET", "/responses", unread, openai.Responses},
-	{"", "/v1/responses/{...}", unread, openai.Responses},
-	{"", "/responses/{...}", unread, openai.Responses},
-	{"", "/v1/conversations", unread, openai.Responses},
-	{"", "/v1/conversations/{...}", unread, openai.Responses},
-	{"", "/v1/batches", unread, nil},
-	{"", "/v1/batches/{...}", unread, nil},
-	{"", "/v1/files/{}/content", unread, nil},
-	{"", "/v1/containers/{...}", unread, nil},
-	{"", "/v1/threads", unread, nil},
-	{"", "/v1/threads/{...}", unread, nil},
-	{"", "/v1/evals", unread, nil},
-	{"", "/v1/evals/{...}", unread, nil},
-	{"", "/v1/realtime", unread, nil},
-	{"", "/v1/realtime/{...}", unread, nil},
-	{"", "/realtime", unread, nil},
-	{"", "/openai/realtime", unread, nil},
-	{"", "/v1/chatkit/{...}", unread, nil},
-	// A model that transcribes audio may think too: llama.cpp's server asks the
-	// chat model.
-	{"POST", "/v1/audio/transcriptions", unread, nil},
-	{"POST", "/v1/audio/translations", unread, nil},
-	{"POST", "/audio/transcriptions", unread, nil},
-
-	{"", "/v1/audio/speech", local, nil},
-	{"", "/v1/assistants", local, nil},
-	{"", "/v1/assistants/{...}", local, nil},
-	{"", "/v1/files", local, nil},
-	{"", "/v1/files/{}", local, nil},
-	{"", "/v1/fine_tuning/{...}", local, nil},
-	{"", "/v1/images/{...}", local, nil},
-	{"", "/v1/moderations", local, nil},
-	{"", "/v1/organization/{...}", local, nil},
-	{"", "/v1/uploads", local, nil},
-	{"", "/v1/uploads/{...}", local, nil},
-	{"", "/v1/vector_stores", local, nil},
-	{"", "/v1/vector_stores/{...}", local, nil},
-	{"", "/v1/videos", local, nil},
-	{"", "/v1/videos/{...}", local, nil},
-}
-
-// https://docs.anthropic.com/en/api
-var anthropicEndpoints = []endpoint{
-	{"POST", "/v1/messages", replies, anthropic.Messages},
-	{"POST", "/v1/messages/count_tokens", harmless, anthropic.Messages},
-	{"", "/v1/messages/{...}", unread, anthropic.Messages}, // batches and their results
-	{"POST", "/v1/complete", unread, anthropic.Messages},
-	{"", "/v1/sessions", unread, anthropic.Messages},
-	{"", "/v1/sessions/{...}", unread, anthropic.Messages},
-	{"", "/v1/organizations/{...}", local, anthropic.Messages},
-	{"", "/v1/skills", local, anthropic.Messages},
-	{"", "/v1/skills/{...}", local, anthropic.Messages},
-}
-
-// https://github.com/ollama/ollama/blob/main/server/routes.go
-var ollamaEndpoints = []endpoint{
-	{"POST", "/api/chat", replies, ollama.Chat},
-	{"POST", "/api/generate", replies, ollama.Generate},
-	{"GET", "/api/tags", harmless, ollama.Chat},
-	{"GET", "/api/version", harmless, ollama.Chat},
-	{"GET", "/api/ps", harmless, ollama.Chat},
-	{"POST", "/api/show", harmless, ollama.Chat},
-	{"POST", "/api/embed", harmless, ollama.Chat},
-	{"POST", "/api/embeddings", harmless, ollama.Chat},
-	{"GET", "/", local, ollama.Chat}, // "Ollama is running"; llama.cpp's pages
-	{"", "/api/blobs/{}", local, ollama.Chat},
-	{"", "/api/copy", local, ollama.Chat},
-	{"", "/api/create", local, ollama.Chat},
-	{"", "/api/delete", local, ollama.Chat},
-	{"", "/api/me", local, ollama.Chat},
-	{"", "/api/pull", local, ollama.Chat},
-	{"", "/api/push", local, ollama.Chat},
-	{"", "/api/signin", local, ollama.Chat},
-	{"", "/api/signout", local, ollama.Chat},
-	{"", "/api/web_fetch", local, ollama.Chat},
-	{"", "/api/web_search", local, ollama.Chat},
 }
 
 // https://ai.google.dev/api and Vertex AI's
@@ -241,7 +145,7 @@ var serverEndpoints = []endpoint{
 
 // Other providers: Mistral, Cohere, Replicate, xAI, Hugging Face, Cloudflare,
 // watsonx.
-var providerEndpoints = []endpoint{
+var otherEndpoints = []endpoint{
 	{"", "/v1/fim/completions", unread, nil},
 	{"", "/v1/agents/completions", unread, nil},
 	{"", "/v1/chat", unread, nil},

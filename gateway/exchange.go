@@ -169,7 +169,7 @@ func (x *exchange) editHistory() error {
 		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.credential, x.request),
 	}
 	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
-		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec.Name())
+		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec)
 		return nil
 	})
 	if err != nil || len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {

@@ -194,7 +194,7 @@ func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 		return first
 	}
 	others := q.Fallbacks
-	if name := deployment(path); name != "" {
+	if name := pathModel(path); name != "" {
 		others = append(slices.Clone(others), name)
 	}
 	for _, name := range others {
@@ -203,13 +203,6 @@ func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 		}
 	}
 	return first
-}
-
-// deployment returns the model that a path names, as Azure's paths do.
-func deployment(path string) string {
-	_, after, _ := strings.Cut(path, "/deployments/")
-	name, _, _ := strings.Cut(after, "/")
-	return name
 }
 
 // route returns how replies of a model are handled.

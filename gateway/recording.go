@@ -197,7 +197,7 @@ func (x *exchange) event() record.Event {
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
-		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec.Name(), x.body, &asked),
+		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
 	if len(x.plan.Changes) > 0 && !x.g.config.HistoryDryRun {
 		e.History = x.plan.String()

@@ -10,7 +10,7 @@
 //		Grammar: g,
 //		Native:  "reasoning_content",
 //		Recall:  store.For(caller, q),
-//	}, codec.Name())
+//	}, codec)
 //	body, err = codec.Edit(nil, body, plan.Changes)
 //
 // # What holds under every policy

@@ -133,7 +133,7 @@ func TestLaws(t *testing.T) {
 	for seed := range n {
 		w := newWorld(seed)
 		q := w.request(w.list)
-		p := history.PlanFor(q, w.policy, w.k, w.api)
+		p := history.PlanFor(q, w.policy, w.k, codecOf(w.api))
 		got := edit(t, w.list, p)
 		if len(p.Changes) > 0 {
 			changed++
@@ -142,7 +142,7 @@ func TestLaws(t *testing.T) {
 		if !json.Valid([]byte(got)) {
 			t.Errorf("no JSON: %s", got)
 		}
-		again := history.PlanFor(w.request(got), w.policy, w.k, w.api)
+		again := history.PlanFor(w.request(got), w.policy, w.k, codecOf(w.api))
 		if len(again.Changes) > 0 {
 			t.Errorf("planned again: %+v", again)
 		}

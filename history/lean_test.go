@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // allocated is how many bytes f allocates, and how many of them the heap holds at
@@ -68,7 +69,7 @@ func TestHistoryIsLean(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					plan := PlanFor(q, policy, Knowledge{Native: Inline, Tags: true, Recall: store.For("c", q)}, "openai.chat")
+					plan := PlanFor(q, policy, Knowledge{Native: Inline, Tags: true, Recall: store.For("c", q)}, openai.Chat)
 					if _, err := openai.Chat.Edit(nil, body, plan.Changes); err != nil {
 						t.Fatal(err)
 					}
@@ -92,7 +93,7 @@ func TestManyMessagesAreLean(t *testing.T) {
 	}{
 		"messages": {openai.Chat, `{"model":"m","messages":[` + list(`{"role":"assistant","content":"<think>a</think>b"}`) + `,{"role":"user","content":"x"}]}`},
 		"blocks":   {anthropic.Messages, `{"model":"m","messages":[{"role":"assistant","content":[` + list(`{"type":"thinking","thinking":"t","signature":""}`) + `,{"type":"text","text":"a"}]},{"role":"user","content":"x"}]}`},
-		"items":    {openai.Responses, `{"model":"m","input":[` + list(`{"type":"reasoning","id":"rs_sotto_1","content":[{"type":"reasoning_text","text":"t"}]}`) + `,{"role":"assistant","content":"a"},{"role":"user","content":"x"}]}`},
+		"items":    {responses.Codec, `{"model":"m","input":[` + list(`{"type":"reasoning","id":"rs_sotto_1","content":[{"type":"reasoning_text","text":"t"}]}`) + `,{"role":"assistant","content":"a"},{"role":"user","content":"x"}]}`},
 		"calls":    {openai.Chat, `{"model":"m","messages":[{"role":"assistant","content":"a","tool_calls":[` + list(`{"id":"c","function":{"name":"f"}}`) + `]},{"role":"user","content":"x"}]}`},
 	} {
 		for _, policy := range []Policy{Auto, Strip, Restore} {
@@ -104,7 +105,7 @@ func TestManyMessagesAreLean(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					plan := PlanFor(q, policy, Knowledge{Native: native, Tags: true, Recall: store.For("c", q)}, c.codec.Name())
+					plan := PlanFor(q, policy, Knowledge{Native: native, Tags: true, Recall: store.For("c", q)}, c.codec)
 					if _, err := c.codec.Edit(nil, []byte(c.body), plan.Changes); err != nil {
 						t.Fatal(err)
 					}

@@ -8,15 +8,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// These codecs' messages take no members of Sotto's: reasoning is a block or an
-// item there.
-const (
-	messagesAPI  = "anthropic.messages"
-	responsesAPI = "openai.responses"
-)
-
 // takesFields reports whether a message may get a member for its reasoning.
-func (p *planner) takesFields() bool { return p.api != messagesAPI && p.api != responsesAPI }
+func (p *planner) takesFields() bool { return p.can.Members }
 
 // named reports whether the upstream's member for reasoning is known.
 func (p *planner) named() bool { return p.k.Native != "" && p.k.Native != Inline && p.takesFields() }
@@ -59,7 +52,7 @@ func (p *planner) giveBack(i int) bool {
 	case p.named():
 		p.rename(i, own, thought, native)
 	case p.fold(i, own, thought):
-	case p.rule.Need == NeedSealed, p.api == responsesAPI && p.target(i) < 0:
+	case p.rule.Need == NeedSealed, p.can.Items && p.target(i) < 0:
 		p.dropMinted(i, own)
 	}
 	return true
@@ -126,7 +119,7 @@ func (p *planner) rename(i int, drop []int, thought, native string) {
 // without them.
 func (p *planner) dropMinted(i int, own []int) {
 	m := &p.q.Messages[i]
-	says := m.Calls || p.api == responsesAPI || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
+	says := m.Calls || p.can.Items || slices.ContainsFunc(m.Texts, func(t string) bool { return !blank(t) })
 	for _, t := range m.Thoughts { // sealed parts are not Sotto's own
 		says = says || t.Sealed
 	}
@@ -218,7 +211,7 @@ func (p *planner) target(i int) int {
 			case m.Role != "assistant":
 			case len(m.Texts) > 0:
 				p.targets[j] = j
-			case p.api == responsesAPI && !m.Calls:
+			case p.can.Items && !m.Calls:
 				p.targets[j] = p.targets[j+1]
 			}
 		}
@@ -343,8 +336,8 @@ func (p *planner) add(i int, field, thought string) {
 // field is the member for reasoning, if the upstream has not shown one.
 func (p *planner) field() string {
 	switch {
-	case strings.HasPrefix(p.api, "ollama."):
-		return "thinking"
+	case p.can.Field != "":
+		return p.can.Field
 	case p.rule.Field != "":
 		return p.rule.Field
 	}

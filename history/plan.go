@@ -83,11 +83,10 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// PlanFor returns the plan for a request's earlier messages. The api is the name
-// of the codec that read them.
-func PlanFor(q *wire.Request, policy Policy, k Knowledge, api string) Plan {
+// PlanFor returns the plan for a request's earlier messages, which the codec read.
+func PlanFor(q *wire.Request, policy Policy, k Knowledge, c wire.Codec) Plan {
 	p := planner{
-		q: q, k: k, policy: policy, rule: RuleFor(q.Model, api), api: api,
+		q: q, k: k, policy: policy, rule: RuleFor(q.Model, c.Name()), can: c.Capabilities(),
 		changes: map[int]*wire.Change{},
 	}
 	if p.policy == "" {
@@ -112,7 +111,7 @@ type planner struct {
 	k      Knowledge
 	policy Policy
 	rule   Rule
-	api    string
+	can    wire.Capabilities
 
 	from    int         // the first message of the current turn
 	targets []int       // by message, see target; nil until they are needed
@@ -253,7 +252,7 @@ func (p *planner) strip(i int) bool {
 	if len(drop) == 0 && len(texts) == 0 {
 		return false
 	}
-	if !says && !m.Calls && p.api != responsesAPI {
+	if !says && !m.Calls && !p.can.Items {
 		return true
 	}
 	c := p.change(i)
@@ -277,7 +276,7 @@ func (p *planner) strippedTexts(m *wire.Message) (texts map[int]string, says boo
 		if !ok && j == 0 && p.k.Tags && strings.HasPrefix(text, tagOpen) {
 			bare, ok = strip(p.plain, text, sotto.StartOutside)
 		}
-		if ok && blank(bare) && !(m.Calls && len(m.Texts) == 1 && p.api != messagesAPI) {
+		if ok && blank(bare) && !(m.Calls && len(m.Texts) == 1 && !p.can.NoBlanks) {
 			ok = false
 		}
 		if !ok {

@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 const (
@@ -45,6 +46,15 @@ const (
 	result = `{"role":"tool","tool_call_id":"c1","content":"42"}`
 	ask    = `{"role":"user","content":"go on"}`
 )
+
+func codecOf(name string) wire.Codec {
+	for _, c := range providers.Codecs() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	panic(name)
+}
 
 func TestPlanFor(t *testing.T) {
 	field := func(name string) history.Knowledge { return history.Knowledge{Native: name} }
@@ -204,7 +214,7 @@ func TestPlanFor(t *testing.T) {
 				tt.policy = history.Auto
 			}
 			list := "[" + tt.list + "]"
-			p := history.PlanFor(read(tt.model, list), tt.policy, tt.k, tt.api)
+			p := history.PlanFor(read(tt.model, list), tt.policy, tt.k, codecOf(tt.api))
 			got := edit(t, list, p)
 			if tt.want == "FIELD" {
 				wantField(t, tt.k.Native, got, p)
@@ -213,7 +223,7 @@ func TestPlanFor(t *testing.T) {
 			} else if tt.want == "" && got != list {
 				t.Errorf("got  %s\nwant %s\n%s", got, list, p)
 			}
-			if again := history.PlanFor(read(tt.model, got), tt.policy, tt.k, tt.api); len(again.Changes) > 0 {
+			if again := history.PlanFor(read(tt.model, got), tt.policy, tt.k, codecOf(tt.api)); len(again.Changes) > 0 {
 				t.Errorf("again: %+v", again.Changes)
 			}
 		})
@@ -240,41 +250,41 @@ func TestResponsesItems(t *testing.T) {
 	}
 	user, said := wire.Message{Role: "user", Texts: []string{"go on"}}, wire.Message{Role: "assistant", Texts: []string{"a"}}
 	q := &wire.Request{Model: "frobnicator", Messages: []wire.Message{user, item("r", false, true), item("s", false, true), said, user}}
-	p := history.PlanFor(q, history.Auto, history.Knowledge{}, responses)
+	p := history.PlanFor(q, history.Auto, history.Knowledge{}, codecOf(responses))
 	if len(p.Changes) != 3 || p.Changes[2].Texts[0] != "<think>\nr\n</think>\n\n<think>\ns\n</think>\n\na" {
 		t.Errorf("items of ours: %+v", p)
 	}
 	call := wire.Message{Role: "assistant", Calls: true}
 	out := wire.Message{Role: "tool", Results: true}
 	loop := &wire.Request{Model: "frobnicator", Messages: []wire.Message{user, item("r", false, true), call, out, item("s", false, true)}}
-	if p = history.PlanFor(loop, history.Auto, history.Knowledge{}, responses); len(p.Changes) != 2 || p.Removed != 2 {
+	if p = history.PlanFor(loop, history.Auto, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 2 || p.Removed != 2 {
 		t.Errorf("items with no text to go into: %+v", p)
 	}
 	broken := &wire.Request{Model: "qwen3", Messages: []wire.Message{user, item("r", false, false), call, call, user, out}}
-	if p = history.PlanFor(broken, history.Auto, history.Knowledge{}, responses); len(p.Changes) != 0 {
+	if p = history.PlanFor(broken, history.Auto, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 0 {
 		t.Errorf("a group that the user broke into: %+v", p)
 	}
 	q.Model = "gpt-5"
-	if p = history.PlanFor(q, history.Auto, history.Knowledge{}, responses); len(p.Changes) != 2 || p.Removed != 2 || p.Changes[0].Texts != nil {
+	if p = history.PlanFor(q, history.Auto, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 2 || p.Removed != 2 || p.Changes[0].Texts != nil {
 		t.Errorf("a provider that seals: %+v", p)
 	}
 	q.Messages[1], q.Messages[2] = item("", true, false), item("s", true, false)
-	if p = history.PlanFor(q, history.Strip, history.Knowledge{}, responses); len(p.Changes) != 0 {
+	if p = history.PlanFor(q, history.Strip, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 0 {
 		t.Errorf("sealed items: %+v", p)
 	}
 }
 
 func TestPlanString(t *testing.T) {
 	list := `[{"role":"user","content":"q"},{"role":"assistant","reasoning":"` + strings.Repeat("r", 1234) + `","content":"a"},{"role":"user","content":"q"}]`
-	p := history.PlanFor(read("qwen3", list), history.Auto, history.Knowledge{}, chat)
+	p := history.PlanFor(read("qwen3", list), history.Auto, history.Knowledge{}, codecOf(chat))
 	if got, want := p.String(), "rule=qwen3-strip; removed=1234 bytes (about 308 tokens); prefix changes at message 1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p = history.PlanFor(read("deepseek-v4", `[{"role":"assistant","content":"",`+call+`},{"role":"user","content":"q"}]`), history.Strip, history.Knowledge{}, chat)
+	p = history.PlanFor(read("deepseek-v4", `[{"role":"assistant","content":"",`+call+`},{"role":"user","content":"q"}]`), history.Strip, history.Knowledge{}, codecOf(chat))
 	if got, want := p.String(), "rule=strip, but deepseek-echo; unchanged"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	p = history.PlanFor(&wire.Request{}, "", history.Knowledge{}, "")
+	p = history.PlanFor(&wire.Request{}, "", history.Knowledge{}, codecOf(chat))
 	if got, want := p.String(), "rule=preserve; unchanged"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -310,7 +320,7 @@ func TestEveryRow(t *testing.T) {
 
 func removed(t *testing.T, model, list string) int {
 	t.Helper()
-	p := history.PlanFor(read(model, "["+list+"]"), history.Auto, history.Knowledge{Native: "reasoning_content"}, chat)
+	p := history.PlanFor(read(model, "["+list+"]"), history.Auto, history.Knowledge{Native: "reasoning_content"}, codecOf(chat))
 	if p.Removed == 0 && len(p.Changes) > 0 {
 		t.Errorf("changes that remove nothing: %+v", p.Changes)
 	}
@@ -358,7 +368,7 @@ func TestFoldsInEveryDialect(t *testing.T) {
 			t.Fatal(err)
 		}
 		list := `[{"role":"assistant","reasoning_content":"why\n\nbecause","content":"the answer"},` + ask + `]`
-		p := history.PlanFor(read("frobnicator", list), history.Preserve, history.Knowledge{Grammar: g, Native: history.Inline}, chat)
+		p := history.PlanFor(read("frobnicator", list), history.Preserve, history.Knowledge{Grammar: g, Native: history.Inline}, codecOf(chat))
 		if len(p.Changes) == 0 {
 			not = append(not, d.Name)
 			continue

@@ -170,7 +170,7 @@ func TestRestore(t *testing.T) {
 	s.Remember("alice", read("deepseek-v4", "["+ask+"]"), history.Said{ToolCalls: []string{"c1"}, Thought: "r"})
 	q := read("deepseek-v4", "["+ask+`,{"role":"assistant","content":"",`+call+`},`+result+"]")
 	for caller, want := range map[string]int{"alice": 1, "bob": 0} {
-		p := history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For(caller, q)}, chat)
+		p := history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For(caller, q)}, codecOf(chat))
 		if len(p.Changes) != want || p.Restored != want {
 			t.Errorf("%s: %+v", caller, p)
 		}
@@ -187,6 +187,6 @@ func BenchmarkRestore(b *testing.B) {
 	s.Remember("alice", q, history.Said{Visible: "a", Thought: "r"})
 	b.SetBytes(int64(len(list)))
 	for b.Loop() {
-		history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For("alice", q)}, chat)
+		history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For("alice", q)}, codecOf(chat))
 	}
 }

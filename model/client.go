@@ -163,7 +163,7 @@ func (c *client) adapt(body []byte) ([]byte, *wire.Request, Earlier, error) {
 	if a, ok := c.api.(interface{ native(*wire.Request) string }); ok {
 		k.Native = a.native(wq)
 	}
-	plan := history.PlanFor(wq, c.History, k, codec.Name())
+	plan := history.PlanFor(wq, c.History, k, codec)
 	earlier := Earlier{Rule: plan.Rule, Removed: plan.Removed, Restored: plan.Restored}
 	if len(plan.Changes) == 0 {
 		return body, wq, earlier, nil

@@ -96,6 +96,16 @@ var providers = map[string]struct {
 	"anthropic": {"https://api.anthropic.com", newAnthropic},
 }
 
+// API returns the name of the codec that reads a provider's API, or "" if the
+// provider has none. It says what reasoning the provider requires back.
+func API(provider string) string {
+	p, ok := providers[provider]
+	if !ok {
+		return ""
+	}
+	return p.api(&Config{}).codec().Name()
+}
+
 // Open returns the model that a configuration describes. Nothing is sent yet.
 // The model is an [Embedder] too, unless its API has no embeddings, as
 // Anthropic's. An error names the setting that is wrong.

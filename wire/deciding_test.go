@@ -17,9 +17,10 @@ import (
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, openai.Responses, ollama.Chat, ollama.Generate, anthropic.Messages}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages}
 
 // requests are bodies with everything that a codec reads of a request.
 var requests = map[string]string{
@@ -200,7 +201,7 @@ func TestReadKeysDecide(t *testing.T) {
 	reads := 0
 	for _, file := range []string{
 		"messages.go", "switch.go", "openai/codec.go", "openai/responses/codec.go", "ollama/codec.go", "anthropic/codec.go",
-		"../gateway/internal/account/messages.go",
+		"transcript.go", "openai/responses/transcript.go", "anthropic/transcript.go",
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {

@@ -42,6 +42,8 @@ type Codec interface {
 	// is valid JSON. It returns an error if the body is not a request of the API,
 	// or if [ReadRequest] refuses it.
 	Request(body []byte) (*Request, error)
+	// Transcribe reports the messages of a request in full, for a record of them.
+	Transcribe(body []byte, to Transcript)
 	// Edit appends to dst the body with changes made to its messages.
 	Edit(dst, body []byte, changes []Change) ([]byte, error)
 	// Reply returns the writer of one reply.
@@ -65,6 +67,11 @@ type Capabilities struct {
 	// Adjacent says that the texts of a reply stand next to each other, so that
 	// clients join them without a space.
 	Adjacent bool
+	// Items says that messages are single items: a text, a thought and a call are a
+	// message each.
+	Items bool
+	// NoBlanks says that the API refuses a text that is blank.
+	NoBlanks bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for

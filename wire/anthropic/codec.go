@@ -25,7 +25,7 @@ func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
 func (messages) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Texts: true, Adjacent: true}
+	return wire.Capabilities{Texts: true, Adjacent: true, NoBlanks: true}
 }
 
 func (messages) Request(body []byte) (*wire.Request, error) {

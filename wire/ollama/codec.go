@@ -52,6 +52,15 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	return q, nil
 }
 
+// Transcribe reports the messages, or the prompt.
+func (a api) Transcribe(body []byte, to wire.Transcript) {
+	if a.member == "" {
+		wire.TranscribePrompt(jsonedit.Parse(body), to)
+	} else {
+		wire.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
+	}
+}
+
 func (a api) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
-	"github.com/sotto-llm/sotto/wire/openai/responses"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -21,9 +20,6 @@ var (
 	Chat        wire.Codec = choices{name: "openai.chat", delta: "delta", message: "message", text: "content", shows: chatShown}
 	Completions wire.Codec = choices{name: "openai.completions", text: "text", shows: completionsShown}
 )
-
-// Responses is the responses API.
-var Responses = responses.Codec
 
 // choices is an API whose replies are lists of choices.
 type choices struct {
@@ -57,6 +53,15 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = wire.PrefillOf(q.Messages)
 	q.Switch = wire.SwitchOf(root, q.Messages)
 	return q, nil
+}
+
+// Transcribe reports the messages, or the prompt.
+func (c choices) Transcribe(body []byte, to wire.Transcript) {
+	if c.delta == "" {
+		wire.TranscribePrompt(jsonedit.Parse(body), to)
+	} else {
+		wire.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
+	}
 }
 
 func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 func quoted(s string) string {
@@ -52,7 +53,7 @@ func (p *player) Open() []int                      { return nil }
 func (p *player) Fail(error)                       {}
 func (p *player) Share() (reasoning, all int)      { return 0, 0 }
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, openai.Responses, ollama.Chat, ollama.Generate, anthropic.Messages}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages}
 
 const plenty = 1 << 20
 
@@ -202,7 +203,7 @@ func FuzzAccount(f *testing.F) {
 				t.Fatalf("%s: %d bytes kept of %d, %d left", name, n, limit, room.Left)
 			}
 			asked := Room{Left: limit}
-			for _, m := range Messages(name, []byte(data), &asked) {
+			for _, m := range Messages(codec, []byte(data), &asked) {
 				n += len(fmt.Sprint(m.Text.Text))
 			}
 			if n > 2*limit || asked.Left < 0 {

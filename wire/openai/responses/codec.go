@@ -23,7 +23,7 @@ type codec struct{}
 func (codec) Name() string          { return "openai.responses" }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
-func (codec) Capabilities() wire.Capabilities { return wire.Capabilities{Texts: true} }
+func (codec) Capabilities() wire.Capabilities { return wire.Capabilities{Texts: true, Items: true} }
 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 

@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"strings"
+
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
+)
+
+// Provider is OpenAI, and all servers with its APIs.
+var Provider = &wire.Provider{
+	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, PathModel: deployment,
+}
+
+// deployment returns the model that a path names, as Azure's paths do.
+func deployment(path string) string {
+	_, after, _ := strings.Cut(path, "/deployments/")
+	name, _, _ := strings.Cut(after, "/")
+	return name
+}
+
+// https://platform.openai.com/docs/api-reference. If the base URL holds the
+// version, clients leave /v1 out; llama.cpp's server accepts both. Azure puts a
+// deployment into the path.
+var endpoints = []wire.Endpoint{
+	{Methods: "POST", Path: "/v1/chat/completions", Kind: wire.EndpointReplies, Codec: Chat},
+	{Methods: "POST", Path: "/chat/completions", Kind: wire.EndpointReplies, Codec: Chat},
+	{Methods: "POST", Path: "/openai/deployments/{}/chat/completions", Kind: wire.EndpointReplies, Codec: Chat},
+	{Methods: "POST", Path: "/v1/completions", Kind: wire.EndpointReplies, Codec: Completions},
+	{Methods: "POST", Path: "/completions", Kind: wire.EndpointReplies, Codec: Completions},
+	{Methods: "POST", Path: "/openai/deployments/{}/completions", Kind: wire.EndpointReplies, Codec: Completions},
+	{Methods: "POST", Path: "/v1/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
+	{Methods: "POST", Path: "/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
+
+	{Methods: "POST", Path: "/v1/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec},
+	{Methods: "POST", Path: "/responses/input_tokens", Kind: wire.EndpointHarmless, Codec: responses.Codec},
+	{Methods: "GET", Path: "/v1/models", Kind: wire.EndpointHarmless},
+	{Methods: "GET", Path: "/models", Kind: wire.EndpointHarmless},
+	{Methods: "POST", Path: "/v1/embeddings", Kind: wire.EndpointHarmless},
+	{Methods: "POST", Path: "/embeddings", Kind: wire.EndpointHarmless},
+
+	// Stored replies: anyone who knows an id, or reads the list, can read another
+	// caller's.
+	{Path: "/v1/chat/completions/{...}", Kind: wire.EndpointUnread, Codec: Chat},
+	{Path: "/chat/completions/{...}", Kind: wire.EndpointUnread, Codec: Chat},
+	{Methods: "GET", Path: "/v1/chat/completions", Kind: wire.EndpointUnread, Codec: Chat},
+	{Methods: "GET", Path: "/chat/completions", Kind: wire.EndpointUnread, Codec: Chat},
+	{Path: "/v1/completions/{...}", Kind: wire.EndpointUnread, Codec: Completions},
+	{Methods: "GET", Path: "/v1/responses", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Methods: "GET", Path: "/responses", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Path: "/v1/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Path: "/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Path: "/v1/conversations", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Path: "/v1/conversations/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
+	{Path: "/v1/batches", Kind: wire.EndpointUnread},
+	{Path: "/v1/batches/{...}", Kind: wire.EndpointUnread},
+	{Path: "/v1/files/{}/content", Kind: wire.EndpointUnread},
+	{Path: "/v1/containers/{...}", Kind: wire.EndpointUnread},
+	{Path: "/v1/threads", Kind: wire.EndpointUnread},
+	{Path: "/v1/threads/{...}", Kind: wire.EndpointUnread},
+	{Path: "/v1/evals", Kind: wire.EndpointUnread},
+	{Path: "/v1/evals/{...}", Kind: wire.EndpointUnread},
+	{Path: "/v1/realtime", Kind: wire.EndpointUnread},
+	{Path: "/v1/realtime/{...}", Kind: wire.EndpointUnread},
+	{Path: "/realtime", Kind: wire.EndpointUnread},
+	{Path: "/openai/realtime", Kind: wire.EndpointUnread},
+	{Path: "/v1/chatkit/{...}", Kind: wire.EndpointUnread},
+	// A model that transcribes audio may think too: llama.cpp's server asks the
+	// chat model.
+	{Methods: "POST", Path: "/v1/audio/transcriptions", Kind: wire.EndpointUnread},
+	{Methods: "POST", Path: "/v1/audio/translations", Kind: wire.EndpointUnread},
+	{Methods: "POST", Path: "/audio/transcriptions", Kind: wire.EndpointUnread},
+
+	{Path: "/v1/audio/speech", Kind: wire.EndpointLocal},
+	{Path: "/v1/assistants", Kind: wire.EndpointLocal},
+	{Path: "/v1/assistants/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/files", Kind: wire.EndpointLocal},
+	{Path: "/v1/files/{}", Kind: wire.EndpointLocal},
+	{Path: "/v1/fine_tuning/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/images/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/moderations", Kind: wire.EndpointLocal},
+	{Path: "/v1/organization/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/uploads", Kind: wire.EndpointLocal},
+	{Path: "/v1/uploads/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/vector_stores", Kind: wire.EndpointLocal},
+	{Path: "/v1/vector_stores/{...}", Kind: wire.EndpointLocal},
+	{Path: "/v1/videos", Kind: wire.EndpointLocal},
+	{Path: "/v1/videos/{...}", Kind: wire.EndpointLocal},
+}

@@ -1,0 +1,43 @@
+package wire
+
+import "slices"
+
+// A Provider is one folder beside this package: the codecs of a provider's APIs, and
+// the endpoints at which servers have them. Package providers lists all of them.
+type Provider struct {
+	// Name is what configuration calls it: "openai".
+	Name      string
+	Codecs    []Codec
+	Endpoints []Endpoint
+	// KeyHeader is the header that carries the API key. If empty, the key is in
+	// Authorization. KeyPath is a part of the paths that are only this provider's.
+	KeyHeader, KeyPath string
+	// PathModel returns the model that a path names, or "". If nil, no path names one.
+	PathModel func(path string) string
+}
+
+// Has reports whether a codec is one of the provider's.
+func (p *Provider) Has(c Codec) bool { return slices.Contains(p.Codecs, c) }
+
+// An Endpoint is a route of a provider's API.
+type Endpoint struct {
+	Methods string // separated by spaces; if empty, any. GET includes HEAD
+	// Path is the whole path, without a prefix. {} stands for one segment, {...} for
+	// one or more, {}:verb for a segment that ends in a verb.
+	Path string
+	Kind EndpointKind
+	// Codec reads the replies, and writes the errors. If nil, errors are written as
+	// OpenAI's.
+	Codec Codec
+}
+
+// An EndpointKind says what the requests of an endpoint do.
+type EndpointKind uint8
+
+const (
+	EndpointUnknown  EndpointKind = iota // the endpoint is in no table
+	EndpointReplies                      // a codec reads its replies
+	EndpointHarmless                     // lists models or counts tokens: returns no reply, and changes nothing
+	EndpointLocal                        // changes the server or shows its settings: only for the machine itself
+	EndpointUnread                       // returns a model's text, which no codec reads
+)

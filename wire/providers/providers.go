@@ -1,0 +1,31 @@
+// Package providers lists the providers whose APIs are read. To add one, write a
+// package below wire, and add its line here.
+package providers
+
+import (
+	"slices"
+
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/openai"
+)
+
+var all = []*wire.Provider{
+	openai.Provider,
+	ollama.Provider,
+	anthropic.Provider,
+}
+
+// All returns the providers. The first one's errors are used where no other API is
+// known.
+func All() []*wire.Provider { return slices.Clone(all) }
+
+// Codecs returns the codecs of all providers.
+func Codecs() []wire.Codec {
+	var list []wire.Codec
+	for _, p := range all {
+		list = append(list, p.Codecs...)
+	}
+	return list
+}
