@@ -152,23 +152,23 @@ func withoutFence(s string) string {
 // no candidate. It does not look at values within a broken value.
 func findJSON(text string, _ Problem) []Span {
 	var found []Span
-	at := 0
+	at, data := 0, []byte(text)
 	for _, b := range codeBlocks(text) {
-		found = proseJSON(found, text[:b.Start], at)
+		found = proseJSON(found, text[:b.Start], data[:b.Start], at)
 		if sp := trimmed(text, b.Span); sp.Start < sp.End && jsonFence(text[sp.Start], b.lang) {
 			found = append(found, sp)
 		}
 		at = b.End
 	}
-	found = proseJSON(found, text, at)
+	found = proseJSON(found, text, data, at)
 	if all := trimmed(text, Span{0, len(text)}); len(found) == 0 && all.Start < all.End && checkJSON(text[all.Start:all.End]) == nil {
 		return []Span{all} // a string, a number, true
 	}
 	return found
 }
 
-// proseJSON appends the values outside fences.
-func proseJSON(found []Span, text string, at int) []Span {
+// proseJSON appends the values outside fences. data is the text as bytes.
+func proseJSON(found []Span, text string, data []byte, at int) []Span {
 	for at < len(text) {
 		i := strings.IndexAny(text[at:], "{[")
 		if i < 0 {
@@ -179,16 +179,15 @@ func proseJSON(found []Span, text string, at int) []Span {
 			at++
 			continue
 		}
-		s := jsonScanner{src: text, at: at}
-		bad := s.value()
+		end, keys, fault := jsonLimits.Value(data, at)
 		switch {
-		case bad == nil && (text[at] == '{' || endsLine(text, s.at)):
-			found = append(found, Span{at, s.at})
-		case bad != nil && s.keys > 0:
-			s.at = brokenEnd(text, at, s.at)
-			found = append(found, trimmed(text, Span{at, s.at}))
+		case fault == "" && (text[at] == '{' || endsLine(text, end)):
+			found = append(found, Span{at, end})
+		case fault != "" && keys > 0:
+			end = brokenEnd(text, at, end)
+			found = append(found, trimmed(text, Span{at, end}))
 		}
-		at = max(s.at, at+1)
+		at = max(end, at+1)
 	}
 	return found
 }
@@ -273,7 +272,7 @@ var answerKey = regexp.MustCompile(`"answer"\s*:\s*`)
 // few times the length of the text for that.
 func findJSONAnswer(text string, _ Problem) []Span {
 	var found []Span
-	budget := 4 * len(text)
+	data, budget := []byte(text), 4*len(text)
 	for at := 0; at < len(text); {
 		m := answerKey.FindStringIndex(text[at:])
 		if m == nil {
@@ -284,7 +283,7 @@ func findJSONAnswer(text string, _ Problem) []Span {
 		if key > 0 && text[key-1] == '\\' { // JSON within a string
 			continue
 		}
-		end, sound := writtenEnd(text, from)
+		end, sound := writtenEnd(text, data, from)
 		if sound && end > from {
 			found = append(found, Span{from, end})
 		}
@@ -296,8 +295,9 @@ func findJSONAnswer(text string, _ Problem) []Span {
 }
 
 // writtenEnd returns where the value that starts at i ends, in JSON that may be
-// wrong around it. If an object or list is itself wrong, the value is not sound.
-func writtenEnd(text string, i int) (end int, sound bool) {
+// wrong around it. data is the text as bytes. If an object or list is itself wrong,
+// the value is not sound.
+func writtenEnd(text string, data []byte, i int) (end int, sound bool) {
 	if i == len(text) {
 		return i, true
 	}
@@ -315,9 +315,8 @@ func writtenEnd(text string, i int) (end int, sound bool) {
 		}
 		return len(text), true
 	case '{', '[':
-		s := jsonScanner{src: text, at: i}
-		bad := s.value()
-		return s.at, bad == nil
+		end, _, fault := jsonLimits.Value(data, i)
+		return end, fault == ""
 	}
 	if n := strings.IndexAny(text[i:], ",}] \t\r\n"); n >= 0 {
 		return i + n, true

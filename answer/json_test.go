@@ -76,10 +76,10 @@ func TestJSONSchema(t *testing.T) {
 		{`{"items": ["x"], "code": "ab"}`, NotSchema, "at /code: "},
 		{`{"items": ["x"], "any": "x"}`, NotSchema, "at /any: "},
 		{`[1]`, NotSchema, "at the root: got array"},
-		{`{"items": ["x",]}`, NotJSON, "at byte 15: no value"},
+		{`{"items": ["x",]}`, NotJSON, "at byte 15: want a value"},
 		{`{"items": ["x"`, NotJSON, "at byte 14: it ends too early"},
-		{`{'items': 1}`, NotJSON, "at byte 1: a key in double quotes"},
-		{`{"items": 1} 2`, NotJSON, "at byte 13: more after"},
+		{`{'items': 1}`, NotJSON, "at byte 1: want a key in double quotes"},
+		{`{"items": 1} 2`, NotJSON, "at byte 13: something stands after"},
 		{`{"items": "\sqrt"}`, NotJSON, "at byte 11: an escape"},
 		{`{"items": ["x", 1e999999999]}`, TooLarge, "at byte 16: a number too long"},
 		{strings.Repeat("[", 1e5), TooLarge, "at byte 1000: nested too deep"},
@@ -168,7 +168,7 @@ func FuzzCheckJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		bad := checkJSON(s)
-		if bad != nil && bad.large {
+		if bad != nil && bad.large() {
 			return
 		}
 		if valid := json.Valid([]byte(s)); valid != (bad == nil) {

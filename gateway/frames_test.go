@@ -16,7 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -145,7 +145,7 @@ func TestLargeFrames(t *testing.T) {
 func meant(t *testing.T, b []byte) string {
 	t.Helper()
 	var s string
-	if err := json.Unmarshal(jsonedit.AppendString(nil, b), &s); err != nil {
+	if err := json.Unmarshal(jsontext.AppendVerbatim(nil, b), &s); err != nil {
 		t.Fatal(err)
 	}
 	return s

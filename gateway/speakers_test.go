@@ -9,7 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -41,14 +41,14 @@ type heard struct {
 	again map[string]*heard
 }
 
-func quoted(text string) string { return string(jsonedit.AppendString(nil, []byte(text))) }
+func quoted(text string) string { return string(jsontext.AppendVerbatim(nil, []byte(text))) }
 
 // bytesOf are the bytes of a JSON string, half a surrogate pair too.
 func bytesOf(v gjson.Result) []byte {
 	if v.Type != gjson.String || len(v.Raw) < 2 {
 		return nil
 	}
-	return jsonedit.AppendText(nil, []byte(v.Raw[1:len(v.Raw)-1]))
+	return jsontext.AppendText(nil, []byte(v.Raw[1:len(v.Raw)-1]))
 }
 
 var openAIReasons = map[sotto.End]string{

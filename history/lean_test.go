@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -61,7 +61,7 @@ func TestHistoryIsLean(t *testing.T) {
 		for _, model := range []string{"qwen3:8b", "deepseek-r1"} {
 			for _, policy := range []Policy{Auto, Strip, Restore} {
 				body := []byte(`{"model":"` + model + `","messages":[{"role":"user","content":"a"},{"role":"assistant","content":` +
-					string(jsonedit.AppendString(nil, []byte(text))) + `},{"role":"user","content":"b"}]}`)
+					string(jsontext.AppendVerbatim(nil, []byte(text))) + `},{"role":"user","content":"b"}]}`)
 				store := NewStore(8, 1<<20, time.Hour)
 				store.Remember("c", &wire.Request{Model: model}, Said{Visible: "x", Thought: "t"})
 				got := allocated(func() {

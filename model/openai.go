@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai"
 )
@@ -125,7 +126,7 @@ func (o *object) raw(key string, value []byte) {
 	} else {
 		*o = append(*o, ',')
 	}
-	*o = append(jsonedit.AppendString(*o, []byte(key)), ':')
+	*o = append(jsontext.AppendVerbatim(*o, []byte(key)), ':')
 	*o = append(*o, value...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A text is a string in a request. Unlike a string of encoding/json, it keeps half
@@ -11,5 +12,5 @@ import (
 type text string
 
 func (t text) MarshalJSON() ([]byte, error) {
-	return bytes.ToValidUTF8(jsonedit.AppendString(nil, jsonedit.BytesOf(string(t))), []byte("\uFFFD")), nil
+	return bytes.ToValidUTF8(jsontext.AppendVerbatim(nil, jsonedit.BytesOf(string(t))), []byte("\uFFFD")), nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/ndjson"
@@ -302,7 +303,7 @@ func str(v gjson.Result) string {
 	case len(v.Raw) < 2 || strings.IndexByte(v.Raw, '\\') < 0:
 		return strings.Clone(v.Str)
 	}
-	return string(jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1])))
+	return string(jsontext.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1])))
 }
 
 // says reports whether a member is present, and not null.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // An item is an event that is being recorded.
@@ -147,7 +149,7 @@ func (n *needles) appendScrubbed(dst, literal []byte) ([]byte, error) {
 		return append(dst, literal...), nil
 	}
 	coded, _ := clean.MarshalText()
-	return appendString(dst, string(coded)), nil
+	return jsontext.AppendString(dst, string(coded)), nil
 }
 
 func digestsOf(p Payload) []Digest {

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // Payloads are encoded here, byte for byte as encoding/json does without HTML
@@ -59,7 +60,7 @@ func newEncoder(t reflect.Type) encoder {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return func(dst []byte, v reflect.Value) ([]byte, error) { return appendString(dst, v.String()), nil }
+		return func(dst []byte, v reflect.Value) ([]byte, error) { return jsontext.AppendString(dst, v.String()), nil }
 	case reflect.Bool:
 		return func(dst []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -85,7 +86,7 @@ func appendDigest(dst []byte, v reflect.Value) ([]byte, error) {
 
 func appendMarshaled(dst []byte, v reflect.Value) ([]byte, error) {
 	text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
-	return appendString(dst, string(text)), err
+	return jsontext.AppendString(dst, string(text)), err
 }
 
 // appendOther leaves a value to encoding/json.
@@ -144,7 +145,7 @@ func structEncoder(t reflect.Type) encoder {
 		if f.Anonymous || name == "" || options != "" && options != "omitempty" && options != "omitzero" {
 			return appendOther // this file does not need to know it
 		}
-		m := jsonMember{index: i, name: string(append(appendString(nil, name), ':')), value: encoderOf(f.Type)}
+		m := jsonMember{index: i, name: string(append(jsontext.AppendString(nil, name), ':')), value: encoderOf(f.Type)}
 		switch options {
 		case "omitempty":
 			m.omit = isEmpty
@@ -189,74 +190,8 @@ func isEmpty(v reflect.Value) bool {
 // append appends the text as it stands in JSON.
 func (t Text) append(dst []byte) []byte {
 	if t.plain() {
-		return appendString(dst, string(t))
+		return jsontext.AppendString(dst, string(t))
 	}
 	coded, _ := t.MarshalText()
 	return append(append(append(dst, '"'), coded...), '"') // base64 needs no escapes
-}
-
-// asItIs are the bytes that need no escape in a string.
-var asItIs = func() (set [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		set[c] = c != '"' && c != '\\'
-	}
-	return set
-}()
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends a JSON string. As in encoding/json, bytes that are not valid
-// UTF-8 become U+FFFD, and two line separators that JavaScript cannot read in
-// strings are escaped.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if asItIs[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			bad := r == utf8.RuneError && size == 1
-			if !bad && r != '\u2028' && r != '\u2029' {
-				i += size
-				continue
-			}
-			dst = append(dst, s[from:i]...)
-			if bad {
-				dst = append(dst, `\ufffd`...)
-			} else {
-				dst = append(dst, `\u202`...)
-				dst = append(dst, hexDigits[r&0xf])
-			}
-			i += size
-			from = i
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		dst = appendEscape(dst, c)
-		i++
-		from = i
-	}
-	return append(append(dst, s[from:]...), '"')
-}
-
-func appendEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\b':
-		return append(dst, `\b`...)
-	case '\f':
-		return append(dst, `\f`...)
-	case '\n':
-		return append(dst, `\n`...)
-	case '\r':
-		return append(dst, `\r`...)
-	case '\t':
-		return append(dst, `\t`...)
-	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // Secrets is a set of credentials that must not be recorded. Wherever one appears
@@ -114,7 +116,7 @@ var forHTML = strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`)
 
 // inJSON returns a text as it is written in a JSON string.
 func inJSON(text string) string {
-	quoted := appendString(nil, text)
+	quoted := jsontext.AppendString(nil, text)
 	return string(quoted[1 : len(quoted)-1])
 }
 

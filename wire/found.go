@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A Kind says what a codec found in a reply.
@@ -76,7 +77,7 @@ func ValueText(v gjson.Result) []byte {
 	case gjson.Null:
 		return nil
 	case gjson.String:
-		return jsonedit.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
+		return jsontext.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
 	}
 	return jsonedit.BytesOf(v.Raw)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // ErrNoObject is the error of a request body that is JSON but not an object.
@@ -169,7 +170,7 @@ func (m *message) edits(c Change) ([]jsonedit.Edit, error) {
 		if i >= len(m.texts) {
 			return nil, fmt.Errorf("text %d of %d", i, len(m.texts))
 		}
-		edits = append(edits, jsonedit.Edit{Span: m.texts[i], With: jsonedit.AppendString(nil, jsonedit.BytesOf(text))})
+		edits = append(edits, jsonedit.Edit{Span: m.texts[i], With: jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))})
 	}
 	drop := map[thoughtPlace]bool{}
 	for _, t := range c.Drop {
@@ -190,13 +191,13 @@ func (m *message) edits(c Change) ([]jsonedit.Edit, error) {
 
 // add puts reasoning into its member: some clients send it back empty.
 func (m *message) add(c Change, dropped func(int) bool) jsonedit.Edit {
-	text := jsonedit.AppendString(nil, jsonedit.BytesOf(c.Add))
+	text := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Add))
 	for i, f := range m.members {
 		if f.Key == c.Field && !dropped(i) {
 			return jsonedit.Edit{Span: f.ValueSpan(), With: text}
 		}
 	}
-	with := append(jsonedit.AppendString(nil, jsonedit.BytesOf(c.Field)), ':')
+	with := append(jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Field)), ':')
 	at := m.members[0].At
 	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(append(with, text...), ',')}
 }

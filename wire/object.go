@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // nativeFields are the members in which servers send reasoning beside the text. The
@@ -294,7 +295,7 @@ func appendElement(dst, text []byte) []byte {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `{"type":"text","text":`...)
-	return append(jsonedit.AppendString(dst, text), '}')
+	return append(jsontext.AppendVerbatim(dst, text), '}')
 }
 
 // ThoughtText returns the text of a content part that is reasoning: its member
@@ -409,7 +410,7 @@ func appendMember(dst []byte, from int, key string, parts []Part, place Place) [
 			}
 			dst = append(append(append(dst, '"'), key...), `":"`...)
 		}
-		dst = jsonedit.AppendInside(dst, p.Text)
+		dst = jsontext.AppendInside(dst, p.Text)
 	}
 	if begun {
 		dst = append(dst, '"')

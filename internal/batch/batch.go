@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A LineFunc appends to dst the output for one line, which it gets without its line
@@ -270,6 +270,6 @@ func AppendError(dst []byte, number int, err error) []byte {
 	dst = append(dst, `{"v":1,"line":`...)
 	dst = strconv.AppendInt(dst, int64(number), 10)
 	dst = append(dst, `,"error":`...)
-	dst = jsonpath.AppendQuoted(dst, err.Error(), false)
+	dst = jsontext.AppendString(dst, err.Error())
 	return append(dst, "}\n"...)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scoring"
 	"github.com/sotto-llm/sotto/internal/stats"
 )
@@ -197,7 +198,7 @@ func classOf(line []byte, was *scoring.Outcome) string {
 	if was.Span == nil || f.Find(line, raw) != nil {
 		return class
 	}
-	written := jsonpath.Unquote(f.Last(0))[was.Span.Start:was.Span.End]
+	written := jsontext.Unquote(f.Last(0))[was.Span.Start:was.Span.End]
 	if strings.ContainsAny(written, "−–×÷·") {
 		class += ", written with × ÷ −"
 	}

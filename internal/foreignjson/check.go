@@ -16,6 +16,8 @@ import (
 	"fmt"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // The bounds that [Check] and [Parse] apply to a document. No request and no frame
@@ -94,21 +96,16 @@ func (l Limits) Check(data []byte) error {
 	if l.Members == 0 {
 		l.Members = MaxMembers
 	}
-	var few [MaxDepth/64 + 1]uint64
-	open := few[:]
-	if l.Depth > MaxDepth {
-		open = make([]uint64, l.Depth/64+1)
-	}
-	at, fault := l.scan(data, open)
+	at, fault := jsontext.Limits{Depth: l.Depth, Members: l.Members}.Whole(data)
 	switch fault {
-	case nil:
+	case "":
 		return nil
-	case ErrDepth:
-		return &Error{Err: fault, Limit: l.Depth, Offset: at}
-	case ErrMembers:
-		return &Error{Err: fault, Limit: l.Members, Offset: at}
+	case jsontext.TooDeep:
+		return &Error{Err: ErrDepth, Limit: l.Depth, Offset: at}
+	case jsontext.TooMany:
+		return &Error{Err: ErrMembers, Limit: l.Members, Offset: at}
 	}
-	return &Error{Err: fault, Offset: at}
+	return &Error{Err: ErrSyntax, Offset: at}
 }
 
 // Parse checks and parses a document. The result does not share memory with data.

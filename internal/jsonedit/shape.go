@@ -1,6 +1,10 @@
 package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
+)
 
 // A Shape is the form of an earlier frame, without one text in it, and without one
 // string before that: a time. A model's frames are alike. A frame that differs from
@@ -70,6 +74,6 @@ func TextOf(buf, inside []byte) (text, scratch []byte) {
 	if bytes.IndexByte(inside, '\\') < 0 {
 		return inside, buf
 	}
-	buf = AppendText(buf[:0], inside)
+	buf = jsontext.AppendText(buf[:0], inside)
 	return buf, buf
 }

@@ -7,10 +7,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A span is where a value stands in a line.
@@ -123,7 +126,7 @@ func (f *Finder) Find(line []byte, paths ...[]Step) error {
 	}
 	f.white()
 	if f.pos < len(f.Data) {
-		return f.fail("something stands after the value")
+		return f.fail(jsontext.More)
 	}
 	return nil
 }
@@ -134,7 +137,17 @@ type tail struct {
 	id   int
 }
 
-func (f *Finder) fail(what string) error { return &SyntaxError{f.pos, what} }
+func (f *Finder) fail(what jsontext.Fault) error { return &SyntaxError{f.pos, string(what)} }
+
+// read moves to the end of what a function of package jsontext has read, or to the
+// fault in it.
+func (f *Finder) read(end int, fault jsontext.Fault) error {
+	f.pos = end
+	if fault != "" {
+		return f.fail(fault)
+	}
+	return nil
+}
 
 // peek returns the next byte, and 0 at the end.
 func (f *Finder) peek() byte {
@@ -144,34 +157,23 @@ func (f *Finder) peek() byte {
 	return 0
 }
 
-func (f *Finder) white() {
-	for f.pos < len(f.Data) {
-		switch f.Data[f.pos] {
-		case ' ', '\t', '\n', '\r':
-			f.pos++
-		default:
-			return
-		}
-	}
-}
+func (f *Finder) white() { f.pos = jsontext.Space(f.Data, f.pos) }
 
 // value reads one value. live are the paths that lead to it or through it.
 func (f *Finder) value(live []tail, depth int) error {
 	start := f.pos
+	through := slices.ContainsFunc(live, func(t tail) bool { return len(t.path) > 0 })
 	var err error
 	switch c := f.peek(); {
-	case depth == maxDepth && (c == '{' || c == '['):
-		return f.fail("nested too deep")
+	case !through || c != '{' && c != '[':
+		end, _, fault := jsontext.Limits{Depth: maxDepth - depth, Members: math.MaxInt}.Value(f.Data, f.pos)
+		err = f.read(end, fault)
+	case depth == maxDepth:
+		err = f.fail(jsontext.TooDeep)
 	case c == '{':
 		err = f.object(live, depth+1)
-	case c == '[':
-		err = f.array(live, depth+1)
-	case c == '"':
-		err = f.str()
-	case c == '-' || c >= '0' && c <= '9':
-		err = f.number()
 	default:
-		err = f.literal()
+		err = f.array(live, depth+1)
 	}
 	if err != nil {
 		return err
@@ -198,21 +200,16 @@ func (f *Finder) object(live []tail, depth int) error {
 	}
 	for {
 		start := f.pos
-		if f.peek() != '"' {
-			return f.fail("want a name in quotes")
-		}
-		if err := f.str(); err != nil {
+		if err := f.read(jsontext.Key(f.Data, f.pos)); err != nil {
 			return err
 		}
 		name := f.Data[start+1 : f.pos-1]
 		if bytes.IndexByte(name, '\\') >= 0 {
-			name = []byte(Unquote(f.Data[start:f.pos]))
+			name = []byte(jsontext.Unquote(f.Data[start:f.pos]))
 		}
-		f.white()
-		if f.peek() != ':' {
-			return f.fail(`want ":" after the name`)
+		if err := f.read(jsontext.Colon(f.Data, f.pos)); err != nil {
+			return err
 		}
-		f.pos++
 		f.white()
 		next := room[:0]
 		for i, t := range live {
@@ -297,9 +294,9 @@ func (f *Finder) more(closer byte) (done bool, err error) {
 		return false, nil
 	}
 	if f.pos == len(f.Data) {
-		return false, f.fail("the line ends inside a value")
+		return false, f.fail(jsontext.Ended)
 	}
-	return false, f.fail(fmt.Sprintf(`want "," or "%c"`, closer))
+	return false, f.fail(jsontext.NoComma)
 }
 
 // Last returns the value found for path i, as it stands in the line.
@@ -320,7 +317,7 @@ func (f *Finder) Text(i int, name string) (*string, error) {
 	if value[0] != '"' {
 		return nil, fmt.Errorf("field %s %w", name, ErrNotString)
 	}
-	s := Unquote(value)
+	s := jsontext.Unquote(value)
 	return &s, nil
 }
 
@@ -337,7 +334,7 @@ func TextOr(value []byte, otherwise string) string {
 	case value == nil || value[0] == 'n':
 		return otherwise
 	case value[0] == '"':
-		return Unquote(value)
+		return jsontext.Unquote(value)
 	}
 	return string(value)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 func found(t *testing.T, line, path string) ([]string, error) {
@@ -115,10 +117,10 @@ func FuzzFind(f *testing.F) {
 		if quoted[0] != '"' || json.Unmarshal(quoted, &want) != nil {
 			return
 		}
-		if got := Unquote(quoted); got != want {
+		if got := jsontext.Unquote(quoted); got != want {
 			t.Fatalf("unquoted %q, want %q", got, want)
 		}
-		if err := json.Unmarshal(AppendQuoted(nil, want, false), &back); err != nil || back != want {
+		if err := json.Unmarshal(jsontext.AppendString(nil, want), &back); err != nil || back != want {
 			t.Fatalf("quoted again %q, %v; want %q", back, err, want)
 		}
 	})

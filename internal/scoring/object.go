@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto/answer"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // AppendExtraction appends an extraction as a JSON object that is not closed yet.
@@ -14,26 +14,26 @@ func AppendExtraction(dst, id []byte, x answer.Extraction) []byte {
 	if id != nil {
 		dst = append(append(dst, `,"id":`...), id...)
 	}
-	dst = jsonpath.AppendQuoted(append(dst, `,"candidate":`...), x.Candidate, false)
-	dst = jsonpath.AppendQuoted(append(dst, `,"method":`...), x.Method, false)
+	dst = jsontext.AppendString(append(dst, `,"candidate":`...), x.Candidate)
+	dst = jsontext.AppendString(append(dst, `,"method":`...), x.Method)
 	dst = AppendSpan(append(dst, `,"span":`...), x.Span)
-	dst = jsonpath.AppendQuoted(append(dst, `,"status":`...), string(x.Status), false)
-	dst = jsonpath.AppendQuoted(append(dst, `,"rules":`...), x.Rules, false)
+	dst = jsontext.AppendString(append(dst, `,"status":`...), string(x.Status))
+	dst = jsontext.AppendString(append(dst, `,"rules":`...), x.Rules)
 	dst = append(dst, `,"attempts":[`...)
 	for i, a := range x.Attempts {
-		dst = appendAttempt(jsonpath.AppendComma(dst, i), a)
+		dst = appendAttempt(jsontext.AppendComma(dst, i), a)
 	}
 	return append(dst, ']')
 }
 
 func appendAttempt(dst []byte, a answer.Attempt) []byte {
-	dst = jsonpath.AppendQuoted(append(dst, `{"method":`...), a.Method, false)
+	dst = jsontext.AppendString(append(dst, `{"method":`...), a.Method)
 	dst = strconv.AppendInt(append(dst, `,"found":`...), int64(a.Found), 10)
 	if a.Span != nil {
 		dst = AppendSpan(append(dst, `,"span":`...), a.Span)
 	}
 	if a.Why != "" {
-		dst = jsonpath.AppendQuoted(append(dst, `,"why":`...), a.Why, false)
+		dst = jsontext.AppendString(append(dst, `,"why":`...), a.Why)
 	}
 	return append(dst, '}')
 }
@@ -51,7 +51,7 @@ func AppendSpan(dst []byte, s *answer.Span) []byte {
 // AppendVerdict appends the members of a verdict.
 func AppendVerdict(dst []byte, v answer.Verdict) []byte {
 	dst = strconv.AppendBool(append(dst, `,"ok":`...), v.OK)
-	dst = jsonpath.AppendQuoted(append(dst, `,"reason":`...), string(v.Reason), false)
-	dst = jsonpath.AppendQuoted(append(dst, `,"detail":`...), v.Detail, false)
-	return jsonpath.AppendQuoted(append(dst, `,"by":`...), v.By, false)
+	dst = jsontext.AppendString(append(dst, `,"reason":`...), string(v.Reason))
+	dst = jsontext.AppendString(append(dst, `,"detail":`...), v.Detail)
+	return jsontext.AppendString(append(dst, `,"by":`...), v.By)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A Posed is one reply and its question. Its bytes are those of the line.
@@ -138,7 +139,7 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	if raw[0] != '"' {
 		return fmt.Errorf("field %s %w", r.Places[placeRaw].Name, jsonpath.ErrNotString)
 	}
-	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsonpath.Unquote(raw)}
+	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsontext.Unquote(raw)}
 	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, PlaceGroup), r.value(f, PlaceBy), r.value(f, PlaceLogged)
 	p.Problem.Input = jsonpath.TextOr(r.value(f, PlaceInput), p.Problem.Input)
 	p.Problem.Gold = jsonpath.TextOr(r.value(f, placeGold), p.Problem.Gold)

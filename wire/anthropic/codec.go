@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -97,7 +98,7 @@ func errorType(status int) string {
 // appendError appends the API's error object.
 func appendError(dst []byte, kind, message string) []byte {
 	dst = append(append(append(dst, `{"type":"error","error":{"type":"`...), kind...), `","message":`...)
-	dst = jsonedit.AppendString(dst, []byte(strings.ToValidUTF8(message, "\ufffd")))
+	dst = jsontext.AppendVerbatim(dst, []byte(strings.ToValidUTF8(message, "\ufffd")))
 	return append(dst, "}}"...)
 }
 

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -69,7 +70,7 @@ func (y *reply) say(k kind, parts []wire.Part, same bool) {
 func (y *reply) inside(parts []wire.Part) []byte {
 	y.text = y.text[:0]
 	for _, p := range parts {
-		y.text = jsonedit.AppendInside(y.text, p.Text)
+		y.text = jsontext.AppendInside(y.text, p.Text)
 	}
 	return y.text
 }
@@ -93,7 +94,7 @@ func (y *reply) mint(name, more string, parts []wire.Part) {
 	d = append(append(append(d, name...), `","index":`...), y.number(y.index)...)
 	d = append(d, more...)
 	for _, p := range parts {
-		d = jsonedit.AppendInside(d, p.Text)
+		d = jsontext.AppendInside(d, p.Text)
 	}
 	if parts != nil {
 		d = append(d, `"}}`...)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -116,7 +117,7 @@ func (l *list) shut() {
 	at := v.Index - l.block.Index
 	l.next()
 	l.out = append(l.out, l.block.Raw[:at]...)
-	l.out = jsonedit.AppendString(l.out, l.said)
+	l.out = jsontext.AppendVerbatim(l.out, l.said)
 	l.out = append(l.out, l.block.Raw[at+len(v.Raw):]...)
 }
 
@@ -124,7 +125,7 @@ func (l *list) mint(key string) {
 	l.next()
 	l.out = append(append(append(l.out, `{"type":"`...), key...), `","`...)
 	l.out = append(append(l.out, key...), `":`...)
-	l.out = jsonedit.AppendString(l.out, l.said)
+	l.out = jsontext.AppendVerbatim(l.out, l.said)
 	if l.kind == thinking {
 		l.out = append(l.out, `,"signature":""`...)
 	}

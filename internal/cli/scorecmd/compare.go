@@ -20,7 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -246,7 +246,7 @@ func (v *comparison) append(dst, id []byte, from, to *scoring.Outcome) []byte {
 		return dst
 	}
 	dst = append(append(dst, `{"v":1,"id":`...), id...)
-	dst = jsonpath.AppendQuoted(append(dst, `,"change":`...), what, false)
+	dst = jsontext.AppendString(append(dst, `,"change":`...), what)
 	dst = appendSide(append(dst, `,"from":`...), from)
 	return append(appendSide(append(dst, `,"to":`...), to), '}')
 }
@@ -257,10 +257,10 @@ func appendSide(dst []byte, was *scoring.Outcome) []byte {
 	if was.Line > 0 {
 		return append(dst, "null"...)
 	}
-	dst = jsonpath.AppendQuoted(append(dst, `{"candidate":`...), was.Candidate, false)
-	dst = jsonpath.AppendQuoted(append(dst, `,"method":`...), was.Method, false)
+	dst = jsontext.AppendString(append(dst, `{"candidate":`...), was.Candidate)
+	dst = jsontext.AppendString(append(dst, `,"method":`...), was.Method)
 	dst = scoring.AppendSpan(append(dst, `,"span":`...), was.Span)
-	dst = jsonpath.AppendQuoted(append(dst, `,"status":`...), string(was.Status), false)
+	dst = jsontext.AppendString(append(dst, `,"status":`...), string(was.Status))
 	if was.Judged {
 		dst = scoring.AppendVerdict(dst, was.Verdict)
 	}

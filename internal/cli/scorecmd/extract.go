@@ -11,7 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
@@ -107,10 +107,10 @@ func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id 
 	if len(x.Distill) > 0 {
 		query, trace := e.Task.Distil(p.Problem, found.Candidate)
 		if slices.Contains(x.Distill, "query") {
-			dst = jsonpath.AppendQuoted(append(dst, `,"query":`...), query, false)
+			dst = jsontext.AppendString(append(dst, `,"query":`...), query)
 		}
 		if slices.Contains(x.Distill, "trace") {
-			dst = jsonpath.AppendQuoted(append(dst, `,"trace":`...), trace, false)
+			dst = jsontext.AppendString(append(dst, `,"trace":`...), trace)
 		}
 	}
 	return append(dst, '}')

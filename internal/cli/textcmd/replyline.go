@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A replyLine is one reply of a JSON line, and how to read it.
@@ -95,7 +96,7 @@ func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {
 		if quoted[0] != '"' {
 			return errors.New("field deltas is no list of strings")
 		}
-		rec.deltas = append(rec.deltas, jsonpath.Unquote(quoted))
+		rec.deltas = append(rec.deltas, jsontext.Unquote(quoted))
 	}
 	return nil
 }

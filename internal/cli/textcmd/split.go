@@ -10,7 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // Split prints the reading of replies as JSON.
@@ -107,20 +107,20 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 		dst = append(append(dst, `,"id":`...), id...)
 	}
 	dst = append(dst, `,"visible":`...)
-	dst = jsonpath.AppendQuoted(dst, r.Visible(), false)
+	dst = jsontext.AppendString(dst, r.Visible())
 	dst = appendStrings(append(dst, `,"reasoning":`...), r.Reasoning())
 	dst = appendStrings(append(dst, `,"narration":`...), r.Narration())
 	dst = append(dst, `,"segments":[`...)
 	for i, s := range r.Segments {
-		dst = jsonpath.AppendComma(dst, i)
+		dst = jsontext.AppendComma(dst, i)
 		dst = append(append(dst, `{"channel":"`...), s.Channel.String()...)
 		dst = strconv.AppendInt(append(dst, `","start":`...), int64(s.Start), 10)
 		dst = strconv.AppendInt(append(dst, `,"end":`...), int64(s.End), 10)
 		dst = append(dst, '}')
 	}
 	dst = appendDiagnostics(append(dst, "],"...), r.Diagnostics, r.Counts)
-	dst = jsonpath.AppendQuoted(append(dst, `,"dialect":`...), r.Dialect, false)
-	dst = jsonpath.AppendQuoted(append(dst, `,"start":`...), string(r.Start), false)
+	dst = jsontext.AppendString(append(dst, `,"dialect":`...), r.Dialect)
+	dst = jsontext.AppendString(append(dst, `,"start":`...), string(r.Start))
 	return append(dst, '}')
 }
 
@@ -128,7 +128,7 @@ func appendReply(dst, id []byte, r *sotto.Reply) []byte {
 func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts) []byte {
 	dst = append(dst, `"diagnostics":[`...)
 	for i, d := range list {
-		dst = jsonpath.AppendComma(dst, i)
+		dst = jsontext.AppendComma(dst, i)
 		dst = append(append(dst, `{"code":"`...), d.Code...)
 		dst = strconv.AppendInt(append(dst, `","offset":`...), int64(d.Offset), 10)
 		if d.Reason != "" {
@@ -146,7 +146,7 @@ func appendDiagnostics(dst []byte, list []sotto.Diagnostic, counts sotto.Counts)
 func appendStrings(dst []byte, list []string) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {
-		dst = jsonpath.AppendQuoted(jsonpath.AppendComma(dst, i), s, false)
+		dst = jsontext.AppendString(jsontext.AppendComma(dst, i), s)
 	}
 	return append(dst, ']')
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A deltaStream reads the deltas of many replies, one JSON object per line. It
@@ -153,7 +153,7 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 	r.closed = true
 	r.filter.Close(end)
 	s.begin(r, "finished", 0)
-	s.events = jsonpath.AppendQuoted(append(s.events, `,"end":`...), end.String(), false)
+	s.events = jsontext.AppendString(append(s.events, `,"end":`...), end.String())
 	s.events = appendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
 	s.events = append(s.events, "}\n"...)
 	delete(s.open, r.id)
@@ -170,7 +170,7 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 
 func (s *deltaStream) text(r *deltaReply, event string, block int, text string) {
 	s.begin(r, event, block)
-	s.events = append(jsonpath.AppendQuoted(append(s.events, `,"text":`...), text, false), "}\n"...)
+	s.events = append(jsontext.AppendString(append(s.events, `,"text":`...), text), "}\n"...)
 }
 
 // begin begins the object of an event.

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // runLines strips a field of every line.
@@ -106,7 +107,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			}
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
-		s.text = jsonpath.AppendUnquoted(s.text[:0], line[at.Start:at.End])
+		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
 		if s.unchanged() {
 			continue
 		}
@@ -115,7 +116,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
 		dst = append(dst, line[from:at.Start]...)
-		dst = jsonpath.AppendQuoted(dst, stripped, true)
+		dst = jsontext.AppendVerbatim(dst, stripped)
 		from = at.End
 	}
 	return append(dst, line[from:]...), nil

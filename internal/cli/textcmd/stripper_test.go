@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -37,12 +38,12 @@ func TestStripperIsStrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			object := append(jsonpath.AppendQuoted([]byte(`{"raw":`), text, false), '}')
+			object := append(jsontext.AppendString([]byte(`{"raw":`), text), '}')
 			got, err := newStripper(m, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := string(jsonpath.AppendQuoted([]byte(`{"raw":`), want, false)) + "}"; string(got) != want {
+			if want := string(jsontext.AppendString([]byte(`{"raw":`), want)) + "}"; string(got) != want {
 				t.Errorf("%s from %s: got %s, want %s", line.caption, start, got, want)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -98,7 +99,7 @@ func (y *reply) body(response gjson.Result, end sotto.End) {
 	items := y.match(list, end)
 	text, changed := y.output(list, items)
 	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
-		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsonedit.AppendString(nil, text)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, text)})
 	}
 	y.usage(response)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -189,7 +190,7 @@ func (in *inputItem) edits(edits []jsonedit.Edit, c wire.Change) ([]jsonedit.Edi
 		if i < 0 || i >= len(in.texts) {
 			return edits, fmt.Errorf("text %d of %d", i, len(in.texts))
 		}
-		edits = append(edits, jsonedit.Edit{Span: in.texts[i], With: jsonedit.AppendString(nil, jsonedit.BytesOf(text))})
+		edits = append(edits, jsonedit.Edit{Span: in.texts[i], With: jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))})
 	}
 	return edits, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -167,12 +168,12 @@ func (y *reply) say(it *outputItem, p *itemPart, e *event, text []byte) {
 		const name = "response.output_text.delta"
 		y.open(name)
 		y.place(it.client, it.quotedID(), p.index)
-		y.data = jsonedit.AppendString(append(y.data, `,"delta":`...), text)
+		y.data = jsontext.AppendVerbatim(append(y.data, `,"delta":`...), text)
 		y.data = append(y.data, `,"logprobs":[]`...)
 		y.close(name)
 		return
 	}
-	y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsonedit.AppendInside(nil, text)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsontext.AppendInside(nil, text)})
 	if y.set.Hide && e.logprobs.End > e.logprobs.Start+len("[]") {
 		y.edits = append(y.edits, jsonedit.Edit{Span: e.logprobs, With: []byte("[]")})
 	}
@@ -298,7 +299,7 @@ func (y *reply) editText(holder, v gjson.Result, p *itemPart) {
 	if !p.changed || v.Type != gjson.String || bytes.Equal(y.decode(v), p.text) {
 		return
 	}
-	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsonedit.AppendString(nil, p.text)})
+	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, p.text)})
 	if y.set.Hide {
 		if probs := holder.Get("logprobs"); probs.IsArray() {
 			y.empty(probs, "[]")

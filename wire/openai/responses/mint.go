@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // The prefixes of our items' ids.
@@ -101,7 +101,7 @@ func (y *reply) mintText(m *mint, event, member string, text []byte) {
 	}
 	y.open(name)
 	y.place(m.index, m.quotedID(), 0)
-	y.data = jsonedit.AppendString(append(y.data, member...), text)
+	y.data = jsontext.AppendVerbatim(append(y.data, member...), text)
 	if m.message {
 		y.data = append(y.data, `,"logprobs":[]`...)
 	}
@@ -141,9 +141,9 @@ func (m *mint) appendPart(dst []byte) []byte {
 		text = nil
 	}
 	if !m.message {
-		dst = jsonedit.AppendString(append(dst, `{"type":"reasoning_text","text":`...), text)
+		dst = jsontext.AppendVerbatim(append(dst, `{"type":"reasoning_text","text":`...), text)
 		return append(dst, '}')
 	}
-	dst = jsonedit.AppendString(append(dst, `{"type":"output_text","text":`...), text)
+	dst = jsontext.AppendVerbatim(append(dst, `{"type":"output_text","text":`...), text)
 	return append(dst, `,"annotations":[],"logprobs":[]}`...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
@@ -435,7 +436,7 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	}
 	y.open("error")
 	y.data = append(y.data, `,"code":"upstream_error","message":`...)
-	y.data = jsonedit.AppendString(y.data, []byte(err.Error()))
+	y.data = jsontext.AppendVerbatim(y.data, []byte(err.Error()))
 	y.data = append(y.data, `,"param":null`...)
 	y.close("error")
 	return y.release()

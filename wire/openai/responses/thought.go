@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -77,7 +78,7 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	case y.set.Hide, !same && len(said) == 0:
 		return
 	case !same:
-		y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsonedit.AppendInside(nil, said)})
+		y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsontext.AppendInside(nil, said)})
 	}
 	y.send(e, it)
 }
