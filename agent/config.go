@@ -125,13 +125,14 @@ type LimitsConfig struct {
 	FailedCycles int           `yaml:"failed-cycles"`
 	Tokens       int           `yaml:"tokens"`
 	Time         time.Duration `yaml:"time"`
+	Outage       time.Duration `yaml:"outage"`
 }
 
 func (c LimitsConfig) limits() Limits {
 	l := Limits{
 		Invocations: c.Invocations, Calls: c.Calls, Attempts: c.Attempts, RetryWait: c.RetryWait, ReplyTime: c.ReplyTime,
 		ToolTime: c.ToolTime, Reply: c.Reply, Arguments: c.Arguments, Result: c.Result, FailedCycles: c.FailedCycles,
-		Tokens: int64(c.Tokens), Time: c.Time,
+		Tokens: int64(c.Tokens), Time: c.Time, Outage: c.Outage,
 	}
 	if c.Retries != nil {
 		l.Retries = *c.Retries

@@ -102,6 +102,9 @@ type Observer struct {
 	OnToolStart func(Use)
 	OnToolEnd   func(u Use, result string, failed bool)
 	OnQuestion  func(question string)
+	// OnOutage is called when a run waits for its model, before each wait, and when
+	// the outage is over.
+	OnOutage func(OutageReport)
 	// OnCycle is called at the end of each cycle of a run.
 	OnCycle func(CycleReport)
 }

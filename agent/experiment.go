@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -23,8 +24,10 @@ type Experiment struct {
 	// System begins the system prompt; if empty, DefaultSystem.
 	System string
 	// Goal is what the agent is told in each cycle.
-	Goal   string
-	Cycles int // if zero, 10
+	Goal string
+	// Cycles is how many cycles the run has; if zero, 10. A higher number extends a
+	// run that has begun or ended with a lower one.
+	Cycles int
 
 	Model model.Model
 	// API is the name of the provider's codec; see [Turn.API].
@@ -91,6 +94,8 @@ type Options struct {
 	Log            *slog.Logger // if nil, nothing is logged
 }
 
+const defaultCycles = 10
+
 // maxRunName leaves room for the names of agents below a run.
 const maxRunName = 48
 
@@ -121,13 +126,33 @@ func (x *Experiment) check() error {
 }
 
 func (x Experiment) filled() *Experiment {
-	x.Cycles = cmp.Or(x.Cycles, 10)
+	x.Cycles = cmp.Or(x.Cycles, defaultCycles)
 	x.System = cmp.Or(x.System, DefaultSystem)
 	x.Policy = cmp.Or(x.Policy, Strip)
 	x.ThoughtBudget = cmp.Or(x.ThoughtBudget, 4<<10)
 	x.ReflectionBudget = cmp.Or(x.ReflectionBudget, 16<<10)
 	x.Limits = x.Limits.filled()
 	return &x
+}
+
+// planAs sets the number of cycles to that of a recorded start, also in the settings
+// that are recorded.
+func (x *Experiment) planAs(start *record.RunStart) {
+	var settings struct{ Cycles *int }
+	if json.Unmarshal([]byte(start.Config["experiment"]), &settings) != nil {
+		return // it does not say
+	}
+	x.Cycles = defaultCycles
+	if x.Settings != nil {
+		x.Settings = maps.Clone(x.Settings)
+		delete(x.Settings, "cycles")
+	}
+	if settings.Cycles != nil {
+		x.Cycles = *settings.Cycles
+		if x.Settings != nil {
+			x.Settings["cycles"] = x.Cycles
+		}
+	}
 }
 
 // config returns what RUN_START says: all settings that the run depends on.
@@ -154,4 +179,4 @@ func changed(was, now string) Difference {
 }
 
 // Planned returns how many cycles the run has if nothing ends it early.
-func (x *Experiment) Planned() int { return cmp.Or(x.Cycles, 10) }
+func (x *Experiment) Planned() int { return cmp.Or(x.Cycles, defaultCycles) }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -145,15 +146,18 @@ func TestHostileUsage(t *testing.T) {
 	}
 }
 
-// The waits between attempts double, and stop at some time.
+// The waits between attempts double, and stop doubling at some time.
 func TestRetryWait(t *testing.T) {
-	l := Limits{}.filled()
-	want := time.Second
+	l := Limits{Attempts: 100}.filled()
+	series, bound := l.attempts().Start(), time.Second
 	for attempt := 1; attempt < 100; attempt++ {
-		if got := l.wait(attempt); got != want {
-			t.Fatalf("behind attempt %d: %v, want %v", attempt, got, want)
+		if got, ok := series.Next(retry.Verdict{Again: true}); !ok || got > bound || got < bound/2 {
+			t.Fatalf("after attempt %d: %v, %v, want %v at most", attempt, got, ok, bound)
 		}
-		want = min(2*want, 64*time.Second)
+		bound = min(2*bound, 64*time.Second)
+	}
+	if _, ok := series.Next(retry.Verdict{Again: true}); ok {
+		t.Error("more than 100 attempts")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/internal/sleep"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -24,12 +25,18 @@ var errReply = errors.New("the reply outgrew its limit")
 
 // invocation asks for a reply, with retries, and reads it.
 func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) error {
+	series := t.Limits.attempts().Start()
 	for attempt := 1; ; attempt++ {
+		t.after = 0
 		err := t.attempt(ctx, q, purpose, attempt)
-		if err == nil || !errors.Is(err, errFailed) || errors.Is(err, errFinal) || attempt >= t.Limits.Attempts || t.left.hit(t) != "" {
+		if err == nil || !errors.Is(err, errFailed) || t.left.hit(t) != "" {
 			return err
 		}
-		if t.journal.live() && sleep.For(ctx, t.Limits.wait(attempt)) != nil {
+		wait, again := series.Next(retry.Verdict{Again: !errors.Is(err, errFinal), After: t.after})
+		if !again {
+			return err
+		}
+		if t.journal.live() && sleep.For(ctx, wait) != nil {
 			return ctx.Err()
 		}
 	}
@@ -42,6 +49,10 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		t.metrics.PromptBytes += weight(m)
 	}
 	x := record.Invocation{Model: t.Model.Name(), Provider: t.API, Purpose: purpose, Attempt: attempt, Messages: recordMessages(q.Messages)}
+	open, err := t.passOutages(ctx)
+	if err != nil {
+		return err
+	}
 	past, e, err := t.journal.recall(t.Run, t.Cycle, x)
 	if err != nil {
 		return err
@@ -52,16 +63,27 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		return t.take(x, nil)
 	}
 	point("before model")
-	reply, reading, took, err := t.call(ctx, q)
-	if ctx.Err() != nil {
+	var reply model.Reply
+	var reading *sotto.Reply
+	var took time.Duration
+	failure, err := t.through(ctx, open, func() (heard bool, err error) {
+		reply, reading, took, err = t.call(ctx, q)
+		return reading != nil, err
+	})
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err() // it is asked for again when the run is resumed
+	case err != nil:
+		return err
 	}
 	point("behind model")
 	x.Millis = millis(took)
-	if err != nil {
-		var refused *model.Error
-		x.Error = err.Error()
-		x.Final = errors.As(err, &refused) && !refused.Retryable && refused.Status != 0 || errors.Is(err, model.ErrNoReply)
+	if failure != nil {
+		x.Error = failure.Error()
+		if e, ok := errors.AsType[*model.Error](failure); ok {
+			x.Final = !e.Retryable && e.Status != 0 || errors.Is(e, model.ErrNoReply)
+			t.after = e.RetryAfter
+		}
 	}
 	if reading != nil {
 		r := recordReply(reply, reading)
@@ -145,11 +167,11 @@ func usageOf(reply model.Reply, x record.Invocation) *record.Usage {
 // call asks the model and shows the reply as it becomes certain. If a thought came
 // before any text, the text begins outside.
 func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.Reply, time.Duration, error) {
-	limit := t.Limits.ReplyTime
-	if left := t.left.time(t); left > 0 {
-		limit = min(limit, left)
+	limit, late := t.Limits.ReplyTime, fmt.Errorf("%w: within %v", errSlow, t.Limits.ReplyTime)
+	if left := t.left.time(t); left > 0 && left < limit {
+		limit, late = left, fmt.Errorf("no whole reply within %v, which was left of the time of the run", left)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no whole reply within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
 	l := listener{turn: t}
 	began := time.Now()

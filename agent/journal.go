@@ -49,6 +49,25 @@ func (j *journal) id() string {
 	return start.ID
 }
 
+// start returns the start of a run if it is the next recorded event.
+func (j *journal) start(run string) *record.RunStart {
+	if !j.live() && j.past[0].Run == run {
+		if start, ok := j.past[0].Payload.(record.RunStart); ok {
+			return &start
+		}
+	}
+	return nil
+}
+
+// endedAs reports whether the next recorded event is the end of a run with a status.
+func (j *journal) endedAs(s Status) bool {
+	if j.live() {
+		return false
+	}
+	end, ok := j.past[0].Payload.(record.RunEnd)
+	return ok && end.Status == string(s)
+}
+
 // recall returns the next recorded event if there is one. Except for its outcome it
 // must be the wanted event, else the error is a [*Difference].
 func (j *journal) recall(run string, cycle int, want record.Payload) (record.Payload, *record.Event, error) {

@@ -1,6 +1,10 @@
 package agent
 
-import "time"
+import (
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/retry"
+)
 
 // Limits bound what a run may take. Zero means the default. For run bounds, a
 // negative value means unlimited.
@@ -19,12 +23,18 @@ type Limits struct {
 	Arguments int           // bytes of a call's arguments; if zero, 256 KiB
 	Result    int           // bytes of a result that the model sees; if zero, 64 KiB
 
-	// Of a run. Time is what its invocations and calls took, including those before
-	// a crash.
+	// Of a run. Time is what its invocations and calls took, and the outages that
+	// ended, including those before a crash.
 	FailedCycles int           // in a row; if zero, 3
 	Tokens       int64         // read and written, estimated if the server does not report them; if zero, unlimited
 	Time         time.Duration // if zero, unlimited
+	// Outage is how long the run waits, in the middle of a cycle, for a model that
+	// cannot be reached; if zero, 24 h. What is left of Time bounds it too. A run
+	// that has waited in vain is suspended.
+	Outage time.Duration `json:",omitzero"`
 }
+
+const defaultOutage = 24 * time.Hour
 
 func (l Limits) filled() Limits {
 	or(&l.Invocations, 16)
@@ -44,10 +54,9 @@ func (l Limits) filled() Limits {
 // maxDoubled is how often the wait before an attempt doubles.
 const maxDoubled = 6
 
-// wait returns how long to wait after an attempt that failed; attempts count from
-// 1.
-func (l *Limits) wait(attempt int) time.Duration {
-	return l.RetryWait << min(attempt-1, maxDoubled)
+// attempts is how the attempts at an invocation that fails are made.
+func (l *Limits) attempts() retry.Policy {
+	return retry.Policy{Attempts: max(l.Attempts, 1), First: l.RetryWait, Longest: l.RetryWait << maxDoubled, Patience: l.ReplyTime}
 }
 
 func or[T int | time.Duration](v *T, otherwise T) {
@@ -67,6 +76,11 @@ const (
 	BoundCycles      Bound = "failed_cycles"
 	BoundTokens      Bound = "tokens"
 	BoundTime        Bound = "time"
+	// The model could not be reached for too long, limits the rate of requests for
+	// too long, or refuses them.
+	BoundOutage    Bound = "outage"
+	BoundRateLimit Bound = "rate_limit"
+	BoundRefused   Bound = "refused"
 )
 
 // A Status says how a cycle, a conversation or a run ended.
@@ -87,6 +101,9 @@ const (
 	Failed Status = "failed"
 	// Paused is a turn that waits for an answer to a question.
 	Paused Status = "paused"
+	// Suspended is a run that ended early, and can be resumed by running it again:
+	// because of an outage, a rate limit, a refusal or too many failed cycles.
+	Suspended Status = "suspended"
 	// Done is a run with all its cycles.
 	Done Status = "done"
 )

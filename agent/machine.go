@@ -11,7 +11,8 @@ import "context"
 //	dispatch   the calls, one after another              → invoke | finalize
 //	finalize   the reflection, and how similar it is to  → load
 //	           earlier ones
-//	terminate  the end of the run                        → ended
+//	terminate  the end of the run; it is suspended, or   → ended | load
+//	           done and extended, if more follows
 //
 // A conversation ([Turn.Converse]) is the same machine from invoke to finalize.
 // What a state learns from outside it takes from the journal if it was recorded;
@@ -66,6 +67,9 @@ func (m *machine) from(ctx context.Context, s, until state) error {
 }
 
 func (m *machine) load(ctx context.Context) (state, error) {
+	if err := m.run.resume(ctx); err != nil {
+		return 0, err
+	}
 	if m.run.over() {
 		return terminate, nil
 	}
@@ -123,5 +127,22 @@ func (m *machine) finalize(ctx context.Context) (state, error) {
 }
 
 func (m *machine) terminate(ctx context.Context) (state, error) {
-	return ended, m.run.end(ctx)
+	r, recorded := m.run, !m.run.journal.live()
+	if err := r.end(ctx); err != nil {
+		return 0, err
+	}
+	switch {
+	case !recorded: // it ends now
+		return ended, nil
+	case !r.journal.live(): // it was begun again
+		return load, nil
+	case r.journal.w == nil:
+		return ended, nil
+	case r.summary.Status == Suspended || r.summary.Status == Failed:
+		return load, r.begin(ctx, true)
+	case r.summary.Status == Done && r.x.Cycles > r.planned:
+		r.summary.Status = ""
+		return load, nil
+	}
+	return ended, nil
 }

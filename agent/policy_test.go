@@ -183,7 +183,8 @@ func TestRunBounds(t *testing.T) {
 	}{
 		BoundTokens: {Limits{Tokens: 10}, "- text: Some words.", Bounded},
 		BoundTime:   {Limits{Time: 30 * time.Millisecond}, "- text: Some words.\n  wait: 20ms", Bounded},
-		BoundCycles: {Limits{FailedCycles: 2, Attempts: 1}, "- error: {status: 503}", Failed},
+		BoundCycles: {Limits{FailedCycles: 2, Attempts: 1}, "- error: {status: 400}", Suspended},
+		BoundOutage: {Limits{Outage: time.Millisecond}, "- error: {status: 503}", Suspended},
 	} {
 		dir := t.TempDir()
 		s := run1(t, Experiment{Name: "b", Cycles: 9, Limits: tt.limits, Model: scripted(t, tt.script)}, dir)

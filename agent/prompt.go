@@ -44,7 +44,7 @@ func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
 	if text := r.turn.lesson(); text != "" {
 		b.WriteString("\n\n" + text)
 	}
-	task := fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.x.Cycles)
+	task := fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.planned)
 	if r.x.Goal != "" {
 		task += "\n\n" + r.x.Goal
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +25,7 @@ type run struct {
 	log      *slog.Logger
 
 	cycle    int
+	planned  int // cycles, so far
 	memories []memory
 	failed   int // cycles in a row
 	like     likeness
@@ -37,7 +40,7 @@ type run struct {
 // A Result says how a run ended.
 type Result struct {
 	Run     string
-	Status  Status // Done, Bounded or Failed
+	Status  Status // Done, Bounded or Suspended
 	Bound   Bound
 	Cycles  int
 	Last    string // the last reflection
@@ -74,8 +77,10 @@ var ErrNoRun = errors.New("the record holds no such run")
 // Run runs an experiment, or resumes it if the record has its beginning. What is
 // recorded is not done again: no reply is asked for twice, and no call is made
 // twice. The exception is a call that a crash left open, if its tool is a
-// [Repeater] that allows it. A run that has ended is only read. While it runs, no
-// other process can write the record; otherwise the error is [record.ErrLocked].
+// [Repeater] that allows it. A run that was suspended is resumed, in the middle of
+// its cycle. A run that has ended is only read, unless Cycles is higher than it was:
+// then it is extended. While it runs, no other process can write the record;
+// otherwise the error is [record.ErrLocked].
 func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	if err := x.check(); err != nil {
 		return Result{}, err
@@ -156,6 +161,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	r.planned = r.x.Cycles
 	var err error
 	if r.how, err = r.x.Policy.strategy(r.x); err != nil {
 		return nil, err
@@ -204,20 +210,42 @@ func toolNamed(list []Tool, name string) Tool {
 
 // all runs the machine from beginning to end.
 func (r *run) all(ctx context.Context) (Result, error) {
-	start := record.RunStart{ID: r.proto.id, Agent: "sotto", Model: r.x.Model.Name(), Config: r.x.config(), Goal: record.Say(r.x.Goal)}
-	if err := r.unchanged(start); err != nil {
+	if err := r.unchanged(); err != nil {
 		return r.summary, err
 	}
-	if _, err := r.journal.put(ctx, r.name, 0, start); err != nil {
+	if err := r.begin(ctx, false); err != nil {
 		return r.summary, err
 	}
 	m := machine{run: r}
 	err := m.from(ctx, load, ended)
+	if errors.Is(err, errSuspended) {
+		err = nil
+	}
 	return r.summary, err
 }
 
+// begin begins the run, or resumes it after its end. What the earlier end decided no
+// longer holds.
+func (r *run) begin(ctx context.Context, resumed bool) error {
+	x := *r.x
+	if start := r.journal.start(r.name); start != nil {
+		x.planAs(start)
+	}
+	start := record.RunStart{
+		ID: r.proto.id, Resumed: resumed, Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal),
+	}
+	if _, err := r.journal.put(ctx, r.name, r.cycle, start); err != nil {
+		return err
+	}
+	r.planned, r.failed = x.Cycles, 0
+	r.summary.Status, r.summary.Bound = "", ""
+	return nil
+}
+
 // unchanged compares the settings with the recorded ones, to say which one differs.
-func (r *run) unchanged(now record.RunStart) error {
+// The number of cycles may be higher than it was when the run was last begun; in a
+// replay it must be the same.
+func (r *run) unchanged() error {
 	if r.journal.live() {
 		return nil
 	}
@@ -226,18 +254,56 @@ func (r *run) unchanged(now record.RunStart) error {
 	if !ok {
 		return nil
 	}
+	x := *r.x
+	x.planAs(&was)
+	now := record.RunStart{Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal)}
 	var d *Difference
 	if was.Config["sha256"] != now.Config["sha256"] {
 		x := changed(was.Config["experiment"], now.Config["experiment"])
 		x.Seq, x.Run, x.Cycle, x.Type = e.Seq, e.Run, e.Cycle, e.Type
 		d = &x
-	} else if err := same(e, r.name, 0, now, whole); !errors.As(err, &d) {
+	} else if err := same(e, r.name, 0, now, whole); err != nil && !errors.As(err, &d) {
 		return err
+	}
+	if d == nil {
+		d = r.otherCycles()
+	}
+	if d == nil {
+		return nil
 	}
 	if r.journal.w == nil {
 		return d
 	}
 	return &ChangedError{r.name, fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)}
+}
+
+// otherCycles compares the number of cycles with that of the last start of the run.
+func (r *run) otherCycles() *Difference {
+	for _, e := range slices.Backward(r.journal.past) {
+		start, ok := e.Payload.(record.RunStart)
+		if !ok || e.Run != r.name {
+			continue
+		}
+		was := *r.x
+		was.planAs(&start)
+		if r.x.Cycles == was.Cycles || r.x.Cycles > was.Cycles && r.journal.w != nil {
+			return nil
+		}
+		return &Difference{
+			Seq: e.Seq, Run: e.Run, Cycle: e.Cycle, Type: e.Type,
+			Field: "settings.cycles", Recorded: strconv.Itoa(was.Cycles), Now: strconv.Itoa(r.x.Cycles),
+		}
+	}
+	return nil
+}
+
+// resume begins the run again if its record does so here, or if more cycles are
+// wanted than it was begun with.
+func (r *run) resume(ctx context.Context) error {
+	if r.journal.start(r.name) != nil || r.x.Cycles > r.planned && r.journal.live() && r.journal.w != nil {
+		return r.begin(ctx, true)
+	}
+	return nil
 }
 
 // over decides whether the run ends, and by which bound.
@@ -247,8 +313,11 @@ func (r *run) over() bool {
 	case b != "":
 		s.Status, s.Bound = Bounded, b
 	case r.x.Limits.FailedCycles > 0 && r.failed >= r.x.Limits.FailedCycles:
-		s.Status, s.Bound = Failed, BoundCycles
-	case r.cycle >= r.x.Cycles:
+		s.Status, s.Bound = Suspended, BoundCycles
+		if r.journal.endedAs(Failed) { // by an earlier version
+			s.Status = Failed
+		}
+	case r.cycle >= r.planned:
 		s.Status = Done
 	}
 	return s.Status != ""
@@ -256,7 +325,7 @@ func (r *run) over() bool {
 
 func (r *run) newTurn() *turn {
 	t := *r.proto
-	t.journal, t.Cycle, t.used, t.left = r.journal, r.cycle, &r.used, &r.budget
+	t.journal, t.Cycle, t.used, t.left, t.top = r.journal, r.cycle, &r.used, &r.budget, r
 	t.keeps, t.template = r.how.keeps, r.x.Template
 	r.turn = &t
 	return &t
@@ -278,6 +347,10 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 	t.metrics.Policy = string(r.x.Policy)
 	end := record.CycleEnd{Status: string(t.status), Bound: string(t.bound), Millis: t.spent.Milliseconds(), Of: t.ref, Summary: record.Say(c.reflection)}
 	end.Metrics = r.metrics(t)
+	open, err := t.passOutages(ctx)
+	if err != nil {
+		return err
+	}
 	past, _, err := r.journal.recall(r.name, r.cycle, end)
 	if err != nil {
 		return err
@@ -291,7 +364,9 @@ func (r *run) endCycle(ctx context.Context, t *turn) error {
 		r.like = likeness{m.Similarity, m.SimilarTo, m.Method}
 		end.Metrics = m
 	} else {
-		r.like = r.alike(ctx, c.reflection)
+		if r.like, err = r.alike(ctx, t, open, c.reflection); err != nil {
+			return err
+		}
 		end.Metrics.Similarity, end.Metrics.SimilarTo, end.Metrics.Method = r.like.score, r.like.cycle, r.like.method
 		if err := ctx.Err(); err != nil {
 			return err

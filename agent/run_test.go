@@ -99,10 +99,10 @@ func TestChanged(t *testing.T) {
 	dir := t.TempDir()
 	run1(t, first(t, &deaf{}), dir)
 	x := first(t, &deaf{})
-	x.Settings["cycles"] = 11
+	x.Settings["goal"] = "Something else."
 	_, err := Run(t.Context(), x, in(dir))
 	var changed *ChangedError
-	if !asError(err, &changed) || !strings.Contains(changed.What, "settings.cycles") {
+	if !asError(err, &changed) || !strings.Contains(changed.What, "settings.goal") {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,23 +32,31 @@ type likeness struct {
 }
 
 // alike compares a text with the earlier reflections: by vectors if there is an
-// embedder that works, else by letters.
-func (r *run) alike(ctx context.Context, text string) likeness {
+// embedder that works, else by letters. It waits through outages as an invocation
+// of the turn does.
+func (r *run) alike(ctx context.Context, t *turn, open bool, text string) (likeness, error) {
 	past := r.memories[max(0, len(r.memories)-advised):]
 	texts := make([]string, 0, len(past))
 	for _, c := range past {
 		texts = append(texts, c.reflection)
 	}
 	if len(texts) == 0 || strings.TrimSpace(text) == "" {
-		return likeness{}
+		return likeness{}, nil
 	}
 	method, scores := "lexical", []float64(nil)
 	if r.x.Embedder != nil {
-		var err error
-		if scores, err = r.embedded(ctx, text, texts); err == nil {
+		failure, err := t.through(ctx, open, func() (bool, error) {
+			var err error
+			scores, err = r.embedded(ctx, text, texts)
+			return false, err
+		})
+		switch {
+		case err != nil:
+			return likeness{}, err
+		case failure == nil:
 			method = "embedding"
-		} else {
-			r.log.Warn("no embeddings; comparing by letters", "err", err)
+		default:
+			r.log.Warn("no embeddings; comparing by letters", "err", failure)
 		}
 	}
 	if method == "lexical" {
@@ -61,7 +69,7 @@ func (r *run) alike(ctx context.Context, text string) likeness {
 		}
 	}
 	best.score = math.Round(best.score*1000) / 1000
-	return best
+	return best, nil
 }
 
 // embedded compares by vectors. It keeps those of earlier reflections.

@@ -150,7 +150,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	if err != nil {
 		return nil, &ownError{err}
 	}
-	child.journal, child.id = caller.journal, caller.id
+	child.journal, child.id, child.top = caller.journal, caller.id, caller.top
 	child.purpose = "subagent"
 	child.left = caller.left.below(caller, child.Limits)
 	return child, nil

@@ -48,6 +48,8 @@ type turn struct {
 	tokens   int64
 	spent    time.Duration // in invocations and calls
 	left     *budget       // of the run; nil for none
+	top      *run          // that waits through outages; nil in a conversation
+	after    time.Duration // that the server asked to wait after the last attempt
 
 	failure string // of the last invocation
 	closing bool   // the reply is the last, asked for without tools

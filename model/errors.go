@@ -78,6 +78,62 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// A Kind says what helps against an error, if nothing of a reply has come.
+type Kind string
+
+const (
+	// KindOther is an error of this request, or one that may be: another request may
+	// succeed now.
+	KindOther Kind = ""
+	// KindOutage means that the server is away, starting or overloaded: wait.
+	KindOutage Kind = "outage"
+	// KindRateLimit means that the client has asked too often: wait.
+	KindRateLimit Kind = "rate_limit"
+	// KindRefused means that the server does not know the model or the key, or does
+	// not serve this client. Waiting does not help.
+	KindRefused Kind = "refused"
+)
+
+// Kind returns the kind of the error. A status of 500 without Retry-After is
+// KindOther, since many servers answer so to a request that they cannot process.
+func (e *Error) Kind() Kind {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound:
+		return KindRefused
+	case http.StatusTooManyRequests:
+		if !e.Retryable {
+			return KindRefused // the quota is spent
+		}
+		return KindRateLimit
+	case 0:
+		return e.kindOfStream()
+	case http.StatusInternalServerError:
+		if e.RetryAfter <= 0 {
+			return KindOther
+		}
+	}
+	if e.Retryable {
+		return KindOutage
+	}
+	return KindOther
+}
+
+// kindOfStream returns the kind of an error without a status.
+func (e *Error) kindOfStream() Kind {
+	word := func(list ...string) bool { return slices.Contains(list, e.Type) || slices.Contains(list, e.Code) }
+	switch {
+	case word("rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"):
+		return KindRateLimit
+	case word("overloaded_error", "timeout_error", "UNAVAILABLE"):
+		return KindOutage
+	case word(spent...):
+		return KindRefused
+	case errors.Is(e.Err, ErrTooLarge), errors.Is(e.Err, ErrUnreadable), errors.Is(e.Err, ErrNoReply), e.Err == nil:
+		return KindOther
+	}
+	return KindOutage // of the connection
+}
+
 // maxMessage bounds how much of a server's text an error quotes, in bytes.
 const maxMessage = 500
 

@@ -201,20 +201,25 @@ type Advisory struct {
 
 // A Failure is an error.
 type Failure struct {
-	Code    string `json:"code"`
+	Code string `json:"code"`
+	// Phase is set for an outage, which is recorded twice: "start" when it begins,
+	// and "end" with what it took.
+	Phase   string `json:"phase,omitempty"`
 	Message string `json:"message,omitempty"`
 	Of      *Ref   `json:"of,omitempty"`
 	// Count is how many failures it stands for. With code "dropped", it counts
 	// events that were never recorded.
-	Count uint64 `json:"count,omitempty"`
+	Count  uint64 `json:"count,omitempty"`
+	Millis int64  `json:"ms,omitempty"`
 }
 
-// A RunStart begins a run.
+// A RunStart begins a run, or resumes one that was suspended or is extended.
 type RunStart struct {
 	// ID distinguishes the run from every other one, of any name and in any record.
-	ID    string `json:"id,omitempty"`
-	Agent string `json:"agent,omitempty"`
-	Model string `json:"model,omitempty"`
+	ID      string `json:"id,omitempty"`
+	Resumed bool   `json:"resumed,omitempty"`
+	Agent   string `json:"agent,omitempty"`
+	Model   string `json:"model,omitempty"`
 	// Parent is the run that called this run as a tool.
 	Parent string `json:"parent,omitempty"`
 	// Config holds settings. Values under a name such as key, token or password are
@@ -239,7 +244,7 @@ type CycleEnd struct {
 	Summary Content  `json:"summary"`
 }
 
-// A RunEnd ends a run.
+// A RunEnd ends a run, or suspends it.
 type RunEnd struct {
 	Status string `json:"status"`
 	// Bound is the bound that ended the run.

@@ -80,6 +80,9 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		took = p.Millis
 		x.tool(&s, &a, p)
 	case record.RunStart:
+		if p.Resumed { // its span began before
+			return nil
+		}
 		r := x.run(e.Run)
 		r.agent, r.model, r.start, r.parent, r.cycleStart = p.Agent, p.Model, e.Time, p.Parent, time.Time{}
 		if p.Parent != "" {
@@ -94,6 +97,9 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		took = p.Millis
 		x.cycleEnd(&s, &a, e, p)
 	case record.RunEnd:
+		if p.Status == "suspended" { // its span ends later
+			return nil
+		}
 		took = p.Millis
 		x.runEnd(&s, &a, e, p)
 	default:

@@ -3,6 +3,7 @@ package runcmd
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -15,6 +16,7 @@ type runProgress struct {
 	sh     *shell.Shell
 	cycles int
 	quiet  bool
+	said   time.Duration // how long the outage had lasted when a line said so
 	bar    *shell.Progress
 }
 
@@ -54,6 +56,26 @@ func (p *runProgress) cycle(c agent.CycleReport) {
 	}
 	fmt.Fprintf(p.sh.Err, "cycle %d of %d: %s: %s\n", c.Cycle, p.cycles, strings.Join(words, ", "), shortLine(c.Reflection+c.Failure))
 	p.bar.Set(c.Cycle)
+}
+
+// outage says that the run waits, and when that is over. Of the waits between, it
+// says those before which at least an hour has passed since the last line.
+func (p *runProgress) outage(o agent.OutageReport) {
+	if p.quiet || !o.Over && o.Next > 0 && o.Failures > 1 && o.Waited-p.said < time.Hour {
+		return
+	}
+	p.clear()
+	p.said = o.Waited
+	waited := o.Waited.Round(time.Second)
+	switch {
+	case o.Over:
+		p.said = 0
+		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model answers again after %v, %s failed\n", o.Cycle, p.cycles, waited, shell.Plural(o.Failures, "1 request", "%d requests"))
+	case o.Next == 0:
+		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model cannot be reached (%s), the run waits no longer: %s\n", o.Cycle, p.cycles, o.Bound, shortLine(o.Error))
+	default:
+		fmt.Fprintf(p.sh.Err, "cycle %d of %d: the model cannot be reached (%s, for %v), the next request is in %v: %s\n", o.Cycle, p.cycles, o.Bound, waited, o.Next.Round(time.Millisecond), shortLine(o.Error))
+	}
 }
 
 func (p *runProgress) clear() { p.bar.Clear() }

@@ -137,7 +137,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	if err != nil {
 		return err
 	}
-	o.Observer = agent.Observer{OnCycle: p.cycle}
+	o.Observer = agent.Observer{OnCycle: p.cycle, OnOutage: p.outage}
 	s, err := agent.Run(ctx, x, o)
 	p.clear()
 	var changed *agent.ChangedError
@@ -154,10 +154,13 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	if err := r.print(sh, s, o.Record); err != nil {
 		return err
 	}
-	if s.Status != agent.Done {
-		return hint.Add(fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound), "")
+	switch s.Status {
+	case agent.Done:
+		return nil
+	case agent.Suspended:
+		return hint.Add(fmt.Errorf("run %s is suspended after %s, by the bound %s", s.Run, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Bound), r.again(x.Name, o.Record))
 	}
-	return nil
+	return fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound)
 }
 
 // again says how to resume an interrupted run.
