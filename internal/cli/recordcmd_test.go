@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -229,5 +231,76 @@ func TestExportHoldsAll(t *testing.T) {
 	}
 	if len(traces) != 3 {
 		t.Errorf("%d traces of 3 runs", len(traces))
+	}
+}
+
+// A part of an export has the lines that the whole has, byte for byte: the same
+// traces, spans and parents. What places an event may stand before the part, and in
+// another run.
+func TestExportOfPart(t *testing.T) {
+	dir := t.TempDir()
+	w, err := record.Open(dir, record.Options{Policy: record.None, SegmentSize: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(run string, cycle int, p record.Payload) {
+		t.Helper()
+		if _, err := w.Append(t.Context(), record.Event{Run: run, Cycle: cycle, Payload: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply := record.Invocation{Model: "m", Replies: []record.Reply{spoken("", "<think>a</think>b", sotto.EndStopped)}}
+	put("top", 0, record.RunStart{Agent: "a", Model: "m"})
+	for cycle := range 2 {
+		put("top", cycle+1, record.CycleStart{})
+		put("top", cycle+1, reply)
+		put("top+child.1", 0, record.RunStart{Agent: "c", Parent: "top"})
+		put("top+child.1", 0, reply)
+		put("top+child.1+below.1", 0, record.RunStart{Agent: "b", Parent: "top+child.1"})
+		put("top+child.1+below.1", 0, reply)
+		put("top+child.1+below.1", 0, record.Advisory{Code: "repeats"})
+		put("top+child.1+below.1", 0, record.RunEnd{Status: "done"})
+		put("top+child.1", 0, record.RunEnd{Status: "done"})
+		put("top", cycle+1, record.CycleEnd{Status: "done"})
+		put("top", 0, record.Advisory{Code: "between"})
+		put("", 0, record.Exchange{API: "openai.chat", Outcome: "answered", Replies: reply.Replies})
+	}
+	put("top", 2, record.RunEnd{Status: "done"})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	exported := func(args ...string) []string {
+		t.Helper()
+		out, err := exec.Command("sotto", append([]string{"record", "export", dir}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.SplitAfter(strings.TrimSuffix(string(out), "\n"), "\n")
+	}
+	seq := regexp.MustCompile(`"sotto.record.seq","value":\{"intValue":"(\d+)"`)
+	for _, signal := range []string{"spans", "logs"} {
+		all := map[string]string{}
+		for _, line := range exported("--signal", signal) {
+			all[seq.FindStringSubmatch(line)[1]] = strings.TrimSpace(line)
+		}
+		parts := [][]string{{"--run", "top+child.1+below.1"}, {"--cycle", "2"}, {"--after", "7", "--limit", "3"}, {"--type", "ADVISORY"}, {"--type", "LLM_INVOCATION"}, {"--type", "RUN_END", "--type", "CYCLE_END"}}
+		for after := 1; after < 24; after += 2 {
+			parts = append(parts, []string{"--after", fmt.Sprint(after)})
+		}
+		lines := 0
+		for _, part := range parts {
+			for _, line := range exported(append(part, "--signal", signal)...) {
+				if line = strings.TrimSpace(line); line == "" {
+					continue
+				}
+				lines++
+				if n := seq.FindStringSubmatch(line)[1]; all[n] != line {
+					t.Errorf("%v, %s: event %s is\n%s\nin the whole export\n%s", part, signal, n, line, all[n])
+				}
+			}
+		}
+		if lines < len(all) {
+			t.Errorf("%s: %d lines of all parts, %d of the whole", signal, lines, len(all))
+		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"slices"
+	"iter"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/otlp"
@@ -39,10 +39,7 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 		return err
 	}
 	q.NoCheckpoints = true
-	wanted, limit := q.Types, q.Limit
-	if len(wanted) > 0 { // the event that places the others in their traces
-		q.Types = append(slices.Clip(wanted), record.TypeRunStart, record.TypeCycleStart)
-	}
+	limit := q.Limit
 	q.Limit = 0
 	r, err := x.reader()
 	if err != nil {
@@ -53,7 +50,7 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 	enc.SetEscapeHTML(false)
 	exp := otlp.NewExporter(x.Content)
 	bad := badLines{sh: sh}
-	for e, err := range r.Events(q) {
+	for e, err := range placed(r, q) {
 		if err = bad.skip(err); err == nil && e.Type == record.TypeSealed {
 			err = readHint(record.ErrSealed)
 		}
@@ -61,12 +58,12 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 			return err
 		}
 		var line *otlp.Line
-		if x.Signal == "logs" {
-			line = exp.Log(&e)
+		if x.Signal == "logs" && e.selected {
+			line = exp.Log(&e.Event)
 		} else {
-			line = exp.Span(&e)
+			line = exp.Span(&e.Event)
 		}
-		if line == nil || len(wanted) > 0 && !slices.Contains(wanted, e.Type) {
+		if line == nil || !e.selected {
 			continue
 		}
 		if err := enc.Encode(line); err != nil {
@@ -77,4 +74,36 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 		}
 	}
 	return cmp.Or(out.Flush(), bad.err())
+}
+
+// A placedEvent is an event that is exported, or one that only says where others
+// belong.
+type placedEvent struct {
+	record.Event
+	selected bool
+}
+
+// placed returns the selected events, and in their places among them the beginnings
+// and ends that say to which trace and cycle an event belongs. Those may stand
+// before the first selected event, and in other runs. So a part of an export has the
+// same lines as the whole.
+func placed(r *record.Reader, q record.Query) iter.Seq2[placedEvent, error] {
+	return func(yield func(placedEvent, error) bool) {
+		places, stop := iter.Pull2(r.Events(record.Query{
+			Types: []record.Type{record.TypeRunStart, record.TypeCycleStart, record.TypeCycleEnd}, To: q.To,
+		}))
+		defer stop()
+		place, err, more := places()
+		for e, failed := range r.Events(q) {
+			for ; more && (err != nil || failed == nil && place.Seq <= e.Seq); place, err, more = places() {
+				// A line that cannot be read is reported where it is selected.
+				if err == nil && place.Seq < e.Seq && !yield(placedEvent{place, false}, nil) {
+					return
+				}
+			}
+			if !yield(placedEvent{e, true}, failed) {
+				return
+			}
+		}
+	}
 }

@@ -9,12 +9,14 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/cli/painter"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/eventtext"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -157,7 +159,17 @@ func lineAround(text string, start, end int) string {
 	if i := bytes.IndexByte([]byte(text[end:to]), '\n'); i >= 0 {
 		to = end + i
 	}
-	return text[from:to]
+	return text[wholeAfter(text, from):shorttext.Boundary(text, to)]
+}
+
+// wholeAfter moves an offset on to where the next character begins, unless one
+// begins there.
+func wholeAfter(text string, at int) int {
+	if from := shorttext.Boundary(text, at); from < at {
+		_, size := utf8.DecodeRuneInString(text[from:])
+		return max(at, from+size)
+	}
+	return at
 }
 
 func (s *search) print(m match) {
