@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -158,16 +159,85 @@ func (w *Writer) ready() error {
 	if err := w.inPlace(); err != nil {
 		return err
 	}
-	if w.junk {
-		if err := w.file.Truncate(w.head.size); err != nil {
+	if err := w.cutJunk(); err != nil {
+		return err
+	}
+	return w.syncAgain()
+}
+
+func (w *Writer) cutJunk() error {
+	if !w.junk {
+		return nil
+	}
+	err := w.file.Truncate(w.head.size)
+	w.junk = err != nil
+	return err
+}
+
+// syncAgain repeats a sync that failed. The caller holds build.
+//
+// It writes first what was written since the last sync that succeeded. The kernel
+// may count that as clean although it is not on the disk, so that a sync alone would
+// succeed and do nothing.
+func (w *Writer) syncAgain() error {
+	if w.syncErr == nil {
+		return nil
+	}
+	if !w.tailStands() {
+		w.giveUpTail()
+	}
+	if err := w.cutJunk(); err != nil {
+		return err
+	}
+	if w.syncErr = writeAgain(w.file, w.durable.size, w.head.size); w.syncErr == nil {
+		w.syncErr = w.file.Sync()
+	}
+	if w.syncErr == nil {
+		w.durable = w.head
+	}
+	return w.syncErr
+}
+
+// tailStands reports whether the lines since the last sync can still be read as they
+// were written.
+func (w *Writer) tailStands() bool {
+	at := w.durable
+	l := newLines(io.NewSectionReader(w.file, at.size, w.head.size-at.size), 0)
+	for {
+		line, _, err := l.next()
+		if err != nil {
+			return err == io.EOF && at.seq == w.head.seq && at.prev == w.head.prev
+		}
+		f, err := parseFrame(line)
+		if err != nil || f.first != at.seq+1 || f.prev != at.prev {
+			return false
+		}
+		at.seq, at.prev = f.last, digestOf(line)
+	}
+}
+
+// giveUpTail takes back the lines since the last sync, which the disk has lost. They
+// were acknowledged, so they count as dropped.
+func (w *Writer) giveUpTail() {
+	lost := w.head.seq - w.durable.seq
+	w.o.Log.Error("events that were acknowledged are lost: the disk did not keep them", "first", w.durable.seq+1, "last", w.head.seq)
+	w.drop(lost)
+	w.head, w.junk = w.durable, true
+	w.index.truncate(w.head.index)
+}
+
+// writeAgain writes a stretch of a file over itself.
+func writeAgain(f file, from, to int64) error {
+	buf := make([]byte, min(to-from, 1<<20))
+	for from < to {
+		part := buf[:min(to-from, int64(len(buf)))]
+		if _, err := f.ReadAt(part, from); err != nil {
 			return err
 		}
-		w.junk = false
-	}
-	if w.syncErr != nil {
-		if w.syncErr = w.file.Sync(); w.syncErr != nil {
-			return w.syncErr
+		if _, err := f.WriteAt(part, from); err != nil {
+			return err
 		}
+		from += int64(len(part))
 	}
 	return nil
 }
@@ -200,7 +270,9 @@ func (w *Writer) write(batch []*item, signed bool, index Digest) error {
 		w.index.add(row{seq: s.seq, at: w.head.size + int64(from), size: len(w.out) - from, time: now}, "", TypeCheckpoint, facts{})
 	}
 	if err == nil {
+		point("before write")
 		_, err = w.file.WriteAt(w.out, w.head.size)
+		point("written")
 	}
 	if err != nil {
 		w.junk = true
@@ -247,11 +319,26 @@ func (w *Writer) askSync() {
 func (w *Writer) syncer() {
 	defer close(w.stopped)
 	for range w.syncs {
-		w.pause()
-		w.flight.Lock()
-		w.syncOnce()
-		w.flight.Unlock()
+		for again := true; again; again = w.unsynced() {
+			w.pause()
+			w.flight.Lock()
+			w.syncOnce()
+			w.flight.Unlock()
+		}
 	}
+}
+
+// unsynced reports whether a sync failed that nobody waits for, and the writer is
+// still open.
+func (w *Writer) unsynced() bool {
+	select {
+	case <-w.closing:
+		return false
+	default:
+	}
+	w.build.Lock()
+	defer w.build.Unlock()
+	return w.syncErr != nil
 }
 
 // pause lets a batch grow, if the policy is to.
@@ -270,25 +357,30 @@ func (w *Writer) pause() {
 // syncOnce syncs the file as it is now. The caller holds flight, not build.
 func (w *Writer) syncOnce() {
 	w.build.Lock()
+	failed := w.syncAgain() // if policy is Always, there is nothing to repeat
 	batch, to, done := w.waiting, w.head, w.durable == w.head
 	w.waiting = nil
 	w.build.Unlock()
-	if done {
+	if done || failed != nil {
 		return
 	}
+	point("before sync")
 	if err := w.file.Sync(); err != nil {
 		w.undo(batch, err)
 		return
 	}
 	w.build.Lock()
-	w.durable = to
+	if w.head.seq >= to.seq { // else the lines were given up meanwhile
+		w.durable = to
+	}
 	w.build.Unlock()
 	settle(batch, nil)
 }
 
 // undo removes what was written since the last sync, after a sync failed: it is
 // unknown what the kernel then still has. If the policy has acknowledged it
-// already, nothing is removed, and appends fail until a sync succeeds.
+// already, nothing is removed. It does not count as on the disk until it was
+// written and synced again, and appends fail until then.
 func (w *Writer) undo(batch []*item, err error) {
 	w.build.Lock()
 	defer w.build.Unlock()
@@ -324,9 +416,11 @@ func (w *Writer) rotateIfDue() error {
 		return nil // it was undone meanwhile
 	}
 	old := w.file
+	point("segment ended")
 	if err := w.create(); err != nil {
 		return err
 	}
+	point("segment made")
 	select {
 	case w.rotated <- struct{}{}:
 	default:

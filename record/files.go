@@ -108,6 +108,27 @@ func syncDir(dir string) error {
 	return errors.Join(err, d.Close())
 }
 
+// makeDir makes a folder, and its parents. It syncs every folder in which it made
+// one.
+func makeDir(dir string, sync func(dir string) error) error {
+	var made []string
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append(made, filepath.Dir(at))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range made {
+		if err := sync(parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // replaceFile puts a file in place completely or not at all. If durable, its
 // content is on the disk before it gets its name, and its name is on the disk when
 // replaceFile returns.
@@ -122,9 +143,13 @@ func replaceFile(path string, durable bool, parts ...[]byte) error {
 		}
 	}
 	if err == nil && durable {
+		point("file written")
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
+		if durable {
+			point("file synced")
+		}
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
@@ -132,6 +157,7 @@ func replaceFile(path string, durable bool, parts ...[]byte) error {
 		return err
 	}
 	if durable {
+		point("file named")
 		return syncDir(filepath.Dir(path))
 	}
 	return nil

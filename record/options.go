@@ -100,7 +100,8 @@ type Options struct {
 	// If nil, nothing is logged.
 	Log *slog.Logger
 
-	open func(path string, flag int) (file, error) // replaced in tests of faults
+	open    func(path string, flag int) (file, error) // these are replaced in tests of faults
+	syncDir func(dir string) error
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -113,6 +114,9 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.CheckpointAfter, time.Minute)
 	if o.open == nil {
 		o.open = openFile
+	}
+	if o.syncDir == nil {
+		o.syncDir = syncDir
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

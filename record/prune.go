@@ -232,10 +232,14 @@ func bury(s segment, t *Tombstone, o PruneOptions) error {
 	if err != nil {
 		return err
 	}
+	point("tombstone stands")
 	if err := os.Remove(s.with(indexExt)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Remove(s.path)
+	point("index removed")
+	err = os.Remove(s.path)
+	point("segment removed")
+	return err
 }
 
 func tombstoneMessage(raw []byte) []byte { return append([]byte("sotto record tombstone\n"), raw...) }

@@ -63,16 +63,35 @@ func segmentsOf(dir string) ([]segment, error) {
 	return list, err
 }
 
-// numbered lists the numbers of a folder's files with an extension, in order.
+// numbered lists the numbers of a folder's files with an extension, in order and
+// without a gap that a writer beside it would fill.
+//
+// A file that is made while the folder is read may be left out of the list, although
+// a later one is in it. It stands when the folder is read again. So the list is that
+// of a second reading, up to the last number of the first.
 func numbered(dir, ext string) ([]uint64, error) {
-	var list []uint64
-	err := eachName(dir, func(name string) {
+	return settled(func() ([]uint64, error) { return numbersIn(dir, ext) })
+}
+
+func settled(read func() ([]uint64, error)) ([]uint64, error) {
+	first, err := read()
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	list, err := read()
+	last := slices.Max(first)
+	list = slices.DeleteFunc(list, func(n uint64) bool { return n > last })
+	slices.Sort(list)
+	return list, err
+}
+
+func numbersIn(dir, ext string) (list []uint64, err error) {
+	err = eachName(dir, func(name string) {
 		name, ok := strings.CutSuffix(name, ext)
 		if n, err := strconv.ParseUint(name, 10, 64); ok && err == nil && len(name) == nameDigits && n > 0 {
 			list = append(list, n)
 		}
 	})
-	slices.Sort(list)
 	return list, err
 }
 

@@ -164,31 +164,36 @@ func TestEmptyTombstone(t *testing.T) {
 	}
 }
 
-// A record verifies at every moment while its writer prunes it.
+// A record verifies at every moment while its writer prunes it, with every head that
+// was kept before.
 func TestVerifyBesidePrune(t *testing.T) {
 	dir := t.TempDir()
 	w := open(t, dir, record.Options{SegmentSize: 2000, KeepSize: 10_000, Policy: record.None, SigningKey: key()})
-	stop := make(chan struct{})
-	done := make(chan struct{})
+	more, done := make(chan int, 1), make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
+		for n := range more { // so that the writer does not run away from the reader
+			for range n {
 				put(t, w, "r", 0, record.CycleStart{Goal: record.Say(strings.Repeat("x", 200))})
 			}
 		}
 	}()
 	pruned := 0
-	for n := 0; n < 1000 && (n < 20 || pruned < 20); n++ {
-		pruned = sound(t, dir, record.VerifyOptions{Keys: public()}).Pruned
+	var head record.Head
+	for n := 0; n < 120 && (n < 20 || pruned < 20); n++ {
+		select {
+		case more <- 40:
+		default:
+		}
+		pruned = sound(t, dir, record.VerifyOptions{Keys: public(), Head: &head}).Pruned
+		if n%8 == 0 {
+			head = w.Head()
+		}
 	}
-	close(stop)
+	close(more)
 	<-done
 	shut(t, w)
-	if r := sound(t, dir, record.VerifyOptions{Keys: public()}); r.Pruned < 5 {
+	if r := sound(t, dir, record.VerifyOptions{Keys: public(), Head: &head}); r.Pruned < 5 {
 		t.Errorf("%d segments were pruned", r.Pruned)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,7 +58,7 @@ type Writer struct {
 	durable  state     // synced
 	waiting  []*item   // written, not yet synced
 	junk     bool      // bytes after head.size must be removed first
-	syncErr  error     // of the last sync, policy Batch
+	syncErr  error     // of the last sync, unless the policy is Always
 	index    *indexing
 	out      []byte
 	inner    []byte
@@ -91,7 +92,8 @@ type Receipt struct {
 	Replies []Digest
 }
 
-// Open opens a record to append to it, and makes the folder if there is none. It
+// Open opens a record to append to it, and makes the folder if there is none, so
+// that it survives a loss of power. It
 // removes an incomplete line that a crash left. Such a line holds nothing that was
 // acknowledged.
 func Open(dir string, o Options) (*Writer, error) {
@@ -99,7 +101,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeDir(dir, o.syncDir); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	l, err := lock(filepath.Join(dir, lockName))
@@ -150,6 +152,10 @@ func (w *Writer) openLast() error {
 			return err
 		}
 		w.head = state{seq: before.Seq, prev: before.Digest}
+		// An earlier process may have been stopped after it made the folder.
+		if err := w.o.syncDir(filepath.Dir(w.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
 		return w.create()
 	}
 	w.segment = list[len(list)-1]
@@ -221,7 +227,8 @@ func (w *Writer) create() error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(w.dir); err != nil {
+	point("segment named")
+	if err := w.o.syncDir(w.dir); err != nil {
 		f.Close()
 		os.Remove(s.path)
 		return err
@@ -303,13 +310,14 @@ func (w *Writer) ID() string { return w.id }
 // begins the segment.
 func (w *Writer) idAt(from int) string { return idIf(w.head.size == 0 && from == 0, w.id) }
 
-// Head returns where the durable part of the record ends. If you keep it elsewhere,
-// it proves to [Verify] what was recorded here.
+// Head returns where the acknowledged part of the record ends; after a failed sync,
+// where the part ends that is on the disk. If you keep it elsewhere, it proves to
+// [Verify] what was recorded here.
 func (w *Writer) Head() Head {
 	w.build.Lock()
 	defer w.build.Unlock()
 	s := w.durable
-	if w.o.Policy != Always {
+	if w.o.Policy != Always && w.syncErr == nil {
 		s = w.head
 	}
 	return Head{s.seq, s.prev}
