@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/arith"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -43,13 +44,14 @@ func (g *game) Precheck(line string, p Problem) bool {
 	if c == "" || legalExpression(c) >= 0 || isDigits(c) {
 		return false
 	}
-	var literals, room [8]string
-	e := exprParser{s: c, literals: literals[:0]}
-	if e.form() != "" {
+	var room [8]string
+	e := expressions.Get().(*arith.Expression)
+	defer expressions.Put(e)
+	if _, fault := parseExpression(e, c); fault != "" {
 		return false
 	}
 	numbers, _ := g.problem(p, room[:0])
-	return len(numbers) == 0 && len(e.literals) > 1 || sameNumbers(e.literals, numbers)
+	return len(numbers) == 0 && len(e.Operands) > 1 || sameNumbers(e.Operands, numbers)
 }
 
 // Validate judges a bare expression in this order: its tokens, its form, whether it
@@ -61,11 +63,12 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	if i := legalExpression(candidate); i >= 0 {
 		return Verdict{Reason: IllegalTokens, Detail: tokenAt(candidate, i)}
 	}
-	var literals, room [8]string
-	e := exprParser{s: candidate, literals: literals[:0]}
-	switch e.form() {
+	var room [8]string
+	e := expressions.Get().(*arith.Expression)
+	defer expressions.Put(e)
+	switch at, fault := parseExpression(e, candidate); fault {
 	case FormatError:
-		return Verdict{Reason: FormatError, Detail: "at byte " + strconv.Itoa(e.at)}
+		return Verdict{Reason: FormatError, Detail: "at byte " + strconv.Itoa(at)}
 	case TooLarge:
 		return Verdict{Reason: TooLarge}
 	}
@@ -76,14 +79,14 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 		}
 		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}
 	}
-	v, ok := e.value()
+	v, ok := arith.Value(e.Steps, func(i int) arith.Fraction { return arith.Digits(e.Operands[i]) })
 	switch {
 	case !ok:
 		return Verdict{Reason: MathError, Detail: DivisionByZero}
-	case !sameNumbers(e.literals, numbers):
-		return Verdict{Reason: WrongNumbers, Detail: strings.Join(e.literals, " ")}
-	case !v.equal(signedFraction(target)):
-		return Verdict{Reason: MathError, Detail: v.String()}
+	case !sameNumbers(e.Operands, numbers):
+		return Verdict{Reason: WrongNumbers, Detail: strings.Join(e.Operands, " ")}
+	case !v.Equal(signedFraction(target)):
+		return Verdict{Reason: MathError, Detail: shorttext.Ellipsis(v.String(), maxExprDigits)}
 	}
 	return Verdict{OK: true, Reason: ReasonOK, By: "rational"}
 }
@@ -103,11 +106,11 @@ func tokenAt(s string, i int) string {
 	return ""
 }
 
-func signedFraction(s string) fraction {
+func signedFraction(s string) arith.Fraction {
 	if digits, ok := strings.CutPrefix(s, "-"); ok {
-		return fractionOf(digits).neg()
+		return arith.Digits(digits).Neg()
 	}
-	return fractionOf(s)
+	return arith.Digits(s)
 }
 
 // sameNumbers reports whether a has each number of b exactly once, and no others.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/sotto-llm/sotto/internal/arith"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 const (
@@ -13,7 +16,7 @@ const (
 	MaxSlots = 16
 
 	maxText     = 4 << 10 // bytes of an expression
-	maxDepth    = 100     // of parentheses and signs
+	maxDepth    = 100     // of parentheses
 	maxVariants = 5040    // ways to assign slots to equal numbers
 )
 
@@ -30,22 +33,21 @@ var (
 // slot. Equal numbers could take their slots in several orders; Abstract takes the
 // order that gives the smallest key.
 func Abstract(expression string) (Template, error) {
-	p := parser{text: expression}
-	e, err := p.parse()
+	e, numbers, err := parse(expression, false)
 	if err != nil {
 		return Template{}, err
 	}
-	order := make([]int, len(p.numbers)) // the literals, in ascending order
+	order := make([]int, len(numbers)) // the literals, in ascending order
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.numbers[i], p.numbers[j]) })
-	if variants(order, p.numbers) > maxVariants {
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(numbers[i], numbers[j]) })
+	if variants(order, numbers) > maxVariants {
 		return Template{}, fmt.Errorf("%w: too many equal numbers", ErrTooLarge)
 	}
 	slots := make([]int, len(order)) // of each literal
 	var best Template
-	eachVariant(order, p.numbers, 0, func() {
+	eachVariant(order, numbers, 0, func() {
 		for slot, literal := range order {
 			slots[literal] = slot
 		}
@@ -86,14 +88,13 @@ func eachVariant(order []int, numbers []int64, from int, visit func()) {
 // Parse reads a template: an expression over slots a, b, c, … in which each slot
 // occurs once.
 func Parse(text string) (Template, error) {
-	p := parser{text: text, slots: true}
-	e, err := p.parse()
+	e, numbers, err := parse(text, true)
 	if err != nil {
 		return Template{}, err
 	}
-	seen := make([]bool, len(p.numbers))
-	slots := make([]int, len(p.numbers))
-	for i, slot := range p.numbers {
+	seen := make([]bool, len(numbers))
+	slots := make([]int, len(numbers))
+	for i, slot := range numbers {
 		if slot >= int64(len(seen)) || seen[slot] {
 			return Template{}, fmt.Errorf("%w: slot %c stands twice, or one before it is missing", ErrSyntax, 'a'+rune(slot))
 		}
@@ -102,102 +103,50 @@ func Parse(text string) (Template, error) {
 	return newTemplate(e.relabelled(slots), len(slots)), nil
 }
 
-// A parser reads an expression by recursive descent.
-//
-//	sum     = product { ("+" | "-") product }
-//	product = factor { ("*" | "/") factor }
-//	factor  = { "-" } ( number | "(" sum ")" )
-type parser struct {
-	text    string
-	slots   bool // letters, not numbers
-	at      int
-	depth   int
-	numbers []int64 // the literals in order
-}
+// limits bound the text of an expression.
+var limits = arith.Limits{Text: maxText, Depth: maxDepth, Operands: MaxSlots}
 
-func (p *parser) parse() (*expr, error) {
-	if len(p.text) > maxText {
-		return nil, ErrTooLarge
+// parse reads an expression of numbers, or of slots, and returns its operands in the
+// order of the text.
+func parse(text string, slots bool) (*expr, []int64, error) {
+	l := limits
+	l.Letters = slots
+	var e arith.Expression
+	switch at, fault := l.Parse(&e, text); fault {
+	case arith.TooLarge:
+		return nil, nil, fmt.Errorf("%w at byte %d: want at most %d numbers and %d levels of parentheses", ErrTooLarge, at, MaxSlots, maxDepth)
+	case arith.Malformed:
+		return nil, nil, fmt.Errorf("%w: byte %d of %q", ErrSyntax, at, text)
 	}
-	e, err := p.sum()
-	if err == nil && p.peek() != 0 {
-		err = p.fault()
-	}
-	return e, err
-}
-
-func (p *parser) fault() error {
-	return fmt.Errorf("%w: byte %d of %q", ErrSyntax, p.at, p.text)
-}
-
-// peek returns the next byte that is not a space, or 0.
-func (p *parser) peek() byte {
-	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at]-'\t' < 5) {
-		p.at++
-	}
-	if p.at == len(p.text) {
-		return 0
-	}
-	return p.text[p.at]
-}
-
-func (p *parser) sum() (*expr, error) { return p.chain('+', '-', p.product) }
-
-func (p *parser) product() (*expr, error) { return p.chain('*', '/', p.factor) }
-
-// chain reads operands separated by an operator or its inverse.
-func (p *parser) chain(operator, inverse byte, operand func() (*expr, error)) (*expr, error) {
-	e, err := operand()
-	for err == nil && (p.peek() == operator || p.peek() == inverse) {
-		op := p.text[p.at]
-		p.at++
-		var right *expr
-		if right, err = operand(); err == nil {
-			e = &expr{op: op, left: e, right: right}
+	numbers := make([]int64, len(e.Operands))
+	for i, operand := range e.Operands {
+		if slots {
+			numbers[i] = int64(operand[0] - 'a')
+			continue
 		}
-	}
-	return e, err
-}
-
-func (p *parser) factor() (*expr, error) {
-	if p.depth++; p.depth > maxDepth {
-		return nil, ErrTooLarge
-	}
-	defer func() { p.depth-- }()
-	switch c := p.peek(); {
-	case c == '-':
-		p.at++
-		e, err := p.factor()
-		return &expr{op: '~', left: e}, err
-	case c == '(':
-		p.at++
-		e, err := p.sum()
-		if err == nil && p.peek() != ')' {
-			err = p.fault()
-		}
-		p.at++
-		return e, err
-	case p.slots && c-'a' < MaxSlots:
-		p.at++
-		return p.literal(int64(c - 'a'))
-	case !p.slots && c-'0' < 10:
-		from := p.at
-		for p.at < len(p.text) && p.text[p.at]-'0' < 10 {
-			p.at++
-		}
-		n, err := strconv.ParseInt(p.text[from:p.at], 10, 64)
+		n, err := strconv.ParseInt(operand, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%w: the number at byte %d", ErrTooLarge, from)
+			return nil, nil, fmt.Errorf("%w: the number %s", ErrTooLarge, shorttext.Ellipsis(operand, 40))
 		}
-		return p.literal(n)
+		numbers[i] = n
 	}
-	return nil, p.fault()
+	return treeOf(e.Steps), numbers, nil
 }
 
-func (p *parser) literal(n int64) (*expr, error) {
-	if len(p.numbers) == MaxSlots {
-		return nil, fmt.Errorf("%w: more than %d numbers", ErrTooLarge, MaxSlots)
+// treeOf makes the tree of a code.
+func treeOf(code []arith.Step) *expr {
+	var stack []*expr
+	for _, s := range code {
+		top := len(stack) - 1
+		switch s.Op {
+		case 'n':
+			stack = append(stack, &expr{op: 's', slot: s.Operand})
+		case '~':
+			stack[top] = &expr{op: '~', left: stack[top]}
+		default:
+			stack[top-1] = &expr{op: s.Op, left: stack[top-1], right: stack[top]}
+			stack = stack[:top]
+		}
 	}
-	p.numbers = append(p.numbers, n)
-	return &expr{op: 's', slot: len(p.numbers) - 1}, nil
+	return stack[0]
 }

@@ -1,5 +1,7 @@
 package symbolic
 
+import "github.com/sotto-llm/sotto/internal/arith"
+
 // maxSolve is the maximum count of numbers for Solve. Each further number takes
 // some 100 times as long.
 const maxSolve = 6
@@ -13,12 +15,9 @@ func Solve(numbers []int64, target int64) (expression string, ok bool) {
 	}
 	items := make([]item, len(numbers))
 	for i, n := range numbers {
-		items[i] = item{ratio{n, 1}, &expr{op: 's', slot: i}}
+		items[i] = item{arith.Int(n), &expr{op: 's', slot: i}}
 	}
-	e, fits := join(items, target)
-	if !fits {
-		e = solveBig(numbers, target)
-	}
+	e := join(items, arith.Int(target))
 	if e == nil {
 		return "", false
 	}
@@ -26,17 +25,17 @@ func Solve(numbers []int64, target int64) (expression string, ok bool) {
 }
 
 type item struct {
-	value ratio
+	value arith.Fraction
 	*expr
 }
 
-// join tries every pair of the items. fits is false if a value grew too large.
-func join(items []item, target int64) (e *expr, fits bool) {
+// join tries every pair of the items.
+func join(items []item, target arith.Fraction) *expr {
 	if len(items) == 1 {
-		if v := items[0].value; v.n%v.d == 0 && v.n/v.d == target {
-			return items[0].expr, true
+		if items[0].value.Equal(target) {
+			return items[0].expr
 		}
-		return nil, true
+		return nil
 	}
 	rest := make([]item, len(items)-1)
 	for i, x := range items {
@@ -54,42 +53,15 @@ func join(items []item, target int64) (e *expr, fits bool) {
 				if (op == '+' || op == '*') && i > j {
 					continue // the same pair, in the other order
 				}
-				v, ok := combine(op, x.value, y.value)
+				v, ok := arith.Apply(op, x.value, y.value)
 				if !ok {
 					continue
 				}
-				if !v.settle() {
-					return nil, false
-				}
-				if e, fits := join(append(others, item{v, &expr{op: op, left: x.expr, right: y.expr}}), target); e != nil || !fits {
-					return e, fits
+				if e := join(append(others, item{v, &expr{op: op, left: x.expr, right: y.expr}}), target); e != nil {
+					return e
 				}
 			}
 		}
 	}
-	return nil, true
-}
-
-// combine computes one step. ok is false for a division by zero.
-func combine(op byte, x, y ratio) (v ratio, ok bool) {
-	switch op {
-	case '+':
-		return ratio{x.n*y.d + y.n*x.d, x.d * y.d}, true
-	case '-':
-		return ratio{x.n*y.d - y.n*x.d, x.d * y.d}, true
-	case '*':
-		return ratio{x.n * y.n, x.d * y.d}, true
-	}
-	return ratio{x.n * y.d, x.d * y.n}, y.n != 0
-}
-
-// solveBig is Solve for numbers too large for machine words. It tries every tree.
-func solveBig(numbers []int64, target int64) (found *expr) {
-	trees(1<<len(numbers)-1, func(e *expr) bool {
-		if newTemplate(e, len(numbers)).makesBig(numbers, target) {
-			found = e
-		}
-		return found == nil
-	})
-	return found
+	return nil
 }

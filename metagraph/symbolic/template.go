@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/arith"
 )
 
 // A Template is an arithmetic expression over slots. The zero Template holds no
@@ -12,7 +14,7 @@ import (
 type Template struct {
 	key   string
 	slots int
-	code  []step
+	code  []arith.Step // a slot is an operand
 	root  *form
 	minus bool
 }
