@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -208,19 +207,3 @@ func (b *body) last() error {
 	b.write(f)
 	return nil
 }
-
-// cause returns why our side ended the exchange, if it did.
-func (x *exchange) cause() error {
-	if x.ctx == nil {
-		return nil
-	}
-	cause := context.Cause(x.ctx)
-	if errors.Is(cause, context.DeadlineExceeded) {
-		return errDeadline
-	}
-	return cause
-}
-
-// errDeadline ends an exchange whose request has a deadline. Such a deadline is set
-// by a handler around the gateway, or by the caller of the transport.
-var errDeadline = errors.New("the deadline of the request passed before the reply ended")

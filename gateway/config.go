@@ -381,3 +381,58 @@ func checkFields(names []string) error {
 	}
 	return nil
 }
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	if c.KeepAlive == 0 {
+		c.KeepAlive = 10 * time.Second
+	}
+	if c.Silence == 0 {
+		c.Silence = 10 * time.Minute
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
+	if c.Transport == nil {
+		c.Transport = transport(c.Limits.Header)
+	}
+	c.Default = c.Default.withDefaults()
+	c.Routes = slices.Clone(c.Routes)
+	for i := range c.Routes {
+		c.Routes[i] = c.Routes[i].over(c.Default)
+	}
+	return c
+}
+
+func (r Route) withDefaults() Route {
+	return r.over(Route{
+		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
+		Narration: NarrationText, History: history.Auto,
+	})
+}
+
+// over fills in what a route leaves open from another route.
+func (r Route) over(d Route) Route {
+	if r.Dialect == "" {
+		r.Dialect = d.Dialect
+	}
+	if r.Start == "" {
+		r.Start = d.Start
+	}
+	if r.Display == "" {
+		r.Display = d.Display
+	}
+	if len(r.ReasoningFields) == 0 {
+		r.ReasoningFields = d.ReasoningFields
+	}
+	if r.Narration == "" {
+		r.Narration = d.Narration
+	}
+	if r.History == "" {
+		r.History = d.History
+	}
+	return r
+}

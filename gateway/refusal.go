@@ -1,12 +1,73 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
+
+// A requestError is a fault of the client's request.
+type requestError struct {
+	status int
+	err    error
+}
+
+func (e *requestError) Error() string { return e.err.Error() }
+func (e *requestError) Unwrap() error { return e.err }
+
+// failure returns the status and the text of an answer that replaces a reply.
+func failure(err error) (status int, text string) {
+	var own *requestError
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &own):
+		return own.status, own.Error()
+	case errors.As(err, &large):
+		return http.StatusRequestEntityTooLarge, tooLarge(large.Limit).Error()
+	case errors.Is(err, errSilent):
+		return http.StatusGatewayTimeout, "upstream: " + err.Error()
+	case errors.Is(err, errDeadline), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusGatewayTimeout, errDeadline.Error()
+	}
+	return http.StatusBadGateway, "upstream: " + err.Error()
+}
+
+func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err error) {
+	status := http.StatusInternalServerError
+	var bad *requestError
+	if errors.As(err, &bad) {
+		status = bad.status
+	}
+	if errors.Is(err, errSpent) { // many of these must make neither log nor record grow
+		refuse(w, c, status, err.Error())
+		return
+	}
+	fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
+	if caller := access.Caller(r.Context()); caller != "" {
+		fields = append(fields, "caller", caller)
+	}
+	g.log.Warn("refused", fields...)
+	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
+	refuse(w, c, status, err.Error())
+}
+
+// refuse answers with an error in the provider's own JSON format.
+func refuse(w http.ResponseWriter, c codec, status int, message string) {
+	if c == nil {
+		c = codecs[0]
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(c.Error(status, plain(message)), '\n'))
+}
 
 // maxError bounds the body of an upstream's error, where it is read.
 const maxError = 1 << 20

@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
 	"os"
 )
 
@@ -51,20 +48,4 @@ func lateError() *requestError { return &requestError{http.StatusRequestTimeout,
 
 func tooLarge(limit int64) *requestError {
 	return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", limit)}
-}
-
-// maxInformational bounds the responses of status 1xx before one reply. The proxy
-// passes them on, and net/http does not limit how many there are.
-const maxInformational = 16
-
-// fewInformational returns a context in which a request fails if its upstream sends
-// more informational responses than that.
-func fewInformational(ctx context.Context) context.Context {
-	n := 0
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
-		if n++; n > maxInformational {
-			return fmt.Errorf("more than %d informational responses", maxInformational)
-		}
-		return nil
-	}})
 }

@@ -1,0 +1,32 @@
+package gateway
+
+import "github.com/sotto-llm/sotto/history"
+
+// remember keeps the reasoning of the first choice, which is the one that clients
+// continue with.
+func (x *exchange) remember() {
+	if !x.reading.remembers {
+		return
+	}
+	c := x.reading.choices[0]
+	said := history.Said{Visible: string(c.kept.visible), Thought: string(c.kept.native), ToolCalls: x.reading.calls.list}
+	if !c.native && c.thought > 0 {
+		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
+	}
+	x.g.store.Remember(x.credential, x.request, said)
+}
+
+func (x *exchange) learn() {
+	native := x.reading.native
+	c := x.reading.choices[0] // one reply counts once, however many choices it has
+	s, ok := c.shows()
+	if !ok {
+		s = 0
+	}
+	if native == "" && !c.native && x.reading.reasoning > 0 {
+		native = history.Inline
+	}
+	if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
+		x.g.log.Warn("learned starts are not kept", "error", err)
+	}
+}

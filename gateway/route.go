@@ -1,0 +1,110 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/modelname"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// routeOf returns how the reply to a request is handled. If a model other than the
+// named one may answer, and the reasoning of one of them is hidden, the reply's
+// reasoning is hidden too.
+func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
+	first := g.route(api, q.Model)
+	if first.Display == DisplayHide {
+		return first
+	}
+	others := q.Fallbacks
+	if name := pathModel(path); name != "" {
+		others = append(slices.Clone(others), name)
+	}
+	for _, name := range others {
+		if r := g.route(api, modelName(name)); r.Display == DisplayHide {
+			return r
+		}
+	}
+	return first
+}
+
+// route returns how replies of a model are handled.
+func (g *Handler) route(api, model string) Route {
+	for _, r := range g.config.Routes {
+		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
+			return r
+		}
+	}
+	return g.config.Default
+}
+
+// grammar returns the dialect of a reply: the route's, or the model's.
+func (g *Handler) grammar(r Route, model string) (*sotto.Grammar, error) {
+	if r.Dialect != "" {
+		return g.config.named(r.Dialect)
+	}
+	forModel := g.config.ForModel
+	if forModel == nil {
+		forModel = sotto.ForModel
+	}
+	grammar, _ := forModel(model)
+	return grammar, nil
+}
+
+// modelName bounds the model name that a client sends.
+func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxName)], "?") }
+
+// maxName bounds the name of a model.
+const maxName = 200
+
+// A family is what a model's name, or a route's dialect, says about its replies.
+type family struct {
+	grammar    *sotto.Grammar
+	dialect    string
+	start      sotto.Start // of a reply, if nothing else decides
+	mayPreOpen bool        // the prompt may have opened the reasoning
+	closes     [][]byte    // the close markers of reasoning, in lower case
+	rule       history.Rule
+}
+
+// families caches them by name, so that tables are not searched for each request.
+// Clients choose the names, so when there are too many, all are dropped.
+type families struct {
+	mu   sync.Mutex
+	max  int
+	kept map[familyKey]*family
+}
+
+type familyKey struct{ api, dialect, model string }
+
+// family returns the family of a model: the route's dialect, or the model's own.
+func (g *Handler) family(r Route, api, model string) (*family, error) {
+	key := familyKey{api, r.Dialect, model}
+	f := &g.families
+	f.mu.Lock()
+	kept := f.kept[key]
+	f.mu.Unlock()
+	if kept != nil {
+		return kept, nil
+	}
+	grammar, err := g.grammar(r, model)
+	if err != nil {
+		return nil, err
+	}
+	d := grammar.Dialect()
+	made := &family{
+		grammar: grammar, dialect: d.Name, start: d.Start, closes: closesOf(d),
+		mayPreOpen: d.PreOpens == "yes" || d.PreOpens == "prompt",
+		rule:       history.RuleFor(model, api),
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kept == nil || len(f.kept) >= f.max {
+		f.kept = map[familyKey]*family{}
+	}
+	f.kept[key] = made
+	return made, nil
+}

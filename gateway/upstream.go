@@ -1,0 +1,153 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"net/textproto"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// exchangeKey is the context key of an exchange.
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// send sets the body of a request to the one that goes to the upstream.
+func (x *exchange) send(r *http.Request) {
+	// GetBody lets the transport try again if an idle connection was closed before
+	// a byte was sent.
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
+	r.Body, _ = r.GetBody()
+	r.ContentLength = int64(len(x.body))
+	r.TransferEncoding = nil
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Header.Del("Expect")
+}
+
+// rewrite makes the upstream's request from the client's.
+func (g *Handler) rewrite(p *httputil.ProxyRequest) {
+	if !encodedSlash(p.Out.URL) {
+		p.Out.URL.RawPath = "" // use the usual encoding of the path
+	}
+	p.SetURL(g.config.Upstream)
+	p.Out.Host = g.config.Upstream.Host
+	g.access.goesOn(p.Out)
+}
+
+func modify(resp *http.Response) error {
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "Access-Control-") || slices.Contains(ownAnswers, name) {
+			delete(resp.Header, name)
+		}
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols && !switches(resp) {
+		return errors.New("the upstream switched to a protocol that it was not asked for")
+	}
+	if x := exchangeOf(resp.Request.Context()); x != nil {
+		return x.modify(resp)
+	}
+	if p := passageOf(resp.Request.Context()); p != nil {
+		p.modify(resp)
+	}
+	return nil
+}
+
+// ownAnswers are headers by which an upstream would speak for the gateway, or to a
+// proxy in front of it. Access control for pages is done by the gateway, so those
+// headers are included.
+var ownAnswers = []string{"Alt-Svc", "X-Accel-Redirect", "X-Reproxy-Url", "X-Sendfile"}
+
+// switches reports whether an upstream switches to the protocol that it was asked
+// for.
+func switches(resp *http.Response) bool {
+	return resp.Request.Header.Get("Upgrade") == "websocket" && len(resp.Header["Upgrade"]) == 1 &&
+		strings.EqualFold(resp.Header.Get("Upgrade"), "websocket")
+}
+
+// proxyError answers a request if the upstream does not answer, or answers with a
+// fault.
+func (g *Handler) proxyError(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r.Context())
+	c := codec(nil)
+	if x != nil {
+		c = x.codec
+		if cause := x.cause(); cause != nil {
+			err = cause
+		}
+	} else if p := passageOf(r.Context()); p != nil {
+		err = p.reason(err)
+	}
+	status, text := failure(err)
+	if x != nil {
+		x.err, x.status = err, status
+	}
+	refuse(w, c, status, text) // nobody reads it if the client has left
+}
+
+// cause returns why our side ended the exchange, if it did.
+func (x *exchange) cause() error {
+	if x.ctx == nil {
+		return nil
+	}
+	cause := context.Cause(x.ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return errDeadline
+	}
+	return cause
+}
+
+// errDeadline ends an exchange whose request has a deadline. Such a deadline is set
+// by a handler around the gateway, or by the caller of the transport.
+var errDeadline = errors.New("the deadline of the request passed before the reply ended")
+
+// transport returns a copy of [http.DefaultTransport] for one upstream that many
+// clients share. header bounds the header of a response, in bytes.
+func transport(header int) http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxResponseHeaderBytes = int64(header)
+	t.DisableCompression = true
+	t.MaxIdleConns = 0
+	t.MaxIdleConnsPerHost = 512
+	return t
+}
+
+// buffers are used to copy replies.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 16 << 10
+
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return p[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
+
+// maxInformational bounds the responses of status 1xx before one reply. The proxy
+// passes them on, and net/http does not limit how many there are.
+const maxInformational = 16
+
+// fewInformational returns a context in which a request fails if its upstream sends
+// more informational responses than that.
+func fewInformational(ctx context.Context) context.Context {
+	n := 0
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(int, textproto.MIMEHeader) error {
+		if n++; n > maxInformational {
+			return fmt.Errorf("more than %d informational responses", maxInformational)
+		}
+		return nil
+	}})
+}
