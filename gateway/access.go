@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/access"
@@ -35,7 +34,6 @@ type admission struct {
 }
 
 func newAdmission(c Config) admission {
-	hides := func(r Route) bool { return r.Display == DisplayHide }
 	return admission{
 		Control: access.New(access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
@@ -43,7 +41,7 @@ func newAdmission(c Config) admission {
 			Refuse: refuseAt,
 		}),
 		public: c.Public, passAll: c.PassAll,
-		hides: hides(c.Default) || slices.ContainsFunc(c.Routes, hides), prefix: c.PathPrefix,
+		hides: c.hides(), prefix: c.PathPrefix,
 		upstreamKey: c.UpstreamKey,
 	}
 }

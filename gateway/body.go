@@ -95,8 +95,8 @@ func (b *body) fill(room []byte) {
 		b.end(b.x.reading.failure)
 	case err != nil:
 		b.end(err)
-	case len(b.in) > b.x.g.config.Limits.Frame:
-		b.end(fmt.Errorf("the upstream sent a frame larger than %d bytes", b.x.g.config.Limits.Frame))
+	case len(b.in) > b.x.engine.config.Limits.Frame:
+		b.end(fmt.Errorf("the upstream sent a frame larger than %d bytes", b.x.engine.config.Limits.Frame))
 	case len(b.out) > 0:
 		b.wrote = time.Time{}
 	case n > 0:
@@ -153,7 +153,7 @@ func (b *body) keepAlive() {
 		b.wrote = now
 		return
 	}
-	if now.Sub(b.wrote) >= b.x.g.config.KeepAlive {
+	if now.Sub(b.wrote) >= b.x.engine.config.KeepAlive {
 		b.wrote = now
 		b.out = b.x.reply.KeepAlive(b.out)
 	}

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -25,7 +23,7 @@ import (
 type budget struct {
 	max     int64
 	used    atomic.Int64
-	refused prometheus.Counter
+	refused atomic.Int64
 	log     *slog.Logger
 
 	spent atomic.Bool // the log says that the budget is spent
@@ -34,15 +32,7 @@ type budget struct {
 }
 
 func newBudget(c Config) *budget {
-	b := &budget{max: c.Limits.Memory, log: c.Logger}
-	b.refused = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
-		Help: "Exchanges that were refused or ended because limits.memory was spent."})
-	c.Metrics.MustRegister(b.refused,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "memory_bytes",
-			Help: "Bytes held for exchanges, of limits.memory."}, func() float64 { return float64(b.used.Load()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "memory_limit_bytes",
-			Help: "The setting limits.memory."}, func() float64 { return float64(b.max) }))
-	return b
+	return &budget{max: c.Limits.Memory, log: c.Logger}
 }
 
 var (
@@ -77,7 +67,7 @@ func (b *budget) give(n int64) { b.over(b.used.Add(-n)) }
 
 // refuse counts a refusal, and logs the first.
 func (b *budget) refuse(used int64) {
-	b.refused.Inc()
+	b.refused.Add(1)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last = time.Now()

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
@@ -77,9 +75,9 @@ type Config struct {
 	// Logger gets one line per exchange, without content. If nil, nothing is
 	// logged.
 	Logger *slog.Logger
-	// Metrics is where the gateway registers its metrics. Two gateways cannot share
-	// one. If nil, the gateway makes its own registry.
-	Metrics *prometheus.Registry
+	// Observers see the exchanges, for example [Metrics]. If none of them has
+	// metrics, the gateway makes its own.
+	Observers []Observer
 	// Recorder gets an event for every exchange with a model: what was asked and
 	// what was replied, byte for byte, and how it was read. If nil, nothing is
 	// recorded. The caller closes it, after closing the gateway.
@@ -216,13 +214,21 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 // Check reports everything that is wrong with a configuration, each fault as a
 // [*ConfigError].
 func (c *Config) Check() []error {
+	all := c.faults()
+	if err := checkUpstream(c.Upstream); err != nil {
+		all = append([]error{&ConfigError{-1, "upstream", err}}, all...)
+	}
+	return all
+}
+
+// faults are what is wrong whoever sends the requests.
+func (c *Config) faults() []error {
 	var all []error
 	fault := func(route int, key string, err error) {
 		if err != nil {
 			all = append(all, &ConfigError{route, key, err})
 		}
 	}
-	fault(-1, "upstream", checkUpstream(c.Upstream))
 	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
 	for _, wrong := range access.Check(c.tokens()) {
@@ -392,9 +398,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Metrics == nil {
-		c.Metrics = prometheus.NewRegistry()
 	}
 	if c.Transport == nil {
 		c.Transport = transport(c.Limits.Header)

@@ -4,22 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
-	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 // An exchange is one request to a model's route and its reply.
 type exchange struct {
-	g          *Handler
+	engine     *engine
 	codec      codec
 	route      Route
 	request    *wire.Request
@@ -43,17 +41,16 @@ type exchange struct {
 	err      error // why the exchange failed, if it did
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	settled  bool // its starts are learned and its reasoning remembered
-	complete bool // all of the reply was read and written
-	finished bool
+	settled  bool   // its starts are learned and its reasoning remembered
+	complete bool   // all of the reply was read and written
 	ended    string // its outcome, once it is finished
 	took     time.Duration
 }
 
 // shownModel returns a model's name fit for logs, metrics and files. A key that a
 // client sent there by mistake is cut out before the name is shortened.
-func (g *Handler) shownModel(name string, keys []string) string {
-	keys = append(keys, g.config.secrets()...)
+func (e *engine) shownModel(name string, keys []string) string {
+	keys = append(keys, e.config.secrets()...)
 	slices.SortFunc(keys, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
 	for _, key := range keys {
 		if len(key) >= shortestKey {
@@ -67,34 +64,6 @@ func (g *Handler) shownModel(name string, keys []string) string {
 // record.
 const shortestKey = 4
 
-// exchange plans one exchange: how its reply is read, and what earlier reasoning
-// its messages still carry to the upstream. upstream names the server.
-func (g *Handler) exchange(c codec, body []byte, upstream string, r *http.Request, hold *charge) (*exchange, error) {
-	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
-		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
-	}
-	if err := hold.take(parsedCost(body)); err != nil {
-		return nil, err
-	}
-	q, err := c.Request(body)
-	if err != nil {
-		return nil, &requestError{http.StatusBadRequest, err}
-	}
-	x := &exchange{g: g, codec: c, body: body, charge: hold, caller: access.Caller(r.Context()), credential: access.Key(r), activity: activity{began: time.Now()}, request: q}
-	x.model = g.shownModel(q.Model, access.Keys(r))
-	q.Model = modelName(q.Model)
-	x.route = g.routeOf(c.Name(), q, r.URL.Path)
-	if x.family, err = g.family(x.route, c.Name(), q.Model); err != nil {
-		return nil, err
-	}
-	x.key = learnedKey{Upstream: upstream, Model: x.model, Switch: q.Switch}
-	if err := x.editHistory(); err != nil {
-		return nil, err
-	}
-	x.read()
-	return x, nil
-}
-
 // read sets up how the reply is read.
 func (x *exchange) read() {
 	start, assumed := x.startOf(!x.request.Stream)
@@ -104,8 +73,8 @@ func (x *exchange) read() {
 	if narration == NarrationField && !can.Members {
 		narration = NarrationText
 	}
-	x.reading = reading{limits: x.g.config.Limits, manner: manner{
-		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.g.config.Limits.Hold,
+	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
+		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.engine.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
 		can: can, remembers: x.remembers(), fixed: r.Start != "",
 	}}
@@ -137,18 +106,18 @@ func (x *exchange) remembers() bool {
 // editHistory plans which earlier reasoning goes back to the model, and edits the
 // body.
 func (x *exchange) editHistory() error {
-	if !x.g.config.HistoryDryRun && !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }) {
+	if !x.engine.config.HistoryDryRun && !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }) {
 		return nil
 	}
 	k := history.Knowledge{
-		Grammar: x.family.grammar, Native: x.g.learned.native(x.key), Fields: x.route.ReasoningFields,
-		Tags: x.route.Display == DisplayTags, Recall: x.g.store.For(x.credential, x.request),
+		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key), Fields: x.route.ReasoningFields,
+		Tags: x.route.Display == DisplayTags, Recall: x.engine.store.For(x.credential, x.request),
 	}
 	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
 		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec)
 		return nil
 	})
-	if err != nil || len(x.plan.Changes) == 0 || x.g.config.HistoryDryRun {
+	if err != nil || len(x.plan.Changes) == 0 || x.engine.config.HistoryDryRun {
 		return err
 	}
 	if err := x.charge.take(int64(len(x.body))); err != nil {
@@ -166,29 +135,37 @@ func (x *exchange) editHistory() error {
 func (x *exchange) held() int {
 	n := x.reading.weight
 	if x.rec != nil {
-		n += x.g.config.Limits.Recorded - x.rec.room.Left
+		n += x.engine.config.Limits.Recorded - x.rec.room.Left
 	}
 	return n
 }
 
-// finish ends the exchange, once, whichever way it exits. It learns, remembers,
-// counts, logs and records.
+// start puts the exchange under a watch: its context ends if nothing moves for too
+// long, and then unblock frees a write that waits for the client. end ends the
+// exchange, once, before its context ends, which would look as if the client had
+// left.
+func (x *exchange) start(ctx context.Context, unblock func()) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	x.ctx, x.cancel = ctx, cancel
+	stop := x.watch(x.engine.config.Silence, cancel, unblock)
+	return ctx, sync.OnceFunc(func() {
+		stop()
+		x.finish()
+		cancel(nil)
+	})
+}
+
+// finish ends the exchange, whichever way it exits.
 func (x *exchange) finish() {
-	if x.finished {
-		return
-	}
-	x.finished = true
 	for _, i := range x.reading.Open() {
 		x.reading.Close(i, sotto.EndAborted)
 	}
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.began)
-	x.g.metrics.exchange(x)
-	x.log()
-	x.record()
+	x.engine.observers.ended(x)
 }
 
-// settle learns and remembers what the first choice has shown, once that has ended.
+// settle tells the observers that the first choice has ended, if it ended well.
 // This happens before the client knows of the end, because it may ask again at
 // once.
 func (x *exchange) settle() {
@@ -200,8 +177,7 @@ func (x *exchange) settle() {
 	if x.status < 200 || x.status > 299 || x.err != nil || x.request.Model == "" {
 		return
 	}
-	x.remember()
-	x.learn()
+	x.engine.observers.settled(x)
 }
 
 // outcome says in one word how the exchange ended, for metrics.

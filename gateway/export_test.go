@@ -69,17 +69,19 @@ func Endpoints() []Endpoint {
 }
 
 // HandOver waits until what the handler has to record is handed over.
-func (g *Handler) HandOver() {
-	if g.recorder != nil {
-		g.recorder.backlog.wait()
-	}
-}
+func (g *Handler) HandOver() { g.engine.handOver() }
 
 // Held is how many bytes the handler holds for exchanges.
-func (g *Handler) Held() int64 { return g.budget.used.Load() }
+func (g *Handler) Held() int64 { return g.engine.budget.used.Load() }
 
 // HandOver waits until what the transport has to record is handed over.
-func (t *Transport) HandOver() { t.g.HandOver() }
+func (t *Transport) HandOver() { t.engine.handOver() }
 
 // Held is how many bytes the transport holds for exchanges.
-func (t *Transport) Held() int64 { return t.g.Held() }
+func (t *Transport) Held() int64 { return t.engine.budget.used.Load() }
+
+func (e *engine) handOver() {
+	if e.recorder != nil {
+		e.recorder.backlog.wait()
+	}
+}

@@ -2,6 +2,15 @@ package gateway
 
 import "github.com/sotto-llm/sotto/history"
 
+// learning is the observer that learns how replies begin, and remembers reasoning
+// that a later request may have to contain again.
+func (e *engine) learning() observer {
+	return observer{settled: func(x *exchange) {
+		x.remember()
+		x.learn()
+	}}
+}
+
 // remember keeps the reasoning of the first choice, which is the one that clients
 // continue with.
 func (x *exchange) remember() {
@@ -13,7 +22,7 @@ func (x *exchange) remember() {
 	if !c.native && c.thought > 0 {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
-	x.g.store.Remember(x.credential, x.request, said)
+	x.engine.store.Remember(x.credential, x.request, said)
 }
 
 func (x *exchange) learn() {
@@ -26,7 +35,7 @@ func (x *exchange) learn() {
 	if native == "" && !c.native && x.reading.reasoning > 0 {
 		native = history.Inline
 	}
-	if err := x.g.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
-		x.g.log.Warn("learned starts are not kept", "error", err)
+	if err := x.engine.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
+		x.engine.config.Logger.Warn("learned starts are not kept", "error", err)
 	}
 }

@@ -1,10 +1,36 @@
 package gateway
 
-func (x *exchange) log() {
-	level := x.g.log.Info
-	if x.ended == "failed" {
-		level = x.g.log.Warn
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"github.com/sotto-llm/sotto/internal/access"
+)
+
+// logging is the observer that writes a line for each exchange, without content.
+func (e *engine) logging() observer {
+	return observer{
+		refused: func(r *http.Request, c codec, _ *url.URL, status int, err error) {
+			fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
+			if caller := access.Caller(r.Context()); caller != "" {
+				fields = append(fields, "caller", caller)
+			}
+			e.config.Logger.Warn("refused", fields...)
+		},
+		ended: func(x *exchange) {
+			level := slog.LevelInfo
+			if x.ended == "failed" {
+				level = slog.LevelWarn
+			}
+			e.config.Logger.Log(context.Background(), level, "exchange", x.fields()...)
+		},
 	}
+}
+
+// fields are what the log says of an exchange.
+func (x *exchange) fields() []any {
 	fields := []any{
 		"api", x.codec.Name(), "model", x.model, "dialect", x.family.dialect, "status", x.status,
 		"outcome", x.ended, "stream", x.streamed, "ms", x.took.Milliseconds(),
@@ -16,11 +42,11 @@ func (x *exchange) log() {
 	if found := x.findings(); found != "" {
 		fields = append(fields, "found", found)
 	}
-	if x.plan.Removed > 0 || x.plan.Restored > 0 || x.g.config.HistoryDryRun {
-		fields = append(fields, "history", x.plan.String(), "dry_run", x.g.config.HistoryDryRun)
+	if x.plan.Removed > 0 || x.plan.Restored > 0 || x.engine.config.HistoryDryRun {
+		fields = append(fields, "history", x.plan.String(), "dry_run", x.engine.config.HistoryDryRun)
 	}
 	if x.err != nil {
 		fields = append(fields, "error", plain(x.err.Error()))
 	}
-	level("exchange", fields...)
+	return fields
 }

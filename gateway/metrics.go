@@ -2,9 +2,8 @@ package gateway
 
 import (
 	"fmt"
-	"net/http"
+	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -25,14 +24,29 @@ type metrics struct {
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
 	seconds   *prometheus.HistogramVec
-	handler   http.Handler
 
 	mu     sync.Mutex
 	max    int
 	models map[string]bool
 }
 
-func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) (*metrics, error) {
+// Metrics returns an observer that counts exchanges in a registry, which the gateway
+// serves at /metrics. Each gateway needs a registry of its own: a second one on the
+// same registry is an error of [New].
+func Metrics(reg *prometheus.Registry) Observer {
+	return Observer{counts: true, attach: func(e *engine) (observer, error) {
+		m, err := newMetrics(reg, e)
+		if err != nil {
+			return observer{}, err
+		}
+		return observer{ended: m.exchange, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+	}}
+}
+
+// ownMetrics are those of a gateway for which nobody gave a registry.
+func ownMetrics() Observer { return Metrics(prometheus.NewRegistry()) }
+
+func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 	var all []prometheus.Collector
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sotto", Name: name, Help: help}, labels)
@@ -49,10 +63,11 @@ func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) (*metr
 			Help: "How long text of a reply waited for what decides its place.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "exchange_seconds",
 			Help: "How long exchanges took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 9)}, []string{"api"}),
-		max: labels, models: map[string]bool{},
+		max: e.config.Limits.Labels, models: map[string]bool{},
 	}
 	all = append(all, m.hold, m.seconds, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
-		Help: "Exchanges under way."}, func() float64 { return float64(open.Load()) }))
+		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Load()) }))
+	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, c := range all[:i] {
@@ -61,7 +76,6 @@ func newMetrics(reg *prometheus.Registry, labels int, open *atomic.Int64) (*metr
 			return nil, fmt.Errorf("metrics: each gateway needs a registry of its own: %w", err)
 		}
 	}
-	m.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m, nil
 }
 
@@ -90,7 +104,7 @@ func (m *metrics) exchange(x *exchange) {
 		m.leaks.WithLabelValues(model, leakKind(found, &x.reading)).Inc()
 		m.removed("reply", n)
 	}
-	if !x.g.config.HistoryDryRun {
+	if !x.engine.config.HistoryDryRun {
 		m.removed("history", x.plan.Removed)
 	}
 	if x.reading.held > 0 {
@@ -117,4 +131,35 @@ func leakKind(found []sotto.Code, r *reading) string {
 		}
 	}
 	return "block"
+}
+
+// collectors are the metrics of the budget.
+func (b *budget) collectors() []prometheus.Collector {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: name, Help: help}, value)
+	}
+	return []prometheus.Collector{
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
+			Help: "Exchanges that were refused or ended because limits.memory was spent."}, func() float64 { return float64(b.refused.Load()) }),
+		gauge("memory_bytes", "Bytes held for exchanges, of limits.memory.", func() float64 { return float64(b.used.Load()) }),
+		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { return float64(b.max) }),
+	}
+}
+
+// collectors are the metrics of the record, if there is one.
+func (r *recorder) collectors() []prometheus.Collector {
+	if r == nil {
+		return nil
+	}
+	counter := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: name, Help: help}, value)
+	}
+	return []prometheus.Collector{
+		counter("record_truncated_total", "Exchanges of which the record has only what the limit allows.",
+			func() float64 { return float64(r.truncated.Load()) }),
+		counter("record_unsearched_secrets_total", "Credentials of requests that were too many to search for: their events may hold them, and say how many.",
+			func() float64 { return float64(r.unsearched.Load()) }),
+		counter("record_dropped_total", "Events that are not in the record: the queue was full, or the disk failed.",
+			func() float64 { return float64(r.dropped()) }),
+	}
 }

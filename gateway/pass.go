@@ -41,7 +41,7 @@ func passageOf(ctx context.Context) *passage {
 // is read whole first, as with models. A larger one is forwarded while it arrives,
 // up to the limit.
 func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
-	hold, err := g.budget.open()
+	hold, err := g.engine.budget.open()
 	if err != nil {
 		g.refusePassage(w, err)
 		return
@@ -52,7 +52,7 @@ func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
 	defer cancel(nil)
 	p.ctx = ctx
 	control := http.NewResponseController(w)
-	defer p.watch(g.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
+	defer p.watch(g.engine.config.Silence, cancel, func() { _ = control.SetWriteDeadline(time.Now()) })()
 	r = r.WithContext(ctx)
 	if err := g.passBody(w, r, p, hold); err != nil {
 		g.refusePassage(w, err)
@@ -63,7 +63,7 @@ func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
 
 // passBody bounds the body of a request that passes.
 func (g *Handler) passBody(w http.ResponseWriter, r *http.Request, p *passage, hold *charge) error {
-	limit := g.config.Limits.Body
+	limit := g.engine.config.Limits.Body
 	switch n := r.ContentLength; {
 	case n > limit:
 		return tooLarge(limit) // unread

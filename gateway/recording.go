@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sotto-llm/sotto/gateway/internal/account"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -36,15 +34,15 @@ var _ Recorder = (*record.Writer)(nil)
 // A recorder hands exchanges to the record, counts the events that are lost, and
 // reports them.
 type recorder struct {
-	to        Recorder
-	log       *slog.Logger
-	truncated prometheus.Counter
-	tooMany   prometheus.Counter // secrets that were not searched for
-	secrets   []string           // of the configuration
-	backlog   *backlog
+	to      Recorder
+	log     *slog.Logger
+	secrets []string // of the configuration
+	backlog *backlog
 
-	lost   atomic.Uint64 // events for which the backlog had no room
-	unsaid atomic.Uint64 // lost events that the record does not mention yet
+	truncated  atomic.Int64  // exchanges of which not all is recorded
+	unsearched atomic.Int64  // secrets that were not searched for
+	lost       atomic.Uint64 // events for which the backlog had no room
+	unsaid     atomic.Uint64 // lost events that the record does not mention yet
 
 	mu     sync.Mutex
 	seen   uint64 // lost events that the log has mentioned
@@ -59,13 +57,15 @@ func newRecorder(c Config) *recorder {
 	}
 	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets()}
 	r.backlog = newBacklog(c.Limits.Memory/backlogShare, r.fault)
-	r.truncated = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_truncated_total",
-		Help: "Exchanges of which the record has only what the limit allows."})
-	r.tooMany = prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sotto", Name: "record_unsearched_secrets_total",
-		Help: "Credentials of requests that were too many to search for: their events may hold them, and say how many."})
-	c.Metrics.MustRegister(r.truncated, r.tooMany, prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "record_dropped_total",
-		Help: "Events that are not in the record: the queue was full, or the disk failed."}, func() float64 { return float64(r.dropped()) }))
 	return r
+}
+
+// observer records every exchange, and every request that was refused.
+func (r *recorder) observer() observer {
+	return observer{
+		begun: r.begin, replied: overhear, ended: (*exchange).record, refused: r.refused,
+		close: func() error { r.backlog.close(); return nil },
+	}
 }
 
 // quietFor is how long no event may be lost before the record counts as complete
@@ -105,20 +105,13 @@ func (r *recorder) fault(err error) {
 // dropped returns how many events are not in the record.
 func (r *recorder) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
 
-// close hands over the events that wait. Nothing is recorded after it.
-func (r *recorder) close() {
-	if r != nil {
-		r.backlog.close()
-	}
-}
-
 // add hands an event to the record, and before it how many were lost.
 func (r *recorder) add(e record.Event) {
 	if n := r.unsaid.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
 		r.unsaid.Add(-n)
 	}
 	r.to.Enqueue(e)
-	r.tooMany.Add(float64(e.Secrets.Unsearched()))
+	r.unsearched.Add(int64(e.Secrets.Unsearched()))
 	r.tell()
 }
 
@@ -157,15 +150,11 @@ type recording struct {
 	refusal        []byte // what the upstream sent in place of a reply
 }
 
-// note begins the recording of an exchange. It does nothing without a recorder.
-func (x *exchange) note(r *http.Request, upstream *url.URL) {
-	to := x.g.recorder
-	if to == nil {
-		return
-	}
+// begin begins the recording of an exchange.
+func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 	rec := &recording{
-		to: to, secrets: to.secretsOf(r), path: pathOf(r.URL), upstream: upstreamOf(upstream),
-		room: account.Room{Left: x.g.config.Limits.Recorded},
+		to: r, secrets: r.secretsOf(q), path: pathOf(q.URL), upstream: upstreamOf(upstream),
+		room: account.Room{Left: x.engine.config.Limits.Recorded},
 	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
 	x.rec, x.reading.room, x.reading.account = rec, &rec.room, rec.account
@@ -182,27 +171,25 @@ func upstreamOf(u *url.URL) string {
 // record passes an exchange that has ended to the record. Its memory stays reserved
 // until it is recorded.
 func (x *exchange) record() {
-	if x.rec != nil {
-		x.charge.keep()
-		x.rec.to.later(x.charge.held, x.event, x.charge.leave)
-	}
+	x.charge.keep()
+	x.rec.to.later(x.charge.held, x.event, x.charge.leave)
 }
 
 // event returns the event of an exchange, as it is recorded.
 func (x *exchange) event() record.Event {
 	rec := x.rec
-	asked := account.Room{Left: x.g.config.Limits.Recorded}
+	asked := account.Room{Left: x.engine.config.Limits.Recorded}
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
-	if len(x.plan.Changes) > 0 && !x.g.config.HistoryDryRun {
+	if len(x.plan.Changes) > 0 && !x.engine.config.HistoryDryRun {
 		e.History = x.plan.String()
 	}
 	e.Error = x.remarks(asked.Cut)
 	if asked.Cut || rec.room.Cut {
-		rec.to.truncated.Inc()
+		rec.to.truncated.Add(1)
 	}
 	return record.Event{Payload: e, Secrets: rec.secrets}
 }
@@ -235,12 +222,9 @@ func (x *exchange) remarks(cut bool) string {
 const refusalCost = 64 << 10
 
 // refused records an exchange that ended before it began.
-func (r *recorder) refused(q *http.Request, api string, upstream *url.URL, status int, err error) {
-	if r == nil {
-		return
-	}
+func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status int, err error) {
 	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
-		API: api, Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
+		API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
 	}}
 	r.later(refusalCost, func() record.Event { return e }, nil)
 }
@@ -289,6 +273,13 @@ func (x *exchange) replies() []record.Reply {
 
 // maxRefusal bounds how much of an upstream's error is read.
 const maxRefusal = 4 << 10
+
+// overhear keeps the beginning of a response that is not a reply.
+func overhear(x *exchange, resp *http.Response) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		resp.Body = &overheard{resp.Body, x.rec}
+	}
+}
 
 // overheard is the body of an upstream's error on its way to the client.
 type overheard struct {

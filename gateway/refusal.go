@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/sotto-llm/sotto/internal/access"
 	wireshown "github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -46,12 +45,7 @@ func (g *Handler) refuse(w http.ResponseWriter, r *http.Request, c codec, err er
 		refuse(w, c, status, err.Error())
 		return
 	}
-	fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
-	if caller := access.Caller(r.Context()); caller != "" {
-		fields = append(fields, "caller", caller)
-	}
-	g.log.Warn("refused", fields...)
-	g.recorder.refused(r, c.Name(), g.config.Upstream, status, err)
+	g.engine.observers.refused(r, c, g.engine.config.Upstream, status, err)
 	refuse(w, c, status, err.Error())
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// modify makes the client's response from the upstream's.
-func (x *exchange) modify(resp *http.Response) error {
+// replied makes the client's response from the upstream's.
+func (x *exchange) replied(resp *http.Response) error {
 	if err := x.answer(resp); err != nil {
 		return err
 	}
@@ -44,13 +44,11 @@ func (b *untrailed) Close() error {
 // answer turns the upstream's response into the one that the client gets.
 func (x *exchange) answer(resp *http.Response) error {
 	x.status = resp.StatusCode
-	if x.g.config.HistoryDryRun || len(x.plan.Changes) > 0 {
+	x.engine.observers.replied(x, resp)
+	if x.engine.config.HistoryDryRun || len(x.plan.Changes) > 0 {
 		resp.Header.Set("Sotto-History", x.plan.String())
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		if x.rec != nil {
-			resp.Body = &overheard{resp.Body, x.rec}
-		}
 		if x.route.Display == DisplayHide {
 			return x.hideRefusal(resp)
 		}
@@ -184,7 +182,7 @@ func (x *exchange) whole(resp *http.Response) error {
 // readWhole reads the body of a whole reply. If there is no memory for it, the
 // client is refused, since it has seen nothing of the reply.
 func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
-	limit := x.g.config.Limits.Body
+	limit := x.engine.config.Limits.Body
 	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
 	resp.Body.Close()
 	var own *requestError

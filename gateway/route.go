@@ -14,8 +14,8 @@ import (
 // routeOf returns how the reply to a request is handled. If a model other than the
 // named one may answer, and the reasoning of one of them is hidden, the reply's
 // reasoning is hidden too.
-func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
-	first := g.route(api, q.Model)
+func (e *engine) routeOf(api string, q *wire.Request, path string) Route {
+	first := e.route(api, q.Model)
 	if first.Display == DisplayHide {
 		return first
 	}
@@ -24,7 +24,7 @@ func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 		others = append(slices.Clone(others), name)
 	}
 	for _, name := range others {
-		if r := g.route(api, modelName(name)); r.Display == DisplayHide {
+		if r := e.route(api, modelName(name)); r.Display == DisplayHide {
 			return r
 		}
 	}
@@ -32,21 +32,21 @@ func (g *Handler) routeOf(api string, q *wire.Request, path string) Route {
 }
 
 // route returns how replies of a model are handled.
-func (g *Handler) route(api, model string) Route {
-	for _, r := range g.config.Routes {
+func (e *engine) route(api, model string) Route {
+	for _, r := range e.config.Routes {
 		if (len(r.APIs) == 0 || slices.Contains(r.APIs, api)) && (len(r.Models) == 0 || modelname.Match(r.Models, model) >= 0) {
 			return r
 		}
 	}
-	return g.config.Default
+	return e.config.Default
 }
 
 // grammar returns the dialect of a reply: the route's, or the model's.
-func (g *Handler) grammar(r Route, model string) (*sotto.Grammar, error) {
+func (e *engine) grammar(r Route, model string) (*sotto.Grammar, error) {
 	if r.Dialect != "" {
-		return g.config.named(r.Dialect)
+		return e.config.named(r.Dialect)
 	}
-	forModel := g.config.ForModel
+	forModel := e.config.ForModel
 	if forModel == nil {
 		forModel = sotto.ForModel
 	}
@@ -81,16 +81,16 @@ type families struct {
 type familyKey struct{ api, dialect, model string }
 
 // family returns the family of a model: the route's dialect, or the model's own.
-func (g *Handler) family(r Route, api, model string) (*family, error) {
+func (e *engine) family(r Route, api, model string) (*family, error) {
 	key := familyKey{api, r.Dialect, model}
-	f := &g.families
+	f := &e.families
 	f.mu.Lock()
 	kept := f.kept[key]
 	f.mu.Unlock()
 	if kept != nil {
 		return kept, nil
 	}
-	grammar, err := g.grammar(r, model)
+	grammar, err := e.grammar(r, model)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestTransportClosedWhileRead(t *testing.T) {
 	defer up.Close()
 	defer close(gone)
 	reg := prometheus.NewRegistry()
-	tr, err := gateway.NewTransport(gateway.Config{Metrics: reg})
+	tr, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +111,9 @@ func TestDeadlineAround(t *testing.T) {
 // registry as it was.
 func TestRegistryIsShared(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	inFront(t, "http://localhost", gateway.Config{Metrics: reg})
+	inFront(t, "http://localhost", gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}})
 	before, _ := reg.Gather()
-	if _, err := gateway.NewTransport(gateway.Config{Metrics: reg}); err == nil || !strings.Contains(err.Error(), "registry") {
+	if _, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}}); err == nil || !strings.Contains(err.Error(), "registry") {
 		t.Errorf("%v", err)
 	}
 	if after, err := reg.Gather(); err != nil || len(after) != len(before) {

@@ -19,7 +19,7 @@ func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	if s, ok := promptStart(x.family.grammar, x.request); ok {
 		return s, false
 	}
-	switch s, ok := x.g.learned.says(x.key); {
+	switch s, ok := x.engine.learned.says(x.key); {
 	case ok && s == showsInside:
 		return sotto.StartInsideFirst, true
 	case whole:

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -12,31 +11,37 @@ import (
 // A Transport is the gateway inside a Go client: an [http.RoundTripper] that edits
 // the history of requests, and reads the replies of models. Requests that do not go
 // to a model's route pass unchanged.
-type Transport struct{ g *Handler }
+type Transport struct {
+	engine *engine
+	hides  bool // some route hides reasoning
+}
 
 // NewTransport returns a transport. The configuration's Transport reaches the
 // servers. Its Upstream, keys and access control have no effect here: requests go
 // where the client sends them, with the client's key.
 func NewTransport(c Config) (*Transport, error) {
-	c.Upstream = &url.URL{Scheme: "http", Host: "client"}
-	g, err := New(c)
+	if faults := c.faults(); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	c = c.withDefaults()
+	e, err := newEngine(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Transport{g}, nil
+	return &Transport{e, c.hides()}, nil
 }
 
 // Close saves what was learned.
-func (t *Transport) Close() error { return t.g.Close() }
+func (t *Transport) Close() error { return t.engine.close() }
 
 // Learned returns what the transport has learned of how replies begin.
-func (t *Transport) Learned() *Learned { return t.g.learned }
+func (t *Transport) Learned() *Learned { return t.engine.learned }
 
 // codec returns the codec that reads the reply to a request, or nil if the request
 // does not go to a model's route.
 func (t *Transport) codec(r *http.Request) (codec, error) {
 	e := look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
-	if e.kind == unread && t.g.access.hides {
+	if e.kind == unread && t.hides {
 		return nil, errors.New("display hides reasoning, and what this route returns is not read")
 	}
 	if e.kind == replies && r.Body != nil {
@@ -46,7 +51,7 @@ func (t *Transport) codec(r *http.Request) (codec, error) {
 }
 
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	next := t.g.config.Transport
+	next := t.engine.config.Transport
 	c, err := t.codec(r)
 	if err != nil {
 		return nil, err
@@ -58,24 +63,18 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.note(r, &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host})
-	ctx, cancel := context.WithCancelCause(r.Context())
-	x.ctx, x.cancel = ctx, cancel
-	stop := x.watch(t.g.config.Silence, cancel, func() {})
+	ctx, stop := x.start(r.Context(), func() {})
 	end := sync.OnceFunc(func() {
 		stop()
-		x.finish()
-		cancel(nil)
 		hold.leave()
 	})
-	r = r.Clone(ctx)
-	x.send(r)
-	resp, err := quietly{next, t.g.config.Limits.Header}.RoundTrip(r)
+	r = x.upstreamRequest(r.Clone(ctx))
+	resp, err := quietly{next, t.engine.config.Limits.Header}.RoundTrip(r)
 	var src *closeOnce
 	if err == nil {
 		src = &closeOnce{ReadCloser: resp.Body}
 		resp.Body = src
-		err = x.modify(resp)
+		err = x.replied(resp)
 		if err != nil {
 			resp.Body.Close()
 		}
@@ -86,7 +85,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &endingBody{body: resp.Body, end: end, wake: func() {
-		cancel(nil)
+		x.cancel(nil)
 		src.Close()
 	}}
 	return resp, nil
@@ -95,14 +94,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // open reads a request and begins its exchange. The caller must release its charge.
 func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
 	defer r.Body.Close()
-	hold, err := t.g.budget.open()
+	hold, err := t.engine.budget.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := takeBody(r.Body, r.ContentLength, t.g.config.Limits.Body, hold)
+	body, err := takeBody(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
 	if err == nil {
 		var x *exchange
-		if x, err = t.g.exchange(c, body, r.URL.Host, r, hold); err == nil {
+		if x, err = t.engine.begin(c, body, r, &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}, hold); err == nil {
 			return x, hold, nil
 		}
 	}

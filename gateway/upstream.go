@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -13,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // exchangeKey is the context key of an exchange.
@@ -23,8 +26,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// send sets the body of a request to the one that goes to the upstream.
-func (x *exchange) send(r *http.Request) {
+// upstreamRequest gives a request the body that goes to the upstream.
+func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
 	// GetBody lets the transport try again if an idle connection was closed before
 	// a byte was sent.
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
@@ -33,6 +36,20 @@ func (x *exchange) send(r *http.Request) {
 	r.TransferEncoding = nil
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Del("Expect")
+	return r
+}
+
+// reverseProxy returns what passes requests to the one upstream of a gateway.
+func (g *Handler) reverseProxy() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:        g.rewrite,
+		ModifyResponse: modify,
+		ErrorHandler:   g.proxyError,
+		ErrorLog:       log.New(serving.QuietLog(g.engine.config.Logger), "", 0),
+		Transport:      quietly{g.engine.config.Transport, g.engine.config.Limits.Header},
+		FlushInterval:  -1,
+		BufferPool:     &buffers{},
+	}
 }
 
 // rewrite makes the upstream's request from the client's.
@@ -40,8 +57,8 @@ func (g *Handler) rewrite(p *httputil.ProxyRequest) {
 	if !encodedSlash(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
-	p.SetURL(g.config.Upstream)
-	p.Out.Host = g.config.Upstream.Host
+	p.SetURL(g.engine.config.Upstream)
+	p.Out.Host = g.engine.config.Upstream.Host
 	g.access.goesOn(p.Out)
 }
 
@@ -55,7 +72,7 @@ func modify(resp *http.Response) error {
 		return errors.New("the upstream switched to a protocol that it was not asked for")
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
-		return x.modify(resp)
+		return x.replied(resp)
 	}
 	if p := passageOf(resp.Request.Context()); p != nil {
 		p.modify(resp)

@@ -183,6 +183,28 @@ func TestFunctionsNamed(t *testing.T) {
 	}
 }
 
+// A request takes one way, and each station is a file: the functions of a row are
+// declared in its file.
+func TestStations(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, architecture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stations []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\w+) \\| `gateway/(\\w+\\.go)` \\| (.*) \\|$").FindAllStringSubmatch(string(data), -1) {
+		stations = append(stations, row[1])
+		declared := declarations(t, "gateway", []string{row[2]})
+		for _, name := range regexp.MustCompile("`gateway\\.([\\w.]+)`").FindAllStringSubmatch(row[3], -1) {
+			if !declared[name[1]] {
+				t.Errorf("gateway/%s does not declare %s", row[2], name[1])
+			}
+		}
+	}
+	if want := []string{"access", "route", "exchange", "upstream", "reply", "observers"}; !slices.Equal(stations, want) {
+		t.Errorf("%s has the stations %q, want %q", architecture, stations, want)
+	}
+}
+
 // declarations returns the functions, types and methods of a package.
 func declarations(t *testing.T, path string, files []string) map[string]bool {
 	names := map[string]bool{}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -84,6 +86,8 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if kept != nil {
 		s.Gateway.Recorder = kept
 	}
+	metrics := prometheus.NewRegistry()
+	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, log))
@@ -92,7 +96,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	leave, err := c.answerA2A(sh, s, at, v, log)
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
-		err = v.run(bound(&s.Settings, front, handler.Metrics(), log), signals)
+		err = v.run(bound(&s.Settings, front, metrics, log), signals)
 	}
 	return errors.Join(err, leave(), closeGateway(handler), closeRecord(kept, log))
 }

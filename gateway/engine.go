@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+)
+
+// An engine runs exchanges, whoever sends the requests: a [Handler] gets them from
+// its clients, a [Transport] from the program around it. It has what all exchanges
+// share, and who observes them.
+type engine struct {
+	config    Config
+	learned   *Learned
+	store     *history.Store
+	families  families
+	budget    *budget
+	observers observers
+	recorder  *recorder    // nil if nothing is recorded
+	open      atomic.Int64 // exchanges under way
+}
+
+func newEngine(c Config) (*engine, error) {
+	learned, err := OpenLearned(c.Data, c.Limits.Learned)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{
+		config:   c,
+		families: families{max: c.Limits.Learned},
+		learned:  learned,
+		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
+		budget:   newBudget(c),
+		recorder: newRecorder(c),
+	}
+	e.observers, err = e.observe()
+	return e, err
+}
+
+// close saves what was learned, closes the idle connections, and ends the observers.
+func (e *engine) close() error {
+	if t, ok := e.config.Transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+	return errors.Join(e.observers.close(), e.learned.flush())
+}
+
+// hides reports whether some route hides reasoning.
+func (c *Config) hides() bool {
+	return c.Default.Display == DisplayHide || slices.ContainsFunc(c.Routes, func(r Route) bool { return r.Display == DisplayHide })
+}
+
+// begin begins the exchange of a request: it plans how the reply is read, and what
+// earlier reasoning the messages still carry to the upstream. r is the request that
+// the body came with.
+func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL, hold *charge) (*exchange, error) {
+	if err := foreignjson.Check(body); err != nil { // a lenient upstream could read what we cannot
+		return nil, &requestError{http.StatusBadRequest, fmt.Errorf("the request's body %w", err)}
+	}
+	if err := hold.take(parsedCost(body)); err != nil {
+		return nil, err
+	}
+	q, err := c.Request(body)
+	if err != nil {
+		return nil, &requestError{http.StatusBadRequest, err}
+	}
+	x := &exchange{
+		engine: e, codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
+		caller: access.Caller(r.Context()), credential: access.Key(r),
+	}
+	x.model = e.shownModel(q.Model, access.Keys(r))
+	q.Model = modelName(q.Model)
+	x.route = e.routeOf(c.Name(), q, r.URL.Path)
+	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
+		return nil, err
+	}
+	x.key = learnedKey{Upstream: upstream.Host, Model: x.model, Switch: q.Switch}
+	if err := x.editHistory(); err != nil {
+		return nil, err
+	}
+	x.read()
+	e.observers.begun(x, r, upstream)
+	return x, nil
+}

@@ -1,0 +1,112 @@
+package gateway_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sotto-llm/sotto/gateway"
+)
+
+// A handler and a transport run the same exchanges, and the same observers see them:
+// what the one counts, the other counts.
+func TestObservers(t *testing.T) {
+	s := speakers[0]
+	reply := s.stream([]string{"<think>I add.", "</think>", "4"}, 1)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", s.kind(true))
+		io.WriteString(w, reply)
+	}))
+	defer up.Close()
+	count := func(reg *prometheus.Registry) map[string]float64 {
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]float64{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if c := m.GetCounter(); c != nil && c.GetValue() > 0 {
+					name := f.GetName()
+					for _, l := range m.GetLabel() {
+						name += " " + l.GetValue()
+					}
+					counts[name] = c.GetValue()
+				}
+			}
+		}
+		return counts
+	}
+	behind, inside := prometheus.NewRegistry(), prometheus.NewRegistry()
+	g := inFront(t, up.URL, gateway.Config{Observers: []gateway.Observer{gateway.Metrics(behind), {}}})
+	if w := ask(g, s.path, chatBody("m", true)); w.Code != 200 {
+		t.Fatal(w.Code, w.Body)
+	}
+	tr, err := gateway.NewTransport(gateway.Config{Observers: []gateway.Observer{gateway.Metrics(inside)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	resp, err := (&http.Client{Transport: tr}).Post(up.URL+s.path, "application/json", strings.NewReader(chatBody("m", true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	one, other := count(behind), count(inside)
+	if one["sotto_exchanges_total openai.chat m answered"] != 1 || one["sotto_leaks_corrected_total block m"] != 1 || one["sotto_reasoning_removed_bytes_total reply"] != 6 {
+		t.Errorf("the handler counted %v", one)
+	}
+	for name, n := range one {
+		if other[name] != n {
+			t.Errorf("%s: %v by the handler, %v by the transport", name, n, other[name])
+		}
+	}
+	if page := metricsOf(g); !strings.Contains(page, `sotto_exchanges_total{api="openai.chat",model="m",outcome="answered"} 1`) {
+		t.Errorf("/metrics does not show the registry:\n%s", page)
+	}
+}
+
+// Metrics are one observer, in one file. What a transport and a handler share builds
+// no proxy and knows no upstream of its own.
+func TestStations(t *testing.T) {
+	only := map[string][]string{
+		"github.com/prometheus/client_golang/prometheus":          {"metrics.go"},
+		"github.com/prometheus/client_golang/prometheus/promhttp": {"metrics.go"},
+		"net/http/httputil": {"gateway.go", "upstream.go"},
+	}
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		read++
+		f, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			if allowed := only[path]; allowed != nil && !slices.Contains(allowed, file.Name()) {
+				t.Errorf("%s imports %s: that belongs into %s", file.Name(), path, strings.Join(allowed, ", "))
+			}
+		}
+	}
+	if read < 20 {
+		t.Errorf("%d files", read)
+	}
+}
