@@ -25,6 +25,9 @@ type Turn struct {
 	// comes only at a reply's end.
 	Start sotto.Start
 	Tools []Tool
+	// Agents are agents that the model can call as tools. They may use those of
+	// Tools that they name.
+	Agents []Subagent
 	// Calls says where tool calls are looked for. If empty, [NativeCalls].
 	Calls CallMode
 	// API is the provider's API, by its codec's name ("openai.chat"). It decides
@@ -39,7 +42,8 @@ type Turn struct {
 	Request  model.Request
 	Observer Observer
 
-	// Record, if set, gets the events, as those of a run and a cycle.
+	// Record, if set, gets the events, as those of a run and a cycle, also those of
+	// a reply that the end of the context cut off.
 	Record *record.Writer
 	Run    string
 	Cycle  int
@@ -73,6 +77,8 @@ type Outcome struct {
 	Messages []model.Message
 	// Reading is the reading of the last reply; nil if none came.
 	Reading *sotto.Reply
+	// Of is where the record has the last reply; nil without a record.
+	Of      *record.Ref
 	Metrics record.Metrics
 	// Waiting is what [Turn.Continue] needs if the status is Paused.
 	Waiting *Waiting
@@ -172,7 +178,7 @@ func (t *Turn) open() (*turn, error) {
 	}
 	u.id = rand.Text()
 	if t.Record != nil {
-		u.journal = &journal{w: t.Record}
+		u.journal = &journal{w: t.Record, once: true}
 	}
 	return u, nil
 }
@@ -200,12 +206,25 @@ func (t *Turn) taught(u *turn, messages []model.Message) []model.Message {
 	return append([]model.Message{{Role: model.System, Text: text}}, messages...)
 }
 
+// Check reports what is wrong with the settings, for which Converse would fail.
+func (t *Turn) Check() error {
+	_, err := t.prepare()
+	return err
+}
+
 // prepare checks the settings and fills in defaults.
 func (t *Turn) prepare() (*turn, error) {
 	if t.Model == nil {
 		return nil, errors.New("a turn needs a model")
 	}
-	box, err := newToolbox(t.Tools)
+	tools := slices.Clip(t.Tools)
+	for _, a := range t.Agents {
+		if err := errors.Join(a.check(1), a.checkTools(t.Tools)); err != nil {
+			return nil, err
+		}
+		tools = append(tools, &subagentTool{Subagent: a, parent: t, tools: t.Tools})
+	}
+	box, err := newToolbox(tools)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,8 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	for _, m := range q.Messages {
 		t.metrics.PromptBytes += weight(m)
 	}
-	x := record.Invocation{Model: t.Model.Name(), Provider: t.API, Purpose: purpose, Attempt: attempt, Messages: recordMessages(q.Messages)}
+	i := Invocation{Model: t.Model, API: t.API, Purpose: purpose, Attempt: attempt, Messages: q.Messages}
+	x := i.Payload()
 	open, err := t.passOutages(ctx)
 	if err != nil {
 		return err
@@ -63,40 +64,30 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 		return t.take(x, nil)
 	}
 	point("before model")
-	var reply model.Reply
-	var reading *sotto.Reply
-	var took time.Duration
-	failure, err := t.through(ctx, open, func() (heard bool, err error) {
-		reply, reading, took, err = t.call(ctx, q)
-		return reading != nil, err
+	_, err = t.through(ctx, open, func() (heard bool, failure error) {
+		i.Reply, i.Reading, i.Took, i.Err = t.call(ctx, q)
+		return i.Reading != nil, i.Err
 	})
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !t.journal.cutOff():
 		return ctx.Err() // it is asked for again when the run is resumed
-	case err != nil:
+	case err != nil && ctx.Err() == nil:
 		return err
 	}
 	point("behind model")
-	x.Millis = millis(took)
-	if failure != nil {
-		x.Error = failure.Error()
-		if e, ok := errors.AsType[*model.Error](failure); ok {
-			x.Final = !e.Retryable && e.Status != 0 || errors.Is(e, model.ErrNoReply)
-			t.after = e.RetryAfter
-		}
+	if e, ok := errors.AsType[*model.Error](i.Err); ok {
+		t.after = e.RetryAfter
 	}
-	if reading != nil {
-		r := recordReply(reply, reading)
-		r.Segments = t.segments(reading, reply.Calls)
-		x.Replies = []record.Reply{r}
+	if x = i.Payload(); i.Reading != nil {
+		x.Replies[0].Segments = t.segments(i.Reading, i.Reply.Calls)
 	}
-	x.Usage = usageOf(reply, x)
-	ref, err2 := t.journal.put(ctx, t.Run, t.Cycle, x)
-	if err2 != nil {
-		return err2
+	if t.ref, err = t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
+		return err
 	}
-	t.ref = ref
-	return t.take(x, reading)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return t.take(x, i.Reading)
 }
 
 // take continues with an invocation as it is recorded. The reading is nil if the
@@ -114,7 +105,7 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 			}
 		}
 		t.reply, t.reading = replyOf(r), reading
-		t.count()
+		countReply(&t.metrics, t.reply, t.segments(reading, t.reply.Calls))
 	}
 	if u := usageOf(t.reply, x); u != nil {
 		t.metrics.InputTokens += u.Input

@@ -20,6 +20,7 @@ type journal struct {
 	past   []record.Event // events of the run and of its agents that were not passed yet
 	w      *record.Writer // nil in a replay
 	passed uint64         // the number of the last event that was passed
+	once   bool           // nobody resumes it, so a reply that is cut off is recorded as far as it came
 }
 
 // readPast reads the events of a run and of the runs below it.
@@ -42,6 +43,9 @@ func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
 
 // live reports whether all of the past has been passed.
 func (j *journal) live() bool { return j == nil || len(j.past) == 0 }
+
+// cutOff reports whether a reply is recorded that the end of the context cut off.
+func (j *journal) cutOff() bool { return j != nil && j.once }
 
 // id returns the identifier of the recorded run.
 func (j *journal) id() string {

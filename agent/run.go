@@ -180,16 +180,12 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 		tools = append(tools, OperatorTool(x.Operator, x.Wait))
 	}
 	tools = append(tools, x.Tools...)
-	own := tools
-	for i := range x.Agents {
-		tools = append(tools, &subagentTool{Subagent: x.Agents[i], parent: r.x, tools: own})
-	}
 	id := rand.Text()
 	if !j.live() {
 		id = j.id()
 	}
 	t := Turn{
-		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Calls: x.Calls, API: x.API,
+		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
 	}
 	if r.proto, err = t.prepare(); err != nil {

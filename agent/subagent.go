@@ -55,10 +55,25 @@ func (a *Subagent) check(depth int) error {
 	return errors.Join(list...)
 }
 
+// checkTools returns an error if the agent, or one below it, names a tool that its
+// parent does not have.
+func (a *Subagent) checkTools(given []Tool) error {
+	var list []error
+	for _, name := range a.Tools {
+		if toolNamed(given, name) == nil {
+			list = append(list, fmt.Errorf("agent %s: there is no tool %q to give it", a.Name, name))
+		}
+	}
+	for i := range a.Agents {
+		list = append(list, a.Agents[i].checkTools(given))
+	}
+	return errors.Join(list...)
+}
+
 // A subagentTool is a tool whose effects are all in the journal.
 type subagentTool struct {
 	Subagent
-	parent *Experiment
+	parent *Turn
 	tools  []Tool // of the parent
 }
 
@@ -137,11 +152,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		settings.Calls = caller.Calls
 	}
 	for _, name := range t.Subagent.Tools {
-		tool := toolNamed(t.tools, name)
-		if tool == nil {
-			return nil, &ownError{fmt.Errorf("agent %s: there is no tool %q to give it", t.Name, name)}
-		}
-		settings.Tools = append(settings.Tools, tool)
+		settings.Tools = append(settings.Tools, toolNamed(t.tools, name))
 	}
 	for _, a := range t.Subagent.Agents {
 		settings.Tools = append(settings.Tools, &subagentTool{Subagent: a, parent: t.parent, tools: t.tools})

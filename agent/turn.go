@@ -201,15 +201,14 @@ func (t *turn) think() {
 	t.fresh = thoughts
 }
 
-// count adds the bytes of a reply to the metrics, whole or cut.
-func (t *turn) count() {
-	m := &t.metrics
-	for _, x := range t.reply.Thoughts {
+// countReply adds the bytes of a reply to metrics, whole or cut.
+func countReply(m *record.Metrics, r model.Reply, segments []record.Segment) {
+	for _, x := range r.Thoughts {
 		m.ReplyBytes += len(x.Text)
 		m.ThoughtBytes += len(x.Text)
 	}
-	m.ReplyBytes += len(t.reply.Raw)
-	for _, s := range t.segments(t.reading, t.reply.Calls) {
+	m.ReplyBytes += len(r.Raw)
+	for _, s := range segments {
 		switch s.Channel {
 		case sotto.ChannelReasoning:
 			m.ThoughtBytes += s.End - s.Start
@@ -335,7 +334,7 @@ func (t *turn) textBack() (text string, hidden bool) {
 }
 
 func (t *turn) outcome() Outcome {
-	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Metrics: t.metrics, Waiting: t.waiting}
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Of: t.ref, Metrics: t.metrics, Waiting: t.waiting}
 	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
 	if t.status == Answered || t.status == Bounded {
 		o.Answer = t.visible
