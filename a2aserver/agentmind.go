@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // An AgentMind answers with an agent: a model and its tools, with as many replies
@@ -55,7 +57,7 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	}
 	turn := m.Turn
 	turn.Model = lively{m.Turn.Model, tell}
-	turn.Run = t.Task
+	turn.Record, turn.Run, turn.Cycle = t.Record, t.Run, t.Cycle
 	turn.Observer = agent.Observer{
 		OnNarration: func(text string) { tell(Narration{text}) },
 		OnToolStart: func(u agent.Use) { tell(ToolStart{strconv.Itoa(u.Number), m.toolName(u)}) },
@@ -73,10 +75,13 @@ func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (O
 	return m.outcome(out, native)
 }
 
+func (m *AgentMind) modelName() string { return m.Turn.Model.Name() }
+
 // toolName returns what clients are told about a call. A name that the model made
 // up may hold anything, even its thoughts.
 func (m *AgentMind) toolName(u agent.Use) string {
-	if slices.ContainsFunc(m.Turn.Tools, func(t agent.Tool) bool { return t.Spec().Name == u.Name }) {
+	if slices.ContainsFunc(m.Turn.Tools, func(t agent.Tool) bool { return t.Spec().Name == u.Name }) ||
+		slices.ContainsFunc(m.Turn.Agents, func(a agent.Subagent) bool { return a.Name == u.Name }) {
 		return u.Name
 	}
 	return "unknown tool"
@@ -89,14 +94,27 @@ func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agen
 		if err := json.Unmarshal(t.Memo, &w); err != nil {
 			return agent.Outcome{}, fmt.Errorf("the paused turn cannot be read: %w", err)
 		}
-		return turn.Continue(ctx, w, t.Text)
+		out, err := turn.Continue(ctx, w, t.Text)
+		out.Metrics = since(out.Metrics, w.Metrics)
+		return out, err
 	}
 	q := (&ChatMind{System: m.System}).request(t)
 	return turn.Converse(ctx, q.Messages)
 }
 
+// since returns the counts that came to metrics after they were was.
+func since(now, was record.Metrics) record.Metrics {
+	a, b := reflect.ValueOf(&now).Elem(), reflect.ValueOf(was)
+	for i := range a.NumField() {
+		if f := a.Field(i); f.CanInt() {
+			f.SetInt(f.Int() - b.Field(i).Int())
+		}
+	}
+	return now
+}
+
 func (m *AgentMind) outcome(a agent.Outcome, native bool) (Outcome, error) {
-	out := Outcome{Text: a.Answer, End: sotto.EndStopped}
+	out := Outcome{Text: a.Answer, End: sotto.EndStopped, Of: a.Of, Metrics: &a.Metrics}
 	if r := a.Reading; r != nil {
 		out.End, out.Diagnostics = r.End, r.Diagnostics
 		unsaid := m.Turn.Start == "" && !native || m.Turn.Start == sotto.StartAuto

@@ -2,10 +2,14 @@ package a2aserver
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A ChatMind answers with one reply of a chat model, which gets the conversation
@@ -31,16 +35,58 @@ type ChatMind struct {
 // Answer implements [Mind].
 func (m *ChatMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
 	r := chatReading{mind: m, on: on}
-	reply, err := m.Model.Invoke(ctx, m.request(t), r.delta)
-	end := reply.End
+	q := m.request(t)
+	began := time.Now()
+	reply, err := m.Model.Invoke(ctx, q, r.delta)
+	took := time.Since(began)
 	if err != nil {
-		end = sotto.EndAborted
+		reply.End = sotto.EndAborted
 	}
-	out, closing := r.close(end)
+	out, closing := r.close(reply.End)
 	if err == nil {
 		err = closing
 	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if unrecorded := r.record(ctx, t, &out, agent.Invocation{
+		Model: m.Model, Purpose: "answer", Attempt: 1, Messages: q.Messages, Reply: reply, Took: took, Err: err,
+	}); unrecorded != nil {
+		return Outcome{}, unrecorded
+	}
 	return out, err
+}
+
+func (m *ChatMind) modelName() string { return m.Model.Name() }
+
+// record records the invocation of the model, as agents do. The reply is recorded
+// as it was read here: if nobody can know whether it is an answer, it is reasoning.
+func (r *chatReading) record(ctx context.Context, t Turn, out *Outcome, x agent.Invocation) error {
+	if t.Record == nil {
+		return nil
+	}
+	if x.Err == nil || x.Reply.Raw != "" || len(x.Reply.Thoughts) > 0 || len(x.Reply.Calls) > 0 {
+		if err := r.open(); err != nil {
+			return err
+		}
+		start := r.start
+		if r.hidden {
+			start = sotto.StartInsideFirst
+		}
+		var err error
+		if x.Reading, err = r.grammar.Parse(x.Reply.Raw, start, x.Reply.End); err != nil {
+			return err
+		}
+	}
+	metrics := x.Metrics()
+	receipt, err := t.Record.Append(context.WithoutCancel(ctx), record.Event{Run: t.Run, Cycle: t.Cycle, Payload: x.Payload()})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnrecorded, err)
+	}
+	if out.Metrics = &metrics; len(receipt.Replies) > 0 {
+		out.Of = &record.Ref{Seq: receipt.Seq, Digest: receipt.Replies[0]}
+	}
+	return nil
 }
 
 func (m *ChatMind) request(t Turn) model.Request {
@@ -66,8 +112,10 @@ type chatReading struct {
 	on      func(Event) error
 	grammar *sotto.Grammar
 	filter  *sotto.Filter
+	start   sotto.Start
 	native  bool // the provider separated reasoning
 	auto    bool // where the reply begins is not known
+	hidden  bool // the reply ended before it showed how it began
 	block   int  // block of the last event
 	text    strings.Builder
 	closing bool    // events wait
@@ -107,7 +155,7 @@ func (r *chatReading) open() (err error) {
 	default:
 		start = sotto.StartAuto
 	}
-	r.grammar, r.auto = g, start == sotto.StartAuto
+	r.grammar, r.start, r.auto = g, start, start == sotto.StartAuto
 	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1}); err != nil {
 		return err
 	}
@@ -147,14 +195,14 @@ func (r *chatReading) close(end sotto.End) (Outcome, error) {
 	r.closing = true
 	r.filter.Close(end)
 	r.closing = false
-	hidden := r.auto && r.text.Len() == 0 && undecided(r.grammar, r.filter.Marked(), end)
+	r.hidden = r.auto && r.text.Len() == 0 && undecided(r.grammar, r.filter.Marked(), end)
 	for _, e := range r.waiting {
-		if v, ok := e.(Visible); ok && hidden { // nothing in it is marked, so it may all be reasoning
+		if v, ok := e.(Visible); ok && r.hidden { // nothing in it is marked, so it may all be reasoning
 			e = Reasoning(v)
 		}
 		r.tell(e)
 	}
-	if hidden {
+	if r.hidden {
 		return Outcome{End: end, Diagnostics: unclosed(r.filter.Diagnostics())}, r.failed
 	}
 	return Outcome{Text: r.text.String(), End: end, Diagnostics: r.filter.Diagnostics()}, r.failed

@@ -53,6 +53,8 @@
 //  10. A request takes one of the caller's places when its body has arrived, and
 //     the memory of all requests is bounded. A page of tasks costs the memory of
 //     the tasks on it, however many are stored.
+//  11. With [Config.Record], all that a mind of this package thinks is recorded
+//     before its answer is given: a task is a run, a message to it is a cycle.
 //
 // # Security
 //

@@ -95,6 +95,11 @@ func (r *run) run(ctx context.Context) {
 		r.finish(answer{err: err})
 		return
 	}
+	turn.Record = r.s.store.runs.writer()
+	if err := r.s.store.runs.begin(&turn); err != nil {
+		r.finish(answer{err: err})
+		return
+	}
 	a, ok := r.listen(ctx, turn)
 	if !ok {
 		return
@@ -149,22 +154,45 @@ func (r *run) listen(parent context.Context, turn Turn) (answer, bool) {
 	}
 }
 
-// think calls the mind. A panic is an error.
-func (r *run) think(ctx context.Context, turn Turn, events chan<- Event) (a answer) {
+// think calls the mind, and records how it ended.
+func (r *run) think(ctx context.Context, turn Turn, events chan<- Event) answer {
+	began := time.Now()
+	var shown strings.Builder
+	a := r.answer(ctx, turn, func(e Event) error {
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if v, ok := e.(Visible); ok {
+			shown.WriteString(v.Text)
+		}
+		return nil
+	})
+	why := a.err
+	if ctx.Err() != nil {
+		why = context.Cause(ctx)
+	}
+	e := end(a.out, why, shown.String(), r.s.silence)
+	if ctx.Err() != nil && e.ending == Aborted { // not by the server, so it was the client
+		e.ending = Canceled
+	}
+	e.limit(r.s.limits.Answer)
+	if err := r.s.store.runs.end(turn, e, a.out, time.Since(began)); err != nil {
+		return answer{err: err}
+	}
+	return a
+}
+
+// answer calls the mind. A panic is an error.
+func (r *run) answer(ctx context.Context, turn Turn, on func(Event) error) (a answer) {
 	defer func() {
 		if v := recover(); v != nil {
 			a.err = fmt.Errorf("the mind panicked: %v", v)
 			r.s.log.Error("a mind panicked", "task", turn.Task, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 		}
 	}()
-	a.out, a.err = r.s.mind.Answer(ctx, turn, func(e Event) error {
-		select {
-		case events <- e:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	})
+	a.out, a.err = r.s.mind.Answer(ctx, turn, on)
 	return a
 }
 

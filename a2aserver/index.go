@@ -17,7 +17,7 @@ type entry struct {
 	status         time.Time // of the status; zero if it has none
 	created        time.Time
 	updated        time.Time
-	size           int // bytes of the record
+	size           int // bytes of the row
 	said           int // messages of the user
 }
 

@@ -108,7 +108,7 @@ func (s *span) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// A view is what a list shows of a task, found in its record and not yet
+// A view is what a list shows of a task, found in its row and not yet
 // decoded: a task may be large, and what a client leaves out costs nothing.
 type view struct {
 	Task struct {
@@ -124,7 +124,7 @@ type view struct {
 func readView(data []byte, req *a2a.ListTasksRequest) (*view, error) {
 	v := &view{}
 	if err := json.Unmarshal(data, v); err != nil {
-		return nil, fmt.Errorf("a record of a task: %w", err)
+		return nil, fmt.Errorf("a row of a task: %w", err)
 	}
 	t, length := &v.Task, listHistory
 	if req.HistoryLength != nil {

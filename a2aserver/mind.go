@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A Mind answers messages. It separates reasoning from answer: the server never
@@ -33,6 +34,12 @@ type Turn struct {
 	// Earlier are the earlier messages of this conversation, oldest first, with
 	// visible text only.
 	Earlier []Said
+
+	// Record, if set, gets what the mind thinks, asks and calls, as events of a run,
+	// which is the task, and of a cycle, which is this message.
+	Record *record.Writer
+	Run    string
+	Cycle  int
 }
 
 // Said is one message of a conversation.
@@ -55,6 +62,10 @@ type Outcome struct {
 	End sotto.End
 	// Diagnostics are the remarks of the reading.
 	Diagnostics []sotto.Diagnostic
+	// Of is where the record has the reply that Text comes from, and Metrics are the
+	// counts of this turn; nil if the mind has none.
+	Of      *record.Ref
+	Metrics *record.Metrics
 }
 
 // An Event says what happens while a mind works: [Visible], [Narration],

@@ -56,6 +56,8 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 		e.ending, e.state, e.text = CutOff, a2a.TaskStateCompleted, shown
 	case errors.Is(err, errClosing):
 		e.ending, e.message = Interrupted, interruptedMessage
+	case errors.Is(err, errUnrecorded):
+		e.ending, e.text, e.message = Aborted, "", "What the agent did could not be recorded, so its answer is not given."
 	case errors.Is(err, errSilent):
 		e.ending, e.message = Silent, fmt.Sprintf("Nothing was heard of the model for %s, so the task was ended.", silence)
 	case err != nil:

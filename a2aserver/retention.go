@@ -38,7 +38,7 @@ func (s *store) endWaiting(owner string, stays a2a.TaskID) error {
 		return nil
 	}
 	for _, l := range waiting[s.limits.Waiting-1:] {
-		if _, err := s.change(l.id, nil, func(r *record) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
+		if _, err := s.change(l.id, nil, func(r *row) error { fail(r.Task, Dropped, droppedMessage); return nil }); err != nil {
 			return err
 		}
 	}

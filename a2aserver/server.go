@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // A Config configures a server. Its zero value, with a Mind, is right for one
@@ -45,6 +46,11 @@ type Config struct {
 	// Reasoning says that clients may ask for the model's reasoning, by
 	// [ReasoningExtension].
 	Reasoning bool
+
+	// Record, if set, gets all that the mind thinks, as runs and cycles: a run is a
+	// task, named by its id, and a cycle is a message. A turn that cannot be
+	// recorded fails.
+	Record *record.Writer
 
 	// File is where tasks are kept. If empty, they end with the process: they are
 	// in a temporary file, which has no name while the server runs if the system
@@ -119,6 +125,7 @@ func New(c Config) (*Server, error) {
 		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
+	st.runs = newRecording(&c, s.card)
 	s.access = access.New(access.Rules{
 		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Refuse: refuse,

@@ -19,7 +19,7 @@ import (
 
 // The buckets of the file.
 var (
-	tasksBucket   = []byte("tasks")   // task id → record
+	tasksBucket   = []byte("tasks")   // task id → row
 	configsBucket = []byte("configs") // task id, 0, config id → pushConfig
 	memosBucket   = []byte("memos")   // task id → what a mind wants back
 	outboxBucket  = []byte("outbox")  // task id, 0, sequence → a push that has not arrived
@@ -34,6 +34,7 @@ type store struct {
 	temp   bool // the file goes when the store is closed
 	limits Limits
 	post   func(letter) // delivers a push of the outbox; nil if there are no pushes
+	runs   *recording
 
 	mu    sync.Mutex
 	index *index
@@ -41,27 +42,35 @@ type store struct {
 
 var _ taskstore.Store = (*store)(nil)
 
-// A record is a task as it lies in the file.
-type record struct {
+// A row is a task as it lies in the file.
+type row struct {
 	Version int64     `json:"v"`
 	Owner   string    `json:"owner,omitempty"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
 	Task    *a2a.Task `json:"task"`
-	size    int       // in the file
+	// Recorded says that the record has the task, as a run.
+	Recorded bool `json:"recorded,omitempty"`
+	size     int  // in the file
 }
 
-func (r *record) entry() entry {
+func (r *row) entry() entry {
 	e := entry{owner: r.Owner, context: r.Task.ContextID, state: r.Task.Status.State, created: r.Created, updated: r.Updated, size: r.size}
 	if t := r.Task.Status.Timestamp; t != nil {
 		e.status = *t
 	}
-	for _, m := range r.Task.History {
+	e.said = messagesOf(r.Task)
+	return e
+}
+
+// messagesOf counts the messages of the user to a task.
+func messagesOf(t *a2a.Task) (n int) {
+	for _, m := range t.History {
 		if m != nil && m.Role == a2a.MessageRoleUser {
-			e.said++
+			n++
 		}
 	}
-	return e
+	return n
 }
 
 // openStore opens the file, or a temporary one that is removed with the process.
@@ -109,7 +118,7 @@ func (s *store) load() error {
 			return err
 		}
 		return tx.Bucket(tasksBucket).ForEach(func(id, data []byte) error {
-			r, err := readRecord(id, data)
+			r, err := readRow(id, data)
 			if err != nil {
 				return err
 			}
@@ -127,19 +136,19 @@ func (s *store) close() error {
 	return err
 }
 
-func readRecord(id, data []byte) (*record, error) {
-	r := &record{size: len(data)}
+func readRow(id, data []byte) (*row, error) {
+	r := &row{size: len(data)}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("task %s: %w", id, err)
 	}
 	if r.Task == nil {
-		return nil, fmt.Errorf("task %s: the record holds none", id)
+		return nil, fmt.Errorf("task %s: the row holds none", id)
 	}
 	return r, nil
 }
 
-// put writes a record. The caller has the lock.
-func (s *store) put(tx *bbolt.Tx, r *record) error {
+// put writes a row. The caller has the lock.
+func (s *store) put(tx *bbolt.Tx, r *row) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("write task: %w: %w", a2a.ErrInvalidParams, err)
@@ -148,12 +157,12 @@ func (s *store) put(tx *bbolt.Tx, r *record) error {
 	return tx.Bucket(tasksBucket).Put([]byte(r.Task.ID), data)
 }
 
-func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*record, error) {
+func (s *store) read(tx *bbolt.Tx, id a2a.TaskID) (*row, error) {
 	data := tx.Bucket(tasksBucket).Get([]byte(id))
 	if data == nil {
 		return nil, a2a.ErrTaskNotFound
 	}
-	return readRecord([]byte(id), data)
+	return readRow([]byte(id), data)
 }
 
 // moment returns the current time, with the precision that the file keeps.
@@ -171,7 +180,7 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 		return taskstore.TaskVersionMissing, err
 	}
 	now := moment()
-	r := &record{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task}
+	r := &row{Version: 1, Owner: visitFrom(ctx).caller, Created: now, Updated: now, Task: task, Recorded: s.runs != nil}
 	point("before create")
 	if err := s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, r) }); err != nil {
 		return taskstore.TaskVersionMissing, err
@@ -186,7 +195,7 @@ func (s *store) Create(ctx context.Context, task *a2a.Task) (taskstore.TaskVersi
 func (s *store) Update(_ context.Context, req *taskstore.UpdateRequest) (taskstore.TaskVersion, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := s.change(req.Task.ID, req.Event, func(r *record) error {
+	r, err := s.change(req.Task.ID, req.Event, func(r *row) error {
 		if r.Task.Status.State.Terminal() ||
 			req.PrevVersion != taskstore.TaskVersionMissing && int64(req.PrevVersion) != r.Version {
 			return taskstore.ErrConcurrentModification
@@ -222,8 +231,8 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 // change rewrites a task, and in the same transaction puts into the outbox what its
 // receivers are told of it. A task that has ended waits for nothing, so its memo
 // goes. event is why the task changes, or nil. The caller holds the lock.
-func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*record) error) (*record, error) {
-	var r *record
+func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*row, error) {
+	var r *row
 	var told []letter
 	point("before change")
 	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
@@ -252,6 +261,9 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*record) error)
 	}
 	point("after change")
 	s.index.put(id, r.entry())
+	if r.Task.Status.State.Terminal() {
+		s.runs.ended(r)
+	}
 	for _, l := range told {
 		s.post(l)
 	}
@@ -290,7 +302,7 @@ func (s *store) owner(id a2a.TaskID) string {
 }
 
 // record returns a task, whoever owns it.
-func (s *store) record(id a2a.TaskID) (r *record, err error) {
+func (s *store) record(id a2a.TaskID) (r *row, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) (err error) {
 		r, err = s.read(tx, id)
 		return err
@@ -330,7 +342,7 @@ func (s *store) interrupted() ([]*a2a.Task, error) {
 	}
 	var lost []*a2a.Task
 	for _, id := range broken {
-		r, err := s.change(id, nil, func(r *record) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
+		r, err := s.change(id, nil, func(r *row) error { fail(r.Task, Interrupted, interruptedMessage); return nil })
 		if err != nil {
 			return lost, err
 		}

@@ -14,10 +14,11 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	caller := visitFrom(ctx).caller
 	t := Turn{
 		Task: string(ec.TaskID), Context: ec.ContextID, Caller: caller,
-		Text: VisibleText(ec.Message.Parts),
+		Text: VisibleText(ec.Message.Parts), Run: string(ec.TaskID), Cycle: 1,
 	}
 	var now []Said
 	if task := ec.StoredTask; task != nil {
+		t.Cycle = messagesOf(task)
 		now = saidIn(task.History[:max(0, len(task.History)-1)]) // the last is this message
 		if n := len(now); n > 0 && now[n-1].ByAgent {
 			t.Question = now[n-1].Text

@@ -326,6 +326,18 @@ func (g *guard) calls(list []Call) []Call {
 // message returns the message of an error as it may be recorded.
 func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s)) }
 
+// ids returns identifiers without what must not be recorded of them.
+func (g *guard) ids(list map[string]string) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(list))
+	for name, value := range list {
+		out[g.secrets.scrub(name)] = g.secrets.scrub(value)
+	}
+	return out
+}
+
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
 	x.Caller = g.message(x.Caller)
@@ -372,6 +384,7 @@ func (x Failure) guarded(g *guard) Payload {
 func (x RunStart) guarded(g *guard) Payload {
 	x.Goal = g.content(x.Goal, said)
 	x.Config = plainConfig(x.Config, g.secrets)
+	x.Caller, x.IDs = g.message(x.Caller), g.ids(x.IDs)
 	return x
 }
 

@@ -222,6 +222,10 @@ type RunStart struct {
 	Model   string `json:"model,omitempty"`
 	// Parent is the run that called this run as a tool.
 	Parent string `json:"parent,omitempty"`
+	// Caller is the name of the token that a client sent for it.
+	Caller string `json:"caller,omitempty"`
+	// IDs are the identifiers by which others know the run, by their names.
+	IDs map[string]string `json:"ids,omitempty"`
 	// Config holds settings. Values under a name such as key, token or password are
 	// not recorded.
 	Config map[string]string `json:"config,omitempty"`

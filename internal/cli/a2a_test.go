@@ -59,6 +59,67 @@ func TestServeA2A(t *testing.T) {
 	}
 }
 
+// TestServeA2ARecord: what the agent thinks is in the record beside what passes the
+// gateway: of a model of the upstream, and of an agent's file with an agent below.
+func TestServeA2ARecord(t *testing.T) {
+	dir := t.TempDir()
+	script := `{"when":{"system":"You count."},"text":"<think>SECRET below</think>Four."}
+{"when":{"tool":"counter"},"text":"<think>SECRET plan</think>Four primes."}
+{"text":"<think>SECRET first</think>","calls":[{"name":"counter","arguments":{"task":"Count."}}]}
+`
+	for name, text := range map[string]string{
+		"script.jsonl": script,
+		"agent.yaml":   "v: 1\nname: boss\nmodel: {provider: scripted, script: script.jsonl}\nagents: [{name: counter, system: You count.}]\n",
+		"lost.yaml":    "v: 1\nname: boss\nmodel: {provider: scripted, script: script.jsonl}\nagents: [{name: counter, tools: [read]}]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		flag  string
+		wants []string
+	}{
+		"upstream": {"--a2a-name=Chat", []string{"LLM_INVOCATION", "minimax-m2", "RUN_END"}},
+		"agent":    {"--a2a-agent=" + filepath.Join(dir, "agent.yaml"), []string{"SECRET first", "SECRET below", "+counter.1", "SECRET plan", "Four primes."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			audit := filepath.Join(t.TempDir(), "audit")
+			r := startServe(t, "--a2a", "--record="+audit, c.flag)
+			resp, err := r.client.Post(r.gateway+"/a2a", "application/json", strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var reply struct {
+				Result struct{ Task struct{ ID string } }
+			}
+			if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			r.signals <- syscall.SIGTERM
+			if err := <-r.ended; err != nil {
+				t.Error(err)
+			}
+			r.client.CloseIdleConnections()
+			var out, errs bytes.Buffer
+			if status := Run([]string{"record", "show", audit}, strings.NewReader(""), &out, &errs, func(string) string { return "" }); status != 0 {
+				t.Fatal(errs.String())
+			}
+			for _, want := range append(c.wants, reply.Result.Task.ID, "How many?", "CYCLE_END") {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the record does not show %q:\n%s", want, out.String())
+				}
+			}
+		})
+	}
+	var out, errs bytes.Buffer
+	if status := Run([]string{"serve", "--check", "--a2a", "--a2a-agent=" + filepath.Join(dir, "lost.yaml")}, strings.NewReader(""), &out, &errs, func(string) string { return "" }); status != 1 || !strings.Contains(out.String()+errs.String(), `agent counter: there is no tool "read" to give it`) {
+		t.Errorf("an agent with a tool of the memory: %d %s%s", status, out.String(), errs.String())
+	}
+}
+
 // TestServeTokens: a named token of the configuration opens its scopes on the
 // gateway and on the agent beside it. The log names the caller.
 func TestServeTokens(t *testing.T) {

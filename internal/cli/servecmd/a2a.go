@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // a2aFlags are the flags of the A2A server beside the gateway.
@@ -36,7 +37,7 @@ const scriptedMind = "minimax-m2"
 
 // answerA2A puts an A2A server before the gateway on its address, if one is
 // configured. leave closes it.
-func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v *server, log *slog.Logger) (leave func() error, err error) {
+func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v *server, kept *record.Writer, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
 	if on, err := c.wanted(); !on || err != nil {
 		return none, err
@@ -45,7 +46,7 @@ func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v 
 	if err != nil {
 		return none, err
 	}
-	config.Logger = log
+	config.Logger, config.Record = log, kept
 	a, err := a2aserver.New(config)
 	if err != nil {
 		return none, err
@@ -139,7 +140,7 @@ func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a
 		config.PushTo = append(config.PushTo, p)
 	}
 	if c.A2AAgent != "" {
-		err = c.agentMind(sh, &config)
+		err = c.agentMind(sh, s, &config)
 	} else {
 		err = c.chatMind(s, at, &config)
 	}
@@ -176,22 +177,26 @@ func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Co
 
 // agentMind lets an agent answer, with the tools of its file and a tool to ask the
 // user.
-func (c *Command) agentMind(sh *shell.Shell, config *a2aserver.Config) error {
+func (c *Command) agentMind(sh *shell.Shell, s *settings.Setup, config *a2aserver.Config) error {
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}
-	x, err := file.Experiment(agent.Dependencies{Getenv: sh.Getenv})
+	x, err := file.Experiment(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
 	if err != nil {
 		return fmt.Errorf("--a2a-agent: %w", err)
 	}
 	config.Card.Name = cmp.Or(config.Card.Name, x.Name, x.Model.Name())
-	config.Mind = &a2aserver.AgentMind{
+	mind := &a2aserver.AgentMind{
 		System: cmp.Or(c.A2ASystem, x.System),
 		Turn: agent.Turn{
 			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls,
-			Tools: append(x.Tools, a2aserver.AskCaller()), Limits: x.Limits, Request: x.Request,
+			Tools: append(x.Tools, a2aserver.AskCaller()), Agents: x.Agents, Limits: x.Limits, Request: x.Request,
 		},
 	}
+	if err := mind.Turn.Check(); err != nil {
+		return hint.Add(fmt.Errorf("--a2a-agent: %w", err), "only a run has a memory: here an agent has the tools of its file, and one to ask the caller")
+	}
+	config.Mind = mind
 	return nil
 }
