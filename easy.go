@@ -70,7 +70,7 @@ func (s *Splitter) feedStops(delta []byte, kinds byteKind) []Piece {
 	}
 	stop, cut := len(b), false
 	if kinds&mayOpen != 0 || held > 0 {
-		stop, cut = s.g.lex.firstBorn(b)
+		stop, cut = s.g.lex.firstViable(b)
 	}
 	if stop < len(b) && (!cut || !s.holdEasy(b, stop)) {
 		return s.feedLong(delta)

@@ -262,7 +262,7 @@ func (b *lexBuilder) buildLiterals(t *lexTables) error {
 	t.literals = []literalNode{{}}
 	for _, l := range b.literals {
 		if l.text == "" {
-			return errors.New("markers: an empty string is no marker")
+			return errors.New("markers: an empty string is not a marker")
 		}
 		if len(l.text) > t.maxMarker {
 			return fmt.Errorf("max_marker %d: too small for %q", t.maxMarker, l.text)
@@ -361,7 +361,7 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	i := 0
 	for i < len(chunk) {
 		if !x.live {
-			skip, _ := x.t.firstBorn(chunk[i:])
+			skip, _ := x.t.firstViable(chunk[i:])
 			x.count += skip
 			i += skip
 			if i == len(chunk) {
@@ -380,7 +380,7 @@ func (x *lexer) run(chunk []byte, base int, found func(token)) {
 	}
 }
 
-// maxLead is how many bytes stillborn looks beyond.
+// maxLead is how many bytes failsAtOnce looks beyond.
 const maxLead = 4
 
 // mayLead reports whether c may stand between a tag's first byte and its name.
@@ -406,11 +406,11 @@ func (n *tagNode) nexts() nextBytes {
 	return k
 }
 
-// stillborn returns how many bytes at the start of b, which may start a marker,
+// failsAtOnce returns how many bytes at the start of b, which may start a marker,
 // can be skipped at once because the form fails directly after them (a < b, </ul>,
 // <td>). It returns 0 if the form may live. cut reports that b ended too soon to
 // tell.
-func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
+func (t *lexTables) failsAtOnce(b []byte) (k int, cut bool) {
 	i := 1
 	for i < len(b) && i < maxLead && mayLead(b[i]) && !t.first[b[i]] {
 		i++
@@ -432,11 +432,11 @@ func (t *lexTables) stillborn(b []byte) (k int, cut bool) {
 	return i + 1, false
 }
 
-// firstBorn returns the offset of the first form in b that does not fail at
+// firstViable returns the offset of the first form in b that does not fail at
 // once, or len(b); cut reports that b ended too soon to tell.
-func (t *lexTables) firstBorn(b []byte) (at int, cut bool) {
+func (t *lexTables) firstViable(b []byte) (at int, cut bool) {
 	for at = t.nextFirst(b); at < len(b); {
-		k, cut := t.stillborn(b[at:])
+		k, cut := t.failsAtOnce(b[at:])
 		if k == 0 {
 			return at, cut
 		}

@@ -108,7 +108,7 @@ func (s *Splitter) stepText() bool {
 		return true
 	}
 	if t := s.passed.tok; t.end > 0 {
-		if s.passedLives() {
+		if s.passedMayGrow() {
 			return false // a longer form may follow
 		}
 		s.passed.tok = token{}
@@ -134,7 +134,7 @@ func (s *Splitter) stepText() bool {
 		switch {
 		case f > s.pos:
 			stop, k = f, -1
-		case s.passedLives(), s.stream().mayEnd(), k >= 0 && s.token(k).start == f,
+		case s.passedMayGrow(), s.stream().mayEnd(), k >= 0 && s.token(k).start == f,
 			s.lex.frontier(f, s.n, s.textHold()) == f:
 			return false
 		default: // text, whatever it becomes
@@ -150,12 +150,12 @@ func (s *Splitter) stepText() bool {
 		s.scanText(stop)
 		return true
 	}
-	return k >= 0 && !s.passedLives() && s.textToken(k)
+	return k >= 0 && !s.passedMayGrow() && s.textToken(k)
 }
 
-// passedLives reports whether the form that was read as text is still under
+// passedMayGrow reports whether the form that was read as text is still under
 // way: a marker that begins inside it may still be part of it.
-func (s *Splitter) passedLives() bool {
+func (s *Splitter) passedMayGrow() bool {
 	p := s.passed.start
 	return p >= 0 && s.lex.frontier(p, s.n, watchAll) == p
 }
@@ -403,14 +403,14 @@ func firstNonSpace(b []byte) int {
 
 // scanLines follows runs of back-ticks, fences and lines through b.
 func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
-	i, next := 0, nothingSought
+	i, next := 0, nothingScanned
 	for i < len(b) {
 		if ts.fence.open() {
 			i += s.scanFenced(ts, b[i:], from+i)
 			continue
 		}
 		if ts.run > 0 {
-			if k := ts.goOnRun(b[i:]); k > 0 {
+			if k := ts.extendRun(b[i:]); k > 0 {
 				i += k
 				continue
 			}
@@ -442,7 +442,7 @@ func (s *Splitter) scanLines(ts *stream, b []byte, from int) {
 // that each is searched for once.
 type codeScan struct{ tick, newline, ticks, tildes, lastLine int }
 
-var nothingSought = codeScan{-1, -1, -1, -1, -1}
+var nothingScanned = codeScan{-1, -1, -1, -1, -1}
 
 // The shortest runs of a fence, and a line's end.
 var ticks, tildes, newline = []byte("```"), []byte("~~~"), []byte("\n")
@@ -520,8 +520,8 @@ func (ts *stream) nextNear(b []byte, i int) int {
 	return i
 }
 
-// goOnRun adds to the current run the bytes at the start of b that belong to it.
-func (ts *stream) goOnRun(b []byte) int {
+// extendRun adds to the current run the bytes at the start of b that belong to it.
+func (ts *stream) extendRun(b []byte) int {
 	c := byte('`')
 	if ts.tilde {
 		c = '~'
