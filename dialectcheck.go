@@ -66,21 +66,21 @@ func (d Dialect) check() error {
 		}
 	}
 	if d.Placement == PlacementLeading && d.Output == OutputAnywhere {
-		return badField("output", "\"anywhere\" cannot stand beside placement \"leading\", after whose first visible byte nothing counts: leave one of them out")
+		return badField("output", "\"anywhere\" contradicts placement \"leading\", in which no marker counts after the first visible byte: leave one of them out")
 	}
 	if d.Header != nil {
 		if d.Code != nil && *d.Code {
-			return badField("code", "cannot be on beside a header, whose tokens count in code too: leave it out")
+			return badField("code", "cannot be on in a dialect with a header, whose tokens count in code too: leave it out")
 		}
 	}
 	if d.Header != nil && d.Output == OutputAnywhere {
-		return badField("output", "\"anywhere\" cannot stand beside a header, whose channels say what the answer is: leave one of them out")
+		return badField("output", "\"anywhere\" contradicts a header, whose channels decide what the answer is: leave one of them out")
 	}
 	if d.AfterTool != ChannelText && d.AfterTool != ChannelReasoning {
-		return badField("after_tool", "what follows tool markup cannot be %s: write text or reasoning", d.AfterTool)
+		return badField("after_tool", "the channel after tool markup cannot be %s: write text or reasoning", d.AfterTool)
 	}
 	if d.PreOpensSince != "" && d.PreOpens == "" {
-		return badField("pre_opens_since", "says since when, but pre_opens does not say what: write pre_opens as well")
+		return badField("pre_opens_since", "needs pre_opens: write pre_opens as well")
 	}
 	if n := d.MaxMarker; n != 0 && (n < leastMaxMarker || n > mostMaxMarker) {
 		return badField("max_marker", "%d: write %d to %d bytes, or leave it out for %d", n, leastMaxMarker, mostMaxMarker, defaultMaxMarker)
@@ -122,13 +122,13 @@ func (d Dialect) checkMarkers() error {
 			return err
 		}
 		if m.Phrase && d.Placement != PlacementLeading {
-			return badField(path+".phrase", "is for placement \"leading\": words count only before the answer has begun")
+			return badField(path+".phrase", "needs placement \"leading\": phrases count only before the answer begins")
 		}
 		// StartInside could not tell two blocks of one name apart, and an opener could
 		// not tell two blocks apart.
 		key := asciiLower(m.name())
 		if j, ok := names[key]; ok {
-			return badField(path, "has the name of markers[%d]: each marker has one of its own", j)
+			return badField(path, "has the same name as markers[%d]: give each marker its own name", j)
 		}
 		names[key] = i
 	}
@@ -144,20 +144,20 @@ func (m Marker) check(path string, longest int) error {
 	case !slices.Contains(markerRoles, string(m.Role)):
 		return badField(path+".role", "unknown value %q: %s", m.Role, choice(string(m.Role), markerRoles))
 	case m.Special && m.Role != RoleTool:
-		return badField(path+".special", "is for role tool: the opener of a tool call that ends reasoning")
+		return badField(path+".special", "is only for role tool: it says that the opener of a tool call ends reasoning")
 	case m.Rescue && m.Role != RoleReasoning:
-		return badField(path+".rescue", "is for role reasoning: a block whose output block may be the answer")
+		return badField(path+".rescue", "is only for role reasoning: it says that an output block inside may be the answer")
 	case m.Phrase && m.Family != "":
-		return badField(path+".family", "is not for phrases, which count once each: write the phrases of one block as alternatives of one marker")
+		return badField(path+".family", "does not work with phrases, which count once each: write the phrases of one block as alternatives of one marker")
 	case m.Phrase && m.Tag != "":
-		return badField(path+".phrase", "is for literal markers: write open and close instead of tag")
+		return badField(path+".phrase", "is only for literal markers: write open and close instead of tag")
 	}
 	if m.Tag != "" {
 		if len(m.Open) > 0 || len(m.Close) > 0 {
-			return badField(path+".tag", "stands beside open or close: a marker is a tag or a pair of literals")
+			return badField(path+".tag", "contradicts open and close: a marker is either a tag or a pair of literals")
 		}
 		if m.Name != "" && m.Name != m.Tag {
-			return badField(path+".name", "is for literal markers: a tag is named by its tag")
+			return badField(path+".name", "is only for literal markers: the name of a tag is its tag")
 		}
 		return checkTag(path+".tag", m.Tag, longest)
 	}
@@ -197,11 +197,11 @@ func checkTokens(path string, list []string, longest int) error {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
 		case strings.Trim(s, "\n") == "":
-			return badField(at, "%q has nothing to look for: write the marker as the model writes it", s)
+			return badField(at, "%q holds no visible character: write the marker as the model writes it", s)
 		case len(s) > longest:
 			return badField(at, "is %d bytes, longer than max_marker (%d)", len(s), longest)
 		case slices.Contains(list[:i], s):
-			return badField(at, "%q is in the list already", s)
+			return badField(at, "%q is listed twice: write it once", s)
 		}
 	}
 	return nil
@@ -233,7 +233,7 @@ func (h *Header) check(longest int) error {
 		}
 	}
 	if len(h.Channels) == 0 {
-		return badField("header.channels", "missing: say on which channel the body of each name is")
+		return badField("header.channels", "missing: map each name to the channel of its body")
 	}
 	for _, m := range []struct {
 		path  string

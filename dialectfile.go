@@ -96,7 +96,7 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 		path = "dialects"
 		for _, m := range root.members {
 			if m.key != "dialects" {
-				return nil, r.faultf(m.offset, m.key, "unknown key beside dialects: put it into a dialect")
+				return nil, r.faultf(m.offset, m.key, "unknown key next to dialects: move it into a dialect")
 			}
 		}
 		if list.kind != jsonArray {
@@ -107,7 +107,7 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 		return nil, r.faultf(root.offset, "", "the file is %s: write a dialect as a JSON object", root.kindName())
 	}
 	if len(list.elems) == 0 {
-		return nil, r.faultf(list.offset, path, "holds no dialect")
+		return nil, r.faultf(list.offset, path, "has no dialect")
 	}
 	dialects := make([]Dialect, 0, len(list.elems))
 	names := map[string]string{}
@@ -118,7 +118,7 @@ func (r *dialectFile) dialects(root *jsonNode) ([]Dialect, error) {
 			return nil, err
 		}
 		if first, ok := names[d.Name]; ok {
-			return nil, r.faultf(n.member("name").offset, at+".name", "%q is the name of %s too: each dialect has one of its own", d.Name, first)
+			return nil, r.faultf(n.member("name").offset, at+".name", "%q is also the name of %s: give each dialect its own name", d.Name, first)
 		}
 		names[d.Name] = at
 		dialects = append(dialects, d)
@@ -156,7 +156,7 @@ func (r *dialectFile) dialect(n *jsonNode, path string) (Dialect, error) {
 	}
 	err := d.check()
 	if err == nil && !d.hasReasoning() {
-		err = badField("markers", "nothing here is reasoning: give a marker the role reasoning, or a header a reasoning channel")
+		err = badField("markers", "no part of this dialect is reasoning: give a marker the role reasoning, or a header a reasoning channel")
 	}
 	var field *fieldError
 	if errors.As(err, &field) {

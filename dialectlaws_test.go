@@ -75,9 +75,9 @@ func TestRefusedLiterals(t *testing.T) {
 		d    sotto.Dialect
 		says string // "" if the dialect compiles
 	}{
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" is markers[0].close[0] already, and the two could not be told apart: write them as one marker with both openers"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: write the two as one marker with both openers"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[/A]"), {Role: sotto.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" is markers[0].open[0] already: write the two as one marker with both openers"},
-		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[A]", "[A]\n"}, Close: []string{"[/A]"}}}}, "markers[0].open[1]: \"[A]\\n\" is markers[0].open[0] already, newlines at the ends aside: write it once"},
+		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[A]", "[A]\n"}, Close: []string{"[/A]"}}}}, "markers[0].open[1]: \"[A]\\n\" equals markers[0].open[0], except for newlines at the ends: write it once"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" is markers[0].close[0] already, and"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" is markers[0].close[0] already, and"},
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" is markers[0].close[0] already, and"},
@@ -201,7 +201,7 @@ func TestHugeHold(t *testing.T) {
 func TestInlineTakesNoReasoning(t *testing.T) {
 	for _, c := range []sotto.Channel{sotto.ChannelText, sotto.ChannelReasoning, sotto.ChannelAside, sotto.ChannelMarkup, 200} {
 		o := sotto.Options{Inline: []sotto.Channel{sotto.ChannelNarration, c}}
-		if _, err := sotto.Default().NewSplitter(o); err == nil || !strings.Contains(err.Error(), "only narration and tool") {
+		if _, err := sotto.Default().NewSplitter(o); err == nil || !strings.Contains(err.Error(), "want narration or tool") {
 			t.Errorf("%v: %v", c, err)
 		}
 		if _, err := sotto.Default().NewFilter(o); err == nil {

@@ -48,9 +48,9 @@ func (d Dialect) checkLiterals() error {
 		core := u.core()
 		switch {
 		case code && strings.Contains(core, "`"):
-			return badField(u.path, "%q holds a back-tick, which begins code: write the marker without it, or \"code\": false", u.text)
+			return badField(u.path, "%q holds a back-tick, which begins code: remove the back-tick, or write \"code\": false", u.text)
 		case code && strings.HasPrefix(strings.TrimLeft(core, " \t"), "~"):
-			return badField(u.path, "%q begins as a fence of code may: write the marker without its tildes, or \"code\": false", u.text)
+			return badField(u.path, "%q begins like a code fence: remove the tildes, or write \"code\": false", u.text)
 		}
 		if name, is := tags.form(core); is {
 			return badField(u.path, "%q is a form of the tag %q: leave it out, the tag is read in every form", u.text, name)
@@ -77,11 +77,11 @@ func (u literalUse) clash(other literalUse) error {
 	case other.marker == u.marker && u.open != other.open:
 		return badField(u.path, "%q opens the block too: an opener and a close must differ", u.text)
 	case other.marker == u.marker:
-		return badField(u.path, "%q is %s already, newlines at the ends aside: write it once", u.text, other.path)
+		return badField(u.path, "%q equals %s, except for newlines at the ends: write it once", u.text, other.path)
 	case u.open && other.open:
 		return badField(u.path, "%q is %s already: write the two as one marker with both openers", u.text, other.path)
 	case u.text != other.text || u.role == other.role || !messages(u) || !messages(other):
-		return badField(u.path, "%q is %s already, and the two could not be told apart: write them as one marker with both openers", u.text, other.path)
+		return badField(u.path, "%q equals %s: write the two as one marker with both openers", u.text, other.path)
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func (p *jsonParser) object(n *jsonNode, depth int, path string) error {
 		key, _ := token.(string)
 		at := joinKey(path, key)
 		if seen[key] {
-			return &jsonError{offset: offset, key: at, err: errors.New("stands twice: keep one")}
+			return &jsonError{offset: offset, key: at, err: errors.New("appears twice: keep one")}
 		}
 		seen[key] = true
 		v, err := p.value(depth+1, at)

@@ -82,14 +82,14 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 	fields := t.member("fields")
 	at := joinKey(path, "fields")
 	if fields == nil || fields.kind != jsonObject || len(fields.members) == 0 {
-		return d, r.faultf(locate(t, "fields").offset, at, "missing: a template is made of fields with their delimiters")
+		return d, r.faultf(locate(t, "fields").offset, at, "missing: a template needs fields with delimiters")
 	}
 	implicit := ""
 	var others []Marker
 	for _, m := range fields.members {
 		if m.node.kind == jsonObject && m.node.member("open") == nil && m.node.member("open_pattern") == nil {
 			if implicit != "" {
-				return d, r.faultf(m.offset, joinKey(at, m.key), "has no open, and neither has %s: only one field may take the text between the regions", implicit)
+				return d, r.faultf(m.offset, joinKey(at, m.key), "has no open, like %s: only one field may be the text between the regions", implicit)
 			}
 			implicit = m.key
 		}
@@ -107,7 +107,7 @@ func (r *dialectFile) responseTemplate(root, t *jsonNode, path string) (Dialect,
 	}
 	d.Markers = append(d.Markers, others...) // the first reasoning marker must be that of a known field
 	if len(d.Markers) == 0 {
-		return d, r.faultf(fields.offset, at, "have no delimiters: nothing to look for")
+		return d, r.faultf(fields.offset, at, "have no delimiters to look for")
 	}
 	if err := d.check(); err != nil {
 		// Faults of single strings were reported above. The remaining faults concern
@@ -144,7 +144,7 @@ func (r *dialectFile) templateField(m jsonMember, at string) (*Marker, error) {
 	role := cmp.Or(templateRoles[m.key], RoleReasoning)
 	switch {
 	case len(open) > 0 && len(closes) == 0 && role == RoleReasoning:
-		return nil, r.faultf(m.offset, joinKey(at, "close"), "missing: reasoning that nothing ends would hide every answer")
+		return nil, r.faultf(m.offset, joinKey(at, "close"), "missing: reasoning without an end would hide every answer")
 	case len(open) > 0:
 		return &Marker{Role: role, Name: m.key, Open: open, Close: closes}, nil
 	case role != RoleWrapper:
@@ -181,7 +181,7 @@ func (r *dialectFile) templateLiterals(n *jsonNode, at string) ([]string, error)
 		}
 		if s == "eos" {
 			if len(elems) > 1 {
-				return nil, r.faultf(e.offset, key, "\"eos\" stands alone: it is the end of the reply")
+				return nil, r.faultf(e.offset, key, "\"eos\" cannot be combined with other strings: it is the end of the reply")
 			}
 			return nil, nil
 		}

@@ -163,7 +163,7 @@ func (g *Grammar) NewSplitter(o Options) (*Splitter, error) {
 	}
 	for _, c := range o.Inline {
 		if !mayInline(c) {
-			return nil, fmt.Errorf("inline channel %s: only narration and tool may stand in the text", c)
+			return nil, fmt.Errorf("inline channel %s: want narration or tool", c)
 		}
 	}
 	s.inline = inlineMask(o.Inline)

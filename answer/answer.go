@@ -125,7 +125,7 @@ const (
 	WrongNumbers  Reason = "wrong_numbers" // not exactly the numbers of the input
 	MathError     Reason = "math_error"    // a different value, given in Detail, or DivisionByZero
 	Different     Reason = "different"     // differs from the gold
-	BadGold       Reason = "bad_gold"      // the gold cannot be read
+	BadGold       Reason = "bad_gold"      // the gold cannot be parsed
 	NotJSON       Reason = "not_json"
 	NotSchema     Reason = "not_schema"
 	TooLarge      Reason = "too_large" // exceeds the limits on numbers, depth or length

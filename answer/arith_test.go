@@ -36,7 +36,7 @@ func TestGame24Verdicts(t *testing.T) {
 		{"3*8 or so", "3 8", answer.Verdict{Reason: answer.IllegalTokens, Detail: "or"}},
 		{"3*8 = 24", "3 8", answer.Verdict{Reason: answer.IllegalTokens, Detail: "="}},
 		{" ", "3 8", answer.Verdict{Reason: answer.Empty}},
-		{"3*8", "", answer.Verdict{Reason: answer.BadGold, Detail: "the problem gives no numbers, or no value"}},
+		{"3*8", "", answer.Verdict{Reason: answer.BadGold, Detail: "the problem has no numbers, or no value"}},
 		{long + "*8", "3 8", answer.Verdict{Reason: answer.TooLarge}},
 		{"3000000000*3000000000/3000000000/3000000000*24", "3000000000 3000000000 3000000000 3000000000 24", answer.Verdict{OK: true, Reason: answer.ReasonOK, By: "rational"}},
 	} {

@@ -189,7 +189,7 @@ func (t choiceTask) Validate(candidate string, p Problem) Verdict {
 	case lettersOnly(got) && len(got) > 1 && len(want) == 1:
 		return Verdict{Reason: FormatError, Detail: "ambiguous: " + shorttext.Ellipsis(got, maxDetail)}
 	case lettersOnly(want) && !lettersOnly(got):
-		return Verdict{Reason: FormatError, Detail: "neither a letter nor an option: " + shorttext.Ellipsis(got, maxDetail)}
+		return Verdict{Reason: FormatError, Detail: "not a letter and not an option: " + shorttext.Ellipsis(got, maxDetail)}
 	case len(p.Options) > 0 && lettersOnly(got) && !within(got, p.Options):
 		return Verdict{Reason: FormatError, Detail: "no such option: " + shorttext.Ellipsis(got, maxDetail)}
 	}

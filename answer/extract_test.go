@@ -292,7 +292,7 @@ func TestHostileReplies(t *testing.T) {
 		"equals":         strings.Repeat("1=", n),
 		"angles":         strings.Repeat("<", n),
 		"short markers":  strings.Repeat("A:\n", n),
-		"sayings":        strings.Repeat("The answer is . ", n),
+		"sentenceStarts": strings.Repeat("The answer is . ", n),
 		"sentences":      strings.Repeat("a. ", n),
 		"short boxes":    strings.Repeat(`\boxed{1}`, n),
 		"numbered lines": strings.Repeat("1x\n", n),

@@ -75,9 +75,9 @@ func (g *game) Validate(candidate string, p Problem) Verdict {
 	numbers, target := g.problem(p, room[:0])
 	if len(numbers) == 0 || target == "" {
 		if at := strayIn(gameInput(p)); at != "" {
-			return Verdict{Reason: BadGold, Detail: "the problem has " + strconv.Quote(shorttext.Ellipsis(at, maxDetail)) + " where a whole number should be"}
+			return Verdict{Reason: BadGold, Detail: "the problem has " + strconv.Quote(shorttext.Ellipsis(at, maxDetail)) + " where a whole number is wanted"}
 		}
-		return Verdict{Reason: BadGold, Detail: "the problem gives no numbers, or no value"}
+		return Verdict{Reason: BadGold, Detail: "the problem has no numbers, or no value"}
 	}
 	v, ok := arith.Value(e.Steps, func(i int) arith.Fraction { return arith.Digits(e.Operands[i]) })
 	switch {

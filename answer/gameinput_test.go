@@ -41,7 +41,7 @@ func TestStrayTokens(t *testing.T) {
 			p := p()
 			p.Gold = "24"
 			v := task.Validate(without, p)
-			if v.Reason != answer.BadGold || !strings.Contains(v.Detail, "where a whole number should be") {
+			if v.Reason != answer.BadGold || !strings.Contains(v.Detail, "where a whole number is wanted") {
 				t.Fatalf("%s: %q of %+v: %+v", task.Name(), without, p, v)
 			}
 			if q, _ := task.Distil(p, ""); q != "" {
@@ -63,7 +63,7 @@ func TestStrayNamed(t *testing.T) {
 		"Use the numbers [4, 4, 7, x] now": "x",
 	} {
 		v := answer.Game24.Validate("4+4+7", answer.Problem{Input: in})
-		if want = fmt.Sprintf("the problem has %q where a whole number should be", want); v.Reason != answer.BadGold || v.Detail != want {
+		if want = fmt.Sprintf("the problem has %q where a whole number is wanted", want); v.Reason != answer.BadGold || v.Detail != want {
 			t.Errorf("%s: %+v, want %s", in, v, want)
 		}
 	}

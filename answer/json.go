@@ -352,7 +352,7 @@ var latexEscapes = regexp.MustCompile(`^\\(?:frac|forall|fbox|beta|bar|begin|box
 var jsonEscapes = map[byte]string{'"': `"`, '\\': `\`, '/': "/", 'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
 // written decodes the inside of a JSON string. It keeps a backslash that begins
-// LaTeX, or an escape that JSON does not know.
+// LaTeX, or an escape that JSON does not have.
 func written(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

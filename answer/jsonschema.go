@@ -19,7 +19,7 @@ const schemaURL = "schema:///answer"
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("a reference to %s: a schema must hold all that it refers to", url)
+	return nil, fmt.Errorf("a reference to %s: a schema may only refer to parts of itself", url)
 }
 
 // A schemaCache keeps the schema compiled last, because the replies to one problem

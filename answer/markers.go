@@ -30,7 +30,7 @@ func (s *search) markers() {
 			return
 		}
 		head := s.text[at:lineEndIn(s.text, at, min(len(s.text), at+3*maxLead))] // a line may be long
-		if f, ok := markerOf(head, s.form.Markers); ok && isSaying(f.label) {
+		if f, ok := markerOf(head, s.form.Markers); ok && beginsSentence(f.label) {
 			s.mark(f, at)
 		}
 	}
@@ -46,8 +46,8 @@ func (s *search) mark(f find, at int) {
 	s.keep(f)
 }
 
-// isSaying reports whether a marker is how a sentence begins: "The answer is ".
-func isSaying(marker string) bool {
+// beginsSentence reports whether a marker is how a sentence begins: "The answer is ".
+func beginsSentence(marker string) bool {
 	word := strings.TrimRight(marker, white)
 	return len(word) < len(marker) && strings.IndexByte(word, ' ') > 0
 }
@@ -243,7 +243,7 @@ func (s *search) valueOf(f find, tier string) Span {
 	first := sp
 	first.End = lineEndIn(s.text, sp.Start, sp.End)
 	if f.label == "" || blank(s.text[first.Start:first.End]) {
-		sp.Start = s.firstInk(sp)
+		sp.Start = s.firstContent(sp)
 	}
 	switch s.form.Extent {
 	case FirstLine:
@@ -279,9 +279,9 @@ func (s *search) indented(around, sp Span) Span {
 	return sp
 }
 
-// firstInk returns the start of the first line that has visible content; it skips
+// firstContent returns the start of the first line that has visible content; it skips
 // delimiters.
-func (s *search) firstInk(sp Span) int {
+func (s *search) firstContent(sp Span) int {
 	at := sp.Start
 	for at < sp.End {
 		end := lineEndIn(s.text, at, sp.End)
@@ -322,7 +322,7 @@ func (s *search) relabelled(f find, sp Span) Span {
 	rest := Span{sp.Start + in.value.Start, sp.End}
 	if blank(s.text[rest.Start:rest.End]) { // its value is on the next line
 		rest = Span{min(sp.End+1, f.value.End), f.value.End}
-		rest.Start = s.firstInk(rest)
+		rest.Start = s.firstContent(rest)
 		rest.End = lineEndIn(s.text, rest.Start, rest.End)
 	}
 	return unemphasised(s.text, trim(s.text, rest), in.emph)

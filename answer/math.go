@@ -32,16 +32,16 @@ func (mathTask) Form() Form {
 
 var mathMarkers = said("Final answer", "Answer", "Ans", "#### ")
 
-// sayings are ways to begin a sentence that states the answer.
-var sayings = []string{
+// sentenceStarts are ways to begin a sentence that states the answer.
+var sentenceStarts = []string{
 	"The answer is ", "The final answer is ", "The correct answer is ", "So the answer is ", "So, the answer is ",
 	"Thus, the answer is ", "Therefore, the answer is ", "Therefore the answer is ", "Hence, the answer is ",
 	"So the final answer is ", "Thus, the final answer is ", "Therefore, the final answer is ", "Hence, the final answer is ",
 }
 
-// said returns the markers, those of Chinese replies, and the sayings.
+// said returns the markers, those of Chinese replies, and the starts of sentences.
 func said(markers ...string) []string {
-	return slices.Concat(markers, []string{"答案", "最终答案", "【答案】"}, sayings)
+	return slices.Concat(markers, []string{"答案", "最终答案", "【答案】"}, sentenceStarts)
 }
 
 // questionStops are lines at which a base model goes on to the next question.

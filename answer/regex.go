@@ -25,7 +25,7 @@ func (regexTask) Validate(candidate string, p Problem) Verdict {
 		return Verdict{Reason: Empty}
 	}
 	if p.Gold == "" {
-		return Verdict{Reason: BadGold, Detail: "there is no pattern"}
+		return Verdict{Reason: BadGold, Detail: "the pattern is missing"}
 	}
 	re, err := wholePattern(p.Gold)
 	switch {

@@ -56,7 +56,7 @@ func ReadTask(name string, data []byte) (Task, error) {
 		r.doc.Decode(body, "", &r.rows)
 		r.fill()
 	} else if len(r.doc.Faults) == 0 {
-		r.doc.FaultAt("", "want one task: keys with values, name and validator among them")
+		r.doc.FaultAt("", "want one task: a mapping with at least the keys name and validator")
 	}
 	if len(r.doc.Faults) > 0 {
 		return nil, r.err()
@@ -148,7 +148,7 @@ func (r *taskReader) fill() {
 		case strings.Trim(t.name, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 			r.doc.FaultAt("name", "%q: want lower-case letters, digits, - and _", shorttext.Ellipsis(t.name, maxDetail))
 		case slices.Contains(taskNames(), t.name):
-			r.doc.FaultAt("name", "%q is a task that comes with Sotto", t.name)
+			r.doc.FaultAt("name", "%q is the name of a built-in task: choose another", t.name)
 		}
 	case before == 0:
 		r.doc.FaultAt("name", "is missing")
@@ -179,7 +179,7 @@ func (r *taskReader) validator() {
 	rows, t := &r.rows, &r.task
 	if rows.Validator == nil {
 		if len(r.doc.Faults) == 0 {
-			r.doc.FaultAt("validator", "is missing: the name of a task, such as exact or number")
+			r.doc.FaultAt("validator", "is missing: want the name of a task, such as exact or number")
 		}
 		return
 	}
@@ -249,7 +249,7 @@ func (r *taskReader) step(n *yamlfile.Node, path string) {
 	}
 	step, ok := normaliseSteps[n.Text]
 	if !ok {
-		r.doc.Fault(n, path, "unknown step %s: there are trim, lower, upper, spaces, marks, punctuation and {replace: PATTERN, with: TEXT}", yamlfile.Describe(n))
+		r.doc.Fault(n, path, "unknown step %s: want trim, lower, upper, spaces, marks, punctuation or {replace: PATTERN, with: TEXT}", yamlfile.Describe(n))
 		return
 	}
 	r.task.steps = append(r.task.steps, step)

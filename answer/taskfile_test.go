@@ -62,9 +62,9 @@ func TestReadTaskJSON(t *testing.T) {
 
 func TestReadTaskFaults(t *testing.T) {
 	for file, want := range map[string]string{
-		"":                                      "t.yaml: want one task: keys with values, name and validator among them",
-		"- a":                                   "t.yaml:1:1: want keys with values, not a list",
-		"name: x":                               "t.yaml:1:1: validator: is missing: the name of a task, such as exact or number",
+		"":                                      "t.yaml: want one task: a mapping with at least the keys name and validator",
+		"- a":                                   "t.yaml:1:1: want a mapping, not a list",
+		"name: x":                               "t.yaml:1:1: validator: is missing: want the name of a task, such as exact or number",
 		"validator: exact":                      "t.yaml:1:1: name: is missing",
 		"name: x\nvalidator: exct":              `t.yaml:2:12: validator: unknown task "exct": did you mean "exact"?`,
 		"name: x\nmarker: [a]":                  `t.yaml:2:1: marker: unknown key: did you mean "markers"?`,
@@ -75,14 +75,14 @@ func TestReadTaskFaults(t *testing.T) {
 		"name: x\nboxed: maybe":                 `t.yaml:2:8: boxed: want true or false, not "maybe"`,
 		"name: x\nextent: line":                 "t.yaml:2:9: extent: want first_line, block or all",
 		"name: x\nscan: '('":                    "t.yaml:2:7: scan: error parsing regexp: missing closing ): `(`",
-		"name: x\nnormalise: [trimm]":           `t.yaml:2:13: normalise[0]: unknown step "trimm": there are trim, lower, upper, spaces, marks, punctuation and {replace: PATTERN, with: TEXT}`,
+		"name: x\nnormalise: [trimm]":           `t.yaml:2:13: normalise[0]: unknown step "trimm": want trim, lower, upper, spaces, marks, punctuation or {replace: PATTERN, with: TEXT}`,
 		"name: x\nnormalise:\n- {with: a}":      "t.yaml:3:3: normalise[0]: has no replace",
 		"name: x\nnormalise:\n- {replaced: a}":  `t.yaml:3:4: normalise[0].replaced: unknown key: did you mean "replace"?`,
 		"name: x\nvalidator: exact\npattern: a": "t.yaml:3:10: pattern: only validator regex has a pattern",
-		"name: math\nvalidator: exact":          `t.yaml:1:7: name: "math" is a task that comes with Sotto`,
-		"name: x\nname: y":                      "t.yaml:2:1: name: stands twice, before in line 1",
+		"name: math\nvalidator: exact":          `t.yaml:1:7: name: "math" is the name of a built-in task: choose another`,
+		"name: x\nname: y":                      "t.yaml:2:1: name: appears twice, first in line 1",
 		"name: [x":                              "t.yaml:1:7: not valid YAML: did not find expected ',' or ']'",
-		"name: &a x\nvalidator: *a":             "t.yaml:1:7: name: anchors, aliases and tags are not read here\nt.yaml:2:12: validator: anchors, aliases and tags are not read here",
+		"name: &a x\nvalidator: *a":             "t.yaml:1:7: name: anchors, aliases and tags are not supported\nt.yaml:2:12: validator: anchors, aliases and tags are not supported",
 		"extent: line\nscan: '('\nstops: 3":     "t.yaml:3:8: stops: want a list, not 3\nt.yaml:1:9: extent: want first_line, block or all\nt.yaml:2:7: scan: error parsing regexp: missing closing ): `(`",
 		strings.Repeat("#", 70<<10):             "t.yaml: larger than 64 KiB",
 	} {

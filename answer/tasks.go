@@ -22,7 +22,7 @@ type UnknownTaskError struct {
 
 func (e *UnknownTaskError) Error() string {
 	if e.Nearest == "" {
-		return fmt.Sprintf("unknown task %q: there are %s", e.Name, strings.Join(taskNames(), ", "))
+		return fmt.Sprintf("unknown task %q: want one of %s", e.Name, strings.Join(taskNames(), ", "))
 	}
 	return fmt.Sprintf("unknown task %q: did you mean %q?", e.Name, e.Nearest)
 }

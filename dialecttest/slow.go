@@ -134,12 +134,12 @@ const (
 type slowMode uint8
 
 const (
-	modeText      slowMode = iota
-	modeUnset              // Output anywhere, only white space so far
-	modeUndecided          // reading ahead: text or aside
-	modeHoped              // aside: a body is known to come later
-	modeExpired            // aside: the wait for a body was given up
-	modeAside              // aside for good
+	modeText        slowMode = iota
+	modeUnset                // Output anywhere, only white space so far
+	modeUndecided            // reading ahead: text or aside
+	modeAsideBefore          // aside: a body is known to come later
+	modeExpired              // aside: the wait for a body was given up
+	modeAside                // aside for good
 )
 
 // A slowPad is a block with Rescue in outer text, as G7a sees it.
@@ -379,7 +379,7 @@ func (r *slowReader) decideOutput(p, from int) {
 	c.outer()
 	switch {
 	case c.answered:
-		r.mode = modeHoped
+		r.mode = modeAsideBefore
 	case expires:
 		r.mode = modeExpired
 		if r.expire(p) {

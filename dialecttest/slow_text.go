@@ -162,7 +162,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 			r.mode = modeAside
 		}
 		r.bytes(ch, bd.id, true, i, i+1)
-	case r.mode == modeUndecided || r.mode == modeHoped || r.mode == modeExpired:
+	case r.mode == modeUndecided || r.mode == modeAsideBefore || r.mode == modeExpired:
 		if r.mode != modeUndecided {
 			ch = sotto.ChannelAside
 		}
@@ -526,7 +526,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		orphan = true
 	default:
 		r.by("G9")
-		gone := r.strayGoes(t, bd, m)
+		gone := r.removesStray(t, bd, m)
 		if r.halt {
 			return
 		}
@@ -629,8 +629,8 @@ func (r *slowReader) outputCounts() bool {
 	return r.mode != modeText || !r.visible || r.padClosed
 }
 
-// strayGoes is G9: a close with nothing to close is removed.
-func (r *slowReader) strayGoes(t *slowStream, bd *slowBody, m slowMark) bool {
+// removesStray is G9: a close with nothing to close is removed.
+func (r *slowReader) removesStray(t *slowStream, bd *slowBody, m slowMark) bool {
 	d := &r.g.defs[m.def]
 	shown := r.shown
 	if bd != nil {

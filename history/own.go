@@ -234,13 +234,13 @@ func (p *planner) marked(thought, text string) (string, bool) {
 		return "", false
 	}
 	before, _, err := visibleOf(p.reader, text, sotto.StartOutside, sotto.EndStopped)
-	if err != nil || !sameInk(after, before) {
+	if err != nil || !sameContent(after, before) {
 		return "", false
 	}
 	return out, firstReasoning(p.reader, out, sotto.StartOutside) == thought
 }
 
-func sameInk(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
+func sameContent(a, b string) bool { return strings.Trim(a, white) == strings.Trim(b, white) }
 
 // markers returns the first reasoning markers of a dialect, without the white
 // space around them.

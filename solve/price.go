@@ -72,5 +72,5 @@ func (p Prices) Of(name string) (*Price, error) {
 	if price, ok := p[name]; ok {
 		return &price, nil
 	}
-	return nil, fmt.Errorf("no price of model %q; the prices are of %s", name, strings.Join(slices.Sorted(maps.Keys(p)), ", "))
+	return nil, fmt.Errorf("model %q has no price; the price file has %s", name, strings.Join(slices.Sorted(maps.Keys(p)), ", "))
 }

@@ -15,7 +15,7 @@ import (
 
 // ErrNoReply is the error of a recorded model for a problem without replies, or
 // whose replies are used up.
-var ErrNoReply = errors.New("there is no further reply to this problem")
+var ErrNoReply = errors.New("no reply to this problem is left")
 
 // A Recorded model plays logged replies. It returns the replies to each problem in
 // their order, so that you can judge a stream without a model. It is safe for

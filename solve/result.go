@@ -99,7 +99,7 @@ func readResult(line []byte) (r Result, err error) {
 		return Result{}, fmt.Errorf("result: %w", err)
 	}
 	if r.V != 1 || r.Type != "problem" {
-		return Result{}, fmt.Errorf("result: no line of this version: %q %d", shorttext.Ellipsis(r.Type, 40), r.V)
+		return Result{}, fmt.Errorf("result: not a line of this version: %q %d", shorttext.Ellipsis(r.Type, 40), r.V)
 	}
 	return r, nil
 }

@@ -145,7 +145,7 @@ func (wordSort) Validate(candidate string, p answer.Problem) answer.Verdict {
 	}
 	for _, w := range got {
 		if counts[w]--; counts[w] < 0 {
-			return answer.Verdict{Reason: answer.WrongNumbers, Detail: "the word " + shorttext.Ellipsis(w, 40) + " is not there so often"}
+			return answer.Verdict{Reason: answer.WrongNumbers, Detail: "the word " + shorttext.Ellipsis(w, 40) + " does not appear that often"}
 		}
 	}
 	if len(got) < len(want) {

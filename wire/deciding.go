@@ -106,9 +106,9 @@ func (k Keys) check(v gjson.Result, path string) (err error) {
 			err = fmt.Errorf("a key in %s is not valid UTF-8", where(path))
 		case name == "":
 		case !same:
-			err = fmt.Errorf("the key %q stands in %s in another case", name, where(path))
+			err = fmt.Errorf("the key %q appears in %s with different case", name, where(path))
 		case slices.Contains(seen, name):
-			err = fmt.Errorf("the key %q stands twice in %s", name, where(path))
+			err = fmt.Errorf("the key %q appears twice in %s", name, where(path))
 		default:
 			seen = append(seen, name)
 			if inner := k[name]; len(inner) > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoObject is the error of a request body that is JSON but not an object.
-var ErrNoObject = errors.New("the body is no JSON object")
+var ErrNoObject = errors.New("the body is not a JSON object")
 
 // ReadMessages reads a list of messages as chat APIs have them: objects with a
 // role, and content that is a string or a list of typed blocks.

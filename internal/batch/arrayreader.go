@@ -51,7 +51,7 @@ func (a *ArrayReader) step(c byte) error {
 			a.out = append(a.out, ' ')
 		}
 	case a.ended:
-		return errors.New("something stands after the array")
+		return errors.New("there is text after the array")
 	case a.depth == 0:
 		if c == '[' { // otherwise part of a byte order mark
 			a.depth = 1
@@ -99,7 +99,7 @@ func (a *ArrayReader) inElement(c byte) {
 	a.out = append(a.out, c)
 }
 
-var errArray = errors.New("the array has no end")
+var errArray = errors.New("the array does not end")
 
 // StartsArray reports whether the first byte that is not white space is "[".
 func StartsArray(r *bufio.Reader) bool {

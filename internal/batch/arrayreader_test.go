@@ -21,8 +21,8 @@ func TestArrayReader(t *testing.T) {
 		{"[1,]", "1\n,\n", ""},
 		{"[\"a\nb\"]", "\"a\x00b\"\n", ""},
 		{"[{}}},1]", "{}}}\n1\n", ""},
-		{"[1] 2", "1\n", "something stands after the array"},
-		{"[1,2", "1\n2", "the array has no end"},
+		{"[1] 2", "1\n", "there is text after the array"},
+		{"[1,2", "1\n2", "the array does not end"},
 	} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data+err": iotest.DataErrReader,

@@ -177,21 +177,21 @@ func TestCheckA2A(t *testing.T) {
 	for args, want := range map[string]string{
 		"--a2a": "", "--a2a --a2a-push-to=10.0.0.0/8 --a2a-url=https://agent.example": "",
 		"--no-a2a --a2a-agent=nowhere.yaml":          "",
-		"--a2a-agent=nowhere.yaml":                   `--a2a-agent: there is no A2A agent`,
-		"--a2a-model=m":                              `--a2a-model: there is no A2A agent`,
-		"--a2a-api=openai":                           `--a2a-api: there is no A2A agent`,
-		"--a2a-system=s":                             `--a2a-system: there is no A2A agent`,
-		"--a2a-name=n":                               `--a2a-name: there is no A2A agent`,
-		"--a2a-url=https://agent.example":            `--a2a-url: there is no A2A agent`,
-		"--a2a-reasoning":                            `--a2a-reasoning: there is no A2A agent`,
-		"--a2a-push-to=10.0.0.0/8":                   `--a2a-push-to: there is no A2A agent`,
+		"--a2a-agent=nowhere.yaml":                   `--a2a-agent: no A2A agent is served`,
+		"--a2a-model=m":                              `--a2a-model: no A2A agent is served`,
+		"--a2a-api=openai":                           `--a2a-api: no A2A agent is served`,
+		"--a2a-system=s":                             `--a2a-system: no A2A agent is served`,
+		"--a2a-name=n":                               `--a2a-name: no A2A agent is served`,
+		"--a2a-url=https://agent.example":            `--a2a-url: no A2A agent is served`,
+		"--a2a-reasoning":                            `--a2a-reasoning: no A2A agent is served`,
+		"--a2a-push-to=10.0.0.0/8":                   `--a2a-push-to: no A2A agent is served`,
 		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
 		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
-		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is no range`,
+		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is not a range`,
 		"--a2a --a2a-url=agent":                      `"agent", is not one such as https://agent.example`,
 		"--a2a --a2a-api=gopher":                     `gopher`,
 		"--a2a --a2a-agent=nowhere.yaml":             `--a2a-agent: open nowhere.yaml`,
-		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: which of the upstream's models answers is not said`,
+		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: no model was named`,
 		"--a2a --upstream=http://127.0.0.1:1 -d nix": `--dialect: unknown dialect "nix"`,
 	} {
 		var out, errs bytes.Buffer
@@ -208,7 +208,7 @@ func TestNoA2A(t *testing.T) {
 	var out, errs bytes.Buffer
 	args := []string{"serve", "--listen=127.0.0.1:0", "--scripted-listen=127.0.0.1:0", "--data=" + t.TempDir(), "--a2a-agent=agent.yaml"}
 	status := Run(args, strings.NewReader(""), &out, &errs, func(string) string { return "" })
-	if status != 2 || !strings.Contains(errs.String(), "--a2a-agent: there is no A2A agent") || !strings.Contains(errs.String(), "add --a2a") {
+	if status != 2 || !strings.Contains(errs.String(), "--a2a-agent: no A2A agent is served") || !strings.Contains(errs.String(), "add --a2a") {
 		t.Errorf("%d %s", status, errs.String())
 	}
 }

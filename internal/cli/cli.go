@@ -30,24 +30,24 @@ type commandLine struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
-	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own type."`
+	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
 	Strip      textcmd.Strip     `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
-	Split      textcmd.Split     `cmd:"" help:"Read a reply and print the whole reading as one JSON object."`
+	Split      textcmd.Split     `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
 	Serve      servecmd.Command  `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
-	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and where it stands."`
-	Score      scorecmd.Score    `cmd:"" help:"Judge the answers of replies, and sum them up."`
-	Solve      solvecmd.Command  `cmd:"" help:"Solve a stream of problems with a memory of what was solved before."`
+	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
+	Score      scorecmd.Score    `cmd:"" help:"Judge the answers of replies, and summarize them."`
+	Solve      solvecmd.Command  `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command `cmd:"" help:"List, show, search, verify and export a record."`
 	Run        runcmd.Command    `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
 	Dialects   textcmd.Dialects  `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
-	Completion completionCommand `cmd:"" help:"Print the completion script of a shell."`
+	Completion completionCommand `cmd:"" help:"Print the completion script for a shell."`
 }
 
-const description = `Tell what a model thinks from what it says, whole or streaming.
+const description = `Separate what a model thinks from what it says, in whole replies and in streams.
 
-FILE is a file; "-" or nothing is standard input. Results go to standard output, everything else to standard error. Exit status: 0 done, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 one reply and no visible answer. A flag is looked up on the command line, then in the environment as shown.
+Without FILE, or if FILE is "-", a command reads standard input. Results go to standard output, everything else to standard error. Exit status: 0 success, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 a single reply has no visible answer. A flag comes from the command line; if it is not there, from the environment variable shown.
 
 Examples:
 

@@ -117,7 +117,7 @@ func TestResumeRefusesAnotherInput(t *testing.T) {
 	was, _ := os.ReadFile(out)
 	for name, input := range map[string][]string{"shorter": lines[:10], "other": lines[1:], "empty": nil} {
 		_, report, status := runSotto(t, strings.Join(input, "\n"), args...)
-		if now, _ := os.ReadFile(out); status != shell.StatusFailed || !strings.Contains(report, "not of this input") || !bytes.Equal(now, was) {
+		if now, _ := os.ReadFile(out); status != shell.StatusFailed || !strings.Contains(report, "belongs to another input") || !bytes.Equal(now, was) {
 			t.Errorf("%s: status %d: %s", name, status, report)
 		}
 	}

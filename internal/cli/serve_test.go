@@ -72,7 +72,7 @@ func (r *running) readStart(stderr io.Reader) {
 		if m := gatewayAt.FindStringSubmatch(line); m != nil {
 			r.gateway = m[1]
 		}
-		if strings.HasPrefix(line, "Your own model server") {
+		if strings.HasPrefix(line, "For your own model server") {
 			break
 		}
 	}
@@ -168,7 +168,7 @@ func TestServeShutdownWait(t *testing.T) {
 	if err := <-r.ended; err != nil {
 		t.Error(err)
 	}
-	if log := <-r.log; !strings.Contains(log, "streams are ended") {
+	if log := <-r.log; !strings.Contains(log, "streams were ended") {
 		t.Errorf("the log: %s", log)
 	}
 }
@@ -203,7 +203,7 @@ func TestServePortTaken(t *testing.T) {
 		var said bytes.Buffer
 		status := Run([]string{"serve", "--listen", args["--listen"], "--scripted-listen", args["--scripted-listen"], "--data", t.TempDir()},
 			strings.NewReader(""), io.Discard, &said, func(string) string { return "" })
-		want := "sotto: error: listen on " + taken + ": address already in use\nsotto: hint: another program is there, maybe another sotto: choose another port with " + flag + "\n"
+		want := "sotto: error: listen on " + taken + ": address already in use\nsotto: hint: another program, maybe another sotto, uses this port: choose another with " + flag + "\n"
 		if status != shell.StatusFailed || said.String() != want {
 			t.Errorf("%s: status %d, %s", flag, status, said.String())
 		}

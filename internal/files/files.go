@@ -42,7 +42,7 @@ func ReadSecret(name string) ([]byte, error) {
 }
 
 func nameless(err error) error {
-	return fmt.Errorf("the file cannot be read: %w; its name is not shown, since it may be a key", err)
+	return fmt.Errorf("the file cannot be read: %w; its name is not shown, because it may be a key", err)
 }
 
 // ReadKey reads a file with keys of a record, or one of the files beside them. It
@@ -116,7 +116,7 @@ func CheckSecret(text string) error {
 		return errors.New("the secret is empty")
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the secret holds white space, control characters or letters beyond ASCII")
+		return errors.New("the secret holds white space, control characters or non-ASCII characters")
 	}
 	return nil
 }

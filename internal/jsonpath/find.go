@@ -79,7 +79,7 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("byte %d: %s", e.at, e.what) }
 
 // errNoObject is the error of a line that is JSON, but not an object.
-var errNoObject = errors.New("the line is no JSON object")
+var errNoObject = errors.New("the line is not a JSON object")
 
 // A Finder reads a line of JSON once. It checks the whole line and notes where the
 // values of the paths stand. If members have the same name, the last counts, as for
@@ -325,7 +325,7 @@ var (
 	// ErrMissing is the error of a field that a line does not have.
 	ErrMissing = errors.New("is missing")
 	// ErrNotString is the error of a field that is not a string.
-	ErrNotString = errors.New("is no string")
+	ErrNotString = errors.New("is not a string")
 )
 
 // TextOr returns the text of a string. For any other value it returns its JSON.

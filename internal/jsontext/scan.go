@@ -8,7 +8,7 @@ type Fault string
 
 // The faults.
 const (
-	Ended      Fault = "it ends too early"
+	Ended      Fault = "the text ends too early"
 	NoValue    Fault = "want a value"
 	NoKey      Fault = "want a key in double quotes"
 	NoColon    Fault = "want a colon after the key"
@@ -19,7 +19,7 @@ const (
 	LongNumber Fault = "a number too long"
 	TooDeep    Fault = "nested too deep"
 	TooMany    Fault = "too many members and elements"
-	More       Fault = "something stands after the value"
+	More       Fault = "there is text after the value"
 )
 
 // Limits bound a value.

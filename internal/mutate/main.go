@@ -101,7 +101,7 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 	if result, err := (mutant{file: files[0], text: nil}).try(dir, limit); err != nil {
 		return err
 	} else if result != survived {
-		return fmt.Errorf("the tests of the code as it is: %s; mend that first", result)
+		return fmt.Errorf("the tests fail on the unchanged code: %s; fix that first", result)
 	}
 	counts, unlisted := map[string]int{}, 0
 	for _, m := range mutants {
@@ -123,7 +123,7 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 	fmt.Printf("%d mutants: %d found by a test, %d that took too long, %d that do not compile, %d listed, %d survived\n",
 		len(mutants), counts[found], counts[late], counts[broken], counts["listed"], unlisted)
 	if unlisted > 0 {
-		return errors.New("survivors that are not listed: write a test that finds them, or list them with a reason in internal/mutate/survivors.txt")
+		return errors.New("some survivors are not listed: write a test that finds them, or list them with a reason in internal/mutate/survivors.txt")
 	}
 	return nil
 }

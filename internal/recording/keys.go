@@ -40,7 +40,7 @@ func readPatterns(name string) ([]*regexp.Regexp, error) {
 		list = append(list, re)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s: no pattern in it", name)
+		return nil, fmt.Errorf("%s: the file has no patterns", name)
 	}
 	return list, nil
 }
@@ -100,7 +100,7 @@ func ReadPublicKeys(name string) ([]ed25519.PublicKey, error) {
 		}
 		key, ok := parsed.(ed25519.PublicKey)
 		if err != nil || !ok {
-			return nil, fmt.Errorf("%s: a block that is no Ed25519 key: %q", name, block.Type)
+			return nil, fmt.Errorf("%s: a block is not an Ed25519 key: %q", name, block.Type)
 		}
 		list = append(list, key)
 	}
@@ -137,7 +137,7 @@ func ReadIdentities(names []string) ([]age.Identity, error) {
 		}
 		list, err := age.ParseIdentities(bytes.NewReader(data))
 		if err != nil {
-			return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "an identity is what age-keygen writes: a line that begins with AGE-SECRET-KEY-1")
+			return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "want a file that age-keygen wrote, with a line that begins with AGE-SECRET-KEY-1")
 		}
 		all = append(all, list...)
 	}

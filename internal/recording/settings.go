@@ -16,15 +16,15 @@ import (
 // them.
 type Settings struct {
 	Record           string   `placeholder:"DIR" setting:"SOTTO_RECORD" help:"Record everything in the folder DIR; see sotto record."`
-	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When an event counts as recorded: always (once on the disk), batch (on the disk every second), none (on the disk in the end)."`
+	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When events are synced to disk: always (before an event counts as recorded), batch (every second), none (at the end)."`
 	RecordReasoning  string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_REASONING" help:"How much of what models think is recorded: full, redacted, digest, off."`
-	RecordAnswer     string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_ANSWER" help:"How much of all other texts is recorded: full, redacted, digest, off."`
-	RecordPatterns   string   `placeholder:"FILE" setting:"SOTTO_RECORD_PATTERNS" help:"What level redacted cuts out: a regular expression on each line of FILE."`
-	RecordDigestKey  string   `placeholder:"FILE" setting:"SOTTO_RECORD_DIGEST_KEY" help:"The key of level digest: the bytes of FILE, 16 or more."`
+	RecordAnswer     string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_ANSWER" help:"How much of all other text is recorded: full, redacted, digest, off."`
+	RecordPatterns   string   `placeholder:"FILE" setting:"SOTTO_RECORD_PATTERNS" help:"What the level redacted removes: FILE has one regular expression per line."`
+	RecordDigestKey  string   `placeholder:"FILE" setting:"SOTTO_RECORD_DIGEST_KEY" help:"The key for the level digest: the bytes of FILE, at least 16."`
 	RecordSigningKey string   `placeholder:"FILE" setting:"SOTTO_RECORD_SIGNING_KEY" help:"Sign the record with an Ed25519 key (PEM); see sotto record keygen."`
-	RecordRecipient  []string `sep:"none" placeholder:"KEY|FILE" setting:"SOTTO_RECORD_RECIPIENT" help:"Encrypt the record to an age recipient, or to those in FILE; repeatable."`
-	RecordKeep       string   `placeholder:"TIME" setting:"SOTTO_RECORD_KEEP" help:"Prune what is older, such as 90d or 12h, a segment at a time."`
-	RecordKeepSize   string   `placeholder:"SIZE" setting:"SOTTO_RECORD_KEEP_SIZE" help:"Prune the oldest segments while the record is larger, such as 50GiB."`
+	RecordRecipient  []string `sep:"none" placeholder:"KEY|FILE" setting:"SOTTO_RECORD_RECIPIENT" help:"Encrypt the record for an age recipient, or for those in FILE; repeatable."`
+	RecordKeep       string   `placeholder:"TIME" setting:"SOTTO_RECORD_KEEP" help:"Remove segments that are older than this, such as 90d or 12h."`
+	RecordKeepSize   string   `placeholder:"SIZE" setting:"SOTTO_RECORD_KEEP_SIZE" help:"Remove the oldest segments while the record is larger than this, such as 50GiB."`
 }
 
 // A Fault is a wrong flag. flag is its name without hyphens.
@@ -45,7 +45,7 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 		}
 		err := use(text)
 		if f.Record == "" {
-			err = errors.New("goes with --record only")
+			err = errors.New("needs --record")
 		}
 		if err != nil {
 			faults = append(faults, &Fault{flag, err})
@@ -85,7 +85,7 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 		return err
 	})
 	if redacts := o.Reasoning == record.Redacted || o.Answer == record.Redacted; redacts && f.RecordPatterns == "" {
-		faults = append(faults, &Fault{"record-patterns", errors.New("is missing: level redacted cuts out what its patterns match")})
+		faults = append(faults, &Fault{"record-patterns", errors.New("is missing: the level redacted needs patterns of what to remove")})
 	}
 	return o, faults
 }
@@ -104,7 +104,7 @@ func (f *Settings) Open(secrets *record.Secrets, log *slog.Logger) (*record.Writ
 	o.Secrets, o.Log = secrets, log
 	w, err := record.Open(f.Record, o)
 	if errors.Is(err, record.ErrLocked) {
-		return nil, hint.Add(err, "a record has one writer at a time; give this one a folder of its own")
+		return nil, hint.Add(err, "a record has one writer at a time; use another folder for this one")
 	}
 	return w, err
 }

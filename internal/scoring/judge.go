@@ -28,9 +28,9 @@ func BadGold(was *Outcome) error {
 	case was.Reason != answer.BadGold:
 		return nil
 	case was.Detail == "":
-		return errors.New("the gold cannot be read")
+		return errors.New("the gold cannot be parsed")
 	}
-	return fmt.Errorf("the gold cannot be read: %s", was.Detail)
+	return fmt.Errorf("the gold cannot be parsed: %s", was.Detail)
 }
 
 // IDOf returns the id of a line, or what replaces it.

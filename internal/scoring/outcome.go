@@ -29,7 +29,7 @@ var outcomePaths = func() (paths [][]jsonpath.Step) {
 
 var outcomeFinders = sync.Pool{New: func() any { return new(jsonpath.Finder) }}
 
-var errNoObjectOfOurs = errors.New("no object of extract or score")
+var errNoObjectOfOurs = errors.New("not an object of extract or score")
 
 // ReadOutcome reads an object written by extract or score.
 func ReadOutcome(object []byte) (*Outcome, error) {

@@ -7,9 +7,9 @@ import (
 
 func plots(sum *Summary) []plot.Plot {
 	list := []plot.Plot{
-		{Title: "Right, by method", Note: "Of the replies whose answer was found so, how many are right; 95 % intervals.", Drawing: plot.Bars(sum.Methods)},
+		{Title: "Right, by method", Note: "For each method: how many of the replies whose answer it found are right; 95 % intervals.", Drawing: plot.Bars(sum.Methods)},
 		{Title: "Why replies are right or wrong", Note: "Of all replies.", Drawing: plot.Bars(sum.Reasons)},
-		{Title: "Right, by length", Note: "Of the replies of so many bytes, how many are right.", Drawing: plot.Bars(sum.Lengths)},
+		{Title: "Right, by length", Note: "For each range of lengths: how many of the replies are right.", Drawing: plot.Bars(sum.Lengths)},
 	}
 	if len(sum.By) > 1 {
 		var rates []stats.Rate

@@ -155,7 +155,7 @@ func (r *LineReader) readOptions(f *jsonpath.Finder, p *Posed) error {
 		return nil
 	}
 	if list[0] != '[' {
-		return fmt.Errorf("field %s is no list", r.Places[placeOptions].Name)
+		return fmt.Errorf("field %s is not a list", r.Places[placeOptions].Name)
 	}
 	var err error
 	p.Problem.Options, err = jsonpath.Elements(list)

@@ -243,7 +243,7 @@ func (s *Scorer) Judge(dst []byte, p *Posed) ([]byte, error) {
 	return AppendOutcome(dst, IDOf(p), was), s.Note(p, was)
 }
 
-var errUnjudged = errors.New("the object holds no verdict")
+var errUnjudged = errors.New("the object has no verdict")
 
 // Note counts a reply.
 func (s *Scorer) Note(p *Posed, was *Outcome) error {

@@ -150,7 +150,7 @@ func (sum *Summary) Print(w io.Writer) {
 			stats.NewRate("right only there", l.OnlyLogged, l.Agree.Of),
 		})
 		if l.Unreadable > 0 {
-			fmt.Fprintf(w, "%d logged verdicts are neither true nor false\n", l.Unreadable)
+			fmt.Fprintf(w, "%d logged verdicts are not true or false\n", l.Unreadable)
 		}
 	}
 	if len(sum.Compared) > 0 {

@@ -57,7 +57,7 @@ func serveOllamaGenerate(x *exchange) error {
 // serveOllama answers a request. read returns the reply that the request wants, if
 // any: a request without a prompt only loads the model. say puts the reply into the
 // API's members.
-func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaSaying) error {
+func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaMembers) error {
 	var q ollamaRequest
 	if err := x.decode(&q); err != nil {
 		return err
@@ -83,8 +83,8 @@ func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaS
 	return x.whole(ollamaJSON, append(v, o.ending()...))
 }
 
-// An ollamaSaying is the members that hold text, a thought and tool calls.
-type ollamaSaying func(text, thought string, calls array) object
+// ollamaMembers returns the members that hold text, a thought and tool calls.
+type ollamaMembers func(text, thought string, calls array) object
 
 // ollamaMessage is the form of /api/chat.
 func ollamaMessage(text, thought string, calls array) object {
@@ -108,7 +108,7 @@ func ollamaResponse(text, thought string, _ array) object {
 type ollamaReply struct {
 	*exchange
 	p      *performance
-	say    ollamaSaying
+	say    ollamaMembers
 	frames int
 }
 

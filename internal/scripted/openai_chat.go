@@ -131,11 +131,11 @@ func (c *chat) play() error {
 			return err
 		}
 	}
-	voices := make([][]chatDelta, len(c.choices))
+	streams := make([][]chatDelta, len(c.choices))
 	longest := 0
 	for i := range c.choices {
-		voices[i] = c.deltas(i)
-		longest = max(longest, len(voices[i]))
+		streams[i] = c.deltas(i)
+		longest = max(longest, len(streams[i]))
 	}
 	for k := range longest {
 		if c.wire.comment != "" && k == longest/2 {
@@ -143,7 +143,7 @@ func (c *chat) play() error {
 				return err
 			}
 		}
-		for i, deltas := range voices {
+		for i, deltas := range streams {
 			if k >= len(deltas) {
 				continue
 			}

@@ -228,7 +228,7 @@ func (r *configReader) unknownKey(path, name string, known []string) error {
 		if strings.HasPrefix(path, "tokens.") {
 			instead = "token-file or token-env"
 		}
-		return fmt.Errorf("a secret does not stand in this file: use %s", instead)
+		return fmt.Errorf("this file may not hold secrets: use %s", instead)
 	}
 	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Errorf("unknown key: did you mean %q?", near)

@@ -139,7 +139,7 @@ func (s *Setup) readSecret(to *secret, key, variable string, from Sources) {
 	at := s.places[key]
 	switch {
 	case text != "" && !from.Given(key) && at.name != "":
-		s.fault(key, fmt.Errorf("%s is set too: want one of them", variable))
+		s.fault(key, fmt.Errorf("%s is set too: keep one of them", variable))
 		return
 	case text != "" && !from.Given(key):
 		*to = secret{Text: strings.TrimSpace(text)}
@@ -178,7 +178,7 @@ func (s *Setup) readTokens(getenv func(string) string) {
 		}
 		switch {
 		case t.variable != "" && t.secret.file != "":
-			s.fault(path+".token-env", errors.New("token-file is set too: want one of them"))
+			s.fault(path+".token-env", errors.New("token-file is set too: keep one of them"))
 		case t.variable != "":
 			if t.secret.Text = strings.TrimSpace(getenv(t.variable)); t.secret.Text == "" {
 				s.fault(path+".token-env", errors.New("the environment has no variable of this name"))
@@ -298,16 +298,16 @@ const AccessHint = "give clients a token with --token-file or SOTTO_TOKEN, or sa
 func (s *Setup) checkAccess() {
 	g := &s.Gateway
 	if g.Public && !s.Guarded() && !s.InsecurePublic && !slices.ContainsFunc(s.Faults, aboutToken) {
-		s.fault("listen", hint.Usage(fmt.Errorf("%s lets other machines in, and there is no token", s.Listen), AccessHint))
+		s.fault("listen", hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", s.Listen), AccessHint))
 	}
 	if g.Public && !s.Guarded() && s.InsecurePublic {
-		s.warn("whoever reaches %s can use the models, and see the metrics: there is no token (insecure-public)", s.Listen)
+		s.warn("everybody who can reach %s can use the models and see the metrics: there is no token (insecure-public)", s.Listen)
 		if slices.Contains(g.AllowHosts, "*") {
-			s.warn("any web page can make its own name lead here, and use the models: * is an allowed host, and there is no token")
+			s.warn("any web page can point its host name at this gateway and use the models: * is an allowed host, and there is no token")
 		}
 	}
 	if n := len(g.Token); n > 0 && n < shortToken {
-		s.warn("the token is shorter than %d characters, and may be guessed", shortToken)
+		s.warn("the token has fewer than %d characters and could be guessed", shortToken)
 	}
 	for _, t := range g.Tokens {
 		if n := len(t.Secret); n > 0 && n < shortToken {
@@ -369,7 +369,7 @@ func (s *Setup) checkRoutes() {
 	for i, r := range all[:max(0, len(all)-1)] {
 		if len(r.APIs) == 0 && (len(r.Models) == 0 || slices.Contains(r.Models, "*")) {
 			path := fmt.Sprintf("routes[%d]", i)
-			s.warn("%v", &Fault{s.places[path], path, errors.New("fits every model, and hides the routes after it")})
+			s.warn("%v", &Fault{s.places[path], path, errors.New("matches every model, so the routes after it are never used")})
 			return
 		}
 	}

@@ -106,12 +106,12 @@ func yesNo(p *bool) value {
 const wantDuration = "a duration such as 30s, 10m or 6h"
 
 func durationValue(p *time.Duration) value {
-	return durationFrom(p, 1, "want more than nothing")
+	return durationFrom(p, 1, "want more than 0")
 }
 
 // durationOrNone is a duration that may be absent.
 func durationOrNone(p *time.Duration) value {
-	return durationFrom(p, 0, "want nothing, or more")
+	return durationFrom(p, 0, "want 0 or more")
 }
 
 func durationFrom(p *time.Duration, least time.Duration, tooLittle string) value {
@@ -216,7 +216,7 @@ func baseURL(p **url.URL) value {
 			u, err := url.Parse(text)
 			switch {
 			case strings.Contains(text, "@"):
-				return errors.New("the URL holds a name or a password: give the key by upstream-key-file or SOTTO_UPSTREAM_KEY")
+				return errors.New("the URL holds a user name or password: give the key with upstream-key-file or SOTTO_UPSTREAM_KEY")
 			case strings.ContainsAny(text, "?#"):
 				return errors.New("a base URL has no query and no fragment")
 			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
@@ -255,7 +255,7 @@ func checkAddress(text string) error {
 func checkScripted(text string) error {
 	err := checkAddress(text)
 	if err == nil && !IsLoopback(text) {
-		err = fmt.Errorf("%q: written replies are for this machine only", text)
+		err = fmt.Errorf("%q: scripted replies are served to this machine only", text)
 	}
 	return err
 }

@@ -77,11 +77,11 @@ func solvePlots(list []Stream) []plot.Plot {
 	}
 	plots := []plot.Plot{{Title: "Solved", Note: "Of all problems, with 95 % intervals (Wilson's).", Drawing: plot.Bars(rates)}}
 	if hits := hitSeries(list); len(hits) > 0 {
-		plots = append(plots, plot.Plot{Title: "Hits over the stream", Note: "Cumulative share of problems that a known template solved, or, dashed, that were given examples.", Drawing: plot.Series(hits, 1, " %", 100)})
+		plots = append(plots, plot.Plot{Title: "Hits over the stream", Note: "Cumulative share of problems that a known template solved (solid), or that were given examples (dashed).", Drawing: plot.Series(hits, 1, " %", 100)})
 	}
 	tokens := series(list, anyStream, func(r *pace) float64 { return ratio(float64(r.tokens), r.solved) })
 	if len(tokens) > 0 {
-		plots = append(plots, plot.Plot{Title: "Tokens per solved problem, over the stream", Note: "Cumulative: all tokens so far by all solved so far.", Drawing: plot.Series(tokens, 0, "", 1)})
+		plots = append(plots, plot.Plot{Title: "Tokens per solved problem, over the stream", Note: "Cumulative: all tokens so far, divided by all problems solved so far.", Drawing: plot.Series(tokens, 0, "", 1)})
 	}
 	costs := series(list, pricedStream, func(r *pace) float64 { return ratio(r.cost, r.solved) })
 	if len(costs) > 0 {

@@ -137,7 +137,7 @@ func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 		if head == nil {
 			head = new(Head)
 			if err := json.Unmarshal(line, head); err != nil || head.V != 1 || head.Type != "run" {
-				return nil, nil, fmt.Errorf("line %d is no run of sotto solve", number)
+				return nil, nil, fmt.Errorf("line %d is not a run of sotto solve", number)
 			}
 			continue
 		}

@@ -114,7 +114,7 @@ func (d *Document) add(f Fault) {
 	case len(d.Faults) < maxFaults:
 		d.Faults = append(d.Faults, f)
 	case len(d.Faults) == maxFaults:
-		d.Faults = append(d.Faults, Fault{f.Place, "", errors.New("too many faults: from here on they are not listed")})
+		d.Faults = append(d.Faults, Fault{f.Place, "", errors.New("too many faults: the rest is not listed")})
 	}
 }
 
@@ -203,7 +203,7 @@ func unknownKey(_, name string, known []string) error {
 
 func (d *Document) keys(n *Node, path string, check func(name string) error, each func(key *Node, path string, value *Node)) {
 	if n.Kind != Mapping {
-		d.Fault(n, path, "want keys with values, not %s", Describe(n))
+		d.Fault(n, path, "want a mapping, not %s", Describe(n))
 		return
 	}
 	lines := make(map[string]int, len(n.Members))
@@ -214,14 +214,14 @@ func (d *Document) keys(n *Node, path string, check func(name string) error, eac
 			lines[name] = m.Key.Line
 		}
 		if m.Key.Kind > Text {
-			d.Fault(m.Key, path, "want a key that is text, not %s", Describe(m.Key))
+			d.Fault(m.Key, path, "want a key that is a string, not %s", Describe(m.Key))
 			continue
 		}
 		switch err := check(name); {
 		case err != nil:
 			d.Fault(m.Key, at, "%w", err)
 		case twice:
-			d.Fault(m.Key, at, "stands twice, before in line %d", line)
+			d.Fault(m.Key, at, "appears twice, first in line %d", line)
 		case m.Value.Kind == Null:
 			d.Fault(m.Key, at, "has no value: give one, or leave the key out")
 		default:
@@ -239,7 +239,7 @@ func Describe(n *Node) string {
 	case Int, Float, Bool:
 		return shorttext.Cut(n.Text, 40)
 	case Anchor, Alias, Tag:
-		return n.Kind.String() + ", which is not read here"
+		return n.Kind.String() + ", which is not supported"
 	}
 	return n.Kind.String()
 }
@@ -262,7 +262,7 @@ func (d *Document) decode(n *Node, path string, v reflect.Value) {
 	d.Mark(path, n)
 	switch {
 	case n.Kind > Mapping:
-		d.Fault(n, path, "anchors, aliases and tags are not read here")
+		d.Fault(n, path, "anchors, aliases and tags are not supported")
 	case v.Type() == nodeType:
 		v.Set(reflect.ValueOf(n))
 	case v.Kind() == reflect.Pointer:
@@ -313,7 +313,7 @@ func (d *Document) object(n *Node, path string, v reflect.Value) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		d.Fault(n, path, "want keys with values, not %s", Describe(n))
+		d.Fault(n, path, "want a mapping, not %s", Describe(n))
 		return
 	}
 	v.Set(reflect.ValueOf(object))

@@ -57,14 +57,14 @@ func TestFaults(t *testing.T) {
 		"nam: x\ncount: 1.5\nwait: soon\non: 1\n": {`1:1: nam: unknown key: did you mean "name"?`, `2:8: count: want a whole number, not 1.5`, `3:7: wait: want a time such as 30s or 5m, not "soon"`, `4:5: on: want true or false, not 1`},
 		"count: 300":                          {`1:8: count: want a whole number, not 300`},
 		"share: .nan\nname: [a]":              {`1:8: share: want a number, not .nan`, "2:7: name: want text, not a list"},
-		"name: a\nname: b\nlist: x\ninner:\n": {"2:1: name: stands twice, before in line 1", `3:7: list: want a list, not "x"`, "4:1: inner: has no value: give one, or leave the key out"},
-		"list: [{a: {}}, 3]":                  {"1:12: list[0].a: want text, not keys with values", `1:17: list[1]: want keys with values, not 3`},
+		"name: a\nname: b\nlist: x\ninner:\n": {"2:1: name: appears twice, first in line 1", `3:7: list: want a list, not "x"`, "4:1: inner: has no value: give one, or leave the key out"},
+		"list: [{a: {}}, 3]":                  {"1:12: list[0].a: want text, not a mapping", `1:17: list[1]: want a mapping, not 3`},
 		"zzzzzz: 1":                           {"1:1: zzzzzz: unknown key: the keys here are name, on, count, share, wait, inner, list, table, any, node"},
-		"any: {b: &x 1}":                      {"1:10: any: an anchor, which is not read here"},
-		"any: [1]":                            {"1:6: any: want keys with values, not a list"},
+		"any: {b: &x 1}":                      {"1:10: any: an anchor, which is not supported"},
+		"any: [1]":                            {"1:6: any: want a mapping, not a list"},
 		"table: {k: [v]}":                     {"1:12: table.k: want text, not a list"},
 		"Other: x":                            {"1:1: Other: unknown key: the keys here are name, on, count, share, wait, inner, list, table, any, node"},
-		"- a":                                 {"1:1: want keys with values, not a list"},
+		"- a":                                 {"1:1: want a mapping, not a list"},
 		"name: [":                             {"2:1: not valid YAML: did not find expected node content"},
 	} {
 		d := yamlfile.Document{Name: "f.yaml"}
@@ -87,7 +87,7 @@ func TestFaultsAreBounded(t *testing.T) {
 	d := yamlfile.Document{Name: "f.yaml"}
 	var v row
 	d.Decode(d.Read([]byte(b.String())), "", &v)
-	if len(d.Faults) != 101 || !strings.HasSuffix(d.Err().Error(), "f.yaml:101:1: too many faults: from here on they are not listed") {
+	if len(d.Faults) != 101 || !strings.HasSuffix(d.Err().Error(), "f.yaml:101:1: too many faults: the rest is not listed") {
 		t.Errorf("%d faults, %.100s", len(d.Faults), d.Faults[100])
 	}
 	d = yamlfile.Document{Name: "f.yaml"}

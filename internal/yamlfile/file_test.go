@@ -89,8 +89,8 @@ func TestBounds(t *testing.T) {
 		{"at the nodes", strings.Repeat("- a\n", 99_999), ""},
 		{"more nodes", strings.Repeat("- a\n", 100_000), "more than 100000 keys and values"},
 		{"aliases of aliases", bomb, ""}, // which nobody expands
-		{"a directive", "%TAG ! x\n---\na", "line 1, column 1: a directive, which is not read here"},
-		{"two documents", "a: 1\n---\nb: 2\n", "line 3, column 1: a second document begins here: want one"},
+		{"a directive", "%TAG ! x\n---\na", "line 1, column 1: a directive, which is not supported"},
+		{"two documents", "a: 1\n---\nb: 2\n", "line 3, column 1: a second document begins here: want only one"},
 		{"not UTF-8", "a: 1\nb: \xff", "line 2, column 4: not valid UTF-8"},
 		{"a control character", "a: é\x1b", "line 1, column 5: a control character (0x1b)"},
 		{"no end of a list", "a: [1\n", "line 1, column 4: not valid YAML: did not find expected ',' or ']'"},
@@ -132,9 +132,9 @@ func TestNodes(t *testing.T) {
 		t.Errorf("%+v", at)
 	}
 	for text, want := range map[string]string{
-		"a: &x 1": "line 1, column 4: an anchor, which is not read here", "a: &x 1\nb: *x": "line 1, column 4: an anchor, which is not read here",
-		"- !!str 1": "line 1, column 3: a tag, which is not read here", "a: 1\na: 2": `line 2, column 1: the key "a" stands twice`,
-		"{[a]: 1}": "line 1, column 2: want a key that is text, not a list",
+		"a: &x 1": "line 1, column 4: an anchor, which is not supported", "a: &x 1\nb: *x": "line 1, column 4: an anchor, which is not supported",
+		"- !!str 1": "line 1, column 3: a tag, which is not supported", "a: 1\na: 2": `line 2, column 1: the key "a" appears twice`,
+		"{[a]: 1}": "line 1, column 2: want a key that is a string, not a list",
 	} {
 		n, err := yamlfile.Read([]byte(text))
 		if err != nil {

@@ -130,7 +130,7 @@ func (l Limits) Read(data []byte) (*Node, error) {
 			return nil, &Error{Err: fmt.Errorf("more than %d keys and values", l.Nodes)}
 		case next == nil:
 		case value != nil:
-			return nil, &Error{next.Line, next.Column, errors.New("a second document begins here: want one")}
+			return nil, &Error{next.Line, next.Column, errors.New("a second document begins here: want only one")}
 		default:
 			value = next
 		}
@@ -177,7 +177,7 @@ func checkText(data []byte) error {
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7F:
 			fault = fmt.Errorf("a control character (%#02x)", r)
 		case r == '%' && column == 1:
-			fault = errors.New("a directive, which is not read here")
+			fault = errors.New("a directive, which is not supported")
 		}
 		if fault != nil {
 			return &Error{line, column, fault}
@@ -266,7 +266,7 @@ func (n *Node) Value() (any, error) {
 	case Int, Float:
 		var v any
 		if err := n.scalar.Decode(&v); err != nil {
-			return nil, n.fault("%q is not a number that is read here", n.Text)
+			return nil, n.fault("%q is not a supported number", n.Text)
 		}
 		return v, nil
 	case Text:
@@ -284,17 +284,17 @@ func (n *Node) Value() (any, error) {
 	case Mapping:
 		return n.object()
 	}
-	return nil, n.fault("%s, which is not read here", n.Kind)
+	return nil, n.fault("%s, which is not supported", n.Kind)
 }
 
 func (n *Node) object() (map[string]any, error) {
 	object := make(map[string]any, len(n.Members))
 	for _, m := range n.Members {
 		if m.Key.Kind > Text {
-			return nil, m.Key.fault("want a key that is text, not %s", m.Key.Kind)
+			return nil, m.Key.fault("want a key that is a string, not %s", m.Key.Kind)
 		}
 		if _, twice := object[m.Key.Text]; twice {
-			return nil, m.Key.fault("the key %q stands twice", m.Key.Text)
+			return nil, m.Key.fault("the key %q appears twice", m.Key.Text)
 		}
 		v, err := m.Value.Value()
 		if err != nil {
@@ -325,7 +325,7 @@ func (k Kind) String() string {
 	case List:
 		return "a list"
 	case Mapping:
-		return "keys with values"
+		return "a mapping"
 	case Anchor:
 		return "an anchor"
 	case Alias:

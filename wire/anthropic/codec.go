@@ -20,7 +20,7 @@ var Messages wire.Codec = messages{}
 type messages struct{}
 
 // errNoMessages is the error of a body that is not a request of the API.
-var errNoMessages = errors.New("messages: no list")
+var errNoMessages = errors.New("messages: not a list")
 
 func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }

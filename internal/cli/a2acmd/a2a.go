@@ -26,17 +26,17 @@ type Command struct {
 
 // probeCommand checks one server.
 type probeCommand struct {
-	URL       string        `arg:"" name:"URL" help:"The server, such as https://agent.example; its card is below it."`
-	Message   string        `placeholder:"TEXT" help:"What to send, in the place of a question that makes most models think."`
-	TokenFile string        `placeholder:"FILE" help:"The server's bearer token; or the token itself in $$SOTTO_A2A_TOKEN."`
+	URL       string        `arg:"" name:"URL" help:"The server's base URL, such as https://agent.example."`
+	Message   string        `placeholder:"TEXT" help:"The message to send, instead of a question that makes most models think."`
+	TokenFile string        `placeholder:"FILE" help:"The file with the server's bearer token. $$SOTTO_A2A_TOKEN holds the token itself."`
 	Time      time.Duration `default:"2m" placeholder:"TIME" help:"How long a call may take (${default})."`
 	JSON      bool          `name:"json" help:"Print the report as JSON."`
-	All       bool          `help:"Print what is in order too."`
+	All       bool          `help:"Print the checks that passed too."`
 }
 
 // Help shows examples.
 func (probeCommand) Help() string {
-	return `Reads the card, then speaks to every interface that the card declares by JSON-RPC or REST of protocol 1.0, or by JSON-RPC of 0.3: sends a message, streamed and not, gets, lists, cancels, subscribes; asks for what is not there; and reads what was delivered in all dialects. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages: one that charges for them charges for these.
+	return `Reads the agent card, then checks every interface that the card declares: JSON-RPC and REST of protocol 1.0, JSON-RPC of 0.3. It sends messages (streamed and not), gets, lists and cancels tasks, subscribes to them, and asks for tasks that do not exist. It reads all delivered text in every dialect, to find reasoning. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages; if it charges for messages, it charges for these.
 
 Examples:
 
@@ -99,7 +99,7 @@ func (c *probeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(sh.Text, "%s: %d in order, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
+	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
 		count[probe.OK], count[probe.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"))
 	return err
 }

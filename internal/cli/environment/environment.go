@@ -14,7 +14,7 @@ func Resolver(getenv func(string) string) kong.ResolverFunc {
 	return func(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := flag.Tag.Get("setting")
 		value := getenv(name)
-		if name == "" || value == "" || outspoken(ctx, flag, getenv) {
+		if name == "" || value == "" || overridden(ctx, flag, getenv) {
 			return nil, nil
 		}
 		if flag.IsSlice() {
@@ -28,10 +28,10 @@ func Resolver(getenv func(string) string) kong.ResolverFunc {
 	}
 }
 
-// outspoken reports whether another flag takes precedence over this one. Of
+// overridden reports whether another flag takes precedence over this one. Of
 // --dialect and --model, the one on the command line takes precedence; otherwise
 // the dialect does.
-func outspoken(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) bool {
+func overridden(ctx *kong.Context, flag *kong.Flag, getenv func(string) string) bool {
 	for _, other := range []string{"dialect", "model"} {
 		rival := (flag.Name == "dialect" && other == "model") || (flag.Name == "model" && other == "dialect")
 		if rival && (Given(ctx, other) || (flag.Name == "model" && getenv("SOTTO_DIALECT") != "")) {

@@ -15,8 +15,8 @@ import (
 type Flags struct {
 	Dialect string `short:"d" placeholder:"NAME" xor:"dialect" setting:"SOTTO_DIALECT" help:"Read the reply in this dialect; see sotto dialects."`
 	Model   string `short:"m" placeholder:"NAME" xor:"dialect" setting:"SOTTO_MODEL" help:"Read the reply in the dialect of this model."`
-	Start   string `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where the reply begins: outside every block; inside the first reasoning block, which the prompt opened, or inside:NAME; auto where it is unknown."`
-	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped of itself, cut at a limit, aborted, or unknown."`
+	Start   string `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where the reply begins: outside every block; inside the reasoning block (or inside:NAME) that the prompt opened; auto if that is not known."`
+	End     string `short:"e" placeholder:"END" setting:"SOTTO_END" help:"How the reply ended: stopped (by the model), cut (at a limit), aborted, or unknown."`
 }
 
 // Manner resolves the flags. Without --start, the reply begins as the dialect says,
@@ -53,7 +53,7 @@ func (r *Flags) grammar(sh *shell.Shell, c *catalogue.Catalogue) (*sotto.Grammar
 	}
 	g, known := c.ForModel(r.Model)
 	if !known {
-		sh.Hintf("no dialect is known for model %q; reading it in the default dialect", r.Model)
+		sh.Hintf("no dialect is known for model %q; using the default dialect", r.Model)
 		return sotto.Default(), nil
 	}
 	return g, nil

@@ -21,20 +21,20 @@ import (
 
 // Command holds the commands about a record.
 type Command struct {
-	Ls     lsCommand     `cmd:"" help:"List events, a line each."`
-	Show   showCommand   `cmd:"" help:"Print events to be read: what was thought, what was said."`
-	Follow followCommand `cmd:"" help:"Print events as they come."`
+	Ls     lsCommand     `cmd:"" help:"List events, one per line."`
+	Show   showCommand   `cmd:"" help:"Print events as text: what was thought, what was said."`
+	Follow followCommand `cmd:"" help:"Print new events as they are written."`
 	Grep   grepCommand   `cmd:"" help:"Search what models, tools and users wrote."`
-	Stats  statsCommand  `cmd:"" help:"Sum up: how much was reasoning, what was saved, who leaked."`
-	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry does, in JSON Lines."`
-	Verify verifyCommand `cmd:"" help:"Check that the record is what was written."`
-	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, provably."`
-	Keygen keygenCommand `cmd:"" help:"Make a key that signs records."`
+	Stats  statsCommand  `cmd:"" help:"Summarize: how much was reasoning, what was saved, which models leaked."`
+	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry data, in JSON Lines."`
+	Verify verifyCommand `cmd:"" help:"Check that the record was not changed."`
+	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`
+	Keygen keygenCommand `cmd:"" help:"Make a key pair that signs records."`
 }
 
 // Help explains what a record is.
 func (Command) Help() string {
-	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. Its format, and what it proves, is in docs/record.md. Reading one never disturbs who writes it.
+	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. docs/record.md describes its format and what it proves. Reading a record never disturbs the program that writes it.
 
 Examples:
 
@@ -79,16 +79,16 @@ func checkRecord(dir string) error {
 			return nil
 		}
 	}
-	return hint.Add(fmt.Errorf("%s is no record", dir), "a record is what --record DIR of sotto serve, extract, score, solve or run writes")
+	return hint.Add(fmt.Errorf("%s is not a record", dir), "sotto serve, extract, score, solve and run write records, with --record DIR")
 }
 
 // readHint adds a hint to a reading error.
 func readHint(err error) error {
 	switch {
 	case errors.Is(err, record.ErrSealed):
-		return hint.Add(err, "the record is encrypted: give an identity with --identity FILE, or ask for no run, cycle, type, model or diagnostic")
+		return hint.Add(err, "the record is encrypted: give an identity with --identity FILE, or leave out the filters by run, cycle, type, model and diagnostic")
 	case errors.Is(err, fs.ErrPermission):
-		return hint.Add(err, "a record is readable for its owner only")
+		return hint.Add(err, "only its owner can read a record")
 	}
 	return err
 }
@@ -99,17 +99,17 @@ type filter struct {
 	Cycle      *int     `placeholder:"N" help:"Only events of this cycle."`
 	Type       []string `short:"t" placeholder:"TYPE" help:"Only events of this type, such as EXCHANGE or LLM_INVOCATION; repeatable."`
 	Model      string   `short:"m" placeholder:"NAME" help:"Only events of this model."`
-	Diagnostic string   `short:"d" placeholder:"CODE" help:"Only events with this diagnostic, or code of an error or advisory."`
+	Diagnostic string   `short:"d" placeholder:"CODE" help:"Only events with this diagnostic, or this code of an error or advisory."`
 	From       string   `placeholder:"TIME" help:"Only events at TIME or later: 2026-11-21, 2026-11-21T10:00:00Z, or 2h (ago)."`
 	To         string   `placeholder:"TIME" help:"Only events before TIME."`
-	After      uint64   `placeholder:"SEQ" help:"Only events with a greater number."`
+	After      uint64   `placeholder:"SEQ" help:"Only events with a number above SEQ."`
 	Limit      int      `short:"n" placeholder:"N" help:"At most N events."`
 }
 
 // Validate refuses a limit that selects nothing.
 func (q *filter) Validate() error {
 	if q.Limit < 0 {
-		return fmt.Errorf("--limit %d: want 0 for no limit, or more", q.Limit)
+		return fmt.Errorf("--limit %d: want 1 or more, or 0 for no limit", q.Limit)
 	}
 	return nil
 }
@@ -168,6 +168,6 @@ func (b *badLines) err() error {
 	if b.found == 0 {
 		return nil
 	}
-	b.sh.Hintf("sotto record verify says whether the record is what was written")
+	b.sh.Hintf("run sotto record verify to check whether the record was changed")
 	return batch.ErrFailed
 }

@@ -15,16 +15,16 @@ type exportCommand struct {
 	source
 	filter
 	Signal  string `default:"spans" enum:"spans,logs" placeholder:"SIGNAL" help:"What to print: spans (calls of models and tools, cycles, runs) or logs (verdicts, advisories, errors)."`
-	Content bool   `help:"With what was asked, thought, said and found; without it, only sizes, counts and names."`
+	Content bool   `help:"Include the texts: prompts, reasoning, answers, results. Without it, only sizes, counts and names."`
 }
 
 // Help explains the lines.
 func (exportCommand) Help() string {
-	return `A line is what one OTLP request holds, in JSON: a collector's otlpjsonfile receiver reads the file, and curl --data-binary sends a line to /v1/traces or /v1/logs. Names and values are those of the semantic conventions for generative AI, version 1.41.0; what these have no name for begins with sotto.
+	return `Each line is the body of one OTLP request, in JSON: a collector's otlpjsonfile receiver reads the file, and curl --data-binary sends a line to /v1/traces or /v1/logs. Names and values follow the semantic conventions for generative AI, version 1.41.0. Names that the conventions do not have begin with sotto.
 
 spans: EXCHANGE and LLM_INVOCATION are chat or text_completion, TOOL_CALL is execute_tool, a run is invoke_agent, a cycle has no operation. A run is one trace; so is an exchange. logs: EXTRACTION with a verdict is gen_ai.evaluation.result, ADVISORY and ERROR are sotto.advisory and sotto.error.
 
-With --content messages are in parts: {"type":"reasoning"} is what the model thought, wherever it stood.
+With --content, messages are split into parts: {"type":"reasoning"} is what the model thought, wherever the reply held it.
 
 Examples:
 

@@ -25,15 +25,15 @@ type grepCommand struct {
 	source
 	Pattern string `arg:"" name:"pattern" help:"A regular expression (RE2); (?i) before it ignores case."`
 	filter
-	In   string `default:"any" enum:"any,reasoning,answer" placeholder:"WHERE" help:"Where to look: any, reasoning (what models think), answer (all else)."`
+	In   string `default:"any" enum:"any,reasoning,answer" placeholder:"WHERE" help:"Where to look: any, reasoning (what models think), answer (everything else)."`
 	JSON bool   `name:"json" help:"Print a JSON object for each match."`
 }
 
 // Help explains what is searched.
 func (grepCommand) Help() string {
-	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The flags are answered from the index, so that only lines which they select are read.
+	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The filters use the index, so that only the lines that they select are read.
 
-The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; the path is that of the text in the payload, start and end are byte offsets into the text as it was before anything was cut out.`
+The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; path is the place of the text in the payload. start and end are byte offsets into the text as it was before anything was cut out.`
 }
 
 // Run searches.

@@ -22,9 +22,9 @@ type lsCommand struct {
 
 // Help explains where the list comes from.
 func (lsCommand) Help() string {
-	return `The list comes from the indexes, so that it is fast for millions of events. Of an encrypted record a line is a batch of events.
+	return `The list comes from the indexes, and is fast for millions of events. In an encrypted record, a line stands for a batch of events.
 
-The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is in bytes of the line, last is the last event of an encrypted batch and else seq.`
+The object: {"v":1,"seq","last","time","run","cycle","type","model","diagnostics":[…],"size"}; size is the length of the line in bytes. last is the last event of an encrypted batch; for all other lines it equals seq.`
 }
 
 // Run lists events.

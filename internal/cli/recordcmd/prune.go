@@ -20,24 +20,24 @@ import (
 
 type pruneCommand struct {
 	Dir        string `arg:"" name:"dir" help:"The folder of the record."`
-	Older      string `placeholder:"TIME" help:"Remove segments whose last event is older: 90d, 12h, or before 2026-11-21."`
-	KeepSize   string `placeholder:"SIZE" help:"Remove the oldest segments while the record is larger, such as 50GiB."`
-	SigningKey string `placeholder:"FILE" help:"Sign what is left of them with this Ed25519 key (PEM)."`
+	Older      string `placeholder:"TIME" help:"Remove segments whose last event is older than this: 90d, 12h, or a date such as 2026-11-21."`
+	KeepSize   string `placeholder:"SIZE" help:"Remove the oldest segments while the record is larger than this, such as 50GiB."`
+	SigningKey string `placeholder:"FILE" help:"Sign the tombstones with this Ed25519 key (PEM)."`
 	DryRun     bool   `help:"Only say what would be removed."`
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
 
 // Help explains what remains.
 func (pruneCommand) Help() string {
-	return `Segments go whole, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, by which verify still follows the chain; with --signing-key nobody else can prune unseen. A segment that does not verify is evidence: it stays, and so does all behind it.
+	return `Whole segments are removed, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, with which verify still follows the chain. With --signing-key, nobody else can prune unnoticed. A segment that does not verify is evidence: it stays, and so do all segments after it.
 
-While a program writes the record, nothing else prunes it: give that program --record-keep or --record-keep-size.`
+While a program writes the record, no other program can prune it: give that program --record-keep or --record-keep-size.`
 }
 
 // Validate requires a bound.
 func (p *pruneCommand) Validate() error {
 	if p.Older == "" && p.KeepSize == "" {
-		return errors.New("nothing says what to remove: give --older or --keep-size")
+		return errors.New("nothing to remove was named: give --older or --keep-size")
 	}
 	return nil
 }
@@ -91,14 +91,14 @@ func (p *pruneCommand) print(sh *shell.Shell, done []record.Tombstone) error {
 }
 
 type keygenCommand struct {
-	File string `arg:"" name:"file" help:"Where the private key goes; there must be no such file yet."`
+	File string `arg:"" name:"file" help:"The file for the private key. It must not exist yet."`
 }
 
 // Help explains what the keys are for.
 func (keygenCommand) Help() string {
 	return `The private key goes to FILE (PKCS #8 in PEM, mode 0600, as openssl genpkey -algorithm ed25519 writes it) and the public key to standard output (PEM). Sign with --record-signing-key FILE; keep the public key elsewhere, and verify with sotto record verify --key.
 
-For encryption make an identity with age-keygen, give --record-recipient its public half, and keep the identity away from the machine that records.`
+For encryption, make an identity with age-keygen, give its public half to --record-recipient, and keep the identity on another machine.`
 }
 
 // Run makes a key.
@@ -113,7 +113,7 @@ func (k *keygenCommand) Run(sh *shell.Shell) error {
 	}
 	file, err := shell.CreateNew(k.File)
 	if errors.Is(err, os.ErrExist) {
-		return hint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "a key that signed a record is needed as long as the record is")
+		return hint.Add(fmt.Errorf("create %s: %w", k.File, files.Cause(err)), "an existing key is never overwritten: it is needed to verify the records that it signed")
 	}
 	if err != nil {
 		return fmt.Errorf("create %s: %w", k.File, files.Cause(err))

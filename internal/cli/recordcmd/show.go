@@ -20,13 +20,13 @@ import (
 type showCommand struct {
 	source
 	filter
-	JSON bool     `name:"json" help:"Print the events' lines as they stand in the record."`
-	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events; without one, those that the flags select."`
+	JSON bool     `name:"json" help:"Print the lines of the events exactly as the record has them."`
+	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events. Without one, all events that the flags select."`
 }
 
 // Help explains how events are shown.
 func (showCommand) Help() string {
-	return `Reasoning is dim, the answer plain, as sotto demo shows them; without colour a word stands before each line. Control sequences in what a model wrote are made visible. What was not recorded is said in brackets. Checkpoints are left out unless asked for by --type or --json.
+	return `Reasoning is dim and the answer plain, as in sotto demo. Without colour, a word before each line names its channel. Control sequences in texts are shown as visible characters. Brackets mark what was not recorded. Checkpoints are left out unless --type or --json asks for them.
 
 Examples:
 
@@ -90,13 +90,13 @@ func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
 type followCommand struct {
 	source
 	filter
-	All  bool `help:"Begin with the events that are there."`
-	JSON bool `name:"json" help:"Print the events' lines as they stand in the record."`
+	All  bool `help:"Begin with the events that exist already."`
+	JSON bool `name:"json" help:"Print the lines of the events exactly as the record has them."`
 }
 
 // Help explains how following ends.
 func (followCommand) Help() string {
-	return `Prints as sotto record show does, from now on, or from --after, --from or --all on; ends at an interrupt, or after --limit events. An event may show before its writer is told that it is on the disk.`
+	return `Prints as sotto record show does: events from now on, or from where --after, --from or --all begins. It ends at an interrupt, or after --limit events. An event may be shown before its writer knows that it is on disk.`
 }
 
 // Run prints events as they arrive.

@@ -23,9 +23,9 @@ type statsCommand struct {
 
 // Help explains the figures.
 func (statsCommand) Help() string {
-	return `Of the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream: replies and their bytes, with reasoning in fields of its own; how many of these bytes were reasoning; how many replies leaked, which is that their text held reasoning, and what diagnostics they had. Bytes that a level withheld count as what they were.
+	return `Sums up the EXCHANGE and LLM_INVOCATION events that the flags select, by model and upstream: the replies and their bytes (reasoning in separate fields included), how many of these bytes were reasoning, how many replies leaked (their text held reasoning), and which diagnostics they had. Bytes that a level withheld are counted too.
 
-Saved is what no prompt had to carry: of exchanges the earlier reasoning that was removed from requests, of runs what the thoughts left out would have added to the prompts. Tokens are estimated as a quarter of the bytes.`
+"Saved" is what prompts did not have to carry. For exchanges, it is the earlier reasoning that was removed from requests. For runs, it is what the omitted thoughts would have added to the prompts. Tokens are estimated: four bytes each.`
 }
 
 // Run computes the totals.
@@ -77,7 +77,7 @@ func printFigures(w io.Writer, s *recordstats.Sum) error {
 		b.WriteString("\n")
 	}
 	if r := s.Runs; r.Cycles > 0 {
-		fmt.Fprintf(&b, "\nruns: %d cycles; their prompts had %d bytes, and would have had %d more with all thoughts in them (about %d tokens)\n", r.Cycles, r.PromptBytes, r.SavedBytes, r.SavedTokens)
+		fmt.Fprintf(&b, "\nruns: %d cycles; their prompts had %d bytes, and all thoughts would have added %d bytes (about %d tokens)\n", r.Cycles, r.PromptBytes, r.SavedBytes, r.SavedTokens)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -14,7 +14,7 @@ import (
 
 type verifyCommand struct {
 	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
-	Head string   `placeholder:"HEAD|FILE" help:"The head that was kept, as verify printed it, or a file that holds it: the record must still have it."`
+	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
 	ID   string   `name:"id" placeholder:"ID" setting:"SOTTO_RECORD_ID" help:"The identity that the record must have, as verify printed it."`
 	JSON bool     `name:"json" help:"Print JSON."`
@@ -22,9 +22,9 @@ type verifyCommand struct {
 
 // Help explains what is proved.
 func (verifyCommand) Help() string {
-	return `Reads every line and exits 1 where an event was edited, deleted, moved or repeated, and says which. Without --head and --key that shows accidents and clumsy hands only: who can write the folder can write all of it anew. With --key nobody without the private key could, up to the last checkpoint; where none is signed the exit status is 1. With --id another record that the same key signed cannot stand in this one's place. With --head, a head that was kept elsewhere, nothing before it can be cut off or written anew by anybody. No age identity is needed for an encrypted record.
+	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
 
-The head that is printed is the one to keep next. What all this cannot prove is in docs/record.md.`
+Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
 }
 
 // Run verifies the record.
@@ -69,10 +69,10 @@ func unproven(r record.Report, o record.VerifyOptions) error {
 		return hint.Add(err, "keep the folder as it is: it is evidence")
 	}
 	if len(o.Keys) > 0 && r.Signed == 0 {
-		return hint.Add(errors.New("nothing in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute of an event, and when it ends")
+		return hint.Add(errors.New("no checkpoint in the record is signed, so the keys prove nothing"), "a writer with a signing key signs within a minute after an event, and when it closes")
 	}
 	if r.HeadPruned && !r.HeadSigned {
-		return hint.Add(errors.New("the event of the kept head was pruned, and no key shows by whom, so the head proves nothing"), "prune with --signing-key, and verify with --key")
+		return hint.Add(errors.New("the event of the kept head was pruned, and no key shows who pruned it, so the head proves nothing"), "prune with --signing-key, and verify with --key")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func readHead(text string) (head record.Head, err error) {
 	}
 	data, err := files.ReadKey(text)
 	if err != nil {
-		return head, hint.Usage(fmt.Errorf("--head: neither a head, which is SEQ:DIGEST, nor a file: %w", err), "")
+		return head, hint.Usage(fmt.Errorf("--head: want a head (SEQ:DIGEST) or a file that holds one: %w", err), "")
 	}
 	if err := head.UnmarshalText(data); err != nil {
 		return head, fmt.Errorf("%s: %w", text, err)
@@ -104,25 +104,25 @@ func (v *verifyCommand) print(sh *shell.Shell, r record.Report, o record.VerifyO
 	b.WriteString("\n")
 	switch {
 	case len(o.Keys) == 0:
-		b.WriteString("signatures: not looked at, for want of --key\n")
+		b.WriteString("signatures: not checked; give --key to check them\n")
 	case r.Signed == 0:
 		b.WriteString("signatures: none\n")
 	default:
 		fmt.Fprintf(&b, "signatures: %d checkpoints, up to event %d of %d\n", r.Checkpoints, r.Signed, r.Head.Seq)
 	}
 	if r.Weak > 0 {
-		fmt.Fprintf(&b, "signatures: %d of them are of version 1, which does not sign what record they are in\n", r.Weak)
+		fmt.Fprintf(&b, "signatures: %d of them are of version 1, which does not sign the identity of the record\n", r.Weak)
 	}
 	switch {
 	case o.Head == nil:
-		b.WriteString("kept head: none; without one an end that was cut off does not show\n")
+		b.WriteString("kept head: none given; without one, verify cannot see that the end was cut off\n")
 	case r.HeadPruned:
-		fmt.Fprintf(&b, "kept head: event %d was pruned, so that it cannot be compared\n", o.Head.Seq)
+		fmt.Fprintf(&b, "kept head: event %d was pruned and cannot be compared\n", o.Head.Seq)
 	case r.Err() == nil:
-		fmt.Fprintf(&b, "kept head: event %d is there as it was\n", o.Head.Seq)
+		fmt.Fprintf(&b, "kept head: event %d is unchanged\n", o.Head.Seq)
 	}
 	if r.Torn > 0 {
-		fmt.Fprintf(&b, "%d bytes of a last line without an end, which nobody was told of as recorded\n", r.Torn)
+		fmt.Fprintf(&b, "the last line is incomplete (%d bytes); its event was never confirmed as recorded\n", r.Torn)
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)

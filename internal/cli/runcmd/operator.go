@@ -35,7 +35,7 @@ func (o *operators) of(c agent.OperatorConfig) agent.Operator {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		o.err = hint.Add(fmt.Errorf("the operator's inbox: %w", err), "another run may have it; operator.listen names another address")
+		o.err = hint.Add(fmt.Errorf("the operator's inbox: %w", err), "another run may use this address; set operator.listen to another one")
 		return inbox
 	}
 	fmt.Fprintf(o.sh.Err, "the operator's inbox is at http://%s/messages\n", l.Addr())
@@ -55,7 +55,7 @@ type nobody struct{}
 
 func (nobody) Tell(context.Context, agent.OperatorMessage) error { return nil }
 func (nobody) Ask(context.Context, agent.OperatorMessage) (string, error) {
-	return "", errors.New("nobody is there")
+	return "", errors.New("there is no operator")
 }
 
 // A terminalOperator shows messages on standard error and answers with a line of
@@ -83,7 +83,7 @@ func (t *terminalOperator) Ask(ctx context.Context, m agent.OperatorMessage) (st
 	select {
 	case line, ok := <-t.lines:
 		if !ok {
-			return "", errors.New("the operator has hung up")
+			return "", errors.New("the operator closed the connection")
 		}
 		return line, nil
 	case <-ctx.Done():

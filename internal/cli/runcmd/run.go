@@ -24,11 +24,11 @@ import (
 
 // Command runs, resumes and replays an agent experiment.
 type Command struct {
-	Config string `short:"c" placeholder:"FILE" help:"The experiment (YAML); without one, a short scripted one."`
-	Name   string `short:"n" placeholder:"RUN" help:"The run's name, instead of that in the file. A run of that name in the record is gone on with."`
-	Record string `placeholder:"DIR" xor:"record" setting:"SOTTO_RECORD" help:"The folder of the record, and in it that of the memories (runs, in the folder of --data)."`
-	Replay string `placeholder:"DIR" xor:"record" help:"Repeat the run of the record in DIR with its replies and results, and say at which event it differs."`
-	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for what outlives a run (the XDG state folder)."`
+	Config string `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
+	Name   string `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
+	Record string `placeholder:"DIR" xor:"record" setting:"SOTTO_RECORD" help:"The folder of the record, which also holds the memories (runs, in the folder of --data)."`
+	Replay string `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
+	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder)."`
 	Check  bool   `help:"Check the experiment, and exit."`
 	JSON   bool   `name:"json" help:"Print the summary as JSON."`
 	Quiet  bool   `short:"q" help:"Print no progress."`
@@ -36,9 +36,9 @@ type Command struct {
 
 // Help shows examples.
 func (Command) Help() string {
-	return `An agent works alone, in cycles: in each it gets its goal and its earlier reflections, uses its tools, and ends with a reflection. All that it thinks and does is in the record; what it thinks is in no later prompt unless the experiment says so.
+	return `An agent works alone, in cycles. In each cycle it gets its goal and its earlier reflections, uses its tools, and ends with a reflection. The record has everything that it thinks and does. Later prompts do not contain what it thought unless the experiment asks for that.
 
-A run that was interrupted, or killed, goes on where it stood when the command is given again: no reply is asked for twice, no finished call made twice. Progress and messages for the operator go to standard error, the summary to standard output. Exit status 1: a bound or a failure ended the run, the replay differs, or the experiment has faults (FILE:LINE:COLUMN). The guide is docs/agent.md.
+To resume a run that was interrupted or killed, give the same command again. Replies that the record has are not requested again, and finished calls are not repeated. Progress and messages for the operator go to standard error, the summary to standard output. Exit status 1: a bound or a failure ended the run, the replay differs, or the experiment has faults (FILE:LINE:COLUMN). The guide is docs/agent.md.
 
 Examples:
 
@@ -124,7 +124,7 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 			data = files.StateFolder(sh.Getenv)
 		}
 		if data == "" {
-			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home"), "give --record DIR or --data DIR")
+			return agent.Options{}, hint.Usage(errors.New("no folder for the record: there is no home directory"), "give --record DIR or --data DIR")
 		}
 		dir = filepath.Join(data, "runs")
 	}
@@ -145,9 +145,9 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	case errors.Is(err, context.Canceled):
 		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
 	case errors.Is(err, record.ErrLocked):
-		return hint.Add(err, "another process runs there; wait for it, or give another --record")
+		return hint.Add(err, "another process writes this record; wait for it, or give another --record")
 	case errors.As(err, &changed):
-		return hint.Add(err, "go on with the experiment as it was, or give the run another --name")
+		return hint.Add(err, "resume with the experiment unchanged, or give the run another --name")
 	case err != nil:
 		return err
 	}
@@ -169,7 +169,7 @@ func (r *Command) again(name, dir string) string {
 	if r.Config != "" {
 		command += " --config " + r.Config
 	}
-	return fmt.Sprintf("it goes on with: %s --name %s --record %s", command, name, dir)
+	return fmt.Sprintf("to resume it: %s --name %s --record %s", command, name, dir)
 }
 
 func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
@@ -189,7 +189,7 @@ func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experimen
 				return err
 			}
 		}
-		return hint.Add(fmt.Errorf("after %d events alike, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
+		return hint.Add(fmt.Errorf("after %d equal events, %w", report.Events, d), fmt.Sprintf("sotto record show %s %d", r.Replay, d.Seq))
 	}
 	end := "the run ends as recorded: " + string(report.Status)
 	if report.Unfinished {
@@ -198,7 +198,7 @@ func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experimen
 	if r.JSON {
 		return r.object(sh, map[string]any{"v": 1, "run": x.Name, "events": report.Events, "unfinished": report.Unfinished, "status": report.Status})
 	}
-	_, err = fmt.Fprintf(sh.Text, "%d events alike, none differs; %s\n", report.Events, end)
+	_, err = fmt.Fprintf(sh.Text, "all %d events are equal; %s\n", report.Events, end)
 	return err
 }
 
@@ -226,7 +226,7 @@ func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
 		unanswered = fmt.Sprintf(" and %d invocations without one", m.Unanswered)
 	}
 	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
-replies     %d%s, %d of them asked for again; %d tokens read, %d written
+replies     %d%s, %d of them requested again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s

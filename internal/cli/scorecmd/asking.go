@@ -13,14 +13,14 @@ import (
 // An asking holds the flags that say what to look for in a reply, and the parts of
 // the question that all replies share.
 type asking struct {
-	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"What is looked for: the name of a task."`
+	Task          string `short:"t" placeholder:"TASK" xor:"task" setting:"SOTTO_TASK" help:"The name of the task that the replies answer."`
 	TaskFile      string `name:"task-file" placeholder:"FILE" xor:"task" setting:"SOTTO_TASK_FILE" help:"A task of your own (JSON or YAML)."`
-	Input         string `placeholder:"TEXT" help:"What was asked, where a line does not say it."`
-	Gold          string `placeholder:"TEXT" help:"The right answer, where a line does not say it."`
+	Input         string `placeholder:"TEXT" help:"The question, for lines that do not have it."`
+	Gold          string `placeholder:"TEXT" help:"The right answer, for lines that do not have it."`
 	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
 	Lang          string `placeholder:"LANG" help:"The language of task code."`
-	FromReasoning bool   `name:"from-reasoning" help:"Let an explicit marker in the reasoning count where the text has no answer."`
-	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan look at a reply that was cut."`
+	FromReasoning bool   `name:"from-reasoning" help:"If the text has no answer, take one from an explicit marker in the reasoning."`
+	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan read replies that were cut."`
 }
 
 func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {

@@ -84,7 +84,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if err != nil {
 		return err
 	}
-	if err := b.evidence.goOn(src); err != nil {
+	if err := b.evidence.resumeRun(src); err != nil {
 		return err
 	}
 	w := io.Writer(out.sh.Out)
@@ -176,7 +176,7 @@ func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	return failed, nil
 }
 
-var errForeign = hint.Add(errors.New("the output is not of this input"), "without --resume it is written anew")
+var errForeign = hint.Add(errors.New("the output belongs to another input"), "without --resume the file is overwritten")
 
 // again takes a line that an earlier run has done, and the output that it wrote.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {

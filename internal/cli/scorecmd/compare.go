@@ -36,7 +36,7 @@ type comparison struct {
 	changes map[string]int
 }
 
-var errUnpaired = errors.New("it is not of the same lines")
+var errUnpaired = errors.New("it was not made from the same lines")
 
 // comparison makes the run b print changes. Without --compare it returns nil.
 func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.Scorer, b *batchRun) (*comparison, error) {
@@ -116,7 +116,7 @@ func setFlag(read *reading.Flags, ask *asking, setting string) error {
 	case switches[name] != nil:
 		on, err := strconv.ParseBool(value)
 		if err != nil {
-			return fmt.Errorf("%s is neither true nor false", setting)
+			return fmt.Errorf("%s: want true or false", setting)
 		}
 		*switches[name] = on
 		return nil

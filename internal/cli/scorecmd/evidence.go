@@ -76,7 +76,7 @@ func openEvidence(f *recording.Settings, sh *shell.Shell, agent string, e *scori
 // checkResume refuses a run that cannot be resumed without recording lines twice.
 func checkResume(f *recording.Settings, o *output) error {
 	if o.Resume && f.Record != "" && len(f.RecordRecipient) > 0 {
-		return errors.New("--resume does not go with an encrypted record: what of it is written already cannot be read back")
+		return errors.New("--resume does not work with an encrypted record: the command cannot read back what it wrote before")
 	}
 	return nil
 }
@@ -108,8 +108,8 @@ func (v *evidence) line(p *scoring.Posed, found answer.Extraction, verdict *answ
 	return v.fail(err)
 }
 
-// goOn resumes the run of an input of which an earlier run has done lines.
-func (v *evidence) goOn(src *source) error {
+// resumeRun resumes the run of an input of which an earlier run has done lines.
+func (v *evidence) resumeRun(src *source) error {
 	if v == nil || src.first == 0 {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (v *evidence) end(err error) error {
 		err = worst(err, failed, closed)
 	}
 	if err != nil && failed != nil {
-		return hint.Add(err, "what was put out is in the record; with --output, --resume goes on from there")
+		return hint.Add(err, "the record has all output so far; with --output, --resume continues from there")
 	}
 	return err
 }

@@ -23,16 +23,16 @@ type Extract struct {
 	fields
 	output
 	recording.Settings
-	JSONL   bool     `name:"jsonl" help:"Read a reply per JSON line, or per element of a JSON array."`
-	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of what was asked, or the trace of the candidate: query, trace, or both."`
-	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+	JSONL   bool     `name:"jsonl" help:"Read one reply per JSON line, or per element of a JSON array."`
+	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of the question, or the trace of the candidate: query, trace, or both."`
+	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
 }
 
 // Help shows examples.
 func (Extract) Help() string {
-	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised; its span, null where there is none, is in bytes of the raw reply. The status is ok, no_answer, truncated or ambiguous.
+	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised. Its span is in bytes of the raw reply, or null if there is no candidate. The status is ok, no_answer, truncated or ambiguous.
 
-Without --jsonl a reply is plain text, what was asked is --input, and exit status 3 says that it holds no answer. With --jsonl a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end", of which a task needs what it judges by; a file that begins with [ is an array of such objects. Objects come out in the order of the lines; a line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+Without --jsonl, the reply is plain text, --input has the question, and exit status 3 means that the reply has no answer. With --jsonl, a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end"; which of the members are needed depends on the task. A file that begins with [ is an array of such objects. Objects are printed in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
 
 Tasks: ` + scoring.TaskNames() + `.
 
@@ -124,7 +124,7 @@ func readOne(sh *shell.Shell, e *scoring.Extractor, files []string) (*scoring.Po
 		return nil, err
 	}
 	if isJSONLines(raw) {
-		sh.Hintf("%s looks like JSON Lines, and is read as one reply: --jsonl reads a reply a line", cmp.Or(name, "standard input"))
+		sh.Hintf("%s looks like JSON Lines, but is read as one reply; use --jsonl to read one reply per line", cmp.Or(name, "standard input"))
 	}
 	return &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: e.Problem}, nil
 }
@@ -145,7 +145,7 @@ func isObject(line string) bool {
 // so the status is the same.
 type answerless struct{}
 
-func (answerless) Error() string        { return "the reply holds no answer" }
+func (answerless) Error() string        { return "the reply has no answer" }
 func (answerless) Is(target error) bool { return target == shell.ErrNoVisible }
 
 // noAnswer is the error of one reply without a candidate.

@@ -15,16 +15,16 @@ import (
 
 // An output holds the flags that say where the objects of a batch go.
 type output struct {
-	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write the objects to FILE, not to standard output."`
-	Resume bool   `help:"Go on with --output where a run that was killed stopped: what it wrote whole stays and is not done again, a torn last line is cut."`
+	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write the objects to FILE instead of standard output."`
+	Resume bool   `help:"Continue --output where a killed run stopped: whole lines stay and are not processed again, an incomplete last line is removed."`
 }
 
 func (o *output) validate(jsonl bool, files int) error {
 	switch {
 	case !jsonl && files > 1:
-		return errors.New("several FILEs go with --jsonl only")
+		return errors.New("several FILEs need --jsonl")
 	case !jsonl && o.Output != "":
-		return errors.New("--output goes with --jsonl only")
+		return errors.New("--output needs --jsonl")
 	case o.Resume && o.Output == "":
 		return errors.New("--resume needs --output")
 	}
@@ -45,7 +45,7 @@ func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
 	}
 	for _, name := range inputs {
 		if files.SameFile(name, o.Output) {
-			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", o.Output), "")
+			return nil, hint.Usage(fmt.Errorf("--output %s is also the input", o.Output), "")
 		}
 	}
 	file, err := sh.CreateFile(o.Output, o.Resume)

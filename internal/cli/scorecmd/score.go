@@ -24,25 +24,25 @@ type Score struct {
 	fields
 	output
 	recording.Settings
-	JSONL       bool     `name:"jsonl" help:"Judge a reply per JSON line, or per element of a JSON array."`
-	K           bool     `help:"Say how many problems are solved by the best of k replies, and by a majority of them."`
-	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that replies to one problem share; default that of --input-field."`
-	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority is of: candidate, or reply, the whole of it."`
-	ByField     string   `name:"by-field" placeholder:"PATH" help:"Give the summary for each value of a field too, such as the model."`
-	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Say how far the verdicts agree with those of a field: true or 1, false or 0."`
-	Compare     string   `placeholder:"WHAT" help:"Print only what changed against FILE, which score or extract wrote of the same lines, or against other settings, such as start=outside,from-reasoning=true."`
+	JSONL       bool     `name:"jsonl" help:"Judge one reply per JSON line, or per element of a JSON array."`
+	K           bool     `help:"Report how many problems are solved by the best of k replies, and by majority vote."`
+	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that is the same in all replies to one problem (that of --input-field)."`
+	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority vote counts: candidate, or reply (the whole reply)."`
+	ByField     string   `name:"by-field" placeholder:"PATH" help:"Also summarize by each value of a field, such as the model."`
+	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Compare the verdicts with those of a field: true or 1, false or 0."`
+	Compare     string   `placeholder:"WHAT" help:"Print only differences from FILE, which score or extract wrote for the same lines, or from other settings, such as start=outside,from-reasoning=true."`
 	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary, plots, and failures to browse."`
 	JSON        bool     `name:"json" help:"Print the summary as one JSON object."`
-	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines; several go one after another."`
+	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
 }
 
 // Help shows examples.
 func (Score) Help() string {
-	return `The object is that of sotto extract, and "ok","reason","detail","by": the verdict on the candidate, why, and by what it equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; of best of k the normal one over problems); it does not depend on the order of the lines.
+	return `The object is that of sotto extract, with the verdict on the candidate added: "ok", its "reason" and "detail", and "by", which says how the candidate equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; for best of k, the normal interval over problems). It does not depend on the order of the lines.
 
-Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k) over the n replies to a problem, c of them right, for problems with at least k. In a majority a reply without a candidate has no vote, and a tie counts by the share of the tied answers that are right.
+Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k), where c of the n replies to a problem are right, over all problems with at least k replies. In a majority vote, a reply without a candidate has no vote. A tie counts as the fraction of the tied answers that are right.
 
-A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. A gold that cannot be read fails its line; the other faults are as in sotto extract.
+A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. A line whose gold cannot be parsed fails. Other faults are handled as in sotto extract.
 
 Tasks: ` + scoring.TaskNames() + `.
 
@@ -57,13 +57,13 @@ Examples:
 // Validate refuses flags that cannot be combined.
 func (x *Score) Validate() error {
 	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML != "" || x.JSON) {
-		return errors.New("a summary goes with --jsonl only")
+		return errors.New("a summary needs --jsonl")
 	}
 	if x.Compare != "" && x.Resume {
-		return errors.New("--compare does not go with --resume")
+		return errors.New("--compare cannot be combined with --resume")
 	}
 	if x.Compare != "" && x.Record != "" {
-		return errors.New("--compare does not go with --record")
+		return errors.New("--compare cannot be combined with --record")
 	}
 	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }

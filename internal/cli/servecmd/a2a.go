@@ -21,15 +21,15 @@ import (
 
 // a2aFlags are the flags of the A2A server beside the gateway.
 type a2aFlags struct {
-	A2A          toggle   `name:"a2a" negatable:"" setting:"SOTTO_A2A" help:"Answer as an A2A agent too, on the same address; the card is at /.well-known/agent-card.json. The guide is docs/a2a.md."`
+	A2A          toggle   `name:"a2a" negatable:"" setting:"SOTTO_A2A" help:"Serve an A2A agent too, on the same address. Its card is at /.well-known/agent-card.json. The guide is docs/a2a.md."`
 	A2AModel     string   `name:"a2a-model" placeholder:"NAME" setting:"SOTTO_A2A_MODEL" help:"The upstream's model that answers."`
 	A2AAPI       string   `name:"a2a-api" placeholder:"API" setting:"SOTTO_A2A_API" help:"The upstream's API: openai, ollama, anthropic (openai)."`
 	A2ASystem    string   `name:"a2a-system" placeholder:"TEXT" setting:"SOTTO_A2A_SYSTEM" help:"Its system message."`
-	A2AAgent     string   `name:"a2a-agent" placeholder:"FILE" setting:"SOTTO_A2A_AGENT" help:"Answer with the model and the tools of an agent's file, as sotto run has them, in the place of a model of the upstream."`
+	A2AAgent     string   `name:"a2a-agent" placeholder:"FILE" setting:"SOTTO_A2A_AGENT" help:"Answer with the model and the tools of an agent's file, as in sotto run, instead of a model of the upstream."`
 	A2AName      string   `name:"a2a-name" placeholder:"NAME" setting:"SOTTO_A2A_NAME" help:"The agent's name on its card (the model's)."`
-	A2AURL       string   `name:"a2a-url" placeholder:"URL" setting:"SOTTO_A2A_URL" help:"Where clients reach the agent, for its card (where they ask for it)."`
-	A2AReasoning toggle   `name:"a2a-reasoning" negatable:"" setting:"SOTTO_A2A_REASONING" help:"Tell the model's reasoning to clients that ask for it, in marked parts of status updates."`
-	A2APushTo    []string `name:"a2a-push-to" placeholder:"PREFIX" help:"Let push notifications go to addresses that are not public, such as 10.1.0.0/16; repeatable."`
+	A2AURL       string   `name:"a2a-url" placeholder:"URL" setting:"SOTTO_A2A_URL" help:"The agent's public URL, for its card (the address of the request)."`
+	A2AReasoning toggle   `name:"a2a-reasoning" negatable:"" setting:"SOTTO_A2A_REASONING" help:"Send the model's reasoning to clients that ask for it, in marked parts of status updates."`
+	A2APushTo    []string `name:"a2a-push-to" placeholder:"PREFIX" help:"Allow push notifications to these private addresses, such as 10.1.0.0/16; repeatable."`
 }
 
 // scriptedMind is the model of the scripted upstream that answers.
@@ -102,7 +102,7 @@ func (f *a2aFlags) wanted() (bool, error) {
 		{"--a2a-push-to", len(f.A2APushTo) > 0},
 	} {
 		if s.said {
-			return false, hint.Usage(fmt.Errorf("%s: there is no A2A agent that this could be of", s.flag), "add --a2a, or --no-a2a to keep the setting for later")
+			return false, hint.Usage(fmt.Errorf("%s: no A2A agent is served", s.flag), "add --a2a to serve one, or --no-a2a to ignore the setting")
 		}
 	}
 	return false, nil
@@ -135,7 +135,7 @@ func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a
 	for _, text := range c.A2APushTo {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return config, hint.Usage(fmt.Errorf("--a2a-push-to: %q is no range of addresses such as 10.1.0.0/16", text), "")
+			return config, hint.Usage(fmt.Errorf("--a2a-push-to: %q is not a range of addresses such as 10.1.0.0/16", text), "")
 		}
 		config.PushTo = append(config.PushTo, p)
 	}
@@ -154,7 +154,7 @@ func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Co
 		name = scriptedMind
 	}
 	if name == "" {
-		return hint.Usage(errors.New("--a2a: which of the upstream's models answers is not said"), "name it with --a2a-model, or give an agent's file with --a2a-agent")
+		return hint.Usage(errors.New("--a2a: no model was named"), "name one of the upstream's models with --a2a-model, or give an agent's file with --a2a-agent")
 	}
 	m, err := model.Open(model.Config{
 		Provider: cmp.Or(c.A2AAPI, "openai"), Model: name, URL: at.upstream.String(), Key: model.Secret(s.UpstreamKey.Text),

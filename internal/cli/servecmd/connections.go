@@ -24,7 +24,7 @@ func bound(s *settings.Settings, l net.Listener, metrics *prometheus.Registry, l
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "connections",
 			Help: "Connections of clients."}, func() float64 { return float64(bounded.Open()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "connections_refused_total",
-			Help: "Connections that were closed at once: there were too many, in all or from one address."}, func() float64 { return float64(bounded.Refused()) }),
+			Help: "Connections that were closed at once because there were too many, in total or from one address."}, func() float64 { return float64(bounded.Refused()) }),
 	)
 	return bounded
 }

@@ -23,7 +23,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	var list []settings.Override
 	add := func(key string, texts ...string) {
 		if len(texts) > 0 && texts[0] != "" {
-			list = append(list, settings.Override{Key: key, Name: spokenAs(ctx, strings.TrimSuffix(key, "s")), Texts: texts}) // allow-origins
+			list = append(list, settings.Override{Key: key, Name: sourceOf(ctx, strings.TrimSuffix(key, "s")), Texts: texts}) // allow-origins
 		}
 	}
 	add("listen", c.Listen)
@@ -67,8 +67,8 @@ func (c *Command) recordOverrides(add func(key string, texts ...string)) {
 	add("record-keep-size", c.RecordKeepSize)
 }
 
-// spokenAs returns how a flag was given: as a flag, or by its environment variable.
-func spokenAs(ctx *kong.Context, flag string) string {
+// sourceOf returns how a flag was given: as a flag, or by its environment variable.
+func sourceOf(ctx *kong.Context, flag string) string {
 	for _, f := range ctx.Flags() {
 		if f.Name == flag && !environment.Given(ctx, flag) {
 			return cmp.Or(f.Tag.Get("setting"), listVariables[flag])

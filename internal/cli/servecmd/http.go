@@ -65,7 +65,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	s.Gateway.Logger = log
 	defer quietStandardLog(log)()
 	if err := checkFolder(s.Gateway.Data); err != nil {
-		log.Warn("what is learned of how replies begin does not outlive this run", "data", s.Gateway.Data, "error", err.Error())
+		log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
 	at := addresses{gateway: reach(front), upstream: s.Upstream}
 	if s.Gateway.Public {
@@ -127,9 +127,9 @@ func listen(flag, address string) (net.Listener, error) {
 	err = fmt.Errorf("listen on %s: %w", address, why)
 	switch number {
 	case syscall.EADDRINUSE:
-		return nil, hint.Add(err, "another program is there, maybe another sotto: choose another port with "+flag)
+		return nil, hint.Add(err, "another program, maybe another sotto, uses this port: choose another with "+flag)
 	case syscall.EACCES:
-		return nil, hint.Add(err, "ports below 1024 are the administrator's: choose another with "+flag)
+		return nil, hint.Add(err, "ports below 1024 need administrator rights: choose another with "+flag)
 	case syscall.EADDRNOTAVAIL:
 		return nil, hint.Add(err, "this machine does not have that address: choose another with "+flag)
 	}
@@ -144,7 +144,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 	}
 	s.Gateway.Public = true
 	if !s.Guarded() && !s.InsecurePublic {
-		return hint.Usage(fmt.Errorf("%s is %s here, which lets other machines in, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
+		return hint.Usage(fmt.Errorf("%s is %s here, which is open to other machines, and there is no token", s.Listen, l.Addr()), settings.AccessHint)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func checkOpen(s *settings.Setup, l net.Listener) error {
 // checkFolder makes the data folder, and checks that it can write there.
 func checkFolder(name string) error {
 	if name == "" {
-		return errors.New("there is no folder: name one with --data")
+		return errors.New("there is no folder for it: name one with --data")
 	}
 	if err := os.MkdirAll(name, 0o700); err != nil {
 		return files.Cause(err)
@@ -236,7 +236,7 @@ func (v *server) run(l net.Listener, signals <-chan os.Signal) error {
 func (v *server) shutdown(signals <-chan os.Signal) error {
 	v.gateway.Drain()
 	if n := v.gateway.Open(); n > 0 {
-		v.log.Info(shell.Plural(n, "1 exchange goes on; ctrl-C again ends it", "%d exchanges go on; ctrl-C again ends them"))
+		v.log.Info(shell.Plural(n, "1 exchange is still running; press ctrl-C again to end it", "%d exchanges are still running; press ctrl-C again to end them"))
 	}
 	select {
 	case <-time.After(v.delay):
@@ -253,7 +253,7 @@ func (v *server) shutdown(signals <-chan os.Signal) error {
 			return nil
 		}
 		if n := v.gateway.Open(); n > 0 {
-			v.log.Warn("streams are ended: they went on for longer than the wait", "exchanges", n, "wait", v.wait.String())
+			v.log.Warn("streams were ended: they ran for longer than shutdown-wait", "exchanges", n, "wait", v.wait.String())
 		}
 		return v.cutOff()
 	case <-signals:

@@ -41,7 +41,7 @@ func (c *Command) printLearned(sh *shell.Shell, folder string) error {
 		return err
 	}
 	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {
-		sh.Hintf("LAST none: no reply has shown how it begins; a close teaches it only if it is alone on its line. Say it with start: in a route")
+		sh.Hintf("LAST none: no reply has shown yet how replies begin. A close tag shows it only if it is alone on its line. To set it, use start: in a route")
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ func (c *Command) forget(sh *shell.Shell, folder string) error {
 	}
 	_, err = fmt.Fprintf(sh.Out, "forgotten: %d\n", n)
 	if err == nil && n == 0 && !strings.Contains(c.Forget.text, "*") && len(learned.Starts()) > 0 {
-		sh.Hintf("a pattern is the whole name of a model, * any characters: sotto serve --learned lists them")
+		sh.Hintf("a pattern matches the whole name of a model; * matches any characters. sotto serve --learned lists the names")
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func modelPattern(name string) string {
 
 func openLearned(folder string) (*gateway.Learned, error) {
 	if folder == "" {
-		return nil, hint.Usage(errors.New("there is no folder for what is learned"), "name one with --data DIR")
+		return nil, hint.Usage(errors.New("there is no folder for the learned starts"), "name one with --data DIR")
 	}
 	return gateway.OpenLearned(folder, 0)
 }

@@ -21,7 +21,7 @@ func openRecord(s *settings.Setup, log *slog.Logger) (*record.Writer, error) {
 		values = append(values, t.Secret)
 	}
 	secrets := record.NewSecrets(values...)
-	return s.Recording.Open(secrets, slog.New(&calm{Handler: log.Handler(), said: new(saidLately)}))
+	return s.Recording.Open(secrets, slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}))
 }
 
 // closeGateway closes a gateway. Once no exchange is in progress, the gateway
@@ -66,25 +66,25 @@ func recordedAs(s *settings.Settings) string {
 	return dir + " (" + strings.Join(words, ", ") + ")"
 }
 
-// A calm is a log that repeats the same message only now and then, because a full
+// A rateLimited log repeats the same message only now and then, because a full
 // disk fails with every batch.
-type calm struct {
+type rateLimited struct {
 	slog.Handler
-	said *saidLately
+	said *lastLogged
 }
 
-type saidLately struct {
+type lastLogged struct {
 	mu   sync.Mutex
 	when map[string]time.Time
 }
 
-// calmFor is how long the same message is not repeated.
-const calmFor = 10 * time.Second
+// repeatAfter is how long the same message is not repeated.
+const repeatAfter = 10 * time.Second
 
-func (c *calm) Handle(ctx context.Context, r slog.Record) error {
+func (c *rateLimited) Handle(ctx context.Context, r slog.Record) error {
 	c.said.mu.Lock()
 	last, again := c.said.when[r.Message]
-	again = again && r.Time.Sub(last) < calmFor
+	again = again && r.Time.Sub(last) < repeatAfter
 	if !again {
 		if c.said.when == nil {
 			c.said.when = map[string]time.Time{}
@@ -98,5 +98,9 @@ func (c *calm) Handle(ctx context.Context, r slog.Record) error {
 	return c.Handler.Handle(ctx, r)
 }
 
-func (c *calm) WithAttrs(a []slog.Attr) slog.Handler { return &calm{c.Handler.WithAttrs(a), c.said} }
-func (c *calm) WithGroup(n string) slog.Handler      { return &calm{c.Handler.WithGroup(n), c.said} }
+func (c *rateLimited) WithAttrs(a []slog.Attr) slog.Handler {
+	return &rateLimited{c.Handler.WithAttrs(a), c.said}
+}
+func (c *rateLimited) WithGroup(n string) slog.Handler {
+	return &rateLimited{c.Handler.WithGroup(n), c.said}
+}

@@ -16,47 +16,47 @@ import (
 // Command holds the flags. Most of them are also keys of the configuration file,
 // and are parsed as the text in that file would be.
 type Command struct {
-	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"Where clients come in (127.0.0.1:8383)."`
-	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server; without one, written replies are served."`
+	Listen   string `placeholder:"ADDRESS" setting:"SOTTO_LISTEN" help:"The address that clients connect to (127.0.0.1:8383)."`
+	Upstream string `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the gateway serves scripted replies."`
 	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML)."`
 	Check    bool   `help:"Check the settings, print them, and exit."`
 
-	Display        string  `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's place for it), hide, keep (as it came), tags (in the text)."`
+	Display        string  `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
 	ReasoningField string  `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
 	Narration      string  `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
 	History        string  `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, restore."`
-	HistoryDryRun  toggle  `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Say what the history policy would do, and do not do it."`
-	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect, not in that of its model."`
-	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto; without it, by evidence."`
-	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for what was learned (the XDG state folder)."`
+	HistoryDryRun  toggle  `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Report what the history policy would do, without doing it."`
+	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
+	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
+	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
 	Learned        bool    `xor:"action" help:"List the learned starts and exit."`
 	JSON           bool    `name:"json" help:"With --learned: print JSON."`
-	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of the models that match, * for any characters, or of all; and exit. Stop the gateway first: a running one writes its own list again."`
+	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 
-	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The token that clients send as their API key; or the token itself in $$SOTTO_TOKEN."`
-	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Let other machines in without a token."`
-	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The API key for the upstream; or the key itself in $$SOTTO_UPSTREAM_KEY."`
-	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Let web pages of this origin in, such as https://chat.example; repeatable. In the environment, with commas ($$SOTTO_ALLOW_ORIGIN)."`
-	AllowHost       []string `sep:"none" placeholder:"NAME" help:"Let requests use this name for the gateway, such as chat.example; repeatable; * is any. In the environment, with commas ($$SOTTO_ALLOW_HOST)."`
-	PathPrefix      string   `placeholder:"PATH" setting:"SOTTO_PATH_PREFIX" help:"Let other machines put PATH, such as /openai, before the paths of models."`
-	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Pass every route on, also for other machines."`
+	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
+	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Serve other machines without a token."`
+	UpstreamKeyFile string   `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the upstream. $$SOTTO_UPSTREAM_KEY holds the key itself."`
+	AllowOrigin     []string `sep:"none" placeholder:"ORIGIN" help:"Allow web pages of this origin, such as https://chat.example; repeatable. In $$SOTTO_ALLOW_ORIGIN, separate origins with commas."`
+	AllowHost       []string `sep:"none" placeholder:"NAME" help:"Allow this host name in requests, such as chat.example; * allows all; repeatable. In $$SOTTO_ALLOW_HOST, separate names with commas."`
+	PathPrefix      string   `placeholder:"PATH" setting:"SOTTO_PATH_PREFIX" help:"Allow other machines to put PATH, such as /openai, before the paths of models."`
+	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Forward every route, also for other machines."`
 
 	recording.Settings
 	a2aFlags
 
-	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long clients may still come in after the first interrupt, while /readyz says 503 (0s)."`
-	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long streams may go on after that (30s)."`
+	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long new requests are still accepted after the first interrupt, while /readyz says 503 (0s)."`
+	ShutdownWait   string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_WAIT" help:"How long running streams may take after that (30s)."`
 	LogFormat      string `placeholder:"FORMAT" setting:"SOTTO_LOG_FORMAT" help:"text or json."`
 	Verbose        toggle `short:"v" setting:"SOTTO_VERBOSE" help:"Log more."`
-	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"Where written replies are served if there is no upstream (${default})."`
+	ScriptedListen string `default:"127.0.0.1:8384" placeholder:"ADDRESS" setting:"SOTTO_SCRIPTED_LISTEN" help:"The address for the scripted replies if there is no upstream (${default})."`
 	ScriptedPause  string `default:"20ms" placeholder:"TIME" setting:"SOTTO_SCRIPTED_PAUSE" help:"The time between their deltas (${default})."`
 }
 
 // Help shows examples.
 func (Command) Help() string {
-	return `The gateway stands before a model server; a client changes its base URL and nothing else. It knows the APIs of OpenAI, Ollama and Anthropic, and passes on what else it gets. With no upstream it serves written replies with the faults of real ones: no model, no network. /healthz, /readyz and /metrics are its own.
+	return `The gateway is a reverse proxy for a model server. A client changes its base URL and nothing else. The gateway knows the APIs of OpenAI, Ollama and Anthropic, and forwards all other requests unchanged. Without an upstream it serves scripted replies with the faults of real ones, and needs no model and no network. It answers /healthz, /readyz and /metrics itself.
 
-A setting is the flag, then the environment, then the file of --config, then the default. --check reports every fault, those of a file as FILE:LINE:COLUMN, and exits 1. The guide is docs/gateway.md.
+A setting comes from the flag, else from the environment, else from the file of --config, else from the default. --check reports every fault (in a file as FILE:LINE:COLUMN), and exits 1 if there are any. The guide is docs/gateway.md.
 
 Examples:
 
@@ -73,10 +73,10 @@ Examples:
 // Validate refuses flags that cannot be combined.
 func (s *Command) Validate() error {
 	if s.JSON && !s.Learned {
-		return fmt.Errorf("--json goes with --learned only")
+		return fmt.Errorf("--json needs --learned")
 	}
 	if s.Check && (s.Learned || s.Forget.given) {
-		return fmt.Errorf("--check does not go with --learned or --forget")
+		return fmt.Errorf("--check cannot be combined with --learned or --forget")
 	}
 	return nil
 }

@@ -45,9 +45,9 @@ func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addres
 		key = ` -H "Authorization: Bearer $SOTTO_TOKEN"`
 	}
 	fmt.Fprintf(sh.Err, `The gateway:           %s%s
-The scripted upstream: %s (written replies: no model, no network)%s
+The scripted upstream: %s (scripted replies: no model, no network)%s
 
-Ask the upstream, and the thought is in the text:
+Ask the upstream itself, and the text holds the thought:
 
     %s
 
@@ -57,7 +57,7 @@ Ask the same through Sotto:
 
 Models to try:
 %s
-Your own model server: sotto serve --upstream URL. To end: ctrl-C.
+For your own model server: sotto serve --upstream URL. To stop: ctrl-C.
 
 `, at.gateway, open, at.upstream, kept, try(at.upstream, ""), try(at.gateway, key), modelList(76))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoVisible is the error of one reply without visible text.
-var ErrNoVisible = errors.New("the reply shows no visible answer")
+var ErrNoVisible = errors.New("the reply has no visible answer")
 
 // Report prints an error and its hint, and returns the exit status.
 func (sh *Shell) Report(err error) int {

@@ -42,7 +42,7 @@ func CreateNew(name string) (*os.File, error) {
 // warnOfReaders warns about a file that others can read.
 func (sh *Shell) warnOfReaders(name string, info fs.FileInfo) {
 	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {
-		sh.Hintf("other users can read %s (mode %04o): chmod 600 keeps what is written there private", name, mode.Perm())
+		sh.Hintf("other users can read %s (mode %04o): use chmod 600 to keep it private", name, mode.Perm())
 	}
 }
 

@@ -79,7 +79,7 @@ func (in *Input) size() int64 {
 func (sh *Shell) Open(name string) (*Input, error) {
 	if name == "" || name == "-" {
 		if isTerminal(sh.In) {
-			sh.Hintf("reading from the terminal; end with ctrl-D")
+			sh.Hintf("reading from the terminal; press ctrl-D to end")
 		}
 		return &Input{Reader: sh.In, Name: "standard input"}, nil
 	}

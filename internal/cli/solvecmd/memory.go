@@ -22,16 +22,16 @@ import (
 )
 
 type memoryCommand struct {
-	Ls     memoryLs     `cmd:"" help:"List the nodes, a line each."`
-	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and what it was used for."`
+	Ls     memoryLs     `cmd:"" help:"List the nodes, one per line."`
+	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and its uses."`
 	Export memoryExport `cmd:"" help:"Print the whole memory as JSON Lines."`
-	Import memoryImport `cmd:"" help:"Take in an export; every node is judged again."`
-	Prune  memoryPrune  `cmd:"" help:"Remove old nodes, or all but the most useful."`
+	Import memoryImport `cmd:"" help:"Add the nodes of an export; every node is judged again."`
+	Prune  memoryPrune  `cmd:"" help:"Remove old nodes, or keep only the most useful ones."`
 }
 
 // Help explains what a memory is.
 func (memoryCommand) Help() string {
-	return `A memory is one file, which any number of runs of sotto solve may use at the same time. It holds traces (problems that were solved, with their solutions) and templates (expressions over slots), and only what a validator let pass.
+	return `A memory is one file. Any number of sotto solve processes may use it at the same time. It holds traces (solved problems with their solutions) and templates (expressions with slots for numbers), but only if a validator accepted them.
 
 Examples:
 
@@ -91,8 +91,8 @@ func shownNodeOf(n metagraph.Node) shownNode {
 
 type memoryLs struct {
 	memoryPlace
-	Task string `short:"t" placeholder:"TASK" help:"Of this task only."`
-	Kind string `enum:",trace,template" default:"" placeholder:"KIND" help:"Only traces, or templates: trace, template."`
+	Task string `short:"t" placeholder:"TASK" help:"Only nodes of this task."`
+	Kind string `enum:",trace,template" default:"" placeholder:"KIND" help:"Only nodes of this kind: trace, template."`
 	JSON bool   `name:"json" help:"Print JSON Lines."`
 }
 
@@ -136,7 +136,7 @@ func label1(text string, long int) string {
 
 type memoryShow struct {
 	memoryPlace
-	Task string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	Task string `short:"t" placeholder:"TASK" help:"Only nodes of this task."`
 	JSON bool   `name:"json" help:"Print JSON Lines."`
 	Key  string `arg:"" help:"The key of a node, as memory ls prints it."`
 }
@@ -210,8 +210,8 @@ func (x *memoryExport) Run(sh *shell.Shell) error {
 
 type memoryImport struct {
 	memoryPlace
-	TaskFile []string `name:"task-file" sep:"none" placeholder:"FILE" help:"A task of your own that nodes are of; repeatable."`
-	File     string   `arg:"" optional:"" name:"file" placeholder:"FILE" help:"What memory export printed."`
+	TaskFile []string `name:"task-file" sep:"none" placeholder:"FILE" help:"The definition of a task of your own in the export; repeatable."`
+	File     string   `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The output of memory export."`
 }
 
 // Run imports the nodes.
@@ -247,16 +247,16 @@ func (x *memoryImport) Run(sh *shell.Shell) error {
 		}
 		return err
 	}
-	fmt.Fprintf(sh.Err, "%d nodes and %d edges are new, %d nodes were there\n", n.Nodes, n.Edges, n.Known)
+	fmt.Fprintf(sh.Err, "%d nodes and %d edges added, %d nodes existed already\n", n.Nodes, n.Edges, n.Known)
 	return nil
 }
 
 type memoryPrune struct {
 	memoryPlace
-	Task   string `short:"t" placeholder:"TASK" help:"Of this task only."`
+	Task   string `short:"t" placeholder:"TASK" help:"Only nodes of this task."`
 	Model  string `short:"m" placeholder:"NAME" help:"Only what this model earned; alone, all of it."`
-	Unused string `placeholder:"TIME" help:"Remove what has not helped for so long, such as 90d or 12h."`
-	Keep   int    `placeholder:"N" help:"Keep N traces and N templates of each task, the most useful."`
+	Unused string `placeholder:"TIME" help:"Remove nodes that did not help for this long, such as 90d or 12h."`
+	Keep   int    `placeholder:"N" help:"Keep the N most useful traces and the N most useful templates of each task."`
 	DryRun bool   `name:"dry-run" help:"Only say what would be removed."`
 }
 
@@ -272,7 +272,7 @@ func (x *memoryPrune) Run(sh *shell.Shell) error {
 	}
 	switch {
 	case x.Keep < 0 || x.Keep == 0 && x.Unused == "" && x.Model == "":
-		return hint.Usage(errors.New("nothing is said to be removed"), "want --unused TIME, --keep N with N from 1 on, or --model NAME")
+		return hint.Usage(errors.New("nothing to remove was named"), "want --unused TIME, --keep N with N from 1 on, or --model NAME")
 	case x.Keep == 0 && x.Unused == "":
 		o.Keep = -1
 	}

@@ -15,14 +15,14 @@ import (
 
 // modelFlags are the flags that choose the model.
 type modelFlags struct {
-	Model    string `short:"m" placeholder:"NAME" help:"The model, as its server spells it; without it a scripted stand-in."`
+	Model    string `short:"m" placeholder:"NAME" help:"The name of the model on its server. Without it, a scripted stand-in answers."`
 	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
 	URL      string `name:"url" placeholder:"URL" setting:"SOTTO_MODEL_URL" help:"The model's server."`
 	KeyFile  string `name:"key-file" placeholder:"FILE" setting:"SOTTO_MODEL_KEY_FILE" help:"The API key."`
-	Script   string `placeholder:"FILE" help:"Play the written replies of FILE; see package model."`
-	Replies  string `placeholder:"FILE" help:"Play logged replies, a JSON object a line, those of each problem in order."`
+	Script   string `placeholder:"FILE" help:"Play the scripted replies of FILE; see package model."`
+	Replies  string `placeholder:"FILE" help:"Play logged replies, one JSON object per line, in order for each problem."`
 	Field    string `default:"raw" placeholder:"PATH" help:"With --replies: the field of the reply (${default})."`
-	Embed    string `placeholder:"NAME" help:"Compare problems by the embeddings of this model too, on the same server."`
+	Embed    string `placeholder:"NAME" help:"Also compare problems by the embeddings of this model, on the same server."`
 }
 
 const scriptedName = "scripted"
@@ -47,7 +47,7 @@ func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) 
 	case m.Script != "":
 		o.Model, err = model.Open(model.Config{Provider: scriptedName, Script: m.Script})
 	case m.Model == "" && m.Embed == "" && (m.URL != "" || m.KeyFile != "" || m.Provider != "ollama"):
-		return hint.Usage(errors.New("a server is named, and no model to ask"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
+		return hint.Usage(errors.New("a server is given, but no model"), "want --model NAME; or --model scripted for the stand-in, which knows the right answers")
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:

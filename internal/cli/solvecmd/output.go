@@ -34,7 +34,7 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 	}
 	for _, name := range []string{x.Problems, x.Replies} {
 		if files.SameFile(name, x.Output) {
-			return nil, hint.Usage(fmt.Errorf("--output %s is what is read", x.Output), "")
+			return nil, hint.Usage(fmt.Errorf("--output %s is also the input", x.Output), "")
 		}
 	}
 	file, err := sh.CreateFile(x.Output, x.Resume)

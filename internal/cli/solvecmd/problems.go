@@ -25,7 +25,7 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 	}
 	if x.Problems == "" {
 		if t.Name() != answer.Game24.Name() {
-			return nil, hint.Usage(fmt.Errorf("task %s comes without problems", t.Name()), "want --problems FILE")
+			return nil, hint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
 		}
 		seed := uint64(1)
 		if x.Seed != nil {
@@ -42,9 +42,9 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 	err = r.each(sh, x.Problems, func(p solve.Problem, _ string, line *posedLine) error {
 		switch {
 		case seen[p.ID]:
-			return fmt.Errorf("the id %s is that of another line too", p.ID)
+			return fmt.Errorf("the id %s is on another line too", p.ID)
 		case metagraph.Query(t, p.Problem) == "":
-			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
+			return fmt.Errorf("field %s %w, or is not a problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
 		}
 		seen[p.ID] = true
 		list = append(list, p)
@@ -54,7 +54,7 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 		return nil, fmt.Errorf("--problems: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("--problems: there is none")
+		return nil, errors.New("--problems: the file has no problems")
 	}
 	return list, nil
 }
@@ -74,7 +74,7 @@ func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 	err = r.each(sh, x.Replies, func(p solve.Problem, _ string, _ *posedLine) error {
 		query := metagraph.Query(t, p.Problem)
 		if query == "" {
-			return fmt.Errorf("field %s %w, or holds no problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
+			return fmt.Errorf("field %s %w, or is not a problem of task %s", x.InputField, jsonpath.ErrMissing, t.Name())
 		}
 		if !seen[query] {
 			seen[query] = true
@@ -87,7 +87,7 @@ func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 		return nil, fmt.Errorf("--replies: %w", err)
 	}
 	if len(list) == 0 {
-		return nil, errors.New("--replies: there is none")
+		return nil, errors.New("--replies: the file has no replies")
 	}
 	return list, nil
 }
@@ -171,7 +171,7 @@ func readList(value []byte) (list []string, err error) {
 
 // gamesCommand prints problems.
 type gamesCommand struct {
-	Seed uint64 `default:"0" placeholder:"N" help:"Put them in a random order, which the seed decides; 0: in order."`
+	Seed uint64 `default:"0" placeholder:"N" help:"Shuffle the problems with this seed; 0 keeps their order."`
 }
 
 // Run prints the games.

@@ -21,7 +21,7 @@ type reportCommand struct {
 	CSV   string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
 	HTML  string   `name:"html" placeholder:"FILE" help:"Write a page with the tables and plots."`
 	JSON  bool     `name:"json" help:"Print the summaries as JSON, an object a line."`
-	Files []string `arg:"" name:"file" placeholder:"FILE" help:"What sotto solve wrote; several stand beside each other."`
+	Files []string `arg:"" name:"file" placeholder:"FILE" help:"The output of sotto solve. Several files are compared side by side."`
 }
 
 // Help shows examples.
@@ -47,7 +47,7 @@ func (x *reportCommand) Run(sh *shell.Shell) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case head == nil || len(results) == 0:
-			return fmt.Errorf("%s: it holds no result", name)
+			return fmt.Errorf("%s: it has no results", name)
 		}
 		s := solvereport.Stream{Summary: solve.Summarise(results), Results: results}
 		s.Name = filepath.Base(name)
@@ -86,7 +86,7 @@ func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) 
 		return nil
 	}
 	if len(list[0].Results) == 0 {
-		return errors.New("--html: there is no result to show")
+		return errors.New("--html: there are no results to show")
 	}
 	page, err := solvereport.Page(list)
 	if err != nil {
@@ -97,8 +97,8 @@ func writeReports(sh *shell.Shell, list []solvereport.Stream, csv, html string) 
 
 // figuresCommand computes the figures of docs/memory.md.
 type figuresCommand struct {
-	Log  string `placeholder:"FILE" help:"Put the chain-of-thought replies of this log through the loop too ({\"id\",\"gold\",\"raw\",\"arm\"} a line)."`
-	Arm  string `default:"CoT" placeholder:"NAME" help:"Which arm of the log (${default})."`
+	Log  string `placeholder:"FILE" help:"Also run the chain-of-thought replies of this log through the loop ({\"id\",\"gold\",\"raw\",\"arm\"} on each line)."`
+	Arm  string `default:"CoT" placeholder:"NAME" help:"The arm of the log to use (${default})."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }
 

@@ -34,15 +34,15 @@ import (
 // Command holds the commands about streams of problems.
 type Command struct {
 	Stream  streamCommand  `cmd:"" default:"withargs" help:"Solve a stream of problems; the default."`
-	Report  reportCommand  `cmd:"" help:"Sum up what streams came to, beside each other."`
+	Report  reportCommand  `cmd:"" help:"Compare the results of streams side by side."`
 	Memory  memoryCommand  `cmd:"" help:"List, show, export, import and prune a memory."`
-	Games   gamesCommand   `cmd:"" help:"Print the solvable games of 24."`
-	Figures figuresCommand `cmd:"" help:"Work out what memory is worth in the Game of 24."`
+	Games   gamesCommand   `cmd:"" help:"Print the solvable problems of the Game of 24."`
+	Figures figuresCommand `cmd:"" help:"Compute how much memory helps in the Game of 24."`
 }
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Without a command the flags are those of "sotto solve stream"; see its --help. Without any, 1,362 games are put to a scripted stand-in, which needs nothing installed.
+	return `Without a command, the flags are those of "sotto solve stream"; see its --help. Without flags, a scripted stand-in for a model gets 1,362 games. It needs nothing installed.
 
 Examples:
 
@@ -54,39 +54,39 @@ Examples:
 
 // streamCommand solves problems one after another.
 type streamCommand struct {
-	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"What is asked (${default}); see sotto extract for the names, and wordsort, mgsm."`
+	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"The task (${default}): those of sotto extract, wordsort, mgsm."`
 	TaskFile   string `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
-	Problems   string `short:"p" placeholder:"FILE" help:"The problems, a JSON object a line; without it those of --replies, or the solvable games of 24, in random order."`
-	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of what is asked (${default})."`
+	Problems   string `short:"p" placeholder:"FILE" help:"The problems, one JSON object per line. Without it, those of --replies, or the solvable games of 24 in random order."`
+	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of the question (${default})."`
 	GoldField  string `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
-	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples of memory), template (known templates first)."`
+	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples from memory), template (known templates first)."`
 	modelFlags
-	Audit string `placeholder:"TASK" help:"Judge what passed once more by this task: how much of memory is wrong."`
+	Audit string `placeholder:"TASK" help:"Judge accepted answers again by this task, to measure how much of the memory is wrong."`
 
-	Dialect      string    `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read replies in this dialect, and teach it to the model; without it, the dialect of the model."`
-	Start        string    `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where replies begin; without it auto."`
-	Instruction  string    `placeholder:"FILE" help:"The system message; without it the instruction text of the dialect."`
-	Temperatures []float64 `default:"0,0.4,0.8" placeholder:"T,…" help:"The temperatures of the attempts, and so their number (${default})."`
-	MaxTokens    int       `name:"max-tokens" placeholder:"N" help:"The most tokens of a reply."`
-	Seed         *int64    `placeholder:"N" help:"The seed of the model, and of the order of the games."`
+	Dialect      string    `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read replies in this dialect, and teach it to the model. Without it, the model's own dialect."`
+	Start        string    `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where replies begin (auto)."`
+	Instruction  string    `placeholder:"FILE" help:"The system message. Without it, the instruction text of the dialect."`
+	Temperatures []float64 `default:"0,0.4,0.8" placeholder:"T,…" help:"The temperature of each attempt; their count is the number of attempts (${default})."`
+	MaxTokens    int       `name:"max-tokens" placeholder:"N" help:"The maximum number of tokens in a reply."`
+	Seed         *int64    `placeholder:"N" help:"The seed for the model, and for the order of the games."`
 	Think        string    `placeholder:"HOW" help:"Thinking: true, false, low, medium, high."`
 
 	Data    string        `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder of the memory (the XDG state folder)."`
 	Memory  string        `placeholder:"FILE" setting:"SOTTO_MEMORY" help:"The memory's file (in --data memory.db; memory-scripted.db for the stand-in and --script, memory-replayed.db for --replies)."`
-	Floor   float64       `default:"0.3" placeholder:"S" help:"How like a problem an example must be, 0 to 1 (${default})."`
-	Paths   int           `default:"4" placeholder:"N" help:"How many examples at most (${default})."`
-	Tokens  int           `name:"path-tokens" default:"1000" placeholder:"N" help:"About how many tokens all examples may have (${default})."`
-	Timeout time.Duration `placeholder:"TIME" help:"The time for one problem."`
+	Floor   float64       `default:"0.3" placeholder:"S" help:"How similar to the problem an example must be, 0 to 1 (${default})."`
+	Paths   int           `default:"4" placeholder:"N" help:"The maximum number of examples (${default})."`
+	Tokens  int           `name:"path-tokens" default:"1000" placeholder:"N" help:"The approximate number of tokens that all examples may have (${default})."`
+	Timeout time.Duration `placeholder:"TIME" help:"The time limit for one problem."`
 
-	Limit        int           `short:"n" placeholder:"N" help:"How many problems at most."`
-	BudgetTokens int64         `name:"budget-tokens" placeholder:"N" help:"Stop when so many tokens are spent."`
-	BudgetCost   float64       `name:"budget-cost" placeholder:"X" help:"Stop when so much money is spent; needs --prices."`
-	BudgetTime   time.Duration `name:"budget-time" placeholder:"TIME" help:"Stop when so much time is spent."`
+	Limit        int           `short:"n" placeholder:"N" help:"The maximum number of problems."`
+	BudgetTokens int64         `name:"budget-tokens" placeholder:"N" help:"Stop when this many tokens are spent."`
+	BudgetCost   float64       `name:"budget-cost" placeholder:"X" help:"Stop when this much money is spent; needs --prices."`
+	BudgetTime   time.Duration `name:"budget-time" placeholder:"TIME" help:"Stop when this much time is spent."`
 	Prices       string        `placeholder:"FILE" help:"What tokens cost: {MODEL: {input: X, output: Y}} per million, YAML or JSON."`
 
 	recording.Settings
-	Output string `short:"o" placeholder:"FILE" help:"Write the results to FILE, not to standard output."`
-	Resume bool   `help:"Go on with --output where a run stopped; no finished problem is done again."`
+	Output string `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
+	Resume bool   `help:"Continue --output where a run stopped; finished problems are not repeated."`
 	CSV    string `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
 	HTML   string `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
 	JSON   bool   `name:"json" help:"Print the summary as one JSON object."`
@@ -99,7 +99,7 @@ type streamCommand struct {
 func (streamCommand) Help() string {
 	return `Each problem is put to the model, with what memory knows of problems like it; the answer is judged; a wrong one is told why and asked again; what passed is kept. The first line of the output is the run, with all of its settings; every other is a problem. --resume refuses other settings. The summary goes to standard error: what it came to after 10, 25, 50, 100 … problems.
 
-Without --model a scripted stand-in answers, which needs nothing installed: it knows the right answers and errs in about half of its replies. --replies FILE plays logged replies instead ({"id","raw","input"} a line, in the fields of --input-field and --gold-field), so that a log is judged as a stream: each problem once, with its replies as the attempts, or the problems of --problems, of which one with a reply's id gets that reply. The guide is docs/memory.md.
+Without --model, a scripted stand-in answers, which needs nothing installed. It knows the right answers, and is wrong in about half of its replies. --replies FILE plays logged replies instead, and so judges a log as a stream. Each line is {"id","raw","input"}, with the fields of --input-field and --gold-field. Each problem comes once, with its replies as the attempts. With --problems, each problem gets the replies that have its id. The guide is docs/memory.md.
 
 Examples:
 
@@ -122,15 +122,15 @@ func (x *streamCommand) Validate() error {
 	case math.IsNaN(x.BudgetCost) || math.IsInf(x.BudgetCost, 0):
 		return errors.New("--budget-cost: want a number")
 	case slices.ContainsFunc(x.Temperatures, func(t float64) bool { return !(t >= 0 && t <= maxTemperature) }):
-		return fmt.Errorf("--temperatures: want 0 or more, and %d at most", maxTemperature)
+		return fmt.Errorf("--temperatures: want values of 0 or more, and at most %d of them", maxTemperature)
 	case x.BudgetCost > 0 && x.Prices == "":
 		return errors.New("--budget-cost needs --prices")
 	case !(x.Floor > 0 && x.Floor <= 1):
-		return errors.New("--floor: want more than 0, and 1 at most")
+		return errors.New("--floor: want more than 0 and at most 1")
 	case x.Paths < 1 || x.Tokens < 1:
 		return errors.New("--paths and --path-tokens: want 1 or more")
 	case x.Limit < 0 || x.BudgetTokens < 0 || x.BudgetCost < 0 || x.BudgetTime < 0 || x.Timeout < 0 || x.MaxTokens < 0:
-		return errors.New("a limit is below 0")
+		return errors.New("a limit is negative")
 	}
 	return nil
 }
@@ -225,9 +225,9 @@ func (x *streamCommand) hint(err error) error {
 		err = errors.New("interrupted")
 	}
 	if x.Output == "" {
-		return hint.Add(err, "with --output FILE a stream can be gone on with")
+		return hint.Add(err, "with --output FILE a stream can be resumed")
 	}
-	return hint.Add(err, "go on with the same flags and --resume")
+	return hint.Add(err, "to resume, give the same flags and --resume")
 }
 
 func (x *streamCommand) conclude(sh *shell.Shell, results []solve.Result) error {
@@ -329,7 +329,7 @@ func (x *streamCommand) price(o *solve.Options) error {
 		return err
 	}
 	if o.Price, err = prices.Of(o.Model.Name()); err != nil {
-		return hint.Add(err, "a model that costs nothing has a price too: {input: 0, output: 0}")
+		return hint.Add(err, "give a free model a price too: {input: 0, output: 0}")
 	}
 	return nil
 }

@@ -29,12 +29,12 @@ import (
 type Demo struct {
 	reading.Flags
 	Field string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"The field of a line of FILE that holds the reply."`
-	File  string `arg:"" optional:"" placeholder:"FILE" help:"JSON Lines with replies of your own; without it, written ones."`
+	File  string `arg:"" optional:"" placeholder:"FILE" help:"JSON Lines with replies of your own. Without it, scripted ones."`
 }
 
 // Help shows examples.
 func (Demo) Help() string {
-	return `Each reply streams in small deltas through the splitter: reasoning dimmed, the answer plain, narration in italics, markers hidden. Without colour a word before each line names its channel. After each stand the bytes of every channel and the remarks. It ends by itself within ten seconds.
+	return `Each reply streams through the splitter in small deltas. Reasoning is dimmed, the answer plain, narration in italics, and markers are hidden. Without colour, a word before each line names its channel. Each reply is followed by the bytes of every channel and the diagnostics. The demo ends within ten seconds.
 
 Examples:
 
@@ -205,7 +205,7 @@ func (d *demo) show(line shownLine) {
 	case t.same(whole):
 		d.alike++
 	default:
-		d.fail(line, errors.New("streamed and read whole, the reply does not read alike"))
+		d.fail(line, errors.New("the streamed reading of a reply differs from the whole reading"))
 	}
 	d.total.add(t.counts)
 	if d.compact {
@@ -244,7 +244,7 @@ func (d *demo) fail(line shownLine, err error) {
 }
 
 func (d *demo) summary() {
-	d.paint.Plain(fmt.Sprintf("\n%s: %s; streamed and read whole alike: %d of %d\n", shell.Plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
+	d.paint.Plain(fmt.Sprintf("\n%s: %s; streamed and whole readings equal: %d of %d\n", shell.Plural(d.shown, "1 reply", "%d replies"), d.total, d.alike, d.shown))
 }
 
 // title prints what comes next.

@@ -12,14 +12,14 @@ import (
 
 // Dialects lists the dialects, or prints one.
 type Dialects struct {
-	JSON   bool   `name:"json" help:"Print JSON: one row with NAME, else all."`
+	JSON   bool   `name:"json" help:"Print JSON: one row with NAME, otherwise all."`
 	Prompt string `placeholder:"NAME" help:"Print the instruction text that teaches the protocol NAME to a model."`
 	Name   string `arg:"" optional:"" placeholder:"NAME" help:"Print this dialect as JSON."`
 }
 
 // Help shows examples.
 func (Dialects) Help() string {
-	return `On a terminal the table is cut to its width; NAME, --json and a pipe have all of it.
+	return `On a terminal, the table is cut to the terminal's width. NAME, --json and a pipe give all of it.
 
 Examples:
 

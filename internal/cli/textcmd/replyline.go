@@ -89,12 +89,12 @@ func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {
 	case f.Last(memberDeltas) == nil:
 		return fmt.Errorf("field %s %w", r.field, jsonpath.ErrMissing)
 	case f.Last(memberDeltas)[0] != '[':
-		return errors.New("field deltas is no list of strings")
+		return errors.New("field deltas is not a list of strings")
 	}
 	for _, at := range f.Found[memberEachDelta] {
 		quoted := f.Data[at.Start:at.End]
 		if quoted[0] != '"' {
-			return errors.New("field deltas is no list of strings")
+			return errors.New("field deltas is not a list of strings")
 		}
 		rec.deltas = append(rec.deltas, jsontext.Unquote(quoted))
 	}
@@ -151,7 +151,7 @@ func (r *replyLineReader) readDelta(line []byte, m catalogue.Manner) (*deltaLine
 	d := &deltaLine{id: "null", ends: f.Last(memberEnd) != nil}
 	if id := f.Last(memberID); id != nil {
 		if id[0] == '{' || id[0] == '[' {
-			return nil, errors.New("field id is no string or number")
+			return nil, errors.New("field id is not a string or a number")
 		}
 		d.id = string(id)
 	}

@@ -40,7 +40,7 @@ func openSink(sh *shell.Shell, where string) (*blockWriter, error) {
 	case isFD:
 		fd, err := strconv.ParseUint(number, 10, 31)
 		if err != nil {
-			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %q is no file descriptor", where, number), "want FILE, fd:N or stderr")
+			return nil, hint.Usage(fmt.Errorf("--reasoning-to %s: %q is not a file descriptor", where, number), "want FILE, fd:N or stderr")
 		}
 		file := os.NewFile(uintptr(fd), where)
 		if _, err := file.Stat(); err != nil {

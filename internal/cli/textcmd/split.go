@@ -16,18 +16,18 @@ import (
 // Split prints the reading of replies as JSON.
 type Split struct {
 	reading.Flags
-	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read a reply per JSON line, print an object per line."`
-	Stream bool   `name:"stream" xor:"lines" help:"Read a delta per JSON line, of many replies, and print events as they become certain."`
+	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per JSON line, and print one object per line."`
+	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
 	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
 }
 
 // Help shows examples.
 func (Split) Help() string {
-	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. Of more than 1,000 diagnostics the first are listed, and "more_diagnostics" says how many there are besides. Spans and offsets are bytes of the raw reply. Bytes that are no UTF-8 stand as U+FFFD in the strings of the object; the spans still count the raw bytes. A diagnostic of a literal marker says the "reason".
+	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. At most 1,000 diagnostics are listed; "more_diagnostics" counts the rest. Spans and offsets are bytes of the raw reply. Invalid UTF-8 is U+FFFD in the strings of the object; the spans still count the raw bytes. The diagnostic of a literal marker has a "reason".
 
-With --jsonl a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end"; the same object comes out with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and makes the exit status 1; blank lines give nothing.
+With --jsonl, a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end". The output is the same object with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
 
-With --stream a line is {"id","delta"}, one of the deltas of the reply of that id, with optional "dialect" and "start" in the first of them; {"id","end"}, or "end" beside the last delta, ends it. Many replies may be under way at once. What becomes certain comes out at once, as events: {"v","id","event","block","text"} for "visible", "reasoning", "narration" and "tool", without "block" for what is visible; {"v","id","event":"reasoning_end","block","closed"}; {"v","id","event":"finished","end","diagnostics":[…]} at the end. Events come in the order of the reply. Without "start" a reply begins outside every block, except in a dialect whose prompts open the reasoning ("pre_opens": "yes"): there no event comes before the reasoning closes. At the end of the input the replies that are open end as --end says.
+With --stream, a line is {"id","delta"}: one delta of the reply with that id. The first delta may have "dialect" and "start". {"id","end"}, or "end" beside the last delta, ends the reply. Many replies may be open at once. Each event is printed as soon as it is certain, in the order of the reply: {"v","id","event","block","text"} for "visible" (which has no "block"), "reasoning", "narration" and "tool"; {"v","id","event":"reasoning_end","block","closed"}; and at the end {"v","id","event":"finished","end","diagnostics":[…]}. Without "start", a reply begins outside every block, except in a dialect whose prompts open the reasoning ("pre_opens": "yes"). There, no event comes before the reasoning closes. At the end of the input, open replies end as --end says.
 
 Examples:
 

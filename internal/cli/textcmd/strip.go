@@ -18,9 +18,9 @@ import (
 // Strip prints the visible text of replies.
 type Strip struct {
 	reading.Flags
-	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text gives it in its place in the text, drop leaves it out."`
+	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
 	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
-	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every JSON line; every other byte stays."`
+	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every JSON line; no other byte changes."`
 	Field       string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field, such as raw, messages.-1.content (from the end) or messages.#.content (every element)."`
 	Strict      bool   `help:"With --jsonl: stop at the first line that fails."`
 	File        string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the lines."`
@@ -28,9 +28,9 @@ type Strip struct {
 
 // Help shows examples.
 func (Strip) Help() string {
-	return `Standard input is read as it comes, and text appears as soon as it is certain. It begins where --start says; without --start it begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"): there nothing appears before the reasoning closes. A FILE is read whole, with the start found out. Tool-call markup stays in the text. What ollama run prints of a thinking model has lines of its own around the thoughts: --dialect ollama_cli reads them.
+	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl a line that is broken or lacks the field is reported, passed on unchanged, and makes the exit status 1; blank lines are passed on.
+With --jsonl, a line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged.
 
 Examples:
 
@@ -45,9 +45,9 @@ func (s *Strip) Validate() error {
 	case s.JSONL && s.Field == "":
 		return fmt.Errorf("--jsonl needs --field")
 	case s.JSONL && s.ReasoningTo != "":
-		return fmt.Errorf("--reasoning-to does not go with --jsonl")
+		return fmt.Errorf("--reasoning-to cannot be combined with --jsonl")
 	case !s.JSONL && s.Strict:
-		return fmt.Errorf("--strict goes with --jsonl only")
+		return fmt.Errorf("--strict needs --jsonl")
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas it
 	}
 	if shown.leaked() && m.Name != ollamaDialect {
 		return hint.Add(
-			fmt.Errorf("the text has the lines %q and %q that ollama run prints around a thought: reasoning stands in the text", ollamaOpen, ollamaClose),
-			"read what ollama run prints with --dialect "+ollamaDialect)
+			fmt.Errorf("the text has the lines %q and %q, which ollama run prints around a thought: the text holds reasoning", ollamaOpen, ollamaClose),
+			"to read the output of ollama run, use --dialect "+ollamaDialect)
 
 	}
 	return nil
@@ -190,15 +190,15 @@ func verdict(f sotto.Finished, start sotto.Start) error {
 			}
 		}
 		return hint.Add(
-			fmt.Errorf("a block was closed%s that never opened: reasoning may stand in the text", where),
-			"if the prompt opens the block, read with --start inside")
+			fmt.Errorf("a block closed%s that never opened: the text may hold reasoning", where),
+			"if the prompt opens the block, use --start inside")
 
 	}
 	switch {
 	case f.Counts[sotto.CodeNoVisibleAnswer] == 0:
 		return nil
 	case start == sotto.StartAuto && slices.Contains(f.Diagnostics, sotto.Diagnostic{Code: sotto.CodeHoldExpired}):
-		return hint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so that it counts as reasoning; if the prompt opens no block, read with --start outside")
+		return hint.Add(shell.ErrNoVisible, "no marker showed where the reply begins, so all of it counts as reasoning; if the prompt opens no block, use --start outside")
 	}
 	return shell.ErrNoVisible
 }

@@ -75,7 +75,7 @@ func inputsOf(root gjson.Result) ([]inputItem, error) {
 	case input.Type == gjson.Null: // a stored prompt, or a conversation's next turn
 		return nil, nil
 	case !input.IsArray():
-		return nil, errors.New("input is neither a string nor a list")
+		return nil, errors.New("input is not a string or a list")
 	}
 	var all []inputItem
 	for _, item := range input.Array() {

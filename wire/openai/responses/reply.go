@@ -388,7 +388,7 @@ func (y *reply) settle(end sotto.End, all bool) {
 func (y *reply) finish(end sotto.End) {
 	y.settle(end, true)
 	for _, choice := range y.r.Open() {
-		y.homeless(y.r.Close(choice, end), end)
+		y.withoutMessage(y.r.Close(choice, end), end)
 	}
 	y.closeInline(end)
 }

@@ -124,8 +124,8 @@ func (y *reply) closeInline(end sotto.End) {
 	}
 }
 
-// homeless sends what the end gives of a choice that never had a message.
-func (y *reply) homeless(parts []wire.Part, end sotto.End) {
+// withoutMessage sends what the end gives of a choice that never had a message.
+func (y *reply) withoutMessage(parts []wire.Part, end sotto.End) {
 	if thought := y.sort(parts); len(thought) > 0 && !y.set.Hide {
 		m := y.mint(false, y.top)
 		y.add(m, thought)
