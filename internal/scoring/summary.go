@@ -6,9 +6,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/stats"
+	"github.com/sotto-llm/sotto/internal/texttable"
 )
 
 // A Summary is the result of a run.
@@ -156,22 +158,29 @@ func (sum *Summary) Print(w io.Writer) {
 	if len(sum.Compared) > 0 {
 		fmt.Fprintln(w, "compared:")
 		for _, change := range slices.Sorted(maps.Keys(sum.Compared)) {
-			fmt.Fprintf(w, "  %-28s %9d\n", change, sum.Compared[change])
+			_ = layout.Print(w, "  "+change, strconv.Itoa(sum.Compared[change]))
 		}
 	}
 }
 
+// layout has the counts and rates of all tables below one another.
+var layout = texttable.Layout{Widths: []int{-30, 9, 9, 8, 0}, Gap: 1}
+
 func table(w io.Writer, title, count, of string, rows []stats.Rate) {
-	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", title, count, of, "%", "95 %")
+	_ = layout.Print(w, title, count, of, "%", "  95 %")
 	for _, r := range rows {
-		fmt.Fprintf(w, "  %-28s %9d %9d %8.2f   %.2f … %.2f\n", r.Name, r.Count, r.Of, 100*r.Rate, 100*r.Low, 100*r.High)
+		printRate(w, r.Name, strconv.Itoa(r.Count), r.Of, r.Rate, r.Low, r.High)
 	}
 }
 
+func printRate(w io.Writer, name, count string, of int, rate, low, high float64) {
+	_ = layout.Print(w, "  "+name, count, strconv.Itoa(of), percent(rate), "  "+percent(low)+" … "+percent(high))
+}
+
 func (sum *Summary) printProblems(w io.Writer) {
-	fmt.Fprintf(w, "%-30s %9s %9s %8s   %s\n", "replies to a problem", "solved", "problems", "%", "95 %")
+	_ = layout.Print(w, "replies to a problem", "solved", "problems", "%", "  95 %")
 	line := func(name string, a stats.Average) {
-		fmt.Fprintf(w, "  %-28s %9.2f %9d %8.2f   %.2f … %.2f\n", name, a.Solved, a.Problems, 100*a.Rate, 100*a.Low, 100*a.High)
+		printRate(w, name, strconv.FormatFloat(a.Solved, 'f', 2, 64), a.Problems, a.Rate, a.Low, a.High)
 	}
 	for _, a := range sum.BestOf {
 		line(fmt.Sprintf("best of %d", a.K), a)

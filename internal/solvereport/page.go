@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sotto-llm/sotto/internal/plot"
 	"github.com/sotto-llm/sotto/internal/stats"
@@ -62,7 +61,7 @@ func (s *Stream) shown() shownStream {
 		shown.Shown = append(shown.Shown, shownRow{
 			Row: r, Accuracy: of(r.Solved), Attempts: fmt.Sprintf("%.2f", float64(r.Attempts)/float64(r.Problems)),
 			Template: of(r.ByTemplate), Paths: of(r.WithPaths), Wrong: fmt.Sprintf("%.1f", 100*share1(r.Wrong, r.Solved)),
-			Tokens: perSolved("%.0f", r.TokensPerSolved, r.Solved), Cost: strings.TrimSpace(cost(s.Priced, r)),
+			Tokens: perSolved("%.0f", r.TokensPerSolved, r.Solved), Cost: cost(s.Priced, r),
 		})
 	}
 	return shown

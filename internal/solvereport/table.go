@@ -11,9 +11,11 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -61,17 +63,29 @@ func templatesBy(count map[string]int) string {
 	return "solved by templates alone, without a call: " + strings.Join(parts, ", ")
 }
 
+var (
+	rowLayout      = texttable.Layout{Widths: []int{8, 7, 8, 9, 7, 6, 9, 10, 10}, Gap: 1}
+	quantileLayout = texttable.Layout{Widths: []int{-34, 12, 12}, Gap: 1}
+)
+
 // printRows writes a row per mark: its results and its costs.
 func printRows(w io.Writer, s solve.Summary) {
-	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "problems", "solved", "attempts", "template", "paths", "wrong", "memory", "tokens per", costHead(s.Priced))
-	fmt.Fprintf(w, "%8s %7s %8s %9s %7s %6s %9s %10s %s\n", "", "%", "each", "hits %", "given %", "%", "nodes", "solved", costUnit(s.Priced))
+	row := func(cost string, cells ...string) {
+		if s.Priced {
+			cells = append(cells, cost)
+		}
+		_ = rowLayout.Print(w, cells...)
+	}
+	row("cost per", "problems", "solved", "attempts", "template", "paths", "wrong", "memory", "tokens per")
+	row("solved", "", "%", "each", "hits %", "given %", "%", "nodes", "solved")
 	for _, r := range s.Rows {
 		n := float64(r.Problems)
-		fmt.Fprintf(w, "%8d %7.1f %8.2f %9.1f %7.1f %6.1f %9d %10s %s\n", r.Problems, 100*float64(r.Solved)/n, float64(r.Attempts)/n,
-			100*float64(r.ByTemplate)/n, 100*float64(r.WithPaths)/n, 100*share1(r.Wrong, r.Solved), r.Traces+r.Templates, perSolved("%.0f", r.TokensPerSolved, r.Solved), cost(s.Priced, r))
+		row(cost(s.Priced, r), strconv.Itoa(r.Problems), fixed(1, 100*float64(r.Solved)/n), fixed(2, float64(r.Attempts)/n),
+			fixed(1, 100*float64(r.ByTemplate)/n), fixed(1, 100*float64(r.WithPaths)/n), fixed(1, 100*share1(r.Wrong, r.Solved)),
+			strconv.Itoa(r.Traces+r.Templates), perSolved("%.0f", r.TokensPerSolved, r.Solved))
 	}
 	r := s.Rows[len(s.Rows)-1]
-	fmt.Fprintf(w, "%-34s %12s %12s\n", "of a problem", "p50", "p95")
+	_ = quantileLayout.Print(w, "of a problem", "p50", "p95")
 	for _, q := range []struct {
 		name string
 		solve.Quantiles
@@ -79,9 +93,11 @@ func printRows(w io.Writer, s solve.Summary) {
 		{"tokens, total", r.TokensTotal}, {"tokens, examples of memory", r.TokensPipeline},
 		{"milliseconds, total", r.MillisTotal}, {"milliseconds, without the model", r.MillisPipeline},
 	} {
-		fmt.Fprintf(w, "  %-32s %12.6g %12.6g\n", q.name, q.P50, q.P95)
+		_ = quantileLayout.Print(w, "  "+q.name, fmt.Sprintf("%.6g", q.P50), fmt.Sprintf("%.6g", q.P95))
 	}
 }
+
+func fixed(digits int, x float64) string { return strconv.FormatFloat(x, 'f', digits, 64) }
 
 func share1(n, of int) float64 {
 	if of == 0 {
@@ -90,25 +106,11 @@ func share1(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-func costHead(priced bool) string {
-	if !priced {
-		return ""
-	}
-	return fmt.Sprintf("%10s", "cost per")
-}
-
-func costUnit(priced bool) string {
-	if !priced {
-		return ""
-	}
-	return fmt.Sprintf("%10s", "solved")
-}
-
 func cost(priced bool, r solve.Row) string {
 	if !priced {
 		return ""
 	}
-	return fmt.Sprintf("%10s", perSolved("%.4g", r.CostPerSolved, r.Solved))
+	return perSolved("%.4g", r.CostPerSolved, r.Solved)
 }
 
 // perSolved prints the cost of a solved problem. A stream that solved nothing is

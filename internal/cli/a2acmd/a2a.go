@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 )
 
@@ -89,14 +89,14 @@ func (c *probeCommand) token(sh *shell.Shell) (string, error) {
 // table prints the findings, or every check, and the counts.
 func (c *probeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	count := map[probe.Status]int{}
-	w := tabwriter.NewWriter(sh.Text, 0, 0, 2, ' ', 0)
+	var rows [][]string
 	for _, check := range r.Checks {
 		count[check.Status]++
 		if check.Status == probe.Finding || c.All {
-			fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s\t%s\t%s\t%s", check.Status, orDash(check.Interface), check.Name, onOneLine(check.Detail)), "\t"))
+			rows = append(rows, []string{string(check.Status), orDash(check.Interface), check.Name, onOneLine(check.Detail)})
 		}
 	}
-	if err := w.Flush(); err != nil {
+	if err := texttable.Print(sh.Text, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),

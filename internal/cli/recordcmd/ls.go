@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -40,7 +40,7 @@ func (l *lsCommand) Run(sh *shell.Shell) error {
 	out := bufio.NewWriterSize(sh.Results(l.JSON), 64<<10)
 	defer out.Flush()
 	if !l.JSON {
-		fmt.Fprintf(out, lsForm, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
+		_ = lsLayout.Print(out, "SEQ", "TIME", "TYPE", "RUN", "CYCLE", "SIZE", "MODEL", "DIAGNOSTICS")
 	}
 	bad := badLines{sh: sh}
 	for e, err := range r.Entries(q) {
@@ -62,8 +62,7 @@ func (l *lsCommand) Run(sh *shell.Shell) error {
 	return cmp.Or(out.Flush(), bad.err())
 }
 
-// lsForm has no width for the last column, so that no line ends in spaces.
-const lsForm = "%10s  %-20s  %-14s  %-30s  %5s  %9s  %-24s  %s\n"
+var lsLayout = texttable.Layout{Widths: []int{10, -20, -14, -30, 5, 9, -24, 0}}
 
 func lsLine(out *bufio.Writer, e record.Entry) error {
 	seq, cycle := strconv.FormatUint(e.Seq, 10), strconv.Itoa(e.Cycle)
@@ -73,9 +72,8 @@ func lsLine(out *bufio.Writer, e record.Entry) error {
 	if e.Run == "" {
 		cycle = "-"
 	}
-	_, err := fmt.Fprintf(out, lsForm, seq, e.Time.Format(time.RFC3339), visible.Word(string(e.Type)), visible.Word(e.Run), cycle,
+	return lsLayout.Print(out, seq, e.Time.Format(time.RFC3339), visible.Word(string(e.Type)), visible.Word(e.Run), cycle,
 		strconv.Itoa(e.Size), visible.Word(e.Model), visible.Word(strings.Join(e.Diagnostics, ",")))
-	return err
 }
 
 func lsJSON(out *bufio.Writer, e record.Entry) error {

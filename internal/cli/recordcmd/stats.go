@@ -11,6 +11,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recordstats"
+	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -65,7 +66,7 @@ func printFigures(w io.Writer, s *recordstats.Sum) error {
 		rows = append(rows, figuresRow(f, visible.Word(f.Model), visible.Word(f.Upstream)))
 	}
 	rows = append(rows, figuresRow(&s.Total, "all", ""))
-	if err := shell.PrintTable(w, rows, 0); err != nil {
+	if err := texttable.Print(w, rows); err != nil {
 		return err
 	}
 	var b strings.Builder

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/texttable"
 )
 
 // printLearned lists the learned starts of a data folder.
@@ -37,7 +38,7 @@ func (c *Command) printLearned(sh *shell.Shell, folder string) error {
 	for _, l := range starts {
 		rows = append(rows, []string{l.Model, l.Upstream, cmp.Or(l.Switch, "-"), cmp.Or(l.Start(), "?"), lastStarts(l), cmp.Or(l.Native, "?"), l.Seen.Format(time.RFC3339)})
 	}
-	if err := shell.PrintTable(sh.Text, rows, 0); err != nil {
+	if err := texttable.Print(sh.Text, rows); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(starts, func(l gateway.LearnedStart) bool { return len(l.Last) == 0 }) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/texttable"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
@@ -111,7 +113,7 @@ func (x *memoryLs) Run(sh *shell.Shell) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	if !x.JSON {
-		fmt.Fprintf(out, "%-10s %-8s %6s %6s %6s %6s %8s  %-16s  %s\n", "TASK", "KIND", "SEEN", "USED", "SOLVED", "FAILED", "TOKENS", "EARNED BY", "KEY")
+		_ = lsLayout.Print(out, "TASK", "KIND", "SEEN", "USED", "SOLVED", "FAILED", "TOKENS", " EARNED BY", " KEY")
 	}
 	for _, n := range nodes {
 		switch {
@@ -119,11 +121,16 @@ func (x *memoryLs) Run(sh *shell.Shell) error {
 		case x.JSON:
 			err = cmp.Or(err, enc.Encode(shownNodeOf(n)))
 		default:
-			fmt.Fprintf(out, "%-10s %-8s %6d %6d %6d %6d %8.0f  %-16s  %s\n", label1(n.Task, 10), n.Kind, n.Seen, n.Used, n.Solved, n.Failed, n.Tokens, label1(cmp.Or(n.Model, "?"), 16), label1(n.Key, 100))
+			err = cmp.Or(err, lsLayout.Print(out, label1(n.Task, 10), string(n.Kind), count(n.Seen), count(n.Used), count(n.Solved), count(n.Failed),
+				strconv.FormatFloat(n.Tokens, 'f', 0, 64), " "+label1(cmp.Or(n.Model, "?"), 16), " "+label1(n.Key, 100)))
 		}
 	}
 	return cmp.Or(err, out.Flush())
 }
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+var lsLayout = texttable.Layout{Widths: []int{-10, -8, 6, 6, 6, 6, 8, -17, 0}, Gap: 1}
 
 // label1 returns a text on one line, cut if it is long.
 func label1(text string, long int) string {

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"unicode/utf8"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/texttable"
 )
 
 // Dialects lists the dialects, or prints one.
@@ -48,7 +52,32 @@ func (d *Dialects) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 			Dialects []sotto.Dialect `json:"dialects"`
 		}{1, c.Dialects()})
 	}
-	return shell.PrintTable(sh.Text, dialectRows(c.Dialects()), sh.Out.Width())
+	rows := dialectRows(c.Dialects())
+	if width := sh.Out.Width(); width > 0 {
+		fit(rows, width)
+	}
+	return texttable.Print(sh.Text, rows)
+}
+
+// fit cuts the cells of the wide columns, so that the table is as wide as a
+// terminal. In a pipe nothing is cut.
+func fit(rows [][]string, width int) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	const gaps = 2 * 4
+	room := max(30, width-gaps-widths[0]-widths[2])
+	widths[1] = min(widths[1], room*2/5)
+	widths[3] = min(widths[3], (room-widths[1])/2)
+	widths[len(widths)-1] = room - widths[1] - widths[3]
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = shorttext.Columns(cell, widths[i])
+		}
+	}
 }
 
 type versioned struct {
