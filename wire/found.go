@@ -21,6 +21,7 @@ const (
 	FoundFinish              // why a choice ended
 	FoundFault               // an error that the upstream reported
 	FoundModel               // the name of the model that replies
+	FoundRefusal             // text by which the model refuses, in a member of its own, which a Reader does not read
 	FoundEnd                 // the API's own sign that the reply is complete
 )
 

@@ -18,7 +18,7 @@ import (
 type finder struct{ list []string }
 
 func (l *finder) Found(f wire.Found) []wire.Part {
-	kind := []string{"text", "thought", "details", "sealed", "call", "usage", "finish", "fault", "model", "end"}[f.Kind]
+	kind := []string{"text", "thought", "details", "sealed", "call", "usage", "finish", "fault", "model", "refusal", "end"}[f.Kind]
 	line := fmt.Sprintf("%s %d/%d", kind, f.Choice, f.Index)
 	for _, s := range []string{f.ID, f.Name, string(f.Text)} {
 		if s != "" {
@@ -80,6 +80,17 @@ func TestFound(t *testing.T) {
 			thought 0/0 reasoning same again member|thought 0/0 reasoning_content same member|details 0/0 reasoning_details d member|
 			text 0/0 a1|text 0/0 a2|thought 0/0 thinking p|text 0/0 a3|call 0/0 c1 f|call 0/1 c2 g {}|call 0/0 {"x":1}|
 			finish 0/0 length cut|usage {3 9 -1 0}|end`},
+		{"frames that are alike", openai.Chat, []string{
+			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"id":"c1","function":{"name":"f","arguments":"ha"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"function":{"arguments":"ha"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"function":{"arguments":"ha"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","refusal":"no"}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","refusal":"no"}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","reasoning_details":[{"data":"x"}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"","reasoning_details":[{"data":"x"}]}}]}`,
+		}, `text 0/0|call 0/0 c1 f ha|text 0/0|call 0/0 ha|text 0/0|call 0/0 ha|text 0/0|refusal 0/0 no|text 0/0|refusal 0/0 no|
+			details 0/0 reasoning_details member|text 0/0|details 0/0 reasoning_details member|text 0/0`},
+		{"another fault", openai.Chat, []string{`{"object":"error","message":"m","type":"overloaded"}`}, `fault 0/0|fails`},
 		{"a fault", openai.Chat, []string{`{"error":{"type":"overloaded","message":"m"}}`}, `fault 0/0|fails`},
 		{"completions", openai.Completions, []string{
 			`{"choices":[{"index":0,"text":"a"}]}`, `{"choices":[{"index":0,"text":"b"}]}`, `{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}`,

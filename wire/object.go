@@ -63,11 +63,17 @@ type Speech struct {
 	array                         []byte           // content that stays an array: its new elements
 	natives                       int
 	same                          bool
+	more                          bool // something else was reported
 	calls                         calls
 }
 
 // Changed reports whether the object must be rewritten.
 func (s *Speech) Changed() bool { return !s.same }
+
+// Plain reports whether the object brought nothing except its text and reasoning in a
+// member. Only frames of such objects may be recognised by their shape, because what
+// a shape does not look at is not reported.
+func (s *Speech) Plain() bool { return !s.more }
 
 // Silent reports whether nothing of what was read goes to the client now.
 func (s *Speech) Silent() bool {
@@ -77,7 +83,7 @@ func (s *Speech) Silent() bool {
 // Read reads what an object says: native reasoning first, then its text.
 func (s *Speech) Read(o Object, r Reader) {
 	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
-	s.same, s.text, s.natives = true, nil, 0
+	s.same, s.text, s.natives, s.more = true, nil, 0, false
 	s.readNative(o, r)
 	for i := range o.Members {
 		switch m := &o.Members[i]; {
@@ -85,9 +91,14 @@ func (s *Speech) Read(o Object, r Reader) {
 			s.text = m
 			s.readText(o.Choice, m.Value, r)
 		case m.Key == "tool_calls":
+			s.more = s.more || m.Value.Get("0").Exists()
 			s.calls.read(o.Choice, m.Value, r)
 		case m.Key == "function_call" && m.Value.IsObject():
+			s.more = true
 			s.calls.legacy(o.Choice, m.Value, r)
+		case m.Key == "refusal" && m.Value.Type == gjson.String:
+			s.more = true
+			r.Found(Found{Kind: FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
 		}
 	}
 }
@@ -183,6 +194,7 @@ func (s *Speech) readDetails(o Object, r Reader) {
 	if i < 0 || o.Members[i].Value.Type == gjson.Null {
 		return
 	}
+	s.more = s.more || o.Members[i].Value.Get("0").Exists()
 	f := Found{Kind: FoundDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
 	if s.natives > 0 {
 		r.Found(f)

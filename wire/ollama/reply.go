@@ -153,7 +153,7 @@ func endOf(root gjson.Result) sotto.End {
 // learn remembers a frame that says one thing in one string.
 func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
 	m, ok := o.Says()
-	if !ok || says(o) || root.Get("done").Bool() {
+	if !ok || says(o) || !y.speech.Plain() || root.Get("done").Bool() {
 		return
 	}
 	native := ""

@@ -112,6 +112,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 // parsed writes a frame by its members.
 func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reader) []byte {
 	var list, usage, fault, model gjson.Result
+	isError := false
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "choices":
@@ -119,9 +120,15 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		case "usage":
 			usage = value
 		case "error": // some servers send it with each frame, as null
-			fault = value
+			if !isError {
+				fault = value
+			}
 		case "model":
 			model = value
+		case "object": // as vLLM sends errors
+			if isError = value.Str == "error"; isError {
+				fault = root
+			}
 		}
 		return true
 	})
@@ -257,7 +264,7 @@ func (y *reply) role(o wire.Object) {
 // learn remembers a frame of one choice that says one thing in one string.
 func (y *reply) learn(f wire.Frame) {
 	o := &y.one
-	if f.At < 0 || !o.on || y.set.Hide && hasLogprobs(o.choice) {
+	if f.At < 0 || !o.on || !y.speech.Plain() || y.set.Hide && hasLogprobs(o.choice) {
 		return
 	}
 	m, ok := o.Says()
