@@ -108,6 +108,8 @@ type Observer struct {
 	OnToolStart func(Use)
 	OnToolEnd   func(u Use, result string, failed bool)
 	OnQuestion  func(question string)
+	// OnWindow is called when a run sends a prompt that comes near the context window.
+	OnWindow func(WindowReport)
 	// OnOutage is called when a run waits for its model, before each wait, and when
 	// the outage is over.
 	OnOutage func(OutageReport)

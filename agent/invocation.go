@@ -25,6 +25,9 @@ var errReply = errors.New("the reply outgrew its limit")
 
 // invocation asks for a reply, with retries, and reads it.
 func (t *turn) invocation(ctx context.Context, q model.Request, purpose string) error {
+	if err := t.room(ctx, &q); err != nil {
+		return err
+	}
 	series := t.Limits.attempts().Start()
 	for attempt := 1; ; attempt++ {
 		t.after = 0
@@ -61,7 +64,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	if past != nil {
 		x = past.(record.Invocation)
 		t.ref = refOf(e)
-		return t.take(x, nil)
+		return t.take(&q, x, nil)
 	}
 	point("before model")
 	_, err = t.through(ctx, open, func() (heard bool, failure error) {
@@ -87,12 +90,12 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return t.take(x, i.Reading)
+	return t.take(&q, x, i.Reading)
 }
 
 // take continues with an invocation as it is recorded. The reading is nil if the
 // reply must be read again.
-func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
+func (t *turn) take(q *model.Request, x record.Invocation, reading *sotto.Reply) error {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
 	if len(x.Replies) == 0 {
 		t.metrics.Unanswered++
@@ -111,6 +114,7 @@ func (t *turn) take(x record.Invocation, reading *sotto.Reply) error {
 		t.metrics.InputTokens += u.Input
 		t.metrics.OutputTokens += u.Output
 		t.tokens += u.Input + u.Output
+		t.metrics.LargestPrompt = t.window.count(promptBytes(q), u, t.metrics.LargestPrompt)
 	}
 	t.failure = x.Error
 	switch {

@@ -193,7 +193,7 @@ func asked(p record.Payload) record.Payload {
 func whole(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.RunStart:
-		x.ID, x.Config = "", maps.Clone(x.Config)
+		x.ID, x.Window, x.Config = "", 0, maps.Clone(x.Config)
 		delete(x.Config, "experiment")
 		return x
 	case record.Invocation:

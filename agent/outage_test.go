@@ -25,17 +25,31 @@ import (
 // unless fail answers in its place.
 type flaky struct {
 	*pipeserver.Server
-	asked int                                                             // requests, including those that failed
-	fail  func(n int, w http.ResponseWriter, r *http.Request) (done bool) // nil: none fails
+	asked  int    // chats, including those that failed
+	checks int    // questions about the model
+	show   string // the answer to them
+	// fail, if set, may answer in its place.
+	fail func(n int, w http.ResponseWriter, r *http.Request) (done bool)
 }
 
 var cycleOf = regexp.MustCompile(`This is cycle (\d+) of`)
 
 func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/api/chat" {
+		f.checks++
+		if f.show == "" {
+			w.WriteHeader(404)
+		}
+		io.WriteString(w, f.show)
+		return
+	}
 	var q struct {
 		Messages []struct{ Role, Content string }
+		Options  struct {
+			Predict int `json:"num_predict"`
+		}
 	}
-	if json.NewDecoder(r.Body).Decode(&q) != nil || len(q.Messages) < 2 {
+	if json.NewDecoder(r.Body).Decode(&q) != nil || len(q.Messages) < 2 || q.Options.Predict == 1 {
 		w.WriteHeader(400)
 		return
 	}

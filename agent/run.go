@@ -26,6 +26,7 @@ type run struct {
 
 	cycle    int
 	planned  int // cycles, so far
+	window   window
 	memories []memory
 	failed   int // cycles in a row
 	like     likeness
@@ -46,6 +47,7 @@ type Result struct {
 	Last    string // the last reflection
 	Metrics record.Metrics
 	Took    time.Duration // in invocations and calls
+	Window  int           // the model's context window in tokens; 0 if it is not known
 	// Passed is how many events were in the record already.
 	Passed int
 }
@@ -70,6 +72,19 @@ type ChangedError struct {
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("run %s was begun with other settings: %s", e.Run, e.What)
 }
+
+// An UnservedError is the error of a run that was not begun or resumed, since its
+// models cannot be invoked. Nothing was recorded of it.
+type UnservedError struct {
+	Run string
+	Err error // what the servers say
+}
+
+func (e *UnservedError) Error() string {
+	return fmt.Sprintf("run %s cannot begin: %v", e.Run, e.Err)
+}
+
+func (e *UnservedError) Unwrap() error { return e.Err }
 
 // ErrNoRun is in the error of a replay of a run that is not in the record.
 var ErrNoRun = errors.New("the record holds no such run")
@@ -223,17 +238,24 @@ func (r *run) all(ctx context.Context) (Result, error) {
 // begin begins the run, or resumes it after its end. What the earlier end decided no
 // longer holds.
 func (r *run) begin(ctx context.Context, resumed bool) error {
-	x := *r.x
+	x, size := *r.x, 0
 	if start := r.journal.start(r.name); start != nil {
 		x.planAs(start)
+		size = start.Window
+	} else if r.journal.live() {
+		info, err := x.Probe(ctx)
+		if err != nil {
+			return &UnservedError{r.name, err}
+		}
+		size = info.Window
 	}
 	start := record.RunStart{
-		ID: r.proto.id, Resumed: resumed, Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal),
+		ID: r.proto.id, Window: size, Resumed: resumed, Agent: "sotto", Model: r.x.Model.Name(), Config: x.config(), Goal: record.Say(r.x.Goal),
 	}
 	if _, err := r.journal.put(ctx, r.name, r.cycle, start); err != nil {
 		return err
 	}
-	r.planned, r.failed = x.Cycles, 0
+	r.planned, r.failed, r.window.size = x.Cycles, 0, size
 	r.summary.Status, r.summary.Bound = "", ""
 	return nil
 }
@@ -322,6 +344,7 @@ func (r *run) over() bool {
 func (r *run) newTurn() *turn {
 	t := *r.proto
 	t.journal, t.Cycle, t.used, t.left, t.top = r.journal, r.cycle, &r.used, &r.budget, r
+	t.window = &r.window
 	t.keeps, t.template = r.how.keeps, r.x.Template
 	r.turn = &t
 	return &t
@@ -419,6 +442,7 @@ func addMetrics(sum, m *record.Metrics) {
 	sum.VisibleBytes += m.VisibleBytes
 	sum.ThoughtBytes += m.ThoughtBytes
 	sum.PromptBytes += m.PromptBytes
+	sum.LargestPrompt = max(sum.LargestPrompt, m.LargestPrompt)
 	sum.SavedBytes += m.SavedBytes
 	sum.SavedTokens += m.SavedTokens
 	sum.Policy = m.Policy
@@ -427,7 +451,7 @@ func addMetrics(sum, m *record.Metrics) {
 // end records how the run ended.
 func (r *run) end(ctx context.Context) error {
 	s := &r.summary
-	s.Run, s.Metrics, s.Took = r.name, r.totals, r.budget.spent
+	s.Run, s.Metrics, s.Took, s.Window = r.name, r.totals, r.budget.spent, r.window.size
 	_, err := r.journal.put(ctx, r.name, r.cycle, record.RunEnd{
 		Status: string(s.Status), Bound: string(s.Bound), Cycles: s.Cycles, Millis: s.Took.Milliseconds(), Metrics: &r.totals, Result: record.Say(s.Last),
 	})

@@ -48,6 +48,8 @@ type turn struct {
 	tokens   int64
 	spent    time.Duration // in invocations and calls
 	left     *budget       // of the run; nil for none
+	window   *window       // of the model; nil if it is not known
+	full     int           // how near to the window a prompt came
 	top      *run          // that waits through outages; nil in a conversation
 	after    time.Duration // that the server asked to wait after the last attempt
 

@@ -33,6 +33,8 @@ type api interface {
 	body(q *Request) (any, error)
 	// listen returns the reader of one reply.
 	listen(h *heard) listener
+	// inform asks the server about the model. known says that the server serves it.
+	inform(ctx context.Context, c *client) (info Info, known bool, err error)
 }
 
 // A listener reads the frames of one reply into a heard.

@@ -52,20 +52,27 @@ const (
 	emptyPerBytes = 1 << 10  // for each byte that is kept
 )
 
-// post sends a body and returns the response to read, if its status is a success.
-// If the server is silent for too long, both end.
+// post sends a body by POST; see send.
 func (c *client) post(ctx context.Context, path []string, body []byte, read func(*http.Response, io.Reader) error) error {
+	return c.send(ctx, http.MethodPost, path, body, read)
+}
+
+// send sends a request and gives the response to read, if its status is a success.
+// If the server is silent for too long, both end.
+func (c *client) send(ctx context.Context, method string, path []string, body []byte, read func(*http.Response, io.Reader) error) error {
 	asked := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := &watch{limit: c.Silence, cancel: func() { cancel(ErrSilent) }}
 	defer w.end()
 
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.JoinPath(path...).String(), bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path...).String(), bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
 	r.Header.Set("Accept", "application/json, text/event-stream, application/x-ndjson")
 	r.Header.Set("User-Agent", "sotto")
 	c.api.authorize(r.Header, string(c.Key))

@@ -226,6 +226,8 @@ type RunStart struct {
 	Caller string `json:"caller,omitempty"`
 	// IDs are the identifiers by which others know the run, by their names.
 	IDs map[string]string `json:"ids,omitempty"`
+	// Window is the model's context window in tokens; 0 if it is not known.
+	Window int `json:"window,omitempty"`
 	// Config holds settings. Values under a name such as key, token or password are
 	// not recorded.
 	Config map[string]string `json:"config,omitempty"`
@@ -272,6 +274,9 @@ type Metrics struct {
 
 	InputTokens  int64 `json:"input_tokens,omitempty"`
 	OutputTokens int64 `json:"output_tokens,omitempty"`
+	// LargestPrompt is how many tokens the largest prompt had, if the context window
+	// is known.
+	LargestPrompt int64 `json:"largest_prompt,omitempty"`
 
 	// The bytes of all that came as replies, whole or cut, in the text and in members
 	// and blocks of their own; and how many of them were visible and how many were

@@ -78,6 +78,15 @@ func (p *runProgress) outage(o agent.OutageReport) {
 	}
 }
 
+// window says that a prompt comes near the model's context window.
+func (p *runProgress) window(w agent.WindowReport) {
+	if p.quiet {
+		return
+	}
+	p.clear()
+	fmt.Fprintf(p.sh.Err, "cycle %d of %d: %s\n", w.Cycle, p.cycles, w.Text)
+}
+
 func (p *runProgress) clear() { p.bar.Clear() }
 
 // shortLine returns the beginning of a text, on one line.

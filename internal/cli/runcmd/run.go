@@ -72,18 +72,32 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return r.faulty(sh, err)
 	case people.err != nil:
 		return people.err
-	case r.Check:
-		fmt.Fprintf(sh.Text, "%s: run %s, %d cycles, nothing wrong\n", config.File(), x.Name, x.Planned())
-		return nil
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if r.Check {
+		return r.check(ctx, sh, config, &x)
+	}
 	p := newRunProgress(sh, x.Planned(), r.Quiet)
 	defer p.clear()
 	if r.Replay != "" {
 		return r.replay(ctx, sh, x, p)
 	}
 	return r.live(ctx, sh, x, p)
+}
+
+// check asks the servers of the models, and says that nothing is wrong.
+func (r *Command) check(ctx context.Context, sh *shell.Shell, config *agent.Config, x *agent.Experiment) error {
+	info, err := config.Probe(ctx, x)
+	if err != nil {
+		return r.faulty(sh, err)
+	}
+	window := ""
+	if info.Window > 0 {
+		window = fmt.Sprintf(", a context window of %d tokens (%s)", info.Window, info.From)
+	}
+	_, err = fmt.Fprintf(sh.Text, "%s: run %s, %d cycles%s, nothing wrong\n", config.File(), x.Name, x.Planned(), window)
+	return err
 }
 
 // config reads the file, or takes the experiment that comes with sotto. That
@@ -137,15 +151,18 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	if err != nil {
 		return err
 	}
-	o.Observer = agent.Observer{OnCycle: p.cycle, OnOutage: p.outage}
+	o.Observer = agent.Observer{OnCycle: p.cycle, OnOutage: p.outage, OnWindow: p.window}
 	s, err := agent.Run(ctx, x, o)
 	p.clear()
 	var changed *agent.ChangedError
+	var unserved *agent.UnservedError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hint.Add(fmt.Errorf("run %s was interrupted in cycle %d", x.Name, s.Cycles+1), r.again(x.Name, o.Record))
 	case errors.Is(err, record.ErrLocked):
 		return hint.Add(err, "another process writes this record; wait for it, or give another --record")
+	case errors.As(err, &unserved):
+		return hint.Add(err, "nothing was done; start the server or mend the experiment (--check names the line), and give the command again")
 	case errors.As(err, &changed):
 		return hint.Add(err, "resume with the experiment unchanged, or give the run another --name")
 	case err != nil:
@@ -213,7 +230,7 @@ func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
 	if r.JSON {
 		return r.object(sh, map[string]any{
 			"v": 1, "run": s.Run, "status": s.Status, "bound": s.Bound, "cycles": s.Cycles, "ms": s.Took.Milliseconds(),
-			"passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "record": dir,
+			"passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "window": s.Window, "record": dir,
 		})
 	}
 	m := s.Metrics
@@ -225,15 +242,19 @@ func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
 	if m.Unanswered > 0 {
 		unanswered = fmt.Sprintf(" and %d invocations without one", m.Unanswered)
 	}
+	window := ""
+	if s.Window > 0 {
+		window = fmt.Sprintf("window      %d of %d tokens in the largest prompt\n", m.LargestPrompt, s.Window)
+	}
 	_, err := fmt.Fprintf(sh.Text, `run %s: %s%s, %s in %v
 replies     %d%s, %d of them requested again; %d tokens read, %d written
 calls       %d, %d of them failed; %d written as text
 thoughts    %d of %d bytes of the replies
 saved       %d bytes of prompts, about %d tokens, by %s
-last        %s
+%slast        %s
 record      %s
 `, s.Run, s.Status, bound, shell.Plural(s.Cycles, "1 cycle", "%d cycles"), s.Took.Round(time.Millisecond),
 		m.Invocations-m.Unanswered, unanswered, m.Retries, m.InputTokens, m.OutputTokens, m.ToolCalls, m.ToolErrors, m.TextCalls,
-		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, shortLine(s.Last), dir)
+		m.ThoughtBytes, m.ReplyBytes, m.SavedBytes, m.SavedTokens, m.Policy, window, shortLine(s.Last), dir)
 	return err
 }
