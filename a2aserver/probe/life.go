@@ -41,6 +41,7 @@ func (l *life) send() bool {
 	}
 	if m, ok := res.(*a2a.Message); ok {
 		l.add("send", OK, "answered with a message, without a task")
+		l.report.Answers++
 		l.clean("message leak", leakIn(m.Parts))
 		return false
 	}
@@ -72,7 +73,7 @@ func rests(s a2a.TaskState) bool {
 
 // checkTask checks what a task delivers.
 func (l *life) checkTask(t *a2a.Task) {
-	leak := ""
+	leak, answered := "", false
 	empty := len(t.Artifacts) == 0 && t.Status.Message == nil
 	for _, a := range t.Artifacts {
 		if a == nil {
@@ -82,12 +83,24 @@ func (l *life) checkTask(t *a2a.Task) {
 			leak = found
 		}
 		empty = empty || len(a.Parts) == 0
+		answered = answered || len(a.Parts) > 0
 	}
-	l.clean("artifact leak", leak)
+	l.answer("artifact leak", answered, leak, t.Status.State)
 	if t.Status.State == a2a.TaskStateCompleted {
 		l.expect("outcome", !empty, "the task is completed and holds no answer, or an empty artifact")
 	}
 	l.clean("message leak", inMessages(t))
+}
+
+// answer adds a check of what was delivered as the answer. Where nothing was, there
+// is nothing to say about it.
+func (l *life) answer(name string, came bool, leak string, state a2a.TaskState) {
+	if !came && leak == "" {
+		l.add(name, Skipped, fmt.Sprintf("no answer came: the task is %s", state))
+		return
+	}
+	l.report.Answers++
+	l.clean(name, leak)
 }
 
 // inMessages checks what the agent said outside artifacts.

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -67,19 +68,26 @@ type Check struct {
 
 // A Report is what a probe found.
 type Report struct {
-	V        int     `json:"v"` // 1
-	URL      string  `json:"url"`
-	Agent    string  `json:"agent,omitempty"`
-	Findings int     `json:"findings"`
-	Checks   []Check `json:"checks"`
+	V        int    `json:"v"` // 1
+	URL      string `json:"url"`
+	Agent    string `json:"agent,omitempty"`
+	Findings int    `json:"findings"`
+	// Answers are the answers that were read for leaks. Without one, nothing is
+	// known about leaks.
+	Answers int     `json:"answers"`
+	Checks  []Check `json:"checks"`
 }
 
 // ErrURL is the error of a URL that cannot be a server's.
 var ErrURL = errors.New("not a URL such as https://agent.example")
 
+// ErrUnreachable is in the error of a probe that found no server: nothing listens
+// at the address, or its name is not known.
+var ErrUnreachable = errors.New("the server cannot be reached")
+
 // Run probes the server whose card is below base. The error is about the arguments,
-// never about the server. The report says what the server does wrong, or that there
-// is no server.
+// or says that there is no server to report on ([ErrUnreachable]). What a server
+// does wrong is in the report.
 func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -98,7 +106,9 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	p := &prober{Options: o, base: u, http: peer.Client(u, o.Token, o.Transport), report: &Report{V: 1, URL: u.String()}}
 	whole, cancel := context.WithTimeout(ctx, o.Whole)
 	defer cancel()
-	p.run(whole)
+	if err := p.run(whole); err != nil {
+		return p.report, err
+	}
 	if ctx.Err() == nil && whole.Err() != nil {
 		p.at = ""
 		p.add("time", Finding, fmt.Sprintf("the checks were not done after %s", o.Whole))
@@ -132,9 +142,9 @@ func (p *prober) expect(name string, holds bool, format string, args ...any) {
 	p.add(name, Finding, fmt.Sprintf(format, args...))
 }
 
-func (p *prober) run(ctx context.Context) {
-	if !p.checkCard(ctx) {
-		return
+func (p *prober) run(ctx context.Context) error {
+	if there, err := p.checkCard(ctx); !there {
+		return err
 	}
 	spoken := 0
 	for _, i := range p.card.SupportedInterfaces {
@@ -148,20 +158,35 @@ func (p *prober) run(ctx context.Context) {
 		p.checkInterface(ctx, c, i)
 		_ = c.Destroy()
 		if ctx.Err() != nil {
-			return
+			return nil
 		}
 	}
 	p.at = ""
 	p.expect("interfaces", spoken > 0, "none of the card's interfaces is one of JSON-RPC 1.0, REST 1.0 and JSON-RPC 0.3")
+	return nil
 }
 
-func (p *prober) checkCard(ctx context.Context) bool {
+// unreached reports whether an error says that no connection was made.
+func unreached(err error) bool {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
+		return true
+	}
+	_, ok := errors.AsType[*net.DNSError](err)
+	return ok
+}
+
+// checkCard reports whether there is a card. The error says that there is no server.
+func (p *prober) checkCard(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Time)
 	defer cancel()
 	card, err := peer.Card(ctx, p.base, p.http)
-	if err != nil {
+	switch {
+	case unreached(err):
+		p.add("card", Skipped, "the server cannot be reached: "+plain(err))
+		return false, fmt.Errorf("%w: %s", ErrUnreachable, plain(err))
+	case err != nil:
 		p.add("card", Finding, "no card can be read at /.well-known/agent-card.json: "+plain(err))
-		return false
+		return false, nil
 	}
 	p.card, p.report.Agent = card, shorttext.Ellipsis(card.Name, 200)
 	p.add("card", OK, "")
@@ -183,7 +208,7 @@ func (p *prober) checkCard(ctx context.Context) bool {
 		}
 	}
 	p.expect("card addresses", len(away) == 0, "the card sends clients to another host, which is not probed: %s", strings.Join(away, ", "))
-	return true
+	return true, nil
 }
 
 func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a.AgentInterface) {

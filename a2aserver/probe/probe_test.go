@@ -3,6 +3,7 @@ package probe_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -114,6 +115,30 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
+// Of a server none of whose tasks has an answer, the probe does not say that
+// nothing leaks.
+func TestNoAnswer(t *testing.T) {
+	failing := mind(func(func(a2aserver.Event) error) a2aserver.Outcome {
+		return a2aserver.Outcome{End: sotto.EndAborted}
+	})
+	r := run(t, a2aserver.Config{Mind: failing}, "")
+	checked := 0
+	for _, c := range r.Checks {
+		if c.Name == "artifact leak" || c.Name == "stream leak" {
+			checked++
+			if c.Status != probe.Skipped || c.Detail != "no answer came: the task is TASK_STATE_FAILED" {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if checked != 6 || r.Answers != 0 || r.Findings != 0 {
+		t.Errorf("%d checks, %d answers, %d findings", checked, r.Answers, r.Findings)
+	}
+	if r := run(t, a2aserver.Config{Mind: says("Four.")}, ""); r.Answers != 6 {
+		t.Errorf("%d answers of a server that answers", r.Answers)
+	}
+}
+
 // TestStrangers: an address that is not an A2A server is a finding, and one that is not a URL is an error.
 func TestStrangers(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -121,8 +146,11 @@ func TestStrangers(t *testing.T) {
 	if r := look(t, web.URL, ""); r.Findings != 1 || !found(r)["card"] {
 		t.Errorf("%+v", r)
 	}
-	if r := look(t, "http://127.0.0.1:1", ""); r.Findings != 1 {
-		t.Errorf("%+v", r)
+	for _, url := range []string{"http://127.0.0.1:1", "http://no-such-name.invalid"} {
+		r, err := probe.Run(t.Context(), url, probe.Options{})
+		if !errors.Is(err, probe.ErrUnreachable) || r.Findings != 0 || len(r.Checks) != 1 || r.Checks[0].Status != probe.Skipped {
+			t.Errorf("%s: %+v, %v", url, r, err)
+		}
 	}
 	for _, url := range []string{"", "x", "ftp://x", "http://"} {
 		if _, err := probe.Run(t.Context(), url, probe.Options{}); err == nil {

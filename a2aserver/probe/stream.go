@@ -33,14 +33,14 @@ func (l *life) stream() {
 	}
 	l.expect("stream shape", s.fault == "", "%s", s.fault)
 	if s.id == "" {
-		l.clean("stream leak", s.leak)
+		l.answer("stream leak", s.answered, s.leak, s.state)
 		return
 	}
 	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: s.id})
 	if err == nil {
 		s.leaks(inMessages(got))
 	}
-	l.clean("stream leak", s.leak)
+	l.answer("stream leak", s.answered, s.leak, s.state)
 	if err != nil {
 		l.add("stream, then get", Finding, "the streamed task cannot be got: "+plain(err))
 		return
@@ -54,6 +54,8 @@ type shape struct {
 	id        a2a.TaskID
 	context   string
 	over      bool
+	state     a2a.TaskState // the last
+	answered  bool          // an artifact or a message in the place of a task came
 	artifacts map[a2a.ArtifactID]*strings.Builder
 	order     []a2a.ArtifactID
 	fault     string // the first
@@ -92,7 +94,7 @@ func (s *shape) take(e a2a.Event) {
 			s.wrong("a message came in the stream of a task")
 		}
 		s.leaks(leakIn(e.Parts))
-		s.over = true
+		s.over, s.answered = true, true
 		return
 	case *a2a.Task:
 		s.id, s.context = info.TaskID, info.ContextID
@@ -122,7 +124,7 @@ func (s *shape) take(e a2a.Event) {
 }
 
 func (s *shape) status(t a2a.TaskStatus) {
-	s.over = rests(t.State)
+	s.state, s.over = t.State, rests(t.State)
 	if m := t.Message; m != nil {
 		s.leaks(leakBeside(m.Parts))
 	}
@@ -131,6 +133,7 @@ func (s *shape) status(t a2a.TaskStatus) {
 // put checks a piece of an artifact by itself. The artifact as a whole is checked
 // when no more pieces come, or another replaces it.
 func (s *shape) put(a *a2a.Artifact, more bool) {
+	s.answered = s.answered || len(a.Parts) > 0
 	all, there := s.artifacts[a.ID]
 	if more && !there {
 		s.wrong("a piece is appended to an artifact that never began")

@@ -36,7 +36,7 @@ type probeCommand struct {
 
 // Help shows examples.
 func (probeCommand) Help() string {
-	return `Reads the agent card, then checks every interface that the card declares: JSON-RPC and REST of protocol 1.0, JSON-RPC of 0.3. It sends messages (streamed and not), gets, lists and cancels tasks, subscribes to them, and asks for tasks that do not exist. It reads all delivered text in every dialect, to find reasoning. Exit status: 0 nothing found, 1 findings, 2 wrong usage. The server answers a few messages; if it charges for messages, it charges for these.
+	return `Reads the agent card, then checks every interface that the card declares: JSON-RPC and REST of protocol 1.0, JSON-RPC of 0.3. It sends messages (streamed and not), gets, lists and cancels tasks, subscribes to them, and asks for tasks that do not exist. It reads all delivered text in every dialect, to find reasoning. Exit status: 0 nothing found, 1 findings, 2 wrong usage, 4 the server cannot be reached. The server answers a few messages; if it charges for messages, it charges for these.
 
 Examples:
 
@@ -57,12 +57,16 @@ func (c *probeCommand) Run(sh *shell.Shell) error {
 	if errors.Is(err, probe.ErrURL) {
 		return hint.Usage(err, `run "sotto a2a probe --help"`)
 	}
-	if err != nil {
-		return err
+	missing := errors.Is(err, probe.ErrUnreachable)
+	if missing {
+		err = shell.Unreachable(err)
 	}
-	if c.JSON {
-		err = json.NewEncoder(sh.Out).Encode(r)
-	} else {
+	switch {
+	case err != nil && !(missing && c.JSON):
+		return err
+	case c.JSON:
+		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
+	default:
 		err = c.table(sh, r)
 	}
 	if err == nil && r.Findings > 0 {
@@ -99,8 +103,12 @@ func (c *probeCommand) table(sh *shell.Shell, r *probe.Report) error {
 	if err := texttable.Print(sh.Text, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
-		count[probe.OK], count[probe.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"))
+	unknown := ""
+	if r.Answers == 0 {
+		unknown = "; no answer came, so nothing is known about leaks"
+	}
+	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s%s\n", onOneLine(strings.TrimSpace(r.Agent+" "+r.URL)),
+		count[probe.OK], count[probe.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"), unknown)
 	return err
 }
 

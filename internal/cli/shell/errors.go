@@ -32,9 +32,19 @@ func (sh *Shell) Report(err error) int {
 		return StatusUsage
 	case errors.Is(err, ErrNoVisible):
 		return StatusNoVisible
+	case errors.As(err, new(unreachable)):
+		return StatusUnreachable
 	}
 	return StatusFailed
 }
+
+// Unreachable returns the error of a server that cannot be reached, for commands
+// that check servers.
+func Unreachable(err error) error { return unreachable{err} }
+
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error { return u.error }
 
 // Errorf prints an error.
 func (sh *Shell) Errorf(format string, args ...any) {
@@ -65,8 +75,9 @@ func (sh *Shell) say(kind, text string) {
 
 // The exit statuses.
 const (
-	StatusDone      = 0
-	StatusFailed    = 1 // the work failed; in a batch: a line failed
-	StatusUsage     = 2 // the command line is wrong
-	StatusNoVisible = 3 // there was one reply, without a visible answer
+	StatusDone        = 0
+	StatusFailed      = 1 // the work failed; in a batch: a line failed
+	StatusUsage       = 2 // the command line is wrong
+	StatusNoVisible   = 3 // there was one reply, without a visible answer
+	StatusUnreachable = 4 // the server that was to be checked cannot be reached
 )
