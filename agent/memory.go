@@ -20,7 +20,8 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// ErrMemory is in the error of a memory that belongs to another run.
+// ErrMemory is in the error of a memory that belongs to another run, or to one of
+// which the record has nothing left.
 var ErrMemory = errors.New("the memory is that of another run")
 
 // The bounds of a memory.
@@ -38,10 +39,14 @@ const (
 // acknowledged. A change has the key of the use that made it. So a use that a crash
 // left open can be made again: it gives the same result, and changes nothing twice.
 // As the run comes to changes that the log has, they are applied again.
+//
+// The record decides what happened. If a crash took the end of the record and not
+// that of the log, the run may go another way. Then the changes of the log that it
+// does not come to are removed.
 type Memory struct {
 	mu     sync.Mutex
 	file   *os.File // if nil, it exists only in this process
-	past   []change // changes of the log that the run has not come to yet
+	past   []logged // changes of the log that the run has not come to yet
 	values map[string]string
 	size   int
 }
@@ -53,6 +58,12 @@ type change struct {
 	Value  string `json:"value,omitempty"`
 	Delete bool   `json:"delete,omitempty"`
 	Result string `json:"result"`
+}
+
+// A logged change is in the log, in a line that begins at an offset.
+type logged struct {
+	change
+	at int64
 }
 
 // NewMemory returns a memory that exists only in this process.
@@ -95,7 +106,7 @@ func (m *Memory) load() error {
 		if err := json.Unmarshal(line, &c); err != nil {
 			return fmt.Errorf("line %d: %w", len(m.past)+1, err)
 		}
-		m.past = append(m.past, c)
+		m.past = append(m.past, logged{c, end})
 		end += int64(len(line))
 	}
 	if err := m.file.Truncate(end); err != nil {
@@ -144,12 +155,18 @@ func (m *Memory) change(c change) (string, error) {
 	if len(m.past) > 0 {
 		was := m.past[0]
 		c.Result = was.Result
-		if was != c {
-			return "", &ownError{fmt.Errorf("%w: its log has the change of %s to %q next, this is the one of %s to %q", ErrMemory, was.Use, was.Key, c.Use, c.Key)}
+		if was.change == c {
+			m.past = m.past[1:]
+			m.apply(c)
+			return c.Result, nil
 		}
-		m.past = m.past[1:]
-		m.apply(c)
-		return c.Result, nil
+		if !sameRun(was.Use, c.Use) {
+			return "", &ownError{fmt.Errorf("%w: the log %s has the change of %s to %q next, this is the one of %s to %q", ErrMemory, m.file.Name(), was.Use, was.Key, c.Use, c.Key)}
+		}
+		if err := m.cut(was.at); err != nil {
+			return "", &ownError{err}
+		}
+		m.past = nil
 	}
 	result, err := m.check(c)
 	if err != nil {
@@ -161,6 +178,30 @@ func (m *Memory) change(c change) (string, error) {
 	}
 	m.apply(c)
 	return result, nil
+}
+
+// sameRun reports whether two uses are of one run. The keys of runs that an earlier
+// version recorded do not show it.
+func sameRun(a, b string) bool {
+	_, of, ok := strings.Cut(a, "@")
+	_, of2, ok2 := strings.Cut(b, "@")
+	return ok && ok2 && of == of2
+}
+
+// cut removes the log from an offset on.
+func (m *Memory) cut(at int64) error {
+	err := m.file.Truncate(at)
+	if err == nil {
+		_, err = m.file.Seek(at, io.SeekStart)
+	}
+	if err == nil {
+		err = m.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("cut the memory: %w", err)
+	}
+	point("cut memory")
+	return nil
 }
 
 // check returns what a change does, or why it is not made.

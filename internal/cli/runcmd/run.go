@@ -163,6 +163,8 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 		return hint.Add(err, "another process writes this record; wait for it, or give another --record")
 	case errors.As(err, &unserved):
 		return hint.Add(err, "nothing was done; start the server or mend the experiment (--check names the line), and give the command again")
+	case errors.Is(err, agent.ErrMemory):
+		return hint.Add(err, "the record does not hold the run that this memory is of: move the memory's file away, or give the run another --name")
 	case errors.As(err, &changed):
 		return hint.Add(err, "resume with the experiment unchanged, or give the run another --name")
 	case err != nil:
