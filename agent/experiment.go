@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -89,9 +91,15 @@ const DefaultSystem = `You work alone, in cycles, and nobody watches each step. 
 type Options struct {
 	// Record is the folder of the record, and Memory that of the memories.
 	Record, Memory string
-	RecordOptions  record.Options
-	Observer       Observer
-	Log            *slog.Logger // if nil, nothing is logged
+	// RecordOptions say how the record is written. A run is resumed from its record,
+	// so the levels must be full. KeepFor and KeepSize prune when the run begins and
+	// when it ends, and nothing of the run itself.
+	RecordOptions record.Options
+	// Identities decrypt a record that is encrypted to recipients. Without them such
+	// a record can be begun, but no run in it resumed or replayed.
+	Identities []age.Identity
+	Observer   Observer
+	Log        *slog.Logger // if nil, nothing is logged
 }
 
 const defaultCycles = 10

@@ -34,6 +34,9 @@ func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.Type == record.TypeSealed { // the run may be in it
+			return nil, record.ErrSealed
+		}
 		if e.Run == run || strings.HasPrefix(e.Run, run+childMark) {
 			past = append(past, e)
 		}

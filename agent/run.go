@@ -103,15 +103,26 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	if o.Record == "" || o.Memory == "" {
 		return Result{}, errors.New("a run needs folders: set Options.Record and Options.Memory")
 	}
+	if o.RecordOptions.Reasoning != record.Full || o.RecordOptions.Answer != record.Full {
+		return Result{}, errors.New("a run is resumed from its record: its levels must be full")
+	}
+	keep := o.RecordOptions
+	o.RecordOptions.KeepFor, o.RecordOptions.KeepSize = 0, 0
 	w, err := record.Open(o.Record, o.RecordOptions)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	past, err := readPast(o.Record, x.Name, record.ReadOptions{})
+	past, err := readPast(o.Record, x.Name, record.ReadOptions{Identities: o.Identities})
 	if err != nil {
 		return Result{}, err
 	}
+	first := w.Head().Seq + 1
+	if len(past) > 0 {
+		first = past[0].Seq
+	}
+	retain(w, keep, first)
+	defer retain(w, keep, first)
 	memory, err := OpenMemory(o.Memory, x.Name)
 	if err != nil {
 		return Result{}, err
@@ -123,6 +134,22 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	}
 	r.summary.Passed = len(past)
 	return r.all(ctx)
+}
+
+// retain prunes a record as its options say, but nothing from event first on, with
+// which the run begins: it is resumed from there. A failure is logged, as that of a
+// writer that prunes by itself.
+func retain(w *record.Writer, o record.Options, first uint64) {
+	if o.KeepFor <= 0 && o.KeepSize <= 0 {
+		return
+	}
+	p := record.PruneOptions{Keep: o.KeepSize, Until: first}
+	if o.KeepFor > 0 {
+		p.Before = time.Now().Add(-o.KeepFor)
+	}
+	if _, err := w.Prune(p); err != nil && o.Log != nil {
+		o.Log.Error("the record is not pruned", "error", err)
+	}
 }
 
 // A Report says what a replay found.
@@ -141,7 +168,7 @@ func Replay(ctx context.Context, x Experiment, dir string, o Options) (Report, e
 	if err := x.check(); err != nil {
 		return Report{}, err
 	}
-	past, err := readPast(dir, x.Name, record.ReadOptions{NoIndex: true})
+	past, err := readPast(dir, x.Name, record.ReadOptions{NoIndex: true, Identities: o.Identities})
 	if err != nil {
 		return Report{}, err
 	}

@@ -51,7 +51,10 @@ type PruneOptions struct {
 	// SigningKey signs the tombstones. Without one, anyone who can write to the
 	// folder can make tombstones too. A [Writer] uses its own if this is nil.
 	SigningKey ed25519.PrivateKey
-	DryRun     bool // only report what would be removed
+	// Until keeps what is needed: every segment with this event or a later one stays.
+	// If zero, there is no such bound.
+	Until  uint64
+	DryRun bool // only report what would be removed
 }
 
 // Prune removes the oldest segments of a record that no writer has open, and leaves
@@ -122,6 +125,9 @@ func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	for i := range len(list) - 1 {
+		if o.Until > 0 && list[i+1].first > o.Until {
+			break
+		}
 		_, to, err := timesOf(list[i])
 		if err == nil && !to.Before(o.Before) && (o.Keep <= 0 || total <= o.Keep) {
 			break

@@ -15,7 +15,7 @@ import (
 // can also take them from its configuration file. Only this package interprets
 // them.
 type Settings struct {
-	Record           string   `placeholder:"DIR" setting:"SOTTO_RECORD" help:"Record everything in the folder DIR; see sotto record."`
+	Record           string   `placeholder:"DIR" xor:"record" setting:"SOTTO_RECORD" help:"Record everything in the folder DIR; see sotto record."`
 	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When events are synced to disk: always (before an event counts as recorded), batch (every second), none (at the end)."`
 	RecordReasoning  string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_REASONING" help:"How much of what models think is recorded: full, redacted, digest, off."`
 	RecordAnswer     string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_ANSWER" help:"How much of all other text is recorded: full, redacted, digest, off."`

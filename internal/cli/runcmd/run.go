@@ -13,12 +13,15 @@ import (
 	"syscall"
 	"time"
 
+	"filippo.io/age"
+
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -26,12 +29,14 @@ import (
 type Command struct {
 	Config string `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
 	Name   string `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
-	Record string `placeholder:"DIR" xor:"record" setting:"SOTTO_RECORD" help:"The folder of the record, which also holds the memories (runs, in the folder of --data)."`
 	Replay string `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
-	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder)."`
+	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder). Without --record, the record is in its folder runs."`
 	Check  bool   `help:"Check the experiment, and exit."`
 	JSON   bool   `name:"json" help:"Print the summary as JSON."`
 	Quiet  bool   `short:"q" help:"Print no progress."`
+
+	recording.Settings
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Resume or replay from an encrypted record, with the age identities in FILE; repeatable."`
 }
 
 // Help shows examples.
@@ -143,7 +148,26 @@ func (r *Command) folders(sh *shell.Shell) (agent.Options, error) {
 		dir = filepath.Join(data, "runs")
 	}
 	log := slog.New(slog.NewTextHandler(sh.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: record.Options{Log: log}}, nil
+	settings := r.Settings
+	settings.Record = dir
+	how, faults := settings.Options()
+	switch {
+	case len(faults) > 0:
+		return agent.Options{}, hint.Usage(faults[0], "")
+	case how.Reasoning != record.Full || how.Answer != record.Full:
+		return agent.Options{}, hint.Usage(errors.New("--record-reasoning, --record-answer: a run is resumed from its record, so only full will do"), "encrypt the record with --record-recipient")
+	}
+	how.Log = log
+	ids, err := r.identities()
+	return agent.Options{Record: dir, Memory: filepath.Join(dir, "memory"), Log: log, RecordOptions: how, Identities: ids}, err
+}
+
+func (r *Command) identities() ([]age.Identity, error) {
+	ids, err := recording.ReadIdentities(r.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("--identity: %w", err)
+	}
+	return ids, nil
 }
 
 func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
@@ -163,6 +187,8 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 		return hint.Add(err, "another process writes this record; wait for it, or give another --record")
 	case errors.As(err, &unserved):
 		return hint.Add(err, "nothing was done; start the server or mend the experiment (--check names the line), and give the command again")
+	case errors.Is(err, record.ErrSealed):
+		return sealed(err)
 	case errors.Is(err, agent.ErrMemory):
 		return hint.Add(err, "the record does not hold the run that this memory is of: move the memory's file away, or give the run another --name")
 	case errors.As(err, &changed):
@@ -182,6 +208,10 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	return fmt.Errorf("run %s ended as %s, by the bound %s", s.Run, s.Status, s.Bound)
 }
 
+func sealed(err error) error {
+	return hint.Add(err, "the record is encrypted, and the run may be in it: give an identity with --identity FILE, or another --record")
+}
+
 // again says how to resume an interrupted run.
 func (r *Command) again(name, dir string) string {
 	command := "sotto run"
@@ -192,9 +222,15 @@ func (r *Command) again(name, dir string) string {
 }
 
 func (r *Command) replay(ctx context.Context, sh *shell.Shell, x agent.Experiment, p *runProgress) error {
-	report, err := agent.Replay(ctx, x, r.Replay, agent.Options{Observer: agent.Observer{OnCycle: p.cycle}})
+	ids, err := r.identities()
+	if err != nil {
+		return err
+	}
+	report, err := agent.Replay(ctx, x, r.Replay, agent.Options{Identities: ids, Observer: agent.Observer{OnCycle: p.cycle}})
 	p.clear()
 	switch {
+	case errors.Is(err, record.ErrSealed):
+		return sealed(err)
 	case errors.Is(err, agent.ErrNoRun):
 		return hint.Add(fmt.Errorf("record %s: %w", r.Replay, err), `"sotto record ls" lists the runs; --name chooses one`)
 	case err != nil:
