@@ -80,7 +80,7 @@ func TestHostileConfig(t *testing.T) {
 		{strings.Repeat("[", 200_000), "f.yaml:1:101: lists and mappings nest deeper than 100 levels"},
 		{"v: 1\ntools:\n  - schema: " + strings.Repeat("{a: ", 200), "f.yaml:3:413: lists and mappings nest deeper than 100 levels"},
 		{strings.Repeat("k: 1\n", 40_000), "f.yaml:101:1: too many faults: the rest is not listed"},
-		{"tools:\n  - schema: {a: 1, a: 2}\n", `f.yaml:2:20: tools[0].schema: the key "a" stands twice`},
+		{"tools:\n  - schema: {a: 1, a: 2}\n", `f.yaml:2:20: tools[0].schema: the key "a" appears twice`},
 		{"tools:\n  - schema: {a: &x 1, b: *x}\n", "f.yaml:2:17: tools[0].schema: an anchor, which is not supported"},
 		{strings.Repeat("#", 1<<20+1), "f.yaml: larger than 1 MiB"},
 	} {

@@ -26,6 +26,7 @@ import (
 type flaky struct {
 	*pipeserver.Server
 	asked  int    // chats, including those that failed
+	embeds int    // requests for vectors
 	checks int    // questions about the model
 	show   string // the answer to them
 	// fail, if set, may answer in its place.
@@ -35,6 +36,15 @@ type flaky struct {
 var cycleOf = regexp.MustCompile(`This is cycle (\d+) of`)
 
 func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/api/embed" {
+		f.embeds++
+		if f.fail == nil || !f.fail(-f.embeds, w, r) {
+			var q struct{ Input []string }
+			json.NewDecoder(r.Body).Decode(&q)
+			io.WriteString(w, `{"embeddings":[`+strings.TrimSuffix(strings.Repeat("[1,0],", len(q.Input)), ",")+"]}")
+		}
+		return
+	}
 	if r.URL.Path != "/api/chat" {
 		f.checks++
 		if f.show == "" {
@@ -278,6 +288,7 @@ func TestServerKilled(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}
+			replayed(t)
 			if phases := t.phases(); len(phases) != 2 {
 				t.Errorf("%q", phases)
 			}
@@ -374,6 +385,104 @@ func replayed(t *trial) {
 	if err != nil || p.Difference != nil || p.Unfinished || p.Events != len(events(t, t.dir, record.Query{NoCheckpoints: true})) {
 		t.Fatalf("replay: %+v, %v", p, err)
 	}
+}
+
+// With the settings that a client has by default, too, a rate limit of 90 seconds
+// does not end a run.
+func TestRateLimitOfDefaults(t *testing.T) {
+	try(t, 2, Limits{}, func(t *trial) {
+		m, err := model.Open(model.Config{Provider: "ollama", Model: "m", URL: "http://server.test", Transport: t.server.Transport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.x.Model = m
+		from := time.Now()
+		t.server.fail = func(_ int, w http.ResponseWriter, _ *http.Request) bool {
+			if time.Since(from) < 80*time.Second {
+				w.Header().Set("Retry-After", "90")
+				w.WriteHeader(429)
+				return true
+			}
+			return false
+		}
+		t.want(t.run(), Done, "", 2)
+		if t.server.asked != 5 {
+			t.Errorf("%d requests, want 5: the first was refused", t.server.asked)
+		}
+	})
+}
+
+// A run waits for the server of its vectors too, so that an outage does not change
+// how reflections are compared.
+func TestOutageOfVectors(t *testing.T) {
+	try(t, 3, Limits{}, func(t *trial) {
+		t.x.Embedder = t.x.Model.(model.Embedder)
+		t.server.fail = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+			if n == -1 || n == -2 {
+				w.WriteHeader(503)
+			}
+			return n == -1 || n == -2
+		}
+		t.want(t.run(), Done, "", 3)
+		if d := cmp.Diff([]string{"outage start 0", "outage end 2"}, t.phases()); d != "" {
+			t.Error(d)
+		}
+		for _, e := range events(t, t.dir, record.Query{Types: []record.Type{record.TypeCycleEnd}})[1:] {
+			if m := e.Payload.(record.CycleEnd).Metrics; m.Method != "embedding" {
+				t.Errorf("cycle %d was compared by %s", e.Cycle, m.Method)
+			}
+		}
+		replayed(t)
+	})
+}
+
+// A crash after any event of a run that was suspended twice loses nothing: resumed,
+// the run leaves what an undisturbed one leaves.
+func TestCrashAroundSuspension(t *testing.T) {
+	want := undisturbed(t, 3)
+	try(t, 3, Limits{Outage: time.Minute}, func(t *trial) {
+		for _, last := range []int{3, 5} {
+			t.server.fail = func(n int, w http.ResponseWriter, _ *http.Request) bool {
+				if n > last {
+					w.WriteHeader(503)
+				}
+				return n > last
+			}
+			if s := t.run(); s.Status != Suspended {
+				t.Fatal(s.Status)
+			}
+			t.server.asked = last
+		}
+		t.server.fail = nil
+		t.want(t.run(), Done, "", 3)
+		segments, _ := filepath.Glob(filepath.Join(t.dir, "record", "*.jsonl"))
+		data, err := os.ReadFile(segments[0])
+		if err != nil || len(segments) != 1 {
+			t.Fatal(segments, err)
+		}
+		memory, err := os.ReadFile(filepath.Join(t.dir, "memory", "r.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(data), "\n")
+		for n := 1; n < len(lines); n++ {
+			t.dir = t.T.TempDir()
+			for name, text := range map[string]string{
+				filepath.Join("record", filepath.Base(segments[0])): strings.Join(lines[:n], ""),
+				filepath.Join("memory", "r.jsonl"):                  string(memory),
+			} {
+				os.MkdirAll(filepath.Dir(filepath.Join(t.dir, name)), 0o700)
+				if err := os.WriteFile(filepath.Join(t.dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.want(t.run(), Done, "", 3)
+			if d := cmp.Diff(want[1:], t.settled()[1:]); d != "" { // the first line has other limits
+				t.Fatalf("after event %d of %d:\n%s", n, len(lines)-1, d)
+			}
+			replayed(t)
+		}
+	})
 }
 
 // A process that ends in the middle of an outage leaves its begin in the record. The
