@@ -2,6 +2,7 @@ package sotto
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -158,14 +159,22 @@ func (s *Splitter) bodyNonSpace(int) {
 	}
 	s.anyBody = true
 	if s.outHold >= 0 {
-		for i := range s.pend {
-			if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= s.outHold {
-				sp.ch = ChannelAside
-			}
-		}
-		s.outHold = -1
-		s.flush()
+		s.setAside()
 	}
+}
+
+// setAside makes the outer text from outHold on aside.
+func (s *Splitter) setAside() {
+	for i := range s.pend {
+		if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= s.outHold {
+			sp.ch = ChannelAside
+		}
+	}
+	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
+		return d.Code == CodeSplicedMarker && d.Offset >= s.outHold // it is not visible
+	})
+	s.outHold = -1
+	s.flush()
 }
 
 // toolState describes an open tool block.

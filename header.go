@@ -23,6 +23,7 @@ func (s *Splitter) headerToken(t token) bool {
 			s.diag(CodeStrayClose, t.start, "")
 		}
 		block := s.hdr.block
+		s.cutSplice(t.start)
 		s.endBody()
 		s.mark(t, block)
 		s.hdr.between = s.hdr.between || !stray
@@ -234,6 +235,11 @@ func (s *Splitter) openBody(name, recipient string, end int) {
 	if !known {
 		s.diag(CodeUnknownChannel, s.pos, "")
 	}
+	s.openBodyOn(ch, end)
+}
+
+// openBodyOn is openBody for a channel.
+func (s *Splitter) openBodyOn(ch Channel, end int) {
 	opener := s.pos
 	s.blocks++
 	assumed := end == 0

@@ -14,12 +14,9 @@ func (s *Splitter) wait(p int) bool {
 
 // firstDoubt returns the first undecided byte of the timed doubt, or -1.
 func (s *Splitter) firstDoubt() int {
-	p := math.MaxInt
-	if b := s.barrier(); b < p {
-		p = b
-	}
-	if s.doubt >= 0 && s.doubt < p {
-		p = s.doubt
+	p := s.barrier()
+	if s.doubt >= 0 {
+		p = min(p, s.doubt)
 	}
 	if p == math.MaxInt {
 		return -1
@@ -104,13 +101,8 @@ func (s *Splitter) expire(p int) {
 			s.giveUpOutput()
 			break
 		}
-		s.outHold, s.aside = -1, true
-		for i := range s.pend {
-			if sp := &s.pend[i]; sp.ch == ChannelText && sp.block == 0 && sp.start >= p {
-				sp.ch = ChannelAside
-			}
-		}
-		s.flush()
+		s.aside = true
+		s.setAside()
 	default:
 		s.expired = p
 	}
@@ -134,22 +126,13 @@ func (s *Splitter) readInside() {
 	s.reportExpired(0)
 	s.ti, s.absorb = s.tok0, absorb{}
 	if s.g.firstReasoning < 0 {
-		s.openBody(s.insideHeader(), "", 0)
+		s.openBodyOn(ChannelReasoning, 0)
 		return
 	}
 	s.openReasoning(s.g.firstReasoning, 0, true)
 	s.r.any, s.r.isPad = true, false
 	s.blockSeen |= s.g.closes.reasoning
 	s.phrases = ^uint64(0)
-}
-
-// insideHeader returns the name of the header's reasoning channel.
-func (s *Splitter) insideHeader() string {
-	p, err := s.g.place(StartInsideFirst)
-	if err != nil {
-		return ""
-	}
-	return p.header
 }
 
 // giveUpOutput reads again, as text, the bytes that would have been aside if an

@@ -9,11 +9,12 @@ func (s *Splitter) textToken(k int) bool {
 	if s.force == t.start && t.kind == kindOpen {
 		return s.apply(t)
 	}
-	ts.endRun(s)
 	begun := s.g.leading && s.visible // nothing more counts except what settles the start
 	if begun && !s.orphanInAuto(t) {
-		return s.literal(t, "")
+		s.scanText(t.start + 1)
+		return true
 	}
+	ts.endRun(s)
 	if ts.mayEnd() {
 		ts.endFence(s, true)
 	}

@@ -157,7 +157,7 @@ func (s *Splitter) reasoningToken(k int, family watch) bool {
 		s.nestedOpener(t, quoted)
 		return true
 	}
-	if !ready {
+	if !ready && !s.g.closeFamily { // there a quoted close is sure as well
 		return false
 	}
 	return s.closeToken(k, t, quoted)

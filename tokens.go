@@ -106,7 +106,13 @@ func (c *tokenScan) next(s *Splitter, i, from int, w watch) int {
 	if from < c.from || w != c.w {
 		*c = tokenScan{tok: max(i, s.ti), w: w}
 	}
+	again := from == c.from // a waiting reader finds the same token and need not search again
 	c.from = from
+	if k := c.tok - s.tok0; again && k >= 0 && k < len(s.toks) {
+		if t := &s.toks[k]; t.start >= from && t.end <= s.limit && t.watch()&w != 0 {
+			return c.tok
+		}
+	}
 	k := s.nextToken(c.tok, from, w)
 	if c.tok = k; k < 0 {
 		c.tok = s.tok0 + len(s.toks)

@@ -86,6 +86,7 @@ var laws = []law{
 	{name: "ordinary_replies", check: (*suite).ordinary, fixed: true},
 	{name: "linear_time", check: (*suite).linear},
 	{name: "earliest_emission", check: (*suite).earliest},
+	{name: "never_late", check: (*suite).neverLate},
 }
 
 // try checks a law; a reading that panics breaks it.
@@ -119,6 +120,8 @@ func (s *suite) laws(t *testing.T, e effort, replies []string) {
 			list = s.linearTrials(e.units)
 		case "earliest_emission":
 			list = s.emissionTrials(e.readings)
+		case "never_late":
+			list = s.lateTrials(e.depth)
 		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Helper()

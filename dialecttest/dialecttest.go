@@ -55,10 +55,11 @@ type effort struct {
 	replies  int // random replies
 	units    int // strings that are repeated, for linear time
 	readings int // number of whole readings in the brute force, for earliest emission
+	depth    int // all sequences of up to so many tokens are read, to see that nothing is late
 }
 
 func (e effort) times(n int) effort {
-	return effort{e.replies * n, e.units * n, e.readings * n}
+	return effort{e.replies * n, e.units * n, e.readings * n, e.depth}
 }
 
 // times is the multiplier of the ordinary effort: SOTTO_EFFORT, 1 unless set.

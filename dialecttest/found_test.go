@@ -27,6 +27,35 @@ func TestFound(t *testing.T) {
 			Law: "slow_reader", Raw: "[INVOKE][/INVOKE][REPLY]", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","name":"note","open":["[NOTE]"],"close":["[/NOTE]"],"rescue":true},{"role":"output","name":"reply","open":["[REPLY]"],"close":["[/REPLY]"]},{"role":"tool","name":"invoke","open":["[INVOKE]"],"close":["[/INVOKE]"]}],"after_tool":"reasoning","max_marker":16,"max_hold":16}`,
 		},
+		// A header's token that parts a tag was not seen as what splices it.
+		"a tag parted by a header's token": {
+			Law: "slow_reader", Raw: "<<|end|>answer>", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"wrapper","tag":"answer"}],"header":{"begin":["<|start|>"],"body":["<|message|>"],"end":["<|end|>"],"name":["<|channel|>"],"channels":{"analysis":"reasoning","commentary":"narration","final":"text"},"max_header":48},"max_marker":16,"max_hold":48}`,
+		},
+		// With Close: family a quoted close ends the block, so nothing waits for the quote.
+		"a quoted close of a family": {
+			Law: "earliest_emission", Raw: "\"</thought>", Start: "inside:think", End: sotto.EndUnknown, MaxHold: -1,
+			Tokens:  []string{"<think>", "</think>", "<thought>", "</thought>", "<think", "\"", "`", "\n", " ", "x"},
+			Dialect: `{"name":"family_close","markers":[{"role":"reasoning","tag":"think"},{"role":"reasoning","tag":"thought","family":"think"}],"close":"family","max_marker":128,"max_hold":262144}`,
+		},
+		// A tag is not spliced in text that an output block set aside.
+		"a tag parted in aside": {
+			Law: "slow_reader", Raw: "<think<output/>><output>`", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"deliver_output","markers":[{"role":"reasoning","tag":"think"},{"role":"output","tag":"output"}],"output":"anywhere","max_marker":128,"max_hold":262144}`,
+		},
+		// After a narration that a blank line ended, one close is markup, not each.
+		"a second close after a blank line": {
+			Law: "slow_reader", Raw: "<narrate>\n\n</narrate>\"</narrate>>", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"inline_tools","markers":[{"role":"narration","tag":"narrate"}],"max_marker":128,"max_hold":262144}`,
+		},
+		"an opener that does not count, with a close in its value": {
+			Law: "slow_reader", Raw: "h<thinking a=\"</thinking>=\">", Start: "auto", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"leading_tags","markers":[{"role":"reasoning","tag":"thinking"}],"placement":"leading","max_marker":128,"max_hold":262144}`,
+		},
+		"looks at openers in an open fence": {
+			Law: "linear_time", Raw: "\n```<scratchpad a='<scratchpad/>", Start: "inside:scratch_pad", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"default","markers":[{"role":"reasoning","tag":"scratch_pad"},{"role":"reasoning","tag":"scratchpad","family":"scratch_pad"}],"max_marker":128,"max_hold":262144}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) { c.Run(t) })
 	}

@@ -127,13 +127,34 @@ func (k *shrinker) dialect() bool {
 			if err == nil {
 				_, err = s.g.NewSplitter(sotto.Options{Start: k.f.start})
 			}
-			if err == nil && k.breaks(s, k.f.trial) {
+			tr := k.f.trial
+			if tr.tokens != nil { // what the law needs to see the markers that are left
+				tr.tokens = withMarkers(tr.tokens, d)
+			}
+			if err == nil && k.breaks(s, tr) {
 				more, smaller = true, true
 				break
 			}
 		}
 	}
 	return smaller
+}
+
+// withMarkers returns tokens and those markers of a dialect that are not among them.
+func withMarkers(tokens []string, d sotto.Dialect) []string {
+	all := slices.Clone(tokens)
+	for _, m := range d.Markers {
+		forms := slices.Concat(m.Open, m.Close)
+		if m.Tag != "" {
+			forms = []string{"<" + m.Tag + ">", "</" + m.Tag + ">"}
+		}
+		for _, form := range forms {
+			if !slices.Contains(all, form) {
+				all = append(all, form)
+			}
+		}
+	}
+	return all
 }
 
 // simpler returns dialects with one thing less.

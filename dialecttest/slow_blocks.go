@@ -71,7 +71,10 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 			continue
 		}
 		d := &r.g.defs[m.def]
-		quoted := r.settle(r.quoted(m, r.limit, r.final))
+		quoted := false
+		if !r.g.family || d.role != sotto.RoleReasoning || m.kind == kOpen { // else a quoted close is sure too
+			quoted = r.settle(r.quoted(m, r.limit, r.final))
+		}
 		if r.halt {
 			return
 		}

@@ -594,6 +594,9 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.mark(sotto.ChannelMarkup, id, true, m)
 		bd.closed = true
 	case stray:
+		if r.narrBlank == d.fam {
+			r.narrBlank = -1
+		}
 		r.diag(sotto.CodeStrayClose, m.start, "")
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	case m.kind == kClose: // a wrapper's
