@@ -44,8 +44,9 @@ const (
 	inRest           // text to the end: the placement was leading
 )
 
-// place returns the state, to rewind to. No run of back-ticks is open at such a
-// place: before it on the line there is no text, or a marker that counts.
+// place returns the state, to rewind to. Such a place is outside every output body,
+// and no run of back-ticks is open: before it on the line there is no text, or a
+// marker that counts.
 func (s *Splitter) place() state { return s.state }
 
 // rewind restores a state and reads on from there. What is pending from byte at on
@@ -53,15 +54,13 @@ func (s *Splitter) place() state { return s.state }
 func (s *Splitter) rewind(to *state, at int) {
 	s.unread(at)
 	s.outer.runs.clear() // the state has none
-	s.body.stream.runs.clear()
-	runs, notes, body := s.outer.runs, s.outer.notes, s.body.stream
+	runs, notes := s.outer.runs, s.outer.notes
 	for k := len(notes); k > 0 && notes[k-1].start >= at; k-- {
 		notes = notes[:k-1] // those before it stay while they wait
 	}
 	s.state = *to
 	s.pos, s.mode, s.force = at, inText, -1
 	s.outer.runs, s.outer.notes = runs, notes
-	s.body.block, s.body.stream = 0, body
 	s.splice.live = false
 	s.forgetScans()
 }

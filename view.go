@@ -251,10 +251,10 @@ func (v *view) show(b []byte, at int) {
 	}
 }
 
-// follows reports whether b directly follows a in the same memory.
+// follows reports whether b, which is not empty, directly follows a in the same memory.
 func follows(a, b []byte) bool {
 	k := len(a)
-	return cap(a) >= k+len(b) && len(b) > 0 && &a[:k+1][k] == &b[0]
+	return cap(a) >= k+len(b) && &a[:k+1][k] == &b[0]
 }
 
 // end settles what waited for the end.
