@@ -27,13 +27,12 @@ type maker struct {
 	d        sotto.Dialect
 	literals int // 0: tags, 1: literals, 2: every second marker is a literal
 	made     int
-	header   bool
 }
 
 // marker adds a marker of a role, a tag or a literal as the dialect requires.
 func (m *maker) marker(role sotto.Role, name, family string, change ...func(*sotto.Marker)) {
 	k := sotto.Marker{Role: role, Tag: name, Family: family}
-	if m.literals == 1 || m.header || m.literals == 2 && m.made%2 == 1 {
+	if m.literals == 1 || m.literals == 2 && m.made%2 == 1 {
 		up := strings.ToUpper(name)
 		k = sotto.Marker{Role: role, Name: name, Family: family, Open: []string{"[" + up + "]\n"}, Close: []string{"[/" + up + "]"}}
 		if m.made%3 == 0 {
@@ -137,9 +136,6 @@ type row []int
 func (r row) dialect(fs []factor) sotto.Dialect {
 	var m maker
 	var names []string
-	for i, f := range fs {
-		m.header = m.header || f.name == "header" && r[i] > 0
-	}
 	for i, f := range fs {
 		l := f.levels[r[i]]
 		l.set(&m)

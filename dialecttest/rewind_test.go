@@ -1,0 +1,189 @@
+package dialecttest
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A scope is a dialect with few markers, and the tokens of its replies.
+type scope struct {
+	name    string
+	markers []sotto.Marker
+	change  func(*sotto.Dialect)
+	tokens  []string
+	starts  []sotto.Start
+	more    []string // longer replies
+}
+
+// scopes are about the holds that end in a rewind or a change of what is pending:
+// pads (G7a), output blocks (G10), undecided starts (G8), and the views of each.
+func scopes() []scope {
+	think := sotto.Marker{Role: sotto.RoleReasoning, Tag: "k"}
+	pad := sotto.Marker{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}
+	out := sotto.Marker{Role: sotto.RoleOutput, Tag: "o"}
+	other := sotto.Marker{Role: sotto.RoleOutput, Tag: "u"}
+	narr := sotto.Marker{Role: sotto.RoleNarration, Tag: "n"}
+	anywhere := func(d *sotto.Dialect) { d.Output = sotto.OutputAnywhere }
+	outside := []sotto.Start{sotto.StartOutside}
+	header := func(channels map[string]sotto.Channel) func(d *sotto.Dialect) {
+		return func(d *sotto.Dialect) {
+			d.Header = &sotto.Header{Begin: []string{"<|s|>"}, Body: []string{"<|m|>"}, End: []string{"<|e|>"}, Name: []string{"<|s|>"}, Channels: channels}
+		}
+	}
+	off := false
+	list := []scope{
+		{"pad", []sotto.Marker{pad, out}, nil,
+			[]string{"<p>", "</p>", "<o>", "</o>", "x", "\n", "`"}, []sotto.Start{sotto.StartOutside, sotto.StartInside("p")},
+			[]string{
+				"<p><o><p></p>wwww<o>x", // the second opener ends where the first expires
+			}},
+		{"two outputs", []sotto.Marker{pad, out, other}, nil,
+			[]string{"<p>x", "</p>", "<o>y", "</o>", "<u>z", "</u>"}, []sotto.Start{sotto.StartInside("p")}, nil},
+		{"pad and think", []sotto.Marker{pad, think, out, narr}, nil,
+			[]string{"<p>x", "</p>", "<o>y", "</o>", "<k>", "</k>", "<n>s", "\n\n"}, outside, nil},
+		{"pad anywhere", []sotto.Marker{pad, think, out}, anywhere,
+			[]string{"<p>x", "</p>", "<o>", "</o>", "y", " ", "`"}, outside,
+			[]string{
+				"`x</k><p><o>y</o></p>\nz", // the line with the kept close ends before the rescue
+				"`x</k><p><o>y</o></p>`z", "`x</k><p><o>y", "`x</k>\n<p><o>y</o></p>z</k>",
+			}},
+		{"anywhere", []sotto.Marker{think, out}, anywhere,
+			[]string{"<k>", "</k>", "<o>", "</o>", "x", "`", "\n"}, outside, nil},
+		{"code anywhere", []sotto.Marker{think, out}, anywhere,
+			[]string{"x", "</k>", "<o>z", "`", "``", "```\n", "\n```", "\n"}, outside, nil},
+		{"no strays", []sotto.Marker{think, out}, func(d *sotto.Dialect) { anywhere(d); d.Stray = &off },
+			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
+		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
+			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
+		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
+			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|e|>", "x"}, []sotto.Start{sotto.StartAuto}, nil},
+		{"auto", []sotto.Marker{think, out}, nil,
+			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto}, nil},
+		{"auto anywhere", []sotto.Marker{think, pad, out}, anywhere,
+			[]string{"<k>", "</k>", "<o>", "x", "</p>", "<p>", " "}, []sotto.Start{sotto.StartAuto}, nil},
+	}
+	for _, s := range list {
+		change := s.change
+		s.name += ", deliver"
+		s.change = func(d *sotto.Dialect) {
+			if change != nil {
+				change(d)
+			}
+			d.OnDoubt = sotto.OnDoubtDeliver
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// depth is the number of tokens up to which sequences are read without exception:
+// SOTTO_DEPTH, or what is given.
+func depth(n int) int {
+	if d, err := strconv.Atoi(os.Getenv("SOTTO_DEPTH")); err == nil && d > 0 {
+		return d
+	}
+	return n
+}
+
+// Nothing is given too late (law 3), for all sequences of up to two tokens.
+func TestNeverLate(t *testing.T) {
+	byDefault := sotto.Default().Dialect()
+	anywhere, family := byDefault, byDefault
+	anywhere.Output, anywhere.OnDoubt = sotto.OutputAnywhere, sotto.OnDoubtDeliver
+	family.Close = sotto.CloseFamily
+	for name, s := range map[string]*suite{
+		"default": mustSuite(t, byDefault, false), "default, tight": mustSuite(t, tight(byDefault), true),
+		"output anywhere, tight": mustSuite(t, tight(anywhere), true), "family closes": mustSuite(t, family, false),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := depth(2)
+			if testing.Short() && name != "default" {
+				n = 1
+			}
+			s.laws(t, effort{depth: n}, nil)
+		})
+	}
+}
+
+// All short replies of a few tokens, and some longer ones, are read as the slow
+// reader reads them, whole and byte by byte, also where a hold expires.
+func TestShortReplies(t *testing.T) {
+	for _, c := range scopes() {
+		t.Run(c.name, func(t *testing.T) {
+			d := sotto.Dialect{Name: "scope", Markers: c.markers}
+			if c.change != nil {
+				c.change(&d)
+			}
+			s := mustSuite(t, tight(d), true)
+			tokens := append(slices.Clone(c.tokens), strings.Repeat("w", s.d.MaxHold), strings.Repeat(" ", s.d.MaxHold))
+			check := func(raw string) bool {
+				for _, start := range c.starts {
+					for _, hold := range s.holds {
+						for _, end := range []sotto.End{sotto.EndStopped, sotto.EndUnknown, sotto.EndCut} {
+							for _, l := range laws[1:3] { // split invariance and the slow reader
+								tr := trial{raw: raw, start: start, end: end, maxHold: hold, cuts: everyByte(len(raw))}
+								if f := s.try(l, tr); f != nil {
+									t.Errorf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says) // it is short as it is
+									return false
+								}
+							}
+						}
+					}
+				}
+				return true
+			}
+			for n := 1; n <= depth(3); n++ {
+				ok := true
+				sequences(tokens, n, "", func(raw, _ string) { ok = ok && check(raw) })
+				if !ok {
+					return
+				}
+			}
+			for _, raw := range c.more {
+				check(raw)
+			}
+			rnd := rand.New(rand.NewPCG(7, 7))
+			for range 400 * times() {
+				raw := ""
+				for range 4 + rnd.IntN(5) {
+					raw += tokens[rnd.IntN(len(tokens))]
+				}
+				if !check(raw) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// What a pad holds stays held while a later close in the pad waits, although every
+// continuation agrees on it: the machine has not read the opener after that close.
+// Whatever decides the close also decides the hold.
+func TestPadHoldsBehindAWaitingClose(t *testing.T) {
+	d := sotto.Dialect{Name: "late", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleOutput, Tag: "o"},
+	}}
+	s := mustSuite(t, d, false)
+	const raw = "<o>x<p>y</p><o>"
+	tr := trial{raw: raw, start: sotto.StartInside("p"), maxHold: -1}
+	e := &emission{s: s, tokens: []string{"<p>", "</p>", "<o>", "</o>", "x"}, start: tr.start, maxHold: -1}
+	sp := s.splitter(tr)
+	sp.FeedString(raw)
+	if held, certain := sp.Held(), e.future(raw, ahead).agreed; held != len(raw) || certain != len("<o>x<p>y") {
+		t.Errorf("%d bytes are held and %d certain, want %d and %d: law 3 names this", held, certain, len(raw), len("<o>x<p>y"))
+	}
+	for next, given := range map[string]int{"</p>": len(raw), "<p>": len("<o>x<p>y</p>")} {
+		sp := s.splitter(tr)
+		sp.FeedString(raw + next)
+		if got := len(raw+next) - sp.Held(); got < given {
+			t.Errorf("after %s %d bytes are given, want %d", next, got, given)
+		}
+	}
+}
