@@ -4,90 +4,78 @@
 //	go run ./internal/mutate                      every mutant of the files below
 //	go run ./internal/mutate -sample 40 -seed 3   40 of them
 //	go run ./internal/mutate -only holds.go       those of one file
+//	go run ./internal/mutate -match 'pads.go settle' those whose name holds this text
 //	go run ./internal/mutate -list                what would be broken
 //
-// The tree does not change: each mutant is built from an overlay. A survivor that
-// survivors.txt does not list with a reason is a failure. A line of survivors.txt
-// that no longer names a mutant is a failure too.
+// All mutants are in one program. Each changed place reads at run time whether it
+// is the one that is broken, so that the tests are compiled once. A change that
+// cannot be written as a choice at run time is compiled alone. Neither changes the
+// tree: the changed files are an overlay.
+//
+// A survivor that survivors.txt does not list with a reason is a failure. So is a
+// line of survivors.txt that no longer names a mutant, or names one that a test
+// finds.
 package main
 
 import (
-	"bytes"
-	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // files are the files to mutate: holds, rewinds, the pads of G7a, and the view.
 var files = []string{"state.go", "pads.go", "holds.go", "view.go"}
 
-// suites are the tests that a mutant must fail, the quick ones first.
-var suites = [][]string{
-	{"./dialecttest", "-short", "-failfast", "-run", "^(TestShortLiterals|TestSeveralMarkersOfARole)$"},
-	{"./dialecttest", "-short", "-failfast", "-run", "^TestDefault$"},
-	{".", "-short", "-failfast"}, // also builds the command line
-}
-
 //go:embed survivors.txt
 var survivors string
 
+// options are the command line.
+type options struct {
+	only, match string
+	sample      int
+	seed        uint64
+	list        bool
+	parallel    int
+	limit       time.Duration
+}
+
 func main() {
-	only := flag.String("only", "", "break this file alone")
-	sample := flag.Int("sample", 0, "break this many places; 0 for all")
-	seed := flag.Uint64("seed", 1, "of the sample")
-	list := flag.Bool("list", false, "print the mutants and stop")
-	limit := flag.Duration("timeout", 10*time.Minute, "of the tests of one mutant")
+	var o options
+	flag.StringVar(&o.only, "only", "", "break this file alone")
+	flag.StringVar(&o.match, "match", "", "break only mutants whose name holds this text")
+	flag.IntVar(&o.sample, "sample", 0, "break this many places; 0 for all")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the sample")
+	flag.BoolVar(&o.list, "list", false, "print the mutants and stop")
+	flag.IntVar(&o.parallel, "parallel", 2, "how many mutants are tested at once")
+	flag.DurationVar(&o.limit, "timeout", 10*time.Minute, "of the tests of one mutant; their processor time has a limit of its own")
 	flag.Parse()
-	if err := run(*only, *sample, *seed, *list, *limit); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only string, sample int, seed uint64, list bool, limit time.Duration) error {
+func run(o options) error {
 	known, err := readSurvivors(survivors)
 	if err != nil {
 		return err
 	}
-	var mutants []mutant
-	for _, name := range files {
-		m, err := mutantsOf(name)
-		if err != nil {
-			return err
-		}
-		mutants = append(mutants, m...)
+	p, err := load(".", files)
+	if err != nil {
+		return err
 	}
-	names := map[string]bool{}
-	for _, m := range mutants {
-		names[m.key] = true
+	if err := checkListed(known, p.mutants); err != nil {
+		return err
 	}
-	for key := range known {
-		if !names[key] {
-			return fmt.Errorf("survivors.txt lists %q, which is no longer a mutant: remove the line", key)
-		}
-	}
-	if only != "" {
-		mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return m.file != only })
-	}
-	if sample > 0 && sample < len(mutants) {
-		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
-		mutants = mutants[:sample]
-	}
-	if list {
+	mutants := o.choose(p.mutants)
+	if o.list {
 		for _, m := range mutants {
 			fmt.Println(m.key)
 		}
@@ -98,34 +86,40 @@ func run(only string, sample int, seed uint64, list bool, limit time.Duration) e
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if result, err := (mutant{file: files[0], text: nil}).try(dir, limit); err != nil {
+	b, err := newBench(p, suites, dir, o.limit, 3*time.Second)
+	if err != nil {
 		return err
-	} else if result != survived {
-		return fmt.Errorf("the tests fail on the unchanged code: %s; fix that first", result)
 	}
-	counts, unlisted := map[string]int{}, 0
+	var r report
+	var wg sync.WaitGroup
+	work := make(chan mutant)
+	for range o.parallel {
+		wg.Go(func() {
+			for m := range work {
+				result, err := b.try(m)
+				r.add(m, result, known[m.key], err)
+			}
+		})
+	}
 	for _, m := range mutants {
-		result, err := m.try(dir, limit)
-		if err != nil {
-			return err
-		}
-		if reason, ok := known[m.key]; ok && result == survived {
-			result = "listed (" + reason + ")"
-			counts["listed"]++
-		} else {
-			counts[result]++
-		}
-		if result == survived {
-			unlisted++
-		}
-		fmt.Printf("%-9s %s\n", result, m.key)
+		work <- m
 	}
-	fmt.Printf("%d mutants: %d found by a test, %d that took too long, %d that do not compile, %d listed, %d survived\n",
-		len(mutants), counts[found], counts[late], counts[broken], counts["listed"], unlisted)
-	if unlisted > 0 {
-		return errors.New("some survivors are not listed: write a test that finds them, or list them with a reason in internal/mutate/survivors.txt")
+	close(work)
+	wg.Wait()
+	return r.finish()
+}
+
+// choose returns the mutants that the command line asks for.
+func (o options) choose(all []mutant) []mutant {
+	mutants := slices.Clone(all)
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool {
+		return o.only != "" && m.file != o.only || !strings.Contains(m.key, o.match)
+	})
+	if o.sample > 0 && o.sample < len(mutants) {
+		rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+		mutants = mutants[:o.sample]
 	}
-	return nil
+	return mutants
 }
 
 // readSurvivors reads lines "KEY — REASON". A line that begins with # is a comment.
@@ -145,160 +139,68 @@ func readSurvivors(text string) (map[string]string, error) {
 	return known, nil
 }
 
-// A mutant is a file with one place changed.
-type mutant struct {
-	file string
-	key  string // file, function, change, and a number if the same change is made twice
-	text []byte
+// checkListed refuses lines of survivors.txt that name no mutant.
+func checkListed(known map[string]string, mutants []mutant) error {
+	names := map[string]bool{}
+	for _, m := range mutants {
+		names[m.key] = true
+	}
+	for key := range known {
+		if !names[key] {
+			return fmt.Errorf("survivors.txt lists %q, which is no longer a mutant: remove the line", key)
+		}
+	}
+	return nil
 }
 
-const (
-	found    = "found"
-	survived = "SURVIVED"
-	broken   = "broken"
-	late     = "late" // the tests took too long: the mutant loops, or the machine is slow
-)
+// A report counts the results.
+type report struct {
+	mu       sync.Mutex
+	counts   map[result]int
+	listed   int
+	unlisted int
+	stale    []string // listed, but found by a test
+	errs     []error
+}
 
-// try runs the suites on the mutant until one fails.
-func (m mutant) try(dir string, limit time.Duration) (string, error) {
-	path, err := filepath.Abs(m.file)
+func (r *report) add(m mutant, got result, reason string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
-		return "", err
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", m.key, err))
+		return
 	}
-	changed, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
-	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: changed}})
-	if err != nil {
-		return "", err
+	if r.counts == nil {
+		r.counts = map[result]int{}
 	}
-	if m.text == nil { // the unchanged file
-		if m.text, err = os.ReadFile(path); err != nil {
-			return "", err
-		}
+	switch {
+	case reason != "" && got == survived:
+		r.listed++
+		fmt.Printf("%-9s %s\n", "listed", m.key)
+		return
+	case reason != "":
+		r.stale = append(r.stale, m.key)
+	case got == survived:
+		r.unlisted++
 	}
-	if err := errors.Join(os.WriteFile(changed, m.text, 0o600), os.WriteFile(overlay, data, 0o600)); err != nil {
-		return "", err
-	}
-	if exec.Command("go", "build", "-overlay", overlay, ".").Run() != nil {
-		return broken, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	for _, suite := range suites {
-		args := append([]string{"test", "-count=1", "-overlay", overlay, "-timeout", limit.String(), "-vet=off"}, suite...)
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.WaitDelay = time.Second
-		switch err := cmd.Run(); {
-		case ctx.Err() != nil:
-			return late, nil
-		case err != nil:
-			return found, nil
-		}
-	}
-	return survived, nil
+	r.counts[got]++
+	fmt.Printf("%-9s %s\n", got, m.key)
 }
 
-// mutantsOf returns the mutants of a file in the current directory.
-func mutantsOf(name string) ([]mutant, error) {
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
+// finish prints the counts. It returns an error if the lists and the results differ.
+func (r *report) finish() error {
+	total := r.listed
+	for _, n := range r.counts {
+		total += n
 	}
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+	fmt.Printf("%d mutants: %d found by a test, %d that took too long, %d that do not compile, %d listed, %d survived\n",
+		total, r.counts[found], r.counts[late], r.counts[broken], r.listed, r.unlisted)
+	err := errors.Join(r.errs...)
+	if r.unlisted > 0 {
+		err = errors.Join(err, errors.New("some survivors are not listed: write a test that finds them, or list them with a reason in internal/mutate/survivors.txt"))
 	}
-	b := breaker{name: name, src: src, fset: fset, seen: map[string]int{}}
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-			b.function = f.Name.Name
-			ast.Inspect(f.Body, b.visit)
-		}
+	for _, key := range r.stale {
+		err = errors.Join(err, fmt.Errorf("survivors.txt lists %q, which a test finds: remove the line", key))
 	}
-	return b.mutants, nil
-}
-
-// A breaker makes the mutants of one file.
-type breaker struct {
-	name, function string
-	src            []byte
-	fset           *token.FileSet
-	seen           map[string]int
-	mutants        []mutant
-}
-
-var swaps = map[token.Token]string{
-	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">", token.EQL: "!=", token.NEQ: "==",
-	token.LAND: "||", token.LOR: "&&", token.ADD: "-", token.SUB: "+",
-}
-
-func (b *breaker) visit(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.IfStmt:
-		b.replace(n.Cond, "!("+b.text(n.Cond)+")")
-	case *ast.BinaryExpr:
-		if to := swaps[n.Op]; to != "" {
-			at := b.offset(n.OpPos)
-			b.edit(at, at+len(n.Op.String()), b.text(n), to)
-		}
-	case *ast.ExprStmt:
-		b.replace(n, "")
-	case *ast.IncDecStmt:
-		b.replace(n, "")
-	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE {
-			b.replace(n, "")
-		}
-	case *ast.BasicLit:
-		if i, err := strconv.Atoi(n.Value); err == nil && n.Kind == token.INT {
-			b.replace(n, strconv.Itoa(i+1))
-		}
-	case *ast.Ident:
-		switch n.Name {
-		case "true":
-			b.replace(n, "false")
-		case "false":
-			b.replace(n, "true")
-		}
-	}
-	return true
-}
-
-func (b *breaker) offset(p token.Pos) int { return b.fset.Position(p).Offset }
-
-func (b *breaker) text(n ast.Node) string { return string(b.src[b.offset(n.Pos()):b.offset(n.End())]) }
-
-func (b *breaker) replace(n ast.Node, with string) {
-	b.edit(b.offset(n.Pos()), b.offset(n.End()), b.text(n), with)
-}
-
-// edit adds the mutant in which with replaces bytes from to to. what is the code to
-// show to a reader.
-func (b *breaker) edit(from, to int, what, with string) {
-	if with == "" {
-		with = "removed"
-	}
-	change := strings.Join(strings.Fields(what), " ")
-	if len(change) > 60 {
-		change = change[:60] + "…"
-	}
-	key := fmt.Sprintf("%s %s: %s => %s", b.name, b.function, change, short(with))
-	b.seen[key]++
-	if k := b.seen[key]; k > 1 {
-		key += fmt.Sprintf(" #%d", k)
-	}
-	if with == "removed" {
-		with = ""
-	}
-	text := slices.Concat(b.src[:from], []byte(with), b.src[to:])
-	if !bytes.Equal(text, b.src) {
-		b.mutants = append(b.mutants, mutant{b.name, key, text})
-	}
-}
-
-func short(s string) string {
-	if strings.HasPrefix(s, "!(") {
-		return "negated"
-	}
-	return s
+	return err
 }
