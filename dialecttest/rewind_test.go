@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -59,6 +60,8 @@ func scopes() []scope {
 			[]string{"x", "</k>", "<o>z", "`", "``", "```\n", "\n```", "\n"}, outside, nil},
 		{"no strays", []sotto.Marker{think, out}, func(d *sotto.Dialect) { anywhere(d); d.Stray = &off },
 			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
+		{"parted tags", []sotto.Marker{think, out}, anywhere,
+			[]string{"x<", "k>", "o>", "<k>", "</k>", "<k/>", "\n"}, outside, nil},
 		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
 		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
@@ -115,51 +118,56 @@ func TestNeverLate(t *testing.T) {
 // All short replies of a few tokens, and some longer ones, are read as the slow
 // reader reads them, whole and byte by byte, also where a hold expires.
 func TestShortReplies(t *testing.T) {
-	for _, c := range scopes() {
-		t.Run(c.name, func(t *testing.T) {
-			d := sotto.Dialect{Name: "scope", Markers: c.markers}
-			if c.change != nil {
-				c.change(&d)
-			}
-			s := mustSuite(t, tight(d), true)
-			tokens := append(slices.Clone(c.tokens), strings.Repeat("w", s.d.MaxHold), strings.Repeat(" ", s.d.MaxHold))
-			check := func(raw string) bool {
-				for _, start := range c.starts {
-					for _, hold := range s.holds {
-						for _, end := range []sotto.End{sotto.EndStopped, sotto.EndUnknown, sotto.EndCut} {
-							for _, l := range laws[1:3] { // split invariance and the slow reader
-								tr := trial{raw: raw, start: start, end: end, maxHold: hold, cuts: everyByte(len(raw))}
-								if f := s.try(l, tr); f != nil {
-									t.Errorf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says) // it is short as it is
-									return false
-								}
-							}
-						}
+	most := 3
+	if testing.Short() {
+		most = 2
+	}
+	most = depth(most)
+	for n := 1; n <= most; n++ { // the quick ones first
+		for _, c := range scopes() {
+			t.Run(fmt.Sprintf("%d/%s", n, c.name), func(t *testing.T) { c.check(t, n, n == most) })
+		}
+	}
+}
+
+// check reads all replies of n tokens, and some longer ones if this is the last run.
+func (c scope) check(t *testing.T, n int, last bool) {
+	d := sotto.Dialect{Name: "scope", Markers: c.markers}
+	if c.change != nil {
+		c.change(&d)
+	}
+	s := mustSuite(t, tight(d), true)
+	tokens := append(slices.Clone(c.tokens), strings.Repeat("w", s.d.MaxHold), strings.Repeat(" ", s.d.MaxHold))
+	sequences(tokens, n, "", func(raw, _ string) { c.read(t, s, raw) })
+	if !last {
+		return
+	}
+	for _, raw := range c.more {
+		c.read(t, s, raw)
+	}
+	rnd := rand.New(rand.NewPCG(7, 7))
+	for range 400 * times() {
+		raw := ""
+		for range 4 + rnd.IntN(5) {
+			raw += tokens[rnd.IntN(len(tokens))]
+		}
+		c.read(t, s, raw)
+	}
+}
+
+// read checks split invariance and the slow reader on one reply.
+func (c scope) read(t *testing.T, s *suite, raw string) {
+	for _, start := range c.starts {
+		for _, hold := range s.holds {
+			for _, end := range []sotto.End{sotto.EndStopped, sotto.EndUnknown, sotto.EndCut} {
+				for _, l := range laws[1:3] {
+					tr := trial{raw: raw, start: start, end: end, maxHold: hold, cuts: everyByte(len(raw))}
+					if f := s.try(l, tr); f != nil { // it is short as it is
+						t.Fatalf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says)
 					}
 				}
-				return true
 			}
-			for n := 1; n <= depth(3); n++ {
-				ok := true
-				sequences(tokens, n, "", func(raw, _ string) { ok = ok && check(raw) })
-				if !ok {
-					return
-				}
-			}
-			for _, raw := range c.more {
-				check(raw)
-			}
-			rnd := rand.New(rand.NewPCG(7, 7))
-			for range 400 * times() {
-				raw := ""
-				for range 4 + rnd.IntN(5) {
-					raw += tokens[rnd.IntN(len(tokens))]
-				}
-				if !check(raw) {
-					return
-				}
-			}
-		})
+		}
 	}
 }
 

@@ -188,7 +188,7 @@ func (b *bench) runSuite(i int, binaries map[string]string, variable string) (re
 	args := append([]string{"-c", limits, binaries[s.pkg], "-test.short", "-test.failfast", "-test.count=1"}, s.args...)
 	cmd := exec.CommandContext(ctx, "sh", args...)
 	cmd.Dir = filepath.Join(b.p.dir, s.pkg)
-	cmd.Env = append(os.Environ(), variable, "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), variable, "SOTTO_DEPTH=3", "GOMAXPROCS=1")
 	err := cmd.Run()
 	if cmd.ProcessState == nil {
 		return "", 0, err
