@@ -9,12 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonschema"
 )
 
 // A toolbox holds the tools of a turn, ready to be called.
@@ -51,28 +48,13 @@ func (b *toolbox) named(name string) Tool {
 	return nil
 }
 
-// noRemote refuses schemas that refer to other documents, because these would be
-// fetched.
-type noRemote struct{}
-
-func (noRemote) Load(url string) (any, error) {
-	return nil, fmt.Errorf("a reference to %s: only references within the schema are followed", url)
-}
-
+// compileSchema compiles the schema of a tool's arguments.
 func compileSchema(text []byte) (*jsonschema.Schema, error) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	if o, ok := doc.(map[string]any); !ok || o["type"] != "object" {
+	var top struct{ Type any }
+	if json.Unmarshal(text, &top) != nil || top.Type != "object" {
 		return nil, errors.New(`want a JSON Schema with "type": "object"`)
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noRemote{})
-	if err := c.AddResource("tool.json", doc); err != nil {
-		return nil, err
-	}
-	return c.Compile("tool.json")
+	return jsonschema.CompileText(text)
 }
 
 // readArguments returns a call's arguments as a JSON object that fits the schema,
@@ -92,16 +74,12 @@ func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, lim
 	if err != nil {
 		return nil, err
 	}
-	if schema.Validate(v) != nil {
-		err := schema.Validate(cleanAll(g, v))
-		if err == nil {
+	if schema.Check(v) != nil {
+		faults := schema.Check(cleanAll(g, v))
+		if faults == nil {
 			return nil, errors.New("the arguments hold reasoning, and do not fit with it")
 		}
-		var invalid *jsonschema.ValidationError
-		if errors.As(err, &invalid) {
-			return nil, errors.New(strings.Join(complaints(invalid), "; "))
-		}
-		return nil, err
+		return nil, errors.New(strings.Join(complaints(faults), "; "))
 	}
 	return v.(map[string]any), nil
 }
@@ -131,19 +109,16 @@ func decodeArguments(text string) (any, error) {
 }
 
 // complaints lists what does not fit, by place; at most five.
-func complaints(e *jsonschema.ValidationError) []string {
-	if len(e.Causes) == 0 {
-		where := "the arguments"
-		if len(e.InstanceLocation) > 0 {
-			where = strings.Join(e.InstanceLocation, ".")
-		}
-		return []string{where + ": " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
-	}
+func complaints(faults []jsonschema.Fault) []string {
 	var list []string
-	for _, c := range e.Causes {
-		list = append(list, complaints(c)...)
+	for _, f := range faults[:min(len(faults), 5)] {
+		where := "the arguments"
+		if len(f.Path) > 0 {
+			where = strings.Join(f.Path, ".")
+		}
+		list = append(list, where+": "+f.What)
 	}
-	return list[:min(len(list), 5)]
+	return list
 }
 
 // clean takes reasoning out of the prose among arguments. It reports whether it

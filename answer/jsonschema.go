@@ -6,21 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/sotto-llm/sotto/internal/jsonschema"
 	"github.com/sotto-llm/sotto/internal/shorttext"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
-
-const schemaURL = "schema:///answer"
-
-// noLoader refuses references from a schema to other documents: it reads neither
-// files nor the network.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("a reference to %s: a schema may only refer to parts of itself", url)
-}
 
 // A schemaCache keeps the schema compiled last, because the replies to one problem
 // follow one another.
@@ -54,13 +42,7 @@ func compileSchema(source string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.UseLoader(noLoader{})
-	if err := c.AddResource(schemaURL, doc); err != nil {
-		return nil, err
-	}
-	return c.Compile(schemaURL)
+	return jsonschema.Compile(doc)
 }
 
 // checkSchema judges a text that is known to be JSON against a schema.
@@ -73,26 +55,22 @@ func checkSchema(text string, source []byte) Verdict {
 	if err != nil {
 		return Verdict{Reason: NotJSON, Detail: shorttext.Ellipsis(err.Error(), maxDetail)}
 	}
-	var bad *jsonschema.ValidationError
-	switch err := schema.Validate(doc); {
-	case err == nil:
-		return Verdict{OK: true, Reason: ReasonOK}
-	case errors.As(err, &bad):
-		return Verdict{Reason: NotSchema, Detail: schemaFault(bad)}
-	default:
-		return Verdict{Reason: NotSchema, Detail: shorttext.Ellipsis(err.Error(), maxDetail)}
+	if faults := schema.Check(doc); len(faults) > 0 {
+		return Verdict{Reason: NotSchema, Detail: schemaFault(faults)}
 	}
+	return Verdict{OK: true, Reason: ReasonOK}
 }
 
 // schemaFault says where a value violates its schema: "at /items/0/price: …". Of
-// several faults it takes the first of the deepest ones. After prefixItems, the
-// library counts the members that items applies to from 0.
-func schemaFault(e *jsonschema.ValidationError) string {
-	for len(e.Causes) > 0 {
-		e = e.Causes[0]
+// several faults it takes the first of the deepest ones.
+func schemaFault(faults []jsonschema.Fault) string {
+	worst := faults[0]
+	for _, f := range faults {
+		if len(f.Path) > len(worst.Path) {
+			worst = f
+		}
 	}
-	what := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-	return fmt.Sprintf("at %s: %s", shorttext.Ellipsis(pointer(e.InstanceLocation), maxDetail), shorttext.Ellipsis(what, maxDetail))
+	return fmt.Sprintf("at %s: %s", shorttext.Ellipsis(pointer(worst.Path), maxDetail), shorttext.Ellipsis(worst.What, maxDetail))
 }
 
 // pointer is a JSON Pointer.
