@@ -141,7 +141,6 @@ func (m *machine) terminate(ctx context.Context) (state, error) {
 	case r.summary.Status == Suspended || r.summary.Status == Failed:
 		return load, r.begin(ctx, true)
 	case r.summary.Status == Done && r.x.Cycles > r.planned:
-		r.summary.Status = ""
 		return load, nil
 	}
 	return ended, nil

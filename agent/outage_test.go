@@ -581,6 +581,11 @@ func TestExtended(t *testing.T) {
 		if text := strings.Join(now, "\n"); strings.Count(text, "This is cycle 3 of 3.") != 2 || strings.Count(text, "of 3.") != 2 {
 			t.Error(text)
 		}
+		for i, e := range events(t, t.dir, record.Query{Types: []record.Type{record.TypeRunStart}}) {
+			if p := e.Payload.(record.RunStart); p.Extended != (i == 1) || p.Resumed != (i == 1) {
+				t.Errorf("start %d: %+v", i, p)
+			}
+		}
 		t.x.Cycles = 2
 		var changed *ChangedError
 		if _, err := Run(t.Context(), t.x, in(t.dir)); !asError(err, &changed) || !strings.Contains(changed.What, `settings.cycles: it was "3", and is "2"`) {

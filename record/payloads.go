@@ -218,8 +218,10 @@ type RunStart struct {
 	// ID distinguishes the run from every other one, of any name and in any record.
 	ID      string `json:"id,omitempty"`
 	Resumed bool   `json:"resumed,omitempty"`
-	Agent   string `json:"agent,omitempty"`
-	Model   string `json:"model,omitempty"`
+	// Extended says that all cycles of the run were done, and more follow.
+	Extended bool   `json:"extended,omitempty"`
+	Agent    string `json:"agent,omitempty"`
+	Model    string `json:"model,omitempty"`
 	// Parent is the run that called this run as a tool.
 	Parent string `json:"parent,omitempty"`
 	// Caller is the name of the token that a client sent for it.

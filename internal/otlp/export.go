@@ -32,6 +32,7 @@ type exportedRun struct {
 	parent       string
 	agent, model string
 	start        time.Time
+	extended     bool // after all its cycles were done
 	cycle        int
 	cycleStart   time.Time // zero outside a cycle
 }
@@ -80,10 +81,14 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		took = p.Millis
 		x.tool(&s, &a, p)
 	case record.RunStart:
-		if p.Resumed { // its span began before
+		r := x.run(e.Run)
+		switch {
+		case p.Extended: // its span has ended: what follows has one of its own below it
+			r.start, r.extended = e.Time, true
+			return nil
+		case p.Resumed: // its span has not ended
 			return nil
 		}
-		r := x.run(e.Run)
 		r.agent, r.model, r.start, r.parent, r.cycleStart = p.Agent, p.Model, e.Time, p.Parent, time.Time{}
 		if p.Parent != "" {
 			r.root = x.run(p.Parent).root
@@ -247,6 +252,9 @@ func (x *Exporter) cycleEnd(s *Span, a *attributes, e *record.Event, p record.Cy
 func (x *Exporter) runEnd(s *Span, a *attributes, e *record.Event, p record.RunEnd) {
 	r := x.run(e.Run)
 	s.SpanID, s.Kind, s.Start = runSpan(e.Run), kindInternal, nanoseconds(r.start)
+	if r.extended {
+		s.SpanID = eventSpan(e.Run, e.Seq)
+	}
 	s.Name = strings.TrimSpace(operationAgent + " " + r.agent)
 	a.text(genAIOperation, operationAgent)
 	a.text(genAIAgent, r.agent)
