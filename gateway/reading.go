@@ -157,6 +157,7 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		r.account.Found(f, r.texts)
 	}
 	switch {
+	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
 	case f.Kind == wire.FoundCall && f.Choice == 0 && r.can.Members:
 		r.calls.found(f.ID, f.Name)
 	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails:

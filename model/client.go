@@ -31,18 +31,10 @@ type api interface {
 	authorize(h http.Header, key string)
 	// body is the JSON value of a request.
 	body(q *Request) (any, error)
-	// listen returns the reader of one reply.
-	listen(h *heard) listener
+	// called is told of each piece of a call, and of its JSON.
+	called(l *hearing, c *calling, piece gjson.Result) error
 	// inform asks the server about the model. known says that the server serves it.
 	inform(ctx context.Context, c *client) (info Info, known bool, err error)
-}
-
-// A listener reads the frames of one reply into a heard.
-type listener interface {
-	// frame reads the JSON of a frame; done says that nothing follows.
-	frame(root gjson.Result) (done bool, err error)
-	// end is called after the last frame that came.
-	end() error
 }
 
 // A client calls a model over HTTP.
@@ -220,7 +212,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 
 // invoke makes one attempt.
 func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
-	l := c.api.listen(h)
+	l := c.listen(h)
 	err := c.post(ctx, c.api.chat(), body, func(resp *http.Response, r io.Reader) error {
 		return c.read(resp, r, l, h)
 	})

@@ -41,12 +41,16 @@ type thinking struct {
 	text  strings.Builder
 	seal  strings.Builder // its signature
 	signs bool            // it has a signature, possibly an empty one
+	block int             // its number, if the API has blocks
+	// complete says that Raw is as the provider sent it.
+	complete bool
 }
 
 // A calling is a call that is still growing.
 type calling struct {
 	Call
 	arguments strings.Builder
+	start     string   // the arguments that its block began with
 	keys      []string // of its extra members
 	extra     map[string]string
 }

@@ -201,13 +201,13 @@ func inUse() uint64 {
 // TestOpenBlocks: blocks that begin and never end have a bound in number.
 func TestOpenBlocks(t *testing.T) {
 	var body strings.Builder
-	for i := range 2000 {
-		body.WriteString(events(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"text"}}`, i)))
+	for i := range 5000 {
+		body.WriteString(events(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"x"}}`, i)))
 	}
 	s := stream{provider: "anthropic", body: body.String() + events(`{"type":"message_stop"}`)}
 	url := serve(t, played(&s, func() int { return 1 << 20 }))
 	r := invoke(t, open(t, model.Config{Provider: "anthropic", URL: url, Model: "m", Retries: -1}), asked("?"))
-	if !errors.Is(r.err, model.ErrTooLarge) || !strings.Contains(r.err.Error(), "blocks at once") {
+	if !errors.Is(r.err, model.ErrTooLarge) || !strings.Contains(r.err.Error(), "blocks without an end") {
 		t.Errorf("%v", r.err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/ollama"
@@ -18,10 +17,9 @@ type ollamaAPI struct{ model string }
 
 func newOllama(c *Config) api { return &ollamaAPI{c.Model} }
 
-func (a *ollamaAPI) codec() wire.Codec        { return ollama.Chat }
-func (a *ollamaAPI) chat() []string           { return []string{"api", "chat"} }
-func (a *ollamaAPI) embeddings() []string     { return []string{"api", "embed"} }
-func (a *ollamaAPI) listen(h *heard) listener { return &ollamaListener{h} }
+func (a *ollamaAPI) codec() wire.Codec    { return ollama.Chat }
+func (a *ollamaAPI) chat() []string       { return []string{"api", "chat"} }
+func (a *ollamaAPI) embeddings() []string { return []string{"api", "embed"} }
 
 func (a *ollamaAPI) authorize(h http.Header, key string) {
 	if key != "" {
@@ -121,67 +119,15 @@ func argumentsObject(arguments string) json.RawMessage {
 	return o.close()
 }
 
-// An ollamaListener reads a chat of Ollama.
-type ollamaListener struct{ *heard }
-
-func (l *ollamaListener) frame(root gjson.Result) (done bool, err error) {
-	if says(root.Get("error")) {
-		return false, said(0, []byte(root.Raw))
-	}
-	if name := root.Get("model"); l.model == "" {
-		l.model = short(str(name))
-	}
-	m := root.Get("message")
-	if thought := str(m.Get("thinking")); thought != "" {
-		t, err := l.thoughtOf("thinking")
-		if err == nil {
-			err = l.think(t, thought)
-		}
-		if err != nil {
-			return false, err
+// called passes a call on, which comes complete.
+func (a *ollamaAPI) called(l *hearing, c *calling, piece gjson.Result) error {
+	if c.arguments.Len() == 0 {
+		if err := l.argue(c, "{}"); err != nil {
+			return err
 		}
 	}
-	if err := l.say(str(m.Get("content"))); err != nil {
-		return false, err
-	}
-	if err := each(m.Get("tool_calls"), l.call); err != nil {
-		return false, err
-	}
-	if !root.Get("done").Bool() {
-		return false, nil
-	}
-	l.finish, l.heard.end, l.finished = short(str(root.Get("done_reason"))), sotto.EndStopped, true
-	if l.finish == "length" {
-		l.heard.end = sotto.EndCut
-	}
-	l.usage = Usage{Input: root.Get("prompt_eval_count").Int(), Output: root.Get("eval_count").Int()}
-	return true, nil
-}
-
-// call reads a call, which comes complete.
-func (l *ollamaListener) call(v gjson.Result) error {
-	c, err := l.newCall()
-	if err != nil {
-		return err
-	}
-	c.ID, c.Name = str(v.Get("id")), str(v.Get("function.name"))
-	arguments := "{}"
-	switch a := v.Get("function.arguments"); {
-	case a.Type == gjson.String: // as some servers send it
-		arguments = str(a)
-	case says(a):
-		arguments = a.Raw
-	}
-	if err := l.argue(c, arguments); err != nil {
-		return err
-	}
-	if err := l.grow(len(c.ID) + len(c.Name)); err != nil {
-		return err
-	}
-	if err := l.addExtra(c, v); err != nil {
+	if err := l.addExtra(c, piece); err != nil {
 		return err
 	}
 	return l.giveCalls()
 }
-
-func (l *ollamaListener) end() error { return nil }

@@ -31,8 +31,10 @@ func newOpenAI(c *Config) api {
 func (a *chatAPI) codec() wire.Codec    { return openai.Chat }
 func (a *chatAPI) chat() []string       { return []string{"chat", "completions"} }
 func (a *chatAPI) embeddings() []string { return []string{"embeddings"} }
-func (a *chatAPI) listen(h *heard) listener {
-	return &chatListener{heard: h, details: map[string]*detail{}}
+
+// called keeps the members of a call that have no field of their own.
+func (a *chatAPI) called(l *hearing, c *calling, piece gjson.Result) error {
+	return l.addExtra(c, piece)
 }
 
 func (a *chatAPI) authorize(h http.Header, key string) {

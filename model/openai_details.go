@@ -19,6 +19,13 @@ type detail struct {
 	texts  map[string]*strings.Builder // those that come in pieces
 }
 
+// Details are the reasoning_details of a reply.
+type details struct {
+	byKey map[string]*detail
+	order []*detail
+	form  detailForm
+}
+
 // growing are the members of a detail that come in pieces.
 var growing = []string{"text", "summary", "data"}
 
@@ -32,7 +39,7 @@ func (d *detail) sealed() bool {
 // Some servers send pieces, others send all so far in every frame. The plain
 // reasoning beside them in the frame tells which, or else the beginning of the
 // details.
-func (l *chatListener) detailed(list gjson.Result, plain string) (news string, err error) {
+func (l *hearing) detailed(list gjson.Result, plain string) (news string, err error) {
 	var said strings.Builder
 	err = each(list, func(e gjson.Result) error {
 		d, err := l.detailOf(e)
@@ -67,17 +74,17 @@ func (l *chatListener) detailed(list gjson.Result, plain string) (news string, e
 }
 
 // piece returns what a text adds to the text before it.
-func (l *chatListener) piece(before, now, plain string) string {
+func (l *hearing) piece(before, now, plain string) string {
 	rest, repeats := strings.CutPrefix(now, before)
 	switch {
 	case before == "":
 		return now
-	case l.detailForm == unknownForm && repeats && rest != "" && (plain == "" || plain == rest):
-		l.detailForm = allSoFar
-	case l.detailForm == unknownForm && (!repeats || plain == now):
-		l.detailForm = inPieces
+	case l.pieces.form == unknownForm && repeats && rest != "" && (plain == "" || plain == rest):
+		l.pieces.form = allSoFar
+	case l.pieces.form == unknownForm && (!repeats || plain == now):
+		l.pieces.form = inPieces
 	}
-	if l.detailForm == allSoFar && repeats {
+	if l.pieces.form == allSoFar && repeats {
 		return rest
 	}
 	return now
@@ -93,21 +100,21 @@ const (
 )
 
 // detailOf returns the detail that a piece belongs to.
-func (l *chatListener) detailOf(e gjson.Result) (*detail, error) {
+func (l *hearing) detailOf(e gjson.Result) (*detail, error) {
 	key := e.Get("type").Str + " " + first(e, "index", "id")
-	if d := l.details[key]; d != nil {
+	if d := l.pieces.byKey[key]; d != nil {
 		return d, nil
 	}
-	if len(l.order) >= l.limits.Calls {
+	if len(l.pieces.order) >= l.limits.Calls {
 		return nil, fmt.Errorf("%w: more than %d details of reasoning", ErrTooLarge, l.limits.Calls)
 	}
 	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{}}
-	l.details[strings.Clone(key)] = d
-	l.order = append(l.order, d)
+	l.pieces.byKey[strings.Clone(key)] = d
+	l.pieces.order = append(l.pieces.order, d)
 	return d, l.grow(len(key) + overhead)
 }
 
-func (l *chatListener) setDetail(d *detail, m jsonedit.Member) error {
+func (l *hearing) setDetail(d *detail, m jsonedit.Member) error {
 	key := strings.Clone(m.Key) // a copy, so that it does not keep the frame in memory
 	old, ok := d.values[key]
 	more := max(0, len(m.Value.Raw)-len(old))
@@ -122,9 +129,10 @@ func (l *chatListener) setDetail(d *detail, m jsonedit.Member) error {
 	return l.grow(more)
 }
 
-func (l *chatListener) detailsJSON() json.RawMessage {
+// json returns the list as it goes back.
+func (p *details) json() json.RawMessage {
 	list := []byte("[")
-	for i, d := range l.order {
+	for i, d := range p.order {
 		if i > 0 {
 			list = append(list, ',')
 		}

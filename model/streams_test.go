@@ -382,14 +382,14 @@ func TestErrorForms(t *testing.T) {
 	}
 }
 
-// Parts that hold nothing are bounded too.
+// Parts that hold nothing are bounded too. Of an empty text nothing is kept.
 func TestEmptyParts(t *testing.T) {
-	for _, kind := range []string{"text", "thinking"} {
+	for kind, tooLarge := range map[string]bool{"text": false, "thinking": true} {
 		block := `{"type":"content_block_start","index":0,"content_block":{"type":"` + kind + `"}}`
 		s := stream{provider: "anthropic", body: strings.Repeat(events(block), 20_000) + events(`{"type":"message_stop"}`)}
 		url := serve(t, played(&s, func() int { return 1 << 20 }))
 		r := invoke(t, open(t, model.Config{Provider: "anthropic", URL: url, Model: "m"}), asked("?"))
-		if !errors.Is(r.err, model.ErrTooLarge) {
+		if errors.Is(r.err, model.ErrTooLarge) != tooLarge || !tooLarge && (r.err != nil || r.reply.Raw != "" || r.reply.Thoughts != nil) {
 			t.Errorf("%s: %v", kind, r.err)
 		}
 	}

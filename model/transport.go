@@ -16,7 +16,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/retry"
@@ -147,7 +146,7 @@ func unreached(err error) error {
 }
 
 // read reads a successful response: frames, or one value.
-func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard) error {
+func (c *client) read(resp *http.Response, body io.Reader, l *hearing, h *heard) error {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		b, err := readAll(body, c.Limits.Frame)
@@ -155,7 +154,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l listener, h *heard)
 			return err
 		}
 		if f, ok := wire.Readable(wire.Frame{Data: bytes.TrimSpace(b)}); ok {
-			_, err := l.frame(jsonedit.Parse(f.Data))
+			err := l.whole(f.Data)
 			if err == nil && !h.finished {
 				err = ErrBrokenOff
 			}
@@ -233,7 +232,7 @@ func (s *lineScanner) next(b []byte, last bool) (wire.Frame, bool) {
 
 // frames reads a stream to the end of its reply. It calls finished after each frame
 // until that returns true.
-func (c *client) frames(body io.Reader, l listener, finished func() bool) error {
+func (c *client) frames(body io.Reader, l *hearing, finished func() bool) error {
 	var s scanner = &sseScanner{}
 	if c.api.codec().Framing() == wire.NDJSON {
 		s = &lineScanner{}
@@ -254,7 +253,7 @@ func (c *client) frames(body io.Reader, l listener, finished func() bool) error 
 		}
 		switch {
 		case ok:
-			done, err := frame(f, l)
+			done, err := l.frame(f)
 			if last && errors.Is(err, ErrUnreadable) {
 				err = ErrBrokenOff // in the middle of a frame
 			}
@@ -288,20 +287,6 @@ func more(b []byte, body io.Reader) ([]byte, error) {
 
 var doneMark = []byte("[DONE]")
 
-func frame(f wire.Frame, l listener) (done bool, err error) {
-	switch {
-	case f.Data == nil:
-		return false, nil
-	case bytes.Equal(bytes.TrimSpace(f.Data), doneMark):
-		return l.frame(gjson.Result{Type: gjson.String, Str: string(doneMark)})
-	}
-	f, ok := wire.Readable(f)
-	if !ok {
-		return false, fmt.Errorf("%w: a frame %w", ErrUnreadable, foreignjson.Check(f.Data))
-	}
-	return l.frame(jsonedit.Parse(f.Data))
-}
-
 // str returns a string's text, byte for byte, in memory of its own.
 func str(v gjson.Result) string {
 	switch {
@@ -327,6 +312,9 @@ func each(list gjson.Result, f func(gjson.Result) error) (err error) {
 	}
 	return err
 }
+
+// maxName is far above the length of any name.
+const maxName = 4 << 10
 
 // short returns a name that a server gives, cut to a bounded length.
 func short(name string) string { return shorttext.Cut(name, maxName) }

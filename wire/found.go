@@ -42,7 +42,8 @@ type Found struct {
 	// block or an item.
 	Member bool
 	ID     string // of a call
-	// Text is a text, or a piece of one. For a call, it is the arguments.
+	// Text is a text, or a piece of one, which may be empty: a block that begins. For a
+	// call, it is the arguments.
 	Text []byte
 	// Again says that a [Reader] must not read the text, because it has had the same
 	// text already or does not read it at all: it is for whoever keeps the reply.

@@ -120,7 +120,7 @@ func TestFound(t *testing.T) {
 			`{"type":"content_block_stop","index":3}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`,
 			`{"type":"message_stop"}`,
-		}, `model m|usage {3 1 -1 5}|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
+		}, `model m|usage {3 1 -1 5}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
 			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 0}|finish 1/0 tool_use stopped|end`},
 		{"responses", responses.Codec, []string{
 			`{"type":"response.output_item.added","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`,

@@ -84,3 +84,51 @@ func TestCapabilitiesDeclared(t *testing.T) {
 		}
 	}
 }
+
+// readsFrames are the packages outside wire that have words of a provider's frames in
+// a string, each with the reason.
+var readsFrames = map[string]string{
+	"internal/scripted": "it writes the frames of the providers",
+}
+
+// A provider's frame is parsed by its codec and by nobody else: the gateway, the record
+// and the model client take what the codec found.
+func TestFramesParsedOnce(t *testing.T) {
+	words := []string{
+		"finish_reason", "content_block_delta", "message_delta", "partial_json", "prompt_eval_count", "done_reason",
+		"response.output_text.delta", "output_index",
+	}
+	used := map[string]bool{}
+	for path, p := range packages(t) {
+		if strings.HasPrefix(path, "wire") {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return true
+				}
+				value, _ := strconv.Unquote(lit.Value)
+				for _, word := range words {
+					if value != word && !strings.HasPrefix(value, word+".") && !strings.HasSuffix(value, "."+word) {
+						continue
+					}
+					if used[path] = true; readsFrames[path] == "" {
+						t.Errorf("%s/%s: %q: take it from what the codec found", path, file, value)
+					}
+				}
+				return true
+			})
+		}
+	}
+	for path := range readsFrames {
+		if !used[path] {
+			t.Errorf("%s reads no frames: remove it from the list", path)
+		}
+	}
+}

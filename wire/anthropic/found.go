@@ -11,10 +11,17 @@ import (
 
 // What the codec reports in addition to texts and thinking, which its flow reports.
 
-// sealed reports the signature of a thought, or a piece of it.
+// empty reports a thinking block that begins without text: it may remain so.
+func (w *flow) empty(r wire.Reader) {
+	if w.in.kind == thinking {
+		r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.choice, Index: w.block, Name: "thinking"})
+	}
+}
+
+// sealed reports the signature of a thought, or a piece of it. It may be empty.
 func (w *flow) sealed(signature gjson.Result, r wire.Reader) {
-	if text := decode(signature); len(text) > 0 {
-		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.choice, Index: w.block, Name: "signature", Text: text})
+	if signature.Type == gjson.String {
+		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.choice, Index: w.block, Name: "signature", Text: decode(signature)})
 	}
 }
 

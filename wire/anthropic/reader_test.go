@@ -115,7 +115,7 @@ func (d *reader) Found(f wire.Found) []wire.Part {
 	switch {
 	case f.Kind == wire.FoundText:
 		return d.Text(f.Choice, f.Text)
-	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails && len(f.Text) > 0:
+	case f.Kind == wire.FoundThought && !f.Again && len(f.Text) > 0, f.Kind == wire.FoundDetails && len(f.Text) > 0:
 		return d.Native(f.Choice, f.Text)
 	}
 	return nil

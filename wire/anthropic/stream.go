@@ -155,9 +155,14 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.start.keep(y.frame, e)
 	y.begin(e.kind)
 	y.first = true
+	if e.inside.End == e.inside.Start {
+		y.flow.empty(r)
+	}
 	y.flow.read(e.kind, y.said(), r)
-	if e.signs {
+	if e.kind == thinking {
 		y.flow.sealed(root.Get("content_block.signature"), r)
+	}
+	if e.signs {
 		y.flow.sign(r)
 	}
 }

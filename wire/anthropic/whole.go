@@ -67,9 +67,14 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 		l.flow.read(text, decode(b.Get("text")), r)
 	case "thinking":
 		l.flow.begin(thinking)
-		l.flow.read(thinking, decode(b.Get("thinking")), r)
-		if signature := b.Get("signature"); signature.Str != "" {
-			l.flow.sealed(signature, r)
+		if text := decode(b.Get("thinking")); len(text) > 0 {
+			l.flow.read(thinking, text, r)
+		} else {
+			l.flow.empty(r)
+		}
+		signature := b.Get("signature")
+		l.flow.sealed(signature, r)
+		if signature.Str != "" {
 			l.flow.sign(r)
 		}
 	default:

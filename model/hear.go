@@ -1,0 +1,253 @@
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// A hearing gives a reply to a codec, and takes what the codec finds into a heard. It
+// is a [wire.Reader] that separates nothing: texts stay as they are.
+type hearing struct {
+	*heard
+	api   api
+	texts bool // the choices are the texts of the reply
+	reply wire.Reply
+	out   []byte // what the codec writes, which nobody reads
+	part  [1]wire.Part
+
+	calls   map[int]*calling // by their numbers
+	pieces  details
+	parts   *thinking // the last part of the content, if it is reasoning
+	plain   string    // what the frame said in a member
+	fault   *Error    // what the frame reported
+	failure error     // why the reply cannot be read further
+	done    bool      // nothing follows
+}
+
+func (c *client) listen(h *heard) *hearing {
+	codec := c.api.codec()
+	return &hearing{
+		heard: h, api: c.api, texts: codec.Capabilities().Texts, reply: codec.Reply(wire.Settings{}),
+		calls: map[int]*calling{}, pieces: details{byKey: map[string]*detail{}},
+	}
+}
+
+// frame reads a frame; done says that nothing follows.
+func (l *hearing) frame(f wire.Frame) (done bool, err error) {
+	if f.Data == nil {
+		return false, nil
+	}
+	if data := bytes.TrimSpace(f.Data); !bytes.Equal(data, doneMark) && (len(data) == 0 || data[0] != '{') {
+		if _, ok := wire.Readable(f); !ok {
+			return false, unreadable(f)
+		}
+	}
+	l.plain, l.fault = "", nil
+	l.out = l.reply.Frame(l.out[:0], f, l)
+	if errors.Is(l.failure, wire.ErrUnreadable) {
+		l.failure = unreadable(f)
+	}
+	return l.done, l.failure
+}
+
+// unreadable is the error of a frame that is not JSON.
+func unreadable(f wire.Frame) error {
+	return fmt.Errorf("%w: a frame %w", ErrUnreadable, foreignjson.Check(jsonedit.Mend(f.Data)))
+}
+
+// whole reads a reply that came in one piece.
+func (l *hearing) whole(body []byte) error {
+	l.out = l.reply.Whole(l.out[:0], body, l)
+	switch {
+	case l.failure != nil:
+		return l.failure
+	case l.fault != nil && !l.finished:
+		return l.fault
+	}
+	return nil
+}
+
+// Found takes what the codec found.
+func (l *hearing) Found(f wire.Found) []wire.Part {
+	if l.failure == nil && (f.Choice == 0 || l.texts) {
+		l.failure = l.take(&f)
+	}
+	switch f.Kind {
+	case wire.FoundText:
+		l.part[0] = wire.Part{Text: f.Text}
+	case wire.FoundThought, wire.FoundDetails:
+		l.part[0] = wire.Part{Place: wire.Reasoning, Text: f.Text}
+	default:
+		return nil
+	}
+	return l.part[:]
+}
+
+func (l *hearing) take(f *wire.Found) error {
+	switch f.Kind {
+	case wire.FoundText:
+		if len(f.Text) > 0 {
+			l.parts = nil
+		}
+		return l.say(string(f.Text))
+	case wire.FoundRefusal: // it comes instead of content, never beside it
+		return l.say(string(f.Text))
+	case wire.FoundThought:
+		if !f.Again {
+			return l.thoughtFound(f)
+		}
+	case wire.FoundDetails:
+		return l.detailsFound(f)
+	case wire.FoundSealed:
+		return l.sealedFound(f)
+	case wire.FoundCall:
+		return l.callFound(f)
+	case wire.FoundUsage:
+		l.usage.Input = max(l.usage.Input, max(f.Usage.Input, 0)+f.Usage.Cached)
+		l.usage.Output = max(l.usage.Output, f.Usage.Output)
+		l.usage.Reasoning = max(l.usage.Reasoning, f.Usage.Reasoning)
+	case wire.FoundModel:
+		if l.model == "" {
+			l.model = short(f.Name)
+		}
+	case wire.FoundFinish:
+		return l.finishFound(f)
+	case wire.FoundFault:
+		l.fault = said(0, []byte(f.Raw))
+	case wire.FoundEnd:
+		l.finished, l.done = true, true
+	}
+	return nil
+}
+
+// finishFound reads why the reply ended. A word that nobody knows, or none, says
+// that it ended of its own accord.
+func (l *hearing) finishFound(f *wire.Found) error {
+	l.finish, l.heard.end = short(f.Name), f.End
+	if f.End == sotto.EndUnknown {
+		l.heard.end = sotto.EndStopped
+	}
+	l.finished = l.finished || f.Name != ""
+	if l.fault != nil && f.Name == "error" {
+		return l.fault
+	}
+	return nil
+}
+
+// Fail notes why the reply cannot be read further.
+func (l *hearing) Fail(err error) {
+	switch {
+	case l.failure != nil:
+	case errors.Is(err, wire.ErrUpstream) && l.fault != nil:
+		l.failure = l.fault
+	case errors.Is(err, wire.ErrUnreadable):
+		l.failure = err
+	default:
+		l.failure = fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+}
+
+// Close, Open and Share are for readers that separate texts.
+func (l *hearing) Close(int, sotto.End) []wire.Part { return nil }
+func (l *hearing) Open() []int                      { return nil }
+func (l *hearing) Share() (reasoning, all int)      { return 0, 0 }
+
+// thoughtFound reads a piece of reasoning in a member, in a part of the content or
+// in a block.
+func (l *hearing) thoughtFound(f *wire.Found) (err error) {
+	var t *thinking
+	text := string(f.Text)
+	switch {
+	case f.Member:
+		l.plain = text
+		if t = l.inMember(); t == nil {
+			t, err = l.begin(f.Name)
+		}
+	case l.texts:
+		t, err = l.blockOf(f.Index)
+	default:
+		return l.partFound(f)
+	}
+	if err != nil {
+		return err
+	}
+	return l.think(t, text)
+}
+
+// inMember returns the thought of a member of the message, or nil.
+func (l *hearing) inMember() *thinking {
+	for _, t := range l.thoughts {
+		if t.Raw == nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// callFound reads a piece of a call, or a complete one.
+func (l *hearing) callFound(f *wire.Found) error {
+	c := l.calls[f.Index]
+	if c == nil {
+		if l.texts && jsonedit.Parse([]byte(f.Raw)).Get("type").Str != "tool_use" {
+			return nil // a tool that the provider itself runs
+		}
+		var err error
+		if c, err = l.newCall(); err != nil {
+			return err
+		}
+		l.calls[f.Index] = c
+	}
+	before := len(c.ID) + len(c.Name)
+	if f.ID != "" {
+		c.ID = string([]byte(f.ID))
+	}
+	if f.Name != "" && c.Name != f.Name {
+		c.Name += f.Name
+	}
+	if len(c.Name) > maxName {
+		return fmt.Errorf("%w: a tool's name of more than %d bytes", ErrTooLarge, maxName)
+	}
+	if err := l.grow(max(0, len(c.ID)+len(c.Name)-before)); err != nil {
+		return err
+	}
+	if l.texts && f.Raw != "" { // a block begins, perhaps with its arguments
+		c.start = string(f.Text)
+		return l.grow(len(f.Raw) + overhead)
+	}
+	if err := l.argue(c, string(f.Text)); err != nil {
+		return err
+	}
+	return l.api.called(l, c, jsonedit.Parse([]byte(f.Raw)))
+}
+
+// end puts what was heard into the form in which it goes back. It is called after the
+// last frame that came.
+func (l *hearing) end() error {
+	for _, c := range l.heard.calls {
+		if c.arguments.Len() == 0 && l.texts { // it has none, or they stood in the block's start
+			start := c.start
+			if start == "" {
+				start = "{}"
+			}
+			if err := l.argue(c, start); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range l.thoughts {
+		switch {
+		case t.Raw == nil, t.complete:
+		case l.texts:
+			t.endBlock()
+		default:
+			t.Raw = partOf(t.Field, t.text.String(), t.seal.String())
+		}
+	}
+	return l.endDetails()
+}

@@ -1,0 +1,118 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// partFound reads a part of the content that is reasoning. Consecutive parts form one
+// thought.
+func (l *hearing) partFound(f *wire.Found) (err error) {
+	if l.parts == nil {
+		if l.parts, err = l.begin(strings.Clone(f.Name)); err != nil {
+			return err
+		}
+		l.parts.Raw = partOf(l.parts.Field, "", "")
+	}
+	signature := str(jsonedit.Parse([]byte(f.Raw)).Get("signature"))
+	l.parts.Sealed = l.parts.Sealed || signature != ""
+	if err := l.think(l.parts, string(f.Text)); err != nil {
+		return err
+	}
+	l.parts.seal.WriteString(signature)
+	return l.grow(len(signature))
+}
+
+// partOf returns a part of reasoning, as it goes back.
+func partOf(kind, said, signature string) []byte {
+	var o object
+	o.add("type", kind)
+	o.add(kind, []any{map[string]any{"type": "text", "text": text(said)}})
+	if signature != "" {
+		o.add("signature", text(signature))
+	}
+	return o.close()
+}
+
+// blockOf returns the thought of a block, and begins it if it is new.
+func (l *hearing) blockOf(index int) (*thinking, error) {
+	for _, t := range slices.Backward(l.thoughts) {
+		if t.block == index {
+			return t, nil
+		}
+	}
+	t, err := l.begin("thinking")
+	if err != nil {
+		return nil, err
+	}
+	t.block, t.Raw = index, json.RawMessage("{}") // until it is complete
+	return t, nil
+}
+
+// sealedFound reads the signature of a block, or a block that is encrypted.
+func (l *hearing) sealedFound(f *wire.Found) error {
+	if f.Raw != "" {
+		t, err := l.begin(strings.Clone(f.Name))
+		if err != nil {
+			return err
+		}
+		t.block, t.Raw, t.Sealed, t.complete = f.Index, json.RawMessage(strings.Clone(f.Raw)), true, true
+		return l.grow(len(f.Raw))
+	}
+	t, err := l.blockOf(f.Index)
+	if err != nil {
+		return err
+	}
+	t.signs = true
+	t.seal.Write(f.Text)
+	return l.grow(len(f.Text))
+}
+
+// endBlock puts a thought into the form of a block.
+func (t *thinking) endBlock() {
+	t.Sealed = t.seal.Len() > 0
+	var o object
+	o.add("type", "thinking")
+	o.add("thinking", text(t.text.String()))
+	if t.signs {
+		o.add("signature", text(t.seal.String()))
+	}
+	t.Raw = o.close()
+}
+
+// detailsFound reads reasoning_details. Their text is the reasoning if no member
+// beside them has it.
+func (l *hearing) detailsFound(f *wire.Found) error {
+	told, err := l.detailed(jsonedit.Parse([]byte(f.Raw)), l.plain)
+	if err != nil || l.plain != "" || told == "" {
+		return err
+	}
+	t := l.inMember()
+	if t == nil {
+		if t, err = l.begin("reasoning_details"); err != nil {
+			return err
+		}
+	}
+	return l.think(t, told)
+}
+
+// endDetails puts the details into the thought that they belong to.
+func (l *hearing) endDetails() error {
+	if len(l.pieces.order) == 0 {
+		return nil
+	}
+	t := l.inMember()
+	if t == nil {
+		var err error
+		if t, err = l.begin("reasoning_details"); err != nil {
+			return err
+		}
+	}
+	t.Field, t.Raw = "reasoning_details", l.pieces.json()
+	t.Sealed = slices.ContainsFunc(l.pieces.order, (*detail).sealed)
+	return nil
+}
