@@ -271,7 +271,7 @@ func TestScriptErrors(t *testing.T) {
 		{"s.yaml", "- text: a\n- {text: b", "s.yaml:2:3: "},
 		{"s.yaml", "- text: a\n  calls:\n  - name: f\n    arguments: " + strings.Repeat("[", 5000), "s.yaml:4:116: lists and mappings nest deeper than 100 levels"},
 		{"s.yaml", "- text: &a x\n  note: *a", "s.yaml:1:9: an anchor, which is not supported"},
-		{"s.yaml", "- text: a\n  text: b", `s.yaml:2:3: the key "text" stands twice`},
+		{"s.yaml", "- text: a\n  text: b", `s.yaml:2:3: the key "text" appears twice`},
 		{"s.yaml", strings.Repeat(" ", 4<<20+1), "s.yaml: larger than 4 MiB"},
 		{"s.jsonl", `{"text":` + strings.Repeat("[", 5<<20), "s.jsonl:1:10008: "},
 		{"s.yaml", "- text: a\n---\n- text: b", "s.yaml:3:1: a second document"},
