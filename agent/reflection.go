@@ -2,11 +2,11 @@ package agent
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -27,7 +27,7 @@ const templateLesson = `Write your reflection as one JSON object with three text
 Of these only reflection_on_progress and plan_for_next_cycle are sure to be shown to you again.`
 
 // thoughtMember finds the thought in a reflection of three parts that is malformed.
-var thoughtMember = regexp.MustCompile(`(?im)(["'“”‘’]thoughts?["'“”‘’]|^[\s{,*]*thoughts?\**)\s*[:=]`)
+var thoughtMember = lazyregexp.New(`(?im)(["'“”‘’]thoughts?["'“”‘’]|^[\s{,*]*thoughts?\**)\s*[:=]`)
 
 // ReadReflection reads a reflection of three parts: one JSON object, which may
 // stand in a code fence. ok is false for any other text.

@@ -3,12 +3,12 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -121,8 +121,8 @@ func oneFence(text string) (string, bool) {
 const wrapperNames = `(?:tool_calls?|function_calls?|tools)`
 
 var (
-	wrapper = regexp.MustCompile(`^(?:(?:<\|?` + wrapperNames + `\|?>|<\|python_tag\|>|\[TOOL_CALLS\])[ \t]*)+`)
-	wrapped = regexp.MustCompile(`^\s*(?:(?:</` + wrapperNames + `>|<\|?/` + wrapperNames + `\|?>|<\|e[a-z]+_id\|>)\s*)*$`)
+	wrapper = lazyregexp.New(`^(?:(?:<\|?` + wrapperNames + `\|?>|<\|python_tag\|>|\[TOOL_CALLS\])[ \t]*)+`)
+	wrapped = lazyregexp.New(`^\s*(?:(?:</` + wrapperNames + `>|<\|?/` + wrapperNames + `\|?>|<\|e[a-z]+_id\|>)\s*)*$`)
 )
 
 // begins reports whether a text begins like a call. Only then does the attempt to
@@ -155,9 +155,9 @@ func (b *toolbox) callAt(text string) ([]model.Call, int) {
 }
 
 var (
-	opener    = regexp.MustCompile(`^<([A-Za-z0-9_-]{1,64})((?:\s+[A-Za-z_][A-Za-z0-9_-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>`)
-	attribute = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	child     = regexp.MustCompile(`^\s*<(?:parameter=|parameter name=")?([A-Za-z_][A-Za-z0-9_-]*)"?>`)
+	opener    = lazyregexp.New(`^<([A-Za-z0-9_-]{1,64})((?:\s+[A-Za-z_][A-Za-z0-9_-]*\s*=\s*(?:"[^"]*"|'[^']*'))*)\s*(/?)>`)
+	attribute = lazyregexp.New(`([A-Za-z_][A-Za-z0-9_-]*)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	child     = lazyregexp.New(`^\s*<(?:parameter=|parameter name=")?([A-Za-z_][A-Za-z0-9_-]*)"?>`)
 )
 
 // elementAt reads <tool …/> or <tool …>…</tool>.
@@ -184,7 +184,7 @@ func (b *toolbox) elementAt(text string) ([]model.Call, int) {
 	return []model.Call{{Name: m[1], Arguments: string(encode(arguments))}}, n
 }
 
-var functionAt = regexp.MustCompile(`^<(?:function=([A-Za-z0-9_-]{1,64})|invoke name="([A-Za-z0-9_-]{1,64})")>`)
+var functionAt = lazyregexp.New(`^<(?:function=([A-Za-z0-9_-]{1,64})|invoke name="([A-Za-z0-9_-]{1,64})")>`)
 
 // functionAt reads <function=tool>…</function> and <invoke name="tool">…</invoke>,
 // if there is such a tool.
@@ -381,7 +381,7 @@ func keysOf(v map[string]any) []string {
 	return list
 }
 
-var functionForm = regexp.MustCompile(`<function=([A-Za-z0-9_-]{1,64})>`)
+var functionForm = lazyregexp.New(`<function=([A-Za-z0-9_-]{1,64})>`)
 
 // markupCall reads a block that the dialect says is a tool's. If the block cannot
 // be understood, it is still a call, of no known tool.

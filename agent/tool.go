@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
 )
 
@@ -94,4 +94,4 @@ type Pause struct{ Question string }
 func (p *Pause) Error() string { return "waiting for an answer to: " + p.Question }
 
 // toolName matches the tool names that providers accept.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var toolName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)

@@ -1,10 +1,10 @@
 package answer
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -51,14 +51,14 @@ const (
 )
 
 var (
-	choicePrefix = regexp.MustCompile(`^(?i:(?:so|thus|hence|therefore),? )?(?i:the )?(?i:correct |best |right |final |most likely )*` +
+	choicePrefix = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?(?i:the )?(?i:correct |best |right |final |most likely )*` +
 		`(?i:answer|option|choice)(?:(?: (?i:is|would be|must be|should be))(?: ?[:：] ?| |$|[(\[*])| ?[:：] ?)`)
-	optionWord  = regexp.MustCompile(`^(?i:answer|option|choice) ?`)
-	choiceWhole = regexp.MustCompile(`^[\[({*_]*[A-Za-z][\])}*_]*[.:,;!]?[\])}*_]*$`)
-	choiceStart = regexp.MustCompile(`^(` + letterList + `)` + letterTail)
-	choiceAfter = regexp.MustCompile(`^(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])\))`)
-	initials    = regexp.MustCompile(`^[A-Z]\. ?[A-Z]\.`)
-	letterExpr  = regexp.MustCompile(`[A-Za-z]+`)
+	optionWord  = lazyregexp.New(`^(?i:answer|option|choice) ?`)
+	choiceWhole = lazyregexp.New(`^[\[({*_]*[A-Za-z][\])}*_]*[.:,;!]?[\])}*_]*$`)
+	choiceStart = lazyregexp.New(`^(` + letterList + `)` + letterTail)
+	choiceAfter = lazyregexp.New(`^(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])\))`)
+	initials    = lazyregexp.New(`^[A-Z]\. ?[A-Z]\.`)
+	letterExpr  = lazyregexp.New(`[A-Za-z]+`)
 )
 
 func (choiceTask) Normalise(candidate string) string { return settle(candidate, choiceLetter) }
@@ -130,7 +130,7 @@ func cleanChoice(s string) string {
 
 // choicePhrases are ways to state the letter within a sentence. The first group is
 // the letters.
-var choicePhrases = regexp.MustCompile(
+var choicePhrases = lazyregexp.New(
 	`(?i:\b(?:answer|choice|option)(?: is| would be| must be| should be|\s?[:：])[:：]?)\s?[*_$]{0,4}(?:\\\(|\\boxed\{|\\text\{){0,3}(` + letterList + `)[*_]{0,4}(?:\}|\\\)|\$|` + letterTail + `)` +
 		`|(?:^|[\s*])(` + oneLetter + `) is (?:therefore |indeed )?(?:the )?(?:correct|right|best)\b` +
 		`|\\boxed\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(` + letterList + `)\}`)
@@ -206,7 +206,7 @@ func within(letters string, options []string) bool {
 	return true
 }
 
-var onlyLetters = regexp.MustCompile(`^[A-Z](?:(?:, | or )[A-Z])*$`)
+var onlyLetters = lazyregexp.New(`^[A-Z](?:(?:, | or )[A-Z])*$`)
 
 func lettersOnly(s string) bool { return onlyLetters.MatchString(s) }
 

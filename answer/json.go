@@ -3,9 +3,9 @@ package answer
 import (
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -265,7 +265,7 @@ func (jsonAnswerTask) Form() Form {
 	return Form{Rules: "json_answer/1", Extent: All, Find: findJSONAnswer, Method: "json"}
 }
 
-var answerKey = regexp.MustCompile(`"answer"\s*:\s*`)
+var answerKey = lazyregexp.New(`"answer"\s*:\s*`)
 
 // findJSONAnswer finds the values of the key "answer". The quotes of a string are
 // part of the span. It also looks inside broken values, but reads no more than a
@@ -345,7 +345,7 @@ func (t jsonAnswerTask) Normalise(candidate string) string {
 }
 
 // latexEscapes are commands whose first letter is also a JSON escape.
-var latexEscapes = regexp.MustCompile(`^\\(?:frac|forall|fbox|beta|bar|begin|boxed|binom|bmod|big|bigl|bigr|bullet|because|` +
+var latexEscapes = lazyregexp.New(`^\\(?:frac|forall|fbox|beta|bar|begin|boxed|binom|bmod|big|bigl|bigr|bullet|because|` +
 	`text|textbf|textit|textrm|times|theta|tan|tau|tfrac|to|triangle|tilde|top|nu|neq|ne|nabla|not|neg|ni|notin|` +
 	`rho|right|rightarrow|rangle|rm|rfloor|rceil)(?:[^a-zA-Z]|$)`)
 

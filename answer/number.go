@@ -2,10 +2,10 @@ package answer
 
 import (
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -92,9 +92,9 @@ func (numberTask) Distil(p Problem, solution string) (query, trace string) {
 const maxDetail = 80
 
 // numberShape matches a normalised number.
-var numberShape = regexp.MustCompile(`^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+|/\d+)?$`)
+var numberShape = lazyregexp.New(`^-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+|/\d+)?$`)
 
-var zeroUnder = regexp.MustCompile(`^-?\d+/0+$`)
+var zeroUnder = lazyregexp.New(`^-?\d+/0+$`)
 
 // exactNumber reads a normalised number, within the limits.
 func exactNumber(s string) (*big.Rat, bool) {
@@ -120,7 +120,7 @@ const (
 	currencyExpr = `(?:US\$|USD ?|EUR ?|[$€£¥₹₩])`
 )
 
-var numberExpr = regexp.MustCompile(`^(?:(?:about|approximately|exactly|only|approx\.?|just|[≈~]) ?)?` +
+var numberExpr = lazyregexp.New(`^(?:(?:about|approximately|exactly|only|approx\.?|just|[≈~]) ?)?` +
 	`([-+]?) ?(` + currencyExpr + `?) ?([-+]?) ?(` + digitsExpr + `)` +
 	`(?:(e[+-]?\d+)| ?[x*] ?10\^\{?([+-]?\d+)\}?|( ?/ ?[1-9]\d*| [1-9]\d*/[1-9]\d*))?`)
 
@@ -176,7 +176,7 @@ func plainMath(s string) string {
 	return oneLine(s)
 }
 
-var fracExpr = regexp.MustCompile(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)
+var fracExpr = lazyregexp.New(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)
 
 var latexPlain = strings.NewReplacer(`{,}`, "", `,\!`, "", `\,`, " ", `\!`, "", `\ `, " ", `\;`, " ", `\$`, "$", `\%`, "%",
 	`\times`, "*", `\cdot`, "*", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\left`, "", `\right`, "", `^\circ`, "°", `^{\circ}`, "°",
@@ -310,8 +310,8 @@ func shift(digits string, by int) string {
 // wordsExpr matches a clause that may follow a number: units and words, without
 // another number or arithmetic. 5 km/h and 3 m^2 are units.
 var (
-	clauseEnd = regexp.MustCompile(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
-	wordsExpr = regexp.MustCompile(`^(?: ?[%°$€£¥₹₩]|[²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
+	clauseEnd = lazyregexp.New(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
+	wordsExpr = lazyregexp.New(`^(?: ?[%°$€£¥₹₩]|[²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
 )
 
 // endsNumber reports whether the text after a number does not change it.

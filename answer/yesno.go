@@ -1,9 +1,9 @@
 package answer
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -35,12 +35,12 @@ var yesNoWords = map[string]string{
 
 // yesNoExpr matches an answer and what may follow it: the end, a stop, or a word
 // that begins a sentence about it.
-var yesNoExpr = regexp.MustCompile(`^(?i:(?:so|thus|hence|therefore),? )?` +
+var yesNoExpr = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?` +
 	`(?i:(?:(?:it|it's|this|that|the (?:statement|claim|answer|sentence|assertion)) ?)(?:is |: )?)?(?i:(not|definitely|certainly|likely|clearly) )?` +
 	`["'(]?(?i:(yes|no|true|false|correct|incorrect|right|wrong|yeah|yep|nope|y|n|t|f))["')]?` +
 	`(?:\s*$|[.,:;!(—–](?:\D|$)| [-—–(]| (?i:because|since|as|it|it's|he|she|they|this|that|these|those|there|we|you|i|the|is|based|given|due)\b)`)
 
-var bothExpr = regexp.MustCompile(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
+var bothExpr = lazyregexp.New(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
 
 func (yesNoTask) Normalise(candidate string) string { return settle(candidate, yesOrNo) }
 

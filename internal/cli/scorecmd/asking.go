@@ -3,10 +3,14 @@ package scorecmd
 import (
 	"errors"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -21,6 +25,30 @@ type asking struct {
 	Lang          string `placeholder:"LANG" help:"The language of task code."`
 	FromReasoning bool   `name:"from-reasoning" help:"If the text has no answer, take one from an explicit marker in the reasoning."`
 	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan read replies that were cut."`
+}
+
+// common holds the flags of extract and score.
+type common struct {
+	reading.Flags
+	asking
+	fields
+	output
+	recording.Settings
+}
+
+// prepare opens what a run needs: the extractor, and the evidence, which is nil if
+// nothing is recorded.
+func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) (*scoring.Extractor, *evidence, error) {
+	m, err := x.Manner(sh, c, sotto.StartAuto)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := x.extractor(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := openEvidence(&x.Settings, sh, agent, e, x.Model, &x.output)
+	return e, v, err
 }
 
 func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {

@@ -5,24 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
-	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
 // Extract prints the answers of replies.
 type Extract struct {
-	reading.Flags
-	asking
-	fields
-	output
-	recording.Settings
+	common
 	JSONL   bool     `name:"jsonl" help:"Read one reply per JSON line, or per element of a JSON array."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of the question, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
@@ -51,15 +44,7 @@ func (x *Extract) Validate() error {
 
 // Run extracts from one reply, or from the reply of every line.
 func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
-	m, err := x.Manner(sh, c, sotto.StartAuto)
-	if err != nil {
-		return err
-	}
-	e, err := x.extractor(m)
-	if err != nil {
-		return err
-	}
-	v, err := openEvidence(&x.Settings, sh, "extract", e, x.Model, &x.output)
+	e, v, err := x.prepare(sh, c, "extract")
 	if err != nil {
 		return err
 	}

@@ -8,22 +8,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
 // Score judges the answers of replies.
 type Score struct {
-	reading.Flags
-	asking
-	fields
-	output
-	recording.Settings
+	common
 	JSONL       bool     `name:"jsonl" help:"Judge one reply per JSON line, or per element of a JSON array."`
 	K           bool     `help:"Report how many problems are solved by the best of k replies, and by majority vote."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that is the same in all replies to one problem (that of --input-field)."`
@@ -70,15 +63,7 @@ func (x *Score) Validate() error {
 
 // Run judges one reply, or the reply of every line.
 func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
-	m, err := x.Manner(sh, c, sotto.StartAuto)
-	if err != nil {
-		return err
-	}
-	e, err := x.extractor(m)
-	if err != nil {
-		return err
-	}
-	v, err := openEvidence(&x.Settings, sh, "score", e, x.Model, &x.output)
+	e, v, err := x.prepare(sh, c, "score")
 	if err != nil {
 		return err
 	}
