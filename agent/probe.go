@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/model"
@@ -32,11 +34,11 @@ func (x *Experiment) probe(ctx context.Context) (info model.Info, faults []probe
 	var asked []any
 	ask := func(key string, m any) (info model.Info) {
 		c, ok := m.(model.Checker)
-		for _, other := range asked {
-			ok = ok && other != m
+		if ok && reflect.ValueOf(m).Comparable() {
+			ok = !slices.Contains(asked, m)
+			asked = append(asked, m)
 		}
 		if ok {
-			asked = append(asked, m)
 			var err error
 			if info, err = c.Check(ctx); err != nil {
 				faults = append(faults, probeFault{key, err})

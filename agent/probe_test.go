@@ -114,6 +114,33 @@ agents:
 	}
 }
 
+// odd is a model of a type that cannot be compared.
+type odd struct {
+	model.Model
+	asked *int
+	_     func()
+}
+
+func (o odd) Check(context.Context) (model.Info, error) {
+	*o.asked++
+	return model.Info{}, nil
+}
+
+// Each model is asked once, however often the experiment names it, and models of any
+// type are.
+func TestProbeOnce(t *testing.T) {
+	n := 0
+	o, p := odd{Model: scripted(t, "- text: Yes."), asked: &n}, &odd{asked: &n}
+	x := Experiment{Name: "r", Model: o, Agents: []Subagent{{Name: "a", Model: p, Agents: []Subagent{{Name: "b", Model: p}}}, {Name: "c"}}}
+	if _, err := x.Probe(t.Context()); err != nil || n != 2 {
+		t.Errorf("%d checks, %v", n, err)
+	}
+	x.Agents[0].Model, x.Cycles = nil, 1
+	if s := run1(t, x, t.TempDir()); s.Status != Done {
+		t.Errorf("%+v", s)
+	}
+}
+
 // What is known of the context window is in the record, and a prompt that comes near
 // it, or over it, is said before it is sent, once in a cycle, and in a replay too.
 // A resumed run learns it again.

@@ -163,7 +163,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	}
 	child.journal, child.id, child.top = caller.journal, caller.id, caller.top
 	child.purpose = "subagent"
-	if child.Model == t.parent.Model {
+	if t.Model == nil { // it is the caller's
 		child.window = caller.window
 	}
 	child.left = caller.left.below(caller, child.Limits)
