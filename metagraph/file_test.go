@@ -91,6 +91,9 @@ func TestMigration(t *testing.T) {
 	}
 	old := export(t, was)
 	was.Close()
+	if left, _ := filepath.Glob(file + "-*"); len(left) > 0 {
+		t.Errorf("a reader leaves %q", left)
+	}
 	if was.ID() != "" || strings.Count(old, "\n") != 25 {
 		t.Fatalf("identity %q, %d lines: %s", was.ID(), strings.Count(old, "\n"), old)
 	}
@@ -108,6 +111,15 @@ func TestMigration(t *testing.T) {
 		})
 	}
 	group.Wait()
+	again, err := Open(file, Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	export(t, again)
+	again.Close()
+	if left, _ := filepath.Glob(file + "-*"); len(left) > 0 {
+		t.Errorf("a reader leaves %q", left)
+	}
 	g, err := Open(file, Options{})
 	if err != nil {
 		t.Fatal(err)

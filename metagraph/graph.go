@@ -85,12 +85,14 @@ func (g *Graph) open(file string) error {
 	if g.o.ReadOnly && v == 0 {
 		return ErrFormat // an empty file
 	}
+	queryOnly := g.address(file, "_pragma=query_only(1)")
 	if !g.o.ReadOnly {
-		at = g.address(file, "_pragma=query_only(1)")
 		if err := g.openWrite(file, v); err != nil {
 			return err
 		}
-		v = version
+		at, v = queryOnly, version
+	} else if _, err := versionOf(queryOnly); err == nil {
+		at = queryOnly // a connection that may write removes SQLite's files beside the graph
 	}
 	g.columns = columnsOf(v)
 	if g.read, err = sql.Open("sqlite", at); err != nil {
