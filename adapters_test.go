@@ -377,3 +377,22 @@ func TestVisibleSpans(t *testing.T) {
 		}
 	}
 }
+
+// A segment that a caller keeps is text where it stands: outside, or in the output
+// body around it.
+func TestVisibleSpansKeep(t *testing.T) {
+	keep := func(sg sotto.Segment) bool { return sg.Channel == sotto.ChannelNarration }
+	for raw, want := range map[string]string{
+		"<output>a<narrate>n</narrate>b</output>c":                "anb",
+		"x<narrate>n</narrate>y":                                  "xny",
+		"<think>r</think><output>a<narrate>n</narrate></output>c": "an",
+	} {
+		var got strings.Builder
+		for _, sp := range sotto.Parse(raw, sotto.EndStopped).VisibleSpans(keep) {
+			got.WriteString(raw[sp.Start:sp.End])
+		}
+		if got.String() != want {
+			t.Errorf("%q: %q, want %q", raw, got.String(), want)
+		}
+	}
+}

@@ -68,7 +68,6 @@ func (s *Splitter) rewind(to *state, at int) {
 // begin puts the state back to the reply's first byte.
 func (s *Splitter) begin() {
 	s.outer.reset()
-	s.body.stream.reset()
 	outer, body := s.outer, s.body.stream
 	s.state = state{outer: outer, outHold: -1, force: -1}
 	s.body.stream = body

@@ -305,7 +305,7 @@ func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 	for _, sg := range r.Segments {
 		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}
 		if sg.Channel != ChannelText && keep != nil && keep(sg) {
-			sp.ch, sp.output, sp.block = ChannelText, v.block > 0, v.block
+			sp.ch, sp.output, sp.block = ChannelText, true, v.block // block 0 is the text outside
 		}
 		v.add(sp, raw[sg.Start:sg.End])
 	}

@@ -158,6 +158,10 @@ func (b *breaker) visit(n ast.Node) bool {
 		b.replace(n.Cond, "!("+b.text(n.Cond)+")", around("((", n.Cond, ") != mutant($))"))
 	case *ast.BinaryExpr:
 		b.operator(n)
+	case *ast.UnaryExpr:
+		if _, is := n.X.(*ast.BasicLit); is && n.Op == token.SUB {
+			return false // -1 says that there is nothing, and so would -2
+		}
 	case *ast.ExprStmt:
 		b.remove(n)
 	case *ast.IncDecStmt:
