@@ -53,112 +53,20 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 	}
 	w := b.watch(r.g)
 	for !r.done() {
-		w.opens = r.g.nest
+		ended := false
 		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
-		if got == maybe {
+		switch got {
+		case maybe:
 			r.settle(maybe)
 			return
-		}
-		asBytes := func(n int) {
-			if got == no {
-				r.by("G11")
-			}
-			r.bytes(sotto.ChannelReasoning, b.id, false, r.pos, r.pos+n)
-			r.pos += n
-		}
-		if got == no {
-			asBytes(1)
-			continue
-		}
-		d := &r.g.defs[m.def]
-		quoted := false
-		if !r.g.family || d.role != sotto.RoleReasoning || m.kind == kOpen { // else a quoted close is sure too
-			quoted = r.settle(r.quoted(m, r.limit, r.final))
-		}
-		if r.halt {
-			return
-		}
-		length := m.end - m.start
-		switch {
-		case d.role == sotto.RoleOutput:
-			if pad != nil && !quoted && m.kind == kOpen {
-				pad.opens = append(pad.opens, m)
-			} else if pad != nil && !quoted && m.kind == kClose {
-				pad.closes = append(pad.closes, m)
-			}
-			if b.pad && !r.collect && m.start == r.rescueAt {
-				r.rescueAt = -1
-				r.by("G7a")
-				r.diag(sotto.CodeRescued, m.start, "")
-				t.removed()
-				if r.rescueClose < 0 {
-					r.body(m)
-				} else { // read as a reply that ends where the pad closes
-					limit, final, cut, stopped := r.limit, r.final, r.cut, r.stopped
-					r.limit, r.final, r.cut, r.stopped = r.rescueClose, true, false, true
-					r.body(m)
-					r.limit, r.final, r.cut, r.stopped = limit, final, cut, stopped
-				}
-				if r.rescueClose < r.pos || r.halt {
-					return // the rest is outer text
-				}
-				b.id = r.open(b.def) // the rest is a block of its own
-				b.force = r.rescueClose
-				if !r.rescueClosed {
-					b.force = len(r.s) + 1
-				}
-				continue
-			}
-			asBytes(length)
-		case d.role == sotto.RoleTool:
+		case yes:
+			ended = r.reasoningMarker(b, t, pad, m)
+		default:
 			r.by("G11")
-			limit, final, expires := r.window(m.start)
-			ends := r.toolEnds(m, limit, final)
-			if ends == maybe && expires {
-				ends = no
-				if r.expire(m.start) {
-					ends = yes
-				}
-			}
-			if r.settle(ends) {
-				if pad != nil {
-					pad.closed, pad.end = true, m.start
-				}
-				r.force, r.toolFrom = m.start, b.def+1
-				return
-			}
-			if !r.halt {
-				asBytes(length)
-			}
-		case m.kind == kOpen:
-			r.by("G6")
-			switch {
-			case quoted || b.phrase || d.phrase:
-				asBytes(length)
-			case r.onlyWhite(b.lastOpen, m.start):
-				b.own |= 1 << m.def
-				r.mark(sotto.ChannelMarkup, b.id, false, m)
-				b.lastOpen = m.end
-			default:
-				b.own |= 1 << m.def
-				b.unpaid++
-				r.diag(sotto.CodeNested, m.start, "")
-				asBytes(length)
-			}
-		case r.closes(b, m, quoted):
-			if pad != nil {
-				pad.closed, pad.end = true, m.start
-			}
-			if b.own&(1<<m.def) == 0 {
-				r.diag(sotto.CodeMismatchedClose, m.start, "")
-			}
-			r.padClosed = r.padClosed || d.rescue && t == &r.out && !r.narrating
-			r.mark(sotto.ChannelMarkup, b.id, false, m)
-			t.afterMarker = true
+			r.think(b, 1)
+		}
+		if ended || r.halt {
 			return
-		case !r.halt:
-			b.unpaid = max(0, b.unpaid-1)
-			asBytes(length)
 		}
 	}
 	if r.atEnd() {
@@ -168,6 +76,126 @@ func (r *slowReader) reasoningBlock(b *slowBlock, t *slowStream) {
 		case !b.resumed || r.pos > b.start:
 			r.diag(sotto.CodeTruncated, b.start, "")
 		}
+	}
+}
+
+// think takes n bytes as reasoning (G11).
+func (r *slowReader) think(b *slowBlock, n int) {
+	r.bytes(sotto.ChannelReasoning, b.id, false, r.pos, r.pos+n)
+	r.pos += n
+}
+
+// reasoningMarker takes a marker that stands in a reasoning block (G5, G6, G7a, G11).
+// It reports whether the block ends.
+func (r *slowReader) reasoningMarker(b *slowBlock, t *slowStream, pad *slowPad, m slowMark) (ends bool) {
+	d := &r.g.defs[m.def]
+	quoted := false
+	if !r.g.family || d.role != sotto.RoleReasoning || m.kind == kOpen { // else a quoted close is sure too
+		quoted = r.settle(r.quoted(m, r.limit, r.final))
+	}
+	if r.halt {
+		return true
+	}
+	switch {
+	case d.role == sotto.RoleOutput:
+		return r.outputInPad(b, t, pad, m, quoted)
+	case d.role == sotto.RoleTool:
+		return r.toolInReasoning(b, pad, m)
+	case m.kind == kOpen:
+		r.openerInReasoning(b, m, quoted)
+		return false
+	case r.closes(b, m, quoted):
+		if pad != nil {
+			pad.closed, pad.end = true, m.start
+		}
+		if b.own&(1<<m.def) == 0 {
+			r.diag(sotto.CodeMismatchedClose, m.start, "")
+		}
+		r.padClosed = r.padClosed || d.rescue && t == &r.out && !r.narrating
+		r.mark(sotto.ChannelMarkup, b.id, false, m)
+		t.afterMarker = true
+		return true
+	case !r.halt:
+		b.unpaid = max(0, b.unpaid-1)
+		r.think(b, m.end-m.start)
+	}
+	return false
+}
+
+// outputInPad takes an output marker in a pad: reasoning, or the beginning of the
+// output block that is rescued (G7a).
+func (r *slowReader) outputInPad(b *slowBlock, t *slowStream, pad *slowPad, m slowMark, quoted bool) (ends bool) {
+	if pad != nil && !quoted && m.kind == kOpen {
+		pad.opens = append(pad.opens, m)
+	} else if pad != nil && !quoted && m.kind == kClose {
+		pad.closes = append(pad.closes, m)
+	}
+	if !b.pad || r.collect || m.start != r.rescueAt {
+		r.think(b, m.end-m.start)
+		return false
+	}
+	r.rescueAt = -1
+	r.by("G7a")
+	r.diag(sotto.CodeRescued, m.start, "")
+	t.removed()
+	if r.rescueClose < 0 {
+		r.body(m)
+	} else { // read as a reply that ends where the pad closes
+		limit, final, cut, stopped := r.limit, r.final, r.cut, r.stopped
+		r.limit, r.final, r.cut, r.stopped = r.rescueClose, true, false, true
+		r.body(m)
+		r.limit, r.final, r.cut, r.stopped = limit, final, cut, stopped
+	}
+	if r.rescueClose < r.pos || r.halt {
+		return true // the rest is outer text
+	}
+	b.id = r.open(b.def) // the rest is a block of its own
+	b.force = r.rescueClose
+	if !r.rescueClosed {
+		b.force = len(r.s) + 1
+	}
+	return false
+}
+
+// toolInReasoning takes a tool opener, which may end the block (G11).
+func (r *slowReader) toolInReasoning(b *slowBlock, pad *slowPad, m slowMark) (ends bool) {
+	r.by("G11")
+	limit, final, expires := r.window(m.start)
+	got := r.toolEnds(m, limit, final)
+	if got == maybe && expires {
+		got = no
+		if r.expire(m.start) {
+			got = yes
+		}
+	}
+	if r.settle(got) {
+		if pad != nil {
+			pad.closed, pad.end = true, m.start
+		}
+		r.force, r.toolFrom = m.start, b.def+1
+		return true
+	}
+	if !r.halt {
+		r.think(b, m.end-m.start)
+	}
+	return false
+}
+
+// openerInReasoning takes an opener of the family inside the block (G6).
+func (r *slowReader) openerInReasoning(b *slowBlock, m slowMark, quoted bool) {
+	r.by("G6")
+	switch {
+	case quoted || b.phrase || r.g.defs[m.def].phrase:
+		r.think(b, m.end-m.start)
+	case r.onlyWhite(b.lastOpen, m.start):
+		b.own |= 1 << m.def
+		r.mark(sotto.ChannelMarkup, b.id, false, m)
+		b.lastOpen = m.end
+	default:
+		b.own |= 1 << m.def
+		b.unpaid++
+		r.diag(sotto.CodeNested, m.start, "")
+		r.think(b, m.end-m.start)
 	}
 }
 

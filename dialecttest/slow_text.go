@@ -495,7 +495,7 @@ func (t *slowStream) removed() {
 	}
 }
 
-// textMarker takes a marker that stands in text.
+// textMarker takes a marker that stands in text (G1). Headers have rules of their own.
 func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 	if t.fence && !t.inFence(m.start) {
 		t.fence = false
@@ -508,54 +508,11 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.headerToken(t, bd, m)
 		return
 	}
-	d := &r.g.defs[m.def]
-	wrap := uint64(1) << d.fam
-	closes := bd != nil && d.role == sotto.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam
-	orphan, stray := false, false
-	switch {
-	case closes:
-	case m.kind != kClose:
-		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
-			r.by("G10")
-			r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonLateOutput)
-			r.literal(t, bd, m)
-			return
-		}
-	case d.role == sotto.RoleWrapper && r.wrappers&wrap != 0:
-	case r.auto && d.role == sotto.RoleReasoning:
-		orphan = true
-	default:
-		r.by("G9")
-		gone := r.removesStray(t, bd, m)
-		if r.halt {
-			return
-		}
-		if !gone {
-			reason := r.codeReason(t, m)
-			r.literal(t, bd, m)
-			switch {
-			case r.g.leading && r.visible: // the rest is text, this close included
-			case reason != "":
-				r.diag(sotto.CodeLiteralMarker, m.start, reason)
-			case d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0:
-				r.diag(sotto.CodeOrphanClose, m.start, "")
-			}
-			return
-		}
-		stray = true
+	kind := r.textMarkerKind(t, bd, m)
+	if r.halt || kind == keptMarker {
+		return
 	}
-
-	reason, lit := sotto.Reason(""), false
-	if orphan && t.inFence(m.start) {
-		switch {
-		case r.settle(r.quoted(m, r.limit, r.final)):
-			reason, lit = sotto.ReasonQuoted, true
-		case t.fenceFams&(1<<d.fam) != 0:
-			reason, lit = sotto.ReasonFenced, true
-		}
-	} else {
-		reason, lit = r.byCode(t, m)
-	}
+	reason, lit := r.literalHere(t, m, kind)
 	if r.halt {
 		return
 	}
@@ -565,42 +522,122 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.literal(t, bd, m)
 		return
 	}
-	if orphan {
-		r.autoRes, r.autoMark, r.halt = autoInside, m, true
+	if r.settlesAuto(m, kind) {
 		return
 	}
-	if r.auto && m.kind != kClose {
-		r.autoRes, r.halt = autoOutside, true
-		return
-	}
+	d := &r.g.defs[m.def]
 	if d.role == sotto.RoleReasoning && m.kind == kOpen && t.visible && !r.setAside(bd) && r.proseAboutTag(m) {
 		r.by("G7b")
 		r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonDoubt)
 		r.literal(t, bd, m)
 		return
 	}
-	if r.halt {
-		return
+	if !r.halt {
+		r.applyMarker(t, bd, m, kind)
 	}
+}
 
+// A textMarkerKind says what a marker does in text if G4 does not make it literal.
+type textMarkerKind uint8
+
+const (
+	opensBlock   textMarkerKind = iota
+	closesBody                  // the close of the output body (G10)
+	closesWrap                  // the close of an open wrapper
+	orphanClose                 // it settles the start auto (G8)
+	strayRemoved                // a stray that is markup (G9)
+	keptMarker                  // it was taken as text: a late opener (G10), a kept stray (G9)
+)
+
+// textMarkerKind is G8, G9 and G10 for a marker in text. A marker that could not count
+// is taken as text.
+func (r *slowReader) textMarkerKind(t *slowStream, bd *slowBody, m slowMark) textMarkerKind {
+	d := &r.g.defs[m.def]
+	switch {
+	case bd != nil && d.role == sotto.RoleOutput && m.kind != kOpen && d.fam == r.g.defs[bd.def].fam:
+		return closesBody
+	case m.kind != kClose:
+		if d.role == sotto.RoleOutput && bd == nil && r.force != m.start && !r.outputCounts() {
+			r.by("G10")
+			r.diag(sotto.CodeLiteralMarker, m.start, sotto.ReasonLateOutput)
+			r.literal(t, bd, m)
+			return keptMarker
+		}
+		return opensBlock
+	case d.role == sotto.RoleWrapper && r.wrappers&(1<<d.fam) != 0:
+		return closesWrap
+	case r.auto && d.role == sotto.RoleReasoning:
+		return orphanClose
+	}
+	r.by("G9")
+	if r.removesStray(t, bd, m) || r.halt {
+		return strayRemoved
+	}
+	r.keepStray(t, bd, m)
+	return keptMarker
+}
+
+// keepStray takes a stray close as text and says why (G9).
+func (r *slowReader) keepStray(t *slowStream, bd *slowBody, m slowMark) {
+	d := &r.g.defs[m.def]
+	reason := r.codeReason(t, m)
+	r.literal(t, bd, m)
+	switch {
+	case r.g.leading && r.visible: // the rest is text, this close included
+	case reason != "":
+		r.diag(sotto.CodeLiteralMarker, m.start, reason)
+	case d.role == sotto.RoleReasoning && r.families&(1<<d.fam) == 0:
+		r.diag(sotto.CodeOrphanClose, m.start, "")
+	}
+}
+
+// literalHere reports whether G4 makes a marker in text literal. In an open fence, an
+// orphan close is literal only after an opener of its family in that fence (G8).
+func (r *slowReader) literalHere(t *slowStream, m slowMark, kind textMarkerKind) (sotto.Reason, bool) {
+	if kind != orphanClose || !t.inFence(m.start) {
+		return r.byCode(t, m)
+	}
+	switch {
+	case r.settle(r.quoted(m, r.limit, r.final)):
+		return sotto.ReasonQuoted, true
+	case t.fenceFams&(1<<r.g.defs[m.def].fam) != 0:
+		return sotto.ReasonFenced, true
+	}
+	return "", false
+}
+
+// settlesAuto stops a reading ahead at the marker that settles the start (G8).
+func (r *slowReader) settlesAuto(m slowMark, kind textMarkerKind) bool {
+	switch {
+	case kind == orphanClose:
+		r.autoRes, r.autoMark, r.halt = autoInside, m, true
+	case r.auto && m.kind != kClose:
+		r.autoRes, r.halt = autoOutside, true
+	}
+	return r.halt
+}
+
+// applyMarker takes a marker in text that counts (G2, G10, G11, G12).
+func (r *slowReader) applyMarker(t *slowStream, bd *slowBody, m slowMark, kind textMarkerKind) {
+	d := &r.g.defs[m.def]
 	t.removed()
 	id, output := 0, false
 	if bd != nil {
 		id, output = bd.id, true
 	}
 	switch {
-	case closes:
+	case kind == closesBody:
 		r.by("G10")
 		r.mark(sotto.ChannelMarkup, id, true, m)
 		bd.closed = true
-	case stray:
+	case kind == strayRemoved:
 		if r.narrBlank == d.fam {
 			r.narrBlank = -1
 		}
 		r.diag(sotto.CodeStrayClose, m.start, "")
 		r.mark(sotto.ChannelMarkup, id, output, m)
-	case m.kind == kClose: // a wrapper's
-		r.wrappers &^= wrap
+	case kind == closesWrap:
+		r.wrappers &^= 1 << d.fam
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	case d.role == sotto.RoleTool:
 		r.tool(m, t)
@@ -616,7 +653,7 @@ func (r *slowReader) textMarker(t *slowStream, bd *slowBody, m slowMark) {
 		r.mark(sotto.ChannelMarkup, r.open(m.def), false, m)
 	case d.role == sotto.RoleWrapper:
 		r.open(m.def)
-		r.wrappers |= wrap
+		r.wrappers |= 1 << d.fam
 		r.mark(sotto.ChannelMarkup, id, output, m)
 	default:
 		r.reasoning(m, t, bd)
