@@ -14,7 +14,7 @@ type pads struct {
 type pad struct {
 	at     state                        // where it began
 	whole  padOpener                    // of the last whole output block
-	later  [maxOutputFamilies]padOpener // the last of each output family, if no close of it comes after it
+	later  [maxOutputFamilies]padOpener // the last of each output family
 	closed bool
 	stop   int // where a rescue of the whole block ends: at the pad's close, or after the last output close in it
 }
@@ -25,7 +25,7 @@ type padOpener struct {
 	r     reasoning // the state of the pad's block there
 }
 
-// bounds returns the first and the last of the openers without a close.
+// bounds returns the first and the last of the families' last openers.
 func (p *pad) bounds() (first, last token) {
 	for i := range p.later {
 		t := p.later[i].token
@@ -57,7 +57,6 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 		if later.start >= c.whole.start {
 			c.whole = *later
 		}
-		later.token = token{}
 	}
 	if t.kind == kindClose {
 		c.stop = t.end

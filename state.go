@@ -78,8 +78,8 @@ func (s *Splitter) unread(at int) {
 	for len(s.pend) > 0 && s.pend[len(s.pend)-1].start >= at {
 		s.pend = s.pend[:len(s.pend)-1]
 	}
-	if k := len(s.pend); k > 0 && s.pend[k-1].end > at {
-		s.pend[k-1].end = at
+	if k := len(s.pend); k > 0 {
+		s.pend[k-1].end = min(s.pend[k-1].end, at)
 	}
 	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
 		return d.Offset >= at && d.Code != CodeRescued && d.Code != CodeHoldExpired
@@ -92,7 +92,6 @@ func (s *Splitter) unread(at int) {
 // forgetScans drops what was looked up ahead: the reader is now elsewhere, or may
 // look further.
 func (s *Splitter) forgetScans() {
-	s.limit = s.n
 	s.scan, s.family, s.white, s.far = tokenScan{}, tokenScan{}, whiteAhead{}, farLook{}
 	s.ahead.drop()
 	s.fences.drop()

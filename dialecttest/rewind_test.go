@@ -42,7 +42,7 @@ func scopes() []scope {
 		{"pad", []sotto.Marker{pad, out}, nil,
 			[]string{"<p>", "</p>", "<o>", "</o>", "x", "\n", "`"}, []sotto.Start{sotto.StartOutside, sotto.StartInside("p")},
 			[]string{
-				"<p><o><p></p>wwww<o>x", // the second opener ends where the first expires
+				"<p><o><p></p>wwww<o>x</o></p>", // the second opener ends where the first expires
 			}},
 		{"two outputs", []sotto.Marker{pad, out, other}, nil,
 			[]string{"<p>x", "</p>", "<o>y", "</o>", "<u>z", "</u>"}, []sotto.Start{sotto.StartInside("p")}, nil},
