@@ -162,8 +162,11 @@ func (a *ollamaAPI) inform(ctx context.Context, c *client) (Info, bool, error) {
 const ollamaWindow = 4096
 
 func (a *ollamaAPI) window(ctx context.Context, c *client, show gjson.Result) Info {
-	if n := positive(gjson.GetBytes(c.Extra, "options.num_ctx")); n > 0 {
-		return Info{n, "num_ctx"}
+	// Open checked that Extra is an object; without one there is nothing to read.
+	if extra, err := foreignjson.Parse(c.Extra); err == nil {
+		if n := positive(extra.Get("options.num_ctx")); n > 0 {
+			return Info{n, "num_ctx"}
+		}
 	}
 	for line := range strings.Lines(show.Get("parameters").Str) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
