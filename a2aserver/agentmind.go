@@ -92,7 +92,7 @@ func (m *AgentMind) converse(ctx context.Context, turn agent.Turn, t Turn) (agen
 	if t.Memo != nil {
 		var w agent.Waiting
 		if err := json.Unmarshal(t.Memo, &w); err != nil {
-			return agent.Outcome{}, fmt.Errorf("the paused turn cannot be read: %w", err)
+			return agent.Outcome{}, fmt.Errorf("the paused turn cannot be parsed: %w", err)
 		}
 		out, err := turn.Continue(ctx, w, t.Text)
 		out.Metrics = since(out.Metrics, w.Metrics)
@@ -125,7 +125,7 @@ func (m *AgentMind) outcome(a agent.Outcome, native bool) (Outcome, error) {
 	switch a.Status {
 	case agent.Paused:
 		if a.Waiting == nil {
-			return out, errors.New("the agent paused and does not say for what")
+			return out, errors.New("the agent paused without a question")
 		}
 		memo, err := json.Marshal(a.Waiting)
 		if err != nil {

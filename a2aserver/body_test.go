@@ -155,7 +155,7 @@ func TestAnswersHoldMemory(t *testing.T) {
 	c := client(t, h.url(), 0)
 	task := send(t, c, message("Hi"))
 	path := h.url() + restPath + "/tasks/" + string(task.ID)
-	if status, body, _ := get(t, "GET", path, ""); status == 200 || !strings.Contains(body, "as much memory as they may") {
+	if status, body, _ := get(t, "GET", path, ""); status == 200 || !strings.Contains(body, "all the memory that they may") {
 		t.Errorf("a task that is larger than what a caller may hold: %d %.200s", status, body)
 	}
 	if status, body, _ := get(t, "POST", h.url()+rpcPath, list); status != 200 || !strings.Contains(body, string(task.ID)) {

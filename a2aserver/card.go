@@ -33,7 +33,7 @@ type Card struct {
 func (c Card) withDefaults() Card {
 	or(&c.Name, "sotto")
 	or(&c.Version, "1")
-	or(&c.Description, "Answers messages. What it thinks stays out of its answers.")
+	or(&c.Description, "Answers messages. Its answers do not contain its reasoning.")
 	c.URL = strings.TrimSuffix(c.URL, "/")
 	if c.Skills == nil {
 		c.Skills = []a2a.AgentSkill{{
@@ -117,7 +117,7 @@ func isCard(r *http.Request) bool { return r.URL.Path == cardPath || r.URL.Path 
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, r, http.StatusMethodNotAllowed, "the card is only to be read")
+		refuse(w, r, http.StatusMethodNotAllowed, "the card can only be read")
 		return
 	}
 	body, err := v03.CardJSON(s.agentCard(s.base(r)))

@@ -106,7 +106,7 @@ func (r *run) run(ctx context.Context) {
 	}
 	if turn.Memo != nil || a.out.Memo != nil {
 		if err := r.s.store.keepMemo(r.ec.TaskID, a.out.Memo); err != nil {
-			r.s.log.Error("what the mind wants back cannot be kept", "task", string(r.ec.TaskID), "error", err)
+			r.s.log.Error("the state of the mind cannot be stored", "task", string(r.ec.TaskID), "error", err)
 		}
 	}
 	r.finish(a)
@@ -204,7 +204,7 @@ func (r *run) stop(why error, stop context.CancelCauseFunc, done <-chan answer) 
 	case late := <-done:
 		a.out = late.out
 	case <-time.After(stopWait):
-		r.s.log.Warn("a mind does not end when it is told to", "task", string(r.ec.TaskID))
+		r.s.log.Warn("a mind does not stop although its context ended", "task", string(r.ec.TaskID))
 	}
 	return a
 }

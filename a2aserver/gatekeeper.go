@@ -42,7 +42,7 @@ func (g gatekeeper) Before(ctx context.Context, call *a2asrv.CallContext, req *a
 		return ctx, nil, g.s.checkMessage(p, known)
 	case *a2a.PushConfig:
 		if known.state.Terminal() {
-			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: there is nothing to notify of")
+			return ctx, nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: it sends no more notifications")
 		}
 		return ctx, nil, g.s.store.admit(task)
 	}
@@ -58,7 +58,7 @@ func checkVersion(call *a2asrv.CallContext, legacy bool) error {
 			ok = version == "" || strings.HasPrefix(version, "0.")
 		}
 		if !ok {
-			return a2a.NewError(a2a.ErrVersionNotSupported, fmt.Sprintf("version %.16q is not spoken here: 1.0 is, and 0.3 at the card's URL for it", version))
+			return a2a.NewError(a2a.ErrVersionNotSupported, fmt.Sprintf("version %.16q is not supported: use 1.0, or 0.3 at the URL that the card has for it", version))
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 		return nil // the SDK reports it
 	}
 	if m.Role != a2a.MessageRoleUser {
-		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent is ROLE_USER")
+		return a2a.NewError(a2a.ErrInvalidParams, "the role of a message to an agent must be ROLE_USER")
 	}
 	if err := checkParts(m.Parts); err != nil {
 		return err
@@ -109,9 +109,9 @@ func (s *Server) checkMessage(req *a2a.SendMessageRequest, task entry) error {
 	}
 	switch {
 	case task.state.Terminal():
-		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: begin another in the same context")
+		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: begin another in the same context")
 	case task.state != a2a.TaskStateInputRequired:
-		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is being worked on: subscribe to it, or cancel it first")
+		return a2a.NewError(a2a.ErrUnsupportedOperation, "the task is still running: subscribe to it, or cancel it first")
 	case task.said >= s.limits.Messages:
 		return a2a.NewError(a2a.ErrUnsupportedOperation, fmt.Sprintf("the task has had %d messages, which is the limit: begin another in the same context", task.said))
 	}
@@ -129,7 +129,7 @@ func checkParts(parts []*a2a.Part) error {
 		}
 	}
 	if len(parts) > 0 && blank(VisibleText(parts)) {
-		return a2a.NewError(a2a.ErrInvalidParams, "the message says nothing")
+		return a2a.NewError(a2a.ErrInvalidParams, "the message has no text")
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 			return
 		case err != nil: // the SDK reports it
 		case known.state.Terminal():
-			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task is over: get it instead"))
+			yield(nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended: get it instead"))
 			return
 		case known.state == a2a.TaskStateInputRequired:
 			if st, err := h.s.store.Get(ctx, req.ID); err == nil {

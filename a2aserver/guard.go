@@ -57,9 +57,9 @@ func (g guard) url(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "":
-		return errors.New("the push URL is not one such as https://client.example/hook")
+		return errors.New("the push URL is not a URL such as https://client.example/hook")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("the push URL begins with %.16q: https is what it may be", u.Scheme)
+		return fmt.Errorf("the push URL begins with %.16q: only https is allowed", u.Scheme)
 	case u.User != nil:
 		return errors.New("the push URL holds a user name: put credentials into its authentication")
 	case len(raw) > 2048:
@@ -91,7 +91,7 @@ type unreachable struct {
 }
 
 func (u unreachable) Error() string {
-	return fmt.Sprintf("pushes do not go to %q: the host must have public addresses and the URL begin with https", u.host)
+	return fmt.Sprintf("pushes to %q are not allowed: the host must have public addresses, and the URL must begin with https", u.host)
 }
 
 // address checks one address. Plain HTTP would show the credentials on the way, so

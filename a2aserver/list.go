@@ -27,7 +27,7 @@ func (s *store) List(ctx context.Context, req *a2a.ListTasksRequest) (*a2a.ListT
 	size := req.PageSize
 	or(&size, pageSize)
 	if size < 1 || size > maxPageSize {
-		return nil, a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("a page holds 1 to %d tasks, not %d", maxPageSize, size))
+		return nil, a2a.NewError(a2a.ErrInvalidParams, fmt.Sprintf("the page size is %[2]d: want 1 to %[1]d tasks", maxPageSize, size))
 	}
 	if n := req.HistoryLength; n != nil && *n < 0 {
 		return nil, a2a.NewError(a2a.ErrInvalidParams, "historyLength is negative")
@@ -182,7 +182,7 @@ func (l *listed) token() string {
 }
 
 func readToken(token string) (*listed, error) {
-	bad := a2a.NewError(a2a.ErrInvalidParams, "the page token is not one of this server's")
+	bad := a2a.NewError(a2a.ErrInvalidParams, "the page token is not from this server")
 	if len(token) > maxToken {
 		return nil, bad
 	}

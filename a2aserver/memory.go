@@ -29,8 +29,8 @@ const maxReading = 256
 const copies = 3
 
 var (
-	errBusy = errors.New("the requests that are being worked on hold as much memory as they may: try again later")
-	errCut  = errors.New("the body took so long that others needed its room")
+	errBusy = errors.New("the running requests use all the memory that they may: try again later")
+	errCut  = errors.New("the body took so long that its memory went to other requests")
 )
 
 func newMemory(limit int64) *memory {

@@ -118,7 +118,7 @@ func (s *store) unsentBody(l letter) (body []byte, err error) {
 			return nil
 		}
 		if err := json.Unmarshal(data, &l); err != nil {
-			return fmt.Errorf("a push that was kept: %w", err)
+			return fmt.Errorf("a stored push: %w", err)
 		}
 		body = l.Body
 		return nil

@@ -59,21 +59,21 @@ func end(out Outcome, err error, shown string, silence time.Duration) ended {
 	case errors.Is(err, errUnrecorded):
 		e.ending, e.text, e.message = Aborted, "", "What the agent did could not be recorded, so its answer is not given."
 	case errors.Is(err, errSilent):
-		e.ending, e.message = Silent, fmt.Sprintf("Nothing was heard of the model for %s, so the task was ended.", silence)
+		e.ending, e.message = Silent, fmt.Sprintf("The model sent nothing for %s, so the task was ended.", silence)
 	case err != nil:
-		e.ending, e.message = Aborted, "The agent broke off before its answer was whole."
+		e.ending, e.message = Aborted, "The agent failed before its answer was complete."
 		if errors.Is(err, context.DeadlineExceeded) {
-			e.message = "The agent ran out of time before its answer was whole."
+			e.message = "The agent ran out of time before its answer was complete."
 		}
 	case out.Question != "":
 		e.ending, e.state, e.text, e.message = Asked, a2a.TaskStateInputRequired, "", out.Question
 		e.remarks = nil // a task keeps its metadata, so they would stand beside the answer
 	case blank(e.text) && out.End == sotto.EndCut:
-		e.ending, e.message = NoVisibleAnswer, "The model's reply was cut at its limit before it said anything visible."
+		e.ending, e.message = NoVisibleAnswer, "The model's reply reached its length limit before it had any visible text."
 	case blank(e.text):
-		e.ending, e.message = NoVisibleAnswer, "The model's reply holds no visible answer."
+		e.ending, e.message = NoVisibleAnswer, "The model's reply has no visible answer."
 	case out.End == sotto.EndAborted:
-		e.ending, e.message = Aborted, "The model's reply broke off before it was whole."
+		e.ending, e.message = Aborted, "The model's reply broke off before it was complete."
 	case out.End == sotto.EndCut:
 		e.ending, e.state = CutOff, a2a.TaskStateCompleted
 	default:
@@ -94,9 +94,9 @@ func (e *ended) limit(n int) {
 	}
 }
 
-const interruptedMessage = "The server was stopped or restarted while this was being worked on, and the work is lost. Send the message again."
+const interruptedMessage = "The server was stopped or restarted while it worked on this, and the work is lost. Send the message again."
 
-const droppedMessage = "This waited for an answer, and more tasks of the same caller wait than the server keeps: the oldest was ended. Send the message again."
+const droppedMessage = "This task waited for an answer. It was ended because the same caller has more waiting tasks than the server keeps. Send the message again."
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 

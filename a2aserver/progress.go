@@ -91,7 +91,7 @@ func (p *progress) say(channel, text string) {
 	if p.bytes+len(text) > progressBytes || len(p.items) >= progressParts {
 		p.full = p.bytes+len(text) > progressBytes
 		if p.full {
-			p.items = append(p.items, item{channel: channel, text: "… (what follows is not told here)"})
+			p.items = append(p.items, item{channel: channel, text: "… (the rest is left out here)"})
 		}
 		return
 	}

@@ -121,7 +121,7 @@ func (p *sender) post(l letter) {
 		return
 	}
 	if len(l.Body) > p.room {
-		p.log.Warn("a push was left out: too much waits for receivers", "task", string(l.Task))
+		p.log.Warn("a push was dropped: too many wait for receivers", "task", string(l.Task))
 		return
 	}
 	p.room -= len(l.Body)
@@ -155,7 +155,7 @@ func (p *sender) deliver(key string) {
 		p.mu.Unlock()
 		if p.bring(l) {
 			if err := p.store.sent(l); err != nil {
-				p.log.Error("a push that has arrived may arrive again", "task", string(l.Task), "error", err)
+				p.log.Error("a push that was delivered may be delivered again", "task", string(l.Task), "error", err)
 			}
 		}
 		p.mu.Lock()

@@ -31,7 +31,7 @@ func configKey(task a2a.TaskID, id string) []byte { return append(configPrefix(t
 // again whenever something is sent.
 func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConfig) (*a2a.PushConfig, error) {
 	if config == nil {
-		return nil, a2a.NewError(a2a.ErrInvalidParams, "there is no push configuration")
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "the push configuration is missing")
 	}
 	if err := p.guard.url(ctx, config.URL); err != nil {
 		if u, ok := errors.AsType[unreachable](err); ok {
@@ -48,7 +48,7 @@ func (p *sender) Save(ctx context.Context, task a2a.TaskID, config *a2a.PushConf
 		c.ID = uuid.NewString()
 	}
 	if len(c.ID) > 128 || strings.ContainsRune(c.ID, 0) {
-		return nil, a2a.NewError(a2a.ErrInvalidParams, "the id of a push configuration has at most 128 bytes, none of them zero")
+		return nil, a2a.NewError(a2a.ErrInvalidParams, "the id of a push configuration is longer than 128 bytes or has a zero byte")
 	}
 	data, err := json.Marshal(pushConfig{visitFrom(ctx).legacy, &c})
 	if err != nil {
@@ -74,13 +74,13 @@ func checkAuth(c *a2a.PushConfig) error {
 		switch strings.ToLower(a.Scheme) {
 		case "bearer", "basic":
 		default:
-			return fmt.Errorf("the authentication scheme %.16q is not one of Bearer and Basic", a.Scheme)
+			return fmt.Errorf("the authentication scheme %.16q is not Bearer or Basic", a.Scheme)
 		}
 		texts = append(texts, a.Credentials)
 	}
 	for _, t := range texts {
 		if len(t) > 8192 || strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' }) {
-			return fmt.Errorf("a token or credential holds characters that no header can, or more than 8192")
+			return fmt.Errorf("a token or credential is longer than 8192 characters, or has characters that a header cannot hold")
 		}
 	}
 	return nil

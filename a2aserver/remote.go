@@ -37,15 +37,15 @@ const pollWait = time.Second
 func (r Remote) Tool() (agent.Tool, error) {
 	base, err := url.Parse(r.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("a2aserver: the URL of the agent %s is not one such as https://agent.example", r.Name)
+		return nil, fmt.Errorf("a2aserver: the URL of the agent %s is not a URL such as https://agent.example", r.Name)
 	}
 	or(&r.Time, 5*time.Minute)
 	client := peer.Client(base, r.Token, r.Transport)
 	return &agent.Func{
 		Name: r.Name, Description: r.Description, Prose: []string{"message"},
 		Schema: `{"type":"object","properties":{` +
-			`"message":{"type":"string","description":"What to ask. The agent knows nothing of this conversation."},` +
-			`"task":{"type":"string","description":"To answer a question of the agent: the task it named."}},` +
+			`"message":{"type":"string","description":"What to ask. The agent does not know this conversation."},` +
+			`"task":{"type":"string","description":"To answer a question of the agent: the task that it named."}},` +
 			`"required":["message"],"additionalProperties":false}`,
 		Do: func(ctx context.Context, u agent.Use) (string, error) {
 			var a struct{ Message, Task string }
@@ -127,7 +127,7 @@ func heard(res a2a.SendMessageResult) (answer string, done bool, err error) {
 		}
 	}
 	if blank(answer) {
-		return "", false, errors.New("the agent's answer holds no visible text")
+		return "", false, errors.New("the agent's answer has no visible text")
 	}
 	return answer, true, nil
 }

@@ -65,7 +65,7 @@ func (s *store) room(more int, stays a2a.TaskID) error {
 		}
 		old := s.oldest(stays)
 		if len(old) == 0 {
-			return a2a.NewError(a2a.ErrServerError, "the server keeps as many tasks, or as many bytes of them, as it may, and none can go: cancel some, or try again later")
+			return a2a.NewError(a2a.ErrServerError, "the server has no room for another task, and can remove none: cancel some, or try again later")
 		}
 		if err := s.drop(old); err != nil {
 			return err

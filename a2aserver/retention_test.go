@@ -108,7 +108,7 @@ func TestRoomBytes(t *testing.T) {
 	for err = nil; err == nil; {
 		_, err = add(greedy, a2a.TaskStateWorking, text)
 	}
-	if !errors.Is(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "as many bytes") {
+	if !errors.Is(err, a2a.ErrServerError) || !strings.Contains(err.Error(), "no room for another task") {
 		t.Errorf("where all is being worked on: %v", err)
 	}
 	if err := s.admit(running.ID); !errors.Is(err, a2a.ErrServerError) {

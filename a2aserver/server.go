@@ -148,16 +148,16 @@ func New(c Config) (*Server, error) {
 func (c *Config) Check() error {
 	switch {
 	case c.Mind == nil:
-		return errors.New("there is no Mind to answer messages")
+		return errors.New("Mind is not set: messages need one")
 	case c.Public && len(c.Tokens) == 0 && !c.Insecure:
-		return errors.New("other machines can reach the server and there is no token: set Tokens, or say Insecure")
+		return errors.New("other machines can reach the server, and there is no token: set Tokens, or Insecure")
 	}
 	for _, wrong := range access.Check(c.Tokens) {
 		return wrong
 	}
 	if c.Card.URL != "" {
 		if u, err := url.Parse(c.Card.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("the URL of the card, %q, is not one such as https://agent.example", c.Card.URL)
+			return fmt.Errorf("the URL of the card, %q, is not a URL such as https://agent.example", c.Card.URL)
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (s *Server) sweep() {
 	defer tick.Stop()
 	for {
 		if err := s.store.sweep(time.Now()); err != nil {
-			s.log.Error("old tasks cannot be dropped", "error", err)
+			s.log.Error("old tasks cannot be removed", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -242,7 +242,7 @@ func (s *Server) end() (err error) {
 	select {
 	case <-ended:
 	case <-time.After(closeWait):
-		err = errors.New("a2aserver: a mind does not end")
+		err = errors.New("a2aserver: a mind did not stop")
 	}
 	if s.push != nil {
 		s.push.close()

@@ -92,17 +92,17 @@ func openStore(file string, limits Limits) (*store, error) {
 	}
 	db, err := bbolt.Open(s.file, 0o600, options)
 	if errors.Is(err, berrors.ErrTimeout) {
-		return nil, fmt.Errorf("the file of tasks %s is in use: another server has it", s.file)
+		return nil, fmt.Errorf("the task file %s is in use by another server", s.file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the file of tasks %s: %w", s.file, err)
+		return nil, fmt.Errorf("the task file %s: %w", s.file, err)
 	}
 	s.db = db
 	if s.temp && os.Remove(s.file) == nil { // if an open file cannot be removed, close removes it
 		s.temp = false
 	}
 	if err := s.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("the file of tasks %s: %w", s.file, err), s.close())
+		return nil, errors.Join(fmt.Errorf("the task file %s: %w", s.file, err), s.close())
 	}
 	return s, nil
 }

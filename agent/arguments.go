@@ -26,10 +26,10 @@ func newToolbox(list []Tool) (*toolbox, error) {
 	for _, t := range list {
 		spec := t.Spec()
 		if !toolName.MatchString(spec.Name) {
-			return nil, fmt.Errorf("tool %q: a name is 1 to 64 letters, digits, _ or -", spec.Name)
+			return nil, fmt.Errorf("tool %q: want a name of 1 to 64 letters, digits, _ or -", spec.Name)
 		}
 		if slices.Contains(b.names, spec.Name) {
-			return nil, fmt.Errorf("tool %q: there are two of that name", spec.Name)
+			return nil, fmt.Errorf("tool %q: two tools have this name", spec.Name)
 		}
 		schema, err := compileSchema(spec.Schema)
 		if err != nil {
@@ -62,13 +62,13 @@ func compileSchema(text []byte) (*jsonschema.Schema, error) {
 // from the arguments.
 func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, limit int) (map[string]any, error) {
 	if len(text) > limit {
-		return nil, fmt.Errorf("the arguments have %d bytes: at most %d are taken", len(text), limit)
+		return nil, fmt.Errorf("the arguments have %d bytes: the limit is %d", len(text), limit)
 	}
 	if strings.TrimSpace(text) == "" {
 		text = "{}"
 	}
 	if err := foreignjson.Check([]byte(text)); foreignjson.OverLimit(err) {
-		return nil, fmt.Errorf("the arguments are not taken: the JSON %w", err)
+		return nil, fmt.Errorf("the arguments are refused: the JSON %w", err)
 	}
 	v, err := decodeArguments(text)
 	if err != nil {
@@ -77,7 +77,7 @@ func readArguments(g *sotto.Grammar, schema *jsonschema.Schema, text string, lim
 	if schema.Check(v) != nil {
 		faults := schema.Check(cleanAll(g, v))
 		if faults == nil {
-			return nil, errors.New("the arguments hold reasoning, and do not fit with it")
+			return nil, errors.New("the arguments contain reasoning, and do not match the schema with it")
 		}
 		return nil, errors.New(strings.Join(complaints(faults), "; "))
 	}
@@ -93,17 +93,17 @@ func decodeArguments(text string) (any, error) {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
-			return nil, fmt.Errorf("the arguments are no JSON: at byte %d of %d something else is wanted", syntax.Offset, len(text))
+			return nil, fmt.Errorf("the arguments are not valid JSON: syntax error at byte %d of %d", syntax.Offset, len(text))
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, fmt.Errorf("the arguments are no JSON: they end at byte %d, inside a value", len(text))
+			return nil, fmt.Errorf("the arguments are not valid JSON: they end at byte %d, inside a value", len(text))
 		}
 		return nil, errors.New("the arguments are no JSON")
 	}
 	if _, ok := v.(map[string]any); !ok {
-		return nil, errors.New("the arguments are no JSON object: want {\"name\": value, …}")
+		return nil, errors.New("the arguments are not a JSON object: want {\"name\": value, …}")
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("something stands behind the arguments, at byte %d", d.InputOffset())
+		return nil, fmt.Errorf("there is more text after the arguments, at byte %d", d.InputOffset())
 	}
 	return v, nil
 }

@@ -237,7 +237,7 @@ func (b *builder) counts() {
 		b.fault("advisory.threshold", "want a number between 0 and 1")
 	}
 	if c.Operator.Wait < 0 {
-		b.fault("operator.wait", "want a time such as 30s, or 0 not to wait")
+		b.fault("operator.wait", "want a time such as 30s, or 0 for no wait")
 	}
 	if address := c.Operator.Listen; address != "" {
 		host, _, err := net.SplitHostPort(address)
@@ -255,7 +255,7 @@ func (b *builder) limits(path string, l LimitsConfig) {
 	for i := range v.NumField() {
 		name, f := v.Type().Field(i).Tag.Get("yaml"), reflect.Indirect(v.Field(i))
 		if f.IsValid() && f.Int() < 0 && name != "failed-cycles" {
-			b.fault(path+"."+name, "want no negative one; leave it out for the default")
+			b.fault(path+"."+name, "is negative: want 1 or more; leave it out for the default")
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 	}
 	if m.KeyEnv != "" {
 		if mc.Key = model.Secret(b.s.Getenv(m.KeyEnv)); mc.Key == "" {
-			b.fault(path+".key-env", "the environment has no variable of this name")
+			b.fault(path+".key-env", "the environment has no variable with this name")
 		}
 	}
 	client, err := b.s.Open(mc)
@@ -353,7 +353,7 @@ func (b *builder) tool(path string, t *ToolConfig) Tool {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		b.fault(path+".url", "want an http or https URL")
 	} else if u.User != nil {
-		b.fault(path+".url", "a credential does not stand in this file: use headers-env")
+		b.fault(path+".url", "this file may not hold credentials: use headers-env")
 	}
 	h := http.Header{}
 	for name, env := range t.HeadersEnv {
@@ -405,7 +405,7 @@ func (b *builder) names(x *Experiment) {
 	}
 	take := func(path, name string) {
 		if slices.Contains(names, name) {
-			b.fault(path, "%q: there is another tool of that name", name)
+			b.fault(path, "%q: another tool has this name", name)
 		}
 		names = append(names, name)
 	}

@@ -132,7 +132,7 @@ func (t *Turn) Converse(ctx context.Context, messages []model.Message) (Outcome,
 // Continue resumes a turn that waited, with the answer that it waited for.
 func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome, error) {
 	if len(w.Calls) == 0 || w.Given > len(w.Messages) {
-		return Outcome{}, errors.New("nothing to go on with: the turn does not wait")
+		return Outcome{}, errors.New("nothing to resume: the turn does not wait")
 	}
 	u, err := t.open()
 	if err != nil {

@@ -42,11 +42,11 @@ func same(e *record.Event, run string, cycle int, p record.Payload, view func(re
 	d := Difference{Seq: e.Seq, Run: e.Run, Cycle: e.Cycle, Type: e.Type}
 	was, now := compared{e.Run, e.Cycle, e.Type, view(e.Payload)}, compared{run, cycle, p.Type(), view(p)}
 	if _, ok := e.Payload.(record.Unknown); ok {
-		d.Field, d.Recorded, d.Now = "payload", "something that this version cannot read", string(p.Type())
+		d.Field, d.Recorded, d.Now = "payload", "data that this version cannot read", string(p.Type())
 		return &d
 	}
 	if where := withheld(was.Payload); where != "" {
-		return fmt.Errorf("event %d (%s) withholds %s: only a record of everything can be gone on with", e.Seq, e.Type, where)
+		return fmt.Errorf("event %d (%s) withholds %s: only a record with all texts (level full) can be resumed", e.Seq, e.Type, where)
 	}
 	a, b := encode(was), encode(now)
 	if bytes.Equal(a, b) {

@@ -125,7 +125,7 @@ func (x *Experiment) check() error {
 		list = append(list, errors.New("no model"))
 	}
 	if x.Cycles < 0 {
-		list = append(list, errors.New("less than no cycles"))
+		list = append(list, errors.New("negative number of cycles"))
 	}
 	for i := range x.Agents {
 		list = append(list, x.Agents[i].check(1))

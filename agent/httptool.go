@@ -81,7 +81,7 @@ func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(u.Arguments))
 	if err != nil {
-		return "", fmt.Errorf("the endpoint of %s cannot be asked", t.Name)
+		return "", fmt.Errorf("the endpoint of %s cannot be called", t.Name)
 	}
 	for name, values := range t.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
@@ -96,7 +96,7 @@ func (t *HTTPTool) Call(ctx context.Context, u Use) (string, error) {
 	res, err := client.Do(req)
 	if err != nil {
 		if ctx.Err() != nil {
-			return "", fmt.Errorf("the endpoint gave no answer in time: %w", ctx.Err())
+			return "", fmt.Errorf("the endpoint did not answer in time: %w", ctx.Err())
 		}
 		return "", fmt.Errorf("the endpoint of %s could not be reached%s", t.Name, reasonOf(err))
 	}

@@ -92,7 +92,7 @@ func (b *Inbox) close(id string) chan string {
 // ServeHTTP serves the inbox.
 func (b *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !local(r) {
-		http.Error(w, "the inbox answers under its own address only", http.StatusForbidden)
+		http.Error(w, "the inbox answers only under its own address", http.StatusForbidden)
 		return
 	}
 	switch r.Method + " " + r.URL.Path {
@@ -136,7 +136,7 @@ func (b *Inbox) take(w http.ResponseWriter, r *http.Request) (int, error) {
 	}
 	c := b.close(a.ID)
 	if c == nil {
-		return http.StatusNotFound, errors.New("no message of that id is waited for")
+		return http.StatusNotFound, errors.New("no message with that id waits for an answer")
 	}
 	c <- *a.Answer
 	return 0, nil

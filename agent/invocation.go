@@ -15,7 +15,7 @@ import (
 )
 
 // errFailed is the error of an invocation all of whose attempts failed.
-var errFailed = errors.New("the model cannot be asked")
+var errFailed = errors.New("the model cannot be called")
 
 // errFinal marks an invocation that is not worth retrying.
 var errFinal = errors.New("for good")
@@ -77,7 +77,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	case err != nil && ctx.Err() == nil:
 		return err
 	}
-	point("behind model")
+	point("after model")
 	if e, ok := errors.AsType[*model.Error](i.Err); ok {
 		t.after = e.RetryAfter
 	}
@@ -222,7 +222,7 @@ func (l *listener) open(native bool) {
 	}
 	f, err := l.Grammar.NewFilter(sotto.Options{Start: l.start})
 	if err != nil {
-		panic(fmt.Sprintf("agent: a start that was checked: %v", err))
+		panic(fmt.Sprintf("agent: unreachable: a checked start: %v", err))
 	}
 	if !l.template { // else the text may be a reflection, with a thought in it
 		f.OnText = l.Observer.OnText

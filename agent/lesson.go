@@ -15,7 +15,7 @@ func (t *turn) lesson() string {
 	var parts []string
 	if t.Calls == TextCalls && len(t.box.list) > 0 {
 		var b strings.Builder
-		b.WriteString("You have tools. To use one, write a call on lines of its own, such as\n\n{\"name\": \"TOOL\", \"arguments\": {…}}\n\nand nothing behind it; its result comes with the next message. The tools, with the JSON Schema of their arguments:\n")
+		b.WriteString("You have tools. To use one, write a call on lines of its own, such as\n\n{\"name\": \"TOOL\", \"arguments\": {…}}\n\nand nothing after it; its result comes with the next message. The tools, with the JSON Schema of their arguments:\n")
 		for _, tool := range t.box.list {
 			spec := tool.Spec()
 			fmt.Fprintf(&b, "\n- %s: %s %s", spec.Name, spec.Description, spec.Schema)
@@ -36,7 +36,7 @@ func (t *turn) sumUp(ctx context.Context, thought string) (string, error) {
 	}
 	q := t.Request
 	q.Messages = []model.Message{
-		{Role: model.System, Text: strings.TrimSpace("Say in one short sentence what the following working notes come to: what was decided, and why. Write only the sentence.\n\n" + t.Grammar.Dialect().Prompt)},
+		{Role: model.System, Text: strings.TrimSpace("Summarize the following working notes in one short sentence: what was decided, and why. Write only the sentence.\n\n" + t.Grammar.Dialect().Prompt)},
 		{Role: model.User, Text: thought},
 	}
 	was := *t

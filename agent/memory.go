@@ -22,7 +22,7 @@ import (
 
 // ErrMemory is in the error of a memory that belongs to another run, or to one of
 // which the record has nothing left.
-var ErrMemory = errors.New("the memory is that of another run")
+var ErrMemory = errors.New("the memory belongs to another run")
 
 // The bounds of a memory.
 const (
@@ -209,17 +209,17 @@ func (m *Memory) check(c change) (string, error) {
 	old, there := m.values[c.Key]
 	switch {
 	case c.Key == "" || len(c.Key) > MaxKeyBytes || !printable(c.Key):
-		return "", fmt.Errorf("a key is 1 to %d bytes of printable text", MaxKeyBytes)
+		return "", fmt.Errorf("want a key of 1 to %d bytes of printable text", MaxKeyBytes)
 	case c.Delete && !there:
 		return "", fmt.Errorf("there is no key %q", c.Key)
 	case c.Delete:
 		return fmt.Sprintf("deleted %q", c.Key), nil
 	case len(c.Value) > MaxValue:
-		return "", fmt.Errorf("the value has %d bytes: at most %d are kept under a key", len(c.Value), MaxValue)
+		return "", fmt.Errorf("the value has %d bytes: the limit is %d", len(c.Value), MaxValue)
 	case !there && len(m.values) >= MaxKeys:
-		return "", fmt.Errorf("there are %d keys, the most that are kept: delete one first", MaxKeys)
+		return "", fmt.Errorf("there are %d keys, the limit: delete one first", MaxKeys)
 	case m.size-len(old)+len(c.Value) > MaxMemory:
-		return "", fmt.Errorf("the memory is full: %d bytes are the most; delete something first", MaxMemory)
+		return "", fmt.Errorf("the memory is full: the limit is %d bytes; delete something first", MaxMemory)
 	case there:
 		return fmt.Sprintf("replaced %q, %d bytes", c.Key, len(c.Value)), nil
 	}
@@ -245,7 +245,7 @@ func (m *Memory) append(c change) error {
 		_, _ = m.file.Seek(at, io.SeekStart)
 		return fmt.Errorf("write the memory: %w", err)
 	}
-	point("behind memory")
+	point("after memory")
 	return nil
 }
 
@@ -282,7 +282,7 @@ func (m *Memory) search(pattern string) (string, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return "", fmt.Errorf("the pattern is none that RE2 reads: %w", err)
+		return "", fmt.Errorf("the pattern is not a valid RE2 pattern: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -309,7 +309,7 @@ func (m *Memory) search(pattern string) (string, error) {
 func (m *Memory) Tools() []Tool {
 	return []Tool{
 		&memoryTool{Func{
-			Name: "write", Description: "Keep a text under a key, in place of what was there.",
+			Name: "write", Description: "Store a text under a key. It replaces the text that the key had.",
 			Schema: `{"type":"object","properties":{"key":{"type":"string","description":"A short name."},"value":{"type":"string","description":"The text to keep."}},"required":["key","value"],"additionalProperties":false}`,
 			Prose:  []string{"value", "key"},
 			Do: func(_ context.Context, u Use) (string, error) {
@@ -326,15 +326,15 @@ func (m *Memory) Tools() []Tool {
 				if v, ok := m.Read(key); ok {
 					return v, nil
 				}
-				return "", fmt.Errorf("there is no key %q: the tool list names those that there are", key)
+				return "", fmt.Errorf("there is no key %q: the tool list names the existing keys", key)
 			},
 		}},
 		&memoryTool{Func{
-			Name: "list", Description: "List the keys of all that is kept.",
+			Name: "list", Description: "List all keys.",
 			Do: func(context.Context, Use) (string, error) {
 				keys := m.Keys()
 				if len(keys) == 0 {
-					return "nothing is kept", nil
+					return "the memory is empty", nil
 				}
 				return strings.Join(keys, "\n"), nil
 			},
@@ -348,7 +348,7 @@ func (m *Memory) Tools() []Tool {
 			},
 		}},
 		&memoryTool{Func{
-			Name: "pattern_search", Description: "Find lines in the texts that are kept, by a regular expression (RE2).",
+			Name: "pattern_search", Description: "Find lines in the stored texts, with a regular expression (RE2).",
 			Schema: `{"type":"object","properties":{"pattern":{"type":"string"}},"required":["pattern"],"additionalProperties":false}`,
 			Prose:  []string{"pattern"},
 			Do: func(_ context.Context, u Use) (string, error) {

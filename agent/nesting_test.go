@@ -19,11 +19,11 @@ func TestNestedArguments(t *testing.T) {
 	}
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	for text, want := range map[string]string{
-		nested(1001):                                 "the arguments are not taken: the JSON nests deeper than 1000 levels at byte 5000",
-		nested(9000):                                 "the arguments are not taken: the JSON nests deeper than 1000 levels at byte 5000",
-		strings.Repeat("[", 6<<20):                   "the arguments are not taken: the JSON nests deeper than 1000 levels at byte 1000",
-		`{"b":` + strings.Repeat(`{"a":`, 1<<20):     "the arguments are not taken: the JSON nests deeper than 1000 levels at byte 5000",
-		`{"b":[` + strings.Repeat("0,", 1<<20) + `0`: "the arguments are not taken: the JSON has more than 1000000 members and elements at byte",
+		nested(1001):                                 "the arguments are refused: the JSON nests deeper than 1000 levels at byte 5000",
+		nested(9000):                                 "the arguments are refused: the JSON nests deeper than 1000 levels at byte 5000",
+		strings.Repeat("[", 6<<20):                   "the arguments are refused: the JSON nests deeper than 1000 levels at byte 1000",
+		`{"b":` + strings.Repeat(`{"a":`, 1<<20):     "the arguments are refused: the JSON nests deeper than 1000 levels at byte 5000",
+		`{"b":[` + strings.Repeat("0,", 1<<20) + `0`: "the arguments are refused: the JSON has more than 1000000 members and elements at byte",
 		nested(1000):                                 "want object",
 	} {
 		var before, after runtime.MemStats

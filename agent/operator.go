@@ -62,7 +62,7 @@ func (t *operatorTool) Call(ctx context.Context, u Use) (string, error) {
 		if err := t.operator.Tell(ctx, m); err != nil {
 			return "", err
 		}
-		return "delivered; no answer is waited for", nil
+		return "delivered; not waiting for an answer", nil
 	}
 	inner, cancel := context.WithTimeout(ctx, t.wait)
 	defer cancel()

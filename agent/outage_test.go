@@ -588,7 +588,7 @@ func TestExtended(t *testing.T) {
 		}
 		t.x.Cycles = 2
 		var changed *ChangedError
-		if _, err := Run(t.Context(), t.x, in(t.dir)); !asError(err, &changed) || !strings.Contains(changed.What, `settings.cycles: it was "3", and is "2"`) {
+		if _, err := Run(t.Context(), t.x, in(t.dir)); !asError(err, &changed) || !strings.Contains(changed.What, `settings.cycles: it was "3", now it is "2"`) {
 			t.Errorf("%v", err)
 		}
 		t.x.Cycles = 4

@@ -258,11 +258,11 @@ func TestArguments(t *testing.T) {
 		``:                            "missing property 'key'",
 		`{"key":"SECRET`:              "they end at byte 14",
 		`{"key":SECRET}`:              "at byte 8 of 14",
-		`["SECRET"]`:                  "no JSON object",
-		`{"key":"a"} SECRET`:          "behind the arguments",
+		`["SECRET"]`:                  "not a JSON object",
+		`{"key":"a"} SECRET`:          "after the arguments",
 		`{"key":["SECRET"]}`:          "key: got array, want string",
 		`{"key":"a","more":"SECRET"}`: "additional properties 'more' not allowed",
-		`{"key":"` + strings.Repeat("a", 300) + `"}`: "at most 256",
+		`{"key":"` + strings.Repeat("a", 300) + `"}`: "the limit is 256",
 	} {
 		_, err := readArguments(sotto.Default(), box.schemas["read"], text, 256)
 		got := fmt.Sprint(err)

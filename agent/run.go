@@ -70,7 +70,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("run %s was begun with other settings: %s", e.Run, e.What)
+	return fmt.Sprintf("run %s was started with other settings: %s", e.Run, e.What)
 }
 
 // An UnservedError is the error of a run that was not begun or resumed, since its
@@ -87,7 +87,7 @@ func (e *UnservedError) Error() string {
 func (e *UnservedError) Unwrap() error { return e.Err }
 
 // ErrNoRun is in the error of a replay of a run that is not in the record.
-var ErrNoRun = errors.New("the record holds no such run")
+var ErrNoRun = errors.New("the record has no such run")
 
 // Run runs an experiment, or resumes it if the record has its beginning. What is
 // recorded is not done again: no reply is asked for twice, and no call is made
@@ -101,7 +101,7 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 		return Result{}, err
 	}
 	if o.Record == "" || o.Memory == "" {
-		return Result{}, errors.New("a run needs folders: set Options.Record and Options.Memory")
+		return Result{}, errors.New("Options.Record and Options.Memory must be set")
 	}
 	if o.RecordOptions.Reasoning != record.Full || o.RecordOptions.Answer != record.Full {
 		return Result{}, errors.New("a run is resumed from its record: its levels must be full")
@@ -214,7 +214,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	for _, name := range x.Memory {
 		t := toolNamed(memoryTools, name)
 		if t == nil {
-			return nil, fmt.Errorf("the memory has no tool %q: want some of %s", name, strings.Join(AllMemory(), ", "))
+			return nil, fmt.Errorf("the memory has no tool %q: choose from %s", name, strings.Join(AllMemory(), ", "))
 		}
 		tools = append(tools, t)
 	}
@@ -319,7 +319,7 @@ func (r *run) unchanged() error {
 	if r.journal.w == nil {
 		return d
 	}
-	return &ChangedError{r.name, fmt.Sprintf("%s: it was %q, and is %q", d.Field, d.Recorded, d.Now)}
+	return &ChangedError{r.name, fmt.Sprintf("%s: it was %q, now it is %q", d.Field, d.Recorded, d.Now)}
 }
 
 // otherCycles compares the number of cycles with that of the last start of the run.

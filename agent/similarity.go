@@ -56,7 +56,7 @@ func (r *run) alike(ctx context.Context, t *turn, open bool, text string) (liken
 		case failure == nil:
 			method = "embedding"
 		default:
-			r.log.Warn("no embeddings; comparing by letters", "err", failure)
+			r.log.Warn("no embeddings; comparing texts by their letters", "err", failure)
 		}
 	}
 	if method == "lexical" {
@@ -110,7 +110,7 @@ func (r *run) embedded(ctx context.Context, text string, earlier []string) ([]fl
 
 func cosine(a, b []float32) (float64, error) {
 	if len(a) != len(b) || len(a) == 0 {
-		return 0, fmt.Errorf("vectors of %d and %d numbers", len(a), len(b))
+		return 0, fmt.Errorf("vectors of different lengths, %d and %d", len(a), len(b))
 	}
 	var dot, x, y float64
 	for i := range a {

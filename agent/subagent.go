@@ -43,10 +43,10 @@ const (
 
 func (a *Subagent) check(depth int) error {
 	if !toolName.MatchString(a.Name) || len(a.Name) > maxAgentName {
-		return fmt.Errorf("agent %q: a name is 1 to %d letters, digits, _ or -", a.Name, maxAgentName)
+		return fmt.Errorf("agent %q: want a name of 1 to %d letters, digits, _ or -", a.Name, maxAgentName)
 	}
 	if depth > maxDepth {
-		return fmt.Errorf("agent %q: agents go %d deep at most", a.Name, maxDepth)
+		return fmt.Errorf("agent %q: agents nest deeper than %d levels", a.Name, maxDepth)
 	}
 	var list []error
 	for i := range a.Agents {
@@ -61,7 +61,7 @@ func (a *Subagent) checkTools(given []Tool) error {
 	var list []error
 	for _, name := range a.Tools {
 		if toolNamed(given, name) == nil {
-			list = append(list, fmt.Errorf("agent %s: there is no tool %q to give it", a.Name, name))
+			list = append(list, fmt.Errorf("agent %s: there is no tool %q to give to it", a.Name, name))
 		}
 	}
 	for i := range a.Agents {
@@ -82,7 +82,7 @@ func (*subagentTool) prose() []string { return []string{"task"} }
 
 func (t *subagentTool) Spec() model.Tool {
 	return model.Tool{Name: t.Name, Description: t.Description, Schema: json.RawMessage(
-		`{"type":"object","properties":{"task":{"type":"string","description":"All that it needs to know: it knows nothing of what was said before."}},"required":["task"],"additionalProperties":false}`)}
+		`{"type":"object","properties":{"task":{"type":"string","description":"Everything that it needs to know: it does not know this conversation."}},"required":["task"],"additionalProperties":false}`)}
 }
 
 // within passes the calling turn to a tool that is an agent.
@@ -96,7 +96,7 @@ type callerKey struct{}
 func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 	caller, ok := ctx.Value(callerKey{}).(*turn)
 	if !ok {
-		return "", errors.New("an agent can only be called by a turn")
+		return "", errors.New("an agent can be called only within a turn")
 	}
 	task := textsOf(u)["task"]
 	if strings.TrimSpace(task) == "" {

@@ -161,7 +161,7 @@ func TestHTTPTool(t *testing.T) {
 	for path, want := range map[string]string{
 		"/long": strings.Repeat("x", 10) + "\n[the answer is longer than 10 bytes]",
 		"/away": "status 302",
-		"/slow": "no answer in time",
+		"/slow": "did not answer in time",
 		"/none": "status 404: no such thing",
 	} {
 		tool := HTTPTool{Name: "t", URL: s.URL + path, Limit: 10, Timeout: 200 * time.Millisecond, Header: http.Header{"X-Key": {"secret"}}}

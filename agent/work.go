@@ -16,7 +16,7 @@ import (
 
 // unknownEnd is what the model is told about a call that a crash left open, if its
 // tool must not be called twice.
-const unknownEnd = "error: the call was interrupted, and whether it took effect is not known. It was not made again."
+const unknownEnd = "error: the call was interrupted. It may have taken effect. It was not repeated."
 
 // work makes the calls of a reply, in order. The answer to a call that cannot be
 // made says what is wrong.
@@ -24,7 +24,7 @@ func (t *turn) work(ctx context.Context) error {
 	for len(t.calls) > 0 {
 		if t.metrics.ToolCalls >= t.Limits.Calls {
 			for _, c := range t.calls {
-				t.result(c, fmt.Sprintf("error: not called: %d calls are the most here", t.Limits.Calls))
+				t.result(c, fmt.Sprintf("error: not called: the limit is %d calls", t.Limits.Calls))
 			}
 			t.calls = nil
 			return nil
@@ -142,7 +142,7 @@ func (t *turn) ended(x record.ToolCall) string {
 // model.
 func (t *turn) understand(c model.Call) (Tool, json.RawMessage, error) {
 	if !toolName.MatchString(c.Name) {
-		return nil, nil, fmt.Errorf("the name of the tool is none: the tools are %s", t.box)
+		return nil, nil, fmt.Errorf("invalid tool name: the tools are %s", t.box)
 	}
 	tool := t.box.named(c.Name)
 	if tool == nil {
@@ -193,7 +193,7 @@ func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure stri
 	}
 	text, err = call(inner, tool, use)
 	if live {
-		point("behind tool")
+		point("after tool")
 	}
 	var pause *Pause
 	var own *ownError

@@ -102,14 +102,14 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
 	switch {
 	case a.hides && ofModel && f.kind != replies && f.kind != harmless && f.kind != local:
-		return http.StatusForbidden, "display hides reasoning, and the gateway does not read what this route returns: " +
+		return http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
 			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /api/chat or /api/generate"
 	case a.passAll:
 		return 0, ""
 	case a.hides && f.kind == unknown:
-		return http.StatusForbidden, "display hides reasoning, and the gateway does not know what this route returns: --pass-all passes it all the same"
+		return http.StatusForbidden, "the gateway hides reasoning, and does not know what this route returns: to forward it anyway, set --pass-all"
 	case a.public && (f.kind != replies && f.kind != harmless || !a.isWhole(r, f)):
-		return http.StatusNotFound, "this gateway passes only the routes of models, and lists, for other machines: see --path-prefix and --pass-all"
+		return http.StatusNotFound, "for other machines, this gateway forwards only the routes of models and model lists: see --path-prefix and --pass-all"
 	}
 	return 0, ""
 }
@@ -141,7 +141,7 @@ func (a *admission) upgrade(w http.ResponseWriter, r *http.Request, ofModel bool
 		refuseAt(w, r, http.StatusUpgradeRequired, "the gateway does not read WebSockets: use HTTP on this route")
 		return false
 	case a.public:
-		refuseAt(w, r, http.StatusForbidden, "this gateway takes no WebSockets from other machines")
+		refuseAt(w, r, http.StatusForbidden, "this gateway accepts no WebSockets from other machines")
 		return false
 	}
 	if r.Method == http.MethodGet && len(asked) == 1 && strings.EqualFold(asked[0], "websocket") &&

@@ -202,7 +202,7 @@ func (b *body) last() error {
 		return nil
 	}
 	if _, ok := wire.Readable(f); !ok && string(f.Data) != "[DONE]" {
-		return errors.New("the upstream broke off within a frame")
+		return errors.New("the upstream broke off inside a frame")
 	}
 	b.write(f)
 	return nil

@@ -84,7 +84,7 @@ func (b *budget) over(used int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if time.Since(b.last) >= quietFor && b.spent.CompareAndSwap(true, false) {
-		b.log.Info("there is memory for exchanges again", "used", used, "limit", b.max)
+		b.log.Info("memory for exchanges is available again", "used", used, "limit", b.max)
 	}
 }
 
@@ -144,7 +144,7 @@ func (c *charge) take(n int64) error {
 	switch {
 	case n > c.b.max:
 		c.b.refuse(c.b.used.Load())
-		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than limits.memory allows at all", n)}
+		return &requestError{http.StatusRequestEntityTooLarge, fmt.Errorf("about %d bytes of memory are needed, more than all of limits.memory", n)}
 	case !c.b.take(n, c.b.max):
 		return spentError()
 	}

@@ -46,7 +46,7 @@ func TestMemoryLog(t *testing.T) {
 			c.leave()
 		}
 		text := log.String()
-		if strings.Count(text, "requests are refused") != 1 || strings.Count(text, "memory for exchanges again") != 1 {
+		if strings.Count(text, "requests are refused") != 1 || strings.Count(text, "memory for exchanges is available again") != 1 {
 			t.Error(text)
 		}
 		if b.used.Load() != 0 {

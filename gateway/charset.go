@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var errCharset = errors.New("a request's JSON is read as UTF-8: send no other charset in Content-Type")
+var errCharset = errors.New("only UTF-8 is supported: send no other charset in Content-Type")
 
 // checkCharset refuses a request whose Content-Type names an encoding other than
 // UTF-8. Bytes that are valid JSON in UTF-8 can mean something else in UTF-7 or

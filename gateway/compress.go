@@ -25,7 +25,7 @@ func decompress(resp *http.Response) error {
 	case "deflate":
 		open = inflate
 	default:
-		return fmt.Errorf("the upstream compressed its reply as %s, which was not asked for and is not read here", encodingName(encoding))
+		return fmt.Errorf("the upstream compressed its reply as %s, which was not requested and is not supported", encodingName(encoding))
 	}
 	resp.Body = &inflated{src: resp.Body, open: open}
 	resp.ContentLength = -1

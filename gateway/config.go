@@ -236,7 +236,7 @@ func (c *Config) faults() []error {
 	}
 	for _, b := range c.bounds() {
 		if b.value < 0 {
-			fault(-1, b.key, errors.New("is negative: want 0 for the default, or more"))
+			fault(-1, b.key, errors.New("is negative: want 0 (the default) or more"))
 		}
 	}
 	for i, r := range append([]Route{c.Default}, c.Routes...) {
@@ -289,7 +289,7 @@ func checkUpstream(u *url.URL) error {
 	case u.Host == "":
 		return fmt.Errorf("%q has no host", u.Redacted())
 	case u.User != nil:
-		return fmt.Errorf("%q holds a password: use the upstream key", u.Redacted())
+		return fmt.Errorf("%q has a password: use the upstream key", u.Redacted())
 	}
 	return nil
 }
@@ -382,7 +382,7 @@ func checkAPIs(names []string) error {
 func checkFields(names []string) error {
 	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, "\"\\ \t\n") || name == "content" || name == "role" {
-			return fmt.Errorf("%q is no name for a field of reasoning", name)
+			return fmt.Errorf("%q cannot be the name of a reasoning field", name)
 		}
 	}
 	return nil

@@ -625,7 +625,7 @@ func TestSilence(t *testing.T) {
 					t.Errorf("it took %v", took)
 				}
 				if stream {
-					if h := s.listen(t, w.Body.Bytes()); string(h.text) != "Hello <th" || !strings.Contains(h.failed, "nothing came") {
+					if h := s.listen(t, w.Body.Bytes()); string(h.text) != "Hello <th" || !strings.Contains(h.failed, "no data came") {
 						t.Errorf("text %q, failed %q", h.text, h.failed)
 					}
 				} else {
@@ -715,7 +715,7 @@ func TestSilenceOnAConnection(t *testing.T) {
 	}), gateway.Config{Silence: 700 * time.Millisecond})
 	for range 2 {
 		_, body := post(t, base+s.path, `{"model":"m","stream":true}`, nil)
-		if h := s.listen(t, body); string(h.text) != "Hello <th" || !strings.Contains(h.failed, "nothing came") {
+		if h := s.listen(t, body); string(h.text) != "Hello <th" || !strings.Contains(h.failed, "no data came") {
 			t.Errorf("text %q, failed %q", h.text, h.failed)
 		}
 	}

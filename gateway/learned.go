@@ -112,7 +112,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 		Starts []LearnedStart
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("learned starts: %s: %w; remove the file to begin anew", l.file, err)
+		return nil, fmt.Errorf("learned starts: %s: %w; to start again, remove the file", l.file, err)
 	}
 	for _, s := range all.Starts {
 		if s.isOwn() { // an entry of an earlier version, which kept what clients wrote, is dropped

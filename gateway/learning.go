@@ -36,6 +36,6 @@ func (x *exchange) learn() {
 		native = history.Inline
 	}
 	if err := x.engine.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
-		x.engine.config.Logger.Warn("learned starts are not kept", "error", err)
+		x.engine.config.Logger.Warn("learned starts cannot be saved", "error", err)
 	}
 }

@@ -55,12 +55,12 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 	}
 	m := &metrics{
 		exchanges: counter("exchanges_total", "Exchanges with a model, by how they ended.", "api", "model", "outcome"),
-		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by how it stood there.", "model", "kind"),
-		doubts:    counter("doubts_total", "Remarks on replies, by code.", "code"),
-		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning taken out of the content of replies, or of histories.", "from"),
-		tokens:    counter("reasoning_removed_tokens_estimated_total", "The same in tokens, estimated from the bytes.", "from"),
+		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
+		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
+		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
+		tokens:    counter("reasoning_removed_tokens_estimated_total", "Tokens of reasoning removed, estimated from the bytes.", "from"),
 		hold: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "sotto", Name: "hold_seconds",
-			Help: "How long text of a reply waited for what decides its place.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
+			Help: "How long text of a reply waited until its channel was certain.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "exchange_seconds",
 			Help: "How long exchanges took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 9)}, []string{"api"}),
 		max: e.config.Limits.Labels, models: map[string]bool{},
@@ -73,7 +73,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 			for _, c := range all[:i] {
 				reg.Unregister(c)
 			}
-			return nil, fmt.Errorf("metrics: each gateway needs a registry of its own: %w", err)
+			return nil, fmt.Errorf("metrics: each gateway needs its own registry: %w", err)
 		}
 	}
 	return m, nil
@@ -140,8 +140,8 @@ func (b *budget) collectors() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: "memory_refused_total",
-			Help: "Exchanges that were refused or ended because limits.memory was spent."}, func() float64 { return float64(b.refused.Load()) }),
-		gauge("memory_bytes", "Bytes held for exchanges, of limits.memory.", func() float64 { return float64(b.used.Load()) }),
+			Help: "Exchanges that were refused or ended because limits.memory was used up."}, func() float64 { return float64(b.refused.Load()) }),
+		gauge("memory_bytes", "Bytes of limits.memory that exchanges use.", func() float64 { return float64(b.used.Load()) }),
 		gauge("memory_limit_bytes", "The setting limits.memory.", func() float64 { return float64(b.max) }),
 	}
 }
@@ -155,11 +155,11 @@ func (r *recorder) collectors() []prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "sotto", Name: name, Help: help}, value)
 	}
 	return []prometheus.Collector{
-		counter("record_truncated_total", "Exchanges of which the record has only what the limit allows.",
+		counter("record_truncated_total", "Exchanges that were recorded only in part because of a limit.",
 			func() float64 { return float64(r.truncated.Load()) }),
-		counter("record_unsearched_secrets_total", "Credentials of requests that were too many to search for: their events may hold them, and say how many.",
+		counter("record_unsearched_secrets_total", "Credentials that were too many to search for. Their events may hold them, and say how many.",
 			func() float64 { return float64(r.unsearched.Load()) }),
-		counter("record_dropped_total", "Events that are not in the record: the queue was full, or the disk failed.",
+		counter("record_dropped_total", "Events that were not recorded because the queue was full or the disk failed.",
 			func() float64 { return float64(r.dropped()) }),
 	}
 }

@@ -123,12 +123,12 @@ func (r *recorder) tell() {
 	switch {
 	case lost > r.seen:
 		if !r.losing {
-			r.log.Error("the record loses events: the disk is full, slow or gone", "lost", lost)
+			r.log.Error("events are lost: the disk of the record is full, slow or gone", "lost", lost)
 		}
 		r.seen, r.losing, r.last = lost, true, now
 	case r.losing && now.Sub(r.last) >= quietFor:
 		r.losing = false
-		r.log.Info("the record goes on", "lost", lost)
+		r.log.Info("events are recorded again", "lost", lost)
 	}
 }
 
@@ -209,10 +209,10 @@ func (x *exchange) remarks(cut bool) string {
 		list = append(list, fault)
 	}
 	if cut {
-		list = append(list, "not all of the request is recorded: it is larger than the limit")
+		list = append(list, "the request is recorded only in part: it is larger than the limit")
 	}
 	if rec.room.Cut {
-		list = append(list, "not all of the reply is recorded: it is larger than the limit")
+		list = append(list, "the reply is recorded only in part: it is larger than the limit")
 	}
 	return strings.Join(list, "; ")
 }

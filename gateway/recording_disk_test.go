@@ -98,7 +98,7 @@ func TestDiskHangs(t *testing.T) {
 	if lost == 0 || lost >= n {
 		t.Errorf("%d lost of %d", lost, n)
 	}
-	if got := strings.Count(log.String(), "the record loses events"); got != 1 {
+	if got := strings.Count(log.String(), "events are lost"); got != 1 {
 		t.Errorf("said %d times", got)
 	}
 	close(free)
@@ -127,7 +127,7 @@ func TestDiskHangs(t *testing.T) {
 }
 
 // TestDiskFull: on a real file system without room streams go on, what is lost is
-// counted, and the record goes on where there is room again.
+// counted, and events are recorded again where there is room again.
 func TestDiskFull(t *testing.T) {
 	dir := smallDisk(t)
 	w, err := record.Open(filepath.Join(dir, "record"), record.Options{})
@@ -164,7 +164,7 @@ func TestDiskFull(t *testing.T) {
 	if report, err := record.Verify(filepath.Join(dir, "record"), record.VerifyOptions{}); err != nil || report.Err() != nil {
 		t.Error(err, report.Err())
 	}
-	if got := strings.Count(log.String(), "the record loses events"); got != 1 {
+	if got := strings.Count(log.String(), "events are lost"); got != 1 {
 		t.Errorf("said %d times: %s", got, log.String())
 	}
 }

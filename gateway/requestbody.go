@@ -11,7 +11,7 @@ import (
 // readBody reads the body of a request to a model's route.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64, hold *charge) ([]byte, error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not read: send it plain", encodingName(e))}
+		return nil, &requestError{http.StatusUnsupportedMediaType, fmt.Errorf("a request compressed as %s is not supported: send it uncompressed", encodingName(e))}
 	}
 	if err := checkCharset(r); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func takeBody(from io.Reader, size, limit int64, hold *charge) ([]byte, error) {
 }
 
 // errLate is the error of a request whose body does not arrive in time.
-var errLate = errors.New("the request's body did not come, or came too slowly")
+var errLate = errors.New("the request's body arrived too slowly or not at all")
 
 func lateError() *requestError { return &requestError{http.StatusRequestTimeout, errLate} }
 

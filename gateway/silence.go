@@ -9,7 +9,7 @@ import (
 )
 
 // errSilent ends an exchange in which nothing moves.
-var errSilent = errors.New("nothing came for too long")
+var errSilent = errors.New("no data came for too long")
 
 // An activity records when a byte of an exchange last moved, in either direction.
 type activity struct {

@@ -42,7 +42,7 @@ func (t *Transport) Learned() *Learned { return t.engine.learned }
 func (t *Transport) codec(r *http.Request) (codec, error) {
 	e := look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
 	if e.kind == unread && t.hides {
-		return nil, errors.New("display hides reasoning, and what this route returns is not read")
+		return nil, errors.New("reasoning is hidden, and the gateway does not read what this route returns")
 	}
 	if e.kind == replies && r.Body != nil {
 		return e.codec, nil

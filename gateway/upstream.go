@@ -69,7 +69,7 @@ func modify(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusSwitchingProtocols && !switches(resp) {
-		return errors.New("the upstream switched to a protocol that it was not asked for")
+		return errors.New("the upstream switched to a protocol that was not requested")
 	}
 	if x := exchangeOf(resp.Request.Context()); x != nil {
 		return x.replied(resp)

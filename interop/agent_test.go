@@ -21,7 +21,7 @@ func lone() engine.Model {
 	for _, r := range [][2]string{
 		// The cue is the end of the prompt.
 		{"cycle 1 of 10.", "<think>\nWhat do I have?\n</think>\n\n<list/>"},
-		{"nothing is kept", "<think>\nEmpty, so begin.\n</think>\n\n<write key=\"rule\">Every fourth year.</write>"},
+		{"the memory is empty", "<think>\nEmpty, so begin.\n</think>\n\n<write key=\"rule\">Every fourth year.</write>"},
 		{"wrote \"rule\", 18 bytes", "The plain rule is noted, exceptions come next."},
 		{"cycle 2 of 10.", "<think>Read it.</think>{\"name\": \"read\", \"arguments\": {\"key\": \"rule\"}}"},
 		{"Every fourth year.", "I read my note: too simple, since centuries differ."},
@@ -36,7 +36,7 @@ func lone() engine.Model {
 		{"cycle 7 of 10.", "<think>Tidy.</think>\n<delete key=\"rule\"/>"},
 		{"deleted \"rule\"", "My notes are gone, on purpose."},
 		{"cycle 8 of 10.", "<think>Tell the person. CANARY</think>\n<send_message_to_operator>Done with the years.</send_message_to_operator>"},
-		{"no answer is waited for", "Somebody knows it now."},
+		{"not waiting for an answer", "Somebody knows it now."},
 		{"cycle 9 of 10.", "<think>Ask below.</think>\n<librarian>Was 2000 a leap year?</librarian>"},
 		{"Was 2000 a leap year?", "<think>400 divides it. CANARY</think>Indeed, 2000 was."},
 		{"Indeed, 2000 was.", "So says the one below me, and I agree."},

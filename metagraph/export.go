@@ -91,7 +91,7 @@ var (
 	// ErrRefused is in the error of an import if the task's validator does not
 	// accept a node, or if the node differs from what its problem and solution
 	// make.
-	ErrRefused = errors.New("the node does not pass")
+	ErrRefused = errors.New("the node was not accepted")
 
 	errNoLine = errors.New(`want a node ("kind":"trace" or "template") or an edge ("used_for")`)
 )
@@ -204,10 +204,10 @@ func readEdge(line []byte) (*savedEdge, error) {
 		return nil, err
 	}
 	if s.Query == "" || len(s.Query) > MaxQuery {
-		return nil, errors.New("the edge has no query, or a very long one")
+		return nil, errors.New("the query of the edge is missing or too long")
 	}
 	if !s.sane() {
-		return nil, errors.New("the statistics of the edge cannot be")
+		return nil, errors.New("the statistics of the edge are impossible")
 	}
 	return s, nil
 }
@@ -240,15 +240,15 @@ func (s *savedNode) judge(t answer.Task) error {
 	}
 	switch {
 	case t.Name() != s.Task:
-		return fmt.Errorf("%w: it was judged as of task %q", ErrRefused, t.Name())
+		return fmt.Errorf("%w: it was judged for task %q", ErrRefused, t.Name())
 	case !s.sane():
-		return fmt.Errorf("%w: its statistics cannot be: none is below 0, used is solved + failed, success at most 1", ErrRefused)
+		return fmt.Errorf("%w: its statistics are impossible: want no negative number, used = solved + failed, and success of at most 1", ErrRefused)
 	case len(s.Candidate) > maxCandidate:
 		return fmt.Errorf("%w: its candidate has more than %d bytes", ErrRefused, maxCandidate)
 	case len(s.Model) > maxModel:
 		return fmt.Errorf("%w: the name of its model has more than %d bytes", ErrRefused, maxModel)
 	case len(s.Work) > maxWork || s.Work != oneLine(s.Work):
-		return fmt.Errorf("%w: its work is not one line of %d bytes at most", ErrRefused, maxWork)
+		return fmt.Errorf("%w: its work is not a single line of at most %d bytes", ErrRefused, maxWork)
 	}
 	switch s.Kind {
 	case Trace:
@@ -258,7 +258,7 @@ func (s *savedNode) judge(t answer.Task) error {
 	case Template:
 		x, err := symbolic.Parse(s.Key)
 		if err != nil || x.Key() != s.Key || x.Slots() != s.Slots || s.Work != "" {
-			return fmt.Errorf("%w: the key is no template", ErrRefused)
+			return fmt.Errorf("%w: the key is not a template", ErrRefused)
 		}
 		if passed.template.Key() != s.Key {
 			return fmt.Errorf("%w: its solution is of template %q", ErrRefused, passed.template.Key())
@@ -281,7 +281,7 @@ func (x *change) importEdge(s *savedEdge, fresh map[Ref]int64, n *Imported) erro
 			return err
 		}
 		if id == 0 {
-			return fmt.Errorf("the edge is of a node that is not there: %q", s.From.Key)
+			return fmt.Errorf("the edge belongs to a node that does not exist: %q", s.From.Key)
 		}
 		return nil // the node stays as it is
 	}

@@ -31,7 +31,7 @@ type Options struct {
 
 var (
 	// ErrReadOnly is the error of a change to a graph that was opened read-only.
-	ErrReadOnly = errors.New("the memory was opened to read only")
+	ErrReadOnly = errors.New("the memory was opened read-only")
 	// ErrFormat is in the error for a file that is not a graph, or that has a newer
 	// version. Such a file is not changed.
 	ErrFormat = errors.New("not a memory of this version")

@@ -56,10 +56,10 @@ type Size struct {
 var (
 	// ErrNoQuery is the error of an outcome without a task or a query, or with a
 	// query longer than MaxQuery.
-	ErrNoQuery = errors.New("the outcome names no task or no query")
+	ErrNoQuery = errors.New("the outcome has no task or no query")
 	// ErrOther is the error of an outcome whose solution belongs to another
 	// problem.
-	ErrOther = errors.New("the solution is of another problem than the outcome")
+	ErrOther = errors.New("the solution and the outcome are of different problems")
 )
 
 // Learn adds the outcome of a problem, in full or not at all. It adds the

@@ -281,8 +281,8 @@ func TestImportRefuses(t *testing.T) {
 		{`"kind":"trace"`, `"kind":"rumour"`},
 		{`"v":1`, `"v":2`},
 		{`"task":"game24"`, `"task":"nosuch"`},
-		{`"seen":1`, `"seen":-1`, "its statistics cannot be"},
-		{`"candidate":`, `"work":"two\nlines","candidate":`, "its work is not one line"},
+		{`"seen":1`, `"seen":-1`, "its statistics are impossible"},
+		{`"candidate":`, `"work":"two\nlines","candidate":`, "its work is not a single line"},
 		{`"query":"Solve`, `"query_":"Solve`},
 		{`{`, `[`},
 	} {

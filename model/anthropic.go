@@ -126,7 +126,7 @@ func (a *messagesAPI) body(q *Request) (any, error) {
 		r.add(m.Role, blocks)
 	}
 	if len(r.Messages) == 0 {
-		return nil, fmt.Errorf("request: no message but the system's, which Anthropic's API does not answer")
+		return nil, fmt.Errorf("request: Anthropic's API needs at least one message besides the system message")
 	}
 	return r, nil
 }

@@ -201,7 +201,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 		}
 		return retry.Verdict{Again: e.Retryable && !spoke, After: e.RetryAfter}, err
 	}, func(err error, wait time.Duration) {
-		c.Log.WarnContext(ctx, "model request is sent again",
+		c.Log.WarnContext(ctx, "model request is retried",
 			"provider", c.Provider, "model", c.Model, "error", err.Error(), "after", wait)
 	})
 	if err != nil && err == ctx.Err() { // it ended during a wait

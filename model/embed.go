@@ -50,7 +50,7 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 		}
 		all, texts = append(all, vectors...), texts[n:]
 		if len(vectors[0]) != len(all[0]) {
-			return nil, e.unreadable("vectors of %d and of %d numbers", len(all[0]), len(vectors[0]))
+			return nil, e.unreadable("vectors of different lengths, %d and %d", len(all[0]), len(vectors[0]))
 		}
 	}
 	return all, nil
@@ -126,7 +126,7 @@ func (e *embedder) vectors(b []byte, n int) ([][]float32, error) {
 			return nil, err
 		}
 		if len(vectors[i]) == 0 || len(vectors[i]) != len(vectors[0]) {
-			return nil, e.unreadable("vectors of %d and of %d numbers", len(vectors[0]), len(vectors[i]))
+			return nil, e.unreadable("vectors of different lengths, %d and %d", len(vectors[0]), len(vectors[i]))
 		}
 	}
 	return vectors, nil

@@ -25,7 +25,7 @@ var (
 	// ErrTooLarge is the error of a reply that exceeded Config.Limits.
 	ErrTooLarge = errors.New("the reply is too large")
 	// ErrUnreadable is the error of a reply that its API would not send.
-	ErrUnreadable = errors.New("the reply is unreadable")
+	ErrUnreadable = errors.New("the reply cannot be read")
 	// ErrNoReply is the error of a request for which a script has no reply.
 	ErrNoReply = errors.New("the script has no reply")
 )

@@ -30,7 +30,7 @@ import (
 
 const hello = `{"choices":[{"index":0,"delta":{"content":"hello"}}]}`
 
-// A request is sent again while nothing has come, as often as is allowed, and
+// A request is retried while nothing has come, as often as is allowed, and
 // not after a word.
 func TestRetries(t *testing.T) {
 	for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 	if !errors.Is(r.err, syscall.ECONNREFUSED) || !errors.As(r.err, &e) || !e.Retryable || r.reply.End != sotto.EndAborted {
 		t.Errorf("%v", r.err)
 	}
-	if n := strings.Count(log.String(), "is sent again"); n != 2 {
+	if n := strings.Count(log.String(), "is retried"); n != 2 {
 		t.Errorf("%d lines in the log:\n%s", n, &log)
 	}
 }
@@ -415,24 +415,24 @@ func TestOpenErrors(t *testing.T) {
 	}{
 		{model.Config{}, `provider "": want ollama, openai, anthropic or scripted`},
 		{model.Config{Provider: "openia"}, `provider "openia"`},
-		{model.Config{Provider: "openai"}, "no name of a model"},
-		{model.Config{Provider: "openai", Model: "m", URL: "localhost:11434"}, "url: want such as"},
-		{model.Config{Provider: "openai", Model: "m", URL: "ftp://x"}, "url: want such as"},
-		{model.Config{Provider: "openai", Model: "m", URL: "http://me:" + secret + "@x"}, "url: has a user or password"},
+		{model.Config{Provider: "openai"}, "the name of the model is missing"},
+		{model.Config{Provider: "openai", Model: "m", URL: "localhost:11434"}, "url: want a URL such as"},
+		{model.Config{Provider: "openai", Model: "m", URL: "ftp://x"}, "url: want a URL such as"},
+		{model.Config{Provider: "openai", Model: "m", URL: "http://me:" + secret + "@x"}, "url: has a user name or password"},
 		{model.Config{Provider: "openai", Model: "m", URL: "http://x/?key=" + secret}, "url: has a query"},
-		{model.Config{Provider: "openai", Model: "m", URL: "http://x/%zz" + secret}, "url: want such as"},
+		{model.Config{Provider: "openai", Model: "m", URL: "http://x/%zz" + secret}, "url: want a URL such as"},
 		{model.Config{Provider: "openai", Model: "m", Key: "a", KeyFile: "b"}, "a key and a key file"},
 		{model.Config{Provider: "openai", Model: "m", Key: secret + "\r\nX: y"}, "key: has a character"},
-		{model.Config{Provider: "openai", Model: "m", KeyFile: empty}, "holds no key"},
+		{model.Config{Provider: "openai", Model: "m", KeyFile: empty}, "is empty"},
 		{model.Config{Provider: "openai", Model: "m", KeyFile: empty + "x"}, "no such file"},
-		{model.Config{Provider: "openai", Model: "m", Script: "x"}, "script x: is of provider scripted only"},
+		{model.Config{Provider: "openai", Model: "m", Script: "x"}, "script x: only the provider scripted"},
 		{model.Config{Provider: "openai", Model: "m", History: "drop"}, `history "drop": want auto`},
-		{model.Config{Provider: "openai", Model: "m", Extra: []byte("[1]")}, "extra: is no JSON object"},
+		{model.Config{Provider: "openai", Model: "m", Extra: []byte("[1]")}, "extra: is not a JSON object"},
 		{model.Config{Provider: "openai", Model: "m", MaxTokens: -1}, "max tokens -1"},
 		{model.Config{Provider: "scripted"}, "no script"},
 		{model.Config{Provider: "scripted", Script: "x", URL: "http://x"}, "url: a scripted model has no server"},
 		{model.Config{Provider: "scripted", Script: empty + ".yaml"}, "no such file"},
-		{model.Config{Provider: "scripted", Script: empty}, "it has no reply"},
+		{model.Config{Provider: "scripted", Script: empty}, "the script has no reply"},
 	} {
 		_, err := model.Open(c.c)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
@@ -537,8 +537,8 @@ func TestEmbed(t *testing.T) {
 func TestEmbedErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"embeddings":[[1,2]]}`:                                             "1 vectors for 2 texts",
-		`{"embeddings":[[1,2],[1]]}`:                                         "vectors of 2 and of 1 numbers",
-		`{"embeddings":[[1,2],[]]}`:                                          "vectors of 2 and of 0 numbers",
+		`{"embeddings":[[1,2],[1]]}`:                                         "vectors of different lengths, 2 and 1",
+		`{"embeddings":[[1,2],[]]}`:                                          "vectors of different lengths, 2 and 0",
 		`{"embeddings":[[1,2],[1,"\u001b"]]}`:                                "a vector holds",
 		`{"embeddings":[[1,2],[1,1e99]]}`:                                    "a vector holds 1e99",
 		`{"data":[{"index":1,"embedding":[1]},{"index":0,"embedding":[1]}]}`: "not in the order",

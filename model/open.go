@@ -118,16 +118,16 @@ func Open(c Config) (Model, error) {
 		return nil, fmt.Errorf("model: provider %q: want ollama, openai, anthropic or scripted", c.Provider)
 	}
 	if c.Script != "" {
-		return nil, fmt.Errorf("model: script %s: is of provider scripted only", c.Script)
+		return nil, fmt.Errorf("model: script %s: only the provider scripted has a script", c.Script)
 	}
 	if c.Model == "" {
-		return nil, errors.New("model: no name of a model")
+		return nil, errors.New("model: the name of the model is missing")
 	}
 	if !slices.Contains(policies, c.History) {
 		return nil, fmt.Errorf("model: history %q: want auto, preserve, strip or restore", c.History)
 	}
 	if c.Extra != nil && !isObject(string(c.Extra)) {
-		return nil, errors.New("model: extra: is no JSON object")
+		return nil, errors.New("model: extra: is not a JSON object")
 	}
 	if c.MaxTokens < 0 {
 		return nil, fmt.Errorf("model: max tokens %d: is negative", c.MaxTokens)
@@ -181,7 +181,7 @@ const maxKey = 16 << 10
 func (c *Config) readKey() error {
 	if c.KeyFile != "" {
 		if c.Key != "" {
-			return errors.New("model: a key and a key file: want one of them")
+			return errors.New("model: a key and a key file are set: want one of them")
 		}
 		f, err := os.Open(c.KeyFile)
 		if err != nil {
@@ -198,7 +198,7 @@ func (c *Config) readKey() error {
 		}
 		c.Key = Secret(strings.TrimSpace(string(b)))
 		if c.Key == "" || len(b) > maxKey {
-			return fmt.Errorf("model: key file %s: holds no key", c.KeyFile)
+			return fmt.Errorf("model: key file %s: is empty", c.KeyFile)
 		}
 	}
 	for _, r := range c.Key {
@@ -214,9 +214,9 @@ func parseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, errors.New("model: url: want such as http://localhost:11434 or https://host/v1")
+		return nil, errors.New("model: url: want a URL such as http://localhost:11434 or https://host/v1")
 	case u.User != nil:
-		return nil, errors.New("model: url: has a user or password in it: keys have a setting of their own")
+		return nil, errors.New("model: url: has a user name or password: use the setting for keys")
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("model: url: has a query or fragment")
 	}

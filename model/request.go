@@ -29,7 +29,7 @@ func (q *Request) check() error {
 		}
 		for _, c := range m.Calls {
 			if c.Extra != nil && !isObject(string(c.Extra)) {
-				return fmt.Errorf("request: message %d: call of %q: its extra members are no JSON object", i, c.Name)
+				return fmt.Errorf("request: message %d: call of %q: its extra members are not a JSON object", i, c.Name)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (q *Request) check() error {
 			return fmt.Errorf("request: tool %d has no name", i)
 		}
 		if t.Schema != nil && !isObject(string(t.Schema)) {
-			return fmt.Errorf("request: tool %s: the schema is no JSON object", t.Name)
+			return fmt.Errorf("request: tool %s: the schema is not a JSON object", t.Name)
 		}
 	}
 	return nil

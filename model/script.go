@@ -314,13 +314,13 @@ func kindName(kind string) string {
 func (s *scriptReader) check() {
 	replies := s.script.replies
 	if len(replies) == 0 {
-		s.doc.FaultAt("", "it has no reply")
+		s.doc.FaultAt("", "the script has no reply")
 		return
 	}
 	for i, r := range replies[:len(replies)-1] {
 		if r.When == (conditions{}) {
 			s.doc.Fault(&yamlfile.Node{Line: replies[i+1].line, Column: 1}, "",
-				"this reply is never given: the one of line %d has no conditions, so it always is", r.line)
+				"this reply is never used: the reply in line %d has no conditions and always comes first", r.line)
 			return
 		}
 	}
@@ -332,7 +332,7 @@ type span time.Duration
 func (s *span) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no time: want such as 200ms or 1.5s", text)
+		return fmt.Errorf("%q is not a time: want a time such as 200ms or 1.5s", text)
 	}
 	*s = span(d)
 	return nil

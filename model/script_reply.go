@@ -67,10 +67,10 @@ func wrong(key, format string, args ...any) error {
 // prepare checks a reply and readies it for playing.
 func (r *scriptReply) prepare() error {
 	if r.Text == nil && r.Deltas == nil && r.Thought == "" && r.Calls == nil && r.Error == nil {
-		return errors.New("the reply says nothing: want text, deltas, thought, calls or error")
+		return errors.New("the reply is empty: want text, deltas, thought, calls or error")
 	}
 	if r.Text != nil && r.Deltas != nil {
-		return wrong("deltas", "stands beside text: want one of them")
+		return wrong("deltas", "cannot be combined with text: want one of them")
 	}
 	cut, err := cutting(r.Cut)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *scriptFault) prepare() error {
 	case f.Status != 0 && f.Kind != "":
 		return wrong("error", "has a status and a kind: want one of them")
 	case f.Status != 0 && (f.Status < 400 || f.Status > 599):
-		return wrong("status", "%d is the status of no error: want 400 to 599", f.Status)
+		return wrong("status", "%d is not an error status: want 400 to 599", f.Status)
 	case f.Kind != "" && kinds[f.Kind] == nil:
 		return wrong("kind", "%q: want broken_off or silent", f.Kind)
 	}
@@ -149,7 +149,7 @@ func cutter(how string) (func(string) []string, error) {
 	case random:
 		n, err := strconv.ParseUint(seed, 10, 64)
 		if err != nil {
-			return nil, wrong("cut", "%q: the seed is no number", how)
+			return nil, wrong("cut", "%q: the seed is not a number", how)
 		}
 		return func(s string) []string { return randomly(s, n) }, nil
 	case how == "", how == "word":

@@ -116,7 +116,7 @@ func (s *Scripted) noReply(q *Request) error {
 	}
 	return &Error{
 		Provider: "scripted", Model: s.name, Err: ErrNoReply,
-		Message: fmt.Sprintf("%s has none for call %d, cycle %d, step %d, after the %s message %q; a last reply without conditions would be given always",
+		Message: fmt.Sprintf("%s has no reply for call %d, cycle %d, step %d, after the %s message %q; add a last reply without conditions, which always matches",
 			s.script.name, p.call, p.cycle, p.step, last.Role, text),
 	}
 }

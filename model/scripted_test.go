@@ -265,8 +265,8 @@ func TestScriptForms(t *testing.T) {
 
 func TestScriptErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"s.yaml", "", "s.yaml: it has no reply"},
-		{"s.jsonl", "\n", "s.jsonl: it has no reply"},
+		{"s.yaml", "", "s.yaml: the script has no reply"},
+		{"s.jsonl", "\n", "s.jsonl: the script has no reply"},
 		{"s.yaml", "text: a", "s.yaml:1:1: want a list of replies"},
 		{"s.yaml", "- text: a\n- {text: b", "s.yaml:2:3: "},
 		{"s.yaml", "- text: a\n  calls:\n  - name: f\n    arguments: " + strings.Repeat("[", 5000), "s.yaml:4:116: lists and mappings nest deeper than 100 levels"},
@@ -276,9 +276,9 @@ func TestScriptErrors(t *testing.T) {
 		{"s.jsonl", `{"text":` + strings.Repeat("[", 5<<20), "s.jsonl:1:10008: "},
 		{"s.yaml", "- text: a\n---\n- text: b", "s.yaml:3:1: a second document"},
 		{"s.yaml", "- text: a\n  when: {call: 1}\n- when:\n    cal: 2\n  text: b", `s.yaml:4:5: cal: unknown member: did you mean "call"?`},
-		{"s.yaml", "- text: a\n- text: b", "s.yaml:2:1: this reply is never given: the one of line 1"},
-		{"s.yaml", "- when: {call: 1}\n  note: hm", "s.yaml:1:3: the reply says nothing"},
-		{"s.yaml", "- text: a\n  deltas: [a]", "s.yaml:2:3: deltas: stands beside text"},
+		{"s.yaml", "- text: a\n- text: b", "s.yaml:2:1: this reply is never used: the reply in line 1"},
+		{"s.yaml", "- when: {call: 1}\n  note: hm", "s.yaml:1:3: the reply is empty"},
+		{"s.yaml", "- text: a\n  deltas: [a]", "s.yaml:2:3: deltas: cannot be combined with text"},
 		{"s.yaml", "- when: {call: 1}\n  text: a\n- text: a\n  cut: often", `s.yaml:4:3: cut: "often": want word`},
 		{"s.yaml", "- text: a\n  cut: random:x", "s.yaml:2:3: cut: "},
 		{"s.yaml", "- text: a\n  cut: 0", "s.yaml:2:3: cut: "},
@@ -287,10 +287,10 @@ func TestScriptErrors(t *testing.T) {
 		{"s.yaml", "- text: a\n  when: {call: 3-2}", `s.yaml:2:3: when: 3-2: want`},
 		{"s.yaml", "- text: a\n  when: {matches: '('}", "s.yaml:2:3: when: error parsing regexp"},
 		{"s.yaml", "- text: a\n  when: {last: model}", `s.yaml:2:10: last: "model": want system`},
-		{"s.yaml", "- text: a\n  wait: soon", `s.yaml:1:3: "soon" is no time`},
+		{"s.yaml", "- text: a\n  wait: soon", `s.yaml:1:3: "soon" is not a time`},
 		{"s.yaml", "- calls: [{arguments: {}}]", "s.yaml:1:3: calls: a call has no name"},
 		{"s.yaml", "- error: {message: x}", "s.yaml:1:3: error: want a status, or a kind"},
-		{"s.yaml", "- error: {status: 200}", "s.yaml:1:11: status: 200 is the status of no error"},
+		{"s.yaml", "- error: {status: 200}", "s.yaml:1:11: status: 200 is not an error status"},
 		{"s.yaml", "- error: {kind: bad}", `s.yaml:1:11: kind: "bad": want broken_off or silent`},
 		{"s.yaml", "- error: {kind: silent, status: 500}", "s.yaml:1:3: error: has a status and a kind"},
 		{"s.yaml", "- text: a\n  usage: {input: -1}", "s.yaml:2:3: usage: is negative"},
@@ -299,7 +299,7 @@ func TestScriptErrors(t *testing.T) {
 		{"s.jsonl", `{"text": "a"} {"text": "b"}`, "s.jsonl:1:1: more text follows the object"},
 		{"s.jsonl", `["a"]`, "s.jsonl:1:1: want an object, got array"},
 		{"s.yaml", "- text: a\n  cut: 0\n- txt: b", "s.yaml:2:3: cut: \"0\": want word, whole, byte, rune, a number of bytes, or random:SEED\ns.yaml:3:3: txt: unknown"},
-		{"s.jsonl", "{}\n{\"cut\": 0}", "s.jsonl:1:1: the reply says nothing: want text, deltas, thought, calls or error\ns.jsonl:2:1: "},
+		{"s.jsonl", "{}\n{\"cut\": 0}", "s.jsonl:1:1: the reply is empty: want text, deltas, thought, calls or error\ns.jsonl:2:1: "},
 	} {
 		_, err := model.ReadScript(strings.NewReader(c.text), c.name)
 		var at *model.ScriptError

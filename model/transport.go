@@ -116,7 +116,7 @@ func (c *client) refusal(resp *http.Response, body io.Reader) error {
 	e.Status = resp.StatusCode
 	e.RetryAfter = retry.After(resp.Header, time.Now())
 	if resp.StatusCode < 400 {
-		e.Message = "the server sends elsewhere, and is not followed"
+		e.Message = "the server redirects, which is not followed"
 		if to, err := resp.Location(); err == nil {
 			to.User, to.RawQuery, to.Fragment = nil, "", ""
 			e.Message += clean(": " + to.String())

@@ -386,7 +386,7 @@ func (w *Writer) undo(batch []*item, err error) {
 	defer w.build.Unlock()
 	if w.o.Policy != Always {
 		w.syncErr = err
-		w.o.Log.Error("the record does not sync", "error", err)
+		w.o.Log.Error("the record cannot be synced to disk", "error", err)
 		return
 	}
 	batch = append(batch, w.waiting...)
@@ -441,7 +441,7 @@ func (w *Writer) endSegment() error {
 		return err
 	}
 	if w.durable != w.head {
-		return errors.Join(errors.New("the segment does not sync"), w.syncErr)
+		return errors.Join(errors.New("the segment cannot be synced to disk"), w.syncErr)
 	}
 	if index != nil {
 		w.index.put(covered, index)
@@ -475,7 +475,7 @@ func (w *Writer) conclude() (covered int64, index []byte, err error) {
 		err = w.write(nil, true, digestOf(index))
 	}
 	if err != nil {
-		w.o.Log.Error("the record is not signed", "error", err)
+		w.o.Log.Error("the record cannot be signed", "error", err)
 	}
 	if covered == w.index.saved {
 		index = nil

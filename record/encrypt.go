@@ -83,7 +83,7 @@ func (a *appender) Write(p []byte) (int, error) {
 func unseal(e Event, ids []age.Identity) ([]Event, error) {
 	s, ok := e.Payload.(Sealed)
 	if !ok {
-		return nil, errors.New("a sealed line of an unknown form")
+		return nil, errors.New("an encrypted line of unknown form")
 	}
 	r, err := age.Decrypt(bytes.NewReader(s.Age), ids...)
 	if err != nil {
@@ -100,7 +100,7 @@ func unseal(e Event, ids []age.Identity) ([]Event, error) {
 			return list, err
 		}
 		if in.Seq != e.Seq+uint64(len(list)) {
-			return list, fmt.Errorf("event %d where %d belongs", in.Seq, e.Seq+uint64(len(list)))
+			return list, fmt.Errorf("event %d is where event %d belongs", in.Seq, e.Seq+uint64(len(list)))
 		}
 		list = append(list, in)
 	}

@@ -70,7 +70,7 @@ func writableByOthers(paths ...string) string {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err == nil && modesCount && info.Mode().Perm()&0o022 != 0 {
-			return fmt.Sprintf("others than the owner can write %s (mode %04o): what they change is not what was written", filepath.Base(path), info.Mode().Perm())
+			return fmt.Sprintf("other users can write to %s (mode %04o) and so change the record", filepath.Base(path), info.Mode().Perm())
 		}
 	}
 	return ""

@@ -52,7 +52,7 @@ func TestOpenFolder(t *testing.T) {
 		t.Errorf("a folder of mode 0700: %q, %q", logged, r.Warnings)
 	}
 	for _, mode := range []os.FileMode{0o777, 0o770, 0o702} {
-		if logged, r := open(mode); !strings.Contains(logged, "others than the owner") || len(r.Warnings) != 1 {
+		if logged, r := open(mode); !strings.Contains(logged, "other users can write") || len(r.Warnings) != 1 {
 			t.Errorf("a folder of mode %o: %q, %q", mode, logged, r.Warnings)
 		}
 	}

@@ -52,7 +52,7 @@ func (l *Level) UnmarshalText(b []byte) error {
 
 // ErrUnknownPayload is the error of an [Unknown] payload that is appended to a record
 // that withholds something.
-var ErrUnknownPayload = errors.New("what is reasoning in a payload of unknown type cannot be told")
+var ErrUnknownPayload = errors.New("the reasoning in a payload of unknown type cannot be found")
 
 // kind distinguishes reasoning from all other text.
 type kind uint8

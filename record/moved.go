@@ -11,7 +11,7 @@ import (
 // moved or replaced while it is written: what is written there would be
 // acknowledged, and never found. Appends work again when the files are back, or
 // after Open.
-var ErrMoved = errors.New("it was moved or deleted while the record is written")
+var ErrMoved = errors.New("it was moved or deleted while the record was open")
 
 // A stand says where a file was when the writer opened it.
 type stand struct {

@@ -122,10 +122,10 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if n := len(o.SigningKey); n != 0 && n != ed25519.PrivateKeySize {
-		return o, errors.New("the signing key is no Ed25519 key")
+		return o, errors.New("the signing key is not an Ed25519 key")
 	}
 	if o.MaxEvent > maxMaxEvent {
-		return o, fmt.Errorf("events of %d bytes: a line has %d at most", o.MaxEvent, maxMaxEvent)
+		return o, fmt.Errorf("events of %d bytes: the limit for a line is %d", o.MaxEvent, maxMaxEvent)
 	}
 	if o.Policy > None || o.Reasoning > Off || o.Answer > Off {
 		return o, errors.New("unknown policy or level")

@@ -101,7 +101,7 @@ func (w *Writer) keeper() {
 			w.o.Log.Info("a segment of the record was pruned", "first", t.First, "last", t.Last)
 		}
 		if err != nil {
-			w.o.Log.Error("the record is not pruned", "error", err)
+			w.o.Log.Error("the record cannot be pruned", "error", err)
 		}
 		select {
 		case <-w.rotated:
@@ -137,7 +137,7 @@ func prune(dir string, o PruneOptions, last uint64) (done []Tombstone, err error
 			err = bury(list[i], &t, o)
 		}
 		if err != nil {
-			return done, fmt.Errorf("record: %s is not pruned: %w", list[i].name(), err)
+			return done, fmt.Errorf("record: %s cannot be pruned: %w", list[i].name(), err)
 		}
 		done = append(done, t)
 		total -= t.Bytes
@@ -158,7 +158,7 @@ func sizeOf(list []segment) (total int64, err error) {
 
 // ErrEvidence is in the error of a prune that found a segment which does not
 // verify.
-var ErrEvidence = errors.New("the segment does not verify, which makes it evidence")
+var ErrEvidence = errors.New("the segment does not verify, so it is kept as evidence")
 
 // tombstoneOf verifies a segment and its place between its neighbours.
 func tombstoneOf(dir string, list []segment, i int) (Tombstone, error) {

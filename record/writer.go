@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrLocked is the error of Open and Prune if another writer has the record
+	// ErrLocked is the error of Open and Prune if another writer has the record open
 	// open.
-	ErrLocked = errors.New("another writer has the record")
+	ErrLocked = errors.New("another writer has the record open")
 	// ErrClosed is the error of an append to a closed writer.
 	ErrClosed = errors.New("the record is closed")
 	// ErrTooLarge is the error of an event larger than Options.MaxEvent, or with

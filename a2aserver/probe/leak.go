@@ -94,7 +94,7 @@ func leakInText(text string) string {
 		if r.Counts[sotto.CodeOrphanClose] == 0 {
 			continue
 		}
-		found := "the end of a block of reasoning, whose beginning is not there"
+		found := "the end of a reasoning block whose beginning is missing"
 		for _, d := range r.Diagnostics { // the first of them
 			if d.Code == sotto.CodeOrphanClose {
 				return found + ": " + quote(text[max(0, d.Offset-40):])

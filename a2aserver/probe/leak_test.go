@@ -12,7 +12,7 @@ func TestLeakAfterManyRemarks(t *testing.T) {
 	if found := leakInText(quoted); found != "" {
 		t.Errorf("quoted tags are a leak: %.80s", found)
 	}
-	if found := leakInText(quoted + "so </seed:think> done"); !strings.Contains(found, "end of a block") {
+	if found := leakInText(quoted + "so </seed:think> done"); !strings.Contains(found, "end of a reasoning block") {
 		t.Errorf("found %.80q", found)
 	}
 }

@@ -54,7 +54,7 @@ func (l *life) send() bool {
 			return false
 		}
 		if task, err = l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: task.ID}); err != nil {
-			l.add("send", Finding, "the task cannot be got while it is worked on: "+plain(err))
+			l.add("send", Finding, "the running task cannot be fetched: "+plain(err))
 			return false
 		}
 	}
@@ -87,7 +87,7 @@ func (l *life) checkTask(t *a2a.Task) {
 	}
 	l.answer("artifact leak", answered, leak, t.Status.State)
 	if t.Status.State == a2a.TaskStateCompleted {
-		l.expect("outcome", !empty, "the task is completed and holds no answer, or an empty artifact")
+		l.expect("outcome", !empty, "the task is completed, but has no answer or an empty artifact")
 	}
 	l.clean("message leak", inMessages(t))
 }
@@ -125,16 +125,16 @@ func (l *life) after() {
 	got, err := l.c.GetTask(ctx, &a2a.GetTaskRequest{ID: l.task.ID})
 	switch {
 	case err != nil:
-		l.add("get", Finding, "a task that is over cannot be got: "+plain(err))
+		l.add("get", Finding, "a task that has ended cannot be fetched: "+plain(err))
 	default:
 		l.expect("get", got.ID == l.task.ID && got.Status.State == l.task.Status.State && text(got) == text(l.task),
-			"the task that was got is not the one that was sent: %s, not %s", got.Status.State, l.task.Status.State)
+			"the fetched task is not the one that was sent: %s, not %s", got.Status.State, l.task.Status.State)
 	}
 	if !l.legacy {
 		l.list(ctx)
 	}
 	_, err = l.c.CancelTask(ctx, &a2a.CancelTaskRequest{ID: l.task.ID})
-	l.expect("cancel, over", err != nil, "a task that is over was cancelled")
+	l.expect("cancel, over", err != nil, "a task that had ended was cancelled")
 	follow := l.message()
 	follow.Message.TaskID, follow.Message.ContextID = l.task.ID, l.task.ContextID
 	res, err := l.c.SendMessage(ctx, follow)
@@ -142,7 +142,7 @@ func (l *life) after() {
 		l.add("message, over", Skipped, "answered with a message")
 		return
 	}
-	l.expect("message, over", err != nil, "a task that is over took another message")
+	l.expect("message, over", err != nil, "a task that had ended accepted another message")
 }
 
 func (l *life) list(ctx context.Context) {
@@ -189,7 +189,7 @@ func (l *life) unknown() {
 		subscribed = err == nil
 		break
 	}
-	l.expect("subscribe, unknown", !subscribed, "a task that is not there was subscribed to")
+	l.expect("subscribe, unknown", !subscribed, "a subscription to a task that does not exist was accepted")
 }
 
 // refused expects an error of a kind. Clients of 0.3 cannot distinguish kinds over
@@ -209,17 +209,17 @@ func (l *life) refused(name string, err, want error) {
 // to an internal address.
 func (l *life) push() {
 	if l.task == nil {
-		l.add("push", Skipped, "there is no task to ask about")
+		l.add("push", Skipped, "no task to check this with")
 		return
 	}
 	ctx, cancel := l.limited()
 	defer cancel()
 	_, err := l.c.CreateTaskPushConfig(ctx, &a2a.PushConfig{TaskID: l.task.ID, URL: "http://169.254.169.254/latest/"})
 	if l.card.Capabilities.PushNotifications {
-		l.expect("push, inward", err != nil, "a push URL that leads to the server's own network, %s, was taken", "http://169.254.169.254/latest/")
+		l.expect("push, inward", err != nil, "a push URL that points into the server's own network, %s, was accepted", "http://169.254.169.254/latest/")
 		return
 	}
-	l.expect("push, undeclared", err != nil, "the card declares no pushes, and one was taken")
+	l.expect("push, undeclared", err != nil, "the card declares no push notifications, but a configuration was accepted")
 }
 
 // extended compares the declaration of the extended card with what happens.
@@ -235,5 +235,5 @@ func (l *life) extended() {
 	ctx, cancel := l.limited()
 	defer cancel()
 	card, err := l.c.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
-	l.expect("extended card", err == nil && card != nil && card.Name != "", "it is declared, and cannot be read: %v", err)
+	l.expect("extended card", err == nil && card != nil && card.Name != "", "the card declares it, but it cannot be read: %v", err)
 }

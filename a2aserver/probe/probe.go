@@ -111,7 +111,7 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	}
 	if ctx.Err() == nil && whole.Err() != nil {
 		p.at = ""
-		p.add("time", Finding, fmt.Sprintf("the checks were not done after %s", o.Whole))
+		p.add("time", Finding, fmt.Sprintf("the checks did not finish within %s", o.Whole))
 	}
 	return p.report, ctx.Err()
 }
@@ -151,7 +151,7 @@ func (p *prober) run(ctx context.Context) error {
 		p.at = shorttext.Ellipsis(strings.TrimSpace(string(i.ProtocolBinding)+" "+string(i.ProtocolVersion)), 64)
 		c, err := peer.Connect(ctx, p.card, i, p.http)
 		if err != nil {
-			p.add("connect", Skipped, "this binding is not known here")
+			p.add("connect", Skipped, "this binding is not supported by the probe")
 			continue
 		}
 		spoken++
@@ -162,7 +162,7 @@ func (p *prober) run(ctx context.Context) error {
 		}
 	}
 	p.at = ""
-	p.expect("interfaces", spoken > 0, "none of the card's interfaces is one of JSON-RPC 1.0, REST 1.0 and JSON-RPC 0.3")
+	p.expect("interfaces", spoken > 0, "the card has no interface of JSON-RPC 1.0, REST 1.0 or JSON-RPC 0.3")
 	return nil
 }
 

@@ -19,7 +19,7 @@ func (p *prober) checkRPC(ctx context.Context, url string) {
 	} {
 		code, err := p.rpc(ctx, url, c.version, c.body)
 		if err != nil {
-			p.add(c.name, Finding, "the answer is no JSON-RPC: "+plain(err))
+			p.add(c.name, Finding, "the answer is not JSON-RPC: "+plain(err))
 			continue
 		}
 		p.expect(c.name, code == c.code, "the error is %d, not %d", code, c.code)

@@ -24,12 +24,12 @@ func (l *life) stream() {
 		s.take(e)
 	}
 	s.whole()
-	l.expect("stream", s.events > 0, "the stream held nothing")
+	l.expect("stream", s.events > 0, "the stream was empty")
 	if s.events == 0 {
 		return
 	}
 	if !s.over && s.fault == "" {
-		s.fault = "it ended before the task did"
+		s.fault = "the stream ended before the task did"
 	}
 	l.expect("stream shape", s.fault == "", "%s", s.fault)
 	if s.id == "" {
@@ -42,10 +42,10 @@ func (l *life) stream() {
 	}
 	l.answer("stream leak", s.answered, s.leak, s.state)
 	if err != nil {
-		l.add("stream, then get", Finding, "the streamed task cannot be got: "+plain(err))
+		l.add("stream, then get", Finding, "the streamed task cannot be fetched: "+plain(err))
 		return
 	}
-	l.expect("stream, then get", text(got) == s.text(), "the task that was got says %s, the stream said %s", quote(text(got)), quote(s.text()))
+	l.expect("stream, then get", text(got) == s.text(), "the fetched task is %s, the stream said %s", quote(text(got)), quote(s.text()))
 }
 
 // A shape collects what the events of a stream show.
@@ -91,7 +91,7 @@ func (s *shape) take(e a2a.Event) {
 	switch e := e.(type) {
 	case *a2a.Message:
 		if s.events > 1 {
-			s.wrong("a message came in the stream of a task")
+			s.wrong("the stream of a task held a message")
 		}
 		s.leaks(leakIn(e.Parts))
 		s.over, s.answered = true, true
@@ -109,7 +109,7 @@ func (s *shape) take(e a2a.Event) {
 		s.status(e.Status)
 	case *a2a.TaskArtifactUpdateEvent:
 		if e.Artifact == nil || len(e.Artifact.Parts) == 0 {
-			s.wrong("an artifact update holds no parts")
+			s.wrong("an artifact update has no parts")
 			break
 		}
 		s.put(e.Artifact, e.Append)
@@ -136,7 +136,7 @@ func (s *shape) put(a *a2a.Artifact, more bool) {
 	s.answered = s.answered || len(a.Parts) > 0
 	all, there := s.artifacts[a.ID]
 	if more && !there {
-		s.wrong("a piece is appended to an artifact that never began")
+		s.wrong("a piece was appended to an artifact that never began")
 	}
 	if !there {
 		s.order = append(s.order, a.ID)

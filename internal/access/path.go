@@ -28,7 +28,7 @@ func CheckPath(u *url.URL) error {
 	}
 	for i := range len(p) {
 		if c := p[i]; c <= ' ' || c > '~' || strings.IndexByte(`\;%?#`, c) >= 0 {
-			return errors.New("the path holds " + shorttext.Quote(p[i:i+1]) + ", or a byte so encoded, which servers read in different ways")
+			return errors.New("the path holds " + shorttext.Quote(p[i:i+1]) + ", or its encoded form, which servers read in different ways")
 		}
 	}
 	if p == "/" {

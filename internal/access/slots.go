@@ -22,10 +22,10 @@ func (s *Slots) Take(caller string) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all > 0 && s.taken >= s.all {
-		return nil, fmt.Errorf("the server works on %d things at once, which is its limit: try again later", s.taken)
+		return nil, fmt.Errorf("the server already works on %d requests, its limit: try again later", s.taken)
 	}
 	if n := s.by[caller]; s.each > 0 && n >= s.each {
-		return nil, fmt.Errorf("%d of your requests are being worked on at once, which is the limit: try again when one has ended", n)
+		return nil, fmt.Errorf("%d of your requests are running, which is the limit: try again when one has ended", n)
 	}
 	s.taken++
 	s.by[caller]++

@@ -115,7 +115,7 @@ func TestServeA2ARecord(t *testing.T) {
 		})
 	}
 	var out, errs bytes.Buffer
-	if status := Run([]string{"serve", "--check", "--a2a", "--a2a-agent=" + filepath.Join(dir, "lost.yaml")}, strings.NewReader(""), &out, &errs, func(string) string { return "" }); status != 1 || !strings.Contains(out.String()+errs.String(), `agent counter: there is no tool "read" to give it`) {
+	if status := Run([]string{"serve", "--check", "--a2a", "--a2a-agent=" + filepath.Join(dir, "lost.yaml")}, strings.NewReader(""), &out, &errs, func(string) string { return "" }); status != 1 || !strings.Contains(out.String()+errs.String(), `agent counter: there is no tool "read" to give to it`) {
 		t.Errorf("an agent with a tool of the memory: %d %s%s", status, out.String(), errs.String())
 	}
 }
@@ -188,7 +188,7 @@ func TestCheckA2A(t *testing.T) {
 		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
 		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
 		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is not a range`,
-		"--a2a --a2a-url=agent":                      `"agent", is not one such as https://agent.example`,
+		"--a2a --a2a-url=agent":                      `"agent", is not a URL such as https://agent.example`,
 		"--a2a --a2a-api=gopher":                     `gopher`,
 		"--a2a --a2a-agent=nowhere.yaml":             `--a2a-agent: open nowhere.yaml`,
 		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: no model was named`,

@@ -181,7 +181,7 @@ func (s *Setup) readTokens(getenv func(string) string) {
 			s.fault(path+".token-env", errors.New("token-file is set too: keep one of them"))
 		case t.variable != "":
 			if t.secret.Text = strings.TrimSpace(getenv(t.variable)); t.secret.Text == "" {
-				s.fault(path+".token-env", errors.New("the environment has no variable of this name"))
+				s.fault(path+".token-env", errors.New("the environment has no variable with this name"))
 			} else if err := files.CheckSecret(t.secret.Text); err != nil {
 				s.fault(path+".token-env", err)
 			}

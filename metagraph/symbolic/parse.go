@@ -23,7 +23,7 @@ const (
 var (
 	// ErrSyntax is in the error for a text that is not an expression of numbers, or
 	// of slots.
-	ErrSyntax = errors.New("no expression")
+	ErrSyntax = errors.New("not an expression")
 	// ErrTooLarge is in the error for an expression with too many numbers, or too
 	// many equal ones.
 	ErrTooLarge = errors.New("the expression is too large")
@@ -96,7 +96,7 @@ func Parse(text string) (Template, error) {
 	slots := make([]int, len(numbers))
 	for i, slot := range numbers {
 		if slot >= int64(len(seen)) || seen[slot] {
-			return Template{}, fmt.Errorf("%w: slot %c stands twice, or one before it is missing", ErrSyntax, 'a'+rune(slot))
+			return Template{}, fmt.Errorf("%w: slot %c appears twice, or an earlier slot is missing", ErrSyntax, 'a'+rune(slot))
 		}
 		seen[slot], slots[i] = true, int(slot)
 	}

@@ -172,7 +172,7 @@ func (p part) part() (*a2a.Part, error) {
 			out.Content = a2a.Raw(p.File.Bytes)
 		}
 	default:
-		return nil, fmt.Errorf("a part of kind %.32q: want text, data or file, with a member of that name", p.Kind)
+		return nil, fmt.Errorf("a part of kind %.32q: want text, data or file, and a member of that name", p.Kind)
 	}
 	return out, nil
 }
