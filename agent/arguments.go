@@ -97,7 +97,7 @@ func decodeArguments(text string) (any, error) {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return nil, fmt.Errorf("the arguments are not valid JSON: they end at byte %d, inside a value", len(text))
 		}
-		return nil, errors.New("the arguments are no JSON")
+		return nil, errors.New("the arguments are not valid JSON")
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, errors.New("the arguments are not a JSON object: want {\"name\": value, …}")
