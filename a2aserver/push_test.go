@@ -175,7 +175,9 @@ func TestPushWaits(t *testing.T) {
 		})
 		return a
 	}
-	after := func(v string) http.Response { return http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {v}}} }
+	after := func(v string) http.Response {
+		return http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {v}}}
+	}
 	for _, v := range []string{"3600", time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC).Format(http.TimeFormat)} { // an hour from a bubble's first moment
 		a := deliver(after(v), http.Response{StatusCode: 204})
 		if len(a.came) != 2 || a.came[1].Sub(a.came[0]) != time.Hour {

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -25,7 +26,20 @@ var discouraged = []struct{ phrase, instead string }{
 	{`nobody's`, "say whose"},
 }
 
-// The documentation and the comments do without phrases that are hard to read.
+// discouragedMessages are phrases that the texts of the program do without, in
+// addition to these.
+var discouragedMessages = []struct{ phrase, instead string }{
+	{`(\w+ )?is no [a-z]\w+\b`, `"is not a"`},
+	{`goes? with`, `"needs", or "cannot be combined with"`},
+	{`do(es)? not go with`, `"cannot be combined with"`},
+	{`stands? (twice|beside|behind)`, `"appears twice", or "is next to"`},
+	{`is read here`, `"is supported"`},
+	{`is what is`, "say what it is"},
+	{`is told`, "say who does what"},
+}
+
+// The documentation, the comments, and the texts in the code (errors, logs, help)
+// do without phrases that are hard to read.
 func TestProse(t *testing.T) {
 	var patterns []*regexp.Regexp
 	for _, d := range discouraged {
@@ -36,6 +50,19 @@ func TestProse(t *testing.T) {
 			m := p.FindString(text)
 			if m != "" && !strings.HasPrefix(strings.ToLower(m), "there is none") {
 				t.Errorf("%s: %q: write %s", place, m, discouraged[i].instead)
+			}
+		}
+	}
+	var messages []*regexp.Regexp
+	for _, d := range discouragedMessages {
+		messages = append(messages, regexp.MustCompile(`(?i)\b`+d.phrase))
+	}
+	checkText := func(place, text string) {
+		check(place, text)
+		for i, p := range messages {
+			m := p.FindString(text)
+			if m != "" && !strings.HasPrefix(strings.ToLower(m), "there is no ") && !strings.HasSuffix(m, " longer") {
+				t.Errorf("%s: %q: write %s", place, m, discouragedMessages[i].instead)
 			}
 		}
 	}
@@ -67,6 +94,15 @@ func TestProse(t *testing.T) {
 			for _, c := range f.Comments {
 				check(fset.Position(c.Pos()).String(), strings.Join(strings.Fields(c.Text()), " "))
 			}
+			if strings.HasSuffix(name, "_test.go") || strings.Contains(path, "_benchmark") || strings.Contains(path, "replies") {
+				return nil
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					checkText(fset.Position(lit.Pos()).String(), strings.Join(strings.Fields(lit.Value), " "))
+				}
+				return true
+			})
 		}
 		return nil
 	})

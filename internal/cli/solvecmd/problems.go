@@ -164,7 +164,7 @@ func readList(value []byte) (list []string, err error) {
 		return nil, nil
 	}
 	if value[0] != '[' {
-		return nil, errors.New("is no list")
+		return nil, errors.New("is not a list")
 	}
 	return jsonpath.Elements(value)
 }
