@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -82,6 +83,9 @@ type Config struct {
 	// what was replied, byte for byte, and how it was read. If nil, nothing is
 	// recorded. The caller closes it, after closing the gateway.
 	Recorder Recorder
+	// RecordHeaders are headers of requests, such as X-Session-Id, whose values are
+	// recorded as identifiers. They are not taken for credentials.
+	RecordHeaders []string
 	// Transport reaches the upstream. If nil, the gateway makes its own.
 	Transport http.RoundTripper
 }
@@ -231,6 +235,7 @@ func (c *Config) faults() []error {
 	}
 	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
+	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
 	}
@@ -316,6 +321,24 @@ func checkHosts(names []string) error {
 	}
 	return nil
 }
+
+// checkIDHeaders refuses headers that hold credentials, or that are not headers.
+func checkIDHeaders(names []string) error {
+	for _, name := range names {
+		if !headerName.MatchString(name) {
+			return fmt.Errorf("%q is not the name of a header such as X-Session-Id", name)
+		}
+		if credentialHeader.MatchString(name) {
+			return fmt.Errorf("%s holds credentials, which are not recorded: name a header with an identifier, such as X-Session-Id", name)
+		}
+	}
+	return nil
+}
+
+var (
+	headerName       = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+	credentialHeader = regexp.MustCompile(`(?i)authorization|token|secret|passw|credential|cookie|signature|api-?key`)
+)
 
 func (c *Config) checkDialect(name string) error {
 	if name == "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,6 +38,7 @@ type recorder struct {
 	to      Recorder
 	log     *slog.Logger
 	secrets []string // of the configuration
+	headers []string // that hold identifiers
 	backlog *backlog
 
 	truncated  atomic.Int64  // exchanges of which not all is recorded
@@ -55,7 +57,7 @@ func newRecorder(c Config) *recorder {
 	if c.Recorder == nil {
 		return nil
 	}
-	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets()}
+	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets(), headers: c.RecordHeaders}
 	r.backlog = newBacklog(c.Limits.Memory/backlogShare, r.fault)
 	return r
 }
@@ -135,9 +137,25 @@ func (r *recorder) tell() {
 // secretsOf returns the secrets of a request that must not be recorded of its
 // exchange.
 func (r *recorder) secretsOf(q *http.Request) *record.Secrets {
+	if len(r.headers) > 0 { // a session's id would be taken for a credential
+		c := *q
+		c.Header = q.Header.Clone()
+		for _, name := range r.headers {
+			c.Header.Del(name)
+		}
+		q = &c
+	}
 	s := record.RequestSecrets(q)
 	s.Add(r.secrets...)
 	return s
+}
+
+// addHeaders adds the identifiers in the headers of a request to others.
+func (r *recorder) addHeaders(ids map[string]string, h http.Header) map[string]string {
+	for _, name := range r.headers {
+		ids = account.HeaderID(ids, name, h.Get(name))
+	}
+	return ids
 }
 
 // A recording collects what the record keeps of an exchange, while it lasts.
@@ -145,7 +163,8 @@ type recording struct {
 	to             *recorder
 	secrets        *record.Secrets
 	path, upstream string
-	room           account.Room // for the reply
+	ids            map[string]string // of the headers
+	room           account.Room      // for the reply
 	account        *account.Account
 	refusal        []byte // what the upstream sent in place of a reply
 }
@@ -153,7 +172,7 @@ type recording struct {
 // begin begins the recording of an exchange.
 func (r *recorder) begin(x *exchange, q *http.Request, upstream *url.URL) {
 	rec := &recording{
-		to: r, secrets: r.secretsOf(q), path: pathOf(q.URL), upstream: upstreamOf(upstream),
+		to: r, secrets: r.secretsOf(q), path: pathOf(q.URL), upstream: upstreamOf(upstream), ids: r.addHeaders(nil, q.Header),
 		room: account.Room{Left: x.engine.config.Limits.Recorded},
 	}
 	rec.account = account.New(x.codec.Capabilities(), &rec.room)
@@ -182,7 +201,13 @@ func (x *exchange) event() record.Event {
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
+		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
+	}
+	if e.IDs == nil {
+		e.IDs = rec.ids
+	} else {
+		maps.Copy(e.IDs, rec.ids)
 	}
 	if len(x.plan.Changes) > 0 && !x.engine.config.HistoryDryRun {
 		e.History = x.plan.String()
@@ -225,6 +250,7 @@ const refusalCost = 64 << 10
 func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status int, err error) {
 	e := record.Event{Secrets: r.secretsOf(q), Payload: record.Exchange{
 		API: c.Name(), Caller: access.Caller(q.Context()), Path: pathOf(q.URL), Upstream: upstreamOf(upstream), Status: status, Outcome: "refused", Error: plain(err.Error()),
+		IDs: r.addHeaders(nil, q.Header),
 	}}
 	r.later(refusalCost, func() record.Event { return e }, nil)
 }

@@ -68,6 +68,7 @@ var why = [...]string{said: "answer", thought: "reasoning"}
 // A guard removes from a payload what must not be recorded.
 type guard struct {
 	levels   [2]Level // by kind
+	idLevel  Level
 	patterns []*regexp.Regexp
 	key      []byte
 	secrets  *needles // nil if there are none
@@ -326,21 +327,40 @@ func (g *guard) calls(list []Call) []Call {
 // message returns the message of an error as it may be recorded.
 func (g *guard) message(s string) string { return plainError(g.secrets.scrub(s)) }
 
+// idCredential matches names of identifiers that are credentials nevertheless.
+var idCredential = regexp.MustCompile(`(?i)authorization|token|secret|passw|credential|cookie|signature|api.?key`)
+
 // ids returns identifiers without what must not be recorded of them.
 func (g *guard) ids(list map[string]string) map[string]string {
-	if len(list) == 0 {
+	if len(list) == 0 || g.idLevel == Off {
 		return nil
 	}
 	out := make(map[string]string, len(list))
 	for name, value := range list {
-		out[g.secrets.scrub(name)] = g.secrets.scrub(value)
+		switch {
+		case idCredential.MatchString(name):
+			value = "[secret]"
+		case g.idLevel == Digests:
+			value = DigestID(g.key, value)
+		default:
+			value = g.secrets.scrub(value)
+		}
+		out[g.secrets.scrub(name)] = value
 	}
 	return out
+}
+
+// DigestID returns what is recorded of an identifier at level Digests, with the
+// same key.
+func DigestID(key []byte, id string) string {
+	g := guard{key: key}
+	return "hmac-sha256:" + g.digest(id)
 }
 
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
 	x.Caller = g.message(x.Caller)
+	x.ResponseID, x.IDs = g.secrets.scrub(x.ResponseID), g.ids(x.IDs)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)
 	return x
 }

@@ -87,6 +87,10 @@ type Options struct {
 	// Reasoning is the level of what models think. Answer is the level of
 	// everything else that models, tools and users say.
 	Reasoning, Answer Level
+	// IDs is the level of identifiers that clients sent, which may be personal: a
+	// user, a session. At level Digests [DigestID] finds them again. Redacted is
+	// refused.
+	IDs Level
 	// Patterns are cut out at level Redacted.
 	Patterns []*regexp.Regexp
 	// DigestKey keys the digests of level Digests. If empty, a random key is used
@@ -129,6 +133,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Policy > None || o.Reasoning > Off || o.Answer > Off {
 		return o, errors.New("unknown policy or level")
+	}
+	if o.IDs > Off || o.IDs == Redacted {
+		return o, errors.New("identifiers are recorded at level full, digest or off")
 	}
 	if len(o.DigestKey) == 0 {
 		o.DigestKey = make([]byte, 32)

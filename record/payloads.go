@@ -116,20 +116,25 @@ type Usage struct {
 
 // An Exchange is one request to a model's route through the gateway, and its reply.
 type Exchange struct {
-	API      string    `json:"api"`
-	Model    string    `json:"model"`
-	Caller   string    `json:"caller,omitempty"`   // the name of the token that the client sent
-	Path     string    `json:"path,omitempty"`     // without its query
-	Upstream string    `json:"upstream,omitempty"` // without credentials
-	Status   int       `json:"status,omitempty"`
-	Streamed bool      `json:"streamed,omitempty"`
-	Outcome  string    `json:"outcome"` // answered, refused, failed, canceled
-	Millis   int64     `json:"ms"`
-	History  string    `json:"history,omitempty"` // what was done to earlier reasoning
-	Error    string    `json:"error,omitempty"`
-	Usage    *Usage    `json:"usage,omitempty"`
-	Replies  []Reply   `json:"replies,omitempty"`
-	Messages []Message `json:"messages,omitempty"` // as sent to the upstream
+	API    string `json:"api"`
+	Model  string `json:"model"`
+	Caller string `json:"caller,omitempty"` // the name of the token that the client sent
+	// ResponseID is the reply's id as the upstream knows it.
+	ResponseID string `json:"response_id,omitempty"`
+	// IDs are the identifiers that the client sent, by the names of the members and
+	// headers that held them. See [Options.IDs].
+	IDs      map[string]string `json:"ids,omitempty"`
+	Path     string            `json:"path,omitempty"`     // without its query
+	Upstream string            `json:"upstream,omitempty"` // without credentials
+	Status   int               `json:"status,omitempty"`
+	Streamed bool              `json:"streamed,omitempty"`
+	Outcome  string            `json:"outcome"` // answered, refused, failed, canceled
+	Millis   int64             `json:"ms"`
+	History  string            `json:"history,omitempty"` // what was done to earlier reasoning
+	Error    string            `json:"error,omitempty"`
+	Usage    *Usage            `json:"usage,omitempty"`
+	Replies  []Reply           `json:"replies,omitempty"`
+	Messages []Message         `json:"messages,omitempty"` // as sent to the upstream
 }
 
 // An Invocation is one call of a model by an agent.
@@ -226,7 +231,8 @@ type RunStart struct {
 	Parent string `json:"parent,omitempty"`
 	// Caller is the name of the token that a client sent for it.
 	Caller string `json:"caller,omitempty"`
-	// IDs are the identifiers by which others know the run, by their names.
+	// IDs are the identifiers by which the client knows the run, by their names. See
+	// [Options.IDs].
 	IDs map[string]string `json:"ids,omitempty"`
 	// Window is the model's context window in tokens; 0 if it is not known.
 	Window int `json:"window,omitempty"`

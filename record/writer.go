@@ -110,7 +110,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		dir: dir, o: o, lock: l,
-		guard: guard{levels: [2]Level{o.Answer, o.Reasoning}, patterns: o.Patterns, key: o.DigestKey},
+		guard: guard{levels: [2]Level{o.Answer, o.Reasoning}, idLevel: o.IDs, patterns: o.Patterns, key: o.DigestKey},
 		room:  make(chan struct{}), wake: make(chan struct{}, 1),
 		syncs: make(chan struct{}, 1), stopped: make(chan struct{}), done: make(chan struct{}), closing: make(chan struct{}),
 		rotated: make(chan struct{}, 1), kept: make(chan struct{}),

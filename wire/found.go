@@ -20,7 +20,7 @@ const (
 	FoundUsage               // token counts
 	FoundFinish              // why a choice ended
 	FoundFault               // an error that the upstream reported
-	FoundModel               // the name of the model that replies
+	FoundModel               // the name of the model that replies, and the reply's own id
 	FoundRefusal             // text by which the model refuses, in a member of its own, which a Reader does not read
 	FoundEnd                 // the API's own sign that the reply is complete
 )
@@ -41,7 +41,7 @@ type Found struct {
 	// Member says that the thought stands in the member Name of its message, not in a
 	// block or an item.
 	Member bool
-	ID     string // of a call
+	ID     string // of a call, or of the reply as the provider knows it
 	// Text is a text, or a piece of one, which may be empty: a block that begins. For a
 	// call, it is the arguments.
 	Text []byte

@@ -143,6 +143,7 @@ func (x *Exporter) place(s *Span, e *record.Event) {
 type modelCall struct {
 	operation       string
 	model, provider string
+	response        string // its id
 	address         *url.URL
 	streamed        bool
 	class, failure  string // of an error
@@ -152,7 +153,7 @@ type modelCall struct {
 }
 
 func callOf(p record.Exchange) modelCall {
-	c := modelCall{model: p.Model, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages}
+	c := modelCall{model: p.Model, response: p.ResponseID, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages}
 	api, kind, _ := strings.Cut(p.API, ".")
 	c.provider = api
 	if kind == "completions" || kind == "generate" {
@@ -177,6 +178,7 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 	a.text(genAIOperation, operation)
 	a.text(genAIProvider, cmp.Or(c.provider, "unknown"))
 	a.text(genAIModel, c.model)
+	a.text(genAIResponseID, c.response)
 	a.flag(genAIStream, c.streamed)
 	if c.address != nil {
 		a.text(serverAddress, c.address.Hostname())

@@ -22,6 +22,7 @@ const (
 	genAIOperation       = "gen_ai.operation.name"
 	genAIProvider        = "gen_ai.provider.name"
 	genAIModel           = "gen_ai.request.model"
+	genAIResponseID      = "gen_ai.response.id"
 	genAIStream          = "gen_ai.request.stream"
 	genAIFinishReasons   = "gen_ai.response.finish_reasons"
 	genAIInputTokens     = "gen_ai.usage.input_tokens"

@@ -45,8 +45,8 @@ func readPatterns(name string) ([]*regexp.Regexp, error) {
 	return list, nil
 }
 
-// readDigestKey reads a key of any bytes. A newline at the end is not part of it.
-func readDigestKey(name string) ([]byte, error) {
+// ReadDigestKey reads a key of any bytes. A newline at the end is not part of it.
+func ReadDigestKey(name string) ([]byte, error) {
 	data, err := files.ReadKey(name)
 	if err != nil {
 		return nil, err

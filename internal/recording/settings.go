@@ -19,6 +19,7 @@ type Settings struct {
 	RecordPolicy     string   `placeholder:"POLICY" setting:"SOTTO_RECORD_POLICY" help:"When events are synced to disk: always (before an event counts as recorded), batch (every second), none (at the end)."`
 	RecordReasoning  string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_REASONING" help:"How much of what models think is recorded: full, redacted, digest, off."`
 	RecordAnswer     string   `placeholder:"LEVEL" setting:"SOTTO_RECORD_ANSWER" help:"How much of all other text is recorded: full, redacted, digest, off."`
+	RecordID         string   `name:"record-id" placeholder:"LEVEL" setting:"SOTTO_RECORD_ID" help:"How much of the identifiers that clients send, such as users and sessions, is recorded: full, digest, off."`
 	RecordPatterns   string   `placeholder:"FILE" setting:"SOTTO_RECORD_PATTERNS" help:"What the level redacted removes: FILE has one regular expression per line."`
 	RecordDigestKey  string   `placeholder:"FILE" setting:"SOTTO_RECORD_DIGEST_KEY" help:"The key for the level digest: the bytes of FILE, at least 16."`
 	RecordSigningKey string   `placeholder:"FILE" setting:"SOTTO_RECORD_SIGNING_KEY" help:"Sign the record with an Ed25519 key (PEM); see sotto record keygen."`
@@ -57,12 +58,19 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 	set("record-policy", f.RecordPolicy, word(&o.Policy))
 	set("record-reasoning", f.RecordReasoning, word(&o.Reasoning))
 	set("record-answer", f.RecordAnswer, word(&o.Answer))
+	set("record-id", f.RecordID, func(text string) error {
+		err := o.IDs.UnmarshalText([]byte(text))
+		if err == nil && o.IDs == record.Redacted {
+			err = errors.New("want full, digest or off")
+		}
+		return err
+	})
 	set("record-patterns", f.RecordPatterns, func(text string) (err error) {
 		o.Patterns, err = readPatterns(text)
 		return err
 	})
 	set("record-digest-key", f.RecordDigestKey, func(text string) (err error) {
-		o.DigestKey, err = readDigestKey(text)
+		o.DigestKey, err = ReadDigestKey(text)
 		return err
 	})
 	set("record-signing-key", f.RecordSigningKey, func(text string) (err error) {

@@ -80,7 +80,9 @@ func (s *Settings) keys() []key {
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
-	}, recordKeys(&s.Recording), replyKeys(&g.Default), []key{
+	}, recordKeys(&s.Recording), []key{
+		{"record-headers", "", listValue(&g.RecordHeaders, "a list of headers such as X-Session-Id", checkText)},
+	}, replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
@@ -195,6 +197,7 @@ func recordKeys(f *recording.Settings) []key {
 		{"record-policy", "", textValue(&f.RecordPolicy, "always, batch or none", nil)},
 		{"record-reasoning", "", textValue(&f.RecordReasoning, "full, redacted, digest or off", nil)},
 		{"record-answer", "", textValue(&f.RecordAnswer, "full, redacted, digest or off", nil)},
+		{"record-id", "", textValue(&f.RecordID, "full, digest or off", nil)},
 		{"record-patterns", "", textValue(&f.RecordPatterns, file, nil)},
 		{"record-digest-key", "", textValue(&f.RecordDigestKey, file, nil)},
 		{"record-signing-key", "", textValue(&f.RecordSigningKey, file, nil)},

@@ -48,7 +48,7 @@ func (w *flow) other(block gjson.Result, r wire.Reader) (calls bool) {
 // begun reports what a message says at its beginning.
 func begun(message gjson.Result, r wire.Reader) {
 	if model := message.Get("model").Str; model != "" {
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: model})
+		r.Found(wire.Found{Kind: wire.FoundModel, Name: model, ID: message.Get("id").Str})
 	}
 	counted(message.Get("usage"), r)
 }

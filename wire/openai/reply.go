@@ -167,7 +167,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 func (y *reply) about(root, model, fault, usage gjson.Result, r wire.Reader) {
 	if model.Str != "" && !y.named {
 		y.named = true
-		r.Found(wire.Found{Kind: wire.FoundModel, Name: model.Str})
+		r.Found(wire.Found{Kind: wire.FoundModel, Name: model.Str, ID: root.Get("id").Str})
 	}
 	if says(fault) {
 		r.Found(wire.Found{Kind: wire.FoundFault, Raw: root.Raw})

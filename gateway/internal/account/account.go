@@ -66,6 +66,7 @@ type Account struct {
 	byKey  map[key]*part
 	usage  record.Usage
 	counts bool // a usage was sent
+	id     string
 	faults []string
 }
 
@@ -114,10 +115,17 @@ func (a *Account) Found(f wire.Found, texts int) {
 		a.count(&a.usage.Input, f.Usage.Input)
 		a.count(&a.usage.Output, f.Usage.Output)
 		a.count(&a.usage.Reasoning, f.Usage.Reasoning)
+	case wire.FoundModel:
+		if a.id == "" && len(f.ID) <= maxID {
+			a.id = a.room.take(strings.Clone(f.ID))
+		}
 	case wire.FoundFault:
 		a.fault(jsonedit.Parse(jsonedit.BytesOf(f.Raw)).Get("error"))
 	}
 }
+
+// ID returns the reply's id as the provider knows it.
+func (a *Account) ID() string { return a.id }
 
 // thought returns the part of a thought. If the choices are texts, a thought belongs
 // to the text that follows it.

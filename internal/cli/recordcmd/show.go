@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ import (
 type showCommand struct {
 	source
 	filter
+	found
 	JSON bool     `name:"json" help:"Print the lines of the events exactly as the record has them."`
 	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events. Without one, all events that the flags select."`
 }
@@ -32,6 +34,7 @@ Examples:
 
     sotto record show audit 1234
     sotto record show audit --run run-7 --cycle 2
+    sotto record show audit --id chatcmpl-7Qy
     sotto record show audit --json --from 2h | jq .payload.model`
 }
 
@@ -40,6 +43,13 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	q, err := s.query()
 	if err != nil {
 		return err
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	limit, types := q.Limit, q.Types
+	if s.ID != "" {
+		q.Limit, q.Types = 0, nil // they are about the events that are found
 	}
 	q.NoCheckpoints = !s.JSON && len(q.Types) == 0
 	r, err := s.reader()
@@ -54,12 +64,19 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	bad := badLines{sh: sh}
 	for e, err := range r.Events(q) {
 		if err == nil {
+			if !s.has(&e) || len(types) > 0 && !slices.Contains(types, e.Type) {
+				continue
+			}
 			err = p.event(&e)
+			limit--
 		} else if err = bad.skip(err); err == nil {
 			continue
 		}
 		if err != nil {
 			return err
+		}
+		if s.ID != "" && limit == 0 {
+			break
 		}
 	}
 	return bad.err()

@@ -36,7 +36,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
 	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
 	add("data", c.Data)
-	c.recordOverrides(add)
+	c.recordOverrides(getenv, add)
 	add("dialect", c.Dialect)
 	add("start", c.Start)
 	add("display", c.Display)
@@ -54,11 +54,13 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 }
 
 // recordOverrides are the flags of the record, by their keys.
-func (c *Command) recordOverrides(add func(key string, texts ...string)) {
+func (c *Command) recordOverrides(getenv func(string) string, add func(key string, texts ...string)) {
 	add("record", c.Record)
 	add("record-policy", c.RecordPolicy)
 	add("record-reasoning", c.RecordReasoning)
 	add("record-answer", c.RecordAnswer)
+	add("record-id", c.RecordID)
+	add("record-headers", listed(c.RecordHeader, getenv(listVariables["record-header"]))...)
 	add("record-patterns", c.RecordPatterns)
 	add("record-digest-key", c.RecordDigestKey)
 	add("record-signing-key", c.RecordSigningKey)
@@ -78,7 +80,7 @@ func sourceOf(ctx *kong.Context, flag string) string {
 }
 
 // listVariables are the environment variables of flags that are lists.
-var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST"}
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER"}
 
 // listed returns the flags, or the list in the environment. The list is separated
 // by commas, because an origin contains colons.

@@ -42,6 +42,7 @@ type Command struct {
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Forward every route, also for other machines."`
 
 	recording.Settings
+	RecordHeader []string `sep:"none" placeholder:"NAME" help:"Record this request header as an identifier, such as X-Session-Id; repeatable. In $$SOTTO_RECORD_HEADER, separate names with commas."`
 	a2aFlags
 
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long new requests are still accepted after the first interrupt, while /readyz says 503 (0s)."`

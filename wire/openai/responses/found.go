@@ -69,7 +69,7 @@ func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
 		y.r.Found(wire.Found{Kind: wire.FoundFault, Raw: response.Raw})
 	}
 	if model := response.Get("model").Str; model != "" {
-		y.r.Found(wire.Found{Kind: wire.FoundModel, Name: model})
+		y.r.Found(wire.Found{Kind: wire.FoundModel, Name: model, ID: response.Get("id").Str})
 	}
 	if u := response.Get("usage"); u.IsObject() {
 		y.r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
