@@ -91,7 +91,7 @@ func (e *emission) completions(p string) []string {
 	if i := strings.LastIndexByte(p, '<'); i >= 0 && len(p)-i < e.s.d.MaxMarker {
 		list = append(list, ">", "/>", "=x>", `">`, "'>") // whatever a tag may still need
 	}
-	for _, tok := range append(slices.Clone(e.tokens), e.s.tokens...) {
+	for _, tok := range slices.Concat(e.tokens, e.s.tokens, []string{"<function="}) { // which may follow a tool opener
 		for n := 1; n < len(tok) && n <= len(p); n++ {
 			if strings.HasSuffix(p, tok[:n]) {
 				list = append(list, tok[n:])
@@ -180,8 +180,9 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	if e.maxHold > 0 && len(raw) <= given+e.maxHold {
 		long := *e
 		long.maxHold = -1
-		b := long.read(raw)
-		return long.parts(&b, raw, given, ahead)
+		if b := long.read(raw); long.parts(&b, raw, given, ahead) {
+			return true
+		}
 	}
 	if _, got := e.s.slow.lex(raw, given, len(raw), false, &slowWatch{all: true}); got != maybe {
 		return false
