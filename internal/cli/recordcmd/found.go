@@ -23,7 +23,7 @@ type found struct {
 func (f *found) open() error {
 	if f.ID == "" {
 		if f.DigestKey != "" {
-			return hint.Usage(fmt.Errorf("--digest-key goes with --id only"), "")
+			return hint.Usage(fmt.Errorf("--digest-key needs --id"), "")
 		}
 		return nil
 	}
