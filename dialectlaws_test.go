@@ -76,11 +76,11 @@ func TestRefusedLiterals(t *testing.T) {
 		says string // "" if the dialect compiles
 	}{
 		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[B]", "[E]")}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: write the two as one marker with both openers"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[/A]"), {Role: sotto.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" is markers[0].open[0] already: write the two as one marker with both openers"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[/A]"), {Role: sotto.RoleTool, Name: "t", Open: []string{"\n[A]"}}}}, "markers[1].open[0]: \"\\n[A]\" equals markers[0].open[0]: remove one, an opener begins one kind of block"},
 		{sotto.Dialect{Markers: []sotto.Marker{{Role: sotto.RoleReasoning, Open: []string{"[A]", "[A]\n"}, Close: []string{"[/A]"}}}}, "markers[0].open[1]: \"[A]\\n\" equals markers[0].open[0], except for newlines at the ends: write it once"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: write"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" equals markers[0].close[0]: write"},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" equals markers[0].close[0]: write"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleOutput, Open: []string{"[O]"}, Close: []string{"[E]"}}}}, "markers[1].close[0]: \"[E]\" equals markers[0].close[0]: give one of the two another close"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), reasoning("[E]", "[F]")}}, "markers[1].open[0]: \"[E]\" equals markers[0].close[0]: remove one, an opener cannot also end a block"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]\n"}}}}, "markers[1].close[0]: \"[E]\\n\" equals markers[0].close[0]: give"},
 		{sotto.Dialect{Markers: []sotto.Marker{ // the open block tells them apart
 			reasoning("[A]", "[E]"), {Role: sotto.RoleWrapper, Open: []string{"[W]"}, Close: []string{"[E]"}}, {Role: sotto.RoleTool, Open: []string{"[T]"}, Close: []string{"[E]"}}}}, ""},
 		{sotto.Dialect{Markers: []sotto.Marker{ // no two of one role, whatever comes between
@@ -91,7 +91,7 @@ func TestRefusedLiterals(t *testing.T) {
 		{sotto.Dialect{Code: &on, Markers: []sotto.Marker{reasoning("```thinking\n", "\n```")}}, "markers[0].open[0]: \"```thinking\\n\" holds a back-tick"},
 		{sotto.Dialect{Code: &on, Markers: []sotto.Marker{reasoning("[A]", "~~~")}}, "markers[0].close[0]: \"~~~\" begins like a code fence"},
 		{sotto.Dialect{Code: &off, Markers: []sotto.Marker{reasoning("```thinking\n", "\n```")}}, ""},
-		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]")}, Header: &sotto.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.begin[0]: \"[A]\" is markers[0].open[0] already"},
+		{sotto.Dialect{Markers: []sotto.Marker{reasoning("[A]", "[E]")}, Header: &sotto.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.begin[0]: \"[A]\" equals markers[0].open[0]: remove one"},
 		{sotto.Dialect{Header: &sotto.Header{Begin: []string{"[A]"}, End: []string{"[A]"}, Body: []string{"|"}, Channels: channels}}, "header.end[0]: \"[A]\" opens the block too: an opener and a close must differ"},
 		{sotto.Dialect{Header: &sotto.Header{Begin: []string{"[A]"}, Body: []string{"|"}, Channels: channels, MaxHeader: math.MaxInt}}, "header.max_header: 9223372036854775807: write 16 to 65536 bytes"},
 		{sotto.Dialect{MaxMarker: 15, Markers: []sotto.Marker{reasoning("[A]", "[E]")}}, "max_marker: 15: write 16 to 4096 bytes"},

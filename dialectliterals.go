@@ -78,12 +78,23 @@ func (u literalUse) clash(other literalUse) error {
 		return badField(u.path, "%q opens the block too: an opener and a close must differ", u.text)
 	case other.marker == u.marker:
 		return badField(u.path, "%q equals %s, except for newlines at the ends: write it once", u.text, other.path)
-	case u.open && other.open:
-		return badField(u.path, "%q is %s already: write the two as one marker with both openers", u.text, other.path)
-	case u.text != other.text || u.role == other.role || !messages(u) || !messages(other):
-		return badField(u.path, "%q equals %s: write the two as one marker with both openers", u.text, other.path)
+	case !(u.open && other.open) && u.text == other.text && u.role != other.role && messages(u) && messages(other):
+		return nil
 	}
-	return nil
+	return badField(u.path, "%q equals %s: %s", u.text, other.path, u.remedy(other))
+}
+
+// remedy says what to do about two markers that share a literal.
+func (u literalUse) remedy(other literalUse) string {
+	switch {
+	case u.open != other.open:
+		return "remove one, an opener cannot also end a block"
+	case u.marker >= 0 && other.marker >= 0 && u.role == other.role:
+		return "write the two as one marker with both openers"
+	case u.open:
+		return "remove one, an opener begins one kind of block"
+	}
+	return "give one of the two another close"
 }
 
 // A tagLexer reports whether bytes are a form of a tag of the dialect.
