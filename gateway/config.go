@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -336,8 +336,8 @@ func checkIDHeaders(names []string) error {
 }
 
 var (
-	headerName       = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	credentialHeader = regexp.MustCompile(`(?i)authorization|token|secret|passw|credential|cookie|signature|api-?key`)
+	headerName       = lazyregexp.New(`^[A-Za-z0-9-]{1,64}$`)
+	credentialHeader = lazyregexp.New(`(?i)authorization|token|secret|passw|credential|cookie|signature|api-?key`)
 )
 
 func (c *Config) checkDialect(name string) error {

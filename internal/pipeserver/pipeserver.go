@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"syscall"
+
+	"github.com/sotto-llm/sotto/internal/serving"
 )
 
 // A Server is an HTTP server that can be killed and started again.
@@ -36,7 +38,7 @@ func (s *Server) Start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.server == nil {
-		s.server, s.accept = &http.Server{Handler: s.handler}, &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
+		s.server, s.accept = serving.NewServer(s.handler), &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 		go s.server.Serve(s.accept)
 	}
 }
