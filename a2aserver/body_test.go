@@ -100,7 +100,7 @@ func TestRefusedUnread(t *testing.T) {
 // and the oldest of them makes room for others.
 func TestBodyMemory(t *testing.T) {
 	const limit, piece = 1 << 20, 40 << 10
-	h := serve(t, Config{Mind: says("Yes."), Limits: Limits{Memory: limit}})
+	h := serve(t, Config{Mind: says("Yes."), Limits: Limits{MemoryBytes: limit}})
 	var half []net.Conn
 	for range 20 {
 		half = append(half, halfSend(t, h, rpcPath, "", 1<<20, strings.Repeat("x", piece)))
@@ -151,7 +151,7 @@ func TestBodyShape(t *testing.T) {
 // TestAnswersHoldMemory: what requests are answered with counts as their bodies
 // do, and is given back.
 func TestAnswersHoldMemory(t *testing.T) {
-	h := serve(t, Config{Mind: says(strings.Repeat("y", 200<<10)), Limits: Limits{Memory: 1 << 20, Page: 100 << 10}})
+	h := serve(t, Config{Mind: says(strings.Repeat("y", 200<<10)), Limits: Limits{MemoryBytes: 1 << 20, Page: 100 << 10}})
 	c := client(t, h.url(), 0)
 	task := send(t, c, message("Hi"))
 	path := h.url() + restPath + "/tasks/" + string(task.ID)

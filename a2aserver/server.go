@@ -122,7 +122,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		mind: c.Mind, card: c.Card.withDefaults(), reasoning: c.Reasoning,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
-		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.Memory), running: access.NewSlots(limits.Running, limits.Each),
+		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
 	st.runs = newRecording(&c, s.card)

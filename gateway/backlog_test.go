@@ -61,7 +61,7 @@ func (s *stuck) count() (exchanges, lost int) {
 func TestNothingWaitsForTheRecord(t *testing.T) {
 	to := &stuck{begun: make(chan struct{}, 100), free: make(chan struct{})}
 	s := speakers[0]
-	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{Memory: 4 << 20}}, answering(func(r *http.Request) *http.Response {
+	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{MemoryBytes: 4 << 20}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
 		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))
@@ -110,7 +110,7 @@ func TestNothingWaitsForTheRecord(t *testing.T) {
 func TestRecordSaysWhatIsLost(t *testing.T) {
 	to := &stuck{begun: make(chan struct{}, 100), free: make(chan struct{}, 100)}
 	s := speakers[0]
-	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{Memory: 1 << 20}}, answering(func(r *http.Request) *http.Response {
+	g := handler(t, gateway.Config{Recorder: to, Limits: gateway.Limits{MemoryBytes: 1 << 20}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
 		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))

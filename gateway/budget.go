@@ -32,7 +32,7 @@ type budget struct {
 }
 
 func newBudget(c Config) *budget {
-	return &budget{max: c.Limits.Memory, log: c.Logger}
+	return &budget{max: c.Limits.MemoryBytes, log: c.Logger}
 }
 
 var (

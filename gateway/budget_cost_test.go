@@ -28,7 +28,7 @@ func testHandler(t *testing.T, c Config) *Handler {
 func TestMemoryLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		b := testHandler(t, Config{Limits: Limits{Memory: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).engine.budget
+		b := testHandler(t, Config{Limits: Limits{MemoryBytes: 100_000}, Logger: slog.New(slog.NewTextHandler(&log, nil))}).engine.budget
 		for range 3 {
 			first, _ := b.open()
 			second, _ := b.open()
@@ -57,7 +57,7 @@ func TestMemoryLog(t *testing.T) {
 
 // TestCharge: what is reserved goes back once, with the last who holds it.
 func TestCharge(t *testing.T) {
-	b := testHandler(t, Config{Limits: Limits{Memory: 1 << 20}}).engine.budget
+	b := testHandler(t, Config{Limits: Limits{MemoryBytes: 1 << 20}}).engine.budget
 	c, err := b.open()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCosts(t *testing.T) {
 		t.Skip("measures memory")
 	}
 	const size = 512 << 10
-	g := testHandler(t, Config{Limits: Limits{Memory: 4 << 30}})
+	g := testHandler(t, Config{Limits: Limits{MemoryBytes: 4 << 30}})
 	fill := func(s string) string { return strings.TrimSuffix(strings.Repeat(s, size/len(s)), ",") }
 	said := func(s string) string { return `{"role":"assistant","content":"` + fill(s) + `"}` }
 	for name, messages := range map[string]string{

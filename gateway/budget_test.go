@@ -145,7 +145,7 @@ func TestTransportMemory(t *testing.T) {
 	s := speakers[0]
 	up := httptest.NewServer(abuse(s))
 	defer up.Close()
-	tr, err := gateway.NewTransport(gateway.Config{Limits: gateway.Limits{Body: 100_000, Memory: 1 << 20}})
+	tr, err := gateway.NewTransport(gateway.Config{Limits: gateway.Limits{Body: 100_000, MemoryBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestMemoryRefuses(t *testing.T) {
 		var log bytes.Buffer
 		next := make(chan struct{})
 		begun := make(chan struct{}, 10)
-		c := gateway.Config{Limits: gateway.Limits{Memory: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		c := gateway.Config{Limits: gateway.Limits{MemoryBytes: 1 << 20}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		g := handler(t, c, answering(func(r *http.Request) *http.Response {
 			io.Copy(io.Discard, r.Body)
 			begun <- struct{}{}
@@ -234,7 +234,7 @@ func (w waiting) Read([]byte) (int, error) { <-w; return 0, io.EOF }
 // TestWaitingBodies: a body reserves what has come of it, not what it says will
 // come, so that bodies that never come cannot spend the budget.
 func TestWaitingBodies(t *testing.T) {
-	g, base := served(t, gateway.Config{Limits: gateway.Limits{Memory: 16 << 20}}, abuse(speakers[0]))
+	g, base := served(t, gateway.Config{Limits: gateway.Limits{MemoryBytes: 16 << 20}}, abuse(speakers[0]))
 	for range 50 {
 		c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 		if err != nil {
@@ -257,7 +257,7 @@ func TestOverdraft(t *testing.T) {
 	for hold, fails := range map[int]bool{600_000: false, 4_000_000: true} {
 		s := speakers[0]
 		held := strings.Repeat("word ", hold/5)
-		g := handler(t, gateway.Config{Limits: gateway.Limits{Memory: 1 << 20, Hold: 8 << 20}}, answering(func(*http.Request) *http.Response {
+		g := handler(t, gateway.Config{Limits: gateway.Limits{MemoryBytes: 1 << 20, Hold: 8 << 20}}, answering(func(*http.Request) *http.Response {
 			deltas := append([]string{}, byteByWord(held)...)
 			return response(s.kind(true), strings.NewReader(s.stream(append(deltas, "</think>Hi"), sotto.EndStopped)))
 		}))
@@ -319,7 +319,7 @@ func TestHistoryMemory(t *testing.T) {
 	}
 	const memory = 192 << 20
 	s := speakers[0]
-	g := handler(t, gateway.Config{Limits: gateway.Limits{Memory: memory}}, answering(func(r *http.Request) *http.Response {
+	g := handler(t, gateway.Config{Limits: gateway.Limits{MemoryBytes: memory}}, answering(func(r *http.Request) *http.Response {
 		io.Copy(io.Discard, r.Body)
 		return response(s.kind(false), strings.NewReader(s.whole("Hi", sotto.EndStopped)))
 	}))

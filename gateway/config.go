@@ -152,15 +152,15 @@ type Limits struct {
 	// recorded. When they are spent, new requests are refused with 503. Streams
 	// that have begun continue, as long as they overdraw it by no more than half.
 	// If zero, a quarter of the memory that the process may use.
-	Memory    int64
-	Body      int64 // bytes of a request's body, and of a whole reply's; 64 MiB
-	Frame     int   // bytes of one frame of a stream; 4 MiB
-	Header    int   // bytes of a request's header, and of an upstream's response; 64 KiB
-	Exchanges int   // at the same time; 10000
-	Choices   int   // texts, blocks or items of a reply; one more is an error; 1024
-	Hold      int   // bytes of a reply held while their channel is undecided; 256 KiB
-	Learned   int   // entries of learned starts; 4096
-	Restored  int   // entries of reasoning to restore; 4096
+	MemoryBytes int64
+	Body        int64 // bytes of a request's body, and of a whole reply's; 64 MiB
+	Frame       int   // bytes of one frame of a stream; 4 MiB
+	Header      int   // bytes of a request's header, and of an upstream's response; 64 KiB
+	Exchanges   int   // at the same time; 10000
+	Choices     int   // texts, blocks or items of a reply; one more is an error; 1024
+	Hold        int   // bytes of a reply held while their channel is undecided; 256 KiB
+	Learned     int   // entries of learned starts; 4096
+	Restored    int   // entries of reasoning to restore; 4096
 	// RestoredBytes bounds the memory of the restored entries, 64 MiB; RestoredFor
 	// bounds their age, 6 h.
 	RestoredBytes int64
@@ -184,8 +184,8 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Restored, 4096)
 	set(&l.Labels, 64)
 	set(&l.Recorded, 4<<20)
-	if l.Memory == 0 {
-		l.Memory = serving.DefaultMemory()
+	if l.MemoryBytes == 0 {
+		l.MemoryBytes = serving.DefaultMemory()
 	}
 	if l.Body == 0 {
 		l.Body = 64 << 20
@@ -276,7 +276,7 @@ type bound struct {
 func (c *Config) bounds() []bound {
 	l := &c.Limits
 	return []bound{
-		{"limits.memory", l.Memory}, {"limits.body", l.Body}, {"limits.frame", int64(l.Frame)},
+		{"limits.memory", l.MemoryBytes}, {"limits.body", l.Body}, {"limits.frame", int64(l.Frame)},
 		{"limits.header", int64(l.Header)}, {"limits.exchanges", int64(l.Exchanges)}, {"limits.choices", int64(l.Choices)},
 		{"limits.hold", int64(l.Hold)}, {"limits.learned", int64(l.Learned)}, {"limits.restored", int64(l.Restored)},
 		{"limits.restored-bytes", l.RestoredBytes}, {"limits.restored-for", int64(l.RestoredFor)},

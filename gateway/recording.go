@@ -58,7 +58,7 @@ func newRecorder(c Config) *recorder {
 		return nil
 	}
 	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets(), headers: c.RecordHeaders}
-	r.backlog = newBacklog(c.Limits.Memory/backlogShare, r.fault)
+	r.backlog = newBacklog(c.Limits.MemoryBytes/backlogShare, r.fault)
 	return r
 }
 

@@ -124,7 +124,7 @@ func TestRegistryIsShared(t *testing.T) {
 // Negative bounds are errors, each by its name.
 func TestNegativeLimits(t *testing.T) {
 	c := gateway.Config{KeepAlive: -1, Silence: -1, Limits: gateway.Limits{
-		Memory: -1, Body: -1, Frame: -1, Header: -1, Exchanges: -1, Choices: -1, Hold: -1, Learned: -1,
+		MemoryBytes: -1, Body: -1, Frame: -1, Header: -1, Exchanges: -1, Choices: -1, Hold: -1, Learned: -1,
 		Restored: -1, RestoredBytes: -1, RestoredFor: -1, Recorded: -1, Labels: -1,
 	}}
 	_, err := gateway.NewTransport(c)

@@ -50,7 +50,7 @@ func changeAll(file string) error {
 		p := answer.Problem{Input: game[0]}
 		passed, _ := Judge(answer.Game24, p, game[1], "")
 		now = now.Add(time.Minute)
-		_, err := g.Learn(ctx, Outcome{
+		_, err := g.Learn(ctx, Attempt{
 			ID: fmt.Sprint("crash/", i), Task: "game24", Query: Query(answer.Game24, p), Passed: passed, Model: "m",
 			Used: []Ref{{"game24", Template, "b+c+d-a"}, {"game24", Template, "a*b+c-d"}},
 		})

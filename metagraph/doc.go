@@ -5,7 +5,7 @@
 //	p := answer.Problem{Input: "3 5 8 11"}
 //	passed, _ := metagraph.Judge(answer.Game24, p, "(8-5)*(11-3)", "")
 //	query := metagraph.Query(answer.Game24, p) // Solve 24 with 3 5 8 11
-//	_, err = g.Learn(ctx, metagraph.Outcome{Task: "game24", Query: query, Passed: passed})
+//	_, err = g.Learn(ctx, metagraph.Attempt{Task: "game24", Query: query, Passed: passed})
 //	paths, err := g.Retrieve(ctx, metagraph.Search{Task: "game24", Query: "Solve 24 with 3 5 9 11"})
 //	fmt.Print(paths[0].Text())
 //	// Template: (d-a)*(c-b)
@@ -36,10 +36,10 @@
 //  5. A change is applied in full or not at all, and survives kill -9. Any
 //     number of goroutines and of processes on one machine read and write at the
 //     same time.
-//  6. An outcome with an ID is learned once, however often it is submitted, until
+//  6. An attempt with an ID is learned once, however often it is submitted, until
 //     [Graph.Prune] removes old IDs of its task.
 //  7. An export, imported into an empty graph, gives the same graph, except for its
-//     identity and the IDs of outcomes.
+//     identity and the IDs of attempts.
 //  8. A node says which model earned it: whose solution it was first.
 //
 // # Retrieval

@@ -28,7 +28,7 @@ func Example() {
 	query := metagraph.Query(answer.Game24, p)
 	for _, candidate := range []string{"3*8", "(8-5)*(11-3)"} {
 		passed, verdict := metagraph.Judge(answer.Game24, p, candidate, "")
-		l, err := g.Learn(ctx, metagraph.Outcome{Task: "game24", Query: query, Passed: passed})
+		l, err := g.Learn(ctx, metagraph.Attempt{Task: "game24", Query: query, Passed: passed})
 		if err != nil {
 			log.Fatal(err)
 		}

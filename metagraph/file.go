@@ -47,8 +47,8 @@ PRAGMA application_id = 1399813236;
 `
 
 // schema2 adds the memory's identity, the model that earned a node, and the task of
-// an outcome. The notes of sotto solve say which model and which task an old
-// outcome was of. A trace that a template made was earned by the template's model.
+// an attempt. The notes of sotto solve say which model and which task an old
+// attempt was of. A trace that a template made was earned by the template's model.
 const schema2 = `
 ALTER TABLE meta ADD COLUMN id TEXT NOT NULL DEFAULT '';
 UPDATE meta SET id = lower(hex(randomblob(16))), rev = rev + 1, epoch = epoch + 1;

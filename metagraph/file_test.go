@@ -140,7 +140,7 @@ func TestMigration(t *testing.T) {
 	const id = "solve-20261122T090835.436805/2-4-4-9"
 	p := answer.Problem{Input: "2 4 4 9"}
 	passed, _ := Judge(answer.Game24, p, "(9-2)*4-4", "")
-	if _, err := g.Learn(ctx, Outcome{ID: id, Task: "game24", Query: Query(answer.Game24, p), Passed: passed}); err != nil || export(t, g) != now {
+	if _, err := g.Learn(ctx, Attempt{ID: id, Task: "game24", Query: Query(answer.Game24, p), Passed: passed}); err != nil || export(t, g) != now {
 		t.Errorf("an outcome of the old file was learned again: %v", err)
 	}
 	if _, err := g.Prune(ctx, PruneOptions{Task: "countdown", Before: time.Now()}); err != nil {
@@ -244,18 +244,18 @@ func TestPruneForgetsIDs(t *testing.T) {
 	ctx := t.Context()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	g := open(t, Options{Now: func() time.Time { return now }})
-	outcome := func(id string, task answer.Task, input, solution string) Outcome {
+	outcome := func(id string, task answer.Task, input, solution string) Attempt {
 		p := answer.Problem{Input: input}
 		passed, v := Judge(task, p, solution, "")
 		if !passed.OK() {
 			t.Fatal(v)
 		}
-		return Outcome{ID: id, Task: task.Name(), Query: Query(task, p), Passed: passed, Model: "m"}
+		return Attempt{ID: id, Task: task.Name(), Query: Query(task, p), Passed: passed, Model: "m"}
 	}
 	a := outcome("run/a", answer.Game24, "3 5 8 11", "(8-5)*(11-3)")
 	c := outcome("run/c", answer.Countdown, "Using 2 3 4 make 24", "2*3*4")
-	failed := Outcome{ID: "run/f", Task: "game24", Query: "Solve 24 with 1 1 1 1", Model: "m"}
-	for _, o := range []Outcome{a, c, failed} {
+	failed := Attempt{ID: "run/f", Task: "game24", Query: "Solve 24 with 1 1 1 1", Model: "m"}
+	for _, o := range []Attempt{a, c, failed} {
 		if _, err := g.Learn(ctx, o); err != nil {
 			t.Fatal(err)
 		}
@@ -308,13 +308,13 @@ func TestEarned(t *testing.T) {
 	p := answer.Problem{Input: "3 5 8 11"}
 	passed, _ := Judge(answer.Game24, p, "(8-5)*(11-3)", "")
 	for _, model := range []string{"first", "second"} {
-		if _, err := g.Learn(ctx, Outcome{Task: "game24", Query: Query(answer.Game24, p), Passed: passed, Model: model}); err != nil {
+		if _, err := g.Learn(ctx, Attempt{Task: "game24", Query: Query(answer.Game24, p), Passed: passed, Model: model}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p = answer.Problem{Input: "1 1 3 8"}
 	passed, _ = Judge(answer.Game24, p, "3*8*1*1", "")
-	if _, err := g.Learn(ctx, Outcome{Task: "game24", Query: Query(answer.Game24, p), Passed: passed, Model: strings.Repeat("é", 200)}); err != nil {
+	if _, err := g.Learn(ctx, Attempt{Task: "game24", Query: Query(answer.Game24, p), Passed: passed, Model: strings.Repeat("é", 200)}); err != nil {
 		t.Fatal(err)
 	}
 	nodes, err := g.Nodes(ctx, "")

@@ -12,11 +12,11 @@ import (
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 )
 
-// An Outcome is the outcome of one problem.
-type Outcome struct {
-	// ID names the problem and its run. An outcome with a known ID is not learned
+// An Attempt is the result of trying to solve one problem.
+type Attempt struct {
+	// ID names the problem and its run. An attempt with a known ID is not learned
 	// again, so that work interrupted by a crash can be submitted again. If empty,
-	// the outcome is always learned.
+	// the attempt is always learned.
 	ID string
 	// Task and Query say what the problem was; see [Query].
 	Task, Query string
@@ -34,7 +34,7 @@ type Outcome struct {
 	Note []byte
 }
 
-// A Learned says what an outcome changed.
+// A Learned says what an attempt changed.
 type Learned struct {
 	// Trace and Template name the nodes of the solution. Each is nil if there is
 	// none.
@@ -54,19 +54,19 @@ type Size struct {
 }
 
 var (
-	// ErrNoQuery is the error of an outcome without a task or a query, or with a
+	// ErrNoQuery is the error of an attempt without a task or a query, or with a
 	// query longer than MaxQuery.
-	ErrNoQuery = errors.New("the outcome has no task or no query")
-	// ErrOther is the error of an outcome whose solution belongs to another
+	ErrNoQuery = errors.New("the attempt has no task or no query")
+	// ErrOther is the error of an attempt whose solution belongs to another
 	// problem.
-	ErrOther = errors.New("the solution and the outcome are of different problems")
+	ErrOther = errors.New("the solution and the attempt are of different problems")
 )
 
-// Learn adds the outcome of a problem, in full or not at all. It adds the
+// Learn adds an attempt at a problem, in full or not at all. It adds the
 // statistics of the nodes that were used, their edges to the query, and the
 // solution. The solution becomes a trace and, in games of numbers, a template. A
 // solution whose key is already in the graph is the same node.
-func (g *Graph) Learn(ctx context.Context, o Outcome) (Learned, error) {
+func (g *Graph) Learn(ctx context.Context, o Attempt) (Learned, error) {
 	if o.Task == "" || o.Query == "" || len(o.Query) > MaxQuery {
 		return Learned{}, ErrNoQuery
 	}
@@ -90,7 +90,7 @@ func (g *Graph) Learn(ctx context.Context, o Outcome) (Learned, error) {
 	return learned, nil
 }
 
-func (x *change) learn(o *Outcome) (l Learned, err error) {
+func (x *change) learn(o *Attempt) (l Learned, err error) {
 	for _, r := range unique(o.Used) {
 		if err := x.used(r, o); err != nil {
 			return l, err
@@ -125,7 +125,7 @@ func unique(refs []Ref) []Ref {
 }
 
 // used counts one use of a node. A node that was pruned in the meantime is skipped.
-func (x *change) used(r Ref, o *Outcome) error {
+func (x *change) used(r Ref, o *Attempt) error {
 	id, n, err := x.node(r)
 	if id == 0 || err != nil {
 		return err
@@ -148,7 +148,7 @@ func (x *change) used(r Ref, o *Outcome) error {
 }
 
 // insert adds the solution.
-func (x *change) insert(o *Outcome, l *Learned) error {
+func (x *change) insert(o *Attempt, l *Learned) error {
 	p := o.Passed
 	if len(p.candidate) > maxCandidate {
 		return nil
@@ -210,7 +210,7 @@ func (x *change) merge(n Node) (id int64, fresh bool, err error) {
 
 // filled returns the template, among those used, that gives the solution when it is
 // filled.
-func (o *Outcome) filled() *Ref {
+func (o *Attempt) filled() *Ref {
 	for _, r := range o.Used {
 		if r.Kind != Template {
 			continue

@@ -59,7 +59,7 @@ func posed(r *rand.Rand, numbers []int64) answer.Problem {
 func learn(t testing.TB, g *Graph, p answer.Problem, candidate string, used ...Ref) Learned {
 	t.Helper()
 	passed, _ := Judge(answer.Game24, p, candidate, "")
-	l, err := g.Learn(context.Background(), Outcome{
+	l, err := g.Learn(context.Background(), Attempt{
 		Task: "game24", Query: Query(answer.Game24, p), Used: used, Passed: passed,
 		Spent: Spent{Tokens: 100, Latency: time.Second, Money: 0.01},
 	})
@@ -174,15 +174,15 @@ func TestGate(t *testing.T) {
 	if !v.OK || !passed.OK() {
 		t.Fatal(v)
 	}
-	_, err := g.Learn(context.Background(), Outcome{Task: "game24", Query: "Solve 24 with 1 2 3 4", Passed: passed})
+	_, err := g.Learn(context.Background(), Attempt{Task: "game24", Query: "Solve 24 with 1 2 3 4", Passed: passed})
 	if !errors.Is(err, ErrOther) {
 		t.Errorf("error %v, want ErrOther", err)
 	}
-	_, err = g.Learn(context.Background(), Outcome{Task: "countdown", Query: "Solve 24 with 1 1 3 8", Passed: passed})
+	_, err = g.Learn(context.Background(), Attempt{Task: "countdown", Query: "Solve 24 with 1 1 3 8", Passed: passed})
 	if !errors.Is(err, ErrOther) {
 		t.Errorf("error %v, want ErrOther", err)
 	}
-	if _, err = g.Learn(context.Background(), Outcome{Task: "game24"}); !errors.Is(err, ErrNoQuery) {
+	if _, err = g.Learn(context.Background(), Attempt{Task: "game24"}); !errors.Is(err, ErrNoQuery) {
 		t.Errorf("error %v, want ErrNoQuery", err)
 	}
 	learn(t, g, answer.Problem{Input: "1 1 3 8"}, "3*8")
@@ -466,7 +466,7 @@ func TestDense(t *testing.T) {
 		if !v.OK {
 			t.Fatal(v)
 		}
-		if _, err := g.Learn(ctx, Outcome{Task: "gsm8k", Query: Query(answer.GSM8K, p), Passed: passed, Space: space, Vector: vector}); err != nil {
+		if _, err := g.Learn(ctx, Attempt{Task: "gsm8k", Query: Query(answer.GSM8K, p), Passed: passed, Space: space, Vector: vector}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -505,7 +505,7 @@ func TestOnce(t *testing.T) {
 	ctx := context.Background()
 	g := open(t, Options{})
 	passed, _ := Judge(answer.Game24, answer.Problem{Input: "1 1 3 8"}, "3*8*1*1", "")
-	o := Outcome{ID: "run/1", Task: "game24", Query: "Solve 24 with 1 1 3 8", Passed: passed, Note: []byte("{}\n")}
+	o := Attempt{ID: "run/1", Task: "game24", Query: "Solve 24 with 1 1 3 8", Passed: passed, Note: []byte("{}\n")}
 	first, err := g.Learn(ctx, o)
 	if err != nil || !first.NewTrace {
 		t.Fatalf("%+v, %v", first, err)
@@ -580,7 +580,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := ro.Prune(context.Background(), PruneOptions{Keep: -1}); err != nil {
 		t.Errorf("nothing to prune: %v", err)
 	}
-	if _, err := ro.Learn(context.Background(), Outcome{Task: "game24", Query: "q"}); !errors.Is(err, ErrReadOnly) {
+	if _, err := ro.Learn(context.Background(), Attempt{Task: "game24", Query: "q"}); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("error %v, want ErrReadOnly", err)
 	}
 }

@@ -49,7 +49,7 @@ func learner(file string) int {
 			return 1
 		}
 		passed, _ := Judge(answer.Game24, p, solution, "")
-		if _, err := g.Learn(context.Background(), Outcome{ID: query, Task: "game24", Query: query, Passed: passed}); err != nil {
+		if _, err := g.Learn(context.Background(), Attempt{ID: query, Task: "game24", Query: query, Passed: passed}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -14,7 +14,7 @@ type PruneOptions struct {
 	Task  string // only nodes of this task; if empty, of all
 	Model string // only nodes that this model earned; if empty, of all
 	// Before removes nodes whose last success is older than this time. Without a
-	// Model it also removes the IDs of outcomes that were learned before it: those
+	// Model it also removes the IDs of attempts that were learned before it: those
 	// of the task, or all.
 	Before time.Time
 	// Keep is how many nodes of each task and kind stay. Those that solved most
@@ -51,7 +51,7 @@ func (g *Graph) Prune(ctx context.Context, o PruneOptions) ([]Ref, error) {
 	return gone, nil
 }
 
-// forget removes the old IDs of outcomes. The IDs of other tasks stay: what they
+// forget removes the old IDs of attempts. The IDs of other tasks stay: what they
 // name must not be learned twice.
 func (x *change) forget(o PruneOptions) error {
 	if o.Before.IsZero() || o.Model != "" {

@@ -229,7 +229,7 @@ func (a *attempt) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	learned, err := o.Memory.Learn(context.WithoutCancel(ctx), metagraph.Outcome{
+	learned, err := o.Memory.Learn(context.WithoutCancel(ctx), metagraph.Attempt{
 		ID: a.id(), Task: o.Task.Name(), Query: a.query, Used: a.result.Used, Passed: a.passed, Model: a.earner(),
 		Spent:  metagraph.Spent{Tokens: a.result.Input + a.result.Output, Latency: time.Duration(a.result.Millis * float64(time.Millisecond)), Money: a.result.Cost},
 		Vector: a.vector, Space: o.Space, Note: note,

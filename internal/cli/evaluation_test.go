@@ -168,7 +168,7 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 		if err := f.Find(line, logged); err != nil {
 			t.Fatal(err)
 		}
-		was, err := scoring.ReadOutcome(scored[i])
+		was, err := scoring.ReadResult(scored[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func (e *evaluation) differences(t *testing.T, b *strings.Builder, name string, 
 }
 
 // classOf names the property of a reply that may explain a different verdict.
-func classOf(line []byte, was *scoring.Outcome) string {
+func classOf(line []byte, was *scoring.Result) string {
 	class := was.Method + ", " + string(was.Reason)
 	if was.OK && was.By != "" {
 		class += " by " + was.By
@@ -226,7 +226,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 				Word   float64 `json:"r_word"`
 			} `json:"logged_verdict"`
 		}
-		was, err := scoring.ReadOutcome(scored[all])
+		was, err := scoring.ReadResult(scored[all])
 		if err = errors.Join(err, json.Unmarshal(line, &reply)); err != nil {
 			t.Fatal(err)
 		}

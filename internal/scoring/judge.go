@@ -9,21 +9,21 @@ import (
 
 // Judge extracts the candidate from a reply and judges it. The outcome belongs to
 // p.
-func (e *Extractor) Judge(p *Posed) *Outcome {
+func (e *Extractor) Judge(p *Posed) *Result {
 	was := &p.outcome
 	was.ID, was.Judged, was.Extraction = p.id, true, e.Extract(p)
 	was.Verdict = e.Task.Validate(was.Candidate, p.Problem)
 	return was
 }
 
-// AppendOutcome appends the object for a reply. Without an id, it leaves that key
+// AppendResult appends the object for a reply. Without an id, it leaves that key
 // out.
-func AppendOutcome(dst, id []byte, was *Outcome) []byte {
+func AppendResult(dst, id []byte, was *Result) []byte {
 	return append(AppendVerdict(AppendExtraction(dst, id, was.Extraction), was.Verdict), '}')
 }
 
 // BadGold is the error of a reply that cannot be judged.
-func BadGold(was *Outcome) error {
+func BadGold(was *Result) error {
 	switch {
 	case was.Reason != answer.BadGold:
 		return nil

@@ -32,7 +32,7 @@ const (
 
 // keepFew keeps a failure if it is among the few. The choice covers the whole input
 // and does not depend on the order of lines.
-func keepFew(list []*Failure, p *Posed, was *Outcome) []*Failure {
+func keepFew(list []*Failure, p *Posed, was *Result) []*Failure {
 	hash := fnv.New64a()
 	hash.Write(p.id)
 	io.WriteString(hash, p.Raw)

@@ -27,7 +27,7 @@ type Posed struct {
 	logged  []byte // a verdict
 	File    *Origin
 	Line    int // its number in the input
-	outcome Outcome
+	outcome Result
 }
 
 // An Origin is the input that a line comes from.

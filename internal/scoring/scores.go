@@ -65,7 +65,7 @@ func newScores() *Scores {
 }
 
 // add counts one reply.
-func (s *Scores) add(p *Posed, was *Outcome) {
+func (s *Scores) add(p *Posed, was *Result) {
 	s.share = s.plus(oneShare(was.OK))
 	s.methods[was.Method] = s.methods[was.Method].plus(oneShare(was.OK))
 	s.reasons[was.why()]++
@@ -76,7 +76,7 @@ func (s *Scores) add(p *Posed, was *Outcome) {
 
 // why returns the reason of a verdict. It distinguishes a division by zero from a
 // wrong value.
-func (was *Outcome) why() answer.Reason {
+func (was *Result) why() answer.Reason {
 	if was.Detail == answer.DivisionByZero {
 		return answer.Reason(was.Detail)
 	}
@@ -240,13 +240,13 @@ func (s *Scorer) Judge(dst []byte, p *Posed) ([]byte, error) {
 			return dst, err
 		}
 	}
-	return AppendOutcome(dst, IDOf(p), was), s.Note(p, was)
+	return AppendResult(dst, IDOf(p), was), s.Note(p, was)
 }
 
 var errUnjudged = errors.New("the object has no verdict")
 
 // Note counts a reply.
-func (s *Scorer) Note(p *Posed, was *Outcome) error {
+func (s *Scorer) Note(p *Posed, was *Result) error {
 	if !was.Judged {
 		return errUnjudged
 	}
@@ -276,7 +276,7 @@ func (s *Scorer) Note(p *Posed, was *Outcome) error {
 }
 
 // vote returns the answer that a reply votes for, or 0 for none.
-func (s *Scorer) vote(p *Posed, was *Outcome) uint64 {
+func (s *Scorer) vote(p *Posed, was *Result) uint64 {
 	switch {
 	case s.whole:
 		return max(1, maphash.String(s.seed, p.Raw))

@@ -127,7 +127,7 @@ func routeKeys(r *gateway.Route) []key {
 func (s *Settings) limitKeys() []key {
 	l := &s.Gateway.Limits
 	return []key{
-		{"memory", "", sizeOrNone(&l.Memory)},
+		{"memory", "", sizeOrNone(&l.MemoryBytes)},
 		{"connections", "", countOrNone(&s.Connections.Connections)},
 		{"connections-per-address", "", countOrNone(&s.Connections.PerAddress)},
 		{"body", "64MiB", sizeValue(&l.Body)},

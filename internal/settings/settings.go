@@ -80,7 +80,7 @@ func (s *Settings) defaults(getenv func(string) string) {
 		}
 	}
 	s.Gateway.Data = files.StateFolder(getenv)
-	s.Gateway.Limits.Memory = serving.DefaultMemory()
+	s.Gateway.Limits.MemoryBytes = serving.DefaultMemory()
 	s.Connections.Connections = serving.DefaultConnections()
 }
 

@@ -25,7 +25,7 @@ type batchRun struct {
 	judge func(dst []byte, p *scoring.Posed) ([]byte, error)
 	// seen gets the object that an earlier run wrote for a line. An error says that
 	// the line failed. May be nil.
-	seen func(p *scoring.Posed, was *scoring.Outcome) error
+	seen func(p *scoring.Posed, was *scoring.Result) error
 	// lost counts failed lines; may be nil.
 	lost func()
 	// filter wraps the writer of the objects; may be nil.
@@ -180,7 +180,7 @@ var errForeign = hint.Add(errors.New("the output belongs to another input"), "wi
 
 // again takes a line that an earlier run has done, and the output that it wrote.
 func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error) {
-	was, err := scoring.ReadOutcome(object)
+	was, err := scoring.ReadResult(object)
 	if err != nil {
 		return true, errForeign
 	}

@@ -132,7 +132,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		to, err := scoring.ReadOutcome(batch.TrimLine(line))
+		to, err := scoring.ReadResult(batch.TrimLine(line))
 		if err != nil || !v.paired(from, to) {
 			return fmt.Errorf("compare with %s: line %d: %w", v.name, v.line, errUnpaired)
 		}
@@ -154,7 +154,7 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 }
 
 // next reads the next object that is not blank.
-func (v *comparison) next() (*scoring.Outcome, error) {
+func (v *comparison) next() (*scoring.Result, error) {
 	for {
 		line, err := batch.NextLine(v.old)
 		if errors.Is(err, io.EOF) {
@@ -165,7 +165,7 @@ func (v *comparison) next() (*scoring.Outcome, error) {
 		}
 		v.line++
 		if !batch.BlankLine(line) {
-			was, err := scoring.ReadOutcome(batch.TrimLine(line))
+			was, err := scoring.ReadResult(batch.TrimLine(line))
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %w", v.line, err)
 			}
@@ -175,7 +175,7 @@ func (v *comparison) next() (*scoring.Outcome, error) {
 }
 
 // paired reports whether two objects belong to one line.
-func (v *comparison) paired(from, to *scoring.Outcome) bool {
+func (v *comparison) paired(from, to *scoring.Result) bool {
 	return from.Line > 0 || to.Line > 0 || bytes.Equal(from.ID, to.ID)
 }
 
@@ -205,7 +205,7 @@ func (v *comparison) counts() map[string]int {
 }
 
 // changed names the first difference between two outcomes. "" means none.
-func changed(from, to *scoring.Outcome) string {
+func changed(from, to *scoring.Result) string {
 	judged := from.Judged && to.Judged
 	switch {
 	case (from.Line > 0) != (to.Line > 0):
@@ -233,7 +233,7 @@ func sameSpan(a, b *answer.Span) bool {
 }
 
 // append appends the object for a change, and counts it.
-func (v *comparison) append(dst, id []byte, from, to *scoring.Outcome) []byte {
+func (v *comparison) append(dst, id []byte, from, to *scoring.Result) []byte {
 	what := changed(from, to)
 	v.mu.Lock()
 	if what == "" {
@@ -253,7 +253,7 @@ func (v *comparison) append(dst, id []byte, from, to *scoring.Outcome) []byte {
 
 // appendSide appends the compared fields of an outcome. null stands for a failed
 // line.
-func appendSide(dst []byte, was *scoring.Outcome) []byte {
+func appendSide(dst []byte, was *scoring.Result) []byte {
 	if was.Line > 0 {
 		return append(dst, "null"...)
 	}

@@ -127,7 +127,7 @@ func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
 	if err := v.line(p, was.Extraction, &was.Verdict); err != nil {
 		return err
 	}
-	if err := sh.Print(append(scoring.AppendOutcome(nil, nil, was), '\n')); err != nil {
+	if err := sh.Print(append(scoring.AppendResult(nil, nil, was), '\n')); err != nil {
 		return err
 	}
 	return cmp.Or(scoring.BadGold(was), noAnswer(was.Extraction))

@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
-// An Outcome is the result for one line.
-type Outcome struct {
+// A Result says what was found in one line, and how it was judged.
+type Result struct {
 	answer.Extraction
 	answer.Verdict
 	ID     []byte
@@ -31,8 +31,8 @@ var outcomeFinders = sync.Pool{New: func() any { return new(jsonpath.Finder) }}
 
 var errNoObjectOfOurs = errors.New("not an object of extract or score")
 
-// ReadOutcome reads an object written by extract or score.
-func ReadOutcome(object []byte) (*Outcome, error) {
+// ReadResult reads an object written by extract or score.
+func ReadResult(object []byte) (*Result, error) {
 	f := outcomeFinders.Get().(*jsonpath.Finder)
 	defer outcomeFinders.Put(f)
 	if err := f.Find(object, outcomePaths...); err != nil {
@@ -41,12 +41,12 @@ func ReadOutcome(object []byte) (*Outcome, error) {
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	number := func(i int) int { n, _ := strconv.Atoi(string(f.Last(i))); return n }
 	if f.Last(1) != nil {
-		return &Outcome{Line: max(1, number(1))}, nil
+		return &Result{Line: max(1, number(1))}, nil
 	}
 	if f.Last(0) == nil || f.Last(2) == nil || f.Last(3) == nil {
 		return nil, errNoObjectOfOurs
 	}
-	x := &Outcome{ID: f.Last(0), Judged: f.Last(7) != nil}
+	x := &Result{ID: f.Last(0), Judged: f.Last(7) != nil}
 	x.Candidate, x.Method, x.Status = text(2), text(3), answer.Status(text(6))
 	if f.Last(5) != nil {
 		x.Span = &answer.Span{Start: number(4), End: number(5)}
