@@ -240,7 +240,7 @@ func TestReadResponseTemplateFaults(t *testing.T) {
 		{"reasoning between", `{"fields": {"thinking": {"close": "</t>"}}}`, "fields.thinking.open", "only content"},
 		{"two between", `{"fields": {"content": {"close": "</t>"}, "thinking": {"close": "</u>"}}}`, "fields.thinking", "only one field"},
 		{"nothing to find", `{"fields": {"content": {}}}`, "fields", "have no delimiters"},
-		{"one opener for two", `{"fields": {"thinking": {"open": "<t>", "close": "</t>"}, "content": {"open": "<t>"}}}`, "fields", "already"},
+		{"one opener for two", `{"fields": {"thinking": {"open": "<t>", "close": "</t>"}, "content": {"open": "<t>"}}}`, "fields", "one kind of block"},
 		{"older form", `{"tokenizer_class": "X", "response_schema": {"type": "object"}}`, "", "without response_template"},
 		{"plain configuration", `{"tokenizer_class": "X", "chat_template": "{{ x }}"}`, "", "without response_template"},
 	} {
