@@ -34,17 +34,21 @@ var asks = mindFunc(func(_ context.Context, turn Turn, _ func(Event) error) (Out
 
 func init() { childProcess = killable }
 
-// killable serves one task that waits once and ends, and kills itself at a point.
-// It prints how many points there were.
+// killable serves one task that waits once and ends, and kills itself at a point,
+// the given time that the process comes to it. Several goroutines come to points, so
+// their order differs from process to process.
 func killable(dir string) {
-	deadly, _ := strconv.Atoi(os.Getenv("A2A_KILL"))
+	deadly, at, _ := strings.Cut(os.Getenv("A2A_KILL"), "#")
+	times, _ := strconv.Atoi(at)
 	var mu sync.Mutex
-	n := 0
 	atPoint = func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if n++; n == deadly {
-			fmt.Println("killed " + name)
+		if name != deadly {
+			return
+		}
+		if times--; times == 0 {
+			fmt.Println("killed")
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
@@ -53,8 +57,6 @@ func killable(dir string) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
-	mu.Lock()
-	fmt.Println(n)
 	os.Exit(0)
 }
 
@@ -133,58 +135,61 @@ func (d *doorbell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // every state that a task came to rest in: at least once, always with the same ID,
 // and no state that the file does not have.
 func TestKill(t *testing.T) {
-	spawn := func(dir, hook string, kill int) string {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_HOOK="+hook, fmt.Sprintf("A2A_KILL=%d", kill))
-		out, err := cmd.CombinedOutput()
-		if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
-			t.Fatalf("the child: %v: %s", err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
 	step := 1
 	if testing.Short() {
 		step = 3
 	}
-	died := map[string]int{}
-	for kill := 0; ; kill += step {
-		bell := &doorbell{tried: map[string]bool{}, took: map[a2a.TaskState]map[string]bool{}}
-		web := httptest.NewServer(bell)
-		dir := t.TempDir()
-		said := spawn(dir, web.URL, kill)
-		name, killed := strings.CutPrefix(said, "killed ")
-		died[name]++
-		state, asked := reopened(t, filepath.Join(dir, "a2a.db"))
-		web.Close()
-		var want []a2a.TaskState
-		switch state {
-		case a2a.TaskStateCompleted, a2a.TaskStateInputRequired, a2a.TaskStateFailed:
-			want = []a2a.TaskState{state}
-		case "": // it was killed before the task was on disk
-		default:
-			t.Errorf("killed at point %d, %s: the task is left in %s", kill, name, state)
+	for _, point := range []string{
+		"before create", "after create", "before change", "after change", "before memo",
+		"before push", "after push", "before sent", "after sent",
+	} {
+		times := 1
+		for killedAt(t, fmt.Sprintf("%s#%d", point, times)) {
+			times += step
 		}
-		if asked {
-			want = append(want, a2a.TaskStateInputRequired)
-		}
-		for _, s := range want {
-			if len(bell.took[s]) != 1 {
-				t.Errorf("killed at point %d, %s: the task is in %s, and %s was told by %d pushes", kill, name, state, s, len(bell.took[s]))
-			}
-		}
-		if state != a2a.TaskStateCompleted && len(bell.took[a2a.TaskStateCompleted]) > 0 {
-			t.Errorf("killed at point %d, %s: the task is in %s, and was told to be completed", kill, name, state)
-		}
-		if kill > 0 && !killed {
-			break
+		if times == 1 {
+			t.Errorf("no process was killed at %q", point)
 		}
 	}
-	t.Logf("%v", died)
-	for _, name := range []string{"before create", "after create", "before change", "after change", "before push", "after push", "before sent", "after sent"} {
-		if died[name] == 0 && step == 1 {
-			t.Errorf("no process was killed at %q", name)
+}
+
+// killedAt checks what a server that is killed at a point leaves. It reports whether
+// the server came to the point.
+func killedAt(t *testing.T, point string) bool {
+	t.Helper()
+	bell := &doorbell{tried: map[string]bool{}, took: map[a2a.TaskState]map[string]bool{}}
+	web := httptest.NewServer(bell)
+	defer web.Close()
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_HOOK="+web.URL, "A2A_KILL="+point)
+	out, err := cmd.CombinedOutput()
+	if state := cmd.ProcessState; err != nil && (state == nil || !state.Sys().(syscall.WaitStatus).Signaled()) {
+		t.Fatalf("the child: %v: %s", err, out)
+	}
+	state, asked := reopened(t, filepath.Join(dir, "a2a.db"))
+	var want []a2a.TaskState
+	switch state {
+	case a2a.TaskStateCompleted, a2a.TaskStateInputRequired, a2a.TaskStateFailed:
+		want = []a2a.TaskState{state}
+	case "": // it was killed before the task was on disk
+	default:
+		t.Errorf("killed at %s: the task is left in %s", point, state)
+	}
+	if asked {
+		want = append(want, a2a.TaskStateInputRequired)
+	}
+	bell.mu.Lock()
+	defer bell.mu.Unlock()
+	for _, s := range want {
+		if len(bell.took[s]) != 1 {
+			t.Errorf("killed at %s: the task is in %s, and %s was delivered by %d pushes", point, state, s, len(bell.took[s]))
 		}
 	}
+	if state != a2a.TaskStateCompleted && len(bell.took[a2a.TaskStateCompleted]) > 0 {
+		t.Errorf("killed at %s: the task is in %s, and a push said that it was completed", point, state)
+	}
+	return strings.TrimSpace(string(out)) == "killed"
 }
 
 // reopened lets a server deliver what another left, and returns the state of the
