@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,4 +96,15 @@ func lines(text string) map[string]bool {
 		set[strings.TrimSuffix(line, "\n")] = true
 	}
 	return set
+}
+
+// The tests of the root package do not import the command line: who changes a
+// command must not have to wait for them.
+func TestRootTests(t *testing.T) {
+	p := packages(t)["."]
+	for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+		if strings.HasPrefix(path, module+"/internal/cli") || strings.HasPrefix(path, module+"/cmd") {
+			t.Errorf("a test of the root package imports %s", path)
+		}
+	}
 }
