@@ -69,11 +69,11 @@ type run struct {
 
 	reasoning, chunks bool // the client asked for
 
-	progress     progress
-	told, pieces pace
-	text         strings.Builder // the visible text so far
-	sent         int             // bytes of it that were sent in pieces
-	tools        int             // tools that are running
+	progress        progress
+	updates, pieces pace
+	text            strings.Builder // the visible text so far
+	sent            int             // bytes of it that were sent in pieces
+	tools           int             // tools that are running
 }
 
 // An answer is what a mind returns.
@@ -84,7 +84,7 @@ type answer struct {
 
 func (r *run) run(ctx context.Context) {
 	now := time.Now()
-	r.told, r.pieces = pace{begun: now, least: r.s.gaps.progress}, pace{begun: now, least: r.s.gaps.chunk}
+	r.updates, r.pieces = pace{begun: now, least: r.s.gaps.progress}, pace{begun: now, least: r.s.gaps.chunk}
 	r.reasoning, r.chunks = r.s.asked(ctx, ReasoningExtension), r.s.asked(ctx, ChunksExtension)
 	if !r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, nil)) {
 		return
@@ -232,9 +232,9 @@ func (r *run) take(e Event) {
 func (r *run) tell() (wait time.Duration, ok bool) {
 	now, wait := time.Now(), time.Hour
 	if r.progress.pending() {
-		due := r.told.due()
-		if ripe := r.progress.ripe(r.told.least); ripe.After(due) {
-			due = ripe
+		due := r.updates.due()
+		if at := r.progress.dueAt(r.updates.least); at.After(due) {
+			due = at
 		}
 		if due.After(now) {
 			wait = min(wait, due.Sub(now))
@@ -258,7 +258,7 @@ func (r *run) report(now time.Time, last bool) bool {
 	if len(parts) == 0 {
 		return true
 	}
-	r.told.last = now
+	r.updates.last = now
 	m := a2a.NewMessageForTask(a2a.MessageRoleAgent, r.ec, parts...)
 	m.SetMeta(ProgressKey, true)
 	return r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, m))

@@ -105,9 +105,9 @@ func (p *progress) say(channel, text string) {
 
 func (p *progress) pending() bool { return len(p.items) > 0 }
 
-// ripe returns when the waiting items make an update: a tool's event at once, a
+// dueAt returns when the waiting items make an update: a tool's event at once, a
 // sentence when there was time for more than a word of it.
-func (p *progress) ripe(gap time.Duration) time.Time {
+func (p *progress) dueAt(gap time.Duration) time.Time {
 	for _, it := range p.items {
 		if it.channel == "tool" {
 			return p.since

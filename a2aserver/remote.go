@@ -77,7 +77,7 @@ func ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task 
 		return "", scrub(err)
 	}
 	for {
-		answer, done, err := heard(res)
+		answer, done, err := answerIn(res)
 		if done || err != nil {
 			return answer, err
 		}
@@ -92,8 +92,8 @@ func ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task 
 	}
 }
 
-// heard returns what an agent said, if it is done.
-func heard(res a2a.SendMessageResult) (answer string, done bool, err error) {
+// answerIn returns what an agent said, if it is done.
+func answerIn(res a2a.SendMessageResult) (answer string, done bool, err error) {
 	switch r := res.(type) {
 	case *a2a.Message:
 		answer = onlyVisible(r.Parts)

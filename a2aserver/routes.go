@@ -44,7 +44,7 @@ func (s *Server) routes(keepAlive time.Duration) http.Handler {
 		rpc.ServeHTTP(w, r)
 	}))
 	mux.Handle(restPath+"/", http.StripPrefix(restPath, a2asrv.NewRESTHandler(h, option)))
-	return patient(mux)
+	return withWriteDeadline(mux)
 }
 
 // legacy marks the requests of protocol 0.3.
@@ -56,8 +56,8 @@ func legacy(next http.Handler) http.Handler {
 	})
 }
 
-// patient ends the connection of a client that takes nothing.
-func patient(next http.Handler) http.Handler {
+// withWriteDeadline ends the connection of a client that takes nothing.
+func withWriteDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rc := http.NewResponseController(w)
 		defer func() { _ = rc.SetWriteDeadline(time.Time{}) }() // the connection stays in use

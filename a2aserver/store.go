@@ -233,7 +233,7 @@ func putQuestionFirst(t *a2a.Task, answer *a2a.Message) {
 // goes. event is why the task changes, or nil. The caller holds the lock.
 func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*row, error) {
 	var r *row
-	var told []letter
+	var letters []letter
 	point("before change")
 	err := s.db.Update(func(tx *bbolt.Tx) (err error) {
 		if r, err = s.read(tx, id); err != nil {
@@ -250,7 +250,7 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 			}
 		}
 		if s.post != nil {
-			if told, err = s.enqueue(tx, r.Task, event); err != nil {
+			if letters, err = s.enqueue(tx, r.Task, event); err != nil {
 				return err
 			}
 		}
@@ -264,7 +264,7 @@ func (s *store) change(id a2a.TaskID, event a2a.Event, edit func(*row) error) (*
 	if r.Task.Status.State.Terminal() {
 		s.runs.ended(r)
 	}
-	for _, l := range told {
+	for _, l := range letters {
 		s.post(l)
 	}
 	return r, nil

@@ -138,7 +138,7 @@ func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome,
 	if err != nil {
 		return Outcome{}, err
 	}
-	u.messages, u.given = whatWas(w.Messages), w.Given
+	u.messages, u.given = withoutNulls(w.Messages), w.Given
 	u.calls, u.fromText, u.metrics = notNull(w.Calls), w.FromText, w.Metrics
 	*u.used = w.Used - 1 // the call that waited is begun again
 	u.answer = &answer
@@ -146,9 +146,9 @@ func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome,
 	return u.converse(ctx, dispatch)
 }
 
-// whatWas returns messages as they were before they were written as JSON, with
+// withoutNulls returns messages as they were before they were written as JSON, with
 // empty values in place of null.
-func whatWas(list []model.Message) []model.Message {
+func withoutNulls(list []model.Message) []model.Message {
 	list = slices.Clone(list)
 	for i := range list {
 		list[i].Calls = notNull(list[i].Calls)

@@ -21,12 +21,12 @@ type body struct {
 	sse sse.Scanner
 	nd  ndjson.Scanner
 
-	in    []byte // bytes of an incomplete frame
-	out   []byte // written and not yet read, starting at at
-	at    int
-	lent  *[]byte // where out's buffer came from; it is returned there
-	ended bool    // nothing more comes
-	wrote time.Time
+	in     []byte // bytes of an incomplete frame
+	out    []byte // written and not yet read, starting at at
+	at     int
+	pooled *[]byte // where out's buffer came from; it is returned there
+	ended  bool    // nothing more comes
+	wrote  time.Time
 }
 
 func (x *exchange) stream(src io.ReadCloser) io.ReadCloser {
@@ -57,16 +57,16 @@ func (b *body) Read(p []byte) (int, error) {
 var outs = sync.Pool{New: func() any { return new([]byte) }}
 
 func (b *body) borrow() {
-	b.lent = outs.Get().(*[]byte)
-	b.out = *b.lent
+	b.pooled = outs.Get().(*[]byte)
+	b.out = *b.pooled
 }
 
 func (b *body) giveBack() {
-	if b.lent != nil && cap(b.out) <= largeBuffer {
-		*b.lent = b.out[:0]
-		outs.Put(b.lent)
+	if b.pooled != nil && cap(b.out) <= largeBuffer {
+		*b.pooled = b.out[:0]
+		outs.Put(b.pooled)
 	}
-	b.out, b.at, b.lent = nil, 0, nil
+	b.out, b.at, b.pooled = nil, 0, nil
 }
 
 // largeBuffer is the capacity above which a buffer is not kept for later frames.

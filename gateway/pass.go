@@ -105,7 +105,7 @@ func (u *uploading) Read(p []byte) (int, error) {
 // modify lets the watch see what moves in the response.
 func (p *passage) modify(resp *http.Response) {
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = &movingBoth{both, &p.activity}
+		resp.Body = &watchedConn{both, &p.activity}
 		return
 	}
 	resp.Body = &passing{resp.Body, &p.activity}
@@ -125,19 +125,19 @@ func (b *passing) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// movingBoth is an upgraded connection. It waits for both sides.
-type movingBoth struct {
+// A watchedConn is an upgraded connection. It waits for both sides.
+type watchedConn struct {
 	io.ReadWriteCloser
 	*activity
 }
 
-func (b *movingBoth) Read(p []byte) (int, error) {
+func (b *watchedConn) Read(p []byte) (int, error) {
 	n, err := b.ReadWriteCloser.Read(p)
 	b.moved(true)
 	return n, err
 }
 
-func (b *movingBoth) Write(p []byte) (int, error) {
+func (b *watchedConn) Write(p []byte) (int, error) {
 	n, err := b.ReadWriteCloser.Write(p)
 	b.moved(true)
 	return n, err

@@ -44,7 +44,7 @@ type recorder struct {
 	truncated  atomic.Int64  // exchanges of which not all is recorded
 	unsearched atomic.Int64  // secrets that were not searched for
 	lost       atomic.Uint64 // events for which the backlog had no room
-	unsaid     atomic.Uint64 // lost events that the record does not mention yet
+	unreported atomic.Uint64 // lost events that the record does not mention yet
 
 	mu     sync.Mutex
 	seen   uint64 // lost events that the log has mentioned
@@ -94,7 +94,7 @@ func (r *recorder) later(size int64, event func() record.Event, done func()) {
 // lose counts an event that is not recorded.
 func (r *recorder) lose() {
 	r.lost.Add(1)
-	r.unsaid.Add(1)
+	r.unreported.Add(1)
 	r.tell()
 }
 
@@ -109,8 +109,8 @@ func (r *recorder) dropped() uint64 { return r.to.Dropped() + r.lost.Load() }
 
 // add hands an event to the record, and before it how many were lost.
 func (r *recorder) add(e record.Event) {
-	if n := r.unsaid.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
-		r.unsaid.Add(-n)
+	if n := r.unreported.Load(); n > 0 && r.to.Enqueue(record.Event{Payload: record.Failure{Code: "dropped", Count: n}}) {
+		r.unreported.Add(-n)
 	}
 	r.to.Enqueue(e)
 	r.unsearched.Add(int64(e.Secrets.Unsearched()))
@@ -303,17 +303,17 @@ const maxRefusal = 4 << 10
 // overhear keeps the beginning of a response that is not a reply.
 func overhear(x *exchange, resp *http.Response) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		resp.Body = &overheard{resp.Body, x.rec}
+		resp.Body = &recordedBody{resp.Body, x.rec}
 	}
 }
 
-// overheard is the body of an upstream's error on its way to the client.
-type overheard struct {
+// A recordedBody is the body of an upstream's error on its way to the client.
+type recordedBody struct {
 	io.ReadCloser
 	rec *recording
 }
 
-func (o *overheard) Read(p []byte) (int, error) {
+func (o *recordedBody) Read(p []byte) (int, error) {
 	n, err := o.ReadCloser.Read(p)
 	room := maxRefusal - len(o.rec.refusal)
 	o.rec.refusal = append(o.rec.refusal, p[:min(n, room)]...)

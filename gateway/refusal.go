@@ -73,7 +73,7 @@ func (x *exchange) hideRefusal(resp *http.Response) error {
 	if err := decompress(resp); err != nil {
 		return err
 	}
-	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
+	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, maxError, min(resp.ContentLength, maxError))
 	resp.Body.Close()
 	var own *requestError
 	switch {

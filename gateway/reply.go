@@ -175,7 +175,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	}
 	setBody(resp, body)
 	x.complete = true
-	resp.Body = &moving{resp.Body, &x.activity, false}
+	resp.Body = &watchedBody{resp.Body, &x.activity, false}
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (x *exchange) whole(resp *http.Response) error {
 // client is refused, since it has seen nothing of the reply.
 func (x *exchange) readWhole(resp *http.Response) ([]byte, error) {
 	limit := x.engine.config.Limits.Body
-	body, err := x.charge.read(&moving{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
+	body, err := x.charge.read(&watchedBody{resp.Body, &x.activity, true}, limit, min(resp.ContentLength, limit))
 	resp.Body.Close()
 	var own *requestError
 	switch {

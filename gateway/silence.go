@@ -61,14 +61,14 @@ func (a *activity) watch(silence time.Duration, cancel func(error), unblock func
 	}
 }
 
-// A moving body notes when it is read, and whom the exchange then waits for.
-type moving struct {
+// A watchedBody notes when it is read, and whom the exchange then waits for.
+type watchedBody struct {
 	io.ReadCloser
 	*activity
 	waits bool
 }
 
-func (m *moving) Read(p []byte) (int, error) {
+func (m *watchedBody) Read(p []byte) (int, error) {
 	n, err := m.ReadCloser.Read(p)
 	m.moved(m.waits)
 	return n, err

@@ -22,9 +22,9 @@ type messagesAPI struct{ model string }
 
 func newAnthropic(c *Config) api { return &messagesAPI{c.Model} }
 
-func (a *messagesAPI) codec() wire.Codec                             { return anthropic.Messages }
-func (a *messagesAPI) chat() []string                                { return []string{"v1", "messages"} }
-func (a *messagesAPI) called(*hearing, *calling, gjson.Result) error { return nil }
+func (a *messagesAPI) codec() wire.Codec                              { return anthropic.Messages }
+func (a *messagesAPI) chat() []string                                 { return []string{"v1", "messages"} }
+func (a *messagesAPI) called(*listener, *calling, gjson.Result) error { return nil }
 
 // native says that blocks of reasoning come from the server itself: some servers
 // sign none.

@@ -60,7 +60,7 @@ func (c *client) Check(ctx context.Context) (Info, error) {
 	if err != nil {
 		return info, err
 	}
-	err = c.invoke(ctx, body, &heard{limits: c.Limits})
+	err = c.invoke(ctx, body, &accumulator{limits: c.Limits})
 	if errors.Is(err, ErrSilent) { // it is reached, and busy
 		err = nil
 	}

@@ -32,7 +32,7 @@ type api interface {
 	// body is the JSON value of a request.
 	body(q *Request) (any, error)
 	// called is told of each piece of a call, and of its JSON.
-	called(l *hearing, c *calling, piece gjson.Result) error
+	called(l *listener, c *calling, piece gjson.Result) error
 	// inform asks the server about the model. known says that the server serves it.
 	inform(ctx context.Context, c *client) (info Info, known bool, err error)
 }
@@ -93,9 +93,9 @@ func (c *client) Invoke(ctx context.Context, q Request, on func(Delta) error) (R
 	if err != nil {
 		return Reply{}, err
 	}
-	var h *heard
+	var h *accumulator
 	err = c.retrying(ctx, func() (bool, error) {
-		h = &heard{on: on, limits: c.Limits}
+		h = &accumulator{on: on, limits: c.Limits}
 		err := c.invoke(ctx, body, h)
 		return h.spoke, err
 	})
@@ -211,7 +211,7 @@ func (c *client) retrying(ctx context.Context, try func() (spoke bool, err error
 }
 
 // invoke makes one attempt.
-func (c *client) invoke(ctx context.Context, body []byte, h *heard) error {
+func (c *client) invoke(ctx context.Context, body []byte, h *accumulator) error {
 	l := c.listen(h)
 	err := c.post(ctx, c.api.chat(), body, func(resp *http.Response, r io.Reader) error {
 		return c.read(resp, r, l, h)

@@ -120,7 +120,7 @@ func argumentsObject(arguments string) json.RawMessage {
 }
 
 // called passes a call on, which comes complete.
-func (a *ollamaAPI) called(l *hearing, c *calling, piece gjson.Result) error {
+func (a *ollamaAPI) called(l *listener, c *calling, piece gjson.Result) error {
 	if c.arguments.Len() == 0 {
 		if err := l.argue(c, "{}"); err != nil {
 			return err

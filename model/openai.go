@@ -33,7 +33,7 @@ func (a *chatAPI) chat() []string       { return []string{"chat", "completions"}
 func (a *chatAPI) embeddings() []string { return []string{"embeddings"} }
 
 // called keeps the members of a call that have no field of their own.
-func (a *chatAPI) called(l *hearing, c *calling, piece gjson.Result) error {
+func (a *chatAPI) called(l *listener, c *calling, piece gjson.Result) error {
 	return l.addExtra(c, piece)
 }
 

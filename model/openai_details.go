@@ -39,7 +39,7 @@ func (d *detail) sealed() bool {
 // Some servers send pieces, others send all so far in every frame. The plain
 // reasoning beside them in the frame tells which, or else the beginning of the
 // details.
-func (l *hearing) detailed(list gjson.Result, plain string) (news string, err error) {
+func (l *listener) detailed(list gjson.Result, plain string) (news string, err error) {
 	var said strings.Builder
 	err = each(list, func(e gjson.Result) error {
 		d, err := l.detailOf(e)
@@ -74,7 +74,7 @@ func (l *hearing) detailed(list gjson.Result, plain string) (news string, err er
 }
 
 // piece returns what a text adds to the text before it.
-func (l *hearing) piece(before, now, plain string) string {
+func (l *listener) piece(before, now, plain string) string {
 	rest, repeats := strings.CutPrefix(now, before)
 	switch {
 	case before == "":
@@ -100,7 +100,7 @@ const (
 )
 
 // detailOf returns the detail that a piece belongs to.
-func (l *hearing) detailOf(e gjson.Result) (*detail, error) {
+func (l *listener) detailOf(e gjson.Result) (*detail, error) {
 	key := e.Get("type").Str + " " + first(e, "index", "id")
 	if d := l.pieces.byKey[key]; d != nil {
 		return d, nil
@@ -114,7 +114,7 @@ func (l *hearing) detailOf(e gjson.Result) (*detail, error) {
 	return d, l.grow(len(key) + overhead)
 }
 
-func (l *hearing) setDetail(d *detail, m jsonedit.Member) error {
+func (l *listener) setDetail(d *detail, m jsonedit.Member) error {
 	key := strings.Clone(m.Key) // a copy, so that it does not keep the frame in memory
 	old, ok := d.values[key]
 	more := max(0, len(m.Value.Raw)-len(old))

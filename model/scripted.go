@@ -42,7 +42,7 @@ func (s *Scripted) Name() string { return s.name }
 // Invoke plays the first reply whose conditions hold. If there is none, the error
 // wraps [ErrNoReply] and says what was asked.
 func (s *Scripted) Invoke(ctx context.Context, q Request, on func(Delta) error) (Reply, error) {
-	h := &heard{on: on, limits: Limits{}.orDefaults(), model: s.name}
+	h := &accumulator{on: on, limits: Limits{}.orDefaults(), model: s.name}
 	err := s.play(ctx, &q, h)
 	if h.refused != nil {
 		err = h.refused
@@ -50,7 +50,7 @@ func (s *Scripted) Invoke(ctx context.Context, q Request, on func(Delta) error) 
 	return h.reply(err != nil), err
 }
 
-func (s *Scripted) play(ctx context.Context, q *Request, h *heard) error {
+func (s *Scripted) play(ctx context.Context, q *Request, h *accumulator) error {
 	if err := q.check(); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Scripted) noReply(q *Request) error {
 	}
 }
 
-func (s *Scripted) call(from *scriptCall, i int, q *Request, h *heard) error {
+func (s *Scripted) call(from *scriptCall, i int, q *Request, h *accumulator) error {
 	c, err := h.newCall()
 	if err != nil {
 		return err

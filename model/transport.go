@@ -146,7 +146,7 @@ func unreached(err error) error {
 }
 
 // read reads a successful response: frames, or one value.
-func (c *client) read(resp *http.Response, body io.Reader, l *hearing, h *heard) error {
+func (c *client) read(resp *http.Response, body io.Reader, l *listener, h *accumulator) error {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
 	if strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		b, err := readAll(body, c.Limits.Frame)
@@ -232,7 +232,7 @@ func (s *lineScanner) next(b []byte, last bool) (wire.Frame, bool) {
 
 // frames reads a stream to the end of its reply. It calls finished after each frame
 // until that returns true.
-func (c *client) frames(body io.Reader, l *hearing, finished func() bool) error {
+func (c *client) frames(body io.Reader, l *listener, finished func() bool) error {
 	var s scanner = &sseScanner{}
 	if c.api.codec().Framing() == wire.NDJSON {
 		s = &lineScanner{}
@@ -322,7 +322,7 @@ func short(name string) string { return shorttext.Cut(name, maxName) }
 // A bounded body ends if a reply holds too many bytes without content.
 type bounded struct {
 	io.Reader
-	h    *heard
+	h    *accumulator
 	came int64
 }
 

@@ -85,7 +85,7 @@ func (w *Writer) take() (batch []*item, open bool) {
 
 // commit writes a batch. If that fails, the record is as it was before.
 func (w *Writer) commit(batch []*item) {
-	batch = w.sayDropped(batch)
+	batch = w.reportDropped(batch)
 	if err := w.rotateIfDue(); err != nil {
 		w.fail(batch, err)
 		return
@@ -108,8 +108,8 @@ func (w *Writer) commit(batch []*item) {
 	w.askSync()
 }
 
-// sayDropped adds an event that says how many were lost.
-func (w *Writer) sayDropped(batch []*item) []*item {
+// reportDropped adds an event that says how many were lost.
+func (w *Writer) reportDropped(batch []*item) []*item {
 	n := w.unsaid.Swap(0)
 	if n == 0 {
 		return batch
@@ -508,7 +508,7 @@ func (w *Writer) finish() error {
 
 // commitLast records what was dropped since the last batch.
 func (w *Writer) commitLast() {
-	batch := w.sayDropped(nil)
+	batch := w.reportDropped(nil)
 	w.build.Lock()
 	defer w.build.Unlock()
 	err := w.ready()

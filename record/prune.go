@@ -208,7 +208,7 @@ func timesOf(s segment) (from, to time.Time, err error) {
 		return from, to, err
 	}
 	defer f.Close()
-	from, _ = bornAt(f)
+	from, _ = createdAt(f)
 	t, err := tailOf(f)
 	if err == nil {
 		to, err = time.Parse(time.RFC3339Nano, member(t.line[:min(len(t.line), frontSize)], `"time":"`))
@@ -266,11 +266,11 @@ func lastStone(dir string, before uint64) (*Tombstone, error) {
 	if i == 0 {
 		return nil, nil
 	}
-	return readStone(dir, numbers[i-1])
+	return readTombstone(dir, numbers[i-1])
 }
 
-// readStone reads the tombstone of the segment that began with an event.
-func readStone(dir string, first uint64) (*Tombstone, error) {
+// readTombstone reads the tombstone of the segment that began with an event.
+func readTombstone(dir string, first uint64) (*Tombstone, error) {
 	t := &Tombstone{path: segmentAt(dir, first).with(tombstoneExt)}
 	data, err := readRegular(t.path, maxTombstone)
 	if err != nil {
@@ -284,17 +284,17 @@ func readStone(dir string, first uint64) (*Tombstone, error) {
 		err = errors.New("a tombstone of another segment")
 	}
 	if err != nil {
-		return nil, &stoneError{filepath.Base(t.path), err}
+		return nil, &tombstoneError{filepath.Base(t.path), err}
 	}
 	t.raw, t.key, t.sig = s.Tombstone, s.Key, s.Sig
 	return t, nil
 }
 
-// A stoneError is the error of a tombstone that cannot be read.
-type stoneError struct {
+// A tombstoneError is the error of a tombstone that cannot be read.
+type tombstoneError struct {
 	name string
 	err  error
 }
 
-func (e *stoneError) Error() string { return e.name + ": " + e.err.Error() }
-func (e *stoneError) Unwrap() error { return e.err }
+func (e *tombstoneError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *tombstoneError) Unwrap() error { return e.err }

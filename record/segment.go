@@ -256,8 +256,8 @@ func lastLine(s segment) ([]byte, error) {
 	return t.line, err
 }
 
-// bornAt returns the time of a segment's first event.
-func bornAt(f file) (time.Time, bool) {
+// createdAt returns the time of a segment's first event.
+func createdAt(f file) (time.Time, bool) {
 	buf := make([]byte, frontSize)
 	n, _ := f.ReadAt(buf, 0)
 	at, err := time.Parse(time.RFC3339Nano, member(buf[:n], `"time":"`))

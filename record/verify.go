@@ -77,8 +77,8 @@ func (v *verifier) files(list []segment, stones []uint64) error {
 // stone processes the tombstone of the segment that began with an event, in its
 // place.
 func (v *verifier) stone(first uint64) error {
-	t, err := readStone(v.dir, first)
-	var bad *stoneError
+	t, err := readTombstone(v.dir, first)
+	var bad *tombstoneError
 	switch {
 	case errors.As(err, &bad):
 		v.find(Unreadable, v.head.Seq, v.head.Seq, bad.name)

@@ -195,7 +195,7 @@ func (w *Writer) repair(list []segment) error {
 	} else if head, err = headBefore(w.dir, list, len(list)-1); err != nil {
 		return err
 	}
-	w.born, _ = bornAt(w.file)
+	w.born, _ = createdAt(w.file)
 	if w.index, err = indexOf(w.segment, w.file, indexUse{trusted: true}); err != nil {
 		return err
 	}

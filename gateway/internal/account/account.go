@@ -78,7 +78,7 @@ type part struct {
 	name   string // of the call, or of the member that held the thought
 	sealed bool
 	text   []byte
-	told   told // for text that may come whole with every frame
+	growth growingText // for text that may come whole with every frame
 }
 
 // A key identifies a part. If the choices are texts, choice is 0: a piece of a part
@@ -305,7 +305,7 @@ func (a *Account) details(choice int, list gjson.Result) {
 		return
 	}
 	p.sealed = p.sealed || sealed
-	before, next := len(p.text), p.told.add(p.text, text)
+	before, next := len(p.text), p.growth.add(p.text, text)
 	p.text = append(next[:before:before], a.room.Take(next[before:])...)
 }
 
@@ -317,16 +317,16 @@ func (a *Account) blob(k key, v gjson.Result) {
 	}
 }
 
-// A told text comes in deltas, or whole with every frame. Only later frames show
+// A growingText comes in deltas, or whole with every frame. Only later frames show
 // which. Until then it is taken to come whole, and the lengths record what the
 // deltas would have been.
-type told struct {
+type growingText struct {
 	lengths []int
 	deltas  bool
 }
 
 // add returns the text so far, extended by the next piece.
-func (t *told) add(so, text []byte) []byte {
+func (t *growingText) add(so, text []byte) []byte {
 	switch {
 	case t.deltas:
 		return append(so, text...)

@@ -11,7 +11,7 @@ import (
 
 // partFound reads a part of the content that is reasoning. Consecutive parts form one
 // thought.
-func (l *hearing) partFound(f *wire.Found) (err error) {
+func (l *listener) partFound(f *wire.Found) (err error) {
 	if l.parts == nil {
 		if l.parts, err = l.begin(strings.Clone(f.Name)); err != nil {
 			return err
@@ -39,7 +39,7 @@ func partOf(kind, said, signature string) []byte {
 }
 
 // blockOf returns the thought of a block, and begins it if it is new.
-func (l *hearing) blockOf(index int) (*thinking, error) {
+func (l *listener) blockOf(index int) (*thinking, error) {
 	for _, t := range slices.Backward(l.thoughts) {
 		if t.block == index {
 			return t, nil
@@ -54,7 +54,7 @@ func (l *hearing) blockOf(index int) (*thinking, error) {
 }
 
 // sealedFound reads the signature of a block, or a block that is encrypted.
-func (l *hearing) sealedFound(f *wire.Found) error {
+func (l *listener) sealedFound(f *wire.Found) error {
 	if f.Raw != "" {
 		t, err := l.begin(strings.Clone(f.Name))
 		if err != nil {
@@ -86,7 +86,7 @@ func (t *thinking) endBlock() {
 
 // detailsFound reads reasoning_details. Their text is the reasoning if no member
 // beside them has it.
-func (l *hearing) detailsFound(f *wire.Found) error {
+func (l *listener) detailsFound(f *wire.Found) error {
 	told, err := l.detailed(jsonedit.Parse([]byte(f.Raw)), l.plain)
 	if err != nil || l.plain != "" || told == "" {
 		return err
@@ -101,7 +101,7 @@ func (l *hearing) detailsFound(f *wire.Found) error {
 }
 
 // endDetails puts the details into the thought that they belong to.
-func (l *hearing) endDetails() error {
+func (l *listener) endDetails() error {
 	if len(l.pieces.order) == 0 {
 		return nil
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// A hearing gives a reply to a codec, and takes what the codec finds into a heard. It
+// A listener gives a reply to a codec, and takes what the codec finds into an accumulator. It
 // is a [wire.Reader] that separates nothing: texts stay as they are.
-type hearing struct {
-	*heard
+type listener struct {
+	*accumulator
 	api   api
 	texts bool // the choices are the texts of the reply
 	reply wire.Reply
@@ -30,16 +30,16 @@ type hearing struct {
 	done    bool      // nothing follows
 }
 
-func (c *client) listen(h *heard) *hearing {
+func (c *client) listen(h *accumulator) *listener {
 	codec := c.api.codec()
-	return &hearing{
-		heard: h, api: c.api, texts: codec.Capabilities().Texts, reply: codec.Reply(wire.Settings{}),
+	return &listener{
+		accumulator: h, api: c.api, texts: codec.Capabilities().Texts, reply: codec.Reply(wire.Settings{}),
 		calls: map[int]*calling{}, pieces: details{byKey: map[string]*detail{}},
 	}
 }
 
 // frame reads a frame; done says that nothing follows.
-func (l *hearing) frame(f wire.Frame) (done bool, err error) {
+func (l *listener) frame(f wire.Frame) (done bool, err error) {
 	if f.Data == nil {
 		return false, nil
 	}
@@ -62,7 +62,7 @@ func unreadable(f wire.Frame) error {
 }
 
 // whole reads a reply that came in one piece.
-func (l *hearing) whole(body []byte) error {
+func (l *listener) whole(body []byte) error {
 	l.out = l.reply.Whole(l.out[:0], body, l)
 	switch {
 	case l.failure != nil:
@@ -74,7 +74,7 @@ func (l *hearing) whole(body []byte) error {
 }
 
 // Found takes what the codec found.
-func (l *hearing) Found(f wire.Found) []wire.Part {
+func (l *listener) Found(f wire.Found) []wire.Part {
 	if l.failure == nil && (f.Choice == 0 || l.texts) {
 		l.failure = l.take(&f)
 	}
@@ -89,7 +89,7 @@ func (l *hearing) Found(f wire.Found) []wire.Part {
 	return l.part[:]
 }
 
-func (l *hearing) take(f *wire.Found) error {
+func (l *listener) take(f *wire.Found) error {
 	switch f.Kind {
 	case wire.FoundText:
 		if len(f.Text) > 0 {
@@ -128,10 +128,10 @@ func (l *hearing) take(f *wire.Found) error {
 
 // finishFound reads why the reply ended. A word that nobody knows, or none, says
 // that it ended of its own accord.
-func (l *hearing) finishFound(f *wire.Found) error {
-	l.finish, l.heard.end = short(f.Name), f.End
+func (l *listener) finishFound(f *wire.Found) error {
+	l.finish, l.accumulator.end = short(f.Name), f.End
 	if f.End == sotto.EndUnknown {
-		l.heard.end = sotto.EndStopped
+		l.accumulator.end = sotto.EndStopped
 	}
 	l.finished = l.finished || f.Name != ""
 	if l.fault != nil && f.Name == "error" {
@@ -141,7 +141,7 @@ func (l *hearing) finishFound(f *wire.Found) error {
 }
 
 // Fail notes why the reply cannot be read further.
-func (l *hearing) Fail(err error) {
+func (l *listener) Fail(err error) {
 	switch {
 	case l.failure != nil:
 	case errors.Is(err, wire.ErrUpstream) && l.fault != nil:
@@ -154,13 +154,13 @@ func (l *hearing) Fail(err error) {
 }
 
 // Close, Open and Share are for readers that separate texts.
-func (l *hearing) Close(int, sotto.End) []wire.Part { return nil }
-func (l *hearing) Open() []int                      { return nil }
-func (l *hearing) Share() (reasoning, all int)      { return 0, 0 }
+func (l *listener) Close(int, sotto.End) []wire.Part { return nil }
+func (l *listener) Open() []int                      { return nil }
+func (l *listener) Share() (reasoning, all int)      { return 0, 0 }
 
 // thoughtFound reads a piece of reasoning in a member, in a part of the content or
 // in a block.
-func (l *hearing) thoughtFound(f *wire.Found) (err error) {
+func (l *listener) thoughtFound(f *wire.Found) (err error) {
 	var t *thinking
 	text := string(f.Text)
 	switch {
@@ -181,7 +181,7 @@ func (l *hearing) thoughtFound(f *wire.Found) (err error) {
 }
 
 // inMember returns the thought of a member of the message, or nil.
-func (l *hearing) inMember() *thinking {
+func (l *listener) inMember() *thinking {
 	for _, t := range l.thoughts {
 		if t.Raw == nil {
 			return t
@@ -191,7 +191,7 @@ func (l *hearing) inMember() *thinking {
 }
 
 // callFound reads a piece of a call, or a complete one.
-func (l *hearing) callFound(f *wire.Found) error {
+func (l *listener) callFound(f *wire.Found) error {
 	c := l.calls[f.Index]
 	if c == nil {
 		if l.texts && jsonedit.Parse([]byte(f.Raw)).Get("type").Str != "tool_use" {
@@ -226,10 +226,10 @@ func (l *hearing) callFound(f *wire.Found) error {
 	return l.api.called(l, c, jsonedit.Parse([]byte(f.Raw)))
 }
 
-// end puts what was heard into the form in which it goes back. It is called after the
+// end puts what came into the form in which it goes back. It is called after the
 // last frame that came.
-func (l *hearing) end() error {
-	for _, c := range l.heard.calls {
+func (l *listener) end() error {
+	for _, c := range l.accumulator.calls {
 		if c.arguments.Len() == 0 && l.texts { // it has none, or they stood in the block's start
 			start := c.start
 			if start == "" {

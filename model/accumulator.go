@@ -12,9 +12,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 )
 
-// A heard collects a reply as it comes, and passes it on. The replies of every
+// An accumulator collects a reply as it comes, and passes it on. The replies of every
 // client go through it, so that the deltas and the Reply cannot differ.
-type heard struct {
+type accumulator struct {
 	on     func(Delta) error
 	limits Limits
 
@@ -75,7 +75,7 @@ const overhead = 1 << 10
 // memberCost is what a member that is kept counts in addition to its bytes.
 const memberCost = 128
 
-func (h *heard) give(d Delta) error {
+func (h *accumulator) give(d Delta) error {
 	h.spoke = true
 	if h.on == nil || h.refused != nil {
 		return h.refused
@@ -88,7 +88,7 @@ func (h *heard) give(d Delta) error {
 }
 
 // grow counts bytes that are kept.
-func (h *heard) grow(n int) error {
+func (h *accumulator) grow(n int) error {
 	h.size += n
 	if h.size > h.limits.Reply {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLarge, h.limits.Reply)
@@ -97,7 +97,7 @@ func (h *heard) grow(n int) error {
 }
 
 // say adds content.
-func (h *heard) say(text string) error {
+func (h *accumulator) say(text string) error {
 	if text = h.content.join(text); text == "" {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (h *heard) say(text string) error {
 }
 
 // begin adds a thought without text.
-func (h *heard) begin(field string) (*thinking, error) {
+func (h *accumulator) begin(field string) (*thinking, error) {
 	if err := h.settle(); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (h *heard) begin(field string) (*thinking, error) {
 }
 
 // think adds text to a thought.
-func (h *heard) think(t *thinking, text string) error {
+func (h *accumulator) think(t *thinking, text string) error {
 	if h.thinksIn != t {
 		if err := h.settle(); err != nil {
 			return err
@@ -129,7 +129,7 @@ func (h *heard) think(t *thinking, text string) error {
 	return h.thinks(t, h.thought.join(text))
 }
 
-func (h *heard) thinks(t *thinking, text string) error {
+func (h *accumulator) thinks(t *thinking, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (h *heard) thinks(t *thinking, text string) error {
 }
 
 // settle gives what the thought's seam still holds.
-func (h *heard) settle() error {
+func (h *accumulator) settle() error {
 	held := h.thought.rest()
 	if h.thinksIn == nil {
 		return nil
@@ -150,7 +150,7 @@ func (h *heard) settle() error {
 }
 
 // thoughtOf returns the thought of a field, and makes it if there was none.
-func (h *heard) thoughtOf(field string) (*thinking, error) {
+func (h *accumulator) thoughtOf(field string) (*thinking, error) {
 	for _, t := range h.thoughts {
 		if t.Field == field {
 			return t, nil
@@ -160,7 +160,7 @@ func (h *heard) thoughtOf(field string) (*thinking, error) {
 }
 
 // newCall adds a call, whose members are filled in as they come.
-func (h *heard) newCall() (*calling, error) {
+func (h *accumulator) newCall() (*calling, error) {
 	if len(h.calls) >= h.limits.Calls {
 		return nil, fmt.Errorf("%w: more than %d calls", ErrTooLarge, h.limits.Calls)
 	}
@@ -170,13 +170,13 @@ func (h *heard) newCall() (*calling, error) {
 }
 
 // argue adds to a call's arguments.
-func (h *heard) argue(c *calling, arguments string) error {
+func (h *accumulator) argue(c *calling, arguments string) error {
 	c.arguments.WriteString(arguments)
 	return h.grow(len(arguments))
 }
 
 // addExtra keeps the members of a call that Call has no field for.
-func (h *heard) addExtra(c *calling, call gjson.Result) error {
+func (h *accumulator) addExtra(c *calling, call gjson.Result) error {
 	for _, m := range jsonedit.Members(jsonedit.Parse([]byte(call.Raw))) {
 		if slices.Contains(callMembers, m.Key) || !says(m.Value) {
 			continue
@@ -205,7 +205,7 @@ var callMembers = []string{"id", "type", "index", "function"}
 
 // giveCalls passes on the calls that have not been passed on. All of them are
 // complete.
-func (h *heard) giveCalls() error {
+func (h *accumulator) giveCalls() error {
 	for h.given < len(h.calls) {
 		c := h.calls[h.given].call()
 		h.given++
@@ -217,7 +217,7 @@ func (h *heard) giveCalls() error {
 }
 
 // rest gives what the seams still hold.
-func (h *heard) rest() error {
+func (h *accumulator) rest() error {
 	if err := h.settle(); err != nil {
 		return err
 	}
@@ -232,8 +232,8 @@ func (h *heard) rest() error {
 	return h.give(Delta{Text: held})
 }
 
-// reply returns what was heard; aborted says that the reply is incomplete.
-func (h *heard) reply(aborted bool) Reply {
+// reply returns what came; aborted says that the reply is incomplete.
+func (h *accumulator) reply(aborted bool) Reply {
 	r := Reply{Model: h.model, Raw: h.raw.String(), End: h.end, Finish: h.finish, Usage: h.usage}
 	if aborted {
 		r.End = sotto.EndAborted
