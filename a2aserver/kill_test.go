@@ -62,11 +62,11 @@ func killable(dir string) {
 
 // one lets a task run to its end, with pushes to a URL.
 func one(file, hook string) error {
+	pushPause = time.Millisecond // before New, which sends what was left
 	s, err := New(Config{Mind: asks, File: file, PushTo: loopback})
 	if err != nil {
 		return err
 	}
-	s.push.pause = time.Millisecond
 	web := httptest.NewServer(s)
 	ctx := context.Background()
 	card, err := agentcard.NewResolver(nil).Resolve(ctx, web.URL)
@@ -135,6 +135,8 @@ func (d *doorbell) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // every state that a task came to rest in: at least once, always with the same ID,
 // and no state that the file does not have.
 func TestKill(t *testing.T) {
+	defer func(d time.Duration) { pushPause = d }(pushPause)
+	pushPause = time.Millisecond // before New, which sends what was left
 	step := 1
 	if testing.Short() {
 		step = 3
@@ -200,7 +202,6 @@ func reopened(t *testing.T, file string) (state a2a.TaskState, asked bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.push.pause = time.Millisecond
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		left, err := s.store.unsent()
 		if err != nil || time.Now().After(until) {

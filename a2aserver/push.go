@@ -19,7 +19,6 @@ import (
 
 const (
 	pushTries    = 6 // of one push
-	pushPause    = time.Second
 	pushLongest  = time.Minute
 	pushPatience = 24 * time.Hour // that a receiver may ask to wait
 	pushTimeout  = 15 * time.Second
@@ -27,6 +26,9 @@ const (
 	pushEach     = 4        // at once for the tasks of one caller, so that receivers that hang delay nobody else's
 	pushBytes    = 64 << 20 // of pushes that wait in memory
 )
+
+// pushPause is the longest wait before the second try. The tests shorten it.
+var pushPause = time.Second
 
 // A sender delivers pushes, to each receiver in order. It retries with growing
 // pauses. The task never waits for it. Pushes that say that a task has ended or
