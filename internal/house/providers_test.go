@@ -2,6 +2,7 @@ package house
 
 import (
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"path/filepath"
@@ -43,29 +44,17 @@ func TestProvidersNamed(t *testing.T) {
 		if strings.HasPrefix(path, "wire/") && path != "wire/providers" && path != "wire/shown" {
 			continue
 		}
-		for _, file := range p.GoFiles {
-			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
+		eachString(t, path, p, func(file, value string) {
+			of, isImport := strings.CutPrefix(value, module+"/wire/")
+			of, _, _ = strings.Cut(of, "/")
+			if !names[value] && !names[strings.TrimSuffix(value, ".")] && !(isImport && names[of]) {
+				return
 			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					return true
-				}
-				value, _ := strconv.Unquote(lit.Value)
-				of, isImport := strings.CutPrefix(value, module+"/wire/")
-				of, _, _ = strings.Cut(of, "/")
-				if !names[value] && !names[strings.TrimSuffix(value, ".")] && !(isImport && names[of]) {
-					return true
-				}
-				used[path] = true
-				if namesProviders[path] == "" {
-					t.Errorf("%s/%s: %q: what is known of a provider belongs into its folder below wire, and in wire.Capabilities", path, file, value)
-				}
-				return true
-			})
-		}
+			used[path] = true
+			if namesProviders[path] == "" {
+				t.Errorf("%s/%s: %q: what is known of a provider belongs into its folder below wire, and in wire.Capabilities", path, file, value)
+			}
+		})
 	}
 	for path := range namesProviders {
 		if !used[path] {
@@ -103,32 +92,41 @@ func TestFramesParsedOnce(t *testing.T) {
 		if strings.HasPrefix(path, "wire") {
 			continue
 		}
-		for _, file := range p.GoFiles {
-			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
+		eachString(t, path, p, func(file, value string) {
+			for _, word := range words {
+				if value != word && !strings.HasPrefix(value, word+".") && !strings.HasSuffix(value, "."+word) {
+					continue
+				}
+				if used[path] = true; readsFrames[path] == "" {
+					t.Errorf("%s/%s: %q: take it from what the codec found", path, file, value)
+				}
 			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				lit, ok := n.(*ast.BasicLit)
-				if !ok || lit.Kind != token.STRING {
-					return true
-				}
-				value, _ := strconv.Unquote(lit.Value)
-				for _, word := range words {
-					if value != word && !strings.HasPrefix(value, word+".") && !strings.HasSuffix(value, "."+word) {
-						continue
-					}
-					if used[path] = true; readsFrames[path] == "" {
-						t.Errorf("%s/%s: %q: take it from what the codec found", path, file, value)
-					}
-				}
-				return true
-			})
-		}
+		})
 	}
 	for path := range readsFrames {
 		if !used[path] {
 			t.Errorf("%s reads no frames: remove it from the list", path)
 		}
+	}
+}
+
+// eachString calls do with each string of a package's code, tests left out.
+func eachString(t *testing.T, path string, p *build.Package, do func(file, value string)) {
+	t.Helper()
+	for _, file := range p.GoFiles {
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				value, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					t.Fatalf("%s/%s: %v", path, file, err)
+				}
+				do(file, value)
+			}
+			return true
+		})
 	}
 }
