@@ -66,8 +66,6 @@ func runExample(t *testing.T, text string) {
 			if err := end.UnmarshalText([]byte(value)); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}
-		case "hold":
-			opts.MaxHold, _ = strconv.Atoi(value)
 		case "reply", "delta":
 			s, err := strconv.Unquote(value)
 			if err != nil {
