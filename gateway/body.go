@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -201,7 +202,7 @@ func (b *body) last() error {
 	if !ok || f.Data == nil {
 		return nil
 	}
-	if _, ok := wire.Readable(f); !ok && string(f.Data) != "[DONE]" {
+	if _, ok := chatjson.Readable(f); !ok && string(f.Data) != "[DONE]" {
 		return errors.New("the upstream broke off inside a frame")
 	}
 	b.write(f)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -461,7 +462,7 @@ func FuzzFrames(f *testing.F) {
 			// Nothing is held, so that every whole frame leaves before the end.
 			n := 0
 			for fr := range framesOf(s.codec, stream) {
-				if _, ok := wire.Readable(fr); !ok && bytes.ContainsRune(fr.Data, '{') {
+				if _, ok := chatjson.Readable(fr); !ok && bytes.ContainsRune(fr.Data, '{') {
 					break // broken JSON is an error, and ends the reply
 				}
 				n += len(fr.Raw)

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/modelname"
 	"github.com/sotto-llm/sotto/internal/shorttext"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // shown says how a reply began.
@@ -126,7 +126,7 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 // isOwn reports whether this gateway would keep such an entry: it can be shown, and
 // holds no text that a client chose freely.
 func (l *LearnedStart) isOwn() bool {
-	return wire.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
+	return chatjson.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
 		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && l.Native == shorttext.Escape(l.Native, maxNative)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
@@ -21,15 +22,15 @@ const (
 
 // read reads a list of messages as a request to a model.
 func read(model, list string) *wire.Request {
-	q := &wire.Request{Model: model, Messages: wire.ReadMessages(jsonedit.Parse([]byte(list)))}
-	q.Prefill = wire.PrefillOf(q.Messages)
+	q := &wire.Request{Model: model, Messages: chatjson.ReadMessages(jsonedit.Parse([]byte(list)))}
+	q.Prefill = chatjson.PrefillOf(q.Messages)
 	return q
 }
 
 // edit makes a plan's changes to a list of messages.
 func edit(t testing.TB, list string, p history.Plan) string {
 	t.Helper()
-	out, err := wire.EditMessages(nil, []byte(list), jsonedit.Parse([]byte(list)), p.Changes)
+	out, err := chatjson.EditMessages(nil, []byte(list), jsonedit.Parse([]byte(list)), p.Changes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func wantField(t *testing.T, name, got string, p history.Plan) {
 		name = "reasoning_content"
 	}
 	first := jsonedit.Parse([]byte(got)).Get("0")
-	m := wire.ReadMessages(jsonedit.Parse([]byte(got)))[0]
+	m := chatjson.ReadMessages(jsonedit.Parse([]byte(got)))[0]
 	if first.Get(name).Str != "r" || len(m.Thoughts) != 1 || strings.Contains(first.Get("content").Str, "think") {
 		t.Errorf("got %s\n%s", got, p)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -44,7 +45,7 @@ func (l *listener) frame(f wire.Frame) (done bool, err error) {
 		return false, nil
 	}
 	if data := bytes.TrimSpace(f.Data); !bytes.Equal(data, doneMark) && (len(data) == 0 || data[0] != '{') {
-		if _, ok := wire.Readable(f); !ok {
+		if _, ok := chatjson.Readable(f); !ok {
 			return false, unreadable(f)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -193,7 +194,7 @@ func memberThoughts(m *Message) []Thought {
 	for _, t := range m.Thoughts {
 		switch i := slices.IndexFunc(list, func(of Thought) bool { return of.Field == t.Field }); {
 		case t.Field == "reasoning_details" && isList(t.Raw):
-		case t.Raw != nil || t.Sealed || t.Text == "" || !wire.IsNativeField(t.Field):
+		case t.Raw != nil || t.Sealed || t.Text == "" || !chatjson.IsNativeField(t.Field):
 			continue
 		case i >= 0:
 			list[i].Text += t.Text

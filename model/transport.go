@@ -16,6 +16,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/retry"
@@ -153,7 +154,7 @@ func (c *client) read(resp *http.Response, body io.Reader, l *listener, h *accum
 		if err != nil {
 			return err
 		}
-		if f, ok := wire.Readable(wire.Frame{Data: bytes.TrimSpace(b)}); ok {
+		if f, ok := chatjson.Readable(wire.Frame{Data: bytes.TrimSpace(b)}); ok {
 			err := l.whole(f.Data)
 			if err == nil && !h.finished {
 				err = ErrBrokenOff

@@ -1,12 +1,6 @@
 package wire
 
-import (
-	"github.com/tidwall/gjson"
-
-	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/internal/jsontext"
-)
+import "github.com/sotto-llm/sotto"
 
 // A Kind says what a codec found in a reply.
 type Kind uint8
@@ -62,24 +56,4 @@ type Usage struct {
 	// Cached are the tokens of the input that were read from a cache or written to
 	// it, if Input does not include them.
 	Cached int64
-}
-
-// Count returns a count of tokens, or -1 if the value is not a number.
-func Count(v gjson.Result) int64 {
-	if v.Type != gjson.Number {
-		return -1
-	}
-	return v.Int()
-}
-
-// ValueText returns the text of a string, including half a surrogate pair. For
-// another value it returns its JSON, and for null nothing.
-func ValueText(v gjson.Result) []byte {
-	switch v.Type {
-	case gjson.Null:
-		return nil
-	case gjson.String:
-		return jsontext.AppendText(nil, jsonedit.BytesOf(v.Raw[1:len(v.Raw)-1]))
-	}
-	return jsonedit.BytesOf(v.Raw)
 }

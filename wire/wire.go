@@ -1,5 +1,5 @@
 // Package wire connects the gateway and the providers' APIs. It defines what a
-// codec is, and has the tools that all codecs are built with.
+// codec is.
 //
 // A streamed reply takes a straight path. A codec gets a frame and reports what it
 // finds in it to a [Reader]: texts of the model, reasoning, calls, token counts. The
@@ -39,8 +39,8 @@ type Codec interface {
 	// Capabilities say what the API has room for.
 	Capabilities() Capabilities
 	// Request finds in the body of a request what the gateway must know. The body
-	// is valid JSON. It returns an error if the body is not a request of the API,
-	// or if [ReadRequest] refuses it.
+	// is valid JSON. It returns an error if the body is not a request of the API, if
+	// it is not an object, or if a member that something is decided by appears twice.
 	Request(body []byte) (*Request, error)
 	// Transcribe reports the messages of a request in full, for a record of them.
 	Transcribe(body []byte, to Transcript)
@@ -150,17 +150,6 @@ type Reader interface {
 	Share() (reasoning, all int)
 }
 
-// Same reports that parts are the text as it was read: its frame needs no change.
-func Same(parts []Part, text []byte) bool {
-	switch len(parts) {
-	case 0:
-		return len(text) == 0
-	case 1:
-		return parts[0].Place == Content && len(parts[0].Text) == len(text) && string(parts[0].Text) == string(text)
-	}
-	return false
-}
-
 // A Request is what the gateway must know about a request.
 type Request struct {
 	Model string
@@ -214,4 +203,16 @@ type Change struct {
 	// Add is reasoning to be put into Field, which the message does not have.
 	// Nothing is added if Field is empty.
 	Field, Add string
+}
+
+// A Transcript takes the messages of a request, as [Codec.Transcribe] reports them.
+// What it gets is valid until the call returns.
+type Transcript interface {
+	// Message begins a message. callID is the id of the call whose result it has.
+	Message(role, callID string, texts ...[]byte)
+	// Thought adds reasoning to the message begun last: the member or the kind of
+	// block that holds it, and whether it is signed or encrypted.
+	Thought(name string, text []byte, sealed bool)
+	// Call adds a tool call to it.
+	Call(id, name string, arguments []byte)
 }

@@ -20,7 +20,7 @@ const gjsonPath = "github.com/tidwall/gjson"
 // otherEntries are the calls in other packages that parse JSON with gjson, with the
 // reason why that input is harmless. None may call Valid or ValidBytes.
 var otherEntries = map[string]string{
-	"internal/jsonedit: Parse":     "jsonedit.Parse is for JSON that wire.Readable or this package has checked",
+	"internal/jsonedit: Parse":     "jsonedit.Parse is for JSON that chatjson.Readable or this package has checked",
 	"record: GetBytes":             "lines of a record that its reader has decoded; gjson finds a member without recursion",
 	"internal/eventtext: GetBytes": "an event that the record's reader has decoded; the walk has a depth of its own",
 }

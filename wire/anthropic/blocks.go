@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -76,7 +77,7 @@ func (w *flow) read(k kind, b []byte, r wire.Reader) {
 		w.write(parts)
 	} else {
 		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: w.choice, Index: w.block, Text: b})
-		w.same = wire.Same(parts, b)
+		w.same = chatjson.Same(parts, b)
 		w.write(parts)
 	}
 	w.same = false

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
@@ -30,7 +31,7 @@ func (messages) Capabilities() wire.Capabilities {
 }
 
 func (messages) Request(body []byte) (*wire.Request, error) {
-	root, err := wire.ReadRequest(body)
+	root, err := chatjson.ReadRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -41,18 +42,18 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 	q := &wire.Request{
 		Model:    root.Get("model").Str,
 		Stream:   root.Get("stream").Bool(),
-		Messages: wire.ReadMessages(list),
+		Messages: chatjson.ReadMessages(list),
 	}
-	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
-	q.Prefill = wire.PrefillOf(q.Messages)
-	q.Switch = wire.SwitchOf(root, q.Messages)
+	q.Prefill = chatjson.PrefillOf(q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	return q, nil
 }
 
 func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
+	return chatjson.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (messages) Reply(s wire.Settings) wire.Reply {

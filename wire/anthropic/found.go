@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -32,11 +33,11 @@ func (w *flow) other(block gjson.Result, r wire.Reader) (calls bool) {
 	f := wire.Found{Choice: w.choice, Index: w.block, Raw: block.Raw}
 	switch kind := block.Get("type").Str; {
 	case kind == "redacted_thinking":
-		f.Kind, f.Name, f.Text = wire.FoundSealed, kind, wire.ValueText(block.Get("data"))
+		f.Kind, f.Name, f.Text = wire.FoundSealed, kind, chatjson.ValueText(block.Get("data"))
 	case strings.HasSuffix(kind, "tool_use"):
 		f.Kind, f.ID, f.Name = wire.FoundCall, block.Get("id").Str, block.Get("name").Str
 		if in := block.Get("input"); in.IsObject() && in.Raw != "{}" || in.IsArray() {
-			f.Text = wire.ValueText(in)
+			f.Text = chatjson.ValueText(in)
 		}
 	default:
 		return false
@@ -58,10 +59,10 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !u.IsObject() {
 		return
 	}
-	cached := max(wire.Count(u.Get("cache_creation_input_tokens")), 0) + max(wire.Count(u.Get("cache_read_input_tokens")), 0)
+	cached := max(chatjson.Count(u.Get("cache_creation_input_tokens")), 0) + max(chatjson.Count(u.Get("cache_read_input_tokens")), 0)
 	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
-		Input: wire.Count(u.Get("input_tokens")), Output: wire.Count(u.Get("output_tokens")),
-		Reasoning: wire.Count(u.Get("output_tokens_details.reasoning_tokens")), Cached: cached,
+		Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
+		Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")), Cached: cached,
 	}})
 }
 

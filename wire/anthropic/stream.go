@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -79,9 +80,9 @@ func (y *reply) take(r wire.Reader) {
 			return
 		}
 	}
-	f, ok := wire.Readable(y.frame)
+	f, ok := chatjson.Readable(y.frame)
 	if y.frame = f; !ok {
-		y.dst = wire.Unread(y.dst, f, y.set, r)
+		y.dst = chatjson.Unread(y.dst, f, y.set, r)
 		return
 	}
 	root := jsonedit.Parse(y.frame.Data)

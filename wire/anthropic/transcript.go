@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -13,7 +14,7 @@ import (
 // of that role. Tool results in a message become separate messages before it.
 func (messages) Transcribe(body []byte, to wire.Transcript) {
 	root := jsonedit.Parse(body)
-	if system := wire.TextsOf(root.Get("system")); len(system) > 0 {
+	if system := chatjson.TextsOf(root.Get("system")); len(system) > 0 {
 		to.Message("system", "", system...)
 	}
 	root.Get("messages").ForEach(func(_, v gjson.Result) bool {
@@ -22,10 +23,10 @@ func (messages) Transcribe(body []byte, to wire.Transcript) {
 		for _, b := range list.Array() {
 			if strings.HasSuffix(b.Get("type").Str, "tool_result") {
 				results++
-				to.Message("tool", b.Get("tool_use_id").Str, wire.TextsOf(b.Get("content"))...)
+				to.Message("tool", b.Get("tool_use_id").Str, chatjson.TextsOf(b.Get("content"))...)
 			}
 		}
-		texts := wire.TextsOf(list)
+		texts := chatjson.TextsOf(list)
 		if results > 0 && len(texts) == 0 {
 			return true
 		}
@@ -33,10 +34,10 @@ func (messages) Transcribe(body []byte, to wire.Transcript) {
 		if !list.IsArray() {
 			return true
 		}
-		wire.TranscribeThinking(list, to)
+		chatjson.TranscribeThinking(list, to)
 		for _, b := range list.Array() {
 			if strings.HasSuffix(b.Get("type").Str, "tool_use") {
-				to.Call(b.Get("id").Str, b.Get("name").Str, wire.ValueText(b.Get("input")))
+				to.Call(b.Get("id").Str, b.Get("name").Str, chatjson.ValueText(b.Get("input")))
 			}
 		}
 		return true

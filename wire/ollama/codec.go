@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -34,7 +35,7 @@ func (a api) Capabilities() wire.Capabilities {
 }
 
 func (a api) Request(body []byte) (*wire.Request, error) {
-	root, err := wire.ReadRequest(body)
+	root, err := chatjson.ReadRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -46,23 +47,23 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	if root.Get("raw").Bool() { // otherwise the server puts the prompt into the model's template
 		q.Prompt = root.Get("prompt").Str
 	}
-	q.Messages = wire.ReadMessages(root.Get("messages"))
-	q.Prefill = wire.PrefillOf(q.Messages)
-	q.Switch = wire.SwitchOf(root, q.Messages)
+	q.Messages = chatjson.ReadMessages(root.Get("messages"))
+	q.Prefill = chatjson.PrefillOf(q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	return q, nil
 }
 
 // Transcribe reports the messages, or the prompt.
 func (a api) Transcribe(body []byte, to wire.Transcript) {
 	if a.member == "" {
-		wire.TranscribePrompt(jsonedit.Parse(body), to)
+		chatjson.TranscribePrompt(jsonedit.Parse(body), to)
 	} else {
-		wire.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
+		chatjson.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
 	}
 }
 
 func (a api) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
+	return chatjson.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (a api) Error(_ int, message string) []byte {

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -15,7 +16,7 @@ import (
 type reply struct {
 	api    api
 	set    wire.Settings
-	speech wire.Speech
+	speech chatjson.Speech
 
 	like     shape
 	text     []byte // decoded
@@ -40,9 +41,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 	if inside, ok := y.like.Find(f.Data); ok {
 		return y.alike(dst, f, inside, r)
 	}
-	f, ok := wire.Readable(f)
+	f, ok := chatjson.Readable(f)
 	if !ok {
-		return wire.Unread(dst, f, y.set, r)
+		return chatjson.Unread(dst, f, y.set, r)
 	}
 	root := jsonedit.Parse(f.Data)
 	if e := root.Get("error"); e.Exists() && e.Type != gjson.Null {
@@ -66,7 +67,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 		same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
 	} else {
 		parts = r.Found(wire.Found{Kind: wire.FoundText, Text: text})
-		same = wire.Same(parts, text)
+		same = chatjson.Same(parts, text)
 	}
 	switch {
 	case same:
@@ -75,7 +76,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At+inside.Start-y.like.member]...)
-	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
 
@@ -116,14 +117,14 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 func (y *reply) finish(root gjson.Result, r wire.Reader) {
 	y.finished = true
 	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
-		Input: wire.Count(root.Get("prompt_eval_count")), Output: wire.Count(root.Get("eval_count")), Reasoning: -1,
+		Input: chatjson.Count(root.Get("prompt_eval_count")), Output: chatjson.Count(root.Get("eval_count")), Reasoning: -1,
 	}})
 	r.Found(wire.Found{Kind: wire.FoundFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
 	r.Found(wire.Found{Kind: wire.FoundEnd})
 }
 
 // says reports whether a message says more than its text: whether it calls tools.
-func says(o wire.Object) bool {
+func says(o chatjson.Object) bool {
 	for _, m := range o.Members {
 		if m.Key == "tool_calls" || m.Key == "images" {
 			return m.Value.Type != gjson.Null
@@ -132,11 +133,11 @@ func says(o wire.Object) bool {
 	return false
 }
 
-func (y *reply) object(root gjson.Result) (o wire.Object, ok bool) {
+func (y *reply) object(root gjson.Result) (o chatjson.Object, ok bool) {
 	if y.api.member != "" {
 		root = root.Get(y.api.member)
 	}
-	return wire.Object{Text: y.api.text, Members: jsonedit.Members(root), At: root.Index + 1}, root.IsObject()
+	return chatjson.Object{Text: y.api.text, Members: jsonedit.Members(root), At: root.Index + 1}, root.IsObject()
 }
 
 // endOf reads why a reply is done. Older servers do not say it.
@@ -151,7 +152,7 @@ func endOf(root gjson.Result) sotto.End {
 }
 
 // learn remembers a frame that says one thing in one string.
-func (y *reply) learn(f wire.Frame, root gjson.Result, o wire.Object) {
+func (y *reply) learn(f wire.Frame, root gjson.Result, o chatjson.Object) {
 	m, ok := o.Says()
 	if !ok || says(o) || !y.speech.Plain() || root.Get("done").Bool() {
 		return
@@ -194,7 +195,7 @@ func (y *reply) frame(dst []byte, parts []wire.Part) []byte {
 	if y.api.member != "" {
 		dst = append(append(append(dst, '"'), y.api.member...), `":{"role":"assistant",`...)
 	}
-	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
 	if y.api.member != "" {
 		dst = append(dst, '}')
 	}

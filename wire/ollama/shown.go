@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
@@ -16,7 +17,7 @@ var (
 		"function": shown.Object("index", shown.Members{"name": shown.Text, "arguments": shown.Opaque}),
 	})
 	shownText = shown.Members{
-		wire.NarrationField: shown.Text, "tool_calls": shown.List(shownCall), "images": shown.List(shown.Text), "image": shown.Text,
+		chatjson.NarrationField: shown.Text, "tool_calls": shown.List(shownCall), "images": shown.List(shown.Text), "image": shown.Text,
 	}
 	shownMessage = shown.Object("role", shownText).With("", shown.Members{"content": shown.Text, "tool_name": shown.Text})
 

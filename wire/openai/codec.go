@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
@@ -37,7 +38,7 @@ func (c choices) Framing() wire.Framing { return wire.SSE }
 func (c choices) Capabilities() wire.Capabilities { return wire.Capabilities{Members: true} }
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
-	root, err := wire.ReadRequest(body)
+	root, err := chatjson.ReadRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -46,26 +47,26 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 		Stream: root.Get("stream").Bool(),
 		Prompt: root.Get("prompt").Str,
 	}
-	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
-	q.Messages = wire.ReadMessages(root.Get("messages"))
-	q.Prefill = wire.PrefillOf(q.Messages)
-	q.Switch = wire.SwitchOf(root, q.Messages)
+	q.Messages = chatjson.ReadMessages(root.Get("messages"))
+	q.Prefill = chatjson.PrefillOf(q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	return q, nil
 }
 
 // Transcribe reports the messages, or the prompt.
 func (c choices) Transcribe(body []byte, to wire.Transcript) {
 	if c.delta == "" {
-		wire.TranscribePrompt(jsonedit.Parse(body), to)
+		chatjson.TranscribePrompt(jsonedit.Parse(body), to)
 	} else {
-		wire.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
+		chatjson.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
 	}
 }
 
 func (c choices) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return wire.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
+	return chatjson.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (c choices) Error(status int, message string) []byte { return schema.Error(status, message) }
@@ -86,7 +87,7 @@ func endOf(reason gjson.Result) (end sotto.End, ok bool) {
 
 // object returns the place where a choice of a frame or body speaks, and so which
 // member of the choice holds it.
-func (c choices) object(choice gjson.Result, member string) (o wire.Object, ok bool) {
+func (c choices) object(choice gjson.Result, member string) (o chatjson.Object, ok bool) {
 	at := choice
 	if member != "" {
 		at = choice.Get(member)
@@ -94,7 +95,7 @@ func (c choices) object(choice gjson.Result, member string) (o wire.Object, ok b
 			return o, false
 		}
 	}
-	return wire.Object{
+	return chatjson.Object{
 		Choice:  int(choice.Get("index").Num),
 		Text:    c.text,
 		Members: jsonedit.Members(at),

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
@@ -18,14 +19,14 @@ import (
 )
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{api: c, set: s, speech: wire.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
+	return shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
 }
 
 // A reply rewrites one reply of an API of choices.
 type reply struct {
 	api    choices
 	set    wire.Settings
-	speech wire.Speech
+	speech chatjson.Speech
 
 	shapes [4]shape // of the frames seen last
 	like   int      // the shape of the last frame that had one
@@ -44,7 +45,7 @@ type reply struct {
 
 // An object is the place where a choice of a frame speaks.
 type object struct {
-	wire.Object
+	chatjson.Object
 	choice gjson.Result
 	on     bool // it speaks, and continues
 }
@@ -78,9 +79,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		r.Found(wire.Found{Kind: wire.FoundEnd})
 		return dst
 	}
-	f, ok := wire.Readable(f)
+	f, ok := chatjson.Readable(f)
 	if !ok {
-		return wire.Unread(dst, f, y.set, r)
+		return chatjson.Unread(dst, f, y.set, r)
 	}
 	return y.parsed(dst, f, jsonedit.Parse(f.Data), r)
 }
@@ -97,7 +98,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 		}
 	} else {
 		parts = r.Found(wire.Found{Kind: wire.FoundText, Choice: s.choice, Text: text})
-		if wire.Same(parts, text) {
+		if chatjson.Same(parts, text) {
 			return append(dst, f.Raw...)
 		}
 	}
@@ -105,7 +106,7 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At+s.member]...)
-	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
 
@@ -174,8 +175,8 @@ func (y *reply) about(root, model, fault, usage gjson.Result, r wire.Reader) {
 	}
 	if usage.IsObject() {
 		r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
-			Input: wire.Count(usage.Get("prompt_tokens")), Output: wire.Count(usage.Get("completion_tokens")),
-			Reasoning: wire.Count(usage.Get("completion_tokens_details.reasoning_tokens")),
+			Input: chatjson.Count(usage.Get("prompt_tokens")), Output: chatjson.Count(usage.Get("completion_tokens")),
+			Reasoning: chatjson.Count(usage.Get("completion_tokens_details.reasoning_tokens")),
 		}})
 	}
 }
@@ -236,7 +237,7 @@ func (y *reply) write(dst []byte, f wire.Frame) []byte {
 }
 
 // bare reports whether a choice of a frame says nothing except its text.
-func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
+func (y *reply) bare(o chatjson.Object, choice gjson.Result) bool {
 	for _, m := range o.Members {
 		switch m.Key {
 		case y.api.text, "index":
@@ -246,7 +247,7 @@ func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 			}
 		default:
 			left := y.set.Hide && !shownMessage.Shows(m.Key)
-			if m.Value.Type != gjson.Null && !left && !wire.IsNativeField(m.Key) {
+			if m.Value.Type != gjson.Null && !left && !chatjson.IsNativeField(m.Key) {
 				return false
 			}
 		}
@@ -254,7 +255,7 @@ func (y *reply) bare(o wire.Object, choice gjson.Result) bool {
 	return y.set.Hide || !hasLogprobs(choice)
 }
 
-func (y *reply) role(o wire.Object) {
+func (y *reply) role(o chatjson.Object) {
 	if y.roles == nil {
 		y.roles = map[int]bool{}
 	}
@@ -315,7 +316,7 @@ func (y *reply) tail(dst []byte, choice int, end sotto.End, r wire.Reader) []byt
 	if y.api.delta != "" {
 		dst = append(append(append(dst, '"'), y.api.delta...), `":{`...)
 	}
-	dst = wire.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
 	if y.api.delta != "" {
 		dst = append(dst, '}')
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
@@ -31,7 +32,7 @@ var (
 		}),
 	})
 	shownMessage = shown.Object("role tool_call_id", shown.Members{
-		"content": shown.TextOr(shown.List(shownParts)), "refusal": shown.Text, "name": shown.Text, wire.NarrationField: shown.Text,
+		"content": shown.TextOr(shown.List(shownParts)), "refusal": shown.Text, "name": shown.Text, chatjson.NarrationField: shown.Text,
 		"tool_calls": shown.List(shownCall), "function_call": shownFunction, "extra_content": shownThoughtSignature,
 		"audio":       shown.Object("id expires_at", shown.Members{"data": shown.Text, "transcript": shown.Text}),
 		"annotations": shown.List(schema.Annotation),
@@ -73,7 +74,7 @@ var chatShown = &shown.API{
 
 var completionsShown = &shown.API{
 	Framing: wire.SSE,
-	Frame:   choicesOf(shown.Members{"text": shown.Text, wire.NarrationField: shown.Text, "logprobs": shown.Tokens("text")}),
-	Body:    choicesOf(shown.Members{"text": shown.Text, wire.NarrationField: shown.Text, "logprobs": shown.Tokens("text")}),
+	Frame:   choicesOf(shown.Members{"text": shown.Text, chatjson.NarrationField: shown.Text, "logprobs": shown.Tokens("text")}),
+	Body:    choicesOf(shown.Members{"text": shown.Text, chatjson.NarrationField: shown.Text, "logprobs": shown.Tokens("text")}),
 	Needs:   []string{"choices"},
 }

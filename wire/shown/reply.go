@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/ndjson"
 	"github.com/sotto-llm/sotto/sse"
@@ -111,7 +112,7 @@ func (h *hiding) frame(dst []byte, f wire.Frame) ([]byte, error) {
 	case len(data) == 0 || data[0] != '{':
 		return dst, nil
 	}
-	f, ok := wire.Readable(f)
+	f, ok := chatjson.Readable(f)
 	if !ok {
 		return dst, wire.ErrUnreadable
 	}
@@ -187,7 +188,7 @@ func (h *hiding) isReply(root gjson.Result) bool {
 // Error returns what is shown of the body of a response that is an error; ok is
 // false if it is not an error in any API's form.
 func Error(body []byte) (shown []byte, ok bool) {
-	f, ok := wire.Readable(wire.Frame{Data: body})
+	f, ok := chatjson.Readable(wire.Frame{Data: body})
 	root := jsonedit.Parse(f.Data)
 	if !ok || !root.IsObject() {
 		return nil, false

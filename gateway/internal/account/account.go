@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/record"
@@ -288,7 +289,7 @@ func (a *Account) details(choice int, list gjson.Result) {
 	var text []byte
 	sealed := false
 	list.ForEach(func(_, d gjson.Result) bool {
-		text = append(append(text, wire.ValueText(d.Get("text"))...), wire.ValueText(d.Get("summary"))...)
+		text = append(append(text, chatjson.ValueText(d.Get("text"))...), chatjson.ValueText(d.Get("summary"))...)
 		for _, name := range []string{"signature", "data"} {
 			if blob := d.Get(name); blob.Str != "" {
 				sealed = true
@@ -313,7 +314,7 @@ func (a *Account) details(choice int, list gjson.Result) {
 func (a *Account) blob(k key, v gjson.Result) {
 	if p := a.part(k, k.choice); p != nil && string(p.text) != v.Str {
 		p.sealed = true
-		p.text = append(p.text, a.room.Take(wire.ValueText(v))...)
+		p.text = append(p.text, a.room.Take(chatjson.ValueText(v))...)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
@@ -34,7 +35,7 @@ func (codec) Reply(s wire.Settings) wire.Reply {
 
 // Request has a message for each item of the input.
 func (codec) Request(body []byte) (*wire.Request, error) {
-	root, err := wire.ReadRequest(body)
+	root, err := chatjson.ReadRequest(body)
 	if err != nil {
 		return nil, err
 	}
@@ -43,15 +44,15 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 		return nil, err
 	}
 	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
-	if q.Fallbacks, err = wire.FallbacksOf(root); err != nil {
+	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
 	for _, it := range items {
 		q.Messages = append(q.Messages, it.Message)
 	}
-	q.Switch = wire.SwitchOf(root, q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	if n := len(items); n > 0 && items[n-1].unfinished {
-		q.Prefill = wire.PrefillOf(q.Messages)
+		q.Prefill = chatjson.PrefillOf(q.Messages)
 	}
 	return q, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -27,7 +28,7 @@ func (y *reply) foundItem(item gjson.Result, index int) {
 			Name: cmp.Or(item.Get("name").Str, strings.TrimSuffix(kind, "_call")),
 		}
 		for _, name := range []string{"arguments", "input", "action"} {
-			if f.Text = wire.ValueText(item.Get(name)); len(f.Text) > 0 {
+			if f.Text = chatjson.ValueText(item.Get(name)); len(f.Text) > 0 {
 				f.Whole = true
 				break
 			}
@@ -44,13 +45,13 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 			if i > 0 && list == "summary" {
 				f.Text = append(f.Text, "\n\n"...)
 			}
-			f.Text = append(f.Text, wire.ValueText(part.Get("text"))...)
+			f.Text = append(f.Text, chatjson.ValueText(part.Get("text"))...)
 		}
 		if len(f.Text) > 0 {
 			y.r.Found(f)
 		}
 	}
-	f.Kind, f.Name, f.Text = wire.FoundSealed, "encrypted_content", wire.ValueText(item.Get("encrypted_content"))
+	f.Kind, f.Name, f.Text = wire.FoundSealed, "encrypted_content", chatjson.ValueText(item.Get("encrypted_content"))
 	if len(f.Text) > 0 {
 		y.r.Found(f)
 	}
@@ -73,8 +74,8 @@ func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
 	}
 	if u := response.Get("usage"); u.IsObject() {
 		y.r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
-			Input: wire.Count(u.Get("input_tokens")), Output: wire.Count(u.Get("output_tokens")),
-			Reasoning: wire.Count(u.Get("output_tokens_details.reasoning_tokens")),
+			Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
+			Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
 		}})
 	}
 	y.r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
@@ -88,7 +89,7 @@ func (y *reply) hear(p *itemPart, text []byte) (parts []wire.Part, same bool) {
 	}
 	p.read = p.read || len(text) > 0
 	parts = y.r.Found(wire.Found{Kind: wire.FoundText, Choice: p.choice, Text: text})
-	if wire.Same(parts, text) {
+	if chatjson.Same(parts, text) {
 		if len(text) > 0 {
 			y.endRun(p, "completed")
 		}

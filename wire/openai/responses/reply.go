@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/sse"
@@ -158,9 +159,9 @@ func (y *reply) Frame(dst []byte, f wire.Frame, r wire.Reader) []byte {
 		return append(dst, f.Raw...)
 	}
 	if !y.event.scan(f) {
-		mended, ok := wire.Readable(f)
+		mended, ok := chatjson.Readable(f)
 		if !ok {
-			return wire.Unread(dst, f, y.set, r)
+			return chatjson.Unread(dst, f, y.set, r)
 		}
 		if f = mended; !y.event.scan(f) {
 			return append(dst, f.Raw...)

@@ -1,4 +1,4 @@
-package wire_test
+package chatjson_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/ollama"
@@ -187,21 +188,21 @@ func TestOtherKeysPass(t *testing.T) {
 }
 
 // TestReadKeysDecide holds that every member that code reads of a request, by name,
-// is a deciding one: who reads a further member adds it to wire.DecidingKeys.
+// is a deciding one: who reads a further member adds it to chatjson.DecidingKeys.
 func TestReadKeysDecide(t *testing.T) {
 	known := map[string]bool{}
-	var walk func(wire.Keys)
-	walk = func(k wire.Keys) {
+	var walk func(chatjson.Keys)
+	walk = func(k chatjson.Keys) {
 		for name, inner := range k {
 			known[name] = true
 			walk(inner)
 		}
 	}
-	walk(wire.DecidingKeys())
+	walk(chatjson.DecidingKeys())
 	reads := 0
 	for _, file := range []string{
-		"messages.go", "switch.go", "openai/codec.go", "openai/responses/codec.go", "ollama/codec.go", "anthropic/codec.go",
-		"transcript.go", "openai/responses/transcript.go", "anthropic/transcript.go",
+		"messages.go", "switch.go", "transcript.go", "../../wire/openai/codec.go", "../../wire/openai/responses/codec.go",
+		"../../wire/ollama/codec.go", "../../wire/anthropic/codec.go", "../../wire/openai/responses/transcript.go", "../../wire/anthropic/transcript.go",
 	} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
@@ -221,7 +222,7 @@ func TestReadKeysDecide(t *testing.T) {
 			for _, key := range strings.Split(path, ".") {
 				reads++
 				if _, err := strconv.Atoi(key); err != nil && !known[key] && !replyOnly[key] {
-					t.Errorf("%s reads %q, which is not in wire.DecidingKeys", file, key)
+					t.Errorf("%s reads %q, which is not in chatjson.DecidingKeys", file, key)
 				}
 			}
 			return true

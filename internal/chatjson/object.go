@@ -1,4 +1,4 @@
-package wire
+package chatjson
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // nativeFields are the members in which servers send reasoning beside the text. The
@@ -17,11 +18,7 @@ import (
 // sends the same in each.
 var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
 
-// NativeFields lists the members in which servers send reasoning beside the text.
-// The first that is not empty, in this order, is used.
-func NativeFields() []string { return slices.Clone(nativeFields) }
-
-// IsNativeField reports whether a member is one of [NativeFields].
+// IsNativeField reports whether servers send reasoning in a member of this name.
 func IsNativeField(name string) bool { return slices.Contains(nativeFields, name) }
 
 // NarrationField is the member that narration is written to.
@@ -81,7 +78,7 @@ func (s *Speech) Silent() bool {
 }
 
 // Read reads what an object says: native reasoning first, then its text.
-func (s *Speech) Read(o Object, r Reader) {
+func (s *Speech) Read(o Object, r wire.Reader) {
 	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
 	s.same, s.text, s.natives, s.more = true, nil, 0, false
 	s.readNative(o, r)
@@ -98,13 +95,13 @@ func (s *Speech) Read(o Object, r Reader) {
 			s.calls.legacy(o.Choice, m.Value, r)
 		case m.Key == "refusal" && m.Value.Type == gjson.String:
 			s.more = true
-			r.Found(Found{Kind: FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
+			r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
 		}
 	}
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
-func (s *Speech) Close(choice int, end sotto.End, r Reader) {
+func (s *Speech) Close(choice int, end sotto.End, r wire.Reader) {
 	if parts := r.Close(choice, end); len(parts) > 0 {
 		s.same = false
 		s.take(parts)
@@ -118,12 +115,12 @@ func (s *Speech) unmoved() bool {
 		len(s.reasoning) == 0 && len(s.narration) == 0 && bytes.Equal(s.content, s.decode(s.text.Value))
 }
 
-func (s *Speech) take(parts []Part) {
+func (s *Speech) take(parts []wire.Part) {
 	for _, p := range parts {
 		switch p.Place {
-		case Reasoning:
+		case wire.Reasoning:
 			s.reasoning = append(s.reasoning, p.Text...)
-		case Narration:
+		case wire.Narration:
 			s.narration = append(s.narration, p.Text...)
 		default:
 			s.content = append(s.content, p.Text...)
@@ -132,7 +129,7 @@ func (s *Speech) take(parts []Part) {
 }
 
 // readNative reads the first of the native fields that is not empty.
-func (s *Speech) readNative(o Object, r Reader) {
+func (s *Speech) readNative(o Object, r wire.Reader) {
 	for _, m := range o.Members {
 		if m.Value.Type == gjson.String && len(m.Value.Raw) > 2 && IsNativeField(m.Key) {
 			s.natives++
@@ -149,9 +146,9 @@ func (s *Speech) readNative(o Object, r Reader) {
 			continue
 		}
 		text := s.decode(m.Value)
-		parts := r.Found(Found{Kind: FoundThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
+		parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
 		if i == first {
-			s.same = len(parts) == 1 && parts[0].Place == Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
+			s.same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
 			s.take(parts)
 		}
 	}
@@ -189,13 +186,13 @@ func (s *Speech) named(o Object) bool {
 // readDetails reads reasoning_details. Their text is read if no plain field has
 // reasoning. Some servers send all that was said so far with each frame. The details
 // stay as they are, since the client may have to send them back.
-func (s *Speech) readDetails(o Object, r Reader) {
+func (s *Speech) readDetails(o Object, r wire.Reader) {
 	i := slices.IndexFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == "reasoning_details" })
 	if i < 0 || o.Members[i].Value.Type == gjson.Null {
 		return
 	}
 	s.more = s.more || o.Members[i].Value.Get("0").Exists()
-	f := Found{Kind: FoundDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
+	f := wire.Found{Kind: wire.FoundDetails, Choice: o.Choice, Name: "reasoning_details", Member: true, Raw: o.Members[i].Value.Raw}
 	if s.natives > 0 {
 		r.Found(f)
 		return
@@ -241,11 +238,11 @@ func (d *details) news(text string) string {
 // stays reports whether native reasoning stays in the members that it came in.
 func (s *Speech) stays() bool { return len(s.Names) == 0 && !s.Hide }
 
-func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
+func (s *Speech) readText(choice int, v gjson.Result, r wire.Reader) {
 	switch {
 	case v.Type == gjson.String:
 		text := s.decode(v)
-		parts := r.Found(Found{Kind: FoundText, Choice: choice, Text: text})
+		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
 		if !Same(parts, text) {
 			s.same = false
 		}
@@ -257,13 +254,13 @@ func (s *Speech) readText(choice int, v gjson.Result, r Reader) {
 
 // readArray reads content that is a list of typed parts. It becomes a string if it
 // held nothing except text and reasoning, and reasoning was found.
-func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
+func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 	same, other := true, false
 	var texts, rest []byte
 	v.ForEach(func(_, e gjson.Result) bool {
 		switch kind := e.Get("type").Str; kind {
 		case "thinking", "reasoning", "reasoning_text":
-			parts := r.Found(Found{Kind: FoundThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
+			parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
 			if s.stays() {
 				break
 			}
@@ -272,7 +269,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r Reader) {
 			return true
 		case "text", "output_text":
 			text := []byte(e.Get("text").Str)
-			parts := r.Found(Found{Kind: FoundText, Choice: choice, Text: text})
+			parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
 			at := len(s.content)
 			if !Same(parts, text) {
 				same = false
@@ -341,8 +338,12 @@ func (s *Speech) decode(v gjson.Result) []byte {
 }
 
 // parts returns what was read.
-func (s *Speech) parts() [3]Part {
-	return [3]Part{{Reasoning, s.reasoning}, {Narration, s.narration}, {Content, s.content}}
+func (s *Speech) parts() [3]wire.Part {
+	return [3]wire.Part{
+		{Place: wire.Reasoning, Text: s.reasoning},
+		{Place: wire.Narration, Text: s.narration},
+		{Place: wire.Content, Text: s.content},
+	}
 }
 
 // Edits appends the edits that write what was read into its object.
@@ -372,7 +373,7 @@ func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
 	return append(edits, jsonedit.Edit{Span: o.Members[anchor].Span(), With: with})
 }
 
-func (s *Speech) members(dst []byte, text string, parts []Part) []byte {
+func (s *Speech) members(dst []byte, text string, parts []wire.Part) []byte {
 	if len(s.array) == 0 {
 		return AppendParts(dst, text, s.Names, parts)
 	}
@@ -392,16 +393,16 @@ func (s *Speech) members(dst []byte, text string, parts []Part) []byte {
 // AppendParts appends parts as members of an object: reasoning under each of the
 // names, narration, and the content under the key text. If there is nothing else,
 // the content is written as "". An empty key leaves the content out.
-func AppendParts(dst []byte, text string, names []string, parts []Part) []byte {
+func AppendParts(dst []byte, text string, names []string, parts []wire.Part) []byte {
 	from := len(dst)
 	for _, name := range names {
-		dst = appendMember(dst, from, name, parts, Reasoning)
+		dst = appendMember(dst, from, name, parts, wire.Reasoning)
 	}
-	dst = appendMember(dst, from, NarrationField, parts, Narration)
+	dst = appendMember(dst, from, NarrationField, parts, wire.Narration)
 	if text == "" {
 		return dst
 	}
-	dst = appendMember(dst, from, text, parts, Content)
+	dst = appendMember(dst, from, text, parts, wire.Content)
 	if len(dst) == from {
 		dst = append(append(append(dst, '"'), text...), `":""`...)
 	}
@@ -409,7 +410,7 @@ func AppendParts(dst []byte, text string, names []string, parts []Part) []byte {
 }
 
 // appendMember appends the parts of one place as a member, if they hold text.
-func appendMember(dst []byte, from int, key string, parts []Part, place Place) []byte {
+func appendMember(dst []byte, from int, key string, parts []wire.Part, place wire.Place) []byte {
 	begun := false
 	for _, p := range parts {
 		if p.Place != place || len(p.Text) == 0 {

@@ -1,10 +1,12 @@
-package wire
+package chatjson
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // Bounds of the calls of a reply: how many are told apart, and how many of the
@@ -27,10 +29,10 @@ type call struct {
 }
 
 // read reports calls, or pieces of them.
-func (c *calls) read(choice int, list gjson.Result, r Reader) {
+func (c *calls) read(choice int, list gjson.Result, r wire.Reader) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		fn := v.Get("function")
-		f := Found{Kind: FoundCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw}
+		f := wire.Found{Kind: wire.FoundCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw}
 		f.Index = c.of(choice, f.ID, f.Name, v.Get("index"))
 		r.Found(f)
 		return true
@@ -38,7 +40,7 @@ func (c *calls) read(choice int, list gjson.Result, r Reader) {
 }
 
 // legacy reports a function_call: older servers have one for each choice.
-func (c *calls) legacy(choice int, v gjson.Result, r Reader) {
+func (c *calls) legacy(choice int, v gjson.Result, r wire.Reader) {
 	if c.old[choice] == 0 && len(c.old) < maxCalls {
 		if c.old == nil {
 			c.old = map[int]int{}
@@ -46,7 +48,7 @@ func (c *calls) legacy(choice int, v gjson.Result, r Reader) {
 		c.number++
 		c.old[choice] = c.number
 	}
-	r.Found(Found{Kind: FoundCall, Choice: choice, Index: c.old[choice] - 1, Name: v.Get("name").Str, Text: ValueText(v.Get("arguments"))})
+	r.Found(wire.Found{Kind: wire.FoundCall, Choice: choice, Index: c.old[choice] - 1, Name: v.Get("name").Str, Text: ValueText(v.Get("arguments"))})
 }
 
 // of returns the number of the call that a piece belongs to. It is the call of its

@@ -1,7 +1,6 @@
-package wire
+package chatjson
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -9,18 +8,16 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
 )
-
-// ErrNoObject is the error of a request body that is JSON but not an object.
-var ErrNoObject = errors.New("the body is not a JSON object")
 
 // ReadMessages reads a list of messages as chat APIs have them: objects with a
 // role, and content that is a string or a list of typed blocks.
-func ReadMessages(list gjson.Result) []Message {
+func ReadMessages(list gjson.Result) []wire.Message {
 	if !list.IsArray() {
 		return nil
 	}
-	var all []Message
+	var all []wire.Message
 	list.ForEach(func(_, m gjson.Result) bool {
 		all = append(all, readMessage(m).Message)
 		return true
@@ -30,7 +27,7 @@ func ReadMessages(list gjson.Result) []Message {
 
 // A message is a Message with the places of its parts.
 type message struct {
-	Message
+	wire.Message
 	members []jsonedit.Member
 	blocks  []jsonedit.Member // of its content, if that is a list
 	texts   []jsonedit.Span   // of the JSON strings
@@ -65,11 +62,11 @@ func readMessage(m gjson.Result) *message {
 			}
 		case "reasoning_details":
 			if v.IsArray() && v.Get("0").Exists() {
-				out.thought(Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
+				out.thought(wire.Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
 			}
 		default:
 			if v.Type == gjson.String && v.Str != "" && IsNativeField(f.Key) {
-				out.thought(Thought{Name: f.Key, Text: v.Str}, false, i)
+				out.thought(wire.Thought{Name: f.Key, Text: v.Str}, false, i)
 			}
 		}
 	}
@@ -87,7 +84,7 @@ func (m *message) call(names ...gjson.Result) {
 	}
 }
 
-func (m *message) thought(t Thought, block bool, index int) {
+func (m *message) thought(t wire.Thought, block bool, index int) {
 	m.Thoughts = append(m.Thoughts, t)
 	m.thoughts = append(m.thoughts, thoughtPlace{block, index})
 }
@@ -111,13 +108,13 @@ func (m *message) readContent(v gjson.Result) {
 			m.texts = append(m.texts, jsonedit.SpanOf(t))
 		case "thinking", "reasoning":
 			sig := e.Get("signature")
-			m.thought(Thought{
+			m.thought(wire.Thought{
 				Name: e.Get("type").Str, Text: ThoughtText(e),
 				Sealed: sig.Str != "",
 				Minted: sig.Exists() && sig.Str == "",
 			}, true, i)
 		case "redacted_thinking":
-			m.thought(Thought{Name: "redacted_thinking", Sealed: true}, true, i)
+			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true}, true, i)
 		case "tool_use", "server_tool_use":
 			m.call(e.Get("id"))
 		case "tool_result":
@@ -148,7 +145,7 @@ func sealedDetails(list gjson.Result) bool {
 
 // EditMessages appends body with changes made to the messages of list, which must
 // have been parsed from it.
-func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte, error) {
+func EditMessages(dst, body []byte, list gjson.Result, changes []wire.Change) ([]byte, error) {
 	all := list.Array()
 	var edits []jsonedit.Edit
 	for _, c := range changes {
@@ -164,7 +161,7 @@ func EditMessages(dst, body []byte, list gjson.Result, changes []Change) ([]byte
 	return jsonedit.Splice(dst, body, edits), nil
 }
 
-func (m *message) edits(c Change) ([]jsonedit.Edit, error) {
+func (m *message) edits(c wire.Change) ([]jsonedit.Edit, error) {
 	var edits []jsonedit.Edit
 	for i, text := range c.Texts {
 		if i >= len(m.texts) {
@@ -190,7 +187,7 @@ func (m *message) edits(c Change) ([]jsonedit.Edit, error) {
 }
 
 // add puts reasoning into its member: some clients send it back empty.
-func (m *message) add(c Change, dropped func(int) bool) jsonedit.Edit {
+func (m *message) add(c wire.Change, dropped func(int) bool) jsonedit.Edit {
 	text := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Add))
 	for i, f := range m.members {
 		if f.Key == c.Field && !dropped(i) {
@@ -204,7 +201,7 @@ func (m *message) add(c Change, dropped func(int) bool) jsonedit.Edit {
 
 // PrefillOf returns the text with which the last message begins the reply. That
 // message must be the assistant's, without calls or results.
-func PrefillOf(messages []Message) string {
+func PrefillOf(messages []wire.Message) string {
 	if len(messages) == 0 {
 		return ""
 	}

@@ -1,22 +1,12 @@
-package wire
+package chatjson
 
 import (
 	"slices"
 
 	"github.com/tidwall/gjson"
-)
 
-// A Transcript takes the messages of a request, as [Codec.Transcribe] reports them.
-// What it gets is valid until the call returns.
-type Transcript interface {
-	// Message begins a message. callID is the id of the call whose result it has.
-	Message(role, callID string, texts ...[]byte)
-	// Thought adds reasoning to the message begun last: the member or the kind of
-	// block that holds it, and whether it is signed or encrypted.
-	Thought(name string, text []byte, sealed bool)
-	// Call adds a tool call to it.
-	Call(id, name string, arguments []byte)
-}
+	"github.com/sotto-llm/sotto/wire"
+)
 
 // TextsOf returns the texts of a string, or of a list of typed parts except those
 // that are reasoning.
@@ -38,7 +28,7 @@ func TextsOf(v gjson.Result) (texts [][]byte) {
 }
 
 // TranscribeMessages reports messages in the form of chat APIs.
-func TranscribeMessages(list gjson.Result, to Transcript) {
+func TranscribeMessages(list gjson.Result, to wire.Transcript) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		to.Message(v.Get("role").Str, v.Get("tool_call_id").Str, TextsOf(v.Get("content"))...)
 		v.ForEach(func(name, f gjson.Result) bool {
@@ -71,7 +61,7 @@ func isThinking(part gjson.Result) bool {
 }
 
 // TranscribeThinking reports the reasoning in a list of typed parts.
-func TranscribeThinking(list gjson.Result, to Transcript) {
+func TranscribeThinking(list gjson.Result, to wire.Transcript) {
 	for _, part := range list.Array() {
 		if !isThinking(part) {
 			continue
@@ -86,7 +76,7 @@ func TranscribeThinking(list gjson.Result, to Transcript) {
 	}
 }
 
-func transcribeDetails(list gjson.Result, to Transcript) {
+func transcribeDetails(list gjson.Result, to wire.Transcript) {
 	for _, d := range list.Array() {
 		signature, data := ValueText(d.Get("signature")), ValueText(d.Get("data"))
 		to.Thought("reasoning_details", slices.Concat(ValueText(d.Get("text")), ValueText(d.Get("summary"))), len(signature) > 0)
@@ -96,7 +86,7 @@ func transcribeDetails(list gjson.Result, to Transcript) {
 }
 
 // TranscribePrompt reports a rendered prompt; a request may hold several.
-func TranscribePrompt(root gjson.Result, to Transcript) {
+func TranscribePrompt(root gjson.Result, to wire.Transcript) {
 	if system := ValueText(root.Get("system")); len(system) > 0 {
 		to.Message("system", "", system)
 	}

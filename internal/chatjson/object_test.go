@@ -1,4 +1,4 @@
-package wire_test
+package chatjson_test
 
 import (
 	"strings"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 )
 
 // TestThoughtTextGrows holds that joining the texts of a thought allocates in the
 // order of its size, not for each text.
 func TestThoughtTextGrows(t *testing.T) {
 	part := gjson.Parse(`{"type":"thinking","thinking":[` + strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"thought"},`, 4000), ",") + `]}`)
-	if n := testing.AllocsPerRun(1, func() { wire.ThoughtText(part) }); n > 100 {
+	if n := testing.AllocsPerRun(1, func() { chatjson.ThoughtText(part) }); n > 100 {
 		t.Errorf("%v allocations for 4000 texts", n)
 	}
 }

@@ -1,10 +1,11 @@
-package wire_test
+package chatjson_test
 
 import (
 	"encoding/json"
 	"reflect"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -21,7 +22,7 @@ const talk = `{"model":"m","n":1.0,"messages":[
 
 // TestReadMessages reads what each API's messages hold.
 func TestReadMessages(t *testing.T) {
-	got := wire.ReadMessages(jsonedit.Parse([]byte(talk)).Get("messages"))
+	got := chatjson.ReadMessages(jsonedit.Parse([]byte(talk)).Get("messages"))
 	want := []wire.Message{
 		{Role: "system", Texts: []string{"Be brief."}},
 		{Role: "user", Texts: []string{"What <\n"}},
@@ -57,7 +58,7 @@ func TestEditMessages(t *testing.T) {
 		"text and drop": {wire.Change{Message: 2, Drop: []int{0}, Texts: map[int]string{0: "a"}}, `"<think>r</think>a","reasoning_content":"rr"`, `"a"`},
 	} {
 		body := []byte(talk)
-		got, err := wire.EditMessages(nil, body, jsonedit.Parse(body).Get("messages"), []wire.Change{test.change})
+		got, err := chatjson.EditMessages(nil, body, jsonedit.Parse(body).Get("messages"), []wire.Change{test.change})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -76,7 +77,7 @@ func TestEditMessages(t *testing.T) {
 		}
 	}
 	for _, c := range []wire.Change{{Message: 9}, {Message: -1}, {Message: 0, Texts: map[int]string{4: "x"}}} {
-		if _, err := wire.EditMessages(nil, []byte(talk), jsonedit.Parse([]byte(talk)).Get("messages"), []wire.Change{c}); err == nil {
+		if _, err := chatjson.EditMessages(nil, []byte(talk), jsonedit.Parse([]byte(talk)).Get("messages"), []wire.Change{c}); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
@@ -92,11 +93,11 @@ func TestPrefillOf(t *testing.T) {
 		{wire.Message{Role: "assistant", Texts: []string{"x"}, Calls: true}, ""},
 		{wire.Message{Role: "assistant"}, ""},
 	} {
-		if got := wire.PrefillOf([]wire.Message{{Role: "user"}, test.last}); got != test.want {
+		if got := chatjson.PrefillOf([]wire.Message{{Role: "user"}, test.last}); got != test.want {
 			t.Errorf("%+v: %q", test.last, got)
 		}
 	}
-	if wire.PrefillOf(nil) != "" {
+	if chatjson.PrefillOf(nil) != "" {
 		t.Error("of nothing")
 	}
 }

@@ -1,4 +1,4 @@
-package wire
+package chatjson
 
 import (
 	"crypto/sha256"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // switches are the members by which requests turn thinking on or off, as paths.
@@ -30,7 +32,7 @@ const maxSwitch = 128
 
 // SwitchOf returns how a request turns thinking on or off, as one word that is the
 // same for the same setting. It holds no text from the request itself.
-func SwitchOf(root gjson.Result, messages []Message) string {
+func SwitchOf(root gjson.Result, messages []wire.Message) string {
 	var all []string
 	for _, path := range switches {
 		v := root.Get(path)
@@ -101,7 +103,7 @@ func isDigest(s string) bool {
 
 // thinkFlag returns the soft switch that Qwen3 and SmolLM3 read in the last
 // message of the user, or in the system's.
-func thinkFlag(messages []Message) string {
+func thinkFlag(messages []wire.Message) string {
 	flag := ""
 	for _, m := range messages {
 		if m.Role != "user" && m.Role != "system" {

@@ -1,11 +1,11 @@
-package wire_test
+package chatjson_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
-	"github.com/sotto-llm/sotto/wire"
 )
 
 // TestSwitchOf: the same setting gives the same word, another another.
@@ -30,12 +30,12 @@ func TestSwitchOf(t *testing.T) {
 		`{"messages":[{"role":"tool","content":"/no_think"}]}`:                                        "",
 	} {
 		root := jsonedit.Parse([]byte(body))
-		if got := wire.SwitchOf(root, wire.ReadMessages(root.Get("messages"))); got != want {
+		if got := chatjson.SwitchOf(root, chatjson.ReadMessages(root.Get("messages"))); got != want {
 			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
 	long := `{"reasoning_effort":"` + strings.Repeat("x", 5000) + `"}`
-	if got := wire.SwitchOf(jsonedit.Parse([]byte(long)), nil); len(got) > 128 {
+	if got := chatjson.SwitchOf(jsonedit.Parse([]byte(long)), nil); len(got) > 128 {
 		t.Errorf("%d bytes", len(got))
 	}
 }
@@ -47,8 +47,8 @@ func TestSwitchHoldsNoText(t *testing.T) {
 	seen := map[string]string{}
 	for _, v := range values {
 		body := `{"think":` + v + `}`
-		got := wire.SwitchOf(jsonedit.Parse([]byte(body)), nil)
-		if strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, "1234") || !wire.IsSwitch(got) {
+		got := chatjson.SwitchOf(jsonedit.Parse([]byte(body)), nil)
+		if strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, "1234") || !chatjson.IsSwitch(got) {
 			t.Errorf("%s: %q", body, got)
 		}
 		if other, ok := seen[got]; ok && !(v == "0.5" && other == "12345678") {
@@ -57,11 +57,11 @@ func TestSwitchHoldsNoText(t *testing.T) {
 		seen[got] = v
 	}
 	all := `{"chat_template_kwargs":{"enable_thinking":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"},"enable_thinking":"CANARY","think":"CANARY","thinking":"CANARY","reasoning_effort":"CANARY"}`
-	if got := wire.SwitchOf(jsonedit.Parse([]byte(all)), nil); len(got) > 128 || !wire.IsSwitch(got) {
+	if got := chatjson.SwitchOf(jsonedit.Parse([]byte(all)), nil); len(got) > 128 || !chatjson.IsSwitch(got) {
 		t.Errorf("%q", got)
 	}
 	for _, text := range []string{"CANARY", "think=CANARY", "canary=true", "#zz", "think=#00", "/think,x", strings.Repeat("#000000000000,", 20)} {
-		if wire.IsSwitch(text) {
+		if chatjson.IsSwitch(text) {
 			t.Errorf("%q is a switch", text)
 		}
 	}

@@ -1,4 +1,4 @@
-package wire
+package chatjson
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // Keys are the members of an object by which the gateway decides. Each has the
@@ -75,7 +76,7 @@ func DecidingKeys() Keys {
 func ReadRequest(body []byte) (gjson.Result, error) {
 	root := jsonedit.Parse(body)
 	if !root.IsObject() {
-		return root, ErrNoObject
+		return root, wire.ErrNoObject
 	}
 	return root, decidingKeys.check(root, "")
 }

@@ -1,25 +1,18 @@
-package wire
+package chatjson
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
 )
-
-// ErrUnreadable is the error of a reply with a frame that is broken JSON, or
-// exceeds the bounds of what is read: it is unknown what text it holds.
-var ErrUnreadable = errors.New("the upstream sent broken JSON")
-
-// ErrUpstream is the error of a reply whose upstream reported an error.
-var ErrUpstream = errors.New("the upstream ended the reply with an error")
 
 // Readable returns a frame in a form that can be parsed. ok is false if it is
 // broken JSON, nests too deep, or has too many members. In its Data, null replaces
 // numbers that JSON does not have and Python writes.
-func Readable(f Frame) (readable Frame, ok bool) {
+func Readable(f wire.Frame) (readable wire.Frame, ok bool) {
 	if foreignjson.Valid(f.Data) {
 		return f, true
 	}
@@ -33,7 +26,7 @@ func Readable(f Frame) (readable Frame, ok bool) {
 // Unread appends the output for a frame that is not [Readable]. The frame passes if
 // it holds no object at all, or if the reply passes unchanged. Otherwise the reply
 // fails.
-func Unread(dst []byte, f Frame, s Settings, r Reader) []byte {
+func Unread(dst []byte, f wire.Frame, s wire.Settings, r wire.Reader) []byte {
 	data := bytes.TrimLeft(f.Data, " \t\r\n")
 	if s.Keep || len(data) == 0 || data[0] != '{' {
 		return append(dst, f.Raw...)
@@ -45,7 +38,7 @@ func Unread(dst []byte, f Frame, s Settings, r Reader) []byte {
 // unreadable is ErrUnreadable with the reason.
 func unreadable(data []byte) error {
 	if err := foreignjson.Check(data); err != nil {
-		return fmt.Errorf("%w: a frame %w", ErrUnreadable, err)
+		return fmt.Errorf("%w: a frame %w", wire.ErrUnreadable, err)
 	}
-	return ErrUnreadable
+	return wire.ErrUnreadable
 }
