@@ -15,7 +15,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := indented(t, string(doc), "whose prompt template opened the block:\n\n")
+	reply := indented(t, string(doc), "then has only the closing tag:\n\n")
 	thought, answer, ok := strings.Cut(reply, "</think>")
 	if !ok {
 		t.Fatalf("the first reply is %q", reply)
