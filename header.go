@@ -11,6 +11,7 @@ type headerState struct {
 	block   int // the open body, or 0
 	ch      Channel
 	between bool // a body has ended: text until the next header
+	call    span // of the tool call that was open last; block 0 if another body has begun since
 	scan    int  // the header at this byte…
 	scanned int  // …has no body token before this one
 }
@@ -25,7 +26,12 @@ func (s *Splitter) headerToken(t token) bool {
 		block := s.hdr.block
 		s.cutSplice(t.start)
 		s.endBody()
-		s.mark(t, block)
+		if call := s.hdr.call; call.block > 0 && call.block == block {
+			s.put(t.end, call)
+			s.absorbAfter(t, call)
+		} else {
+			s.mark(t, block)
+		}
 		s.hdr.between = s.hdr.between || !stray
 		return true
 	}
@@ -44,6 +50,10 @@ func (s *Splitter) headerToken(t token) bool {
 	raw := string(s.data[t.start-s.base : end-s.base])
 	name, recipient, closing := s.g.header.parse(raw)
 	switch {
+	case closing && s.hdr.call.block > 0:
+		s.put(end, s.hdr.call)
+		s.hdr.between = true
+		s.stream().afterMarker = true
 	case closing || !s.g.header.whole(raw):
 		s.putMark(end, 0)
 		s.hdr.between = true
@@ -60,7 +70,7 @@ func (s *Splitter) noHeader(t token) bool {
 	case inReasoning:
 		s.think(t.end)
 	case inOpaque:
-		s.put(t.end, span{ch: s.hdr.ch, block: s.hdr.block})
+		s.put(t.end, s.opaqueSpan())
 	default:
 		return s.literal(t, "")
 	}
@@ -243,7 +253,13 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	opener := s.pos
 	s.blocks++
 	assumed := end == 0
-	if !assumed {
+	s.hdr.call = span{}
+	switch {
+	case ch == ChannelTool: // a call is whole: its header names the tool
+		s.marks++
+		s.hdr.call = span{ch: ch, block: s.blocks, mark: s.marks}
+		s.put(end, s.hdr.call)
+	case !assumed:
 		s.putMark(end, s.blocks)
 	}
 	s.hdr.block, s.hdr.ch, s.hdr.between = s.blocks, ch, false
@@ -251,6 +267,7 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	switch ch {
 	case ChannelText:
 		s.mode = inText
+		s.splice.live = false // a blank line comes between
 	case ChannelReasoning:
 		s.mode = inReasoning
 		s.r = reasoning{block: s.blocks, opener: opener, name: -1, group: s.g.headerGroup, hdr: true, blank: true, assumed: assumed, lookAt: -1}
@@ -262,10 +279,17 @@ func (s *Splitter) openBodyOn(ch Channel, end int) {
 	s.outer.afterMarker = true
 }
 
+func (s *Splitter) opaqueSpan() span {
+	if s.hdr.ch == ChannelTool {
+		return s.hdr.call
+	}
+	return span{ch: s.hdr.ch, block: s.hdr.block}
+}
+
 // stepOpaque reads a body that only a header's token ends.
 func (s *Splitter) stepOpaque() bool {
 	w := watching(s.g.headerGroup, asAny)
 	stop, k := s.nextMarker(w)
-	s.put(stop, span{ch: s.hdr.ch, block: s.hdr.block})
+	s.put(stop, s.opaqueSpan())
 	return k >= 0 && s.headerToken(s.token(k))
 }

@@ -10,7 +10,7 @@ func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	if start == "" {
 		start = g.d.Start
 	}
-	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end}
+	r := &Reply{Raw: raw, Dialect: g.d.Name, Start: start, End: end, parted: g.header != nil}
 	r.add(s.FeedString(raw))
 	r.add(s.Close(end))
 	r.Diagnostics, r.Counts = s.diags.kept, s.Counts()

@@ -63,4 +63,6 @@ type Reply struct {
 	Dialect     string
 	Start       Start // as it was read: StartAuto stays StartAuto
 	End         End
+
+	parted bool // the dialect has a header: a blank line separates bodies
 }

@@ -193,7 +193,7 @@ func (s *Splitter) Reset() {
 	s.begin()
 	s.ahead.drop()
 	s.fences.drop()
-	s.view.reset(s.inline, s.maxHold)
+	s.view.reset(s.inline, s.maxHold, s.g.header != nil)
 	s.splice.x.reset(&s.g.lex)
 	s.pads.hold = -1
 	for i := range s.lastClose {

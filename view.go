@@ -9,6 +9,7 @@ import (
 type view struct {
 	most   int   // how much white space may wait, in bytes; 0 means unlimited
 	inline uint8 // channels included in the text, a bit each
+	parted bool  // a blank line separates the bodies of a channel grammar
 
 	one  []byte // what became visible with this piece: one slice of the reply,
 	many []byte // or several slices joined, from byte from on
@@ -21,6 +22,10 @@ type view struct {
 	drop         bool   // white space is dropped until something else comes
 	wait         []byte // white space whose place is not yet certain
 	white        int    // length of the run of white space that waits, or has waited for too long
+
+	part  int  // the block shown last, 0 for the text outside every block
+	apart bool // it has shown nothing yet, and a blank line comes first
+	again bool // something was removed: the next byte may be of another block
 
 	block int        // the output body being read, 0 for the text outside
 	spans *viewSpans // set if places are wanted, and no bytes
@@ -44,8 +49,8 @@ func inlineMask(channels []Channel) uint8 {
 	return mask
 }
 
-func (v *view) reset(inline uint8, most int) {
-	*v = view{inline: inline, most: most, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
+func (v *view) reset(inline uint8, most int, parted bool) {
+	*v = view{inline: inline, most: most, parted: parted, spans: v.spans, many: v.many[:0], wait: v.wait[:0], blank: true}
 }
 
 // begin forgets what the last call gave.
@@ -55,7 +60,9 @@ func (v *view) begin() { v.one, v.many, v.from, v.wide = nil, v.many[:0], 0, fal
 func (v *view) next() { v.one, v.from, v.wide = nil, len(v.many), false }
 
 // easy reports whether text outside is shown as it comes.
-func (v *view) easy() bool { return v.block == 0 && v.shown == 0 && !v.drop && !v.blank }
+func (v *view) easy() bool {
+	return v.block == 0 && v.shown == 0 && !v.drop && !v.blank && !v.apart && !v.again
+}
 
 func (v *view) out() []byte {
 	if v.wide {
@@ -89,7 +96,17 @@ func (v *view) add(sp span, b []byte) {
 		v.addBody(b, sp.start)
 		return
 	}
+	v.begins(sp)
 	v.addOuter(b, sp.start)
+}
+
+// begins notes which block of a channel grammar outer text belongs to.
+func (v *view) begins(sp span) {
+	v.again = false
+	if v.parted && sp.block != v.part {
+		v.part = sp.block
+		v.apart = sp.block > 0 && sp.ch != ChannelTool && v.anything
+	}
 }
 
 // turn switches to another body, or to the text outside.
@@ -109,6 +126,7 @@ func (v *view) turn(block int) {
 
 // removed notes that a block or a stray was removed here.
 func (v *view) removed() {
+	v.again = v.parted
 	if v.block > 0 {
 		if !v.started || v.newline {
 			v.drop = true
@@ -124,22 +142,25 @@ func (v *view) removed() {
 }
 
 func (v *view) addOuter(b []byte, at int) {
-	if v.drop || v.blank {
+	if v.drop || v.blank || v.apart {
 		i := firstNonSpace(skipMark(b, at))
 		if i >= 0 {
 			i += len(b) - len(skipMark(b, at))
 		}
 		if i < 0 {
-			if !v.drop {
+			if !v.drop && !v.apart {
 				v.addWhite(b, at)
 				v.blank, v.newline = !v.flows(), b[len(b)-1] == '\n'
 			}
 			return
 		}
-		if v.drop {
+		if v.drop || v.apart {
 			b, at = b[i:], at+i
 		}
-		v.drop = false
+		if v.apart {
+			v.show(betweenBodies, -1)
+		}
+		v.drop, v.apart = false, false
 		if v.blank {
 			v.blank = false
 			v.flushWait()
@@ -230,7 +251,7 @@ func (v *view) flushWait() {
 	v.clearWait()
 }
 
-// betweenBodies separates an output body from the visible text before it.
+// betweenBodies separates a body from the visible text before it.
 var betweenBodies = []byte("\n\n")
 
 func (v *view) show(b []byte, at int) {
@@ -292,15 +313,15 @@ func (r *Reply) VisibleWith(inline ...Channel) string {
 }
 
 // VisibleSpans returns the places of the visible text in the raw reply, in order.
-// A span that starts before byte 0 is the blank line before an output body that
-// follows other visible text. If keep is not nil, it says which segments of
+// A span that starts before byte 0 is the blank line before an output body, or a
+// body of a channel grammar, that follows other visible text. If keep is not nil, it says which segments of
 // channels other than text stay in the text.
 func (r *Reply) VisibleSpans(keep func(Segment) bool) []Span { return r.visibleSpans(nil, keep) }
 
 func (r *Reply) visibleSpans(inline []Channel, keep func(Segment) bool) []Span {
 	mask := inlineMask(inline)
 	v := view{spans: &viewSpans{}}
-	v.reset(mask, 0)
+	v.reset(mask, 0, r.parted)
 	raw := bytesOf(r.Raw)
 	for _, sg := range r.Segments {
 		sp := span{start: sg.Start, end: sg.End, ch: sg.Channel, output: sg.Output, block: sg.Block}

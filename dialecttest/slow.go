@@ -105,7 +105,8 @@ type slowReader struct {
 	force     int    // the marker at this byte counts, whatever G4 says
 	toolFrom  int    // 1 + the def of the reasoning block that a tool opener ended
 	headed    bool   // a header was read
-	inBody    bool   // its text body is open
+	inBody    int    // the block of its text body that is open, or 0
+	call      int    // the block of the last body if that is a tool call, or 0
 	narrating bool   // the block being read stands in a narration
 
 	rescueDone   bool // G7a is decided for the whole reply

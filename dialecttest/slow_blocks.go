@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -576,7 +577,7 @@ func (r *slowReader) lead() {
 				r.diag(sotto.CodeUnknownChannel, 0, "")
 			}
 			if ch == sotto.ChannelText {
-				r.inBody = true
+				r.inBody = r.block
 			} else {
 				r.headerBody(ch, 0)
 			}
@@ -598,7 +599,7 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 		if !r.headed {
 			r.diag(sotto.CodeStrayClose, m.start, "")
 		}
-		r.inBody = false
+		r.inBody = 0
 		r.mark(sotto.ChannelMarkup, 0, bd != nil, m)
 		*t = newStream()
 		t.afterMarker = true
@@ -616,21 +617,35 @@ func (r *slowReader) headerToken(t *slowStream, bd *slowBody, m slowMark) {
 		r.autoRes, r.halt = autoOutside, true
 		return
 	}
-	r.block++
-	r.mark(sotto.ChannelMarkup, r.block, false, slowMark{m.kind, -1, m.start, end})
+	closes := slices.Contains(r.g.header.Close, r.s[m.start:m.end])
+	if !closes || r.call == 0 {
+		r.block++
+	}
+	switch {
+	case closes && r.call > 0:
+		r.bytes(sotto.ChannelTool, r.call, false, m.start, end)
+		r.pos = end
+	case !closes && ch == sotto.ChannelTool:
+		r.bytes(sotto.ChannelTool, r.block, false, m.start, end)
+		r.pos = end
+	default:
+		r.mark(sotto.ChannelMarkup, r.block, false, slowMark{m.kind, -1, m.start, end})
+	}
 	*t = newStream()
 	t.afterMarker = true
-	r.headed, r.inBody = true, false
-	for _, c := range r.g.header.Close {
-		if r.s[m.start:m.end] == c {
-			return
-		}
+	r.headed, r.inBody = true, 0
+	if closes {
+		return
+	}
+	r.call = 0
+	if ch == sotto.ChannelTool {
+		r.call = r.block
 	}
 	if !known {
 		r.diag(sotto.CodeUnknownChannel, m.start, "")
 	}
 	if ch == sotto.ChannelText {
-		r.inBody = true
+		r.inBody = r.block
 		return
 	}
 	r.headerBody(ch, m.start)
@@ -644,7 +659,7 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 	}
 	id := r.block
 	if ch == sotto.ChannelText {
-		r.inBody = true
+		r.inBody = r.block
 		return
 	}
 	w := slowWatch{header: true, own: -1, outputClose: -1, tools: ch == sotto.ChannelReasoning}
@@ -670,7 +685,12 @@ func (r *slowReader) headerBody(ch sotto.Channel, start int) {
 			continue
 		}
 		if got == yes && m.kind == kEndTok {
-			r.mark(sotto.ChannelMarkup, id, false, m)
+			if ch == sotto.ChannelTool {
+				r.bytes(ch, id, false, m.start, m.end)
+				r.pos = m.end
+			} else {
+				r.mark(sotto.ChannelMarkup, id, false, m)
+			}
 			return
 		}
 		if got == yes {

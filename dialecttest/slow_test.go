@@ -224,7 +224,7 @@ var slowCases = []slowCase{
 	{name: "harmony", raw: "<|channel|>analysis<|message|>r<|end|><|start|>assistant<|channel|>final<|message|>a<|return|>",
 		shape: "m:<|channel|>analysis<|message|>|r:r|m:<|end|>|m:<|start|>assistant<|channel|>final<|message|>|t:a|m:<|return|>", visible: "a", change: harmony},
 	{name: "harmony tool", raw: "<|channel|>commentary to=f <|constrain|>json<|message|>{}<|call|>x",
-		shape: "m:<|channel|>commentary to=f <|constrain|>json<|message|>|T:{}|m:<|call|>|a:x", change: harmony},
+		shape: "T:<|channel|>commentary to=f <|constrain|>json<|message|>{}<|call|>|a:x", change: harmony},
 	{name: "harmony unfinished", raw: "a<|channel|>ana", shape: "t:a|m:<|channel|>ana", visible: "a", change: harmony},
 }
 

@@ -168,18 +168,18 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 		}
 		counts = counts && r.mode != modeExpired
 		r.shown = r.shown || !white
-		r.bytes(ch, 0, false, i, i+1)
+		r.bytes(ch, r.inBody, false, i, i+1)
 	case r.mode == modeAside:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
-	case r.headed && !r.inBody && r.g.header.Between != sotto.BetweenText:
+	case r.headed && r.inBody == 0 && r.g.header.Between != sotto.BetweenText:
 		counts = false
 		r.bytes(sotto.ChannelAside, 0, false, i, i+1)
 	default:
 		if !white {
 			r.visible, r.shown = true, true
 		}
-		r.bytes(ch, 0, false, i, i+1)
+		r.bytes(ch, r.inBody, false, i, i+1)
 	}
 	r.pos++
 	r.feed(t, i, counts, literal)
@@ -191,7 +191,7 @@ func (r *slowReader) textByte(t *slowStream, bd *slowBody, literal bool) {
 // setAside reports whether text here is aside. G7b does not apply to a block that
 // opens there, even if visible text stands before it on its line.
 func (r *slowReader) setAside(bd *slowBody) bool {
-	return bd == nil && (r.mode == modeAside || r.headed && !r.inBody && r.g.header.Between != sotto.BetweenText)
+	return bd == nil && (r.mode == modeAside || r.headed && r.inBody == 0 && r.g.header.Between != sotto.BetweenText)
 }
 
 // feed advances the stream's line over byte i.

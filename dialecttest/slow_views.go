@@ -1,6 +1,7 @@
 package dialecttest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -10,8 +11,18 @@ import (
 
 // A slowView is a text with the place of each byte in the raw reply.
 type slowView struct {
-	text []byte
-	at   []int
+	text  []byte
+	at    []int
+	parts []int // where a blank line comes between two bodies of a channel grammar
+}
+
+// shown is the text with its blank lines.
+func (v *slowView) shown() string {
+	text := string(v.text)
+	for _, i := range slices.Backward(v.parts) {
+		text = text[:i] + "\n\n" + text[i:]
+	}
+	return text
 }
 
 func (v *slowView) blank(r *slowReader) bool {
@@ -44,6 +55,7 @@ func (v *slowView) trim(r *slowReader) {
 func (r *slowReader) view(output bool, block int) slowView {
 	var v slowView
 	drop := false // white space here follows something that was removed
+	body, apart := 0, false
 	for _, g := range r.segs {
 		if g.ch != sotto.ChannelText || g.output != output || output && g.block != block {
 			if g.ch == sotto.ChannelText && output {
@@ -57,11 +69,17 @@ func (r *slowReader) view(output bool, block int) slowView {
 			}
 			continue
 		}
+		if r.g.header != nil && !output && g.block != body {
+			body, apart = g.block, g.block > 0 && !v.blank(r)
+		}
 		for i := g.start; i < g.end; i++ {
-			if drop && r.white(i) {
+			if (drop || apart) && r.white(i) {
 				continue
 			}
-			drop = false
+			if apart {
+				v.parts = append(v.parts, len(v.text))
+			}
+			drop, apart = false, false
 			v.text = append(v.text, r.s[i])
 			v.at = append(v.at, i)
 		}
@@ -96,8 +114,12 @@ func (r *slowReader) views(res *slowResult) {
 		if i > 0 {
 			res.visible += "\n\n"
 		}
-		res.visible += string(v.text)
-		r.spliced(v)
+		res.visible += v.shown()
+		from := 0
+		for _, to := range append(v.parts, len(v.text)) {
+			r.spliced(slowView{text: v.text[from:to], at: v.at[from:to]})
+			from = to
+		}
 	}
 	if !r.someVisible(parts) {
 		r.diag(sotto.CodeNoVisibleAnswer, len(r.s), "")
