@@ -38,7 +38,7 @@ func newAdmission(c Config) admission {
 		Control: access.New(access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History"},
-			Refuse: refuseAt,
+			MaxHeader: c.Limits.Header, Refuse: refuseAt,
 		}),
 		public: c.Public, passAll: c.PassAll,
 		hides: c.hides(), prefix: c.PathPrefix,

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/sotto-llm/sotto/history"
@@ -24,8 +23,8 @@ type engine struct {
 	families  families
 	budget    *budget
 	observers observers
-	recorder  *recorder    // nil if nothing is recorded
-	open      atomic.Int64 // exchanges under way
+	recorder  *recorder     // nil if nothing is recorded
+	open      *access.Slots // of the exchanges under way
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -39,6 +38,7 @@ func newEngine(c Config) (*engine, error) {
 		learned:  learned,
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   newBudget(c),
+		open:     access.NewSlots(c.Limits.Exchanges, 0),
 		recorder: newRecorder(c),
 	}
 	e.observers, err = e.observe()

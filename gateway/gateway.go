@@ -3,12 +3,12 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httputil"
 	"sync/atomic"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -68,16 +68,12 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if e.kind == replies {
 		c = e.codec
 	}
-	if limit := g.engine.config.Limits.Header; headerSize(r.Header)+len(r.RequestURI) > limit {
-		refuse(w, c, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the header of the request is larger than %d bytes", limit))
+	slot, err := g.engine.open.Take(access.Caller(r.Context()))
+	if err != nil {
+		refuse(w, c, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	if n := g.engine.open.Add(1); n > int64(g.engine.config.Limits.Exchanges) {
-		g.engine.open.Add(-1)
-		refuse(w, c, http.StatusServiceUnavailable, "too many exchanges at once")
-		return
-	}
-	defer g.engine.open.Add(-1)
+	defer slot.GiveBack()
 	if c == nil {
 		g.pass(w, r)
 		return
@@ -89,7 +85,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const bodyIdle = 30 * time.Second
 
 // Open returns how many exchanges are under way.
-func (g *Handler) Open() int { return int(g.engine.open.Load()) }
+func (g *Handler) Open() int { return g.engine.open.Taken() }
 
 // serve handles one exchange. It reads the whole request before it sends anything
 // on. The history needs the whole request. Also, a server that closes an unread

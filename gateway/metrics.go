@@ -66,7 +66,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		max: e.config.Limits.Labels, models: map[string]bool{},
 	}
 	all = append(all, m.hold, m.seconds, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
-		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Load()) }))
+		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
 	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
@@ -42,21 +43,11 @@ func (t quietly) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, quiet(err)
 	}
-	if headerSize(resp.Header) > t.header {
+	if access.HeaderSize(resp.Header) > t.header {
 		resp.Body.Close()
 		return nil, fmt.Errorf("the header of the response is larger than %d bytes", t.header)
 	}
 	return resp, nil
-}
-
-// headerSize returns approximately how many bytes a header had.
-func headerSize(h http.Header) (n int) {
-	for name, values := range h {
-		for _, v := range values {
-			n += len(name) + len(v) + len(": \r\n")
-		}
-	}
-	return n
 }
 
 // maxMessage bounds a message, in bytes.

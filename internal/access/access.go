@@ -3,6 +3,7 @@
 package access
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type Rules struct {
 	// Methods are what allowed pages may use, and Expose are the headers of a
 	// response that they may read.
 	Methods, Expose []string
+	// MaxHeader bounds a request's header with its target, in bytes. Zero means no
+	// bound except the server's own.
+	MaxHeader int
 	// Refuse answers a request that is not admitted, in the form of the server's
 	// API. The reason is printable and short.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
@@ -47,9 +51,14 @@ func New(r Rules) *Control {
 }
 
 // Enter reports whether a request may come in, whoever makes it: it checks the
-// method, the path, the Host and the origin. If not, it answers the request. It also
-// answers the preflights of allowed pages: these never have a token.
+// size of the header, the method, the path, the Host and the origin. If not, it
+// answers the request. It also answers the preflights of allowed pages: these never
+// have a token.
 func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
+	if limit := c.rules.MaxHeader; limit > 0 && HeaderSize(r.Header)+len(r.RequestURI) > limit {
+		c.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the header of the request is larger than %d bytes", limit))
+		return false
+	}
 	if !slices.Contains(methods, r.Method) {
 		w.Header().Set("Allow", strings.Join(methods, ", "))
 		c.refuse(w, r, http.StatusMethodNotAllowed, "the method "+shorttext.Quote(r.Method)+" is not served")
@@ -60,6 +69,16 @@ func (c *Control) Enter(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	return c.host(w, r) && c.origin(w, r)
+}
+
+// HeaderSize returns approximately how many bytes a header has as it is sent.
+func HeaderSize(h http.Header) (n int) {
+	for name, values := range h {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
 }
 
 // methods are the methods that pass. TRACE would echo the request with its keys, and

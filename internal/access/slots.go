@@ -22,7 +22,7 @@ func (s *Slots) Take(caller string) (*Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all > 0 && s.taken >= s.all {
-		return nil, fmt.Errorf("the server already works on %d requests, its limit: try again later", s.taken)
+		return nil, fmt.Errorf("the server already works on %d requests, which is its limit: try again later", s.taken)
 	}
 	if n := s.by[caller]; s.each > 0 && n >= s.each {
 		return nil, fmt.Errorf("%d of your requests are running, which is the limit: try again when one has ended", n)
@@ -30,6 +30,13 @@ func (s *Slots) Take(caller string) (*Slot, error) {
 	s.taken++
 	s.by[caller]++
 	return &Slot{of: s, caller: caller}, nil
+}
+
+// Taken returns how many slots are taken.
+func (s *Slots) Taken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken
 }
 
 // A Slot is reserved by the code that accepts a request and used by the code that
