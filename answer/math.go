@@ -8,11 +8,25 @@ import (
 // Math is the task of mathematical answers, in LaTeX or plain: "math".
 //
 // A candidate is normalised to one spelling. It can equal the gold in three ways:
-// as text; in exact value (integers, fractions, decimals, mixed numbers, roots and
-// π, sums of terms in any order); or member by member. Members of tuples and
-// intervals must be in order, with the same brackets. Members of sets, unions and
-// bare lists may be in any order. A name before the value ("x = 5") and a unit
-// after it count only if both answers have one.
+//
+//   - As text. The case of a word does not matter.
+//   - In exact value. Numbers, roots, rational powers, factorials, binomials and
+//     logarithms of numbers are computed. Products of sums are expanded, and quotients
+//     are compared across, as polynomials in any variables. A value with more than 512
+//     terms, a power above 8192 or numbers of more than 8192 bits is compared as text,
+//     and so is everything after 2^17 steps. Variables are real: √x² is not x.
+//   - Member by member. Members of tuples and intervals must be in order, with the same
+//     brackets. Members of sets, unions and bare lists may be in any order, and a list
+//     may leave out the braces of a set. Matrices are compared entry by entry.
+//
+// An interval equals the inequalities that say the same (1 < x ≤ 2 and (1, 2]).
+// Equations and inequalities may have their sides swapped or terms moved, but one that
+// still has to be solved is not its solution: 2x = 10 does not equal x = 5. A tuple may
+// name its variables: (x, y) = (3, 2), and x = 3, y = 2.
+//
+// A name before the value ("x = 5") and a unit after it count only if both answers
+// have one. Units are not converted, and a percentage is never a fraction: 25% equals
+// 25 and not 0.25. Numbers are not rounded: 0.333 is not 1/3.
 var Math Task = mathTask{}
 
 type mathTask struct{}
@@ -21,7 +35,7 @@ func (mathTask) Name() string { return "math" }
 
 func (mathTask) Form() Form {
 	return Form{
-		Rules:   "math/1",
+		Rules:   "math/2",
 		Markers: mathMarkers,
 		Extent:  FirstLine,
 		Boxed:   true,

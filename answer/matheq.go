@@ -20,27 +20,50 @@ const maxElements = 200
 // equalMath returns how two formulas written by canonMath are equal. Two answers
 // are not equal because one contains the other, because they differ by a factor of
 // 100, or because a number occurs somewhere in the text.
-func equalMath(a, b string) string { return mathEqual(a, b, 0) }
+func equalMath(a, b string) string {
+	if b < a {
+		a, b = b, a // so that the limits act in the same way, whichever is the gold
+	}
+	c := comparer{newAlgebra()}
+	return c.equal(a, b, 0)
+}
 
-func mathEqual(a, b string, depth int) string {
-	if textKey(a) == textKey(b) {
+// A comparer compares formulas, with a bound on the work for all of them.
+type comparer struct{ *algebra }
+
+// equal returns how two formulas are equal. The first rule that applies to their
+// shapes decides.
+func (c comparer) equal(a, b string, depth int) string {
+	a, b = oneEmptySet(a), oneEmptySet(b)
+	switch {
+	case textKey(a) == textKey(b):
 		return byString
-	}
-	if depth > 8 {
+	case depth > 8 || !c.spend(1):
 		return byNone
 	}
-	a, b, ok := withoutNames(a, b)
-	if !ok {
-		return byNone
+	for _, rule := range []func(a, b string, depth int) (by string, applies bool){c.equalRegions, c.equalAssignments, c.equalRelations} {
+		if by, applies := rule(a, b, depth); applies {
+			return by
+		}
 	}
+	_, a = cutName(a)
+	_, b = cutName(b)
 	if a, b = withoutParens(a), withoutParens(b); textKey(a) == textKey(b) {
 		return byString
 	}
 	x, y := splitMath(a), splitMath(b)
 	if x.kind == "" && y.kind == "" {
-		return equalScalars(a, b)
+		return c.equalScalars(a, b)
 	}
-	return x.equal(y, depth)
+	return c.equalGroups(x, y, depth)
+}
+
+// oneEmptySet writes the empty set in one way.
+func oneEmptySet(s string) string {
+	if s == `\{\}` {
+		return `\emptyset`
+	}
+	return s
 }
 
 // textKey returns the form in which formulas are compared as text: without text
@@ -60,32 +83,58 @@ func textKey(s string) string {
 		}
 	}
 	key := strings.TrimPrefix(b.String(), "+")
-	if len(key) > 2 && lettersLen(key) == len(key) {
+	if len(key) > 2 && lettersLen(key) == len(key) && !namesThings(key) {
 		return strings.ToLower(key)
 	}
 	return key
 }
 
-// withoutNames removes "x=" from both formulas. One may name the value and the
-// other not. If both do, the names must agree: x = 5 equals 5, but not y = 5.
-func withoutNames(a, b string) (string, string, bool) {
-	n, x := cutName(a)
-	m, y := cutName(b)
-	return x, y, n == "" || m == "" || n == m
+// namesThings reports whether letters are a few capitals that name things, such as
+// the triangle ABC.
+func namesThings(letters string) bool {
+	return len(letters) <= 4 && strings.ToUpper(letters) == letters && !capitalWords[letters]
 }
 
-// cutName splits "x=5", "f(x)=5", "x_1=5", "\theta=5", "Area=5" and "x\in…".
+var capitalWords = setOf("YES TRUE NONE ODD EVEN DNE ZERO ONE TWO BOTH")
+
+// cutName splits "x=5", "f(x)=5", "x_1=5", "\theta=5", "Area=5", "(x, y)=(1, 2)",
+// "x\in…" and "5=x".
 func cutName(s string) (name, value string) {
-	n := nameLen(s)
-	if n == 0 {
+	if n := namesLen(s); n > 0 {
+		for _, mark := range []string{"=", `\in `, `\in`} {
+			rest, ok := strings.CutPrefix(s[n:], mark)
+			if ok && rest != "" && !(mark == `\in` && lettersLen(rest) > 0) && !strings.Contains(rest, "=") {
+				return s[:n], rest
+			}
+		}
 		return "", s
 	}
-	for _, mark := range []string{"=", `\in `, `\in`} {
-		if rest, ok := strings.CutPrefix(s[n:], mark); ok && !(mark == `\in` && lettersLen(rest) > 0) && !strings.Contains(firstElement(rest), "=") && rest != "" {
-			return s[:n], rest
-		}
+	if i := strings.LastIndexByte(s, '='); i > 0 && strings.IndexByte(s, '=') == i && nameLen(s[i+1:]) == len(s)-i-1 && !strings.Contains(s, ", ") {
+		return s[i+1:], s[:i]
 	}
 	return "", s
+}
+
+// namesLen returns the length of the name, or of the names in parentheses, that s
+// begins with.
+func namesLen(s string) int {
+	if !strings.HasPrefix(s, "(") {
+		return nameLen(s)
+	}
+	end := strings.IndexByte(s, ')')
+	if end < 0 {
+		return 0
+	}
+	names := strings.Split(s[1:end], ", ")
+	for _, name := range names {
+		if name == "" || nameLen(name) != len(name) {
+			return 0
+		}
+	}
+	if len(names) < 2 {
+		return 0
+	}
+	return end + 1
 }
 
 // withoutParens removes parentheses around a single thing.
@@ -98,12 +147,6 @@ func withoutParens(s string) string {
 		s = inner
 	}
 	return s
-}
-
-// firstElement returns s up to the first comma.
-func firstElement(s string) string {
-	before, _, _ := strings.Cut(s, ", ")
-	return before
 }
 
 func nameLen(s string) int {
@@ -134,20 +177,16 @@ func nameLen(s string) int {
 
 // equalScalars compares two formulas that are not lists: first their units, then
 // their values.
-func equalScalars(a, b string) string {
+func (c comparer) equalScalars(a, b string) string {
 	x, u := cutUnit(a)
 	y, v := cutUnit(b)
-	if u != "" && v != "" && u != v {
+	switch {
+	case u != "" && v != "" && u != v:
 		return byNone
-	}
-	if textKey(x) == textKey(y) && x != "" {
+	case textKey(x) == textKey(y) && x != "":
 		return byString
 	}
-	f, ok := mathValue(x)
-	if !ok {
-		return byNone
-	}
-	if g, ok := mathValue(y); ok && f.String() == g.String() {
+	if f := c.value(x); f != nil && c.algebra.equal(f, c.value(y)) {
 		return byRational
 	}
 	return byNone
@@ -184,16 +223,18 @@ func splitMath(s string) mathGroup {
 	return mathGroup{open + shut, parts}
 }
 
-func (g mathGroup) equal(h mathGroup, depth int) string {
-	if g.kind != h.kind || len(g.members) != len(h.members) || len(g.members) > maxElements {
+// equalGroups compares two formulas of which one has members at least. A list is a
+// set whose braces were left out.
+func (c comparer) equalGroups(g, h mathGroup, depth int) string {
+	if g.kind != h.kind && !(isSet[g.kind] && isSet[h.kind]) || len(g.members) != len(h.members) || len(g.members) > maxElements {
 		return byNone
 	}
 	rest := slices.Clone(h.members)
 	for _, m := range g.members {
 		i := 0
 		if unordered[g.kind] {
-			i = slices.IndexFunc(rest, func(n string) bool { return mathEqual(m, n, depth+1) != byNone })
-		} else if mathEqual(m, rest[0], depth+1) == byNone {
+			i = slices.IndexFunc(rest, func(n string) bool { return c.equal(m, n, depth+1) != byNone })
+		} else if c.equal(m, rest[0], depth+1) == byNone {
 			i = -1
 		}
 		if i < 0 {
@@ -203,6 +244,8 @@ func (g mathGroup) equal(h mathGroup, depth int) string {
 	}
 	return byElement
 }
+
+var isSet = setOf(`list \{\}`)
 
 // plusMinus turns one member with a single ± into two.
 func plusMinus(parts []string) []string {
@@ -286,6 +329,9 @@ func cutBrackets(s string) (open, inner, shut string) {
 // matrix reads the entries of a matrix as text, with a mark after each row. The
 // style of its brackets does not matter, except that a determinant is not a matrix.
 func matrix(s string) ([]string, bool) {
+	if open, inner, _ := cutBrackets(s); (open == "(" || open == "[") && strings.HasPrefix(inner, `\begin{array}`) {
+		s = inner
+	}
 	rest, ok := strings.CutPrefix(s, `\begin{`)
 	if !ok {
 		return nil, false
@@ -303,4 +349,4 @@ func matrix(s string) ([]string, bool) {
 	return entries, true
 }
 
-var matrices = setOf("matrix pmatrix bmatrix Bmatrix smallmatrix")
+var matrices = setOf("matrix array pmatrix bmatrix Bmatrix smallmatrix")

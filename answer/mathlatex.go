@@ -34,7 +34,7 @@ type latexToken struct {
 
 // latexDropped are commands that say how a formula looks, not what it means.
 var latexDropped = setOf(`\left \right \middle \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr
-	\biggl \biggr \Biggl \Biggr \displaystyle \textstyle \scriptstyle \limits \nolimits \mathstrut \rm \bf \it`)
+	\hline \biggl \biggr \Biggl \Biggr \displaystyle \textstyle \scriptstyle \limits \nolimits \mathstrut \rm \bf \it`)
 
 // latexSpaces are commands that produce white space. Those of latexThins also
 // separate the thousands of a number.
@@ -50,6 +50,7 @@ var latexTexts = setOf(`\text \textrm \textbf \textit \textsf \texttt \textnorma
 // latexAliases are commands and characters with one meaning.
 var latexAliases = map[string]string{
 	`\dfrac`: `\frac`, `\tfrac`: `\frac`, `\cfrac`: `\frac`, `\dbinom`: `\binom`, `\tbinom`: `\binom`,
+	`\wedge`: `\land`, `\vee`: `\lor`, "∧": `\land`, "∨": `\lor`, `\leqq`: `\le`, `\geqq`: `\ge`,
 	`\leq`: `\le`, `\geq`: `\ge`, `\neq`: `\ne`, `\leqslant`: `\le`, `\geqslant`: `\ge`,
 	`\lt`: `<`, `\gt`: `>`, `\to`: `\rightarrow`, `\lbrace`: `\{`, `\rbrace`: `\}`,
 	`\lbrack`: `[`, `\rbrack`: `]`, `\lparen`: `(`, `\rparen`: `)`, `\colon`: `:`,

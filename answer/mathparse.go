@@ -5,41 +5,83 @@ import (
 	"strings"
 )
 
-// mathValue reads a formula written by canonMath as an exact value. It refuses
-// ambiguous formulas, such as 1/2π.
-func mathValue(s string) (mathForm, bool) {
+// value reads a formula written by canonMath as an exact value. It refuses ambiguous
+// formulas, such as 1/2π.
+func (a *algebra) value(s string) *quantity {
 	if s == "" || len(s) > maxMath {
-		return nil, false
+		return nil
 	}
-	return valueOf(splitRuns(lexLatex(s)), 0)
+	if q, ok := a.known[s]; ok {
+		return q
+	}
+	var q *quantity
+	if a.spend(len(s)) {
+		q = a.parse(valueTokens(lexLatex(s)), 0)
+	}
+	a.known[s] = q
+	return q
 }
 
-// splitRuns separates the last letter of a run if it has a power or an index,
-// because xy^2 is x·y^2.
-func splitRuns(toks []latexToken) []latexToken {
+// maxProduct is the length of the longest run of letters that is read as a product
+// of variables. A longer one is a word.
+const maxProduct = 4
+
+// valueTokens prepares tokens for reading. A run of letters in a formula is a product
+// of variables, or the name of a function. Letters that are all of an answer stay a
+// word: "no" is not "on". White space counts only between numbers.
+func valueTokens(toks []latexToken) []latexToken {
+	bare := true
+	for _, t := range toks {
+		bare = bare && (t.kind == latexLetters || t.kind == latexSpace)
+	}
 	var out []latexToken
 	for i, t := range toks {
-		if n := len(t.text) - 1; t.kind == latexLetters && n > 0 && i+1 < len(toks) && (toks[i+1].text == "^" || toks[i+1].text == "_") {
-			out = append(out, latexToken{latexLetters, t.text[:n]})
-			t.text = t.text[n:]
+		switch {
+		case t.kind == latexSpace && !(i > 0 && toks[i-1].kind == latexNum && i+1 < len(toks) && toks[i+1].kind == latexNum):
+		case t.kind != latexLetters || bare:
+			out = append(out, t)
+		case valueFunctions[`\`+t.text]:
+			out = append(out, latexToken{latexCommand, `\` + t.text})
+		default:
+			out = append(out, letterTokens(t.text, i+1 < len(toks) && (toks[i+1].text == "^" || toks[i+1].text == "_"))...)
 		}
-		out = append(out, t)
 	}
 	return out
 }
 
-func valueOf(toks []latexToken, depth int) (mathForm, bool) {
-	p := valueParser{toks: toks, depth: depth}
-	if depth > maxMathDepth || len(toks) == 0 {
-		return nil, false
+// letterTokens splits a run of letters into variables. Of a word, only a last letter
+// with a power or an index is separate.
+func letterTokens(run string, script bool) (toks []latexToken) {
+	n := len(run)
+	if n > maxProduct {
+		if !script {
+			return []latexToken{{latexLetters, run}}
+		}
+		return []latexToken{{latexLetters, run[:n-1]}, {latexLetters, run[n-1:]}}
 	}
-	f := p.sum()
-	return f, f != nil && p.at == len(p.toks)
+	for i := range n {
+		toks = append(toks, latexToken{latexLetters, run[i : i+1]})
+	}
+	return toks
+}
+
+// parse reads all tokens as one value.
+func (a *algebra) parse(toks []latexToken, depth int) *quantity {
+	if depth > maxMathDepth || len(toks) == 0 {
+		return nil
+	}
+	p := valueParser{algebra: a, toks: toks, depth: depth}
+	q := p.sum()
+	if p.at != len(p.toks) {
+		return nil
+	}
+	return q
 }
 
 // A valueParser reads sum = [sign] product {sign product}. Its methods return nil
 // for what they cannot read.
 type valueParser struct {
+	*algebra
 	toks  []latexToken
 	at    int
 	depth int
@@ -62,21 +104,18 @@ func (p *valueParser) take(text string) bool {
 	return false
 }
 
-func (p *valueParser) sum() mathForm {
-	total := mathForm{}
+func (p *valueParser) sum() *quantity {
+	total := integer(0)
 	for first := true; first || p.is("+") || p.is("-"); first = false {
 		minus := p.take("-")
 		if !minus {
 			p.take("+")
 		}
 		t := p.product()
-		if t != nil && minus {
-			t = t.negative()
+		if minus {
+			t = p.neg(t)
 		}
-		if t == nil {
-			return nil
-		}
-		if total = total.add(t); total == nil {
+		if total = p.add(total, t); total == nil {
 			return nil
 		}
 	}
@@ -85,93 +124,61 @@ func (p *valueParser) sum() mathForm {
 
 // product = factor {["*" | "/"] factor}. A factor after a quotient must have its
 // operator.
-func (p *valueParser) product() mathForm {
+func (p *valueParser) product() *quantity {
 	f, divided := p.factor(), false
 	for f != nil && !p.ends() {
-		var g mathForm
 		switch {
 		case p.take("/"):
 			divided = true
-			if g = p.signed(); g != nil {
-				g = g.inverse()
-			}
+			f = p.div(f, p.signed())
 		case p.take("*"):
-			g = p.signed()
-		case divided || p.peek().kind == latexNum || p.peek().kind == latexSpace:
+			f = p.mul(f, p.signed())
+		case divided || p.peek().kind == latexNum && p.toks[p.at-1].text != "!" || p.peek().kind == latexSpace:
 			return nil
 		default:
-			g = p.factor()
+			f = p.mul(f, p.factor())
 		}
-		if g == nil {
-			return nil
-		}
-		f = f.mul(g)
 	}
 	return f
 }
 
 func (p *valueParser) ends() bool {
-	return p.at == len(p.toks) || p.is("+") || p.is("-") || p.is(")")
+	return p.at == len(p.toks) || p.is("+") || p.is("-") || p.is(")") || p.is("]")
 }
 
-func (p *valueParser) signed() mathForm {
+func (p *valueParser) signed() *quantity {
 	if p.take("-") {
-		if f := p.factor(); f != nil {
-			return f.negative()
-		}
-		return nil
+		return p.neg(p.factor())
 	}
 	return p.factor()
 }
 
-// factor is an atom and its power.
-func (p *valueParser) factor() mathForm {
-	base := p.atom()
-	if base == nil || !p.take("^") {
-		return base
+// factor is an atom, its factorial and its power. What 2^3! or 3!! means is not
+// decided.
+func (p *valueParser) factor() *quantity {
+	q := p.atom()
+	if p.take("!") {
+		q = p.factorial(q)
 	}
-	return p.raised(base)
-}
-
-// raised applies a power.
-func (p *valueParser) raised(base mathForm) mathForm {
-	e := p.argument()
-	if e == nil {
+	if q != nil && p.take("^") {
+		q = p.raise(q, p.argument())
+	}
+	if p.is("!") || p.is("^") {
 		return nil
 	}
-	r, ok := e.rational()
-	b, rational := base.rational()
-	switch {
-	case ok && r.IsInt() && r.Num().IsInt64():
-		n := r.Num().Int64()
-		if n > maxPower || n < -maxPower || rational && int64(max(b.Num().BitLen(), b.Denom().BitLen()))*max(n, -n) > maxBits {
-			return nil
-		}
-		return base.power(n)
-	case ok && rational && r.Cmp(big.NewRat(1, 2)) == 0:
-		return base.sqrt()
-	case ok && !r.IsInt() || !ok:
-		return formOf(atomTerm("("+base.String()+")^{"+e.String()+"}", 1))
-	}
-	return nil
+	return q
 }
 
 // argument reads {…}, or one token.
-func (p *valueParser) argument() mathForm {
-	if p.peek().kind != latexOpen {
-		p.at++
-		if p.at > len(p.toks) {
-			return nil
-		}
-		f, _ := valueOf(p.toks[p.at-1:p.at], p.depth+1)
-		return f
+func (p *valueParser) argument() *quantity {
+	if p.peek().kind == latexOpen {
+		return p.parse(p.group(), p.depth+1)
 	}
-	toks := p.group()
-	f, ok := valueOf(toks, p.depth+1)
-	if !ok {
+	if p.at == len(p.toks) {
 		return nil
 	}
-	return f
+	p.at++
+	return p.parse(p.toks[p.at-1:p.at], p.depth+1)
 }
 
 // group takes the tokens between braces.
@@ -195,44 +202,86 @@ func (p *valueParser) group() []latexToken {
 // valueAtoms are commands that name a number or a variable.
 var valueAtoms = setOf(`\pi \alpha \beta \gamma \delta \theta \lambda \mu \phi \varphi \omega \epsilon \rho \sigma \tau \psi \eta`)
 
-func (p *valueParser) atom() mathForm {
+// applied are letters that name a function where a bracket follows.
+var applied = setOf("f g h F G H P")
+
+// valueFunctions are functions of one argument.
+var valueFunctions = setOf(`\sin \cos \tan \cot \sec \csc \arcsin \arccos \arctan \sinh \cosh \tanh \ln \log \lg \exp`)
+
+func (p *valueParser) atom() *quantity {
 	t := p.peek()
+	if p.at == len(p.toks) {
+		return nil
+	}
 	p.at++
 	switch {
 	case t.kind == latexNum:
 		return p.number(t.text)
 	case t.kind == latexLetters:
-		return formOf(atomTerm(t.text+p.index(), 1))
+		return p.variable(t.text)
 	case valueAtoms[t.text]:
-		for p.peek().kind == latexSpace && p.at < len(p.toks) {
-			p.at++
-		}
-		return formOf(atomTerm(t.text+p.index(), 1))
+		return factorOf(t.text+p.index(), whole64(1))
+	case valueFunctions[t.text]:
+		return p.functionOf(t.text)
 	case t.text == `\frac`:
-		return p.fraction()
+		over := p.argument()
+		return p.div(over, p.argument())
+	case t.text == `\binom`:
+		n := p.argument()
+		return p.binomial(n, p.argument())
 	case t.text == `\sqrt`:
-		return p.root()
+		return p.rootOf()
 	case t.text == "(":
-		if p.depth++; p.depth > maxMathDepth {
-			return nil
-		}
-		f := p.sum()
-		if p.depth--; !p.take(")") {
-			return nil
-		}
-		return f
+		return p.bracket(")")
+	case t.text == "[":
+		return p.bracket("]")
+	case t.text == "|":
+		return p.bars()
 	}
 	return nil
 }
 
-// index reads the subscript of a variable, as it is written.
+// bracket reads what stands between an open bracket and its close.
+func (p *valueParser) bracket(shut string) *quantity {
+	if p.depth++; p.depth > maxMathDepth {
+		return nil
+	}
+	q := p.sum()
+	if p.depth--; !p.take(shut) {
+		return nil
+	}
+	return q
+}
+
+// bars reads |x|, which holds no other bars.
+func (p *valueParser) bars() *quantity {
+	for i := p.at; i < len(p.toks); i++ {
+		if p.toks[i].text == "|" {
+			q := p.parse(p.toks[p.at:i], p.depth+1)
+			p.at = i + 1
+			return p.absolute(q)
+		}
+	}
+	return nil
+}
+
+// variable reads a variable, or the value of a function: f(x).
+func (p *valueParser) variable(name string) *quantity {
+	of := applied[name]
+	name += p.index()
+	if of && p.take("(") {
+		return p.function(name, p.bracket(")"))
+	}
+	return factorOf(name, whole64(1))
+}
+
 func (p *valueParser) index() string {
 	if !p.take("_") {
 		return ""
 	}
 	if p.peek().kind != latexOpen {
 		p.at++
-		return "_" + p.toks[min(p.at, len(p.toks))-1].text
+		return "_{" + p.toks[min(p.at, len(p.toks))-1].text + "}"
 	}
 	var b strings.Builder
 	for _, t := range p.group() {
@@ -241,42 +290,100 @@ func (p *valueParser) index() string {
 	return "_{" + b.String() + "}"
 }
 
-func (p *valueParser) fraction() mathForm {
-	over := p.argument()
-	if over == nil || p.peek().kind != latexOpen {
-		return nil
-	}
-	under := p.argument()
-	if under == nil {
-		return nil
-	}
-	if under = under.inverse(); under == nil {
-		return nil
-	}
-	return over.mul(under)
-}
-
-func (p *valueParser) root() mathForm {
-	index := ""
-	for p.is("[") || index != "" && !strings.HasSuffix(index, "]") {
-		index += p.peek().text
-		if p.at++; p.at >= len(p.toks) {
+// functionOf reads a function: its power and its base, in any order, and what it is
+// of. The power -1 means the inverse function.
+func (p *valueParser) functionOf(name string) *quantity {
+	var base *quantity
+	times := int64(1)
+	for p.is("^") || p.is("_") {
+		if p.take("_") {
+			if base = p.argument(); base == nil || name != `\log` {
+				return nil
+			}
+			continue
+		}
+		p.at++
+		e := p.argument()
+		if e == nil {
+			return nil
+		}
+		n, ok := e.natural(maxPower)
+		if r, isNumber := e.rational(); isNumber && r.Cmp(big.NewRat(-1, 1)) == 0 {
+			name, n, ok = name+"^{-1}", 1, true
+		}
+		if times = n; !ok || n == 0 {
 			return nil
 		}
 	}
-	f := p.argument()
+	x := p.functionArgument()
 	switch {
-	case f == nil:
+	case x == nil:
 		return nil
-	case index == "":
-		return f.sqrt()
+	case base != nil:
+		x = p.logarithmTo(base, x)
+	case name == `\ln` || name == `\log` || name == `\lg`:
+		x = p.logarithm(name, x)
+	case name == `\exp`:
+		x = p.raise(factorOf("e", whole64(1)), x)
+	default:
+		x = p.function(name, x)
 	}
-	return formOf(atomTerm(`\sqrt`+index+"{"+f.String()+"}", 1))
+	if times == 1 {
+		return x
+	}
+	return p.raise(x, integer(times))
+}
+
+// functionArgument reads what a function is of: brackets, or a factor that may have
+// a number before it. What more may belong to it is not decided: sin xy.
+func (p *valueParser) functionArgument() *quantity {
+	if p.is("(") || p.is("[") || p.is("|") {
+		q := p.atom()
+		if p.is("^") || p.is("!") {
+			return nil
+		}
+		return q
+	}
+	number := p.peek().kind == latexNum
+	q := p.factor()
+	if number && q != nil && !p.ends() && !p.is("*") && !p.is("/") {
+		if t := p.peek(); t.kind != latexLetters && !valueAtoms[t.text] {
+			return nil
+		}
+		q = p.mul(q, p.factor())
+	}
+	if !p.ends() && !p.is("*") && !valueFunctions[p.peek().text] {
+		return nil
+	}
+	return q
+}
+
+// rootOf reads \sqrt{2} and \sqrt[3]{2}.
+func (p *valueParser) rootOf() *quantity {
+	n := int64(2)
+	if p.take("[") {
+		from := p.at
+		for !p.is("]") {
+			if p.at++; p.at >= len(p.toks) {
+				return nil
+			}
+		}
+		index := p.parse(p.toks[from:p.at], p.depth+1)
+		p.at++
+		var ok bool
+		if index == nil {
+			return nil
+		}
+		if n, ok = index.natural(maxRootOf); !ok {
+			return nil
+		}
+	}
+	return p.oddRoot(p.argument(), n)
 }
 
 // number reads a decimal, a repeating decimal, or a mixed number. 2\frac{1}{2} is
 // 5/2 if its fraction is a proper one of integers; 2 1/2 is read the same way.
-func (p *valueParser) number(text string) mathForm {
+func (p *valueParser) number(text string) *quantity {
 	r, ok := decimal(text)
 	if p.is(`\overline`) {
 		r, ok = p.repeating(text)
@@ -284,23 +391,25 @@ func (p *valueParser) number(text string) mathForm {
 	if !ok {
 		return nil
 	}
-	f := formOf(termOf(r))
+	q := rationalOf(r)
 	spaced := p.peek().kind == latexSpace && p.at < len(p.toks)
 	if strings.Contains(text, ".") || !spaced && !p.is(`\frac`) {
-		return f
+		return q
 	}
 	if spaced {
-		return p.mixed(f)
+		return p.mixed(q)
 	}
 	if !plainFraction(p.toks[p.at:]) {
-		return f
+		return q
 	}
-	p.at++
-	part := p.fraction()
-	if r, ok := part.rational(); part == nil || !ok || r.Cmp(big.NewRat(1, 1)) >= 0 {
+	part := p.atom()
+	if part == nil {
+		return nil
+	}
+	if r, ok := part.rational(); !ok || r.Cmp(big.NewRat(1, 1)) >= 0 {
 		return nil // 2\frac{5}{2} may be a sum or a product
 	}
-	return f.add(part)
+	return p.add(q, part)
 }
 
 // plainFraction reports whether toks begin with a \frac of two integers, such as
@@ -310,17 +419,17 @@ func plainFraction(toks []latexToken) bool {
 }
 
 // mixed reads the " 1/2" of 2 1/2.
-func (p *valueParser) mixed(f mathForm) mathForm {
+func (p *valueParser) mixed(q *quantity) *quantity {
 	if p.at+4 > len(p.toks) || p.toks[p.at+2].text != "/" {
 		return nil
 	}
 	over, ok1 := decimal(p.toks[p.at+1].text)
 	under, ok2 := decimal(p.toks[p.at+3].text)
 	p.at += 4
-	if !ok1 || !ok2 || !over.IsInt() || !under.IsInt() || over.Cmp(under) >= 0 {
+	if !ok1 || !ok2 || !over.IsInt() || !under.IsInt() || under.Sign() == 0 || over.Cmp(under) >= 0 {
 		return nil
 	}
-	return f.add(formOf(termOf(over.Quo(over, under))))
+	return p.add(q, rationalOf(over.Quo(over, under)))
 }
 
 // repeating reads 0.1\overline{6}.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,8 @@ type latexPrinter struct {
 	depth    int
 	spaced   bool // white space precedes the next token
 	value    bool // a number or formula has been written
+	ordered  bool // there is an inequality, so that "and" and "or" differ
+	applied  bool // there is a function: sin x · y is not sin xy
 	failed   bool
 }
 
@@ -37,6 +40,8 @@ func printLatex(toks []latexToken, brackets, depth int) (string, bool) {
 		return "", false
 	}
 	p := latexPrinter{toks: toks, brackets: brackets, depth: depth, last: latexSpace}
+	p.ordered = depth == 0 && slices.ContainsFunc(toks, func(t latexToken) bool { return orderSigns[t.text] })
+	p.applied = slices.ContainsFunc(toks, func(t latexToken) bool { return valueFunctions[t.text] || functions[t.text] })
 	for p.at < len(p.toks) && !p.failed {
 		p.step()
 	}
@@ -80,12 +85,40 @@ func (p *latexPrinter) step() {
 	case latexCommand:
 		p.command(t.text)
 	case latexOpen:
-		if p.peek(0).text == "," && p.peek(1).kind == latexClose {
-			p.at += 2
-			p.write(latexSym, "{,}") // the comma follows a complete number: not a list
-		}
+		p.open()
+	case latexClose:
+		p.spaced = p.spaced || p.last == latexNum
 	case latexSym:
 		p.symbol(t.text)
+	}
+}
+
+// orderSigns are the signs of inequalities.
+var orderSigns = setOf(`< > \le \ge \ne`)
+
+// open drops a brace, which only groups: {2}{3} is 2 3. {n \choose k} is a binomial.
+func (p *latexPrinter) open() {
+	if p.peek(0).text == "," && p.peek(1).kind == latexClose {
+		p.at += 2
+		p.write(latexSym, "{,}") // the comma follows a complete number: not a list
+		return
+	}
+	p.spaced = p.spaced || p.last == latexNum
+	choose := -1
+	for i := p.at; i < len(p.toks); i++ {
+		switch t := p.toks[i]; {
+		case t.kind == latexOpen:
+			return // groups within it, so that no token is looked at often
+		case t.kind == latexClose && choose >= 0:
+			over, under := p.sub(p.toks[p.at:choose]), p.sub(p.toks[choose+1:i])
+			p.write(latexSym, `\binom{`+over+"}{"+under+"}")
+			p.at, p.value = i+1, true
+			return
+		case t.kind == latexClose:
+			return
+		case t.text == `\choose`:
+			choose = i
+		}
 	}
 }
 
@@ -131,7 +164,11 @@ func (p *latexPrinter) partsThousands() int {
 	case a.kind == latexOpen && b.text == "," && c.kind == latexClose:
 		return 3
 	case a.text == "," && b.kind == latexThin:
-		return 2
+		n := 2
+		for p.peek(n).kind == latexSpace && p.at+n < len(p.toks) || p.peek(n).kind == latexThin {
+			n++
+		}
+		return n
 	case a.text == "," && p.brackets == 0:
 		return 1
 	case a.kind == latexThin, a.kind == latexSpace && b.kind == latexNum && c.text != "/":
@@ -156,7 +193,7 @@ func (p *latexPrinter) letters(run string) {
 	case run == "sqrt" && p.after().text == "(":
 		p.plainRoot()
 	case (run == "and" || run == "or") && p.spaced && p.out.Len() > 0 && p.after().kind != latexSpace:
-		p.comma()
+		p.join(run)
 	case p.value && p.spaced && (len(run) > 2 || units[run] != "") && !functions[run]:
 		p.text(p.phrase(run))
 	default:
@@ -196,7 +233,7 @@ func (p *latexPrinter) phrase(first string) string {
 func (p *latexPrinter) text(words string) {
 	switch {
 	case (words == "and" || words == "or") && p.out.Len() > 0:
-		p.comma()
+		p.join(words)
 	case p.value:
 		p.write(latexText, `\text{`+words+`}`)
 	default:
@@ -206,6 +243,23 @@ func (p *latexPrinter) text(words string) {
 		p.atom(words)
 		p.size = max(p.size, 2)
 	}
+}
+
+// join writes "and" or "or" between two elements. Between inequalities they differ.
+func (p *latexPrinter) join(word string) {
+	if !p.ordered {
+		p.comma()
+		return
+	}
+	sign := `\lor`
+	if word == "and" {
+		sign = `\land`
+	}
+	s := strings.TrimSuffix(p.out.String(), ", ")
+	p.out.Reset()
+	p.out.WriteString(s)
+	p.write(latexCommand, sign)
+	p.value = false
 }
 
 // comma separates two elements. "1, 2, and 3" has a comma before the last.
@@ -223,7 +277,9 @@ func (p *latexPrinter) command(name string) {
 		p.write(latexSym, name+"{"+over+"}{"+under+"}")
 	case `\sqrt`:
 		p.root()
-	case `\begin`, `\end`, `\mathbb`, `\mathcal`, `\overline`, `\vec`, `\hat`, `\bar`, `\overrightarrow`:
+	case `\begin`:
+		p.begin()
+	case `\end`, `\mathbb`, `\mathcal`, `\overline`, `\vec`, `\hat`, `\bar`, `\overrightarrow`:
 		p.write(latexSym, name+"{"+p.argument()+"}")
 	case `\{`:
 		p.brackets++
@@ -239,6 +295,20 @@ func (p *latexPrinter) command(name string) {
 		p.write(k, name)
 	}
 	p.value = p.value || name != `\{`
+}
+
+// begin writes \begin{array} without the columns.
+func (p *latexPrinter) begin() {
+	name := p.argument()
+	if p.write(latexSym, `\begin{`+name+"}"); name != "array" {
+		return
+	}
+	if p.peek(0).text == "[" && p.peek(2).text == "]" { // \begin{array}[t]{cc}
+		p.at += 3
+	}
+	if p.peek(0).kind == latexOpen {
+		p.argument()
+	}
 }
 
 // root writes \sqrt{2} and \sqrt[3]{2}.
@@ -340,28 +410,64 @@ func (p *latexPrinter) symbol(s string) {
 		p.write(latexSym, ", ")
 		p.value = p.value && p.brackets > 0
 		return
+	case ";":
+		if p.brackets > 0 && !slices.ContainsFunc(p.toks, func(t latexToken) bool { return t.text == "," }) {
+			p.write(latexSym, ", ") // (0;1)
+			return
+		}
+	case ">", "<", "!", "=":
+		if sign := twoSigns[s]; sign != "" && p.peek(0).text == "=" && (s != "!" || p.spaced) {
+			p.at++
+			if sign == "=" {
+				p.write(latexSym, sign)
+			} else {
+				p.write(latexCommand, sign)
+			}
+			return
+		}
 	case "^", "_":
 		p.script(s)
 		return
 	case "*":
-		if next := p.after(); next.kind == latexLetters || next.text == "(" || next.kind == latexCommand && next.text != `\frac` {
+		if p.peek(0).text == "*" { // a power, as programs write it
+			p.at++
+			p.script("^")
+			return
+		}
+		if next := p.after(); !p.applied && (next.kind == latexLetters || next.text == "(" || next.kind == latexCommand && next.text != `\frac`) {
 			return
 		}
 	}
 	p.write(latexSym, s)
 }
 
-// script writes a power or an index, with braces only if they are needed.
+// twoSigns are the first characters of >=, <=, != and ==, as programs write them.
+var twoSigns = map[string]string{">": `\ge`, "<": `\le`, "!": `\ne`, "=": "="}
+
+// script writes a power or an index, with braces only if they are needed. They are
+// before a digit: 2^3 5 is not 2^{35}.
 func (p *latexPrinter) script(mark string) {
 	arg := p.scripted()
 	switch {
 	case arg == `\circ` || arg == "°":
 		p.write(latexSym, "°")
-	case len(arg) == 1:
+	case len(arg) == 1 && !p.digitFollows():
 		p.write(latexSym, mark+arg)
 	default:
 		p.write(latexSym, mark+"{"+arg+"}")
 	}
+}
+
+// digitFollows reports whether the next character that is printed is a digit.
+func (p *latexPrinter) digitFollows() bool {
+	for _, t := range p.toks[p.at:] {
+		switch t.kind {
+		case latexSpace, latexThin, latexOpen, latexClose:
+		default:
+			return t.kind == latexNum
+		}
+	}
+	return false
 }
 
 // scripted takes the argument of a power. Without braces it is a whole number with

@@ -66,10 +66,14 @@ func FuzzJSON(f *testing.F)   { fuzzTask(f, JSON, JSONAnswer) }
 func FuzzCode(f *testing.F)   { fuzzTask(f, Code) }
 func FuzzQA(f *testing.F)     { fuzzTask(f, QA) }
 
-// FuzzMathEqual checks that equality of formulas is symmetric and never panics.
+// FuzzMathEqual checks that equality of formulas is symmetric and reflexive, and
+// never panics.
 func FuzzMathEqual(f *testing.F) {
 	for _, c := range mathEqualities {
 		f.Add(c.candidate, c.gold)
+	}
+	for _, p := range mathPairs {
+		f.Add(p.gold, p.answer)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		a, b = Math.Normalise(a), Math.Normalise(b)
@@ -78,6 +82,9 @@ func FuzzMathEqual(f *testing.F) {
 		}
 		if x, y := equalMath(a, b), equalMath(b, a); x != y {
 			t.Errorf("%q and %q: %s, and the other way %s", a, b, x, y)
+		}
+		if by := equalMath(a, a); by != byString {
+			t.Errorf("%q does not equal itself: %s", a, by)
 		}
 	})
 }
