@@ -99,7 +99,7 @@ func TestMathSound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 400
 	if testing.Short() {
-		n = 130
+		n = 90
 	}
 	list := make([]formula, n)
 	classes := map[string][]formula{}
