@@ -84,6 +84,7 @@ func (x *exchange) read() {
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
+		Inline: r.Display == DisplayTags,
 	}
 	if settings.Keep {
 		settings.Fields = nil

@@ -48,13 +48,39 @@ func (p *planner) giveBack(i int) bool {
 	thought := said.text.String()
 	switch {
 	case len(own) == 0:
-		return len(m.Thoughts) == 0 && p.giveBackTags(i)
+		return p.once(i) || len(m.Thoughts) == 0 && p.giveBackTags(i)
 	case p.named():
 		p.rename(i, own, thought, native)
 	case p.fold(i, own, thought):
 	case p.rule.Need == NeedSealed, p.can.Items && p.target(i) < 0:
 		p.dropMinted(i, own)
 	}
+	return true
+}
+
+// once drops a member that Sotto added beside the upstream's own, if the client sends
+// back both. It matters while the upstream's member is not known, such as after a
+// restart: two members say the same, and Sotto's is the one of its names.
+func (p *planner) once(i int) bool {
+	m := &p.q.Messages[i]
+	native := func(text string) bool {
+		return slices.ContainsFunc(m.Thoughts[:min(len(m.Thoughts), few)], func(t wire.Thought) bool {
+			return t.Text == text && !slices.Contains(p.k.Fields, t.Name)
+		})
+	}
+	var drop []int
+	grown := 0
+	for j, t := range m.Thoughts {
+		if p.takesFields() && !t.Sealed && t.Text != "" && t.Name != p.k.Native && slices.Contains(p.k.Fields, t.Name) && native(t.Text) {
+			drop = append(drop, j)
+			grown -= len(t.Text)
+		}
+	}
+	if len(drop) == 0 {
+		return false
+	}
+	p.change(i).Drop = drop
+	p.count(grown)
 	return true
 }
 

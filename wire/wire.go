@@ -108,6 +108,8 @@ type Settings struct {
 	// Hide says that no reasoning may reach the client in any way, such as by the
 	// log probabilities of its tokens.
 	Hide bool
+	// Inline says that reasoning goes into the text, and that no member holds it.
+	Inline bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Request is what the codec found in the request.

@@ -16,7 +16,7 @@ import (
 // nativeFields are the members in which servers send reasoning beside the text. The
 // first that is not empty, in this order, is used. A server that sends several
 // sends the same in each.
-var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content"}
+var nativeFields = []string{"reasoning_content", "reasoning", "thinking", "reasoning_text", "thinking_content", "thought"}
 
 // IsNativeField reports whether servers send reasoning in a member of this name.
 func IsNativeField(name string) bool { return slices.Contains(nativeFields, name) }
@@ -51,21 +51,29 @@ func (o Object) Says() (says jsonedit.Member, ok bool) {
 // A Speech is what an object's choice said, read and sorted by place. It is reused
 // for each frame.
 type Speech struct {
-	Names                         []string // the members that reasoning is written to
-	Hide                          bool
+	Names []string // the members that reasoning is written to
+	Hide  bool     // reasoning goes nowhere
+	// Inline says that reasoning goes into the text, and that no member holds it.
+	Inline bool
+
 	content, reasoning, narration []byte
 	scratch                       []byte
 	details                       map[int]details  // of each choice
 	text                          *jsonedit.Member // the member that holds the text
 	array                         []byte           // content that stays an array: its new elements
+	listed                        bool             // the text is a list
+	listSame                      bool             // … that was not changed
+	read                          int              // bytes of content before the choice was closed
 	natives                       int
-	same                          bool
+	nativeSame                    bool // the native reasoning was read unchanged
+	nativeRead                    int  // bytes of reasoning that it gave
+	changed                       bool
 	more                          bool // something else was reported
 	calls                         calls
 }
 
-// Changed reports whether the object must be rewritten.
-func (s *Speech) Changed() bool { return !s.same }
+// Changed reports whether [Speech.Edits] changed the object.
+func (s *Speech) Changed() bool { return s.changed }
 
 // Plain reports whether the object brought nothing except its text and reasoning in a
 // member. Only frames of such objects may be recognised by their shape, because what
@@ -80,8 +88,9 @@ func (s *Speech) Silent() bool {
 // Read reads what an object says: native reasoning first, then its text.
 func (s *Speech) Read(o Object, r wire.Reader) {
 	s.content, s.reasoning, s.narration, s.array = s.content[:0], s.reasoning[:0], s.narration[:0], s.array[:0]
-	s.same, s.text, s.natives, s.more = true, nil, 0, false
+	s.text, s.natives, s.nativeSame, s.listed, s.listSame, s.more = nil, 0, true, false, true, false
 	s.readNative(o, r)
+	s.nativeRead = len(s.reasoning)
 	for i := range o.Members {
 		switch m := &o.Members[i]; {
 		case m.Key == o.Text:
@@ -98,22 +107,11 @@ func (s *Speech) Read(o Object, r wire.Reader) {
 			r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
 		}
 	}
+	s.read = len(s.content)
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
-func (s *Speech) Close(choice int, end sotto.End, r wire.Reader) {
-	if parts := r.Close(choice, end); len(parts) > 0 {
-		s.same = false
-		s.take(parts)
-		s.same = s.unmoved()
-	}
-}
-
-// unmoved reports whether the output is the text unchanged: it was only held.
-func (s *Speech) unmoved() bool {
-	return s.text != nil && s.text.Value.Type == gjson.String && s.natives == 0 &&
-		len(s.reasoning) == 0 && len(s.narration) == 0 && bytes.Equal(s.content, s.decode(s.text.Value))
-}
+func (s *Speech) Close(choice int, end sotto.End, r wire.Reader) { s.take(r.Close(choice, end)) }
 
 func (s *Speech) take(parts []wire.Part) {
 	for _, p := range parts {
@@ -148,7 +146,7 @@ func (s *Speech) readNative(o Object, r wire.Reader) {
 		text := s.decode(m.Value)
 		parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: o.Choice, Name: m.Key, Member: true, Text: text, Again: i != first})
 		if i == first {
-			s.same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text) && s.named(o)
+			s.nativeSame = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, text)
 			s.take(parts)
 		}
 	}
@@ -166,23 +164,6 @@ func firstNative(o Object) int {
 	return -1
 }
 
-// named reports whether the object's native fields are exactly those that reasoning
-// is written to.
-func (s *Speech) named(o Object) bool {
-	if len(s.Names) == 0 {
-		return true
-	}
-	if s.natives != len(s.Names) {
-		return false
-	}
-	for _, name := range s.Names {
-		if !slices.ContainsFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name }) {
-			return false
-		}
-	}
-	return true
-}
-
 // readDetails reads reasoning_details. Their text is read if no plain field has
 // reasoning. Some servers send all that was said so far with each frame. The details
 // stay as they are, since the client may have to send them back.
@@ -197,10 +178,6 @@ func (s *Speech) readDetails(o Object, r wire.Reader) {
 		r.Found(f)
 		return
 	}
-	if s.Hide {
-		s.natives++ // whatever they hold
-		s.same = false
-	}
 	d := s.details[o.Choice]
 	if f.Text = []byte(d.news(detailsText(o.Members[i].Value))); len(f.Text) == 0 {
 		r.Found(f)
@@ -210,7 +187,6 @@ func (s *Speech) readDetails(o Object, r wire.Reader) {
 		s.details = map[int]details{}
 	}
 	s.details[o.Choice] = d
-	s.same = s.stays()
 	s.take(r.Found(f))
 }
 
@@ -236,18 +212,18 @@ func (d *details) news(text string) string {
 }
 
 // stays reports whether native reasoning stays in the members that it came in.
-func (s *Speech) stays() bool { return len(s.Names) == 0 && !s.Hide }
+func (s *Speech) stays() bool { return len(s.Names) == 0 && !s.removes() }
+
+// removes reports whether no member may hold reasoning.
+func (s *Speech) removes() bool { return s.Hide || s.Inline }
 
 func (s *Speech) readText(choice int, v gjson.Result, r wire.Reader) {
 	switch {
 	case v.Type == gjson.String:
 		text := s.decode(v)
-		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text})
-		if !Same(parts, text) {
-			s.same = false
-		}
-		s.take(parts)
+		s.take(r.Found(wire.Found{Kind: wire.FoundText, Choice: choice, Text: text}))
 	case v.IsArray():
+		s.listed = true
 		s.readArray(choice, v, r)
 	}
 }
@@ -293,7 +269,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 		s.array = append(s.array, rest[1:]...)
 		s.content = s.content[:0]
 	}
-	s.same = s.same && same
+	s.listSame = same
 }
 
 func appendElement(dst, text []byte) []byte {
@@ -346,65 +322,148 @@ func (s *Speech) parts() [3]wire.Part {
 	}
 }
 
-// Edits appends the edits that write what was read into its object.
+// Edits appends the edits that write what was read into its object. A member that
+// holds the text stays, also if nothing is left of its text, and an object without
+// it gets one only for text. A member that holds the upstream's own reasoning keeps
+// its name; the names that the object does not have are added.
 func (s *Speech) Edits(edits []jsonedit.Edit, o Object) []jsonedit.Edit {
-	if s.same {
-		return edits
+	from := len(edits)
+	edits = jsonedit.Cut(edits, o.Members, func(i int) bool { return s.drops(o.Members[i]) })
+	var add []byte
+	names := s.Names
+	if s.removes() {
+		names = nil
 	}
-	anchor := -1 // the member whose place the new ones take
-	speaks := func(i int) bool {
-		key := o.Members[i].Key
-		return key == o.Text || IsNativeField(key) || s.Hide && key == "reasoning_details"
+	for _, name := range names {
+		if !slices.ContainsFunc(o.Members, func(m jsonedit.Member) bool { return m.Key == name }) {
+			add = s.appendNew(add, name, s.reasoning)
+		}
 	}
+	add = s.appendNew(add, NarrationField, s.narration)
+	at := -1 // the member that new ones come before
 	for i, m := range o.Members {
-		if speaks(i) && (anchor < 0 || m.Key == o.Text) {
-			anchor = i
+		switch {
+		case s.drops(m):
+			continue
+		case m.Key == o.Text:
+			at = i
+			if text := s.appendText(nil, m.Value); text != nil {
+				edits = append(edits, jsonedit.Edit{Span: m.ValueSpan(), With: text})
+			}
+		case IsNativeField(m.Key) && s.says(m, names):
+			edits = append(edits, jsonedit.Edit{Span: m.ValueSpan(), With: jsontext.AppendVerbatim(nil, s.reasoning)})
+		}
+		if at < 0 && IsNativeField(m.Key) {
+			at = i
 		}
 	}
-	parts := s.parts()
-	with := s.members(nil, o.Text, parts[:])
-	if anchor < 0 {
-		if len(o.Members) > 0 {
-			with = append(with, ',')
-		}
-		return append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: o.At, End: o.At}, With: with})
+	if s.text == nil {
+		add = s.appendNew(add, o.Text, s.content)
 	}
-	edits = jsonedit.Cut(edits, o.Members, func(i int) bool { return i != anchor && speaks(i) })
-	return append(edits, jsonedit.Edit{Span: o.Members[anchor].Span(), With: with})
+	if len(add) > 0 {
+		edits = append(edits, s.insert(o, at, add))
+	}
+	s.changed = len(edits) > from
+	return edits
 }
 
-func (s *Speech) members(dst []byte, text string, parts []wire.Part) []byte {
-	if len(s.array) == 0 {
-		return AppendParts(dst, text, s.Names, parts)
+// drops reports whether a member must go because of what it holds: reasoning, where no
+// member may hold any. Details that are signed or encrypted stay, unless all
+// reasoning is hidden, because the provider wants them back.
+func (s *Speech) drops(m jsonedit.Member) bool {
+	if m.Key == "reasoning_details" {
+		return s.Hide || s.Inline && !sealedDetails(m.Value)
 	}
-	dst = AppendParts(dst, "", s.Names, parts)
-	if len(dst) > 0 {
-		dst = append(dst, ',')
+	return s.removes() && IsNativeField(m.Key)
+}
+
+// says reports whether a native member must get the reasoning as its text. One that
+// is empty gets it only if it is one of the names.
+func (s *Speech) says(m jsonedit.Member, names []string) bool {
+	named := slices.Contains(names, m.Key)
+	switch {
+	case s.stays():
+		return false
+	case m.Value.Type == gjson.Null:
+		return named && len(s.reasoning) > 0
+	case m.Value.Type != gjson.String:
+		return false
+	case len(m.Value.Raw) <= len(`""`):
+		return named && len(s.reasoning) > 0
 	}
-	dst = append(append(append(dst, '"'), text...), `":[`...)
-	dst = append(dst, s.array...)
-	if len(s.content) > 0 { // the tail
-		dst = append(dst, ',')
-		dst = appendElement(dst, s.content)
+	return !s.nativeSame || len(s.reasoning) != s.nativeRead
+}
+
+// appendText appends the text member's new value, or returns nil if it stays.
+func (s *Speech) appendText(dst []byte, v gjson.Result) []byte {
+	tail := len(s.content) > s.read
+	switch {
+	case v.Type == gjson.String:
+		if bytes.Equal(s.content, s.decode(v)) {
+			return nil
+		}
+	case s.listed && s.listSame && !tail:
+		return nil
+	case s.listed && len(s.array) > 0:
+		dst = append(append(dst, '['), s.array...)
+		if len(s.content) > 0 { // the tail
+			dst = append(dst, ',')
+			dst = appendElement(dst, s.content)
+		}
+		return append(dst, ']')
+	case !s.listed && len(s.content) == 0:
+		return nil
 	}
-	return append(dst, ']')
+	return jsontext.AppendVerbatim(dst, s.content)
+}
+
+// appendNew appends a member, if it holds text.
+func (s *Speech) appendNew(dst []byte, key string, text []byte) []byte {
+	if len(text) == 0 {
+		return dst
+	}
+	return appendMember(dst, 0, key, []wire.Part{{Text: text}}, 0)
+}
+
+// insert puts new members before the one at index at, or at the object's beginning.
+func (s *Speech) insert(o Object, at int, add []byte) jsonedit.Edit {
+	offset := o.At
+	if at >= 0 {
+		offset = o.Members[at].At
+	}
+	left := slices.ContainsFunc(o.Members, func(m jsonedit.Member) bool { return !s.drops(m) })
+	if left {
+		add = append(add, ',')
+	}
+	return jsonedit.Edit{Span: jsonedit.Span{Start: offset, End: offset}, With: add}
 }
 
 // AppendParts appends parts as members of an object: reasoning under each of the
-// names, narration, and the content under the key text. If there is nothing else,
-// the content is written as "". An empty key leaves the content out.
+// names, narration, and the content under the key text, also if it is empty.
 func AppendParts(dst []byte, text string, names []string, parts []wire.Part) []byte {
 	from := len(dst)
 	for _, name := range names {
 		dst = appendMember(dst, from, name, parts, wire.Reasoning)
 	}
 	dst = appendMember(dst, from, NarrationField, parts, wire.Narration)
-	if text == "" {
-		return dst
+	if was := len(dst); len(appendMember(dst, from, text, parts, wire.Content)) > was {
+		return appendMember(dst, from, text, parts, wire.Content)
 	}
+	if len(dst) > from {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), text...), `":""`...)
+}
+
+// AppendThought appends what became of a native member that held the only text of
+// its object.
+func AppendThought(dst []byte, text, native string, parts []wire.Part) []byte {
+	from := len(dst)
+	dst = appendMember(dst, from, native, parts, wire.Reasoning)
+	dst = appendMember(dst, from, NarrationField, parts, wire.Narration)
 	dst = appendMember(dst, from, text, parts, wire.Content)
 	if len(dst) == from {
-		dst = append(append(append(dst, '"'), text...), `":""`...)
+		dst = append(append(append(dst, '"'), native...), `":""`...)
 	}
 	return dst
 }

@@ -78,6 +78,6 @@ func (a api) Reply(s wire.Settings) wire.Reply {
 	if len(s.Fields) > 0 {
 		y.speech.Names = []string{thinking}
 	}
-	y.speech.Hide = s.Hide
+	y.speech.Hide, y.speech.Inline = s.Hide, s.Inline
 	return shown.Only(y, s, a.shows)
 }

@@ -92,7 +92,7 @@ func TestLines(t *testing.T) {
 	done := line(`{"role":"assistant","content":""}`, `,"done":true,"done_reason":"stop","eval_count":1.0e1`)
 	for name, test := range map[string]struct{ in, out string }{
 		"plain":           {line(`{"content":"a"}`, `,"done":false`) + done, line(`{"content":"a"}`, `,"done":false`) + done},
-		"reasoning":       {line(`{"role":"assistant","content":"A","x":1.0}`, `,"done":false`) + done, line(`{"role":"assistant","thinking":"A","x":1.0}`, `,"done":false`) + done},
+		"reasoning":       {line(`{"role":"assistant","content":"A","x":1.0}`, `,"done":false`) + done, line(`{"role":"assistant","thinking":"A","content":"","x":1.0}`, `,"done":false`) + done},
 		"native":          {line(`{"content":"","thinking":"R"}`, `,"done":false`) + done, line(`{"content":"","thinking":"R"}`, `,"done":false`) + done},
 		"held":            {line(`{"content":"_a"}`, `,"done":false`) + done, line(`{"role":"assistant","content":"_a"}`, `,"done":false`) + done},
 		"held at the end": {line(`{"content":"_a"}`, `,"done":true`), line(`{"role":"assistant","content":"_a"}`, `,"done":false`) + line(`{"content":""}`, `,"done":true`)},
@@ -103,7 +103,7 @@ func TestLines(t *testing.T) {
 		"a null error":    {line(`{"content":"a"}`, `,"error":null`) + done, line(`{"content":"a"}`, `,"error":null`) + done},
 		"a clock": {
 			line(`{"content":"a"}`, "") + strings.Replace(line(`{"content":"B"}`, ""), "2026", "2027\\\"", 1) + done,
-			line(`{"content":"a"}`, "") + strings.Replace(line(`{"thinking":"B"}`, ""), "2026", "2027\\\"", 1) + done,
+			line(`{"content":"a"}`, "") + strings.Replace(line(`{"thinking":"B","content":""}`, ""), "2026", "2027\\\"", 1) + done,
 		},
 	} {
 		if got := rewrite(t, ollama.Chat, settings, test.in, nil); got != test.out {
@@ -111,7 +111,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	generate := `{"model":"m","response":"A","done":false}` + "\n" + `{"model":"m","response":"","done":true,"context":[1,2]}` + "\n"
-	want := `{"model":"m","thinking":"A","done":false}` + "\n" + `{"model":"m","response":"","done":true,"context":[1,2]}` + "\n"
+	want := `{"model":"m","thinking":"A","response":"","done":false}` + "\n" + `{"model":"m","response":"","done":true,"context":[1,2]}` + "\n"
 	if got := rewrite(t, ollama.Generate, settings, generate, nil); got != want {
 		t.Errorf("generate:\n%s\nwant\n%s", got, want)
 	}

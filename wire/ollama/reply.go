@@ -76,7 +76,11 @@ func (y *reply) alike(dst []byte, f wire.Frame, inside jsonedit.Span, r wire.Rea
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At+inside.Start-y.like.member]...)
-	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	if y.like.native != "" {
+		dst = chatjson.AppendThought(dst, y.api.text, y.like.native, parts)
+	} else {
+		dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	}
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
 

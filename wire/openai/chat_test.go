@@ -118,21 +118,21 @@ func TestChatFrames(t *testing.T) {
 	stop := `{"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 	for name, test := range map[string]struct{ in, out string }{
 		"plain":                {data(delta(`"content":"a"`, ""), stop, "[DONE]"), data(delta(`"content":"a"`, ""), stop, "[DONE]")},
-		"reasoning in content": {data(delta(`"x":1.0,"content":"A","y":[]`, `,"z":{}`), stop), data(delta(`"x":1.0,"reasoning_content":"A","y":[]`, `,"z":{}`), stop)},
+		"reasoning in content": {data(delta(`"x":1.0,"content":"A","y":[]`, `,"z":{}`), stop), data(delta(`"x":1.0,"reasoning_content":"A","content":"","y":[]`, `,"z":{}`), stop)},
 		"role kept":            {data(delta(`"role":"assistant","content":"_"`, ""), stop), data(delta(`"role":"assistant","content":""`, ""), delta(`"content":"_"`, `,"finish_reason":null`), stop)},
 		"held alone is silent": {data(delta(`"content":"a"`, ""), delta(`"content":"_b"`, ""), stop), data(delta(`"content":"a"`, ""), delta(`"content":"_b"`, `,"finish_reason":null`), stop)},
 		"tail with the text":   {data(delta(`"content":"c_b"`, `,"finish_reason":"stop"`)), data(delta(`"content":"c_b"`, `,"finish_reason":"stop"`))},
 		"held to the end":      {data(delta(`"content":"_b"`, ""), delta(`"content":"c"`, `,"finish_reason":"stop"`)), data(delta(`"content":"_bc"`, `,"finish_reason":null`), delta(`"content":""`, `,"finish_reason":"stop"`))},
 		"tail before [DONE]":   {data(delta(`"content":"a"`, ""), delta(`"content":"_b"`, ""), "[DONE]"), data(delta(`"content":"a"`, ""), delta(`"content":"_b"`, `,"finish_reason":null`), "[DONE]")},
-		"another native name":  {data(delta(`"reasoning":"R"`, ""), stop), data(delta(`"reasoning_content":"R"`, ""), stop)},
+		"another native name":  {data(delta(`"reasoning":"R"`, ""), stop), data(delta(`"reasoning_content":"R","reasoning":"R"`, ""), stop)},
 		"the native name":      {data(delta(`"reasoning_content":"R"`, ""), stop), data(delta(`"reasoning_content":"R"`, ""), stop)},
-		"both names":           {data(delta(`"reasoning":"R","reasoning_content":"R"`, ""), stop), data(delta(`"reasoning_content":"R"`, ""), stop)},
+		"both names":           {data(delta(`"reasoning":"R","reasoning_content":"R"`, ""), stop), data(delta(`"reasoning":"R","reasoning_content":"R"`, ""), stop)},
 		"no choices":           {data(`{"choices":[],"prompt_filter_results":[1]}`, stop), data(`{"choices":[],"prompt_filter_results":[1]}`, stop)},
-		"a logprob kept":       {data(delta(`"content":"A"`, `,"logprobs":{"content":[]}`), stop), data(delta(`"reasoning_content":"A"`, `,"logprobs":{"content":[]}`), stop)},
+		"a logprob kept":       {data(delta(`"content":"A"`, `,"logprobs":{"content":[]}`), stop), data(delta(`"reasoning_content":"A","content":""`, `,"logprobs":{"content":[]}`), stop)},
 		"comments":             {": hi\n\n" + data(delta(`"content":"a"`, ""), stop) + ":\n\n", ": hi\n\n" + data(delta(`"content":"a"`, ""), stop) + ":\n\n"},
 		"torn":                 {data("{torn", stop), data(stop)},
 		"no JSON":              {data("ok", "", stop), data("ok", "", stop)},
-		"NaN":                  {data(delta(`"content":"A"`, `,"p":NaN`), delta(`"content":"a"`, `,"p":NaN`), stop), data(delta(`"reasoning_content":"A"`, `,"p":null`), delta(`"content":"a"`, `,"p":NaN`), stop)},
+		"NaN":                  {data(delta(`"content":"A"`, `,"p":NaN`), delta(`"content":"a"`, `,"p":NaN`), stop), data(delta(`"reasoning_content":"A","content":""`, `,"p":null`), delta(`"content":"a"`, `,"p":NaN`), stop)},
 	} {
 		got := rewrite(t, wire.Settings{Fields: []string{"reasoning_content"}}, test.in, nil)
 		if got != test.out {

@@ -19,7 +19,7 @@ import (
 )
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide}}, s, c.shows)
+	return shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline}}, s, c.shows)
 }
 
 // A reply rewrites one reply of an API of choices.
@@ -106,7 +106,11 @@ func (y *reply) alike(dst []byte, f wire.Frame, s *shape, inside jsonedit.Span, 
 		return dst
 	}
 	dst = append(dst, f.Raw[:f.At+s.member]...)
-	dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	if s.native != "" {
+		dst = chatjson.AppendThought(dst, y.api.text, s.native, parts)
+	} else {
+		dst = chatjson.AppendParts(dst, y.api.text, y.speech.Names, parts)
+	}
 	return append(dst, f.Raw[f.At+inside.End+1:]...)
 }
 
