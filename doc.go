@@ -11,10 +11,11 @@
 // marker is an open or close tag that a dialect names. A block is an opener, its
 // body and its close. Every byte of a reply is on one [Channel]: text, reasoning,
 // narration, tool, aside, or markup. A [Segment] is a longest run of bytes on one
-// channel, of one block; each marker is a segment of its own. [Reply.Visible]
+// channel, in one block; each marker is a segment of its own. [Reply.Visible]
 // makes the visible text from the segments. A [Dialect] is data that says which
-// markers there are, on which channel each puts its block, where they count, and
-// how a reply of that model begins. A delta is a piece of a reply as it streams in.
+// markers there are, which channel each gives its block, where markers count, and
+// how a reply of that model begins. A delta is a piece of a reply as it streams
+// in.
 //
 // # Use
 //
@@ -34,28 +35,30 @@
 // dialecttest checks a dialect of your own against them.
 //
 //  1. Conservation: the segments' bytes, joined, are the reply. No byte is on two channels.
-//  2. Split invariance: where the deltas are cut means nothing, also inside a UTF-8
-//     sequence. Parse is the splitter fed once and closed.
+//  2. Split invariance: a reply cut into deltas anywhere, also inside a UTF-8
+//     sequence, gives the same segments. Parse is the splitter fed once and
+//     closed.
 //  3. Earliest emission: a byte is given as soon as every continuation and end of the
 //     reply would agree on it, and not before. What was given is never taken back.
 //     Filter and Events complete UTF-8 sequences first, which holds at most 3 bytes.
 //  4. Bounded hold: an unfinished marker holds at most MaxMarker bytes. A doubt that
 //     only later text can settle holds at most MaxHold. More white space than that does
 //     not wait for its place in the visible text.
-//  5. Totality and linear time: no input panics, causes an error, or costs more than
-//     a few looks at each byte.
-//  6. Idempotence: reading the visible text again gives it back, unless a literal tag
-//     was kept or a removed block parted one. [Grammar.Strip] reads until nothing changes.
+//  5. Totality and linear time: no input causes a panic or an error, and no byte
+//     is scanned more than four times.
+//  6. Idempotence: reading the visible text again gives the same text, unless a
+//     literal tag was kept as text or a removed block stood in the middle of a
+//     tag. [Grammar.Strip] reads until nothing changes.
 //  7. Monotony: visible deltas, joined, are the Visible text of the finished reply.
 //
 // # How a reply began and ended
 //
-// Both are inputs of the reading, not guesses.
+// The caller gives both.
 //
 // A prompt template may have opened the reasoning block itself. The reply then
-// begins inside the block and shows only its close: its start is [StartInside]. Most
-// replies begin [StartOutside]. [StartAuto] is for a reply about which nothing is
-// known: the first close without an opener makes everything before it reasoning.
+// begins inside the block and shows only its close: its start is [StartInside].
+// Most replies begin [StartOutside]. With [StartAuto] you say that you do not
+// know: the first close without an opener makes everything before it reasoning.
 // Pass the start in [Options] if you know it; [Grammar.StartOf] finds it in a
 // rendered prompt. If you pass none, the dialect decides:
 //
@@ -86,13 +89,13 @@
 // A Grammar and a Reply are safe for concurrent use. A Splitter, Filter, reader
 // or writer serves one reply at a time, in one goroutine. The bytes of a [Piece]
 // are valid until the next call; they may share the delta's memory. Nothing else
-// that was handed out is kept, except the open thought of a filter with OnThought.
+// that was delivered is kept, except the open thought of a filter with OnThought.
 //
 // # Security
 //
 // A channel is the model's claim about its own text, not a trust boundary. A
-// model can write its reasoning without any marker, and untagged reasoning cannot
-// be told from prose. Visible text is untrusted text like any model output:
+// model can write its reasoning without any marker, and untagged reasoning looks
+// like any other prose. Visible text is untrusted text like any model output:
 // escape it where you show it. Marker strings from files and users are matched
 // byte for byte and never compiled as patterns. Diagnostics name byte offsets,
 // never contents.

@@ -1,5 +1,6 @@
-// Package a2aserver makes an agent available by A2A, the protocol by which agents
-// talk to each other. It never passes on the agent's thoughts as its answer.
+// Package a2aserver makes an agent available over A2A, the protocol by which
+// agents talk to each other. It never passes on the agent's thoughts as its
+// answer.
 //
 //	s, err := a2aserver.New(a2aserver.Config{Mind: &a2aserver.ChatMind{Model: m}})
 //	…
@@ -8,8 +9,8 @@
 // A [Mind] answers: [ChatMind] is one reply of any model of package model,
 // [AgentMind] an agent of package agent with its tools. The protocol is served by
 // the official Go SDK: JSON-RPC and REST of 1.0, JSON-RPC of 0.3, and the agent
-// card at /.well-known/agent-card.json. A [Remote] is the opposite: an A2A agent as
-// a tool. Package probe checks servers of any make.
+// card at /.well-known/agent-card.json. A [Remote] is the opposite: an A2A agent
+// as a tool. Package probe checks any A2A server.
 //
 // # What a client gets
 //
@@ -47,9 +48,9 @@
 //     refused. It arrives at least once, always with the same Idempotency-Key.
 //  8. Off loopback the server needs a token. Tokens are compared in constant time,
 //     and each caller sees only its own tasks.
-//  9. What a peer can make grow has [Limits], and waiting tasks of one caller do
-//     not keep others out. A mind that gives no sign of life is ended; a long
-//     answer is not.
+//  9. Everything that a peer can make larger has [Limits], and waiting tasks of
+//     one caller do not keep others out. A mind that gives no sign of life is
+//     ended; a long answer is not.
 //  10. A request takes one of the caller's places when its body has arrived, and
 //     the memory of all requests is bounded. A page of tasks costs the memory of
 //     the tasks on it, however many are stored.
@@ -58,8 +59,8 @@
 //
 // # Security
 //
-// What a model writes is its claim, not a trust boundary: reasoning that it writes
-// without any marker cannot be told from its answer. The file of tasks holds
-// messages, answers, and the credentials of push configurations; only its owner can
-// read it (0600). The log holds neither.
+// What a model writes is its claim, not a trust boundary: reasoning that it
+// writes without any marker looks like part of its answer. The file of tasks
+// holds messages, answers, and the credentials of push configurations; only its
+// owner can read it (0600). The log holds neither.
 package a2aserver

@@ -4,10 +4,10 @@
 //	x := agent.Experiment{Name: "leap", Goal: "Find the rule.", Model: m, Memory: agent.AllMemory()}
 //	result, err := agent.Run(ctx, x, agent.Options{Record: "audit", Memory: "audit/memory"})
 //
-// A cycle is one turn of a conversation that begins anew. The model gets its goal
-// and the reflections of earlier cycles, and calls tools. What it writes when it
-// calls none is the cycle's reflection. A [Turn] is that conversation alone, for
-// servers that answer messages.
+// A cycle is a new conversation. The model gets its goal and the reflections of
+// earlier cycles, and calls tools. What it writes when it calls none is the
+// cycle's reflection. A [Turn] is that conversation alone, for servers that
+// answer messages.
 //
 // # The machine
 //
@@ -33,17 +33,17 @@
 //  6. Only one process at a time runs in a record ([record.ErrLocked]).
 //  7. A call that the model wrote into its text is not a reflection. It is made
 //     only if [CallMode] says so.
-//  8. Everything a model, a tool or an operator can make grow has a bound, in
-//     [Limits] and the constants. If a bound ended a cycle or a run, the record
-//     says which.
+//  8. Everything that a model, a tool or an operator can make larger has a bound,
+//     in [Limits] and the constants. If a bound ended a cycle or a run, the
+//     record says which.
 //
 // # What cannot be promised
 //
-// Reasoning without any marker cannot be told from an answer. A reply may be cut
-// inside a block that the template opened, before its close. It is read as a
-// thought if the dialect's templates open a block, and else as the start says
-// ([Turn.Start]). A model may repeat its thoughts in its answer. A tool may repeat
-// in its result an argument that is not prose ([Func.Prose]).
+// Reasoning without any marker looks like an answer. A reply may be cut inside a
+// block that the template opened, before its close. It is read as a thought if
+// the dialect's templates open a block, and else as the start says
+// ([Turn.Start]). A model may repeat its thoughts in its answer. A tool may
+// repeat in its result an argument that is not prose ([Func.Prose]).
 //
 // # Security
 //

@@ -28,29 +28,29 @@
 // # The tiers
 //
 // Package sotto reads the reply. The visible text is cut before the first stop
-// line, where a model starts to invent further problems. Then the highest tier that
-// finds anything wins outright:
+// line, where a model starts to invent further problems. Then the first of these
+// tiers that finds anything decides:
 //
 //  1. answer_block: the last closed <answer> block with a body, else the last
 //     opened block that has one.
 //  2. The task's own tier, if it has one: the code fence of task code.
-//  3. boxed: the last balanced \boxed{}, by its opener; \fbox{} if there is none.
+//  3. boxed: the balanced \boxed{} that opens last; \fbox{} if there is none.
 //  4. marker: the last line that begins with one of the task's markers and a
 //     colon, Markdown around them ignored, or a heading or bold line that is the
 //     marker alone. With nothing after it, the lines that follow are taken. From
 //     the last such line on, a sentence that begins with a saying ("The answer
 //     is ") counts too. The method keeps the label: "marker:final_answer".
 //  5. fallback_bottom_scan: the lowest line that is an answer by its form, in the
-//     last MiB. It never looks at the value wanted, and is refused for a reply that
-//     was cut.
+//     last MiB. It never looks at the right answer, and is refused for a reply
+//     that was cut.
 //  6. empty.
 //
-// The winning candidate goes to the validator even if it is wrong, because a lower
-// tier could only find what the model itself passed over. Within a tier the last
-// find wins. If it is empty, the next tier is tried. An answer in fenced code, or
-// quoted as a whole, is treated as an example: it counts only if its tier finds
-// none outside. An answer tag that is itself quoted is prose. If several finds
-// differ, the last is taken and the status is ambiguous.
+// The winning candidate goes to the validator even if it is wrong, because a
+// lower tier could only find what the model itself did not choose. Within a tier
+// the last find wins. If it is empty, the next tier is tried. An answer in fenced
+// code, or quoted as a whole, is treated as an example: it counts only if its
+// tier finds none outside. An answer tag that is itself quoted is prose. If
+// several finds differ, the last is taken and the status is ambiguous.
 //
 // # Guarantees
 //
@@ -63,7 +63,7 @@
 //     block splits them there is no Span, and Written is the visible text.
 //     Candidate is Written, normalised.
 //  4. What a reply claims about its answer (= 24) has no effect on the verdict.
-//  5. Values are compared as exact rationals, texts as texts; nothing is right
+//  5. Values are compared as exact fractions, texts as texts; nothing is right
 //     because it contains the answer. [Verdict.By] says what was compared.
 //  6. Any reply costs time linear in its length, and any candidate a bounded time:
 //     beyond the limits it is too_large.

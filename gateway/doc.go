@@ -6,8 +6,8 @@
 //	…
 //	http.ListenAndServe("127.0.0.1:8383", g)
 //
-// It reads replies of the APIs in [Codecs]; everything else passes through. A
-// streamed reply takes this path:
+// It reads replies of the APIs that [Codecs] lists; everything else passes
+// through. A streamed reply takes this path:
 //
 //	upstream's bytes → frames → codec → reading, a splitter per choice → codec → client
 //
@@ -20,9 +20,9 @@
 // recorded as it came. It is recorded after its last byte, and no client waits for
 // that.
 //
-// Go clients can use the same as a [Transport].
+// A Go client can do the same without a server, with a [Transport].
 //
 // A Handler is safe for concurrent use. It sends requests only to its upstream,
-// writes no content, key or cookie to its log, and bounds what a peer can make grow
-// ([Limits]).
+// writes no content, key or cookie to its log, and bounds everything that a peer
+// can make larger ([Limits]).
 package gateway

@@ -1,8 +1,8 @@
-// Package history decides what of a model's earlier reasoning goes back to its
+// Package history decides which of a model's earlier reasoning goes back to its
 // provider with the next request.
 //
-// Families of models differ. Some want no earlier reasoning, and fill their context
-// with what they get. Some answer 400 if a message that called a tool comes back
+// Families of models differ. Some need no earlier reasoning, and it only fills
+// their context. Some answer 400 if a message that called a tool comes back
 // without its reasoning. Some sign it and accept it only byte for byte. What each
 // needs is a [Rule], a row of one table ([Rules]) with its source.
 //
@@ -20,9 +20,9 @@
 //     order of messages never do.
 //   - The current turn is everything after the user's last message (tool results
 //     are not messages of the user). It loses no reasoning. Its reasoning may
-//     change its place: into the member that the upstream uses for it, or back into
-//     the content that it came from. There is one exception: a part that Sotto
-//     itself made is removed if it can only be an error to the provider (a block
+//     change its place: into the member that the upstream uses for it, or back
+//     into the content that it came from. There is one exception: a part that
+//     Sotto itself made is removed if the provider would refuse it (a block
 //     without a signature, to a provider that signs; an item with no text to go
 //     into).
 //   - A message that would be left with neither text nor calls keeps its

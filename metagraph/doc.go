@@ -40,7 +40,7 @@
 //     [Graph.Prune] removes old IDs of its task.
 //  7. An export, imported into an empty graph, gives the same graph, except for its
 //     identity and the IDs of attempts.
-//  8. A node says which model earned it: whose solution it was first.
+//  8. A node names the model whose solution it was first.
 //
 // # Retrieval
 //

@@ -1,10 +1,10 @@
-// Package model calls language models. It has one small interface, clients for the
-// APIs of Ollama, of OpenAI and its kind, and of Anthropic, and a model that plays
-// scripted replies.
+// Package model calls language models. It has one small interface, clients for
+// the APIs of Ollama, of OpenAI (which many servers speak) and of Anthropic, and
+// a model that plays scripted replies.
 //
 // A client returns what a model sent, without interpreting it: [Reply.Raw] is the
-// content byte for byte, including markers. Reasoning that the provider separated
-// itself is beside it. Package sotto reads Raw.
+// content byte for byte, including markers. Reasoning that the provider itself
+// separated is in Reply.Thoughts. Package sotto reads Raw.
 //
 //	m, err := model.Open(model.Config{Provider: "ollama", Model: "qwen3:8b"})
 //	…

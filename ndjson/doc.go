@@ -20,7 +20,6 @@
 //  1. Every byte of the stream is in the Raw of exactly one line, in order.
 //     If [Scanner.Last] returns false, its Raw still holds the rest.
 //  2. Where the stream is cut into reads changes nothing.
-//  3. A line is given as soon as its LF is there.
 //  3. A line is given as soon as its LF has come.
 //  4. A byte is searched once, however often Next is called before the line ends,
 //     except for the white space around a value.

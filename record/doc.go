@@ -27,41 +27,41 @@
 // first: its reasoning, and text set aside, is of kind reasoning. The rest is of
 // kind answer. The last column says which part of it the next prompt gets.
 //
-//	field                               kind       next prompt
-//	EXCHANGE.replies.raw                reply      its visible text; reasoning only where the provider requires it
-//	EXCHANGE.replies.reasoning.text     reasoning  nothing, unless the provider requires it
-//	EXCHANGE.replies.reasoning.raw  reasoning  as the thought
-//	EXCHANGE.replies.tool_calls.arguments  answer  the call, as it is
-//	EXCHANGE.replies.tool_calls.extra  reasoning  as the call
-//	EXCHANGE.messages.text              reply      it was in one
-//	EXCHANGE.messages.reasoning.text    reasoning  it was in one
-//	EXCHANGE.messages.reasoning.raw  reasoning  it was in one
-//	EXCHANGE.messages.tool_calls.arguments  answer  it was in one
-//	EXCHANGE.messages.tool_calls.extra  reasoning  it was in one
-//	LLM_INVOCATION.replies.raw          reply      its visible text; reasoning only where the provider requires it
-//	LLM_INVOCATION.replies.reasoning.text  reasoning  nothing, unless the provider requires it
-//	LLM_INVOCATION.replies.reasoning.raw  reasoning  as the thought
-//	LLM_INVOCATION.replies.tool_calls.arguments  answer  the call, as it is
-//	LLM_INVOCATION.replies.tool_calls.extra  reasoning  as the call
-//	LLM_INVOCATION.messages.text        reply      it was in one
-//	LLM_INVOCATION.messages.reasoning.text  reasoning  it was in one
-//	LLM_INVOCATION.messages.reasoning.raw  reasoning  it was in one
-//	LLM_INVOCATION.messages.tool_calls.arguments  answer  it was in one
-//	LLM_INVOCATION.messages.tool_calls.extra  reasoning  it was in one
-//	TOOL_CALL.arguments                 answer     as the call
-//	TOOL_CALL.result                    answer     as the tool's message
-//	EXTRACTION.candidate                answer     nothing: it goes to the validator
-//	EXTRACTION.written                  answer     nothing
-//	EXTRACTION.verdict.detail           answer     what the agent tells of the verdict
-//	MEMORY.query                        answer     nothing
-//	MEMORY.used.key                     answer     the node, as an example
-//	MEMORY.trace.key                    answer     nothing, but of problems like it
-//	MEMORY.template.key                 answer     the same
-//	ADVISORY.text                       answer     as advice
-//	RUN_START.goal                      answer     as the task
-//	CYCLE_START.goal                    answer     as the task
-//	CYCLE_END.summary                   answer     as memory
-//	RUN_END.result                      answer     nothing
+//	field                                         kind       next prompt
+//	EXCHANGE.replies.raw                          reply      its visible text; reasoning only where the provider requires it
+//	EXCHANGE.replies.reasoning.text               reasoning  nothing, unless the provider requires it
+//	EXCHANGE.replies.reasoning.raw                reasoning  as the thought
+//	EXCHANGE.replies.tool_calls.arguments         answer     the call, as it is
+//	EXCHANGE.replies.tool_calls.extra             reasoning  as the call
+//	EXCHANGE.messages.text                        reply      this is a prompt
+//	EXCHANGE.messages.reasoning.text              reasoning  this is a prompt
+//	EXCHANGE.messages.reasoning.raw               reasoning  this is a prompt
+//	EXCHANGE.messages.tool_calls.arguments        answer     this is a prompt
+//	EXCHANGE.messages.tool_calls.extra            reasoning  this is a prompt
+//	LLM_INVOCATION.replies.raw                    reply      its visible text; reasoning only where the provider requires it
+//	LLM_INVOCATION.replies.reasoning.text         reasoning  nothing, unless the provider requires it
+//	LLM_INVOCATION.replies.reasoning.raw          reasoning  as the thought
+//	LLM_INVOCATION.replies.tool_calls.arguments   answer     the call, as it is
+//	LLM_INVOCATION.replies.tool_calls.extra       reasoning  as the call
+//	LLM_INVOCATION.messages.text                  reply      this is a prompt
+//	LLM_INVOCATION.messages.reasoning.text        reasoning  this is a prompt
+//	LLM_INVOCATION.messages.reasoning.raw         reasoning  this is a prompt
+//	LLM_INVOCATION.messages.tool_calls.arguments  answer     this is a prompt
+//	LLM_INVOCATION.messages.tool_calls.extra      reasoning  this is a prompt
+//	TOOL_CALL.arguments                           answer     as the call
+//	TOOL_CALL.result                              answer     as the tool's message
+//	EXTRACTION.candidate                          answer     nothing: it goes to the validator
+//	EXTRACTION.written                            answer     nothing
+//	EXTRACTION.verdict.detail                     answer     as the reason of a retry
+//	MEMORY.query                                  answer     nothing
+//	MEMORY.used.key                               answer     the node, as an example
+//	MEMORY.trace.key                              answer     as an example for similar problems
+//	MEMORY.template.key                           answer     as an example for similar problems
+//	ADVISORY.text                                 answer     as advice, if it is about repetition
+//	RUN_START.goal                                answer     as the task
+//	CYCLE_START.goal                              answer     as the task
+//	CYCLE_END.summary                             answer     as memory
+//	RUN_END.result                                answer     nothing
 //
 // An EXTRACTION that was found in reasoning is of kind reasoning. The raw reply
 // stands once; other events refer to it by a [Ref] and spans.

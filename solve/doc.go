@@ -13,17 +13,17 @@
 // # The loop
 //
 // Each problem is distilled to its canonical query. The solver looks the query up
-// in memory and asks the model, with what memory returned. It reads the reply, and
-// extracts and validates the candidate. If the candidate is wrong, it tells the
-// model why and asks again. There are as many attempts as temperatures. A solution
-// that passes is distilled and learned.
+// in memory and asks the model, with what memory returned. It reads the reply,
+// and extracts and validates the candidate. If the candidate is wrong, it asks
+// again, and says why the candidate is wrong. There are as many attempts as
+// temperatures. A solution that passes is distilled and learned.
 //
 //	mode      memory is read and written   the prompt
-//	io        no                           wants the answer only
+//	io        no                           asks for the answer only
 //	cot       no                           the instruction of the dialect
 //	graph     yes                          the same, with paths as examples
-//	template  yes                          none, where a known template solves the
-//	                                       game by exact substitution; else as graph
+//	template  yes                          none, if a known template solves the
+//	                                       game by exact substitution; otherwise as graph
 //
 // # Guarantees
 //
@@ -34,8 +34,9 @@
 //     from it are one transaction, and a stream that was killed resumes after it.
 //  3. The budget is checked before every call of the model. The call that crosses
 //     it counts, and ends the stream.
-//  4. Memory keeps which model earned what it holds, and a result names the model
-//     whose template solved it. A model's own share never includes that of another.
+//  4. Memory keeps the name of the model that each solution comes from, and a
+//     result names the model whose template solved it. A model's own share never
+//     includes that of another.
 //  5. If there is a record, it holds everything: every call with its reply byte
 //     for byte, every extraction with its verdict, what memory returned and learned.
 //

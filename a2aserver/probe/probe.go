@@ -1,15 +1,15 @@
-// Package probe checks A2A servers, of any make: the card, the versions and
-// bindings that it declares, the methods, the shape of streams, the life of a
-// task, and whether reasoning leaks into what is delivered.
+// Package probe checks any A2A server: the card, the versions and bindings that
+// it declares, the methods, the shape of streams, the life of a task, and whether
+// reasoning leaks into what is delivered.
 //
 //	r, err := probe.Run(ctx, "https://agent.example", probe.Options{})
 //	…
 //	for _, c := range r.Checks { fmt.Println(c.Status, c.Name, c.Detail) }
 //
-// It speaks by the official client, over every interface that the card declares
-// and the client knows, and sends a few short messages: a server that charges
-// for them charges for these. It follows no redirect and sends its token to
-// nobody but the host it was given.
+// It uses the official client, over every interface that the card declares and
+// the client knows, and sends a few short messages: a server that charges for
+// messages charges for these. It follows no redirect and sends its token only to
+// the host of the URL.
 package probe
 
 import (

@@ -1,5 +1,7 @@
 //go:build !race
 
+// Package race reports whether the race detector runs, because some tests take many
+// times as long under it.
 package race
 
 // Enabled reports whether the race detector runs.

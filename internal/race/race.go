@@ -1,7 +1,5 @@
 //go:build race
 
-// Package race says whether the race detector runs, because some tests take many
-// times as long under it.
 package race
 
 // Enabled reports whether the race detector runs.

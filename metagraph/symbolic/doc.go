@@ -13,10 +13,10 @@
 //  1. Two templates are the same function of their slots if and only if they have
 //     the same key. The key does not depend on the order in which a game or its
 //     solution names the numbers, on brackets, or on signs that cancel.
-//  2. Values are exact rationals, whatever the size of the numbers; a division by
+//  2. Values are exact fractions, whatever the size of the numbers; a division by
 //     zero has no value.
-//  3. What [Template.Fill] returns has the value that [Template.Makes] speaks of,
-//     read by any parser that knows + - * / and parentheses.
+//  3. What [Template.Fill] returns has the value that [Template.Makes] tests for,
+//     in any parser that knows + - * / and parentheses.
 //
-// Templates are immutable and safe for concurrent use. A [Set] is not.
+// Templates are immutable and safe for concurrent use.
 package symbolic

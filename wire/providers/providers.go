@@ -1,5 +1,5 @@
-// Package providers lists the providers whose APIs are read. To add one, write a
-// package below wire, and add its line here.
+// Package providers lists the providers whose APIs Sotto reads. To add one, write
+// a package below wire, and add its line here.
 package providers
 
 import (

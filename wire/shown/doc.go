@@ -7,8 +7,8 @@
 // out: members, kinds of content parts, blocks and items, events, and everything in
 // a stream that is not JSON.
 //
-// [Only] applies the tree to the output of a codec's reply. The codec still does
-// all that needs understanding: it reads texts, and leaves out parts whose absence
-// would separate an index from its block. If the codec lets something pass by
-// mistake, it is removed here.
+// The function [Only] applies the tree to the output of a codec's reply. The
+// codec still does all that needs understanding: it reads texts, and leaves out
+// parts whose absence would separate an index from its block. If the codec lets
+// something pass by mistake, it is removed here.
 package shown
