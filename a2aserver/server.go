@@ -128,7 +128,7 @@ func New(c Config) (*Server, error) {
 	st.runs = newRecording(&c, s.card)
 	s.access = access.New(access.Rules{
 		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
-		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Refuse: refuse,
+		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Log: c.Logger, Refuse: refuse,
 	})
 	s.closing, s.shut = context.WithCancel(context.Background())
 	if !c.NoPush {

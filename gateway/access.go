@@ -38,7 +38,7 @@ func newAdmission(c Config) admission {
 		Control: access.New(access.Rules{
 			Name: "gateway", Public: c.Public, Tokens: c.tokens(), AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 			Methods: []string{http.MethodGet, http.MethodPost, http.MethodOptions}, Expose: []string{"Sotto-Diagnostics", "Sotto-History"},
-			MaxHeader: c.Limits.Header, Refuse: refuseAt,
+			MaxHeader: c.Limits.Header, Log: c.Logger, Refuse: refuseAt,
 		}),
 		public: c.Public, passAll: c.PassAll,
 		hides: c.hides(), prefix: c.PathPrefix,
@@ -101,14 +101,14 @@ func (a *admission) admit(w http.ResponseWriter, r *http.Request) (endpoint, *ht
 // one. Which endpoint a path leads to depends on the request's method too.
 func (a *admission) refusal(r *http.Request, f found, ofModel bool) (status int, why string) {
 	switch {
-	case a.hides && ofModel && f.kind != replies && f.kind != harmless && f.kind != local:
+	case a.hides && ofModel && (f.kind == unread || f.kind == audio || f.kind == unknown):
 		return http.StatusForbidden, "the gateway hides reasoning, and does not read what this route returns: " +
 			"POST to /v1/chat/completions, /v1/completions, /v1/responses, /v1/messages, /api/chat or /api/generate"
 	case a.passAll:
 		return 0, ""
 	case a.hides && f.kind == unknown:
 		return http.StatusForbidden, "the gateway hides reasoning, and does not know what this route returns: to forward it anyway, set --pass-all"
-	case a.public && (f.kind != replies && f.kind != harmless || !a.isWhole(r, f)):
+	case a.public && (!f.isOpen() || !a.isWhole(r, f)):
 		return http.StatusNotFound, "for other machines, this gateway forwards only the routes of models and model lists: see --path-prefix and --pass-all"
 	}
 	return 0, ""

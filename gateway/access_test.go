@@ -253,7 +253,7 @@ func TestPublic(t *testing.T) {
 		{"GET", "/v1/models/meta/llama", true}, {"GET", "/api/tags", true}, {"POST", "/api/show", true}, {"POST", "/v1/embeddings", true},
 		{"POST", "/v1/messages/count_tokens", true},
 		{"DELETE", "/api/delete", false}, {"POST", "/api/pull", false}, {"POST", "/api/create", false}, {"POST", "/api/copy", false},
-		{"POST", "/api/push", false}, {"GET", "/slots", false}, {"GET", "/props", false}, {"GET", "/", false}, {"DELETE", "/v1/models/x", false},
+		{"POST", "/api/push", false}, {"GET", "/slots", false}, {"GET", "/props", false}, {"GET", "/", true}, {"HEAD", "/", true}, {"POST", "/", false}, {"DELETE", "/v1/models/x", false},
 		{"POST", "/v1/models/x", false}, {"GET", "/v1/chat/completions", false}, {"PUT", "/v1/chat/completions", false},
 		{"GET", "/v1/models/../../slots", false}, {"GET", "/v1/models/%2e%2e/%2e%2e/slots", false}, {"GET", "/v1/models/..%2f..%2fslots", false},
 		{"GET", "/slots/../v1/models", false}, {"POST", "/api/pull/../show", false},

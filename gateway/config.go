@@ -53,7 +53,8 @@ type Config struct {
 	// listed names, any name is allowed.
 	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the gateway, in
-	// addition to its own; "*" allows any.
+	// addition to its own; "*" allows any, and "null" pages without one, such as
+	// files, which needs a token.
 	AllowOrigins []string
 
 	// HistoryDryRun reports what the history policy would do, in the response
@@ -235,6 +236,7 @@ func (c *Config) faults() []error {
 	}
 	fault(-1, "path-prefix", checkPrefix(c.PathPrefix))
 	fault(-1, "allow-hosts", checkHosts(c.AllowHosts))
+	fault(-1, "allow-origins", c.checkOrigins())
 	fault(-1, "record-headers", checkIDHeaders(c.RecordHeaders))
 	for _, wrong := range access.Check(c.tokens()) {
 		fault(-1, "tokens."+wrong.Name, wrong.Err)
@@ -318,6 +320,14 @@ func checkHosts(names []string) error {
 		if name != "*" && (name == "" || strings.ContainsFunc(strings.ToLower(name), other)) {
 			return fmt.Errorf("%q: want a name such as chat.example, without a scheme and a port, or *", name)
 		}
+	}
+	return nil
+}
+
+// checkOrigins refuses an origin that does not tell pages apart.
+func (c *Config) checkOrigins() error {
+	if slices.Contains(c.AllowOrigins, "null") && len(c.tokens()) == 0 {
+		return errors.New("null is the origin of files, and of frames that any web page can make: it needs a token (token-file)")
 	}
 	return nil
 }

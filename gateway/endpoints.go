@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,8 +19,10 @@ const (
 	harmless = kind(wire.EndpointHarmless)
 	local    = kind(wire.EndpointLocal)
 	unread   = kind(wire.EndpointUnread)
-	own      = kind(wire.EndpointUnread + 1) // the gateway answers it
-	probe    = kind(wire.EndpointUnread + 2) // the gateway answers it, even without a token
+	stored   = kind(wire.EndpointStored)
+	audio    = kind(wire.EndpointAudio)
+	own      = kind(wire.EndpointAudio + 1) // the gateway answers it
+	probe    = kind(wire.EndpointAudio + 2) // the gateway answers it, even without a token
 )
 
 // An endpoint is a route that the gateway knows.
@@ -187,7 +190,21 @@ func (e *endpoint) scope() Scope {
 }
 
 // isModel reports whether an endpoint returns a model's text.
-func (e *endpoint) isModel() bool { return e.kind == replies || e.kind == unread }
+func (e *endpoint) isModel() bool {
+	return e.kind == replies || e.kind == stored || e.kind == unread || e.kind == audio
+}
+
+// isOpen reports whether other machines may use an endpoint: what it returns belongs
+// to the request that asked for it, and it changes nothing.
+func (e *endpoint) isOpen() bool { return e.kind == replies || e.kind == harmless || e.kind == audio }
+
+// read returns the codec that reads what the endpoint returns to a request, or nil.
+func (e *endpoint) read(method string) codec {
+	if e.kind == replies || e.kind == stored && method == http.MethodGet {
+		return e.codec
+	}
+	return nil
+}
 
 // A pattern is the path of an endpoint in segments.
 type pattern []string
@@ -257,9 +274,26 @@ type found struct {
 }
 
 // look finds the endpoint that segments end in, among those that are allowed. The
-// longest match wins: /api/generate, not /generate.
+// longest match wins: /api/generate, not /generate. But where that match leaves the
+// path's end open, an end that says what the reply is wins: servers put
+// /chat/completions below names of models, as in /models/ORG/NAME/v1/chat/completions.
 func look(segments []string, may func(*endpoint) bool) found {
-	for at := range max(1, len(segments)) {
+	first := longest(segments, 0, may)
+	if first.kind != unread || !strings.HasSuffix(first.path, "{...}") {
+		return first
+	}
+	end := longest(segments, first.at+1, func(e *endpoint) bool {
+		return e.kind == replies && strings.Count(e.path, "/") > 1 && may(e)
+	})
+	if end.kind == replies {
+		return end
+	}
+	return first
+}
+
+// longest finds the longest match that begins at a segment or after it.
+func longest(segments []string, from int, may func(*endpoint) bool) found {
+	for at := from; at < max(1, len(segments)); at++ {
 		for i := range endpoints {
 			e := &endpoints[i]
 			if at > 0 && e.whole() || !may(e) {

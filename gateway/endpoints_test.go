@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
 // sample is a path and method that a row of the table is about.
@@ -43,7 +44,7 @@ func TestEndpoints(t *testing.T) {
 		}
 		want := map[string][4]int{ // on this machine, hidden there, for others, hidden and all passes
 			"replies": {200, 200, 200, 200}, "harmless": {200, 200, 200, 200}, "local": {200, 200, 404, 200},
-			"unread": {200, 403, 404, 403}, "own": {200, 200, 200, 200}, "probe": {200, 200, 200, 200},
+			"unread": {200, 403, 404, 403}, "stored": {200, 200, 404, 200}, "audio": {200, 403, 200, 403}, "own": {200, 200, 200, 200}, "probe": {200, 200, 200, 200},
 		}[e.Kind]
 		got := [4]int{
 			status(gateway.Config{}), status(gateway.Config{Routes: []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}}),
@@ -56,7 +57,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s without the token: %d", method, path, w.Code)
 		}
 		v.header = header("Connection", "Upgrade", "Upgrade", "websocket")
-		if w, reached := v.call(t, gateway.Config{}); (e.Kind == "replies" || e.Kind == "unread") && (w.Code != http.StatusUpgradeRequired || reached != nil) {
+		if w, reached := v.call(t, gateway.Config{}); slices.Contains([]string{"replies", "unread", "stored", "audio"}, e.Kind) && (w.Code != http.StatusUpgradeRequired || reached != nil) {
 			t.Errorf("%s %s as a WebSocket: %d", method, path, w.Code)
 		}
 	}
@@ -160,3 +161,31 @@ func fitsRow(e gateway.Endpoint, method, path string) bool {
 }
 
 var rowPatterns sync.Map // by their paths
+
+// TestReadByItsEnd: the end of a path says that a reply is read, whatever precedes it.
+func TestReadByItsEnd(t *testing.T) {
+	replies := scripted.New(scripted.Options{})
+	canonical := map[string]string{"/chat/completions": "/v1/chat/completions", "/responses": "/v1/responses", "/messages": "/v1/messages", "/api/chat": "/api/chat"}
+	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for end, path := range canonical {
+			if strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), end) {
+				r.URL.Path = path
+				break
+			}
+		}
+		replies.ServeHTTP(w, r)
+	})
+	base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: gateway.DisplayHide}})
+	for _, path := range []string{
+		"/chat/completions", "/v1/chat/completions/", "/openai/deployments/d/chat/completions?api-version=2024-10-21", "/api/v3/chat/completions",
+		"/models/chat/completions", "/models/org/name/v1/chat/completions", "/v1beta/openai/chat/completions", "/client/v4/accounts/a/ai/v1/chat/completions",
+		"/responses", "/openai/responses?api-version=2025-03-01-preview", "/api/v3/responses", "/x/responses/",
+		"/messages", "/anthropic/messages", "/anthropic/v1/messages/", "/proxy/api/chat",
+	} {
+		body := `{"model":"minimax-m2","stream":false,"max_tokens":9,"messages":[{"role":"user","content":"q"}],"input":"q"}`
+		resp, got := post(t, base+path, body, nil)
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(got), "Ottawa") || strings.Contains(string(got), "Short question") {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, got)
+		}
+	}
+}

@@ -33,6 +33,10 @@ type exchange struct {
 	reply   wire.Reply
 	rec     *recording // nil if nothing is recorded
 
+	asked  string // the path at the upstream, fit to be shown
+	stored bool   // the reply was made earlier, and is fetched
+	after  int    // if stored: the last event that the client has, or -1
+
 	charge *charge // the memory reserved for it
 
 	activity

@@ -64,10 +64,7 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || g.operations(w, r, e) {
 		return
 	}
-	var c codec
-	if e.kind == replies {
-		c = e.codec
-	}
+	c := e.read(r.Method)
 	slot, err := g.engine.open.Take(access.Caller(r.Context()))
 	if err != nil {
 		refuse(w, c, http.StatusServiceUnavailable, err.Error())
@@ -75,10 +72,10 @@ func (g *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer slot.GiveBack()
 	if c == nil {
-		g.pass(w, r)
+		g.pass(w, r, e)
 		return
 	}
-	g.serve(w, r, c)
+	g.serve(w, r, e)
 }
 
 // bodyIdle is the longest time in which a request's body may make no progress.
@@ -90,21 +87,16 @@ func (g *Handler) Open() int { return g.engine.open.Taken() }
 // serve handles one exchange. It reads the whole request before it sends anything
 // on. The history needs the whole request. Also, a server that closes an unread
 // body when the response begins makes the transport drop the upstream's connection.
-func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
+func (g *Handler) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 	hold, err := g.engine.budget.open()
 	if err != nil {
-		g.refuse(w, r, c, err)
+		g.refuse(w, r, e.codec, err)
 		return
 	}
 	defer hold.leave()
-	body, err := readBody(w, r, g.engine.config.Limits.Body, hold)
+	x, err := g.begin(w, r, e, hold)
 	if err != nil {
-		g.refuse(w, r, c, err)
-		return
-	}
-	x, err := g.engine.begin(c, body, r, g.engine.config.Upstream, hold)
-	if err != nil {
-		g.refuse(w, r, c, err)
+		g.refuse(w, r, e.codec, err)
 		return
 	}
 	control := http.NewResponseController(w)
@@ -112,6 +104,18 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, c codec) {
 	ctx, end := x.start(ctx, func() { _ = control.SetWriteDeadline(time.Now()) })
 	defer end()
 	g.proxy.ServeHTTP(w, x.upstreamRequest(r.WithContext(ctx)))
+}
+
+// begin begins the exchange of a request.
+func (g *Handler) begin(w http.ResponseWriter, r *http.Request, e endpoint, hold *charge) (*exchange, error) {
+	if e.kind == stored {
+		return g.engine.beginStored(e.codec, r, g.engine.config.Upstream, hold)
+	}
+	body, err := readBody(w, r, g.engine.config.Limits.Body, hold)
+	if err != nil {
+		return nil, err
+	}
+	return g.engine.begin(e.codec, body, r, g.engine.config.Upstream, hold)
 }
 
 var _ wire.Reader = (*reading)(nil)

@@ -5,13 +5,21 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/seldom"
 )
 
 // logging is the observer that writes a line for each exchange, without content.
 func (e *engine) logging() observer {
+	paths := seldom.Limit{Every: time.Minute, Most: e.config.Limits.Labels}
 	return observer{
+		unread: func(path string, _ endpoint) {
+			if paths.Now(path) {
+				e.config.Logger.Warn("unread: the response looks like a model's reply, and the gateway does not read what this path returns: its thoughts pass", "path", path)
+			}
+		},
 		refused: func(r *http.Request, c codec, _ *url.URL, status int, err error) {
 			fields := []any{"api", c.Name(), "status", status, "error", plain(err.Error())}
 			if caller := access.Caller(r.Context()); caller != "" {
@@ -38,6 +46,9 @@ func (x *exchange) fields() []any {
 	}
 	if x.caller != "" {
 		fields = append(fields, "caller", x.caller)
+	}
+	if x.asked != "" { // there may be no such path, because the base URL is wrong
+		fields = append(fields, "upstream_path", x.asked)
 	}
 	if found := x.findings(); found != "" {
 		fields = append(fields, "found", found)

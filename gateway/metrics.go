@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,6 +21,7 @@ type metrics struct {
 	exchanges *prometheus.CounterVec
 	leaks     *prometheus.CounterVec
 	doubts    *prometheus.CounterVec
+	unread    *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
@@ -39,7 +41,7 @@ func Metrics(reg *prometheus.Registry) Observer {
 		if err != nil {
 			return observer{}, err
 		}
-		return observer{ended: m.exchange, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
+		return observer{ended: m.exchange, unread: m.overlooked, metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{})}, nil
 	}}
 }
 
@@ -57,6 +59,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		exchanges: counter("exchanges_total", "Exchanges with a model, by how they ended.", "api", "model", "outcome"),
 		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
+		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
 		tokens:    counter("reasoning_removed_tokens_estimated_total", "Tokens of reasoning removed, estimated from the bytes.", "from"),
 		hold: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "sotto", Name: "hold_seconds",
@@ -110,6 +113,12 @@ func (m *metrics) exchange(x *exchange) {
 	if x.reading.held > 0 {
 		m.hold.Observe(x.reading.held.Seconds())
 	}
+}
+
+// overlooked counts a response that passed unread, by the row of the table that its
+// path leads to: paths hold ids.
+func (m *metrics) overlooked(_ string, to endpoint) {
+	m.unread.WithLabelValues(cmp.Or(to.path, "unknown")).Inc()
 }
 
 func (m *metrics) removed(from string, n int) {

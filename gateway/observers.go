@@ -29,6 +29,9 @@ type observer struct {
 	ended func(x *exchange)
 	// refused: a request to a model's route did not become an exchange.
 	refused func(r *http.Request, c codec, upstream *url.URL, status int, err error)
+	// unread: a response that passed looks like a model's reply. The path is fit to be
+	// shown, and to is where it led.
+	unread func(path string, to endpoint)
 	// close is called when nothing more will happen.
 	close func() error
 	// metrics answers GET /metrics.
@@ -98,6 +101,14 @@ func (all observers) refused(r *http.Request, c codec, upstream *url.URL, status
 	for _, o := range all {
 		if o.refused != nil {
 			o.refused(r, c, upstream, status, err)
+		}
+	}
+}
+
+func (all observers) unread(path string, to endpoint) {
+	for _, o := range all {
+		if o.unread != nil {
+			o.unread(path, to)
 		}
 	}
 }

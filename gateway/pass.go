@@ -14,8 +14,9 @@ import (
 // A passage is an exchange whose content is not read.
 type passage struct {
 	activity
-	ctx  context.Context
-	late atomic.Bool // the request's body arrived too late
+	overlook func(resp *http.Response)
+	ctx      context.Context
+	late     atomic.Bool // the request's body arrived too late
 }
 
 // reason returns why a passage failed, which the proxy's error may not say.
@@ -40,7 +41,7 @@ func passageOf(ctx context.Context) *passage {
 // pass forwards requests to routes that are not a model's. A body of usual length
 // is read whole first, as with models. A larger one is forwarded while it arrives,
 // up to the limit.
-func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
+func (g *Handler) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	hold, err := g.engine.budget.open()
 	if err != nil {
 		g.refusePassage(w, err)
@@ -48,6 +49,7 @@ func (g *Handler) pass(w http.ResponseWriter, r *http.Request) {
 	}
 	defer hold.leave()
 	p := &passage{activity: activity{began: time.Now()}}
+	p.overlook = func(resp *http.Response) { g.engine.overlook(r, e, resp) }
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
 	defer cancel(nil)
 	p.ctx = ctx
@@ -108,6 +110,7 @@ func (p *passage) modify(resp *http.Response) {
 		resp.Body = &watchedConn{both, &p.activity}
 		return
 	}
+	p.overlook(resp)
 	resp.Body = &passing{resp.Body, &p.activity}
 }
 

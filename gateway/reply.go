@@ -44,6 +44,9 @@ func (b *untrailed) Close() error {
 // answer turns the upstream's response into the one that the client gets.
 func (x *exchange) answer(resp *http.Response) error {
 	x.status = resp.StatusCode
+	if resp.StatusCode == http.StatusNotFound && resp.Request != nil {
+		x.asked = x.engine.shownModel(resp.Request.URL.Path, []string{x.credential})
+	}
 	x.engine.observers.replied(x, resp)
 	if x.engine.config.HistoryDryRun || len(x.plan.Changes) > 0 {
 		resp.Header.Set("Sotto-History", x.plan.String())
@@ -61,8 +64,7 @@ func (x *exchange) answer(resp *http.Response) error {
 	case err != nil:
 		return err
 	case form == streamed:
-		x.framed(resp, resp.Body)
-		return nil
+		return x.framed(resp, resp.Body)
 	case form == whole:
 		return x.whole(resp)
 	}
@@ -70,11 +72,20 @@ func (x *exchange) answer(resp *http.Response) error {
 }
 
 // framed turns the response into a stream of frames that are read as they come.
-func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) {
+func (x *exchange) framed(resp *http.Response, frames io.ReadCloser) (err error) {
+	if x.stored {
+		if frames, err = x.identifyStream(frames); err != nil {
+			return err
+		}
+	}
 	x.streamed = true
 	resp.Body = x.stream(frames)
+	if x.stored && x.after >= 0 {
+		resp.Body = &resumed{ReadCloser: resp.Body, after: x.after}
+	}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Length")
+	return nil
 }
 
 // A form says how a response carries a reply.
@@ -152,6 +163,11 @@ func (x *exchange) whole(resp *http.Response) error {
 		x.reading.maxHold = -1
 	}
 	mended := jsonedit.Mend(body)
+	if x.stored {
+		if err := x.identify(jsonedit.Parse(mended).Get("model").Str); err != nil {
+			return err
+		}
+	}
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
 	case unread == nil && jsonedit.Parse(mended).IsObject():
@@ -159,8 +175,7 @@ func (x *exchange) whole(resp *http.Response) error {
 			return err
 		}
 	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // a stream that is declared as a whole reply
-		x.framed(resp, io.NopCloser(bytes.NewReader(body)))
-		return nil
+		return x.framed(resp, io.NopCloser(bytes.NewReader(body)))
 	case x.route.Display != DisplayKeep && unread != nil:
 		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)
 	case x.route.Display != DisplayKeep:

@@ -37,29 +37,29 @@ func (t *Transport) Close() error { return t.engine.close() }
 // Learned returns what the transport has learned of how replies begin.
 func (t *Transport) Learned() *Learned { return t.engine.learned }
 
-// codec returns the codec that reads the reply to a request, or nil if the request
-// does not go to a model's route.
-func (t *Transport) codec(r *http.Request) (codec, error) {
-	e := look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
-	if e.kind == unread && t.hides {
-		return nil, errors.New("reasoning is hidden, and the gateway does not read what this route returns")
+// endpoint returns where a request goes, and whether its reply is read.
+func (t *Transport) endpoint(r *http.Request) (e endpoint, read bool, err error) {
+	e = look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
+	if (e.kind == unread || e.kind == audio) && t.hides {
+		return e, false, errors.New("reasoning is hidden, and the gateway does not read what this route returns")
 	}
-	if e.kind == replies && r.Body != nil {
-		return e.codec, nil
-	}
-	return nil, nil
+	return e, e.read(r.Method) != nil && (e.kind == stored || r.Body != nil), nil
 }
 
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	next := t.engine.config.Transport
-	c, err := t.codec(r)
+	e, read, err := t.endpoint(r)
 	if err != nil {
 		return nil, err
 	}
-	if c == nil {
-		return next.RoundTrip(r)
+	if !read {
+		resp, err := next.RoundTrip(r)
+		if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+			t.engine.overlook(r, e, resp)
+		}
+		return resp, err
 	}
-	x, hold, err := t.open(c, r)
+	x, hold, err := t.open(e, r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,21 +92,33 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // open reads a request and begins its exchange. The caller must release its charge.
-func (t *Transport) open(c codec, r *http.Request) (*exchange, *charge, error) {
-	defer r.Body.Close()
+func (t *Transport) open(e endpoint, r *http.Request) (*exchange, *charge, error) {
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
 	hold, err := t.engine.budget.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := takeBody(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
-	if err == nil {
-		var x *exchange
-		if x, err = t.engine.begin(c, body, r, &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}, hold); err == nil {
-			return x, hold, nil
-		}
+	x, err := t.begin(e, r, hold)
+	if err != nil {
+		hold.leave()
+		return nil, nil, err
 	}
-	hold.leave()
-	return nil, nil, err
+	return x, hold, nil
+}
+
+// begin begins the exchange of a request.
+func (t *Transport) begin(e endpoint, r *http.Request, hold *charge) (*exchange, error) {
+	server := &url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host}
+	if e.kind == stored {
+		return t.engine.beginStored(e.codec, r, server, hold)
+	}
+	body, err := takeBody(r.Body, r.ContentLength, t.engine.config.Limits.Body, hold)
+	if err != nil {
+		return nil, err
+	}
+	return t.engine.begin(e.codec, body, r, server, hold)
 }
 
 // An endingBody ends its exchange when the client has read all of it, or closes it.

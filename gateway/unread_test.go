@@ -1,149 +1,156 @@
 package gateway_test
 
 import (
-	"context"
-	"fmt"
+	"bytes"
+	"compress/gzip"
 	"io"
+	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
-	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
-// TestBrokenJSON has an upstream send bytes that are not JSON, or nearly, under types of
-// all kinds: what can be read is, and of the rest nothing passes.
-func TestBrokenJSON(t *testing.T) {
-	const (
-		whole = `{"choices":[{"index":0,"message":{"role":"assistant","content":"<think>SECRET</think>b"},"finish_reason":"stop"}]}`
-		head  = `data: {"choices":[{"index":0,"delta":{"content":"<think>SEC"},"finish_reason":null}]}` + "\n\n"
-		foot  = `data: {"choices":[{"index":0,"delta":{"content":"RET</think>b"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
-	)
-	tests := []struct {
-		name, kind, body string
-		read             bool
-	}{
-		{"BOM", "application/json", "\xEF\xBB\xBF" + whole, true},
-		{"NaN", "application/json", strings.Replace(whole, `"index":0`, `"index":0,"logprob":NaN`, 1), true},
-		{"no type", "text/plain", whole, true},
-		{"cut", "application/json", whole[:len(whole)-4], false},
-		{"trailing", "application/json", whole + "\nextra", false},
-		{"array", "application/json", "[" + whole + "]", false},
-		{"events as JSON", "application/json", head + foot, true},
-		{"events as text", "text/plain", head + foot, true},
-		{"events", "text/event-stream", head + foot, true},
-		{"NaN in a frame", "text/event-stream", strings.Replace(head, `"index":0`, `"index":0,"logprob":NaN`, 1) + foot, true},
-		{"torn frame", "text/event-stream", head + `data: {"choices":[{"index":0,"delta":{"content":"SECRET"}` + "\n\n" + foot, false},
-	}
-	for _, test := range tests {
-		for _, display := range []gateway.Display{gateway.DisplayHide, gateway.DisplayKeep} {
-			for _, stream := range []bool{true, false} {
-				t.Run(fmt.Sprintf("%s/%s/stream=%v", test.name, display, stream), func(t *testing.T) {
-					upstream := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-						w.Header().Set("Content-Type", test.kind)
-						io.WriteString(w, test.body)
-					})
-					base := start(t, upstream, gateway.Config{Default: gateway.Route{Display: display}})
-					resp, body := post(t, base+"/v1/chat/completions", chatBody("m", stream), nil)
-					switch got := string(body); {
-					case display == gateway.DisplayKeep && !strings.Contains(got, "SEC"):
-						t.Errorf("kept: %d %s", resp.StatusCode, got)
-					case display == gateway.DisplayKeep:
-					case strings.Contains(got, "SEC") || strings.Contains(got, "RET"):
-						t.Errorf("leaked: %s", got)
-					case test.read != strings.Contains(got, `"b"`) && test.name != "torn frame":
-						t.Errorf("%d %s", resp.StatusCode, got)
-					case test.read == strings.Contains(got, "error"):
-						t.Errorf("%d %s", resp.StatusCode, got)
+// passing are responses of routes that are not read, in the forms of many servers.
+var passing = []struct {
+	name, kind, body string
+	reply            bool
+}{
+	{"chat", "application/json", `{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"<think>a</think>b"}}]}`, true},
+	{"frames", "text/event-stream", ": hi\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"<think>\"}}]}\n\n", true},
+	{"frames without a type", "", "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"<think>\"}}]}\n\n", true},
+	{"list of replies", "application/json", `{"object":"list","data":[{"object":"chat.completion","choices":[{"message":{"content":"x"}}]}]}`, true},
+	{"response", "application/json; charset=utf-8", `{"id":"r","object":"response","output":[]}`, true},
+	{"events", "text/event-stream", "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\n", true},
+	{"message", "application/json", `{"type":"message","role":"assistant","content":[{"type":"text","text":"x"}]}`, true},
+	{"message events", "text/event-stream", "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n", true},
+	{"ollama", "application/x-ndjson", `{"model":"m","message":{"role":"assistant","content":"x"},"done":false}` + "\n", true},
+	{"gemini", "application/json", `{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}`, true},
+	{"gemini list", "application/json", `[{"candidates":[{"content":{"parts":[{"text":"x"}]}}]}]`, true},
+	{"converse", "application/json", `{"output":{"message":{"role":"assistant","content":[{"text":"x"}]}}}`, true},
+	{"binary events", "application/vnd.amazon.eventstream", "\x00\x00", true},
+	{"llama.cpp", "application/json", `{"content":"x","stop":true}`, true},
+	{"TGI", "application/json", `[{"generated_text":"x"}]`, true},
+	{"cohere", "application/json", `{"id":"x","message":{"role":"assistant","content":[{"type":"text","text":"x"}]}}`, true},
+	{"long", "application/json", `{"choices":[{"message":{"content":"` + strings.Repeat("x", 100_000) + `"}}]}`, true},
+	{"models", "application/json", `{"object":"list","data":[{"id":"m","object":"model"}]}`, false},
+	{"files", "application/json", `{"object":"list","data":[{"id":"f","object":"file","filename":"choices"}]}`, false},
+	{"a page", "text/html", `{"choices":[{"message":{}}]}`, false},
+	{"plain", "text/plain", "Ollama is running", false},
+	{"props", "application/json", `{"default_generation_settings":{},"chat_template":"x"}`, false},
+	{"empty", "application/json", ``, false},
+	{"error", "application/json", `{"error":{"message":"x"}}`, false},
+}
+
+// TestUnreadReplies: what looks like a reply and passes is counted each time, and said
+// in the log once a minute for each path. It passes byte for byte.
+func TestUnreadReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range passing {
+			for _, zipped := range []bool{false, true} {
+				var log bytes.Buffer
+				reg := prometheus.NewRegistry()
+				body := c.body
+				if zipped {
+					body = compressed(body)
+				}
+				config := gateway.Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), Observers: []gateway.Observer{gateway.Metrics(reg)}}
+				g := handler(t, config, answering(func(*http.Request) *http.Response {
+					resp := response(c.kind, fewBytes{strings.NewReader(body)})
+					if zipped {
+						resp.Header.Set("Content-Encoding", "gzip")
 					}
-				})
+					return resp
+				}))
+				for range 3 {
+					for _, path := range []string{"/v1/unheard/of", "/v1/threads/t1/runs", "/v1/threads/t2/runs"} {
+						if got := ask(g, path, "{}").Body.String(); got != body {
+							t.Errorf("%s is changed: %q", c.name, got)
+						}
+					}
+				}
+				counts, said := map[string]float64{}, 3
+				if c.reply {
+					counts = map[string]float64{"unknown": 3, "/v1/threads/{...}": 6}
+				} else {
+					said = 0
+				}
+				if got := unreadCounts(t, reg); len(got) != len(counts) || got["unknown"] != counts["unknown"] || got["/v1/threads/{...}"] != counts["/v1/threads/{...}"] {
+					t.Errorf("%s: counted %v, want %v", c.name, got, counts)
+				}
+				if n := strings.Count(log.String(), "unread"); n != said || c.reply != strings.Contains(log.String(), "path=/v1/threads/t2/runs") {
+					t.Errorf("%s: said %d times\n%s", c.name, n, log.String())
+				}
+				time.Sleep(time.Minute)
+				ask(g, "/v1/unheard/of", "{}")
+				if n := strings.Count(log.String(), "unread"); c.reply && n != said+1 {
+					t.Errorf("%s: said %d times after a minute", c.name, n)
+				}
+			}
+		}
+	})
+}
+
+// TestUnreadNothing: what is read, and what returns no reply, is not counted.
+func TestUnreadNothing(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	g := handler(t, gateway.Config{Observers: []gateway.Observer{gateway.Metrics(reg)}}, answering(func(*http.Request) *http.Response {
+		return response("application/json", strings.NewReader(passing[0].body))
+	}))
+	for _, path := range []string{"/v1/chat/completions", "/x/chat/completions/", "/v1/embeddings", "/v1/audio/transcriptions"} {
+		ask(g, path, `{"model":"m","messages":[]}`)
+	}
+	if got := unreadCounts(t, reg); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestUnreadCut: a beginning that is cut anywhere is judged without a fault.
+func TestUnreadCut(t *testing.T) {
+	for _, c := range passing[:len(passing)-9] {
+		for i := range min(len(c.body), 200) {
+			g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
+				return response(c.kind, strings.NewReader(c.body[:i]))
+			}))
+			if got := ask(g, "/v1/unheard/of", "{}").Body.String(); got != c.body[:i] {
+				t.Fatalf("%s, %d: %q", c.name, i, got)
 			}
 		}
 	}
 }
 
-// TestUpstreamDown passes a request with a body on to an upstream that is not
-// there: the client gets an error, and can ask again on its connection.
-func TestUpstreamDown(t *testing.T) {
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
-	base := before(t, down.URL, gateway.Config{})
-	for range 50 {
-		resp, body := post(t, base+"/v1/embeddings", `{"model":"x","input":"y"}`, nil)
-		if resp.StatusCode != http.StatusBadGateway || resp.Close {
-			t.Fatalf("%d %s, close %v", resp.StatusCode, body, resp.Close)
-		}
-	}
+// fewBytes gives little at a time.
+type fewBytes struct{ r io.Reader }
+
+func (o fewBytes) Read(p []byte) (int, error) { return o.r.Read(p[:min(len(p), 100)]) }
+
+func compressed(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.String()
 }
 
-// TestOutcomes counts how exchanges end.
-func TestOutcomes(t *testing.T) {
-	replies := scripted.New(scripted.Options{})
-	gone := make(chan struct{})
-	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("X-Test") == "" {
-			replies.ServeHTTP(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-		close(gone)
-	})
-	base := start(t, upstream, gateway.Config{})
-	for _, model := range []string{"plain", "busy", "hangs-up", "fails"} {
-		post(t, base+"/v1/chat/completions", chatBody(model, true), http.Header{"Connection": {"close"}})
-		post(t, base+"/v1/chat/completions", chatBody(model, model == "hangs-up"), http.Header{"Connection": {"close"}})
-	}
-	ctx, leave := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", base+"/v1/chat/completions", strings.NewReader(chatBody("left", true)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("X-Test", "1")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	leave()
-	<-gone
-	resp.Body.Close()
-	want := []string{
-		`{api="openai.chat",model="busy",outcome="refused"} 2`,
-		`{api="openai.chat",model="fails",outcome="failed"} 1`,
-		`{api="openai.chat",model="fails",outcome="refused"} 1`,
-		`{api="openai.chat",model="hangs-up",outcome="failed"} 2`,
-		`{api="openai.chat",model="left",outcome="canceled"} 1`,
-		`{api="openai.chat",model="plain",outcome="answered"} 2`,
-	}
-	var got []string
-	for range 10000 { // an exchange is counted after its last byte
-		if got = counted(t, base); slices.Equal(got, want) {
-			return
-		}
-	}
-	t.Errorf("%s", strings.Join(got, "\n"))
-}
-
-// counted are the samples of the count of exchanges.
-func counted(t *testing.T, base string) (samples []string) {
+func unreadCounts(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
-	resp, err := http.Get(base + "/metrics")
+	families, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	for line := range strings.Lines(readAll(t, resp.Body)) {
-		if sample, ok := strings.CutPrefix(line, "sotto_exchanges_total"); ok {
-			samples = append(samples, strings.TrimSpace(sample))
+	counts := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != "sotto_unread_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			counts[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
 		}
 	}
-	return samples
+	return counts
 }

@@ -28,14 +28,20 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // upstreamRequest gives a request the body that goes to the upstream.
 func (x *exchange) upstreamRequest(r *http.Request) *http.Request {
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Header.Del("Expect")
+	r.TransferEncoding = nil
+	if x.stored {
+		u := *r.URL
+		withoutStart(&u)
+		r.URL, r.Body, r.ContentLength = &u, http.NoBody, 0
+		return r
+	}
 	// GetBody lets the transport try again if an idle connection was closed before
 	// a byte was sent.
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
 	r.Body, _ = r.GetBody()
 	r.ContentLength = int64(len(x.body))
-	r.TransferEncoding = nil
-	r.Header.Set("Accept-Encoding", "identity")
-	r.Header.Del("Expect")
 	return r
 }
 
@@ -57,7 +63,7 @@ func (g *Handler) rewrite(p *httputil.ProxyRequest) {
 	if !encodedSlash(p.Out.URL) {
 		p.Out.URL.RawPath = "" // use the usual encoding of the path
 	}
-	p.SetURL(g.engine.config.Upstream)
+	p.Out.URL = upstreamURL(g.engine.config.Upstream, p.Out.URL)
 	p.Out.Host = g.engine.config.Upstream.Host
 	g.access.goesOn(p.Out)
 }

@@ -12,6 +12,9 @@ type Provider struct {
 	// KeyHeader is the header that carries the API key. If empty, the key is in
 	// Authorization. KeyPath is a part of the paths that are only this provider's.
 	KeyHeader, KeyPath string
+	// AddsVersion says that clients add /v1 to any base URL, which then has none.
+	// Other clients take the version as a part of the base URL.
+	AddsVersion bool
 	// PathModel returns the model that a path names, or "". If nil, no path names one.
 	PathModel func(path string) string
 }
@@ -40,4 +43,6 @@ const (
 	EndpointHarmless                     // lists models or counts tokens: returns no reply, and changes nothing
 	EndpointLocal                        // changes the server or shows its settings: only for the machine itself
 	EndpointUnread                       // returns a model's text, which no codec reads
+	EndpointStored                       // returns a reply made earlier, which a codec reads: only for the machine itself
+	EndpointAudio                        // returns what was said in the request's sound, as text that no codec reads
 )

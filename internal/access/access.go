@@ -4,10 +4,13 @@ package access
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/sotto-llm/sotto/internal/seldom"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -25,7 +28,9 @@ type Rules struct {
 	// listed names, any name is allowed.
 	AllowHosts []string
 	// AllowOrigins are the origins of web pages that may use the server, in
-	// addition to its own; "*" allows any.
+	// addition to its own; "*" allows any, and "null" those without an origin, such
+	// as files and frames in a sandbox. Any page can have the origin "null", so it
+	// counts only with Tokens.
 	AllowOrigins []string
 	// Methods are what allowed pages may use, and Expose are the headers of a
 	// response that they may read.
@@ -33,6 +38,8 @@ type Rules struct {
 	// MaxHeader bounds a request's header with its target, in bytes. Zero means no
 	// bound except the server's own.
 	MaxHeader int
+	// Log, if set, says which flag would let in a page that is refused.
+	Log *slog.Logger
 	// Refuse answers a request that is not admitted, in the form of the server's
 	// API. The reason is printable and short.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, why string)
@@ -43,11 +50,15 @@ type Control struct {
 	rules  Rules
 	hosts  []string // the names that the server is served under, except those of loopback
 	tokens []known
+	logged seldom.Limit
 }
 
 // New returns a control. Check the tokens before, with [Check].
 func New(r Rules) *Control {
-	return &Control{rules: r, hosts: ownHosts(r.Public, r.AllowHosts), tokens: digests(r.Tokens)}
+	return &Control{
+		rules: r, hosts: ownHosts(r.Public, r.AllowHosts), tokens: digests(r.Tokens),
+		logged: seldom.Limit{Every: time.Minute, Most: mostLogged},
+	}
 }
 
 // Enter reports whether a request may come in, whoever makes it: it checks the
@@ -85,6 +96,30 @@ func HeaderSize(h http.Header) (n int) {
 // CONNECT asks for a tunnel.
 var methods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// say logs that a page is refused, and the flag that would let it in: once a minute
+// for each page, because a page can ask at any rate. A value that is not an origin or
+// a host could not be allowed, and is not logged.
+func (c *Control) say(who, value, flag string) {
+	if len(value) > maxLogged || strings.ContainsFunc(value, isOdd) {
+		value, flag = "malformed", "none"
+	}
+	if c.rules.Log != nil && c.logged.Now(who+value) {
+		c.rules.Log.Warn("a page is refused", who, value, "to_allow", flag)
+	}
+}
+
+// maxLogged is longer than an origin, whose host has at most 253 bytes, and mostLogged
+// is how many pages are kept apart in the log.
+const (
+	maxLogged  = 300
+	mostLogged = 64
+)
+
+// isOdd reports whether origins and hosts do not have a character.
+func isOdd(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-._:/[]", r))
 }
 
 func (c *Control) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {

@@ -22,12 +22,14 @@ func (c *Control) host(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	if !c.rules.Public {
+		c.say("host", r.Host, "--allow-host "+name)
 		c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" serves only this machine: the request's Host is "+shorttext.Quote(r.Host)+"; see --allow-host")
 		return false
 	}
 	if _, err := netip.ParseAddr(name); err == nil || c.Guarded() && len(c.rules.AllowHosts) == 0 {
 		return true
 	}
+	c.say("host", r.Host, "--allow-host "+name)
 	c.refuse(w, r, http.StatusForbidden, "this "+c.rules.Name+" does not serve the Host "+shorttext.Quote(r.Host)+": see --allow-host")
 	return false
 }
@@ -76,6 +78,7 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+			c.say("site", site, "none: the page must use fetch with CORS, and then --allow-origin allows it")
 			c.refuse(w, r, http.StatusForbidden, "a page of another site may not use this "+c.rules.Name+": see --allow-origin")
 			return false
 		}
@@ -84,7 +87,8 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	if sameOrigin(origin, r) {
 		return true
 	}
-	if !slices.Contains(c.rules.AllowOrigins, origin) && !slices.Contains(c.rules.AllowOrigins, "*") {
+	if !c.allows(origin) {
+		c.say("origin", origin, c.flagFor(origin))
 		c.refuse(w, r, http.StatusForbidden, "the origin "+shorttext.Quote(origin)+" may not use this "+c.rules.Name+": see --allow-origin")
 		return false
 	}
@@ -101,9 +105,32 @@ func (c *Control) origin(w http.ResponseWriter, r *http.Request) bool {
 	if ask := r.Header.Get("Access-Control-Request-Headers"); ask != "" {
 		h.Set("Access-Control-Allow-Headers", ask)
 	}
+	if r.Header.Get("Access-Control-Request-Private-Network") == "true" { // a public page asks for a machine that is not
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return false
+}
+
+// allows reports whether a page of an origin may use the server.
+func (c *Control) allows(origin string) bool {
+	if slices.Contains(c.rules.AllowOrigins, "*") {
+		return true
+	}
+	return slices.Contains(c.rules.AllowOrigins, origin) && (origin != nullOrigin || c.Guarded())
+}
+
+// nullOrigin is the origin of pages that have none: files, and frames in a sandbox,
+// which any page can make.
+const nullOrigin = "null"
+
+// flagFor returns the flags that would let in a page of an origin.
+func (c *Control) flagFor(origin string) string {
+	if origin == nullOrigin && !c.Guarded() {
+		return "--allow-origin null --token-file FILE"
+	}
+	return "--allow-origin " + origin
 }
 
 // sameOrigin reports whether the request comes from a page of the server's own

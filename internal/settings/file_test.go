@@ -74,7 +74,7 @@ func TestConfigFaults(t *testing.T) {
 		{"display: [hide]\n", "f:1:10: display: want field, hide, keep or tags, not a list"},
 		{"display: {hide: 1}\n", "f:1:10: display: want field, hide, keep or tags, not a mapping"},
 		{"allow-origins: https://a\n", `f:1:16: allow-origins: want a list of origins such as https://chat.example, not "https://a"`},
-		{"allow-origins:\n  - https://a\n  - https://a/b\n  - 7\n", "f:3:5: allow-origins[1]: \"https://a/b\": want an origin such as https://chat.example, without a path, or *\nf:4:5: allow-origins[2]: want text, not 7"},
+		{"allow-origins:\n  - https://a\n  - https://a/b\n  - 7\n", "f:3:5: allow-origins[1]: \"https://a/b\": want an origin such as https://chat.example, without a path, or * or null\nf:4:5: allow-origins[2]: want text, not 7"},
 		{"keep-alive: 10\n", "f:1:13: keep-alive: want a duration such as 30s, 10m or 6h, not 10"},
 		{"keep-alive: 10 s\n", `f:1:13: keep-alive: "10 s": want a duration such as 30s, 10m or 6h`},
 		{"keep-alive: 0s\n", `f:1:13: keep-alive: "0s": want more than 0`},

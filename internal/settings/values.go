@@ -261,12 +261,12 @@ func checkScripted(text string) error {
 }
 
 func checkOrigin(text string) error {
-	if text == "*" {
+	if text == "*" || text == "null" {
 		return nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != text {
-		return fmt.Errorf("%q: want an origin such as https://chat.example, without a path, or *", text)
+		return fmt.Errorf("%q: want an origin such as https://chat.example, without a path, or * or null", text)
 	}
 	return nil
 }

@@ -5,13 +5,17 @@ import "github.com/sotto-llm/sotto/wire"
 // Provider is Anthropic, and all servers with its API.
 var Provider = &wire.Provider{
 	Name: "anthropic", Codecs: []wire.Codec{Messages}, Endpoints: endpoints, KeyHeader: "X-Api-Key", KeyPath: "/messages/",
+	AddsVersion: true,
 }
 
 // https://docs.anthropic.com/en/api
 var endpoints = []wire.Endpoint{
 	{Methods: "POST", Path: "/v1/messages", Kind: wire.EndpointReplies, Codec: Messages},
+	{Methods: "POST", Path: "/messages", Kind: wire.EndpointReplies, Codec: Messages},
 	{Methods: "POST", Path: "/v1/messages/count_tokens", Kind: wire.EndpointHarmless, Codec: Messages},
+	{Methods: "POST", Path: "/messages/count_tokens", Kind: wire.EndpointHarmless, Codec: Messages},
 	{Path: "/v1/messages/{...}", Kind: wire.EndpointUnread, Codec: Messages}, // batches and their results
+	{Path: "/messages/{...}", Kind: wire.EndpointUnread, Codec: Messages},
 	{Methods: "POST", Path: "/v1/complete", Kind: wire.EndpointUnread, Codec: Messages},
 	{Path: "/v1/sessions", Kind: wire.EndpointUnread, Codec: Messages},
 	{Path: "/v1/sessions/{...}", Kind: wire.EndpointUnread, Codec: Messages},

@@ -15,7 +15,7 @@ var endpoints = []wire.Endpoint{
 	{Methods: "POST", Path: "/api/show", Kind: wire.EndpointHarmless, Codec: Chat},
 	{Methods: "POST", Path: "/api/embed", Kind: wire.EndpointHarmless, Codec: Chat},
 	{Methods: "POST", Path: "/api/embeddings", Kind: wire.EndpointHarmless, Codec: Chat},
-	{Methods: "GET", Path: "/", Kind: wire.EndpointLocal, Codec: Chat}, // "Ollama is running"; llama.cpp's pages
+	{Methods: "GET", Path: "/", Kind: wire.EndpointHarmless, Codec: Chat}, // "Ollama is running": its client asks before anything else
 	{Path: "/api/blobs/{}", Kind: wire.EndpointLocal, Codec: Chat},
 	{Path: "/api/copy", Kind: wire.EndpointLocal, Codec: Chat},
 	{Path: "/api/create", Kind: wire.EndpointLocal, Codec: Chat},

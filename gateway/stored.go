@@ -1,0 +1,150 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/sse"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// beginStored begins the exchange of a request that fetches a reply made earlier.
+// The request has no body and names no model, so [exchange.identify] plans how the
+// reply is read when its model is known. Such a reply teaches nothing: it was
+// counted when it was made.
+func (e *engine) beginStored(c codec, r *http.Request, upstream *url.URL, hold *charge) (*exchange, error) {
+	query := r.URL.Query()
+	after, err := startingAfter(query)
+	if err != nil {
+		return nil, &requestError{http.StatusBadRequest, err}
+	}
+	x := &exchange{
+		engine: e, codec: c, charge: hold, activity: activity{began: time.Now()}, stored: true, after: after,
+		request: &wire.Request{Stream: query.Get("stream") == "true"}, caller: access.Caller(r.Context()), credential: access.Key(r),
+	}
+	x.key.Upstream = upstream.Host
+	if err := x.identify(""); err != nil {
+		return nil, err
+	}
+	e.observers.begun(x, r, upstream)
+	return x, nil
+}
+
+// startingAfter returns the number of the last event of a stream that the client has
+// already, or -1.
+func startingAfter(query url.Values) (int, error) {
+	text := query.Get("starting_after")
+	if text == "" {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, errors.New("starting_after is not the number of an event")
+	}
+	return n, nil
+}
+
+// identify plans how the reply of a model is read. If some route hides reasoning,
+// it is hidden, as it is on routes that name no model.
+func (x *exchange) identify(model string) (err error) {
+	x.model = x.engine.shownModel(model, []string{x.credential})
+	model = modelName(model)
+	x.key.Model = x.model
+	x.route = x.engine.route(x.codec.Name(), model)
+	if x.engine.config.hides() {
+		x.route.Display = DisplayHide
+	}
+	if x.family, err = x.engine.family(x.route, x.codec.Name(), model); err != nil {
+		return err
+	}
+	room, account := x.reading.room, x.reading.account
+	x.read()
+	x.reading.remembers = false
+	x.reading.room, x.reading.account = room, account
+	return nil
+}
+
+// identifyStream identifies the model of a stream by its first event, which tells the
+// state of the response. It returns the stream with what was read of it.
+func (x *exchange) identifyStream(src io.ReadCloser) (io.ReadCloser, error) {
+	var head []byte
+	var scan sse.Scanner
+	var first sse.Frame
+	var err error
+	buffer := make([]byte, 4<<10)
+	for at := 0; first.Data == nil && err == nil && len(head) < x.engine.config.Limits.Frame; {
+		var n int
+		n, err = src.Read(buffer)
+		x.moved(true)
+		head = append(head, buffer[:n]...)
+		for ok := true; ok && first.Data == nil; at += len(first.Raw) {
+			first, ok = scan.Next(head[at:])
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the upstream's reply broke off: %w", quiet(err))
+	}
+	root := jsonedit.Parse(first.Data)
+	model := cmp.Or(root.Get("response.model").Str, root.Get("model").Str)
+	return &peeked{io.MultiReader(bytes.NewReader(head), src), src}, x.identify(model)
+}
+
+// withoutStart makes the request for a stream one for all of it. A reply can be read
+// only from its beginning, and the client counts the events that it got from us.
+func withoutStart(u *url.URL) {
+	query := u.Query()
+	if query.Has("starting_after") {
+		query.Del("starting_after")
+		u.RawQuery = query.Encode()
+	}
+}
+
+// A resumed stream leaves out the events that the client has already.
+type resumed struct {
+	io.ReadCloser
+	after int
+	scan  sse.Scanner
+	in    []byte
+	out   []byte
+	err   error
+}
+
+func (r *resumed) Read(p []byte) (int, error) {
+	for len(r.out) == 0 && r.err == nil {
+		n, err := r.ReadCloser.Read(p)
+		r.in, r.err = append(r.in, p[:n]...), err
+		r.sift()
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	if n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// sift moves complete events that are new from in to out, and at the end the rest.
+func (r *resumed) sift() {
+	for {
+		f, ok := r.scan.Next(r.in)
+		if !ok {
+			break
+		}
+		if number := jsonedit.Parse(f.Data).Get("sequence_number"); !number.Exists() || number.Int() > int64(r.after) {
+			r.out = append(r.out, f.Raw...)
+		}
+		r.in = r.in[len(f.Raw):]
+	}
+	if r.err != nil {
+		r.out, r.in = append(r.out, r.in...), nil
+	}
+}
