@@ -377,86 +377,153 @@ func (r *slowReader) proseAboutTag(m slowMark) bool {
 	return false
 }
 
-// narration reads a narration block (G12).
+// A slowNarration is an open narration block, and the text that it stands in.
+type slowNarration struct {
+	opener slowMark
+	id     int
+	t      *slowStream
+	bd     *slowBody // nil outside output bodies
+}
+
+// A narrationStep says how narration goes on.
+type narrationStep uint8
+
+const (
+	narrationByte   narrationStep = iota // with the byte that stands here
+	narrationMarker                      // after the marker that stood here, or the block that it opened
+	narrationOver                        // not at all: it has ended, or what comes next is not known
+)
+
+// narration reads a narration block up to the first of what ends it (G12).
 func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 	r.by("G12")
-	id := r.open(m.def)
+	n := slowNarration{m, r.open(m.def), t, bd}
 	r.narrBlank = -1
-	r.mark(sotto.ChannelMarkup, id, false, m)
+	r.mark(sotto.ChannelMarkup, n.id, false, m)
 	if m.kind == kEmpty {
 		return
 	}
-	w := slowWatch{own: m.def, outputOpen: true, reasoningOpen: true, outputClose: -1, fam: -1}
-	if bd != nil {
-		w.outputClose = r.g.defs[bd.def].fam
-	}
+	w := n.watch(r.g)
 	for !r.done() {
-		n, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
-		if got == maybe {
-			r.settle(maybe)
+		switch r.markerInNarration(&n, &w) {
+		case narrationOver:
+			return
+		case narrationMarker:
+			continue
+		}
+		if r.blankLineEnds(&n) || r.halt {
 			return
 		}
-		if got == yes {
-			d := &r.g.defs[n.def]
-			switch {
-			case d.role == sotto.RoleNarration: // a close of its family
-				r.mark(sotto.ChannelMarkup, id, false, n)
-				return
-			case d.role == sotto.RoleReasoning:
-				if d.phrase {
-					break
-				}
-				r.narrating = true
-				r.reasoning(n, t, bd)
-				r.narrating = false
-				if r.halt {
-					return
-				}
-				if r.toolFrom > 0 && r.force == r.pos {
-					r.diag(sotto.CodeUnclosedNarration, m.start, "")
-					return
-				}
-				continue
-			case n.kind == kOpen:
-				quoted := r.settle(r.quoted(n, r.limit, r.final))
-				if r.halt {
-					return
-				}
-				if !quoted && (bd != nil || r.outputCounts()) {
-					r.diag(sotto.CodeUnclosedNarration, m.start, "")
-					return
-				}
-			default: // <output/>, or the close of the body
-				r.diag(sotto.CodeUnclosedNarration, m.start, "")
-				if bd != nil || r.outputCounts() {
-					r.force = n.start
-				}
-				return
-			}
-		}
-		if r.s[r.pos] == '\n' {
-			limit, final, expires := r.window(r.pos)
-			got := r.blankLine(r.pos, limit, final)
-			if got == maybe && expires {
-				r.expire(r.pos)
-				got = no
-			}
-			if r.settle(got) {
-				r.diag(sotto.CodeUnclosedNarration, m.start, "")
-				r.narrBlank = r.g.defs[m.def].fam
-				return
-			}
-			if r.halt {
-				return
-			}
-		}
 		r.by("G12")
-		r.bytes(sotto.ChannelNarration, id, false, r.pos, r.pos+1)
+		r.bytes(sotto.ChannelNarration, n.id, false, r.pos, r.pos+1)
 		r.pos++
 	}
 	if r.atEnd() {
-		r.diag(sotto.CodeUnclosedNarration, m.start, "")
+		r.unclosed(&n)
 	}
+}
+
+// watch returns the markers that narration watches (3a, Lexing): the closes and the
+// empty form of its family, output openers, reasoning openers and, in an output
+// body, the closes of that body.
+func (n *slowNarration) watch(g *slowGrammar) slowWatch {
+	w := slowWatch{own: n.opener.def, outputOpen: true, reasoningOpen: true, outputClose: -1, fam: -1}
+	if n.bd != nil {
+		w.outputClose = g.defs[n.bd.def].fam
+	}
+	return w
+}
+
+// unclosed flags a narration that ends without a close of its family.
+func (r *slowReader) unclosed(n *slowNarration) {
+	r.diag(sotto.CodeUnclosedNarration, n.opener.start, "")
+}
+
+// markerInNarration reads the watched marker that stands here, if there is one, by
+// its role: a close of the family ends narration, reasoning openers count in it, and
+// a phrase opens nothing in it (G12; 3a, Phrases).
+func (r *slowReader) markerInNarration(n *slowNarration, w *slowWatch) narrationStep {
+	m, got := r.g.lex(r.s, r.pos, r.limit, r.final, w)
+	switch got {
+	case no:
+		return narrationByte
+	case maybe:
+		r.settle(maybe)
+		return narrationOver
+	}
+	switch d := &r.g.defs[m.def]; {
+	case d.role == sotto.RoleNarration:
+		r.mark(sotto.ChannelMarkup, n.id, false, m)
+		return narrationOver
+	case d.role == sotto.RoleReasoning && d.phrase:
+		return narrationByte
+	case d.role == sotto.RoleReasoning:
+		return r.reasoningInNarration(n, m)
+	case m.kind == kOpen:
+		return r.outputInNarration(n, m)
+	}
+	r.outputEndsNarration(n, m)
+	return narrationOver
+}
+
+// reasoningInNarration reads a reasoning block in a narration. The narration around
+// it is one narration (G12), unless a tool opener ended the block (G11).
+func (r *slowReader) reasoningInNarration(n *slowNarration, m slowMark) narrationStep {
+	r.narrating = true
+	r.reasoning(m, n.t, n.bd)
+	r.narrating = false
+	switch {
+	case r.halt:
+		return narrationOver
+	case r.toolFrom > 0 && r.force == r.pos:
+		r.unclosed(n)
+		return narrationOver
+	}
+	return narrationMarker
+}
+
+// outputInNarration: an output opener that counts (G10) and is not quoted ends
+// narration (G12). Any other is narration.
+func (r *slowReader) outputInNarration(n *slowNarration, m slowMark) narrationStep {
+	quoted := r.settle(r.quoted(m, r.limit, r.final))
+	switch {
+	case r.halt:
+		return narrationOver
+	case quoted || n.bd == nil && !r.outputCounts():
+		return narrationByte
+	}
+	r.unclosed(n)
+	return narrationOver
+}
+
+// outputEndsNarration: the empty form of an output marker always ends narration
+// (3a, Narration), and so does the close of the output body it stands in (G12).
+// Where output counts, the marker is one whatever G4 says.
+func (r *slowReader) outputEndsNarration(n *slowNarration, m slowMark) {
+	r.unclosed(n)
+	if n.bd != nil || r.outputCounts() {
+		r.force = m.start
+	}
+}
+
+// blankLineEnds: narration ends before the first newline that a blank line follows
+// (G12). Waiting for it is a doubt, and on expiry narration goes on (3a, Narration).
+func (r *slowReader) blankLineEnds(n *slowNarration) bool {
+	if r.s[r.pos] != '\n' {
+		return false
+	}
+	limit, final, expires := r.window(r.pos)
+	got := r.blankLine(r.pos, limit, final)
+	if got == maybe && expires {
+		r.expire(r.pos)
+		got = no
+	}
+	if !r.settle(got) {
+		return false
+	}
+	r.unclosed(n)
+	r.narrBlank = r.g.defs[n.opener.def].fam
+	return true
 }
 
 // blankLine reports whether a blank line follows the newline at i (G12).

@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto"
@@ -72,80 +73,121 @@ const (
 	maybe // the window ends before this is settled
 )
 
+// slowCompile fills in the defaults of a dialect.
 func slowCompile(d sotto.Dialect) (*slowGrammar, error) {
-	g := &slowGrammar{
-		start: d.Start, header: d.Header, maxMarker: d.MaxMarker, maxHold: d.MaxHold,
-		leading:  d.Placement == sotto.PlacementLeading,
-		anywhere: d.Output == sotto.OutputAnywhere,
-		family:   d.Close == sotto.CloseFamily,
-		deliver:  d.OnDoubt == sotto.OnDoubtDeliver,
-		afterRea: d.AfterTool == sotto.ChannelReasoning,
-	}
-	if g.start == "" {
-		g.start = sotto.StartOutside
-	}
-	if g.maxMarker == 0 {
-		g.maxMarker = 128
-	}
 	if len(d.Markers) > 64 {
 		return nil, fmt.Errorf("markers: more than 64")
 	}
-	fams := map[string]int{}
-	tags := false
+	g := &slowGrammar{}
+	g.choices(d)
+	g.bounds(d)
+	families := slowFamilies{}
 	for i, m := range d.Markers {
-		def := slowDef{role: m.Role, tag: asciiLower(m.Tag), name: m.Tag,
-			special: m.Special, phrase: m.Phrase, rescue: m.Rescue}
-		if m.Tag == "" {
-			def.name = m.Name
-			if def.name == "" && len(m.Open) > 0 {
-				def.name = m.Open[0]
-			}
-			for _, o := range m.Open {
-				g.literal(i, kOpen, o, m.Phrase)
-			}
-			for _, c := range m.Close {
-				g.literal(i, kClose, c, m.Phrase)
-			}
-		} else {
-			tags = true
-			g.first['<'] = true
-		}
-		fam := m.Family
-		if fam == "" {
-			fam = def.name
-		}
-		fam = string(m.Role) + ":" + fam
-		if _, ok := fams[fam]; !ok {
-			fams[fam] = len(fams)
-		}
-		def.fam = fams[fam]
-		g.defs = append(g.defs, def)
+		g.forms(i, m)
+		g.defs = append(g.defs, families.def(m))
 	}
-	if h := d.Header; h != nil {
-		for _, t := range h.Begin {
-			g.literal(-1, kHeader, t, false)
-		}
-		for _, t := range h.Close {
-			g.literal(-1, kHeader, t, false)
-		}
-		for _, t := range h.End {
-			g.literal(-1, kEndTok, t, false)
-		}
-		g.maxHead = h.MaxHeader
+	g.headerTokens(d.Header)
+	g.byForm(d)
+	return g, nil
+}
+
+// choices are what a dialect says where the grammar leaves a choice: G3 (placement),
+// G5 (close), G7b and law 4 (on doubt), G8 (start), G10 (output), G11 (after tool).
+func (g *slowGrammar) choices(d sotto.Dialect) {
+	g.leading = d.Placement == sotto.PlacementLeading
+	g.family = d.Close == sotto.CloseFamily
+	g.deliver = d.OnDoubt == sotto.OnDoubtDeliver
+	g.anywhere = d.Output == sotto.OutputAnywhere
+	g.afterRea = d.AfterTool == sotto.ChannelReasoning
+	g.start = d.Start
+	if g.start == "" {
+		g.start = sotto.StartOutside
+	}
+}
+
+// bounds are those of law 4 and of headers (3a, Headers).
+func (g *slowGrammar) bounds(d sotto.Dialect) {
+	g.maxMarker, g.maxHold = d.MaxMarker, d.MaxHold
+	if g.maxMarker == 0 {
+		g.maxMarker = 128
+	}
+	if d.Header != nil {
+		g.maxHead = d.Header.MaxHeader
 		if g.maxHead == 0 {
 			g.maxHead = 1024
 		}
 	}
-	on := func(p *bool, unset bool) bool {
-		if p != nil {
-			return *p
-		}
-		return unset
-	}
-	g.code, g.stray, g.nest = on(d.Code, tags && d.Header == nil), on(d.Stray, tags), tags
-	return g, nil
 }
 
+// forms adds the forms of marker i: those of a tag, or each literal (G1).
+func (g *slowGrammar) forms(i int, m sotto.Marker) {
+	if m.Tag != "" {
+		g.first['<'] = true
+		return
+	}
+	for _, o := range m.Open {
+		g.literal(i, kOpen, o, m.Phrase)
+	}
+	for _, c := range m.Close {
+		g.literal(i, kClose, c, m.Phrase)
+	}
+}
+
+// slowFamilies numbers the families by their roles and names.
+type slowFamilies map[string]int
+
+// def returns what is known of a marker. A marker that names no family is a family
+// of its own, and markers of different roles are of different families (G2).
+func (f slowFamilies) def(m sotto.Marker) slowDef {
+	d := slowDef{role: m.Role, tag: asciiLower(m.Tag), name: m.Tag, special: m.Special, phrase: m.Phrase, rescue: m.Rescue}
+	if m.Tag == "" {
+		d.name = m.Name
+		if d.name == "" && len(m.Open) > 0 {
+			d.name = m.Open[0]
+		}
+	}
+	family := m.Family
+	if family == "" {
+		family = d.name
+	}
+	family = string(m.Role) + ":" + family
+	if _, ok := f[family]; !ok {
+		f[family] = len(f)
+	}
+	d.fam = f[family]
+	return d
+}
+
+// headerTokens adds the tokens that begin a header or end its body (section 4).
+func (g *slowGrammar) headerTokens(h *sotto.Header) {
+	if h == nil {
+		return
+	}
+	g.header = h
+	for _, t := range slices.Concat(h.Begin, h.Close) {
+		g.literal(-1, kHeader, t, false)
+	}
+	for _, t := range h.End {
+		g.literal(-1, kEndTok, t, false)
+	}
+}
+
+// byForm sets what depends on the form of the markers, where the dialect does not
+// say it: with a tag, strays count (G9), openers nest (G6), and code protects (G4)
+// unless there is a header.
+func (g *slowGrammar) byForm(d sotto.Dialect) {
+	tags := slices.ContainsFunc(d.Markers, func(m sotto.Marker) bool { return m.Tag != "" })
+	g.nest, g.stray, g.code = tags, tags, tags && d.Header == nil
+	if d.Stray != nil {
+		g.stray = *d.Stray
+	}
+	if d.Code != nil {
+		g.code = *d.Code
+	}
+}
+
+// literal adds a literal marker. The newlines at its ends are each optional, up to
+// as many as are written (3a, Lexing).
 func (g *slowGrammar) literal(def int, kind slowKind, text string, phrase bool) {
 	core := strings.TrimLeft(text, "\n")
 	lead := len(text) - len(core)
