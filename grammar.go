@@ -132,7 +132,8 @@ func Compile(d Dialect) (*Grammar, error) {
 	d = g.d
 	g.code, g.stray, g.nest = *d.Code, *d.Stray, d.hasTags()
 	g.closeFamily, g.deliver = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver
-	g.leading, g.anywhere = d.Placement == PlacementLeading, d.Output == OutputAnywhere
+	g.leading = d.Placement == PlacementLeading
+	g.anywhere = d.Output == OutputAnywhere && slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Role == RoleOutput })
 	g.afterToolReasoning = d.AfterTool == ChannelReasoning
 	b := lexBuilder{g: g}
 	byFamily := map[string]int8{}
@@ -214,7 +215,7 @@ func (g *Grammar) addHeader(b *lexBuilder) error {
 	if err != nil {
 		return err
 	}
-	g.header, g.headerGroup, g.orphans = g.d.Header, gi, true
+	g.header, g.headerGroup, g.orphans = g.d.Header, gi, g.orphans || len(g.d.Header.End) > 0
 	g.asideBetween = g.header.Between == BetweenAside
 	id := int16(len(g.names))
 	g.names = append(g.names, nameInfo{name: "header", role: "header", group: gi})

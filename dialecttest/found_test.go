@@ -52,6 +52,15 @@ func TestFound(t *testing.T) {
 			Law: "slow_reader", Raw: "h<thinking a=\"</thinking>=\">", Start: "auto", End: sotto.EndUnknown, MaxHold: -1,
 			Dialect: `{"name":"leading_tags","markers":[{"role":"reasoning","tag":"thinking"}],"placement":"leading","max_marker":128,"max_hold":262144}`,
 		},
+		// No close of this dialect settles an undecided start, but all text waited for one.
+		"an undecided start that nothing settles": {
+			Law: "never_late", Raw: "Here is my answer:", Start: "auto", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
+			Dialect: `{"name":"generated","markers":[{"role":"reasoning","open":["Here is my thought:"],"close":["Here is my answer:"],"phrase":true}],"placement":"leading","header":{"begin":["<|ch>"],"body":["\n"],"name":["<|ch>"],"channels":{"":"text","thought":"reasoning"},"between":"text","max_header":48}}`,
+		},
+		"text that no output block can set aside": {
+			Law: "never_late", Raw: "x", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
+			Dialect: `{"name":"generated","markers":[{"role":"reasoning","tag":"think"}],"output":"anywhere"}`,
+		},
 		"looks at openers in an open fence": {
 			Law: "linear_time", Raw: "\n```<scratchpad a='<scratchpad/>", Start: "inside:scratch_pad", End: sotto.EndUnknown, MaxHold: -1,
 			Dialect: `{"name":"default","markers":[{"role":"reasoning","tag":"scratch_pad"},{"role":"reasoning","tag":"scratchpad","family":"scratch_pad"}],"max_marker":128,"max_hold":262144}`,

@@ -307,7 +307,7 @@ func (r *slowReader) beginInside(def int) {
 // beginAuto reads a reply whose start is unknown (G8).
 func (r *slowReader) beginAuto() {
 	r.by("G8")
-	orphans := r.g.header != nil
+	orphans := r.g.header != nil && len(r.g.header.End) > 0
 	for _, d := range r.g.defs {
 		orphans = orphans || d.role == sotto.RoleReasoning && !d.phrase
 	}

@@ -97,7 +97,7 @@ func (g *slowGrammar) choices(d sotto.Dialect) {
 	g.leading = d.Placement == sotto.PlacementLeading
 	g.family = d.Close == sotto.CloseFamily
 	g.deliver = d.OnDoubt == sotto.OnDoubtDeliver
-	g.anywhere = d.Output == sotto.OutputAnywhere
+	g.anywhere = d.Output == sotto.OutputAnywhere && slices.ContainsFunc(d.Markers, func(m sotto.Marker) bool { return m.Role == sotto.RoleOutput })
 	g.afterRea = d.AfterTool == sotto.ChannelReasoning
 	g.start = d.Start
 	if g.start == "" {
