@@ -10,5 +10,5 @@ import (
 // replies.
 func RunBrief(t *testing.T, d sotto.Dialect, replies ...string) {
 	t.Helper()
-	run(t, d, effort{replies: 100, units: 16, readings: 3000}, replies)
+	run(t, d, effort{replies: 100, units: 16, search: 200 << 10}, replies)
 }

@@ -112,20 +112,20 @@ func (s *suite) laws(t *testing.T, e effort, replies []string) {
 		trials = append(trials, trial{raw: raw, start: s.starts[i%len(s.starts)], end: Ends[i/3%len(Ends)], maxHold: s.holds[i/5%len(s.holds)]})
 	}
 	for _, l := range laws {
-		list := trials
-		switch l.name {
-		case "ordinary_replies":
-			list = s.ordinaryTrials()
-		case "linear_time":
-			list = s.linearTrials(e.units)
-		case "earliest_emission":
-			list = s.emissionTrials(e.readings)
-		case "never_late":
+		list := slices.Values(trials)
+		switch {
+		case l.name == "ordinary_replies":
+			list = slices.Values(s.ordinaryTrials())
+		case l.name == "linear_time":
+			list = slices.Values(s.linearTrials(e.units))
+		case l.name == "never_late" && e.depth > 0:
 			list = s.lateTrials(e.depth)
+		case l.name == "earliest_emission", l.name == "never_late":
+			list = s.emissionTrials(e.search)
 		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Helper()
-			for _, tr := range list {
+			for tr := range list {
 				if f := s.try(l, tr); f != nil {
 					s.report(t, l, f)
 					return

@@ -14,7 +14,7 @@
 // slow reader differ, the report names the rule of the grammar by which the slow
 // reader decided.
 //
-// The amount of testing is counted in replies and readings, never in time.
+// The amount of testing is counted in replies and in bytes read, never in time.
 // SOTTO_EFFORT multiplies it, and -short divides it.
 package dialecttest
 
@@ -35,9 +35,9 @@ var Ends = []sotto.End{sotto.EndUnknown, sotto.EndStopped, sotto.EndCut, sotto.E
 // in addition to those made from the dialect. With -short it tries fewer.
 func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 	t.Helper()
-	e := effort{replies: 1500, units: 160, readings: 250_000}
+	e := effort{replies: 1500, units: 160, search: 20 << 20}
 	if testing.Short() {
-		e = effort{replies: 150, units: 24, readings: 25_000}
+		e = effort{replies: 150, units: 24, search: 2 << 20}
 	}
 	run(t, d, e.times(times()), replies)
 }
@@ -52,14 +52,14 @@ func run(t *testing.T, d sotto.Dialect, e effort, replies []string) {
 
 // An effort says how much is tried on a dialect.
 type effort struct {
-	replies  int // random replies
-	units    int // strings that are repeated, for linear time
-	readings int // number of whole readings in the brute force, for earliest emission
-	depth    int // all sequences of up to so many tokens are read, to see that nothing is late
+	replies int // random replies
+	units   int // strings that are repeated, for linear time
+	search  int // how much each brute force over continuations reads, in bytes
+	depth   int // if positive, never_late reads all sequences of up to so many tokens instead
 }
 
 func (e effort) times(n int) effort {
-	return effort{e.replies * n, e.units * n, e.readings * n, e.depth}
+	return effort{e.replies * n, e.units * n, e.search * n, e.depth}
 }
 
 // times is the multiplier of the ordinary effort: SOTTO_EFFORT, 1 unless set.
@@ -105,6 +105,7 @@ type suite struct {
 	holds  []int // MaxHold values to try, -1 means unlimited
 	starts []sotto.Start
 	tight  bool // replies outgrow MaxHold
+	read   int  // how much the brute force has read
 }
 
 func newSuite(d sotto.Dialect, tight bool) (*suite, error) {

@@ -14,9 +14,9 @@ func TestDefault(t *testing.T) { Run(t, sotto.Default().Dialect()) }
 
 // Every shipped dialect is checked too, with fewer replies.
 func TestShipped(t *testing.T) {
-	e := effort{replies: 40, units: 16, readings: 3000}
+	e := effort{replies: 40, units: 16, search: 200 << 10}
 	if testing.Short() {
-		e = effort{replies: 12, units: 8, readings: 600}
+		e = effort{replies: 12, units: 8, search: 50 << 10}
 	}
 	for _, d := range sotto.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestShortLiterals(t *testing.T) {
 	d.Markers = append(slices.Clone(d.Markers),
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
-	run(t, d, effort{replies: 150, units: 24, readings: 3000}.times(times()), nil)
+	run(t, d, effort{replies: 150, units: 24, search: 200 << 10}.times(times()), nil)
 }
 
 // A late output counts once a scratch pad has closed in outer text (G10), whatever
@@ -67,7 +67,7 @@ func TestLateOutput(t *testing.T) {
 	} {
 		d := sotto.Default().Dialect()
 		change(&d)
-		run(t, d, effort{replies: 1, units: 1, readings: 1}, replies)
+		run(t, d, effort{replies: 1, units: 1, search: 1}, replies)
 	}
 	if testing.Short() {
 		return

@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,9 +46,13 @@ type emission struct {
 	maxHold int
 }
 
+// shortReading is what reading an empty reply costs, in bytes read.
+const shortReading = 25
+
 // read returns the bound of a finished reply: what its readings under all ends
 // share. An aborted reply is read as a cut one.
 func (e *emission) read(raw string) bound {
+	e.s.read += len(Ends[:3]) * (len(raw) + shortReading)
 	var b bound
 	for i, end := range Ends[:3] {
 		r, err := e.s.slow.read(raw, e.start, end, e.maxHold)
@@ -174,8 +179,8 @@ func (e *emission) parts(b *bound, p string, given, depth int) bool {
 }
 
 // mayWait reports whether the bytes from byte given on, which all continuations
-// agree on, are among those that law 3 lets wait: an unfinished marker that is tool
-// markup or text whatever it becomes, and a doubt that will expire undecided.
+// agree on, are among those that law 3 lets wait: an unfinished marker of which its
+// point (a) says so, and a doubt that will expire undecided.
 func (e *emission) mayWait(raw string, given int, want bound) bool {
 	if e.maxHold > 0 && len(raw) <= given+e.maxHold {
 		long := *e
@@ -187,49 +192,72 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	if _, got := e.s.slow.lex(raw, given, len(raw), false, &slowWatch{all: true}); got != maybe {
 		return false
 	}
+	ch := want.labels[given].ch
 	line := raw[strings.LastIndexByte(raw[:given], '\n')+1 : given]
-	return want.labels[given].ch == sotto.ChannelTool || len(line) >= 3 && strings.Trim(line, "`~ \t") == ""
+	return ch == sotto.ChannelTool || len(line) >= 3 && strings.Trim(line, "`~ \t") == "" || e.literalMayWait(raw, given, ch)
+}
+
+// literalMayWait reports whether a literal that begins at byte given is unfinished
+// and changes nothing: an opener in reasoning, a phrase, or what follows the newlines
+// of a marker that were given.
+func (e *emission) literalMayWait(raw string, given int, ch sotto.Channel) bool {
+	for _, l := range e.s.slow.lits {
+		if !strings.HasPrefix(l.core, raw[given:]) {
+			continue
+		}
+		if l.phrase || l.kind == kOpen && ch == sotto.ChannelReasoning || l.lead > 0 && given > 0 && raw[given-1] == '\n' {
+			return true
+		}
+	}
+	return false
 }
 
 // ahead is the number of tokens in a continuation.
 const ahead = 2
 
-// emissionTrials returns prefixes of sequences of tokens, cut at every byte, with
-// the alphabets that continue them: first all sequences of one token, then of two,
-// then random longer ones. The number of their readings is about the given number.
-func (s *suite) emissionTrials(readings int) []trial {
-	combos := s.emissionCombos()
-	var trials []trial
-	seen := map[string]bool{}
-	rnd := rand.New(rand.NewPCG(5, uint64(len(combos))))
-	for n := 0; readings > 0 && n < 1<<20; n++ {
-		i := n % len(combos)
-		c := combos[i]
-		cost := len(Ends)
-		for range ahead { // completions add a few
-			cost *= len(c.tokens) + 5
-		}
-		var p string
-		switch round := n / len(combos); {
-		case round == 0:
-		case round <= len(c.tokens):
-			p = c.tokens[round-1]
-		default:
-			for range 2 + rnd.IntN(2) {
-				p += c.tokens[rnd.IntN(len(c.tokens))]
-			}
-		}
-		// The last token is cut too, at a byte within it.
-		for _, raw := range []string{p, p[:len(p)-rnd.IntN(min(len(p), 8)+1)]} {
-			if key := fmt.Sprint(i, raw); !seen[key] && len(raw) < 256 {
-				seen[key] = true
-				c.raw = raw
-				trials = append(trials, c)
-				readings -= cost
+// emissionTrials returns prefixes of sequences of tokens, whole and cut within the
+// last token, with the alphabets that continue them: first all sequences of one
+// token, then random ones of two and three. They end when the brute force has read
+// the given number of bytes.
+func (s *suite) emissionTrials(search int) iter.Seq[trial] {
+	return func(yield func(trial) bool) {
+		combos := s.emissionCombos()
+		seen := map[string]bool{}
+		rnd := rand.New(rand.NewPCG(5, uint64(len(combos))))
+		s.read = 0
+		for n := 0; s.read < search && n < 1<<20; n++ {
+			i := n % len(combos)
+			c := combos[i]
+			p := c.prefix(n/len(combos), rnd)
+			// The last token is cut too, at a byte within it.
+			for _, raw := range []string{p, p[:len(p)-rnd.IntN(min(len(p), 8)+1)]} {
+				if key := fmt.Sprint(i, raw); !seen[key] && len(raw) < 256 {
+					seen[key] = true
+					c.raw = raw
+					s.read += len(raw) + shortReading // also where the law need not read on
+					if !yield(c) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return trials
+}
+
+// prefix returns the reply of a round: none, each token, then two or three random
+// ones.
+func (tr trial) prefix(round int, rnd *rand.Rand) string {
+	switch {
+	case round == 0:
+		return ""
+	case round <= len(tr.tokens):
+		return tr.tokens[round-1]
+	}
+	p := ""
+	for range 2 + rnd.IntN(2) {
+		p += tr.tokens[rnd.IntN(len(tr.tokens))]
+	}
+	return p
 }
 
 // emissionCombos returns a trial without a reply for each alphabet, start and hold.
@@ -247,19 +275,20 @@ func (s *suite) emissionCombos() []trial {
 
 // lateTrials returns all sequences of up to n tokens, whole and cut at each byte of
 // their last token.
-func (s *suite) lateTrials(n int) []trial {
-	var trials []trial
-	for _, c := range s.emissionCombos() {
-		for n := range n {
-			sequences(c.tokens, n+1, "", func(p, last string) {
-				for cut := range min(len(last), 16) {
-					c.raw = p[:len(p)-cut]
-					trials = append(trials, c)
-				}
-			})
+func (s *suite) lateTrials(n int) iter.Seq[trial] {
+	return func(yield func(trial) bool) {
+		more := true
+		for _, c := range s.emissionCombos() {
+			for n := range n {
+				sequences(c.tokens, n+1, "", func(p, last string) {
+					for cut := range min(len(last), 16) {
+						c.raw = p[:len(p)-cut]
+						more = more && yield(c)
+					}
+				})
+			}
 		}
 	}
-	return trials
 }
 
 // sequences calls f with each sequence of n tokens after a prefix, and its last token.
@@ -344,11 +373,11 @@ func (s *suite) alphabets() [][]string {
 		add(tokens, "\n", " ", "x")
 	}
 	if h := s.d.Header; h != nil {
-		tokens := []string{h.Begin[0], h.Body[0], strings.Repeat("x", s.d.Header.MaxHeader), "x"}
+		tokens := []string{h.Begin[0], h.Body[0], strings.Repeat("x", h.MaxHeader), "x"}
 		if len(h.End) > 0 {
 			tokens = append(tokens, h.End[0])
 		}
-		for name := range h.Channels {
+		for _, name := range sortedNames(h.Channels) {
 			tokens = append(tokens, name)
 		}
 		tokens = slices.DeleteFunc(tokens, func(s string) bool { return s == "" })

@@ -209,9 +209,9 @@ func pairwise(fs []factor, rnd *rand.Rand) []row {
 // refuses are left out and counted, so that a test that checks nothing fails.
 func TestGenerated(t *testing.T) {
 	fs := factors()
-	e := effort{replies: 40, units: 16, readings: 2000}
+	e := effort{replies: 40, units: 16, search: 150 << 10}
 	if testing.Short() {
-		e = effort{replies: 15, units: 8, readings: 600}
+		e = effort{replies: 15, units: 8, search: 50 << 10}
 	}
 	made, refused := 0, 0
 	for n := range times() {

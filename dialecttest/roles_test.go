@@ -34,7 +34,7 @@ func TestSeveralMarkersOfARole(t *testing.T) {
 	} {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			run(t, d, effort{replies: 60, units: 16, readings: 2000}.times(times()), nil)
+			run(t, d, effort{replies: 60, units: 16, search: 150 << 10}.times(times()), nil)
 		})
 	}
 }
