@@ -240,7 +240,7 @@ func (s *Splitter) closeTool() {
 	was := s.r
 	s.openReasoning(name, s.pos, false)
 	// An answer is looked for only in blocks that the model or the prompt opened.
-	s.r.resumed, s.r.isPad, s.pads.inPad = true, false, false
+	s.r.resumed, s.r.isPad = true, false
 	if was.group == s.r.group && was.own == s.r.own { // what was looked up ahead holds on
 		s.r.lookAt, s.r.look, s.r.lookEnd = was.lookAt, was.look, was.lookEnd
 	}

@@ -27,7 +27,7 @@ func (s *Splitter) setEasy() {
 	}
 	var sp span
 	switch {
-	case s.mode == inReasoning && !s.r.dupOpen && s.r.late.end == 0:
+	case s.mode == inReasoning && !s.r.dupOpen && !s.r.late.found():
 		sp = s.r.span()
 		e.code, e.blank = 0, &s.r.blank
 	case s.mode == inText && s.textIsEasy() && s.stream().settled():
@@ -39,7 +39,7 @@ func (s *Splitter) setEasy() {
 	default:
 		return
 	}
-	if s.passed.tok.end > 0 || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == ChannelText && !s.view.easy() {
+	if s.passed.tok.found() || !sp.same(s.lastSpan) || s.inline>>sp.ch&1 != 0 || sp.ch == ChannelText && !s.view.easy() {
 		return
 	}
 	e.on, e.shows, e.kinds, e.from = true, sp.ch == ChannelText, &s.g.lex.kinds, s.n

@@ -42,7 +42,7 @@ func (s *Splitter) barrier() int {
 // orphanInAuto reports whether a token settles an undecided start as reasoning,
 // unless inline code makes it literal (G8).
 func (s *Splitter) orphanInAuto(t token) bool {
-	if !s.autoHold || t.kind != kindClose || s.body.block > 0 {
+	if !s.autoHold || t.kind != kindClose {
 		return false
 	}
 	ts := s.stream()
@@ -67,7 +67,6 @@ func (s *Splitter) orphanClose(t token) bool {
 	if t.group == s.g.headerGroup {
 		s.hdr.between = true
 	}
-	s.passTokens()
 	return true
 }
 
@@ -76,7 +75,6 @@ func (s *Splitter) forget() {
 	s.begin()
 	s.autoHold = false
 	s.pend, s.diags, s.reported = s.pend[:0], findings{}, -1
-	s.splice.live = false
 	s.passed, s.covered = passedForm{start: -1}, 0
 }
 

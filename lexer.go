@@ -34,6 +34,10 @@ type token struct {
 	trail      uint8 // optional newlines that may follow and belong to it
 }
 
+// found reports whether t is a token. The zero token stands for a search without a
+// result.
+func (t token) found() bool { return t.end > 0 }
+
 func (t token) watch() watch { return watching(t.group, asOpen<<t.kind) }
 
 // tagState is the state of a tag slot; the caret shows the position.

@@ -4,9 +4,8 @@ package sotto
 type pads struct {
 	hold  int  // where the doubt began, or -1
 	floor int  // openers that end at this byte or before are given up
-	cur   pad  // the open one
+	cur   pad  // the open one, without any opener if none is open
 	last  pad  // the last that closed with a whole output block in it
-	inPad bool // cur is open
 	done  bool // a pad has been rescued; no other will be
 }
 
@@ -29,10 +28,10 @@ type padOpener struct {
 func (p *pad) bounds() (first, last token) {
 	for i := range p.later {
 		t := p.later[i].token
-		if t.end == 0 {
+		if !t.found() {
 			continue
 		}
-		if first.end == 0 || t.start < first.start {
+		if !first.found() || t.start < first.start {
 			first = t
 		}
 		if t.start >= last.start {
@@ -42,7 +41,7 @@ func (p *pad) bounds() (first, last token) {
 	return first, last
 }
 
-func (p *pads) begin(s *Splitter) { p.cur, p.inPad = pad{at: s.place()}, true }
+func (p *pads) begin(s *Splitter) { p.cur = pad{at: s.place()} }
 
 // outputMarker notes an output marker inside the open pad.
 func (p *pads) outputMarker(s *Splitter, t token) {
@@ -53,7 +52,7 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 		return
 	case t.kind == kindOpen:
 		*later = padOpener{t, s.r}
-	case t.kind == kindClose && later.end > 0:
+	case t.kind == kindClose && later.found():
 		if later.start >= c.whole.start {
 			c.whole = *later
 		}
@@ -67,15 +66,13 @@ func (p *pads) outputMarker(s *Splitter, t token) {
 // settle moves the barrier to the first output block that may be the answer.
 func (p *pads) settle(s *Splitter) {
 	hold := -1
-	if p.inPad {
-		if first, _ := p.cur.bounds(); p.cur.whole.end > 0 {
-			hold = p.cur.whole.start
-			p.last = pad{}
-		} else if first.end > 0 {
-			hold = first.start
-		}
+	if first, _ := p.cur.bounds(); p.cur.whole.found() {
+		hold = p.cur.whole.start
+		p.last = pad{}
+	} else if first.found() {
+		hold = first.start
 	}
-	if p.last.whole.end > 0 {
+	if p.last.whole.found() {
 		hold = p.last.whole.start
 	}
 	p.hold = hold
@@ -84,8 +81,7 @@ func (p *pads) settle(s *Splitter) {
 
 // close notes that the open pad ends at pos.
 func (p *pads) close(s *Splitter) {
-	p.inPad = false
-	if p.cur.whole.end > 0 {
+	if p.cur.whole.found() {
 		p.cur.closed, p.cur.stop = true, s.pos
 		p.last = p.cur
 	}
@@ -110,9 +106,9 @@ func (s *Splitter) expirePads() {
 	}
 	first, _ := p.cur.bounds()
 	switch {
-	case p.last.whole.end > 0:
+	case p.last.whole.found():
 		s.rescueWhole(p.last)
-	case p.cur.whole.end > 0:
+	case p.cur.whole.found():
 		s.rescueOpen(p.cur.whole.token)
 	default:
 		s.rescueOpen(first)
@@ -125,22 +121,20 @@ func (s *Splitter) finishPads() {
 	if p.hold < 0 {
 		return
 	}
-	if p.inPad {
-		_, last := p.cur.bounds()
-		switch {
-		case s.end.incomplete() && p.cur.whole.end > 0:
-			s.rescueWhole(p.cur)
-			return
-		case s.end.incomplete():
-		case last.end > 0 && last.start >= p.cur.whole.start:
-			s.rescueOpen(last)
-			return
-		case p.cur.whole.end > 0:
-			s.rescueOpen(p.cur.whole.token)
-			return
-		}
+	_, last := p.cur.bounds()
+	switch {
+	case s.end.incomplete() && p.cur.whole.found():
+		s.rescueWhole(p.cur)
+		return
+	case s.end.incomplete():
+	case last.found() && last.start >= p.cur.whole.start:
+		s.rescueOpen(last)
+		return
+	case p.cur.whole.found():
+		s.rescueOpen(p.cur.whole.token)
+		return
 	}
-	if p.last.whole.end > 0 && !s.end.incomplete() && !s.shown {
+	if p.last.whole.found() && !s.end.incomplete() && !s.shown {
 		s.rescueWhole(p.last)
 		return
 	}

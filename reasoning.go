@@ -78,7 +78,7 @@ func (s *Splitter) familyKinds(r *reasoning, kinds watch) watch {
 // stepReasoning reads reasoning up to the next marker, or reads the marker.
 func (s *Splitter) stepReasoning() bool {
 	r := &s.r
-	if r.late.end > 0 && (s.limit > r.late.end || s.ended) {
+	if r.late.found() && (s.limit > r.late.end || s.ended) {
 		t := r.late
 		r.late = token{}
 		if t.end == s.limit || s.at(t.end) != r.lateQuote {

@@ -90,9 +90,9 @@ func (s *Splitter) unread(at int) {
 }
 
 // forgetScans drops what was looked up ahead: the reader is now elsewhere, or may
-// look further.
+// look further. The search for a fence's end stays: text that is read again holds no
+// fence that was looked up, or holds it at the same place.
 func (s *Splitter) forgetScans() {
 	s.scan, s.family, s.white, s.far = tokenScan{}, tokenScan{}, whiteAhead{}, farLook{}
 	s.ahead.drop()
-	s.fences.drop()
 }

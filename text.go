@@ -107,7 +107,7 @@ func (s *Splitter) stepText() bool {
 		s.mode = inRest
 		return true
 	}
-	if t := s.passed.tok; t.end > 0 {
+	if t := s.passed.tok; t.found() {
 		if s.passedMayGrow() {
 			return false // a longer form may follow
 		}
@@ -231,7 +231,7 @@ func (s *Splitter) foundPassed(t token) {
 	if t.start != s.passed.start || s.mode != inText {
 		return
 	}
-	if s.passed.tok.end > 0 && !s.before(t, s.passed.tok) {
+	if s.passed.tok.found() && !s.before(t, s.passed.tok) {
 		return
 	}
 	s.covered = t.end

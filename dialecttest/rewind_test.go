@@ -2,6 +2,7 @@ package dialecttest
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -19,7 +20,7 @@ type scope struct {
 	change  func(*sotto.Dialect)
 	tokens  []string
 	starts  []sotto.Start
-	more    []string // longer replies
+	more    []string // longer replies, read with every hold that they reach
 }
 
 // scopes are about the holds that end in a rewind or a change of what is pending:
@@ -67,7 +68,11 @@ func scopes() []scope {
 		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|e|>", "x"}, []sotto.Start{sotto.StartAuto}, nil},
 		{"auto", []sotto.Marker{think, out}, nil,
-			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto}, nil},
+			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto},
+			[]string{
+				"`</k>`wwwwwwwwwwwwwwww",               // a close that was text, read again
+				"```\n<k></k></k>\n```\n<o>wwwwwwwwww", // a late output that was read, read again
+			}},
 		{"auto anywhere", []sotto.Marker{think, pad, out}, anywhere,
 			[]string{"<k>", "</k>", "<o>", "x", "</p>", "<p>", " "}, []sotto.Start{sotto.StartAuto}, nil},
 	}
@@ -94,7 +99,8 @@ func depth(n int) int {
 	return n
 }
 
-// Nothing is given too late (law 3), for all sequences of up to two tokens.
+// Nothing is given too late (law 3), for all sequences of up to two tokens, or of one
+// with -short. [Run] checks as many as its effort allows.
 func TestNeverLate(t *testing.T) {
 	byDefault := sotto.Default().Dialect()
 	anywhere, family := byDefault, byDefault
@@ -106,11 +112,11 @@ func TestNeverLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := depth(2)
-			if testing.Short() && name != "default" {
+			n := 2
+			if testing.Short() {
 				n = 1
 			}
-			s.laws(t, effort{depth: n}, nil)
+			s.laws(t, effort{depth: depth(n)}, nil)
 		})
 	}
 }
@@ -125,49 +131,79 @@ func TestShortReplies(t *testing.T) {
 	most = depth(most)
 	for n := 1; n <= most; n++ { // the quick ones first
 		for _, c := range scopes() {
-			t.Run(fmt.Sprintf("%d/%s", n, c.name), func(t *testing.T) { c.check(t, n, n == most) })
+			t.Run(fmt.Sprintf("%d/%s", n, c.name), func(t *testing.T) {
+				s := c.suite(t)
+				for tr := range c.trials(s, n, n == most) {
+					for _, l := range laws[1:3] {
+						if f := s.try(l, tr); f != nil { // it is short as it is
+							t.Fatalf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says)
+						}
+					}
+				}
+			})
 		}
 	}
 }
 
-// check reads all replies of n tokens, and some longer ones if this is the last run.
-func (c scope) check(t *testing.T, n int, last bool) {
+// suite returns the scope's dialect with bounds that short replies reach.
+func (c scope) suite(t *testing.T) *suite {
 	d := sotto.Dialect{Name: "scope", Markers: c.markers}
 	if c.change != nil {
 		c.change(&d)
 	}
-	s := mustSuite(t, tight(d), true)
-	tokens := append(slices.Clone(c.tokens), strings.Repeat("w", s.d.MaxHold), strings.Repeat(" ", s.d.MaxHold))
-	sequences(tokens, n, "", func(raw, _ string) { c.read(t, s, raw) })
-	if !last {
-		return
-	}
-	for _, raw := range c.more {
-		c.read(t, s, raw)
-	}
-	rnd := rand.New(rand.NewPCG(7, 7))
-	for range 400 * times() {
-		raw := ""
-		for range 4 + rnd.IntN(5) {
-			raw += tokens[rnd.IntN(len(tokens))]
-		}
-		c.read(t, s, raw)
-	}
+	return mustSuite(t, tight(d), true)
 }
 
-// read checks split invariance and the slow reader on one reply.
-func (c scope) read(t *testing.T, s *suite, raw string) {
-	for _, start := range c.starts {
-		for _, hold := range s.holds {
-			for _, end := range []sotto.End{sotto.EndStopped, sotto.EndUnknown, sotto.EndCut} {
-				for _, l := range laws[1:3] {
-					tr := trial{raw: raw, start: start, end: end, maxHold: hold, cuts: everyByte(len(raw))}
-					if f := s.try(l, tr); f != nil { // it is short as it is
-						t.Fatalf("law %s, rule %s\n%v\n%s", l.name, f.rule, f.trial, f.says)
+// trials returns all replies of n tokens, byte by byte, and some longer ones if n is
+// the last number.
+func (c scope) trials(s *suite, n int, last bool) iter.Seq[trial] {
+	tokens := append(slices.Clone(c.tokens), strings.Repeat("w", s.d.MaxHold), strings.Repeat(" ", s.d.MaxHold))
+	return func(yield func(trial) bool) {
+		more := true
+		read := func(raw string, holds []int) {
+			for _, start := range c.starts {
+				for _, hold := range holds {
+					for _, end := range []sotto.End{sotto.EndStopped, sotto.EndUnknown, sotto.EndCut} {
+						more = more && yield(trial{raw: raw, start: start, end: end, maxHold: hold, cuts: everyByte(len(raw))})
 					}
 				}
 			}
 		}
+		sequences(tokens, n, "", func(raw, _ string) { read(raw, s.holds) })
+		if !last {
+			return
+		}
+		for _, raw := range c.more {
+			holds := []int{-1}
+			for hold := s.d.MaxHold; hold < len(raw); hold++ {
+				holds = append(holds, hold)
+			}
+			read(raw, holds)
+		}
+		rnd := rand.New(rand.NewPCG(7, 7))
+		for range 400 * times() {
+			raw := ""
+			for range 4 + rnd.IntN(5) {
+				raw += tokens[rnd.IntN(len(tokens))]
+			}
+			read(raw, s.holds)
+		}
+	}
+}
+
+// A whole output block in an open pad takes the place of one in a pad before it, so
+// that what stands between the two is given.
+func TestALaterPadTakesOver(t *testing.T) {
+	d := sotto.Dialect{Name: "pads", Markers: []sotto.Marker{
+		{Role: sotto.RoleReasoning, Tag: "p", Rescue: true}, {Role: sotto.RoleOutput, Tag: "o"},
+	}}
+	s := mustSuite(t, d, false)
+	const before, raw = "<p><o>x</o></p><p>", "<p><o>x</o></p><p><o>y</o>"
+	sp := s.splitter(trial{raw: raw, start: sotto.StartOutside, maxHold: -1})
+	sp.FeedString(raw)
+	e := &emission{s: s, tokens: []string{"<p>", "</p>", "<o>", "</o>", "x"}, start: sotto.StartOutside, maxHold: -1}
+	if given, certain := len(raw)-sp.Held(), e.future(raw, ahead).agreed; given != len(before) || certain != given {
+		t.Errorf("%d bytes are given and %d certain, want %d", given, certain, len(before))
 	}
 }
 
