@@ -86,8 +86,11 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b, err := newBench(p, suites, dir, o.limit, 3*time.Second)
+	b, err := newBench(p, suites, dir, o.limit, 1500*time.Millisecond)
 	if err != nil {
+		return err
+	}
+	if err := b.screen(mutants); err != nil {
 		return err
 	}
 	var r report

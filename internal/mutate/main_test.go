@@ -85,7 +85,7 @@ func TestTry(t *testing.T) {
 		"SURVIVED p.go Later: 1 => 2",
 		"SURVIVED p.go zero: 0 => 1",
 	}
-	b, err := newBench(p, []suite{{".", nil}}, t.TempDir(), time.Minute, time.Second)
+	b, err := newBench(p, []suite{{pkg: "."}}, t.TempDir(), time.Minute, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
