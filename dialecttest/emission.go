@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,6 +96,12 @@ func (e *emission) completions(p string) []string {
 	var list []string
 	if i := strings.LastIndexByte(p, '<'); i >= 0 && len(p)-i < e.s.d.MaxMarker {
 		list = append(list, ">", "/>", "=x>", `">`, "'>") // whatever a tag may still need
+		name := strings.TrimLeft(p[i+1:], " \t/")
+		for _, m := range e.s.d.Markers {
+			if len(name) < len(m.Tag) && strings.EqualFold(name, m.Tag[:len(name)]) {
+				list = append(list, m.Tag[len(name):]+">")
+			}
+		}
 	}
 	for _, tok := range slices.Concat(e.tokens, e.s.tokens, []string{"<function="}) { // which may follow a tool opener
 		for n := 1; n < len(tok) && n <= len(p); n++ {
@@ -103,9 +110,14 @@ func (e *emission) completions(p string) []string {
 			}
 		}
 	}
+	if run := longFence.FindAllString(p, -1); run != nil { // longer than that of the alphabets
+		list = append(list, "\n"+run[len(run)-1]+"\n")
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+var longFence = regexp.MustCompile("````+|~~~+")
 
 // earliest is law 3: having read a prefix, the splitter has given exactly the
 // longest part of it that every continuation and end agree on.
@@ -185,8 +197,10 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	if e.maxHold > 0 && len(raw) <= given+e.maxHold {
 		long := *e
 		long.maxHold = -1
-		if b := long.read(raw); long.parts(&b, raw, given, ahead) {
-			return true
+		for _, long.start = range []sotto.Start{e.start, sotto.StartOutside} { // auto may have expired
+			if b := long.read(raw); long.parts(&b, raw, given, ahead) {
+				return true
+			}
 		}
 	}
 	if _, got := e.s.slow.lex(raw, given, len(raw), false, &slowWatch{all: true}); got != maybe {
@@ -194,6 +208,9 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	}
 	ch := want.labels[given].ch
 	line := raw[strings.LastIndexByte(raw[:given], '\n')+1 : given]
+	if strings.Trim(raw[given+1:], " \t/") == "" && len(raw) > given+2 {
+		return true
+	}
 	return ch == sotto.ChannelTool || len(line) >= 3 && strings.Trim(line, "`~ \t") == "" || e.literalMayWait(raw, given, ch)
 }
 
@@ -324,7 +341,7 @@ func (s *suite) alphabets() [][]string {
 	var all [][]string
 	add := func(tokens []string, more ...string) {
 		if len(tokens) > 0 {
-			if s.d.Output == "anywhere" && !slices.Contains(tokens, "<output>") {
+			if s.d.Output == sotto.OutputAnywhere {
 				more = append(more, "<output>x")
 			}
 			prefix := tokens[0][:len(tokens[0])-1]
