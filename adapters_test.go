@@ -78,6 +78,20 @@ func ExampleGrammar_NewReader() {
 	// Output: Forty-two.
 }
 
+// A Writer stands between what produces a reply and what shows it.
+func ExampleGrammar_NewWriter() {
+	w, err := sotto.Default().NewWriter(os.Stdout, sotto.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(w, "<think>%d times %d is %d.</think>", 6, 7, 42)
+	fmt.Fprint(w, "Forty-two.\n")
+	if err := w.CloseAs(sotto.EndStopped); err != nil {
+		panic(err)
+	}
+	// Output: Forty-two.
+}
+
 // Every thought is available as soon as its block closes, not only the last one.
 func TestThoughtsAreGivenAtTheirCloses(t *testing.T) {
 	f, err := sotto.Default().NewFilter(sotto.Options{})
