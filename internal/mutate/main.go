@@ -6,6 +6,7 @@
 //	go run ./internal/mutate -only holds.go       those of one file
 //	go run ./internal/mutate -match 'pads.go settle' those whose name holds this text
 //	go run ./internal/mutate -list                what would be broken
+//	go run ./internal/mutate -quick               what TestShortReplies does not find
 //
 // All mutants are in one program. Each changed place reads at run time whether it
 // is the one that is broken, so that the tests are compiled once. A change that
@@ -41,7 +42,7 @@ type options struct {
 	only, match string
 	sample      int
 	seed        uint64
-	list        bool
+	list, quick bool
 	parallel    int
 	limit       time.Duration
 }
@@ -53,6 +54,7 @@ func main() {
 	flag.IntVar(&o.sample, "sample", 0, "break this many places; 0 for all")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the sample")
 	flag.BoolVar(&o.list, "list", false, "print the mutants and stop")
+	flag.BoolVar(&o.quick, "quick", false, "run only TestShortReplies, on all mutants at once, and print what it does not find")
 	flag.IntVar(&o.parallel, "parallel", 2, "how many mutants are tested at once")
 	flag.DurationVar(&o.limit, "timeout", 10*time.Minute, "of the tests of one mutant; their processor time has a limit of its own")
 	flag.Parse()
@@ -91,6 +93,17 @@ func run(o options) error {
 		return err
 	}
 	if err := b.screen(mutants); err != nil {
+		return err
+	}
+	if o.quick {
+		for _, m := range mutants {
+			if _, is := b.screened[m.n]; !is {
+				fmt.Println(m.key)
+			}
+		}
+		return nil
+	}
+	if err := b.measure(); err != nil {
 		return err
 	}
 	var r report

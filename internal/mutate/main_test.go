@@ -89,6 +89,9 @@ func TestTry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := b.measure(); err != nil {
+		t.Fatal(err)
+	}
 	for i, m := range p.mutants {
 		check := func(m mutant) {
 			t.Helper()

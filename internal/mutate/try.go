@@ -63,8 +63,7 @@ type bench struct {
 	screened map[int]result    // what the screen made of them, if it has run
 }
 
-// newBench compiles the tests with all choices in them, and checks that they pass
-// while nothing is broken.
+// newBench compiles the tests with all choices in them.
 func newBench(p *program, suites []suite, dir string, limit, spare time.Duration) (*bench, error) {
 	b := &bench{p: p, suites: suites, dir: dir, limit: limit, spare: spare}
 	changed := map[string][]byte{"mutant_choice.go": append([]byte("package "+p.name+"\n\n"), choiceSource...)}
@@ -78,24 +77,30 @@ func newBench(p *program, suites []suite, dir string, limit, spare time.Duration
 	if b.binaries, err = b.compile("all", changed); err != nil {
 		return nil, err
 	}
-	for i, s := range suites {
+	return b, nil
+}
+
+// measure checks that the suites pass while nothing is broken. It notes how much
+// time they use, and which mutants would change something in them.
+func (b *bench) measure() error {
+	for i, s := range b.suites {
 		b.seconds = append(b.seconds, 600)
-		list := filepath.Join(dir, "seen"+strconv.Itoa(i))
+		list := filepath.Join(b.dir, "seen"+strconv.Itoa(i))
 		got, used, err := b.runSuite(i, b.binaries, "SOTTO_MUTANTS_SEEN="+list)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if got != survived {
-			return nil, fmt.Errorf("the tests fail on the unchanged code, %s %v: %s; fix that first", s.pkg, s.args, got)
+			return fmt.Errorf("the tests fail on the unchanged code, %s %v: %s; fix that first", s.pkg, s.args, got)
 		}
 		b.seconds[i] = int((2*used + b.spare).Seconds())
 		seen, err := readSeen(list)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		b.seen = append(b.seen, seen)
 	}
-	return b, nil
+	return nil
 }
 
 // readSeen reads the numbers of mutants, one a line.
