@@ -54,7 +54,7 @@ func (v *view) reset(inline uint8, most int, parted bool) {
 }
 
 // begin forgets what the last call gave.
-func (v *view) begin() { v.one, v.many, v.from, v.wide = nil, v.many[:0], 0, false }
+func (v *view) begin() { v.many = v.many[:0] }
 
 // next begins the next piece of a call.
 func (v *view) next() { v.one, v.from, v.wide = nil, len(v.many), false }
@@ -117,7 +117,7 @@ func (v *view) turn(block int) {
 	v.block = block
 	v.clearWait()
 	if block > 0 {
-		v.started, v.drop, v.newline = false, false, false
+		v.started = false
 	} else { // after a body that was blank
 		v.newline = v.outerNewline
 		v.drop = v.blank || v.newline
@@ -127,16 +127,11 @@ func (v *view) turn(block int) {
 // removed notes that a block or a stray was removed here.
 func (v *view) removed() {
 	v.again = v.parted
-	if v.block > 0 {
-		if !v.started || v.newline {
-			v.drop = true
-		}
-		return
-	}
-	if v.blank {
+	switch {
+	case v.block == 0 && v.blank:
 		v.clearWait()
 		v.drop = true
-	} else if v.newline {
+	case v.newline:
 		v.drop = true
 	}
 }
@@ -235,13 +230,12 @@ func (v *view) start() {
 	if v.anything {
 		v.show(betweenBodies, -1)
 	}
-	v.clearWait()
 	v.anything = true
 }
 
 func (v *view) flushWait() {
 	if len(v.wait) > 0 {
-		v.show(v.wait, 0)
+		v.showBytes(v.wait)
 	}
 	if v.spans != nil {
 		for _, sp := range v.spans.wait {
@@ -259,6 +253,10 @@ func (v *view) show(b []byte, at int) {
 		v.spans.list = appendSpan(v.spans.list, at, len(b))
 		return
 	}
+	v.showBytes(b)
+}
+
+func (v *view) showBytes(b []byte) {
 	switch {
 	case v.wide:
 		v.many = append(v.many, b...)
@@ -280,11 +278,9 @@ func follows(a, b []byte) bool {
 
 // end settles what waited for the end.
 func (v *view) end() {
-	if v.block == 0 && v.blank && v.shown == 0 {
+	if v.block == 0 && v.blank {
 		v.flushWait()
 	}
-	v.clearWait()
-	v.block = 0
 }
 
 // A Span is bytes [Start, End) of a raw reply.
