@@ -7,8 +7,9 @@ import (
 
 // Bounds of the call ids that are kept: more than any client needs.
 const (
-	maxCalls     = 1024
-	maxCallBytes = 64 << 10
+	maxCalls          = 1024
+	maxCallBytes      = 64 << 10
+	maxSignatureBytes = 256 << 10 // of all of a reply's signatures
 )
 
 // callIDs are the ids of the tools that a reply called, or their names, in order.
@@ -17,7 +18,24 @@ const (
 type callIDs struct {
 	list  []string
 	seen  map[string]struct{}
+	names bool // a call has no id
 	bytes int
+	// signatures are the provider's, by the index of their call.
+	signatures map[int]string
+	signed     int // bytes of them
+}
+
+// sign notes the signature of the call that was found last.
+func (c *callIDs) sign(signature string) {
+	at := len(c.list) - 1
+	if signature == "" || at < 0 || c.signatures[at] != "" || c.signed+len(signature) > maxSignatureBytes {
+		return
+	}
+	if c.signatures == nil {
+		c.signatures = map[int]string{}
+	}
+	c.signatures[at] = strings.Clone(signature)
+	c.signed += len(signature)
 }
 
 // found notes the id of a call, or else its name. The later pieces of a call have
@@ -25,6 +43,9 @@ type callIDs struct {
 func (c *callIDs) found(id, name string) {
 	if _, ok := c.seen[id]; ok {
 		return
+	}
+	if id == "" && name != "" {
+		c.names = true
 	}
 	if id = cmp.Or(id, name); id == "" || len(c.list) == maxCalls || c.bytes+len(id) > maxCallBytes {
 		return

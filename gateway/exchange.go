@@ -103,7 +103,9 @@ func (x *exchange) remembers() bool {
 	case history.Restore:
 		return true
 	case history.Auto:
-		return rule.Demands || rule.Need == history.NeedAll
+		return rule.Demands || rule.Signs || rule.Need == history.NeedAll
+	case history.Strip:
+		return rule.Signs
 	}
 	return false
 }
@@ -165,17 +167,18 @@ func (x *exchange) finish() {
 	for _, i := range x.reading.Open() {
 		x.reading.Close(i, sotto.EndAborted)
 	}
+	x.reading.finished = true
 	x.settle()
 	x.ended, x.took = x.outcome(), time.Since(x.began)
 	x.engine.observers.ended(x)
 }
 
-// settle tells the observers that the first choice has ended, if it ended well.
-// This happens before the client knows of the end, because it may ask again at
-// once.
+// settle tells the observers that the first choice has ended, if it ended well. If
+// the choices are the texts of one reply, calls may follow the first, so the reply must
+// have ended. This happens before the client knows of the end, because it may ask
+// again at once.
 func (x *exchange) settle() {
-	choices := x.reading.choices
-	if x.settled || len(choices) == 0 || choices[0] == nil || !choices[0].closed {
+	if x.settled || !x.reading.firstEnded() {
 		return
 	}
 	x.settled = true

@@ -127,3 +127,113 @@ func TestHistoryDryRun(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreMissed asks with a conversation of which this gateway has not heard, as
+// after a restart. The provider's member is sent empty, and the miss is counted.
+func TestRestoreMissed(t *testing.T) {
+	const call = `"tool_calls":[{"id":"call_01ab23CD","type":"function","function":{"name":"get_weather","arguments":"{}"}}]`
+	const talk = `{"role":"user","content":"hi"},{"role":"assistant","content":"",%s` + call + `},{"role":"tool","tool_call_id":"call_01ab23CD","content":"4 °C"}`
+	for _, tt := range []struct {
+		model, members string
+		policy         history.Policy
+		sent           bool // an empty member is added
+		misses         int
+	}{
+		{"kimi-k2.6", "", history.Auto, true, 1},
+		{"kimi-k2.6", "", history.Restore, true, 1},
+		{"kimi-k2.6", `"reasoning_content":"",`, history.Auto, false, 1},
+		{"kimi-k2.6", `"reasoning_content":null,`, history.Auto, true, 1},
+		{"kimi-k2.6", `"reasoning_content":"r",`, history.Auto, false, 0},
+		{"kimi-k2.6", "", history.Preserve, false, 0},
+		{"unheard-of", "", history.Auto, false, 0},
+		{"unheard-of", "", history.Restore, false, 1},
+	} {
+		var seen string
+		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen = readAll(t, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`)
+		}), gateway.Config{Default: gateway.Route{History: tt.policy}})
+		body := fmt.Sprintf(`{"model":%q,"messages":[`+talk+`]}`, tt.model, tt.members)
+		resp, _ := post(t, base+"/v1/chat/completions", body, nil)
+		if added := seen != body; added != tt.sent || strings.Count(seen, `"reasoning_content":""`) != strings.Count(body, `"reasoning_content":""`)+btoi(tt.sent) {
+			t.Errorf("%s %s %q: the upstream got %s", tt.model, tt.policy, tt.members, seen)
+		}
+		if tt.sent && !strings.Contains(resp.Header.Get("Sotto-History"), "missed=1") {
+			t.Errorf("%s %s: Sotto-History %q", tt.model, tt.policy, resp.Header.Get("Sotto-History"))
+		}
+		want := fmt.Sprintf("sotto_restore_misses_total{model=%q} %d\n", tt.model, tt.misses)
+		if metrics := metricsAt(t, base); strings.Contains(metrics, want) != (tt.misses > 0) || tt.misses == 0 && strings.Contains(metrics, "sotto_restore_misses_total{") {
+			t.Errorf("%s %s %q: want %s in\n%s", tt.model, tt.policy, tt.members, want, metrics)
+		}
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestSignaturesAreRestored asks a provider that signs calls, as a client that does not
+// know the signatures: each goes back on its call, byte for byte.
+func TestSignaturesAreRestored(t *testing.T) {
+	const signature = `"extra_content":{"google":{"thought_signature":"c2ln+/=="}}`
+	const plain = `{"id":"call_%s","type":"function","function":{"name":"get_weather","arguments":"{}"}%s}`
+	calls := func(first, second string) string {
+		return "[" + fmt.Sprintf(plain, "01ab23CD", first) + "," + fmt.Sprintf(plain, "45ef67GH", second) + "]"
+	}
+	for _, stream := range []bool{false, true} {
+		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+			for _, policy := range gateway.Policies() {
+				for _, system := range []string{"", `{"role":"system","content":"Another hour."},`} {
+					var seen string
+					base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						seen = readAll(t, r.Body)
+						message := `{"role":"assistant","content":null,"tool_calls":` + calls(","+signature, "") + `}`
+						if stream {
+							w.Header().Set("Content-Type", "text/event-stream")
+							fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":`+strings.NewReplacer(`{"id":"call_0`, `{"index":0,"id":"call_0`, `{"id":"call_4`, `{"index":1,"id":"call_4`).Replace(message)+`,"finish_reason":null}]}`+
+								"\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n")
+							return
+						}
+						w.Header().Set("Content-Type", "application/json")
+						fmt.Fprint(w, `{"choices":[{"index":0,"message":`+message+`,"finish_reason":"tool_calls"}]}`)
+					}), gateway.Config{Default: gateway.Route{History: policy, Display: display}})
+					ask := func(more string) string {
+						body := fmt.Sprintf(`{"model":"gemini-3-pro","stream":%v,"messages":[%s]}`, stream, more)
+						if resp, got := post(t, base+"/v1/chat/completions", body, nil); resp.StatusCode != http.StatusOK {
+							t.Fatalf("%d %s", resp.StatusCode, got)
+						}
+						return body
+					}
+					const user = `{"role":"user","content":"hi"}`
+					results := `,{"role":"tool","tool_call_id":"call_01ab23CD","content":"4"},{"role":"tool","tool_call_id":"call_45ef67GH","content":"5"}`
+					ask(user)
+					body := ask(system + user + `,{"role":"assistant","content":null,"tool_calls":` + calls("", "") + `}` + results)
+					want := strings.Replace(body, calls("", ""), "["+`{`+signature+`,`+fmt.Sprintf(plain, "01ab23CD", "")[1:]+","+fmt.Sprintf(plain, "45ef67GH", "")+"]", 1)
+					if policy == history.Preserve {
+						want = body
+					}
+					if seen != want {
+						t.Errorf("stream %v, %s, %s, %q: the upstream got\n%s\nwant\n%s", stream, display, policy, system, seen, want)
+					}
+					if body = ask(user + `,{"role":"assistant","content":null,"tool_calls":` + calls(","+signature, "") + `}` + results); seen != body {
+						t.Errorf("a signature that came back: %s\nwas changed: %s", body, seen)
+					}
+				}
+			}
+		}
+	}
+}
+
+func metricsAt(t *testing.T, base string) string {
+	t.Helper()
+	resp, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return readAll(t, resp.Body)
+}

@@ -17,8 +17,16 @@ func (x *exchange) remember() {
 	if !x.reading.remembers {
 		return
 	}
-	c := x.reading.choices[0]
-	said := history.Said{Visible: string(c.kept.visible), Thought: string(c.kept.native), ToolCalls: x.reading.calls.list}
+	c := x.reading.first()
+	if c == nil {
+		c = &choice{}
+	}
+	if c.kept.cut {
+		return
+	}
+	calls := &x.reading.calls
+	said := history.Said{Visible: string(c.kept.visible), ToolCalls: calls.list, Names: calls.names}
+	said.Thought, said.Signatures = string(c.kept.native), calls.signatures
 	if !c.native && c.thought > 0 {
 		said.Thought, said.Raw = string(c.kept.inline), string(c.kept.raw)
 	}
@@ -27,7 +35,10 @@ func (x *exchange) remember() {
 
 func (x *exchange) learn() {
 	native := x.reading.native
-	c := x.reading.choices[0] // one reply counts once, however many choices it has
+	c := x.reading.first() // one reply counts once, however many choices it has
+	if c == nil {
+		return
+	}
 	s, ok := c.shows()
 	if !ok {
 		s = 0

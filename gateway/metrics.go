@@ -22,6 +22,7 @@ type metrics struct {
 	leaks     *prometheus.CounterVec
 	doubts    *prometheus.CounterVec
 	unread    *prometheus.CounterVec
+	misses    *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
@@ -60,6 +61,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
+		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
 		tokens:    counter("reasoning_removed_tokens_estimated_total", "Tokens of reasoning removed, estimated from the bytes.", "from"),
 		hold: prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "sotto", Name: "hold_seconds",
@@ -109,6 +111,9 @@ func (m *metrics) exchange(x *exchange) {
 	}
 	if !x.engine.config.HistoryDryRun {
 		m.removed("history", x.plan.Removed)
+		if n := x.plan.Missed; n > 0 {
+			m.misses.WithLabelValues(model).Add(float64(n))
+		}
 	}
 	if x.reading.held > 0 {
 		m.hold.Observe(x.reading.held.Seconds())

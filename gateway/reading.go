@@ -26,7 +26,9 @@ type reading struct {
 	account *account.Account
 	texts   int     // choices that gave text, if that is recorded
 	native  string  // the member in which the upstream itself sends reasoning
-	calls   callIDs // of the first choice
+	calls   callIDs // of the first choice; of all, if the choices are texts
+	// finished says that the API has said why a choice, or the reply, ended.
+	finished bool
 
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
@@ -53,13 +55,21 @@ type manner struct {
 	remembers bool
 }
 
-// kept are the texts of a choice, if they are remembered.
-type kept struct{ visible, raw, native, inline []byte }
+// kept are the texts of a choice, if they are remembered. cut says that one of them
+// was too long.
+type kept struct {
+	visible, raw, native, inline []byte
+	cut                          bool
+}
 
 // keep appends a text of the first choice, which is the one that clients continue
 // with, within a limit.
 func (r *reading) keep(c *choice, to *[]byte, text []byte) {
-	if r.remembers && c == r.choices[0] && len(*to)+len(text) <= r.limits.Frame {
+	switch {
+	case !r.remembers || c != r.choices[0] || c.kept.cut:
+	case len(*to)+len(text) > r.limits.Frame:
+		c.kept = kept{cut: true}
+	default:
 		*to = append(*to, text...)
 	}
 }
@@ -153,13 +163,15 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if f.Kind == wire.FoundText {
 		return r.text(f.Choice, f.Text)
 	}
+	r.finished = r.finished || f.Kind == wire.FoundFinish
 	if r.account != nil {
 		r.account.Found(f, r.texts)
 	}
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
-	case f.Kind == wire.FoundCall && f.Choice == 0 && r.can.Members:
+	case f.Kind == wire.FoundCall && (f.Choice == 0 || r.can.Texts):
 		r.calls.found(f.ID, f.Name)
+		r.calls.sign(f.Signature)
 	case f.Kind == wire.FoundThought && !f.Again, f.Kind == wire.FoundDetails:
 		if f.Kind == wire.FoundThought && f.Member && f.Name != r.native {
 			r.native = strings.Clone(f.Name)
@@ -370,6 +382,24 @@ func (r *reading) Open() []int {
 		}
 	}
 	return open
+}
+
+// first returns the first choice, or nil if it said nothing.
+func (r *reading) first() *choice {
+	if len(r.choices) == 0 {
+		return nil
+	}
+	return r.choices[0]
+}
+
+// firstEnded reports whether the first choice has ended. A choice may call tools and
+// say nothing.
+func (r *reading) firstEnded() bool {
+	c := r.first()
+	if c == nil {
+		return r.finished && len(r.calls.list) > 0
+	}
+	return c.closed && (r.finished || !r.can.Texts)
 }
 
 // Fail notes why the reply is incomplete, the first time.

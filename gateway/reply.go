@@ -184,6 +184,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	if x.reading.failure != nil {
 		return x.reading.failure
 	}
+	x.reading.finished = true
 	x.settle()
 	if found := x.findings(); found != "" {
 		resp.Header.Set("Sotto-Diagnostics", found)

@@ -40,15 +40,18 @@
 // What Sotto itself made is recognised and goes back to where the upstream had it:
 // it is renamed, or folded into the content. Folded content is exactly what the
 // upstream sent, if that is remembered. Otherwise the reasoning is put before the
-// text, in the first reasoning markers that the dialect has. A member stays as it
-// is if there is no text to fold into, or if no markers of the dialect would read
-// back correctly (header grammars).
+// text, in the first reasoning markers that the dialect has. A message that calls
+// tools and has no text gets one. A member stays as it is if there is no text and no
+// call, or if no markers of the dialect would read back correctly (header grammars).
+// Reasoning that was restored from memory is not folded in again.
 //
 // # What is remembered
 //
 // A [Store] keeps the reasoning of replies in memory, so that what a client dropped
-// can be put back. Its key is made of the caller's credential and the conversation
-// up to the reply, under a random key of the store's own. For content, it keeps the
-// reasoning, and also the reply around it if the reasoning stood in the text. Nobody
-// gets what another caller's reply held, even for the same conversation.
+// can be put back. A reply is found by the conversation up to it, or by the ids of
+// calls; see [Store]. For content, it keeps the reasoning, and also the reply around
+// it if the reasoning stood in the text. Nobody gets what another caller's reply held,
+// even for the same conversation.
+//
+// If a provider requires a member and nothing is remembered, the member is sent empty.
 package history

@@ -49,7 +49,10 @@ func newWorld(seed uint64) *world {
 		}
 	}
 	if w.rnd.IntN(2) == 0 {
-		w.k.Recall = func(m int) (string, string, bool) { v, ok := memory[m]; return v[0], v[1], ok }
+		w.k.Recall = func(m int) (history.Remembered, bool) {
+			v, ok := memory[m]
+			return history.Remembered{Thought: v[0], Raw: v[1]}, ok
+		}
 	}
 	return w
 }
@@ -210,7 +213,7 @@ func (w *world) keeps(t *testing.T, i int, a, b *wire.Message) {
 			continue
 		}
 		if w.k.Recall != nil { // its number tells what is remembered from what came back
-			if _, raw, ok := w.k.Recall(i); ok && raw != "" && strings.Contains(all.String(), raw) {
+			if r, ok := w.k.Recall(i); ok && r.Raw != "" && strings.Contains(all.String(), r.Raw) {
 				continue
 			}
 		}

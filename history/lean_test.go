@@ -63,7 +63,7 @@ func TestHistoryIsLean(t *testing.T) {
 				body := []byte(`{"model":"` + model + `","messages":[{"role":"user","content":"a"},{"role":"assistant","content":` +
 					string(jsontext.AppendVerbatim(nil, []byte(text))) + `},{"role":"user","content":"b"}]}`)
 				store := NewStore(8, 1<<20, time.Hour)
-				store.Remember("c", &wire.Request{Model: model}, Said{Visible: "x", Thought: "t"})
+				store.Remember("c", &wire.Request{Model: model}, Said{Visible: "x", Remembered: Remembered{Thought: "t"}})
 				got := allocated(func() {
 					q, err := openai.Chat.Request(body)
 					if err != nil {
@@ -99,7 +99,7 @@ func TestManyMessagesAreLean(t *testing.T) {
 		for _, policy := range []Policy{Auto, Strip, Restore} {
 			for _, native := range []string{"", Inline, "reasoning_content"} {
 				store := NewStore(8, 1<<20, time.Hour)
-				store.Remember("c", &wire.Request{Model: "m"}, Said{Visible: "x", Thought: "t"})
+				store.Remember("c", &wire.Request{Model: "m"}, Said{Visible: "x", Remembered: Remembered{Thought: "t"}})
 				got := allocated(func() {
 					q, err := c.codec.Request([]byte(c.body))
 					if err != nil {

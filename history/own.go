@@ -181,26 +181,24 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 		p.folds = map[int]int{}
 	}
 	p.folds[at]++
-	into := &p.q.Messages[at]
-	if len(into.Texts) > 1 || at != i {
+	if len(p.q.Messages[at].Texts) > 1 || at != i {
 		raw = ""
 	}
-	text, grown := into.Texts[0], 0
+	text, grown := p.textOf(at), 0
 	for _, j := range drop {
 		grown -= len(m.Thoughts[j].Text)
 	}
+	now := p.textNow(at)
 	switch inline := reasoningOf(p.reader, text, sotto.StartOutside); {
 	case raw != "":
 	case inline != "" && strings.Contains(inline, strings.Trim(thought, white)):
 		raw = text // the client sent both
+	case p.put[at] && strings.Contains(reasoningOf(p.reader, now, p.start()), strings.Trim(thought, white)):
+		raw, text = now, now // it is back already, from memory
 	case inline != "":
 		return false
 	default:
-		if c := p.changes[at]; c != nil && at != i {
-			if t, ok := c.Texts[0]; ok {
-				text = t
-			}
-		}
+		text = now
 		var ok bool
 		if raw, ok = p.marked(thought, text); !ok {
 			return false
@@ -215,17 +213,48 @@ func (p *planner) fold(i int, drop []int, thought string) bool {
 	return true
 }
 
-// raw returns the remembered content of a message whose reasoning stood in it.
-func (p *planner) raw(i int) string {
-	if p.k.Recall == nil {
-		return ""
+// textOf returns the first text of a message, and textNow the same with the changes
+// that are planned already.
+func (p *planner) textOf(i int) string {
+	if texts := p.q.Messages[i].Texts; len(texts) > 0 {
+		return texts[0]
 	}
-	_, raw, _ := p.k.Recall(i)
-	return raw
+	return ""
 }
 
-// target returns the message before whose first text the reasoning of message i
-// stood, or -1. If the items of a reply are messages, it may be a later message.
+func (p *planner) textNow(i int) string {
+	if c := p.changes[i]; c != nil {
+		if t, ok := c.Texts[0]; ok {
+			return t
+		}
+	}
+	return p.textOf(i)
+}
+
+// start is how the reading of a content that came from the upstream begins.
+func (p *planner) start() sotto.Start {
+	if p.mayPreOpen() {
+		return sotto.StartAuto
+	}
+	return sotto.StartOutside
+}
+
+func (p *planner) recall(i int) (Remembered, bool) {
+	if p.k.Recall == nil {
+		return Remembered{}, false
+	}
+	return p.k.Recall(i)
+}
+
+// raw returns the remembered content of a message whose reasoning stood in it.
+func (p *planner) raw(i int) string {
+	r, _ := p.recall(i)
+	return r.Raw
+}
+
+// target returns the message before whose first text, or before whose calls, the
+// reasoning of message i stood, or -1. If the items of a reply are messages, it may be
+// a later message.
 func (p *planner) target(i int) int {
 	if p.targets == nil {
 		p.targets = make([]int, len(p.q.Messages)+1)
@@ -235,9 +264,9 @@ func (p *planner) target(i int) int {
 			p.targets[j] = -1
 			switch {
 			case m.Role != "assistant":
-			case len(m.Texts) > 0:
+			case len(m.Texts) > 0 || m.Calls:
 				p.targets[j] = j
-			case p.can.Items && !m.Calls:
+			case p.can.Items:
 				p.targets[j] = p.targets[j+1]
 			}
 		}
@@ -330,33 +359,85 @@ func (p *planner) giveBackTags(i int) bool {
 // restore puts back what the client dropped, if that is wanted and remembered.
 func (p *planner) restore(i int) {
 	m := &p.q.Messages[i]
-	if p.k.Recall == nil || !p.restores(i) || !p.missing(m) {
+	if !p.restores(i) || !p.missing(i) {
 		return
 	}
-	thought, raw, ok := p.k.Recall(i)
-	if !ok {
-		return
+	r, ok := p.recall(i)
+	field := p.k.Native
+	if field == "" {
+		field = p.field()
 	}
+	takes := p.takesFields() && field != Inline
 	switch {
-	case p.named():
-		p.add(i, p.k.Native, thought)
-	case raw != "":
-		if len(m.Texts) == 1 && raw != m.Texts[0] {
-			p.setText(p.change(i), 0, raw)
-			p.count(len(raw) - len(m.Texts[0]))
+	case r.Thought != "" && takes && (p.named() || r.Raw == ""):
+		p.add(i, field, r.Thought)
+	case r.Raw != "" || r.Thought != "" && !takes:
+		p.restoreText(i, r)
+	case !ok:
+		p.missed++
+		if takes && p.demanded(i) && !slices.Contains(m.Empty, field) {
+			p.add(i, field, "")
 		}
-	case p.k.Native == "" && p.takesFields():
-		p.add(i, p.field(), thought)
 	}
 }
 
-func (p *planner) add(i int, field, thought string) {
-	if thought == "" {
+// restoreText puts reasoning back into the content that it stood in. If the client has
+// changed the text, only the reasoning is put back.
+func (p *planner) restoreText(i int, r Remembered) {
+	m := &p.q.Messages[i]
+	if len(m.Texts) > 1 || len(m.Texts) == 0 && !m.Calls || p.k.Native != Inline && r.Raw == "" {
 		return
 	}
+	text, raw := p.textOf(i), r.Raw
+	if raw == "" {
+		var ok bool
+		if raw, ok = p.marked(r.Thought, text); !ok {
+			return
+		}
+	}
+	if raw == text {
+		return
+	}
+	p.setText(p.change(i), 0, raw)
+	p.count(len(raw) - len(text))
+	if p.put == nil {
+		p.put = map[int]bool{}
+	}
+	p.put[i] = true
+}
+
+func (p *planner) add(i int, field, thought string) {
 	c := p.change(i)
 	c.Field, c.Add = field, thought
 	p.count(len(thought))
+}
+
+// sign puts back the signatures of calls that the client dropped.
+func (p *planner) sign(i int) {
+	m := &p.q.Messages[i]
+	if !m.Calls || slices.Contains(m.Signed, true) || !p.signs() {
+		return
+	}
+	r, _ := p.recall(i)
+	if len(r.Signatures) == 0 {
+		if p.rule.Signs && i >= p.from {
+			p.missed++
+		}
+		return
+	}
+	c := p.change(i)
+	c.Sign = map[int]string{}
+	for j, signature := range r.Signatures {
+		if j < len(m.CallIDs) {
+			c.Sign[j] = signature
+			p.restored += len(signature)
+		}
+	}
+}
+
+// signs reports whether signatures are put back.
+func (p *planner) signs() bool {
+	return p.policy == Restore || p.rule.Signs && p.policy != Preserve
 }
 
 // field is the member for reasoning, if the upstream has not shown one.
@@ -378,20 +459,33 @@ func (p *planner) restores(i int) bool {
 	case Restore:
 		return true
 	case Auto:
-		return p.rule.Demands && p.tools[i] || p.rule.Need == NeedAll && p.k.Native == Inline
+		return p.demanded(i) || p.rule.Need == NeedAll && p.k.Native == Inline
 	}
 	return false
 }
 
-func (p *planner) missing(m *wire.Message) bool {
-	if len(m.Thoughts) > 0 {
+// demanded reports whether the provider refuses message i without its reasoning.
+func (p *planner) demanded(i int) bool { return p.rule.Demands && p.tools[i] }
+
+// missing reports whether a message could have reasoning, and has none. If the items
+// of a reply are messages, a call has reasoning only if no text comes before it.
+func (p *planner) missing(i int) bool {
+	m := &p.q.Messages[i]
+	if len(m.Thoughts) > 0 || len(m.Texts) == 0 && !m.Calls || p.can.Items && p.follows(i) {
 		return false
 	}
-	start := sotto.StartOutside
-	if p.mayPreOpen() {
-		start = sotto.StartAuto
+	return !slices.ContainsFunc(m.Texts, func(t string) bool { return hasReasoning(p.reader, t, p.start()) })
+}
+
+// follows reports whether an item of the assistant that is not reasoning comes
+// directly before item i.
+func (p *planner) follows(i int) bool {
+	for i--; i >= 0 && p.q.Messages[i].Role == "assistant"; i-- {
+		if m := &p.q.Messages[i]; m.Calls || len(m.Texts) > 0 {
+			return true
+		}
 	}
-	return !slices.ContainsFunc(m.Texts, func(t string) bool { return hasReasoning(p.reader, t, start) })
+	return false
 }
 
 // inline are the channels that stay in the texts of history.

@@ -40,10 +40,9 @@ type Knowledge struct {
 	// Tags reports that Sotto shows this client reasoning in <think> tags in the
 	// content.
 	Tags bool
-	// Recall returns what is remembered of assistant message m: its reasoning,
-	// and its content as the upstream sent it if the reasoning stood in the content.
-	// It comes from [Store.For]; if nil, nothing is remembered.
-	Recall func(m int) (thought, raw string, ok bool)
+	// Recall returns what is remembered of assistant message m. It comes from
+	// [Store.For]; if nil, nothing is remembered.
+	Recall func(m int) (Remembered, bool)
 }
 
 // Inline is the Native of an upstream that sends reasoning in the content.
@@ -57,6 +56,9 @@ type Plan struct {
 	Rule     string
 	Removed  int // bytes of reasoning, and of its markers, that are removed
 	Restored int // bytes that are put back
+	// Missed counts messages whose reasoning, or whose signatures, should have been
+	// put back, but nothing was remembered of them.
+	Missed int
 	// First is the index of the first message that changes, or -1 if none does. The
 	// prefix that the provider has cached ends there.
 	First int
@@ -74,6 +76,9 @@ func (p Plan) String() string {
 	}
 	if p.Restored > 0 {
 		fmt.Fprintf(&b, "; restored=%d bytes", p.Restored)
+	}
+	if p.Missed > 0 {
+		fmt.Fprintf(&b, "; missed=%d", p.Missed)
 	}
 	if p.First < 0 {
 		b.WriteString("; unchanged")
@@ -121,12 +126,14 @@ type planner struct {
 	reader  *reader // of the model's texts
 	plain   *reader // of tags that Sotto made
 
-	removed, restored int
-	kept              bool // the rule stood against the policy
+	put map[int]bool // messages with texts from memory
+
+	removed, restored, missed int
+	kept                      bool // the rule stood against the policy
 }
 
 func (p *planner) plan() Plan {
-	out := Plan{Rule: string(p.policy), Removed: p.removed, Restored: p.restored, First: -1}
+	out := Plan{Rule: string(p.policy), Removed: p.removed, Restored: p.restored, Missed: p.missed, First: -1}
 	switch {
 	case p.policy == Auto:
 		out.Rule = p.rule.Name
@@ -208,6 +215,7 @@ func openCall(all []wire.Message, from int) int {
 }
 
 func (p *planner) message(i int) {
+	p.sign(i)
 	if p.strips(i) && p.strip(i) {
 		return
 	}

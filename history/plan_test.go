@@ -38,8 +38,13 @@ func edit(t testing.TB, list string, p history.Plan) string {
 }
 
 // remembered is a Recall that knows one message.
-func remembered(at int, thought, raw string) func(int) (string, string, bool) {
-	return func(m int) (string, string, bool) { return thought, raw, m == at }
+func remembered(at int, thought, raw string) func(int) (history.Remembered, bool) {
+	return func(m int) (history.Remembered, bool) {
+		if m != at {
+			return history.Remembered{}, false
+		}
+		return history.Remembered{Thought: thought, Raw: raw}, true
+	}
 }
 
 const (
@@ -113,8 +118,14 @@ func TestPlanFor(t *testing.T) {
 		{name: "strip: own members fold in the turn under way", model: "qwen3:8b", k: inline,
 			list: ask + "," + said(`"reasoning_content":"r","content":"a",`+call) + "," + result,
 			want: ask + "," + said(`"content":"<think>\nr\n</think>\n\na",`+call) + "," + result},
-		{name: "strip: with no text to fold into a member stays", model: "qwen3:8b", k: inline,
-			list: ask + "," + said(`"reasoning_content":"r","content":null,`+call) + "," + result},
+		{name: "strip: a call without a text gets one to fold into", model: "qwen3:8b", k: inline,
+			list: ask + "," + said(`"reasoning_content":"r","content":null,`+call) + "," + result,
+			want: ask + "," + said(`"content":"<think>\nr\n</think>\n\n",`+call) + "," + result},
+		{name: "strip: the same without the member", model: "qwen3:8b", k: inline,
+			list: ask + "," + said(`"reasoning_content":"r",`+call) + "," + result,
+			want: ask + `,{"content":"<think>\nr\n</think>\n\n","role":"assistant",` + call + "}," + result},
+		{name: "strip: with no text and no call a member stays", model: "qwen3:8b", k: inline,
+			list: ask + "," + said(`"reasoning_content":"r","content":null`)},
 
 		{name: "echo: a turn with calls keeps all of it", model: "deepseek-v4", k: field("reasoning_content"),
 			list: ask + "," + said(`"reasoning_content":"r","content":"",`+call) + "," + result + "," + said(`"reasoning_content":"s","content":"b"`) + "," + ask},
@@ -266,8 +277,9 @@ func TestResponsesItems(t *testing.T) {
 	call := wire.Message{Role: "assistant", Calls: true}
 	out := wire.Message{Role: "tool", Results: true}
 	loop := &wire.Request{Model: "frobnicator", Messages: []wire.Message{user, item("r", false, true), call, out, item("s", false, true)}}
-	if p = history.PlanFor(loop, history.Auto, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 2 || p.Removed != 2 {
-		t.Errorf("items with no text to go into: %+v", p)
+	p = history.PlanFor(loop, history.Auto, history.Knowledge{}, codecOf(responses))
+	if len(p.Changes) != 3 || p.Changes[1].Texts[0] != "<think>\nr\n</think>\n\n" || len(p.Changes[2].Drop) != 1 {
+		t.Errorf("a call to put a text before, and an item with no text to go into: %+v", p)
 	}
 	broken := &wire.Request{Model: "qwen3", Messages: []wire.Message{user, item("r", false, false), call, call, user, out}}
 	if p = history.PlanFor(broken, history.Auto, history.Knowledge{}, codecOf(responses)); len(p.Changes) != 0 {

@@ -37,6 +37,9 @@ type Rule struct {
 	// Demands reports that the provider refuses a turn with tool calls if its
 	// reasoning is missing. The reasoning is put back, and no policy removes it.
 	Demands bool
+	// Signs reports that the provider signs calls, and refuses a call of the current
+	// turn that comes back without its signature.
+	Signs bool
 	// Field is the member that the provider's own API uses for reasoning, if the
 	// upstream has not shown one.
 	Field string
@@ -164,6 +167,7 @@ var table = []Rule{
 		Name:   "gemini-sealed",
 		Models: []string{"*gemini-3*", "*gemini-2.5*"},
 		Need:   NeedSealed,
+		Signs:  true,
 		Why:    "error 400 if a functionCall has no thought_signature",
 		Source: "ai.google.dev/gemini-api/docs/thought-signatures",
 	},

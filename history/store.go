@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,10 +23,42 @@ type Said struct {
 	// ToolCalls are the ids of its calls, in order, or the tools' names if the API
 	// has no ids.
 	ToolCalls []string
-	Thought   string
+	// Names says that there is a name among them. Names are the same in other
+	// conversations.
+	Names bool
+	Remembered
+}
+
+// Remembered is what a store keeps of a reply.
+type Remembered struct {
+	Thought string
 	// Raw is the content as the upstream sent it, if the reasoning stood in it;
 	// else empty.
 	Raw string
+	// Signatures are what the provider signed calls with, by their index in the
+	// reply's ToolCalls.
+	Signatures map[int]string
+}
+
+func (r *Remembered) isEmpty() bool { return r.Thought == "" && r.Raw == "" && len(r.Signatures) == 0 }
+
+func (r *Remembered) size() int64 {
+	n := len(r.Thought) + len(r.Raw)
+	for _, s := range r.Signatures {
+		n += len(s) + signatureOverhead
+	}
+	return int64(n)
+}
+
+func (r *Remembered) clone() Remembered {
+	c := Remembered{Thought: strings.Clone(r.Thought), Raw: strings.Clone(r.Raw)}
+	if len(r.Signatures) > 0 {
+		c.Signatures = maps.Clone(r.Signatures)
+		for i, s := range c.Signatures {
+			c.Signatures[i] = strings.Clone(s)
+		}
+	}
+	return c
 }
 
 // A Store remembers the reasoning of replies, in memory, so that what a client
@@ -32,42 +66,53 @@ type Said struct {
 // recalling take constant time, besides reading the conversation once. A nil
 // store remembers nothing.
 //
-// The key of a reply is an HMAC, under a random key of the store, of the caller's
-// credential, of the messages before the reply (roles, texts, ids of calls, no
-// reasoning) and of what the reply said.
+// A reply has up to two keys. Each is an HMAC, under a random key of the store. The
+// first is made of the caller's credential, of the messages before the reply (roles,
+// texts, ids of calls, no reasoning) and of what the reply said. The second is made of
+// the caller's credential and of the ids of the reply's calls; for a reply that calls
+// nothing, of what it said and of the ids of the calls whose results come directly
+// before it. It finds the reply in a conversation that the client has changed: a clock in
+// the system message, or messages at the beginning that it left out. There is no second
+// key if an id does not look random, and none finds anything that two conversations had.
 type Store struct {
 	secret  [32]byte
 	entries int
 	bytes   int64
 	age     time.Duration
 
-	mu     sync.Mutex
-	byKey  map[key]*entry
-	ring   entry // its next is the latest used, its prev the next to be dropped
-	size   int64 // of all entries
-	expiry *time.Timer
+	mu      sync.Mutex
+	byKey   map[key]*entry
+	byCalls map[key]*entry // entries of byKey
+	ring    entry          // its next is the latest used, its prev the next to be dropped
+	size    int64          // of all entries
+	expiry  *time.Timer
 }
 
 type key [sha256.Size]byte
 
 type entry struct {
-	key          key
-	thought, raw string
-	used         time.Time
-	next, prev   *entry
+	key, calls key  // calls is zero if the entry is not in byCalls
+	shared     bool // another conversation had the same calls
+	Remembered
+	used       time.Time
+	next, prev *entry
 }
 
-// overhead is about how many bytes an entry takes besides its texts.
-const overhead = 256
+// overhead is about how many bytes an entry takes besides its texts, and
+// signatureOverhead a signature besides its bytes.
+const (
+	overhead          = 512
+	signatureOverhead = 64
+)
 
-func (e *entry) size() int64 { return int64(len(e.thought)+len(e.raw)) + overhead }
+func (e *entry) size() int64 { return e.Remembered.size() + overhead }
 
 // NewStore returns a store with at most the given numbers of entries and bytes. An
 // entry that was not used for the given age is forgotten. If there are too many, the
 // least recently used is dropped first. With a bound of zero or less the store
 // remembers nothing.
 func NewStore(entries int, bytes int64, age time.Duration) *Store {
-	s := &Store{entries: entries, bytes: bytes, age: age, byKey: map[key]*entry{}}
+	s := &Store{entries: entries, bytes: bytes, age: age, byKey: map[key]*entry{}, byCalls: map[key]*entry{}}
 	s.ring.next, s.ring.prev = &s.ring, &s.ring
 	_, _ = rand.Read(s.secret[:]) // never fails
 	return s
@@ -75,7 +120,7 @@ func NewStore(entries int, bytes int64, age time.Duration) *Store {
 
 // Remember keeps the reasoning of the reply to a caller's request.
 func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
-	if s == nil || s.entries <= 0 || s.age <= 0 || reply.Thought == "" && reply.Raw == "" {
+	if s == nil || s.entries <= 0 || s.age <= 0 || reply.isEmpty() {
 		return
 	}
 	before := q.Messages
@@ -90,12 +135,20 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	for i := range before {
 		c.add(&before[i], c.said(&before[i]))
 	}
-	e := &entry{
-		key:     c.reply(c.bare(reply.Visible), reply.ToolCalls),
-		thought: strings.Clone(reply.Thought), raw: strings.Clone(reply.Raw),
+	said, calls := c.bare(reply.Visible), reply.ToolCalls
+	if q.Items { // the client has the text, and each call, in a message of its own
+		calls = nil
+		if said == "" && len(reply.ToolCalls) > 0 {
+			calls = reply.ToolCalls[:1]
+		}
 	}
+	e := &entry{key: c.reply(said, calls), Remembered: reply.Remembered}
 	if e.size() > s.bytes {
 		return
+	}
+	e.Remembered = reply.clone()
+	if !reply.Names {
+		e.calls = s.callsKey(caller, said, reply.ToolCalls, before)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,6 +156,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 		s.remove(old)
 	}
 	s.byKey[e.key] = e
+	s.index(e)
 	s.size += e.size()
 	s.use(e)
 	for len(s.byKey) > s.entries || s.size > s.bytes {
@@ -111,25 +165,38 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	s.sweep()
 }
 
+// index enters an entry by the ids of its calls. The store is locked.
+func (s *Store) index(e *entry) {
+	if e.calls == (key{}) {
+		return
+	}
+	if old := s.byCalls[e.calls]; old != nil { // another conversation: its key is another
+		e.shared, old.calls = true, key{}
+	}
+	s.byCalls[e.calls] = e
+}
+
 // Recall returns what is remembered of message m of a caller's request, which must
 // be the assistant's. For several messages use [Store.For], which reads the request
 // once.
-func (s *Store) Recall(caller string, q *wire.Request, m int) (thought, raw string, ok bool) {
+func (s *Store) Recall(caller string, q *wire.Request, m int) (Remembered, bool) {
 	return s.For(caller, q)(m)
 }
 
 // For returns the Recall of one request. It reads the conversation at its first
-// use, and is not safe for concurrent use.
-func (s *Store) For(caller string, q *wire.Request) func(m int) (thought, raw string, ok bool) {
-	var keys []key // of the messages that are the assistant's
-	return func(m int) (thought, raw string, ok bool) {
+// use, and is not safe for concurrent use. No two messages of a request get the same
+// reply.
+func (s *Store) For(caller string, q *wire.Request) func(m int) (Remembered, bool) {
+	var found map[int]Remembered // by message
+	return func(m int) (Remembered, bool) {
 		if m < 0 || m >= len(q.Messages) || q.Messages[m].Role != "assistant" || s.Len() == 0 {
-			return "", "", false
+			return Remembered{}, false
 		}
-		if keys == nil {
-			keys = s.keys(caller, q)
+		if found == nil {
+			found = s.find(caller, q)
 		}
-		return s.get(keys[m])
+		r, ok := found[m]
+		return r, ok
 	}
 }
 
@@ -143,17 +210,43 @@ func (s *Store) Len() int {
 	return len(s.byKey)
 }
 
-func (s *Store) get(k key) (thought, raw string, ok bool) {
+// find returns what is remembered of the messages of a request: first by the
+// conversation, and then, for replies that this does not find, by the ids of calls.
+func (s *Store) find(caller string, q *wire.Request) map[int]Remembered {
+	texts, keys := s.keys(caller, q)
+	calls := s.callsKeys(caller, q, texts)
+	found := map[int]Remembered{}
+	var changed []int // found by the ids of calls
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.sweep()
-	e := s.byKey[k]
-	if e == nil {
-		return "", "", false
+	taken := map[*entry]bool{}
+	take := func(m int, e *entry) {
+		taken[e] = true
+		found[m] = e.Remembered
+		s.unlink(e)
+		s.use(e)
 	}
-	s.unlink(e)
-	s.use(e)
-	return e.thought, e.raw, true
+	for m := range q.Messages {
+		if e := s.byKey[keys[m]]; e != nil && !taken[e] && q.Messages[m].Role == "assistant" {
+			take(m, e)
+		}
+	}
+	for m := range q.Messages {
+		_, has := found[m]
+		if e := s.byCalls[calls[m]]; e != nil && !has && !taken[e] && !e.shared {
+			take(m, e)
+			changed = append(changed, m)
+		}
+	}
+	s.mu.Unlock()
+	c := s.chain(caller, q.Model)
+	for _, m := range changed { // the client may have changed what the reply said
+		if r := found[m]; r.Raw != "" && c.bare(r.Raw) != texts[m] {
+			r.Raw = ""
+			found[m] = r
+		}
+	}
+	return found
 }
 
 // use moves an entry to the front. The store is locked.
@@ -168,6 +261,9 @@ func (s *Store) unlink(e *entry) { e.prev.next, e.next.prev = e.next, e.prev }
 func (s *Store) remove(e *entry) {
 	s.unlink(e)
 	delete(s.byKey, e.key)
+	if e.calls != (key{}) {
+		delete(s.byCalls, e.calls)
+	}
 	s.size -= e.size()
 }
 
@@ -188,19 +284,113 @@ func (s *Store) sweep() {
 	})
 }
 
-// keys returns the keys of a request's messages, as if each were a reply.
-func (s *Store) keys(caller string, q *wire.Request) []key {
-	keys := make([]key, len(q.Messages))
+// keys returns what a request's messages of the assistant say, and the keys of all
+// messages, as if each were a reply.
+func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key) {
+	texts, keys = make([]string, len(q.Messages)), make([]key, len(q.Messages))
 	c := s.chain(caller, q.Model)
 	for i := range q.Messages {
 		m := &q.Messages[i]
 		said := c.said(m)
 		if m.Role == "assistant" {
-			keys[i] = c.reply(said, m.CallIDs)
+			texts[i], keys[i] = said, c.reply(said, m.CallIDs)
 		}
 		c.add(m, said)
 	}
+	return texts, keys
+}
+
+// callsKeys returns the second keys of a request's messages, or zero. texts are what
+// they say. If the items of a reply are messages, its first text has the key, or else
+// its first call.
+func (s *Store) callsKeys(caller string, q *wire.Request, texts []string) []key {
+	keys := make([]key, len(q.Messages))
+	for i := 0; i < len(q.Messages); {
+		m := &q.Messages[i]
+		at, next, ids := i, i+1, m.CallIDs
+		switch {
+		case m.Role != "assistant":
+			at = -1
+		case q.Items:
+			at, next, ids = replyItems(q.Messages, i)
+		}
+		if at >= 0 && !m.Names {
+			keys[at] = s.callsKey(caller, texts[at], ids, q.Messages[:i])
+		}
+		i = next
+	}
 	return keys
+}
+
+// replyItems reads the items of the assistant from item i on. It returns the item that
+// stands for the reply, or -1, the index after them, and the ids of their calls.
+func replyItems(all []wire.Message, i int) (at, next int, ids []string) {
+	at = -1
+	for next = i; next < len(all) && all[next].Role == "assistant"; next++ {
+		m := &all[next]
+		if len(m.Texts) > 0 && (at < 0 || len(all[at].Texts) == 0) || m.Calls && at < 0 {
+			at = next
+		}
+		if m.Calls {
+			ids = append(ids, m.CallIDs...)
+		}
+	}
+	return at, next, ids
+}
+
+// areRandom reports whether there are ids, and all look as if they were made at
+// random. Others (call_0, functions.search:1, names of tools) are the same in other
+// conversations.
+func areRandom(ids []string) bool {
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !isRandom(id) })
+}
+
+// isRandom reports whether an id has eight or more letters and digits in a row, with
+// digits or capitals among them.
+func isRandom(id string) bool {
+	run, digits, small, capitals := 0, 0, 0, 0
+	for i := range len(id) {
+		switch c := id[i]; {
+		case '0' <= c && c <= '9':
+			run, digits = run+1, digits+1
+		case 'a' <= c && c <= 'z':
+			run, small = run+1, small+1
+		case 'A' <= c && c <= 'Z':
+			run, capitals = run+1, capitals+1
+		default:
+			run, digits, small, capitals = 0, 0, 0, 0
+		}
+		if run >= 8 && (digits > 0 || small > 0 && capitals > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// callsKey returns the second key of a reply that said a text and made calls of these
+// ids, after the messages before it. It is zero if there is none.
+func (s *Store) callsKey(caller, said string, ids []string, before []wire.Message) key {
+	kind, text := "calls", ""
+	if len(ids) == 0 && said != "" {
+		kind, text, ids = "answers", said, results(before)
+	}
+	if !areRandom(ids) {
+		return key{}
+	}
+	c := &chain{mac: hmac.New(sha256.New, s.secret[:])}
+	c.sum = c.next("caller of calls", caller, nil)
+	return c.next(kind, text, ids)
+}
+
+// results returns the ids of the calls whose results come last, the last one first.
+func results(all []wire.Message) (ids []string) {
+	for _, m := range slices.Backward(all) {
+		if !m.Results {
+			break
+		}
+		ids = append(ids, m.CallIDs...)
+	}
+	return ids
 }
 
 // A chain is the digest of a conversation, which grows with each message.

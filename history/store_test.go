@@ -16,7 +16,7 @@ func TestStore(t *testing.T) {
 	s := history.NewStore(100, 1<<20, time.Hour)
 	asked := `{"role":"system","content":"s"},{"role":"user","content":"q"}`
 	q := read("deepseek-v4", "["+asked+"]")
-	s.Remember("alice", q, history.Said{Visible: "a", ToolCalls: []string{"c1"}, Thought: "r", Raw: "<think>r</think>a"})
+	s.Remember("alice", q, history.Said{Visible: "a", ToolCalls: []string{"c1"}, Remembered: history.Remembered{Thought: "r", Raw: "<think>r</think>a"}})
 	back := func(members string) *wire.Request {
 		return read("deepseek-v4", "["+asked+`,{"role":"assistant",`+members+`},`+result+"]")
 	}
@@ -28,49 +28,49 @@ func TestStore(t *testing.T) {
 		`"content":"<think>\nr\n</think>\n\na",` + call,
 		`"content":"r</think>a",` + call,
 	} {
-		if thought, raw, ok := s.Recall("alice", back(members), 2); !ok || thought != "r" || raw != "<think>r</think>a" {
-			t.Errorf("%s: %q, %q, %v", members, thought, raw, ok)
+		if r, ok := s.Recall("alice", back(members), 2); !ok || r.Thought != "r" || r.Raw != "<think>r</think>a" {
+			t.Errorf("%s: %+v, %v", members, r, ok)
 		}
 	}
 	for _, members := range []string{`"content":"b",` + call, `"content":"a"`, `"content":"a","tool_calls":[{"id":"c2"}]`} {
-		if thought, _, ok := s.Recall("alice", back(members), 2); ok {
-			t.Errorf("%s: %q", members, thought)
+		if r, ok := s.Recall("alice", back(members), 2); ok {
+			t.Errorf("%s: %+v", members, r)
 		}
 	}
 	whole := back(`"content":"a",` + call)
 	for _, caller := range []string{"", "bob", "alic", "alice "} {
-		if _, _, ok := s.Recall(caller, whole, 2); ok {
+		if _, ok := s.Recall(caller, whole, 2); ok {
 			t.Errorf("%q sees what alice was told", caller)
 		}
 	}
 	other := read("deepseek-v4", `[{"role":"user","content":"sq"},{"role":"assistant","content":"a",`+call+`}]`)
-	if _, _, ok := s.Recall("alice", other, 1); ok {
+	if _, ok := s.Recall("alice", other, 1); ok {
 		t.Error("another conversation")
 	}
 	for _, m := range []int{-1, 0, 1, 3, 4, 99} {
-		if _, _, ok := s.Recall("alice", whole, m); ok {
+		if _, ok := s.Recall("alice", whole, m); ok {
 			t.Errorf("message %d", m)
 		}
 	}
 	// The messages before may lose their reasoning: the key stays.
 	full := read("deepseek-v4", "["+asked+`,{"role":"assistant","content":"<think>r</think>a",`+call+`},`+result+"]")
-	s.Remember("alice", full, history.Said{Visible: "b", Thought: "r2"})
+	s.Remember("alice", full, history.Said{Visible: "b", Remembered: history.Remembered{Thought: "r2"}})
 	later := read("deepseek-v4", "["+asked+`,{"role":"assistant","content":"a",`+call+`},`+result+`,{"role":"assistant","content":"b"}]`)
-	if thought, _, _ := s.Recall("alice", later, 4); thought != "r2" {
-		t.Errorf("behind a message that lost its reasoning: %q", thought)
+	if r, _ := s.Recall("alice", later, 4); r.Thought != "r2" {
+		t.Errorf("behind a message that lost its reasoning: %q", r.Thought)
 	}
 	// The latest wins.
-	s.Remember("alice", full, history.Said{Visible: "b", Thought: "r3"})
-	if thought, _, _ := s.Recall("alice", later, 4); thought != "r3" {
-		t.Errorf("said again: %q", thought)
+	s.Remember("alice", full, history.Said{Visible: "b", Remembered: history.Remembered{Thought: "r3"}})
+	if r, _ := s.Recall("alice", later, 4); r.Thought != "r3" {
+		t.Errorf("said again: %q", r.Thought)
 	}
 }
 
 func TestStorePrefill(t *testing.T) {
 	s := history.NewStore(100, 1<<20, time.Hour)
-	s.Remember("alice", read("m", `[{"role":"user","content":"q"},{"role":"assistant","content":"Sure: "}]`), history.Said{Visible: "a", Thought: "r"})
-	if thought, _, _ := s.Recall("alice", read("m", `[{"role":"user","content":"q"},{"role":"assistant","content":"Sure: a"}]`), 1); thought != "r" {
-		t.Errorf("%q", thought)
+	s.Remember("alice", read("m", `[{"role":"user","content":"q"},{"role":"assistant","content":"Sure: "}]`), history.Said{Visible: "a", Remembered: history.Remembered{Thought: "r"}})
+	if r, _ := s.Recall("alice", read("m", `[{"role":"user","content":"q"},{"role":"assistant","content":"Sure: a"}]`), 1); r.Thought != "r" {
+		t.Errorf("%q", r.Thought)
 	}
 }
 
@@ -83,7 +83,7 @@ func turn(i int) (asked, whole *wire.Request) {
 func TestStoreBounds(t *testing.T) {
 	held := func(s *history.Store, n int) (have []int) {
 		for i := range n {
-			if _, whole := turn(i); func() bool { _, _, ok := s.Recall("c", whole, 1); return ok }() {
+			if _, whole := turn(i); func() bool { _, ok := s.Recall("c", whole, 1); return ok }() {
 				have = append(have, i)
 			}
 		}
@@ -92,7 +92,7 @@ func TestStoreBounds(t *testing.T) {
 	fill := func(s *history.Store, n int, thought string) {
 		for i := range n {
 			asked, _ := turn(i)
-			s.Remember("c", asked, history.Said{Visible: "a", Thought: thought})
+			s.Remember("c", asked, history.Said{Visible: "a", Remembered: history.Remembered{Thought: thought}})
 		}
 	}
 	s := history.NewStore(3, 1<<20, time.Hour)
@@ -103,14 +103,14 @@ func TestStoreBounds(t *testing.T) {
 	_, whole := turn(2)
 	s.Recall("c", whole, 1) // used last, so it stays
 	asked, _ := turn(9)
-	s.Remember("c", asked, history.Said{Visible: "a", Thought: "r"})
+	s.Remember("c", asked, history.Said{Visible: "a", Remembered: history.Remembered{Thought: "r"}})
 	if have := held(s, 10); fmt.Sprint(have) != "[2 4 9]" {
 		t.Errorf("the least used goes first: %v", have)
 	}
-	s = history.NewStore(100, 10_000, time.Hour)
+	s = history.NewStore(100, 11_000, time.Hour)
 	fill(s, 20, strings.Repeat("r", 2000))
 	if have := held(s, 20); fmt.Sprint(have) != "[16 17 18 19]" {
-		t.Errorf("of 10000 bytes: %v", have)
+		t.Errorf("of 11000 bytes: %v", have)
 	}
 	fill(s, 1, strings.Repeat("r", 20_000))
 	if have := held(s, 20); fmt.Sprint(have) != "[16 17 18 19]" {
@@ -128,10 +128,10 @@ func TestStoreAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := history.NewStore(10, 1<<20, time.Hour)
 		asked, whole := turn(0)
-		s.Remember("c", asked, history.Said{Visible: "a", Thought: "r"})
+		s.Remember("c", asked, history.Said{Visible: "a", Remembered: history.Remembered{Thought: "r"}})
 		for range 3 { // entries in use stay
 			time.Sleep(59 * time.Minute)
-			if _, _, ok := s.Recall("c", whole, 1); !ok {
+			if _, ok := s.Recall("c", whole, 1); !ok {
 				t.Fatal("forgotten too early")
 			}
 		}
@@ -140,7 +140,7 @@ func TestStoreAge(t *testing.T) {
 		if n := s.Len(); n != 0 {
 			t.Errorf("%d entries left that nobody asked for", n)
 		}
-		if _, _, ok := s.Recall("c", whole, 1); ok {
+		if _, ok := s.Recall("c", whole, 1); ok {
 			t.Error("remembered for too long")
 		}
 	})
@@ -154,9 +154,9 @@ func TestStoreConcurrently(t *testing.T) {
 			caller := fmt.Sprint("caller ", c)
 			for i := range 200 {
 				asked, whole := turn(i % 20)
-				s.Remember(caller, asked, history.Said{Visible: "a", Thought: caller})
-				if thought, _, ok := s.Recall(caller, whole, 1); ok && thought != caller {
-					t.Errorf("%s got %q", caller, thought)
+				s.Remember(caller, asked, history.Said{Visible: "a", Remembered: history.Remembered{Thought: caller}})
+				if r, ok := s.Recall(caller, whole, 1); ok && r.Thought != caller {
+					t.Errorf("%s got %q", caller, r.Thought)
 				}
 			}
 		})
@@ -167,11 +167,11 @@ func TestStoreConcurrently(t *testing.T) {
 // A plan with a store puts back what a client dropped, and only its own.
 func TestRestore(t *testing.T) {
 	s := history.NewStore(100, 1<<20, time.Hour)
-	s.Remember("alice", read("deepseek-v4", "["+ask+"]"), history.Said{ToolCalls: []string{"c1"}, Thought: "r"})
+	s.Remember("alice", read("deepseek-v4", "["+ask+"]"), history.Said{ToolCalls: []string{"c1"}, Remembered: history.Remembered{Thought: "r"}})
 	q := read("deepseek-v4", "["+ask+`,{"role":"assistant","content":"",`+call+`},`+result+"]")
-	for caller, want := range map[string]int{"alice": 1, "bob": 0} {
+	for caller, want := range map[string]string{"alice": "r", "bob": ""} {
 		p := history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For(caller, q)}, codecOf(chat))
-		if len(p.Changes) != want || p.Restored != want {
+		if len(p.Changes) != 1 || p.Changes[0].Field != "reasoning_content" || p.Changes[0].Add != want || p.Missed != 1-len(want) {
 			t.Errorf("%s: %+v", caller, p)
 		}
 	}
@@ -184,9 +184,111 @@ func BenchmarkRestore(b *testing.B) {
 		list += fmt.Sprintf(`,{"role":"assistant","content":%q,%s},%s`, strings.Repeat("an answer ", 100), strings.ReplaceAll(call, "c1", fmt.Sprint("c", i)), strings.ReplaceAll(result, "c1", fmt.Sprint("c", i)))
 	}
 	q := read("deepseek-v4", list+"]")
-	s.Remember("alice", q, history.Said{Visible: "a", Thought: "r"})
+	s.Remember("alice", q, history.Said{Visible: "a", Remembered: history.Remembered{Thought: "r"}})
 	b.SetBytes(int64(len(list)))
 	for b.Loop() {
 		history.PlanFor(q, history.Auto, history.Knowledge{Native: "reasoning_content", Recall: s.For("alice", q)}, codecOf(chat))
+	}
+}
+
+// The second key: the ids of calls, where they look random and belong to one
+// conversation.
+func TestStoreCalls(t *testing.T) {
+	talk := func(system, ids string) (asked, whole *wire.Request) {
+		list := `[{"role":"system","content":"` + system + `"},` + ask
+		calls := ""
+		for id := range strings.SplitSeq(ids, ",") {
+			calls += `,{"id":"` + id + `","function":{"name":"f"}}`
+		}
+		return read("m", list+"]"), read("m", list+`,{"role":"assistant","content":"a","tool_calls":[`+calls[1:]+`]}]`)
+	}
+	said := func(ids string) history.Said {
+		return history.Said{Visible: "a", ToolCalls: strings.Split(ids, ","), Remembered: history.Remembered{Thought: "r", Raw: "<think>r</think>a"}}
+	}
+	for ids, found := range map[string]bool{
+		"call_01ab23CD": true, "toolu_01A09q90qw90lq917835lq9": true, "chatcmpl-tool-9f8a7b6c5d4e3f2a": true, "D681PevKs": true,
+		"call_01ab23CD,call_45ef67GH": true,
+		"call_0":                      false, "c1": false, "functions.get_weather:0": false, "get_weather": false, "call_01ab23CD,call_0": false, "": false,
+	} {
+		s := history.NewStore(100, 1<<20, time.Hour)
+		asked, _ := talk("one o'clock", ids)
+		s.Remember("alice", asked, said(ids))
+		_, later := talk("two o'clock", ids)
+		r, ok := s.Recall("alice", later, 2)
+		if ok != found || found && (r.Thought != "r" || r.Raw != "<think>r</think>a") {
+			t.Errorf("%s: %+v, %v", ids, r, ok)
+		}
+		if _, ok := s.Recall("bob", later, 2); ok {
+			t.Errorf("%s: bob gets what alice was sent", ids)
+		}
+	}
+	const id = "call_01ab23CD"
+	s := history.NewStore(100, 1<<20, time.Hour)
+	named := said("WeatherToolV2")
+	named.Names = true
+	asked, _ := talk("one", "WeatherToolV2")
+	s.Remember("alice", asked, named)
+	if _, later := talk("two", "WeatherToolV2"); func() bool { _, ok := s.Recall("alice", later, 2); return ok }() {
+		t.Error("names of tools are no ids")
+	}
+	// Two conversations with the same ids: neither is found by them, both by the rest.
+	for _, system := range []string{"one", "two"} {
+		asked, _ := talk(system, id)
+		s.Remember("alice", asked, said(id))
+	}
+	for system, want := range map[string]bool{"one": true, "two": true, "three": false} {
+		_, whole := talk(system, id)
+		if _, ok := s.Recall("alice", whole, 2); ok != want {
+			t.Errorf("%s: %v", system, ok)
+		}
+	}
+	// The same call twice in a request gets its thought once.
+	s = history.NewStore(100, 1<<20, time.Hour)
+	asked, _ = talk("one", id)
+	s.Remember("alice", asked, said(id))
+	message := `{"role":"assistant","content":"a","tool_calls":[{"id":"` + id + `"}]}`
+	recall, n := s.For("alice", read("m", "["+message+","+message+"]")), 0
+	for m := range 2 {
+		if _, ok := recall(m); ok {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("one reply for %d messages", n)
+	}
+	// A text that the client changed does not get the old one back.
+	changed := read("m", `[{"role":"assistant","content":"b","tool_calls":[{"id":"`+id+`"}]}]`)
+	if r, ok := s.Recall("alice", changed, 0); !ok || r.Thought != "r" || r.Raw != "" {
+		t.Errorf("a changed text: %+v, %v", r, ok)
+	}
+}
+
+// An entry counts once, and its end ends both keys.
+func TestStoreBothKeysEnd(t *testing.T) {
+	const n = 50
+	s := history.NewStore(3, 1<<20, time.Hour)
+	for i := range n {
+		asked, _ := turn(i)
+		s.Remember("c", asked, history.Said{Visible: "a", ToolCalls: []string{fmt.Sprintf("call_%08x", i)}, Remembered: history.Remembered{Thought: "r"}})
+	}
+	if s.Len() != 3 {
+		t.Errorf("%d entries", s.Len())
+	}
+	found := 0
+	for i := range n {
+		q := read("m", fmt.Sprintf(`[{"role":"assistant","content":"a","tool_calls":[{"id":"call_%08x"}]}]`, i))
+		if _, ok := s.Recall("c", q, 0); ok {
+			found++
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d entries are found by their calls", found)
+	}
+	// Signatures count.
+	s = history.NewStore(100, 4000, time.Hour)
+	asked, whole := turn(0)
+	s.Remember("c", asked, history.Said{Visible: "a", Remembered: history.Remembered{Signatures: map[int]string{0: strings.Repeat("s", 4000)}}})
+	if _, ok := s.Recall("c", whole, 1); ok {
+		t.Error("signatures larger than the store")
 	}
 }

@@ -43,8 +43,10 @@ type Found struct {
 	// text already or does not read it at all: it is for whoever keeps the reply.
 	// Whole says that the text replaces what came before it under the same Index.
 	Again, Whole bool
-	Usage        Usage
-	End          sotto.End
+	// Signature is the provider's signature on a call, which it requires back.
+	Signature string
+	Usage     Usage
+	End       sotto.End
 	// Raw is the JSON of what was found, where it may have members that a Found has
 	// no field for: a call, a block, an error with its frame.
 	Raw string

@@ -169,6 +169,8 @@ type Request struct {
 	// reply.
 	Prefill  string
 	Messages []Message
+	// Items says that the messages are single items, as [Capabilities] has it.
+	Items bool
 }
 
 // A Message is one of a request's earlier messages.
@@ -180,9 +182,16 @@ type Message struct {
 	Thoughts []Thought
 	// Calls says that it calls tools. Results says that it holds a tool's result.
 	Calls, Results bool
-	// CallIDs are the ids of its calls, or of the calls whose results it has. If
-	// the API has no ids, they are the tools' names.
+	// CallIDs are the ids of its calls, or of the calls whose results it has. Where
+	// one has no id it is the tool's name, and Names says so.
 	CallIDs []string
+	Names   bool
+	// Signed says which of the calls come back with the provider's signature, by
+	// their index in CallIDs. It may be shorter.
+	Signed []bool
+	// Empty are the members for reasoning that the message has and that are empty
+	// strings.
+	Empty []string
 }
 
 // A Thought is reasoning that a client sends back.
@@ -200,11 +209,15 @@ type Change struct {
 	Message int // its index in Request.Messages
 	// Drop are indices of Thoughts that are removed.
 	Drop []int
-	// Texts are new texts by their index; a text that becomes empty stays as "".
+	// Texts are new texts by their index; a text that becomes empty stays as "". A
+	// message that calls tools and has no text gets one before its calls, at index 0.
 	Texts map[int]string
 	// Add is reasoning to be put into Field, which the message does not have.
-	// Nothing is added if Field is empty.
+	// Nothing is added if Field is empty. Add may be empty: some providers require the
+	// member.
 	Field, Add string
+	// Sign are signatures to be put on calls, by their index in CallIDs.
+	Sign map[int]string
 }
 
 // A Transcript takes the messages of a request, as [Codec.Transcribe] reports them.

@@ -38,7 +38,10 @@ func DecidingKeys() Keys {
 	function := Keys{"name": nil, "arguments": nil}
 	message := Keys{
 		"role": nil, "content": block, "tool_call_id": nil,
-		"tool_calls":        {"id": nil, "function": function},
+		"tool_calls": {
+			"id": nil, "function": function,
+			"extra_content": {"google": {"thought_signature": nil}},
+		},
 		"function_call":     function,
 		"reasoning_details": {"type": nil, "text": nil, "summary": nil, "signature": nil, "data": nil, "index": nil},
 	}

@@ -29,7 +29,7 @@ var requests = map[string]string{
 		"chat_template_kwargs":{"enable_thinking":true},"reasoning":{"effort":"high","enabled":true,"max_tokens":1,"exclude":true},
 		"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},
 		{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}],"signature":"c2ln"},{"type":"text","text":"a"}],
-		 "reasoning_content":"t","tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]},
+		 "reasoning_content":"t","tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]},
 		{"role":"tool","tool_call_id":"c1","content":"r"},
 		{"role":"assistant","content":"x","function_call":{"name":"g"},"reasoning_details":[{"type":"reasoning.text","text":"t","summary":"s","signature":"c2ln","data":"d"}]},
 		{"role":"assistant","content":"prefill"}]}`,

@@ -33,6 +33,8 @@ type message struct {
 	texts   []jsonedit.Span   // of the JSON strings
 	// thoughts say where each of Thoughts is: a member, or a block.
 	thoughts []thoughtPlace
+	// signs are the calls that can be signed, by their index in CallIDs.
+	signs map[int]gjson.Result
 }
 
 type thoughtPlace struct {
@@ -52,20 +54,25 @@ func readMessage(m gjson.Result) *message {
 			out.readContent(v)
 		case "tool_calls":
 			for _, call := range v.Array() {
+				out.signed(call)
 				out.call(call.Get("id"), call.Get("function.name"))
 			}
 		case "tool_call_id":
 			out.CallIDs = append(out.CallIDs, v.Str)
 		case "function_call":
 			if v.IsObject() {
-				out.call(v.Get("name"))
+				out.call(gjson.Result{}, v.Get("name"))
 			}
 		case "reasoning_details":
 			if v.IsArray() && v.Get("0").Exists() {
 				out.thought(wire.Thought{Name: f.Key, Text: detailsText(v), Sealed: sealedDetails(v)}, false, i)
 			}
 		default:
-			if v.Type == gjson.String && v.Str != "" && IsNativeField(f.Key) {
+			switch {
+			case v.Type != gjson.String || !IsNativeField(f.Key):
+			case v.Str == "":
+				out.Empty = append(out.Empty, f.Key)
+			default:
 				out.thought(wire.Thought{Name: f.Key, Text: v.Str}, false, i)
 			}
 		}
@@ -73,14 +80,14 @@ func readMessage(m gjson.Result) *message {
 	return out
 }
 
-// call notes a tool call, by the first of its names that is present.
-func (m *message) call(names ...gjson.Result) {
+// call notes a tool call, by its id or else by its name.
+func (m *message) call(id, name gjson.Result) {
 	m.Calls = true
-	for _, name := range names {
-		if name.Str != "" {
-			m.CallIDs = append(m.CallIDs, name.Str)
-			return
-		}
+	switch {
+	case id.Str != "":
+		m.CallIDs = append(m.CallIDs, id.Str)
+	case name.Str != "":
+		m.CallIDs, m.Names = append(m.CallIDs, name.Str), true
 	}
 }
 
@@ -115,8 +122,8 @@ func (m *message) readContent(v gjson.Result) {
 			}, true, i)
 		case "redacted_thinking":
 			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true}, true, i)
-		case "tool_use", "server_tool_use":
-			m.call(e.Get("id"))
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			m.call(e.Get("id"), e.Get("name"))
 		case "tool_result":
 			m.Results = true
 			m.CallIDs = append(m.CallIDs, e.Get("tool_use_id").Str)
@@ -164,7 +171,11 @@ func EditMessages(dst, body []byte, list gjson.Result, changes []wire.Change) ([
 func (m *message) edits(c wire.Change) ([]jsonedit.Edit, error) {
 	var edits []jsonedit.Edit
 	for i, text := range c.Texts {
-		if i >= len(m.texts) {
+		if i == 0 && len(m.texts) == 0 && m.Calls {
+			edits = append(edits, m.addText(text))
+			continue
+		}
+		if i < 0 || i >= len(m.texts) {
 			return nil, fmt.Errorf("text %d of %d", i, len(m.texts))
 		}
 		edits = append(edits, jsonedit.Edit{Span: m.texts[i], With: jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))})
@@ -183,7 +194,33 @@ func (m *message) edits(c wire.Change) ([]jsonedit.Edit, error) {
 	if c.Field != "" && len(m.members) > 0 {
 		edits = append(edits, m.add(c, dropped(false)))
 	}
+	for i, signature := range c.Sign {
+		call, ok := m.signs[i]
+		if !ok {
+			return nil, fmt.Errorf("call %d of %d cannot be signed", i, len(m.CallIDs))
+		}
+		edits = append(edits, sign(call, signature))
+	}
 	return edits, nil
+}
+
+// addText puts a text into a message that calls tools and has none: before the
+// blocks of its content, or as the content.
+func (m *message) addText(text string) jsonedit.Edit {
+	value := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))
+	for _, f := range m.members {
+		switch {
+		case f.Key != "content":
+		case len(m.blocks) > 0:
+			at := m.blocks[0].At
+			with := append([]byte(`{"type":"text","text":`), value...)
+			return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(with, "},"...)}
+		default:
+			return jsonedit.Edit{Span: f.ValueSpan(), With: value}
+		}
+	}
+	at := m.members[0].At
+	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(append([]byte(`"content":`), value...), ',')}
 }
 
 // add puts reasoning into its member: some clients send it back empty.

@@ -101,3 +101,53 @@ func TestPrefillOf(t *testing.T) {
 		t.Error("of nothing")
 	}
 }
+
+// TestEditCalls puts a text into messages that call tools and have none, and signs
+// calls.
+func TestEditCalls(t *testing.T) {
+	text := wire.Change{Texts: map[int]string{0: "<think>é\"</think>"}}
+	const said = `"<think>é\"</think>"`
+	sign := wire.Change{Sign: map[int]string{1: "c2ln\""}}
+	const signed = `"extra_content":{"google":{"thought_signature":"c2ln\""}}`
+	const call = `{"id":"c1","function":{"name":"f"}}`
+	calls := func(second string) string {
+		return `{"role":"assistant","content":"a","tool_calls":[` + call + `,` + second + `]}`
+	}
+	for _, test := range []struct {
+		change     wire.Change
+		from, want string // an empty want is an error
+	}{
+		{text, `{"role":"assistant","content":null,"tool_calls":[` + call + `]}`, `{"role":"assistant","content":` + said + `,"tool_calls":[` + call + `]}`},
+		{text, `{"tool_calls":[` + call + `],"role":"assistant"}`, `{"content":` + said + `,"tool_calls":[` + call + `],"role":"assistant"}`},
+		{text, `{"content":[],"tool_calls":[` + call + `]}`, `{"content":` + said + `,"tool_calls":[` + call + `]}`},
+		{text, `{"content":[{"type":"tool_use","id":"c1"}]}`, `{"content":[{"type":"text","text":` + said + `},{"type":"tool_use","id":"c1"}]}`},
+		{
+			wire.Change{Texts: text.Texts, Drop: []int{0}}, `{"content":[{"type":"thinking","thinking":"é","signature":""},{"type":"tool_use","id":"c1"}]}`,
+			`{"content":[{"type":"text","text":` + said + `},{"type":"tool_use","id":"c1"}]}`,
+		},
+		{text, `{"role":"assistant","content":null}`, ""},
+		{sign, calls(`{"id":"c2"}`), calls(`{` + signed + `,"id":"c2"}`)},
+		{sign, calls(`{}`), ""}, // it has no id and no name to know it by
+		{sign, calls(`{"id":"c2","extra_content":null}`), calls(`{"id":"c2",` + signed + `}`)},
+		{sign, calls(`{"id":"c2","extra_content":{}}`), calls(`{"id":"c2",` + signed + `}`)},
+		{sign, calls(`{"id":"c2","extra_content":{"x":1}}`), calls(`{"id":"c2","extra_content":{"google":{"thought_signature":"c2ln\""},"x":1}}`)},
+		{sign, calls(`{"id":"c2","extra_content":{"google":{"x":1}}}`), calls(`{"id":"c2","extra_content":{"google":{"thought_signature":"c2ln\"","x":1}}}`)},
+		{sign, calls(`{"id":"c2","extra_content":{"google":7}}`), calls(`{"id":"c2",` + signed + `}`)},
+		{sign, calls(`{"id":"c2","extra_content":{"google":{"thought_signature":{}}}}`), calls(`{"id":"c2",` + signed + `}`)},
+		{sign, calls(`7`), ""},
+		{wire.Change{Sign: map[int]string{2: "x"}}, calls(`{"id":"c2"}`), ""},
+		{wire.Change{Field: "reasoning_content"}, `{"role":"assistant","reasoning_content":null}`, `{"role":"assistant","reasoning_content":""}`},
+	} {
+		body := []byte("[" + test.from + "]")
+		got, err := chatjson.EditMessages(nil, body, jsonedit.Parse(body), []wire.Change{test.change})
+		if want := "[" + test.want + "]"; test.want == "" && err == nil || test.want != "" && (string(got) != want || err != nil) {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", test.from, got, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		if m := chatjson.ReadMessages(jsonedit.Parse(got))[0]; len(test.change.Sign) > 0 && (len(m.Signed) != 2 || m.Signed[0] || !m.Signed[1]) {
+			t.Errorf("%s: signed are %v", got, m.Signed)
+		}
+	}
+}

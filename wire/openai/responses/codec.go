@@ -3,6 +3,7 @@
 package responses
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool()}
+	q := &wire.Request{Model: root.Get("model").Str, Stream: root.Get("stream").Bool(), Items: true}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err
 	}
@@ -94,8 +95,10 @@ func inputOf(item gjson.Result) (in inputItem) {
 		in.Thoughts = []wire.Thought{thoughtOf(item)}
 	case strings.HasSuffix(kind, "_output"):
 		in.Role, in.Results = "tool", true
+		in.call(item)
 	case strings.HasSuffix(kind, "_call"):
 		in.Role, in.Calls = "assistant", true
+		in.call(item)
 	default: // item_reference, and kinds to come
 		in.Role = item.Get("role").Str
 	}
@@ -124,6 +127,13 @@ func (in *inputItem) message(item gjson.Result) {
 	}
 }
 
+// call notes the id of a call or of its result.
+func (in *inputItem) call(item gjson.Result) {
+	if id := cmp.Or(item.Get("call_id").Str, item.Get("id").Str); id != "" {
+		in.CallIDs = append(in.CallIDs, id)
+	}
+}
+
 func (in *inputItem) text(v gjson.Result) {
 	in.Texts = append(in.Texts, v.Str)
 	in.texts = append(in.texts, jsonedit.SpanOf(v))
@@ -149,8 +159,8 @@ func thoughtOf(item gjson.Result) wire.Thought {
 	return t
 }
 
-// Edit removes a reasoning item whole. Reasoning cannot be added: only the provider
-// makes reasoning items.
+// Edit removes a reasoning item whole. A text for a call becomes a message before it.
+// Reasoning cannot be added: only the provider makes reasoning items.
 func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	root := jsonedit.Parse(body)
 	items, err := inputsOf(root)
@@ -159,11 +169,16 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 	}
 	var edits []jsonedit.Edit
 	drop := map[int]bool{}
+	list := jsonedit.Members(root.Get("input"))
 	for _, c := range changes {
 		if c.Message < 0 || c.Message >= len(items) {
 			return dst, fmt.Errorf("item %d of %d", c.Message, len(items))
 		}
 		it := &items[c.Message]
+		if text, ok := c.Texts[0]; ok && it.Calls && len(it.texts) == 0 {
+			edits = append(edits, messageBefore(list[c.Message], text))
+			c.Texts = nil
+		}
 		if edits, err = it.edits(edits, c); err != nil {
 			return dst, fmt.Errorf("item %d: %w", c.Message, err)
 		}
@@ -172,10 +187,16 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 		}
 	}
 	if len(drop) > 0 {
-		list := jsonedit.Members(root.Get("input"))
 		edits = jsonedit.Cut(edits, list, func(i int) bool { return drop[i] })
 	}
 	return jsonedit.Splice(dst, body, edits), nil
+}
+
+// messageBefore puts a message of the assistant before an item.
+func messageBefore(item jsonedit.Member, text string) jsonedit.Edit {
+	with := []byte(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
+	with = jsontext.AppendVerbatim(with, jsonedit.BytesOf(text))
+	return jsonedit.Edit{Span: jsonedit.Span{Start: item.At, End: item.At}, With: append(with, "}]},"...)}
 }
 
 func (in *inputItem) edits(edits []jsonedit.Edit, c wire.Change) ([]jsonedit.Edit, error) {

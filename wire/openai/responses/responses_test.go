@@ -458,10 +458,11 @@ func TestRequest(t *testing.T) {
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "s", Sealed: true}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t", Minted: true}}},
 			{Role: "assistant", Thoughts: []wire.Thought{{Name: "item", Text: "t"}}},
-			{Role: "assistant", Calls: true},
-			{Role: "tool", Results: true},
+			{Role: "assistant", Calls: true, CallIDs: []string{"c"}},
+			{Role: "tool", Results: true, CallIDs: []string{"c"}},
 			{Role: "assistant", Texts: []string{"pre"}},
 		},
+		Items: true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -1,0 +1,489 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/history"
+)
+
+// The law of history. Over a conversation, for every API, policy, family, display and
+// client, and wherever the upstream puts reasoning:
+//
+//   - a request to the upstream has each earlier thought at most once,
+//   - exactly once if the policy, or the provider's family, requires it,
+//   - and not at all if the policy removes it.
+
+// An assistant is how the upstream of one API replies, and how a client of it sends a
+// conversation.
+type assistant struct {
+	name, path string
+	// styles are the places in which its upstream sends reasoning: in the text, in a
+	// place of its own, or signed.
+	styles []string
+	// reply is a whole reply. A call has an id; text or call may be empty.
+	reply func(style, thought, text, call string) any
+	// said takes the part of a reply that a client sends back.
+	said func(reply map[string]any) []any
+	// keep drops from it what a client drops. A nil item is left out.
+	keep   func(item map[string]any, thoughts, calls bool) map[string]any
+	user   func(text string) any
+	result func(call string) any
+	// body is the member with the conversation.
+	body string
+	// adds says that reasoning can be added to a message in a place of its own.
+	adds bool
+}
+
+func inline(style, thought, text string) string {
+	if style == "inline" {
+		return "<think>\n" + thought + "\n</think>\n\n" + text
+	}
+	return text
+}
+
+// without returns a copy of an object without some members.
+func without(o map[string]any, names ...string) map[string]any {
+	c := map[string]any{}
+	for k, v := range o {
+		c[k] = v
+	}
+	for _, n := range names {
+		delete(c, n)
+	}
+	return c
+}
+
+// keepMember is the keep of APIs whose messages have members.
+func keepMember(field string) func(map[string]any, bool, bool) map[string]any {
+	return func(m map[string]any, thoughts, calls bool) map[string]any {
+		if !thoughts {
+			m = without(m, field)
+		}
+		if !calls {
+			m = without(m, "tool_calls")
+		}
+		if text, _ := m["content"].(string); text == "" && m["tool_calls"] == nil {
+			return nil
+		}
+		return m
+	}
+}
+
+func chatUser(text string) any { return map[string]any{"role": "user", "content": text} }
+
+func chatReply(style, thought, text, call string) map[string]any {
+	m := map[string]any{"role": "assistant", "content": inline(style, thought, text)}
+	if style == "member" {
+		m["reasoning_content"] = thought
+	}
+	if call != "" {
+		m["tool_calls"] = []any{map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "look", "arguments": "{}"}}}
+	}
+	return m
+}
+
+var assistants = []assistant{
+	{
+		name: "openai.chat", path: "/v1/chat/completions", styles: []string{"inline", "member"}, body: "messages", adds: true,
+		reply: func(style, thought, text, call string) any {
+			return map[string]any{"choices": []any{map[string]any{"index": 0, "message": chatReply(style, thought, text, call), "finish_reason": "stop"}}}
+		},
+		said: func(reply map[string]any) []any { return []any{list(reply["choices"])[0]["message"]} },
+		keep: keepMember("reasoning_content"), user: chatUser,
+		result: func(call string) any {
+			return map[string]any{"role": "tool", "tool_call_id": call, "content": "found"}
+		},
+	},
+	{
+		name: "ollama.chat", path: "/api/chat", styles: []string{"inline", "member"}, body: "messages", adds: true,
+		reply: func(style, thought, text, call string) any {
+			m := without(chatReply("", "", inline(style, thought, text), ""))
+			if style == "member" {
+				m["thinking"] = thought
+			}
+			if call != "" {
+				m["tool_calls"] = []any{map[string]any{"function": map[string]any{"name": call, "arguments": map[string]any{}}}}
+			}
+			return map[string]any{"model": "m", "message": m, "done": true, "done_reason": "stop"}
+		},
+		said: func(reply map[string]any) []any { return []any{reply["message"]} },
+		keep: keepMember("thinking"), user: chatUser,
+		result: func(call string) any {
+			return map[string]any{"role": "tool", "tool_name": call, "content": "found"}
+		},
+	},
+	{
+		name: "anthropic.messages", path: "/v1/messages", styles: []string{"inline", "member", "signed"}, body: "messages",
+		reply: func(style, thought, text, call string) any {
+			var content []any
+			switch style {
+			case "member":
+				content = append(content, map[string]any{"type": "thinking", "thinking": thought, "signature": ""})
+			case "signed":
+				content = append(content, map[string]any{"type": "thinking", "thinking": thought, "signature": "c2lnbmVk"})
+			}
+			if text = inline(style, thought, text); text != "" {
+				content = append(content, map[string]any{"type": "text", "text": text})
+			}
+			if call != "" {
+				content = append(content, map[string]any{"type": "tool_use", "id": call, "name": "look", "input": map[string]any{}})
+			}
+			return map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content, "stop_reason": "end_turn"}
+		},
+		said: func(reply map[string]any) []any {
+			return []any{map[string]any{"role": "assistant", "content": reply["content"]}}
+		},
+		keep: func(m map[string]any, thoughts, calls bool) map[string]any {
+			var content []any
+			for _, b := range list(m["content"]) {
+				kind := str(b["type"])
+				if kind == "text" && str(b["text"]) == "" || kind == "thinking" && !thoughts || kind == "tool_use" && !calls {
+					continue
+				}
+				content = append(content, b)
+			}
+			if len(content) == 0 {
+				return nil
+			}
+			return map[string]any{"role": "assistant", "content": content}
+		},
+		user: chatUser,
+		result: func(call string) any {
+			return map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": "found"}}}
+		},
+	},
+	{
+		name: "openai.responses", path: "/v1/responses", styles: []string{"inline", "signed"}, body: "input",
+		reply: func(style, thought, text, call string) any {
+			var output []any
+			if style == "signed" {
+				output = append(output, map[string]any{"type": "reasoning", "id": "rs_up", "summary": []any{}, "encrypted_content": "ZW5j",
+					"content": []any{map[string]any{"type": "reasoning_text", "text": thought}}})
+			}
+			if text = inline(style, thought, text); text != "" {
+				output = append(output, map[string]any{"type": "message", "id": "msg_up", "role": "assistant", "status": "completed",
+					"content": []any{map[string]any{"type": "output_text", "annotations": []any{}, "text": text}}})
+			}
+			if call != "" {
+				output = append(output, map[string]any{"type": "function_call", "id": "fc_" + call, "call_id": call, "name": "look", "arguments": "{}", "status": "completed"})
+			}
+			return map[string]any{"id": "resp_1", "object": "response", "model": "m", "status": "completed", "output": output}
+		},
+		said: func(reply map[string]any) []any {
+			var all []any
+			for _, item := range list(reply["output"]) {
+				all = append(all, item)
+			}
+			return all
+		},
+		keep: func(item map[string]any, thoughts, calls bool) map[string]any {
+			switch kind := str(item["type"]); {
+			case kind == "reasoning" && !thoughts, kind == "function_call" && !calls:
+				return nil
+			case kind == "message":
+				if parts := list(item["content"]); len(parts) == 0 || str(parts[0]["text"]) == "" {
+					return nil
+				}
+			}
+			return item
+		},
+		user: func(text string) any {
+			return map[string]any{"type": "message", "role": "user", "content": []any{map[string]any{"type": "input_text", "text": text}}}
+		},
+		result: func(call string) any {
+			return map[string]any{"type": "function_call_output", "call_id": call, "output": "found"}
+		},
+	},
+}
+
+// A lawCase is one conversation.
+type lawCase struct {
+	api      assistant
+	style    string
+	model    string
+	policy   history.Policy
+	display  gateway.Display
+	client   string // what it sends back: "all", "text", "text and calls"
+	tools    bool
+	textless bool // a reply that calls a tool says nothing else
+	clock    bool // the system message changes with each request
+}
+
+func (c lawCase) String() string {
+	return fmt.Sprintf("%s, %s, %s, %s, %s, client: %s, tools %v, textless %v, clock %v", c.api.name, c.style, c.model, c.policy, c.display, c.client, c.tools, c.textless, c.clock)
+}
+
+// A lawThought is one earlier thought of the conversation.
+type lawThought struct {
+	text  string
+	turn  int  // which of the user's messages it answers
+	calls bool // its turn calls tools
+}
+
+// run has the conversation, and checks every request.
+func (c lawCase) run(t *testing.T) {
+	t.Helper()
+	var seen string
+	var next any
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = readAll(t, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(next)
+	}))
+	defer up.Close()
+	srv := httptest.NewServer(inFront(t, up.URL, gateway.Config{Default: gateway.Route{History: c.policy, Display: c.display}}))
+	defer srv.Close()
+
+	var talk []any
+	var thoughts []lawThought
+	n, failed := 0, false
+	ask := func(turn int, call string) {
+		n++
+		thought, text := fmt.Sprintf("thought-%d-ends", n), fmt.Sprintf("Answer %d.", n)
+		if call != "" && c.textless {
+			text = ""
+		}
+		next = c.api.reply(c.style, thought, text, call)
+		all := talk
+		if c.clock {
+			all = append([]any{map[string]any{"role": "system", "content": fmt.Sprintf("It is %d o'clock.", n)}}, talk...)
+		}
+		body, _ := json.Marshal(map[string]any{"model": c.model, "stream": false, "max_tokens": 99, c.api.body: all})
+		resp, got := post(t, srv.URL+c.api.path, string(body), nil)
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%v: %d %s", c, resp.StatusCode, got)
+		}
+		for _, th := range thoughts {
+			least, most := c.bounds(th, turn)
+			if have := strings.Count(seen, th.text); have < least || have > most {
+				failed = true
+				t.Errorf("%v\nrequest %d has %s %d times, want %d to %d:\n%s\n%s", c, n, th.text, have, least, most, body, seen)
+			}
+		}
+		thoughts = append(thoughts, lawThought{thought, turn, c.tools})
+		for _, item := range c.api.said(decode(t, got)) {
+			if kept := c.api.keep(item.(map[string]any), c.client == "all", c.client != "text"); kept != nil {
+				talk = append(talk, kept)
+			}
+		}
+		if call != "" && c.client != "text" {
+			talk = append(talk, c.api.result(call))
+		}
+	}
+	for turn := range 3 {
+		talk = append(talk, c.api.user(fmt.Sprintf("Question %d?", turn)))
+		if c.tools {
+			ask(turn, fmt.Sprintf("call_%08xA%d", 0xabcdef00+turn, turn))
+		}
+		ask(turn, "")
+		if failed {
+			return
+		}
+	}
+}
+
+// bounds are how often an earlier thought may stand in a request of a turn.
+func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
+	rule := history.RuleFor(c.model, c.api.name)
+	sent := c.client == "all" && c.display != gateway.DisplayHide
+	demanded := rule.Demands && (rule.Need == history.NeedAll || th.calls)
+	required := false // for the family, whether it was sent or not
+	switch {
+	case c.style == "inline" && rule.Need == history.NeedAll:
+		required = true
+	case c.style == "member" && rule.Demands && th.calls:
+		required = true
+	}
+	earlier, removed := th.turn < turn, false
+	switch c.policy {
+	case history.Auto:
+		removed = earlier && (rule.Need == history.NeedNone || rule.Need == history.NeedCalls && !th.calls)
+	case history.Strip:
+		removed = earlier && !demanded
+		required = false
+	case history.Preserve:
+		required = false
+	case history.Restore:
+		required = true
+	}
+	// What the gateway cannot put back.
+	restorable := c.style == "inline" || c.style == "member" && c.api.adds
+	if c.client == "text" && c.tools {
+		restorable = false // messages are missing: it is another conversation
+	}
+	if c.clock && (!c.tools || c.client == "text" || c.api.name == "ollama.chat") { // no ids of calls to find it by
+		restorable = false
+	}
+	switch {
+	case removed && (c.style == "signed" || c.client == "text" && c.textless): // a message of reasoning alone keeps it
+		return 0, 1
+	case removed:
+		return 0, 0
+	case sent, required && restorable:
+		return 1, 1
+	}
+	return 0, 1
+}
+
+func TestHistoryLaw(t *testing.T) {
+	displays := []gateway.Display{gateway.DisplayField, gateway.DisplayHide, gateway.DisplayTags, gateway.DisplayField}
+	n := 0
+	for _, api := range assistants {
+		for _, style := range api.styles {
+			t.Run(api.name+" "+style, func(t *testing.T) {
+				for _, model := range []string{"unheard-of", "qwen3:8b", "deepseek-v3.2", "kimi-k2.6", "minimax-m2", "glm-4.7", "claude-sonnet-4-5"} {
+					if (style == "signed") != strings.HasPrefix(model, "claude") {
+						continue
+					}
+					for _, policy := range gateway.Policies() {
+						for _, client := range []string{"all", "text", "text and calls"} {
+							for i := range 4 {
+								if n++; testing.Short() && (n+n/12)%3 > 0 {
+									continue
+								}
+								lawCase{
+									api: api, style: style, model: model, policy: policy, client: client,
+									display: displays[(n+n/4)%len(displays)], tools: i > 0, textless: i == 2, clock: i == 3,
+								}.run(t)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// streamed is a reply as a stream of its API.
+func (a assistant) streamed(reply any) string {
+	r := decodeValue(reply)
+	var b strings.Builder
+	frame := func(kind string, data map[string]any) {
+		if a.name == "ollama.chat" {
+			_ = json.NewEncoder(&b).Encode(data)
+			return
+		}
+		if kind != "" {
+			data["type"] = kind
+			fmt.Fprintf(&b, "event: %s\n", kind)
+		}
+		out, _ := json.Marshal(data)
+		fmt.Fprintf(&b, "data: %s\n\n", out)
+	}
+	switch a.name {
+	case "openai.chat":
+		choice := list(r["choices"])[0]
+		for i, call := range list(obj(choice["message"])["tool_calls"]) {
+			call["index"] = i
+		}
+		frame("", map[string]any{"choices": []any{map[string]any{"index": 0, "delta": choice["message"], "finish_reason": nil}}})
+		frame("", map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": "stop"}}})
+		b.WriteString("data: [DONE]\n\n")
+	case "ollama.chat":
+		frame("", map[string]any{"model": "m", "message": r["message"], "done": false})
+		frame("", map[string]any{"model": "m", "message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"})
+	case "anthropic.messages":
+		frame("message_start", map[string]any{"message": map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []any{}, "usage": map[string]any{"input_tokens": 1, "output_tokens": 1}}})
+		for i, block := range list(r["content"]) {
+			begun, delta := without(block), map[string]any{"type": "input_json_delta", "partial_json": "{}"}
+			if str(block["type"]) == "text" {
+				begun["text"], delta = "", map[string]any{"type": "text_delta", "text": block["text"]}
+			}
+			frame("content_block_start", map[string]any{"index": i, "content_block": begun})
+			frame("content_block_delta", map[string]any{"index": i, "delta": delta})
+			frame("content_block_stop", map[string]any{"index": i})
+		}
+		frame("message_delta", map[string]any{"delta": map[string]any{"stop_reason": "tool_use"}, "usage": map[string]any{"output_tokens": 9}})
+		frame("message_stop", map[string]any{})
+	case "openai.responses":
+		frame("response.created", map[string]any{"response": map[string]any{"id": "resp_1", "status": "in_progress", "output": []any{}}})
+		for i, item := range list(r["output"]) {
+			at := map[string]any{"output_index": i, "item_id": item["id"], "content_index": 0}
+			if str(item["type"]) == "message" {
+				part := list(item["content"])[0]
+				blank := without(part)
+				blank["text"] = ""
+				begun := without(item)
+				begun["content"] = []any{}
+				frame("response.output_item.added", map[string]any{"output_index": i, "item": begun})
+				frame("response.content_part.added", with(at, "part", blank))
+				frame("response.output_text.delta", with(at, "delta", part["text"]))
+				frame("response.output_text.done", with(at, "text", part["text"]))
+				frame("response.content_part.done", with(at, "part", part))
+			} else {
+				frame("response.output_item.added", map[string]any{"output_index": i, "item": item})
+			}
+			frame("response.output_item.done", map[string]any{"output_index": i, "item": item})
+		}
+		frame("response.completed", map[string]any{"response": r})
+	}
+	return b.String()
+}
+
+func with(o map[string]any, key string, value any) map[string]any {
+	c := without(o)
+	c[key] = value
+	return c
+}
+
+// decodeValue returns a value as its JSON reads.
+func decodeValue(v any) map[string]any {
+	b, _ := json.Marshal(v)
+	var m map[string]any
+	_ = json.Unmarshal(b, &m)
+	return m
+}
+
+// TestStreamedCallsAreRemembered has a model think in its text and call a tool, in a
+// stream. The client sends back the text and the calls, and nothing else. The upstream
+// gets the thought, whether or not the conversation before it has changed.
+func TestStreamedCallsAreRemembered(t *testing.T) {
+	for _, api := range assistants {
+		for _, text := range []string{"Let me look.", ""} {
+			for _, system := range []string{"", "Another hour."} {
+				if system != "" && api.name == "ollama.chat" {
+					continue // it has no ids of calls
+				}
+				t.Run(fmt.Sprintf("%s %q %q", api.name, text, system), func(t *testing.T) {
+					var seen, kind string
+					const call = "call_01ab23CD"
+					base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						seen = readAll(t, r.Body)
+						w.Header().Set("Content-Type", kind)
+						fmt.Fprint(w, api.streamed(api.reply("inline", "thought-ends", text, call)))
+					}), gateway.Config{})
+					kind = "text/event-stream"
+					if api.name == "ollama.chat" {
+						kind = "application/x-ndjson"
+					}
+					ask := func(talk ...any) {
+						body, _ := json.Marshal(map[string]any{"model": "minimax-m2", "stream": true, "max_tokens": 99, api.body: talk})
+						if resp, got := post(t, base+api.path, string(body), nil); resp.StatusCode != http.StatusOK || strings.Contains(string(got), `"error":{`) {
+							t.Fatalf("%d %s", resp.StatusCode, got)
+						}
+					}
+					talk := []any{api.user("Question?")}
+					ask(talk...)
+					if system != "" {
+						talk = append([]any{map[string]any{"role": "system", "content": system}}, talk...)
+					}
+					for _, item := range api.said(decodeValue(api.reply("", "", text, call))) {
+						if kept := api.keep(item.(map[string]any), false, true); kept != nil {
+							talk = append(talk, kept)
+						}
+					}
+					ask(append(talk, api.result(call))...)
+					if n := strings.Count(seen, "thought-ends"); n != 1 {
+						t.Errorf("the upstream got the thought %d times: %s", n, seen)
+					}
+				})
+			}
+		}
+	}
+}
