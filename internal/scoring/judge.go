@@ -13,6 +13,16 @@ func (e *Extractor) Judge(p *Posed) *Result {
 	was := &p.outcome
 	was.ID, was.Judged, was.Extraction = p.id, true, e.Extract(p)
 	was.Verdict = e.Task.Validate(was.Candidate, p.Problem)
+	for _, gold := range p.golds {
+		if was.OK {
+			break
+		}
+		other := p.Problem
+		other.Gold = gold
+		if v := e.Task.Validate(was.Candidate, other); v.OK || was.Reason == answer.BadGold {
+			was.Verdict = v
+		}
+	}
 	return was
 }
 
@@ -28,9 +38,9 @@ func BadGold(was *Result) error {
 	case was.Reason != answer.BadGold:
 		return nil
 	case was.Detail == "":
-		return errors.New("the gold cannot be parsed")
+		return &GoldError{errors.New("the gold cannot be parsed")}
 	}
-	return fmt.Errorf("the gold cannot be parsed: %s", was.Detail)
+	return &GoldError{fmt.Errorf("the gold cannot be parsed: %s", was.Detail)}
 }
 
 // IDOf returns the id of a line, or what replaces it.

@@ -22,6 +22,7 @@ type Posed struct {
 	id      []byte // as it stands in the line; nil if there is none
 	Raw     string
 	Problem answer.Problem
+	golds   []string // further right answers
 	group   []byte // the problem that it is a sample of
 	by      []byte
 	logged  []byte // a verdict
@@ -142,25 +143,33 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsontext.Unquote(raw)}
 	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, PlaceGroup), r.value(f, PlaceBy), r.value(f, PlaceLogged)
 	p.Problem.Input = jsonpath.TextOr(r.value(f, PlaceInput), p.Problem.Input)
-	p.Problem.Gold = jsonpath.TextOr(r.value(f, placeGold), p.Problem.Gold)
-	if err := r.readOptions(f, p); err != nil {
+	if err := r.readGold(f, p, e.Task); err != nil {
 		return err
 	}
 	return r.readManner(f, p)
 }
 
-func (r *LineReader) readOptions(f *jsonpath.Finder, p *Posed) error {
-	list := r.value(f, placeOptions)
-	if list == nil || list[0] == 'n' {
-		return nil
+// readGold reads the options, and the right answers, which may name them.
+func (r *LineReader) readGold(f *jsonpath.Finder, p *Posed, t answer.Task) error {
+	choices, err := ReadChoices(r.value(f, placeOptions))
+	if err != nil {
+		return fmt.Errorf("field %s: %w", r.Places[placeOptions].Name, err)
 	}
-	if list[0] != '[' {
-		return fmt.Errorf("field %s is not a list", r.Places[placeOptions].Name)
+	p.Problem.Options = choices.Texts
+	golds, err := Golds(t, r.value(f, placeGold), choices)
+	if err != nil {
+		return &GoldError{fmt.Errorf("the gold cannot be read: field %s: %w", r.Places[placeGold].Name, err)}
 	}
-	var err error
-	p.Problem.Options, err = jsonpath.Elements(list)
-	return err
+	if len(golds) > 0 {
+		p.Problem.Gold, p.golds = golds[0], golds[1:]
+	}
+	return nil
 }
+
+// A GoldError is the error of a line whose gold cannot be read.
+type GoldError struct{ error }
+
+func (e *GoldError) Unwrap() error { return e.error }
 
 func (r *LineReader) readManner(f *jsonpath.Finder, p *Posed) error {
 	if text, err := f.Text(r.at[placeDialect], "dialect"); err != nil {

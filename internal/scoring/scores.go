@@ -29,6 +29,7 @@ func oneShare(right bool) share {
 type Scores struct {
 	share
 	lost     int // lines that could not be judged
+	unsure   int // replies with several answers that differ
 	methods  map[string]share
 	reasons  map[answer.Reason]int
 	lengths  [bits.UintSize + 1]share // by the number of bits in the reply's length
@@ -69,6 +70,9 @@ func (s *Scores) add(p *Posed, was *Result) {
 	s.share = s.plus(oneShare(was.OK))
 	s.methods[was.Method] = s.methods[was.Method].plus(oneShare(was.OK))
 	s.reasons[was.why()]++
+	if was.Status == answer.Ambiguous {
+		s.unsure++
+	}
 	n := bits.Len(uint(len(p.Raw)))
 	s.lengths[n] = s.lengths[n].plus(oneShare(was.OK))
 	s.logged.add(p.logged, was.OK)
@@ -141,6 +145,7 @@ func (s *Scores) arm(name string) *Scores {
 func (s *Scores) merge(other *Scores) {
 	s.share = s.plus(other.share)
 	s.lost += other.lost
+	s.unsure += other.unsure
 	for name, n := range other.methods {
 		s.methods[name] = s.methods[name].plus(n)
 	}

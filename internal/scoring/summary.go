@@ -15,20 +15,30 @@ import (
 
 // A Summary is the result of a run.
 type Summary struct {
-	V        int             `json:"v,omitempty"`
-	Task     string          `json:"task,omitempty"`
-	Name     string          `json:"name,omitempty"` // the value of --by-field
-	Lines    int             `json:"lines"`          // lines that were judged
-	Failed   int             `json:"failed"`         // lines that could not be judged
-	Solved   stats.Rate      `json:"solved"`
-	Methods  []stats.Rate    `json:"methods"` // share right, of those found by each method
-	Reasons  []stats.Rate    `json:"reasons"` // of all lines
-	Lengths  []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
-	BestOf   []stats.Average `json:"best_of,omitempty"`
-	Majority *stats.Average  `json:"majority,omitempty"`
-	Logged   *Logged         `json:"logged,omitempty"`
-	Compared map[string]int  `json:"compared,omitempty"`
-	By       []*Summary      `json:"by,omitempty"`
+	V         int             `json:"v,omitempty"`
+	Task      string          `json:"task,omitempty"`
+	Name      string          `json:"name,omitempty"` // the value of --by-field
+	Lines     int             `json:"lines"`          // lines that were judged
+	Failed    int             `json:"failed"`         // lines that could not be judged
+	Ambiguous int             `json:"ambiguous"`      // replies with several answers that differ
+	Solved    stats.Rate      `json:"solved"`
+	Methods   []stats.Rate    `json:"methods"` // share right, of those found by each method
+	Reasons   []stats.Rate    `json:"reasons"` // of all lines
+	Lengths   []stats.Rate    `json:"lengths"` // share right, of those in each range of lengths
+	BestOf    []stats.Average `json:"best_of,omitempty"`
+	Majority  *stats.Average  `json:"majority,omitempty"`
+	Logged    *Logged         `json:"logged,omitempty"`
+	Compared  map[string]int  `json:"compared,omitempty"`
+	Paired    *Paired         `json:"paired,omitempty"`
+	By        []*Summary      `json:"by,omitempty"`
+}
+
+// Paired says how the verdicts on the same lines changed.
+type Paired struct {
+	Lines  int     `json:"lines"` // judged by both runs
+	Gained int     `json:"gained"`
+	Lost   int     `json:"lost"`
+	P      float64 `json:"p"` // of McNemar's exact test
 }
 
 // Logged says how well verdicts agree with logged ones.
@@ -39,7 +49,7 @@ type Logged struct {
 
 // Summary returns the summary of the scores.
 func (s *Scores) Summary() *Summary {
-	sum := &Summary{Lines: s.n, Failed: s.lost, Solved: stats.NewRate("", s.right, s.n)}
+	sum := &Summary{Lines: s.n, Failed: s.lost, Ambiguous: s.unsure, Solved: stats.NewRate("", s.right, s.n)}
 	for _, name := range slices.Sorted(maps.Keys(s.methods)) {
 		sum.Methods = append(sum.Methods, stats.NewRate(name, s.methods[name].right, s.methods[name].n))
 	}
@@ -101,9 +111,12 @@ func (s *Scores) problemsTo(sum *Summary) {
 		}
 	}
 	var each []float64
+	var clusters []stats.Cluster
 	for _, g := range s.problems {
 		each = append(each, g.majority())
+		clusters = append(clusters, stats.Cluster{N: g.n, Right: g.right})
 	}
+	sum.Solved = stats.Clustered(sum.Solved, clusters)
 	majority := stats.NewAverage(0, each)
 	sum.Majority = &majority
 }
@@ -139,6 +152,9 @@ func (sum *Summary) Print(w io.Writer) {
 	if sum.Failed > 0 {
 		fmt.Fprintf(w, "%d lines could not be judged\n", sum.Failed)
 	}
+	if sum.Ambiguous > 0 {
+		fmt.Fprintf(w, "%d replies state several answers; the last one counts\n", sum.Ambiguous)
+	}
 	table(w, "", "right", "of", []stats.Rate{stats.Named("solved", sum.Solved)})
 	table(w, "method", "right", "of", sum.Methods)
 	table(w, "reason", "lines", "of", sum.Reasons)
@@ -160,6 +176,9 @@ func (sum *Summary) Print(w io.Writer) {
 		for _, change := range slices.Sorted(maps.Keys(sum.Compared)) {
 			_ = layout.Print(w, "  "+change, strconv.Itoa(sum.Compared[change]))
 		}
+	}
+	if p := sum.Paired; p != nil {
+		fmt.Fprintf(w, "%d gained and %d lost of %d lines that both runs judged: p = %.4g (McNemar's exact test)\n", p.Gained, p.Lost, p.Lines, p.P)
 	}
 }
 

@@ -80,7 +80,7 @@ func (m *modelFlags) open(name string) (model.Model, error) {
 func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (*solve.Recorded, error) {
 	digest := newDigest()
 	replies := solve.NewRecorded(filepath.Base(m.Replies), t)
-	r, err := x.lineReader(m.Field)
+	r, err := x.lineReader(t, m.Field)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 }
 
 // lineReader reads problems and, if field is not "", replies to them.
-func (x *streamCommand) lineReader(field string) (*problemReader, error) {
-	r := &problemReader{}
+func (x *streamCommand) lineReader(t solve.Task, field string) (*problemReader, error) {
+	r := &problemReader{task: t}
 	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {
 		steps, err := jsonpath.Parse(path)
 		if err == nil && jsonpath.Many(steps) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
@@ -13,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/scoring"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
 )
@@ -33,7 +35,7 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 		}
 		return solve.Games(seed), nil
 	}
-	r, err := x.lineReader("")
+	r, err := x.lineReader(t, "")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 	if x.Replies == "-" {
 		return nil, hint.Usage(errors.New("--replies - can be read once only"), "want --problems FILE too")
 	}
-	r, err := x.lineReader(x.Field)
+	r, err := x.lineReader(t, x.Field)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +96,7 @@ func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 
 // A problemReader reads lines of problems, or of replies to them.
 type problemReader struct {
+	task   solve.Task
 	paths  [][]jsonpath.Step
 	finder jsonpath.Finder
 }
@@ -140,7 +143,7 @@ func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw stri
 		return p, "", nil, err
 	}
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
-	p.ID, p.Input, p.Gold, p.Lang = text(0), text(1), text(2), text(7)
+	p.ID, p.Input, p.Lang = text(0), text(1), text(7)
 	if p.ID == "" {
 		p.ID = strconv.Itoa(number)
 	}
@@ -149,8 +152,8 @@ func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw stri
 	}
 	more = &posedLine{hasRaw: f.Last(4) != nil}
 	raw = text(4)
-	if p.Options, err = readList(f.Last(3)); err != nil {
-		return p, "", nil, fmt.Errorf("field options %w", err)
+	if err := r.readGold(&p, f.Last(2), f.Last(3)); err != nil {
+		return p, "", nil, err
 	}
 	if end := text(5); end != "" {
 		err = more.end.UnmarshalText([]byte(end))
@@ -158,15 +161,23 @@ func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw stri
 	return p, raw, more, err
 }
 
-// readList reads a list of strings. Elements of other types become their JSON.
-func readList(value []byte) (list []string, err error) {
-	if value == nil || value[0] == 'n' {
-		return nil, nil
+// readGold reads the options of a problem and its right answer. Only the words of
+// task qa may have several.
+func (r *problemReader) readGold(p *solve.Problem, gold, options []byte) error {
+	choices, err := scoring.ReadChoices(options)
+	if err != nil {
+		return fmt.Errorf("field options: %w", err)
 	}
-	if value[0] != '[' {
-		return nil, errors.New("is not a list")
+	p.Options = choices.Texts
+	golds, err := scoring.Golds(r.task, gold, choices)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the gold cannot be read: %w", err)
+	case len(golds) > 1 && r.task.Name() != answer.QA.Name():
+		return fmt.Errorf("the gold cannot be read: %d right answers, and task %s takes one here", len(golds), r.task.Name())
 	}
-	return jsonpath.Elements(value)
+	p.Gold = strings.Join(golds, "|")
+	return nil
 }
 
 // gamesCommand prints problems.
