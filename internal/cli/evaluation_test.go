@@ -84,15 +84,20 @@ func TestEvaluation(t *testing.T) {
 // score runs the command over a file.
 func (e *evaluation) score(t *testing.T, name string) (sum *scoring.Summary, scored [][]byte) {
 	t.Helper()
-	args := slices.Concat([]string{"score", "--jsonl", "--json", "--logged-field", e.logged}, e.args, []string{name})
-	stdout, report, status := runSotto(t, "", args...)
+	out := filepath.Join(t.TempDir(), "scored.jsonl")
+	args := slices.Concat([]string{"score", "--jsonl", "--json", "-o", out, "--logged-field", e.logged}, e.args, []string{name})
+	report, errs, status := runSotto(t, "", args...)
 	if status != shell.StatusDone {
-		t.Fatalf("%s: status %d: %.2000s", e.file, status, report)
+		t.Fatalf("%s: status %d: %.2000s", e.file, status, errs)
 	}
-	if err := json.Unmarshal([]byte(lastLine(report)), &sum); err != nil {
+	if err := json.Unmarshal([]byte(report), &sum); err != nil {
 		t.Fatal(err)
 	}
-	return sum, bytes.Split(bytes.TrimSuffix([]byte(stdout), []byte("\n")), []byte("\n"))
+	objects, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum, bytes.Split(bytes.TrimSuffix(objects, []byte("\n")), []byte("\n"))
 }
 
 // arms returns the summary of each arm, or of the whole.
@@ -244,7 +249,7 @@ func grids(t *testing.T, name string, scored [][]byte) string {
 // wholeReplies returns the result of a majority vote over whole replies.
 func wholeReplies(t *testing.T, dir string) string {
 	t.Helper()
-	_, report, _ := runSotto(t, "", "score", "--task", "game24", "--jsonl", "--json", "--k", "--group-field", "gold", "--by-field", "arm", "--vote", "reply", filepath.Join(dir, "tot_game24.jsonl"))
+	report, _, _ := runSotto(t, "", "score", "--task", "game24", "--jsonl", "--json", "--k", "--group-field", "gold", "--by-field", "arm", "--vote", "reply", filepath.Join(dir, "tot_game24.jsonl"))
 	var sum scoring.Summary
 	if err := json.Unmarshal([]byte(lastLine(report)), &sum); err != nil {
 		t.Fatal(err)

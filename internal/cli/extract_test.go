@@ -63,9 +63,9 @@ func TestResumeAtEveryKindOfCut(t *testing.T) {
 	second := writeFile(t, "b.json", "["+strings.Join(notBroken(lines[350:]), ",\n")+"]")
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"score", "--task", "game24", "--jsonl", "--json", "--k", "--by-field", "arm", "--logged-field", "logged", "-o", out, first, second}
-	_, report, status := runSotto(t, "", args...)
+	report, errs, status := runSotto(t, "", args...)
 	if status != shell.StatusFailed {
-		t.Fatalf("status %d: %s", status, report)
+		t.Fatalf("status %d: %s", status, errs)
 	}
 	want, err := os.ReadFile(out)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestResumeAtEveryKindOfCut(t *testing.T) {
 		if err := os.WriteFile(out, want[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, again, status := runSotto(t, "", append(args, "--resume")...)
+		again, _, status := runSotto(t, "", append(args, "--resume")...)
 		got, _ := os.ReadFile(out)
 		if !bytes.Equal(got, want) || status != shell.StatusFailed {
 			t.Fatalf("cut at %d of %d: status %d, %d bytes: %s", cut, len(want), status, len(got), again)

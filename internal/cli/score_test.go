@@ -20,11 +20,11 @@ import (
 func TestSummaryIsTheSameInAnyOrder(t *testing.T) {
 	lines := gameLines(3000)
 	args := []string{"score", "--task", "game24", "--jsonl", "--json", "--k", "--by-field", "arm", "--logged-field", "logged"}
-	_, report, _ := runSotto(t, strings.Join(lines, "\n"), args...)
+	report, _, _ := runSotto(t, strings.Join(lines, "\n"), args...)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5 {
 		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
-		if _, again, _ := runSotto(t, strings.Join(lines, "\n"), args...); lastLine(again) != lastLine(report) {
+		if again, _, _ := runSotto(t, strings.Join(lines, "\n"), args...); lastLine(again) != lastLine(report) {
 			t.Fatalf("the summary is\n%s, was\n%s", lastLine(again), lastLine(report))
 		}
 	}

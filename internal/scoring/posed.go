@@ -23,7 +23,7 @@ type Posed struct {
 	Raw     string
 	Problem answer.Problem
 	golds   []string // further right answers
-	group   []byte // the problem that it is a sample of
+	group   []byte   // the problem that it is a sample of
 	by      []byte
 	logged  []byte // a verdict
 	File    *Origin

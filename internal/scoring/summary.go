@@ -35,10 +35,11 @@ type Summary struct {
 
 // Paired says how the verdicts on the same lines changed.
 type Paired struct {
-	Lines  int     `json:"lines"` // judged by both runs
-	Gained int     `json:"gained"`
-	Lost   int     `json:"lost"`
-	P      float64 `json:"p"` // of McNemar's exact test
+	Lines   int     `json:"lines"` // judged by both runs
+	Gained  int     `json:"gained"`
+	Lost    int     `json:"lost"`
+	Missing int     `json:"missing"` // right in the earlier run, and not in this one at all
+	P       float64 `json:"p"`       // of McNemar's exact test
 }
 
 // Logged says how well verdicts agree with logged ones.

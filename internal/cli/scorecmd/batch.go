@@ -78,7 +78,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 	if err != nil {
 		return err
 	}
-	src.origin.Order, src.many = order, len(b.files) > 1
+	src.origin.Order = order
 	defer src.Close()
 	failed, err := b.replay(out, src)
 	if err != nil {
@@ -113,7 +113,9 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 		src.lineError(sh, src.first+number, err)
 	}
 	err := p.Run(src.lines, w)
-	if err != nil && src.many && !errors.Is(err, batch.ErrFailed) {
+	bar.Clear()
+	src.moreFaults(sh)
+	if err != nil && src.named && !errors.Is(err, batch.ErrFailed) {
 		return fmt.Errorf("%s: %w", src.Name, err)
 	}
 	return err

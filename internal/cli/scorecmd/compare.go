@@ -1,8 +1,8 @@
 package scorecmd
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,21 +22,21 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scoring"
+	"github.com/sotto-llm/sotto/internal/stats"
 )
 
 // A comparison finds the changes from the output of an earlier run, or from other
 // settings.
 type comparison struct {
-	name string
-	file *os.File
-	old  *bufio.Reader
-	line int // of the file
+	name    string
+	earlier *earlierRun // nil for other settings
 
 	mu      sync.Mutex
 	changes map[string]int
+	paired  scoring.Paired
 }
 
-var errUnpaired = errors.New("it was not made from the same lines")
+var errUnpaired = errors.New("it was not made from the same lines: none of its ids is here")
 
 // comparison makes the run b print changes. Without --compare it returns nil.
 func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.Scorer, b *batchRun) (*comparison, error) {
@@ -46,7 +46,10 @@ func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.S
 	v := &comparison{name: x.Compare, changes: map[string]int{}}
 	file, err := os.Open(x.Compare)
 	if err == nil {
-		v.file, v.old = file, bufio.NewReaderSize(file, 64<<10)
+		if v.earlier, err = indexRun(file); err != nil {
+			file.Close()
+			return nil, fmt.Errorf("compare with %s: %w", v.name, err)
+		}
 		b.filter = func(w io.Writer) io.Writer { return shell.WriterTo(func(p []byte) error { return v.objects(w, p) }) }
 		return v, nil
 	}
@@ -61,7 +64,7 @@ func (x *Score) comparison(sh *shell.Shell, c *catalogue.Catalogue, s *scoring.S
 		to := s.Extractor.Judge(p)
 		q := *p
 		q.Manner, q.Problem = mannerOf(other, p, s.Extractor), p.Problem
-		return v.append(dst, scoring.IDOf(p), other.Judge(&q), to), s.Note(p, to)
+		return v.append(dst, string(scoring.IDOf(p)), other.Judge(&q), to), s.Note(p, to)
 	}
 	return v, nil
 }
@@ -128,21 +131,21 @@ func setFlag(read *reading.Flags, ask *asking, setting string) error {
 func (v *comparison) objects(w io.Writer, lines []byte) error {
 	var out []byte
 	for line := range bytes.Lines(lines) {
-		from, err := v.next()
+		to, err := scoring.ReadResult(batch.TrimLine(line))
 		if err != nil {
 			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		to, err := scoring.ReadResult(batch.TrimLine(line))
-		if err != nil || !v.paired(from, to) {
-			return fmt.Errorf("compare with %s: line %d: %w", v.name, v.line, errUnpaired)
+		from, err := v.earlier.take(to)
+		if err != nil {
+			return fmt.Errorf("compare with %s: %w", v.name, err)
 		}
-		id := to.ID
-		if id == nil {
-			id = []byte("null")
+		if from == nil {
+			v.count("added")
+			continue
 		}
 		from.Judged = from.Judged && to.Judged
 		before := len(out)
-		if out = v.append(out, id, from, to); len(out) > before {
+		if out = v.append(out, cmp.Or(string(to.ID), "null"), from, to); len(out) > before {
 			out = append(out, '\n')
 		}
 	}
@@ -153,63 +156,44 @@ func (v *comparison) objects(w io.Writer, lines []byte) error {
 	return err
 }
 
-// next reads the next object that is not blank.
-func (v *comparison) next() (*scoring.Result, error) {
-	for {
-		line, err := batch.NextLine(v.old)
-		if errors.Is(err, io.EOF) {
-			return nil, errUnpaired
-		}
-		if err != nil {
-			return nil, err
-		}
-		v.line++
-		if !batch.BlankLine(line) {
-			was, err := scoring.ReadResult(batch.TrimLine(line))
-			if err != nil {
-				return nil, fmt.Errorf("line %d: %w", v.line, err)
-			}
-			return was, nil
-		}
-	}
-}
-
-// paired reports whether two objects belong to one line.
-func (v *comparison) paired(from, to *scoring.Result) bool {
-	return from.Line > 0 || to.Line > 0 || bytes.Equal(from.ID, to.ID)
-}
-
-// spent returns an error if the other run wrote more lines than this one.
-func (v *comparison) spent() error {
-	if v == nil || v.file == nil {
+// conclude counts the lines that only the earlier run has, and adds the changes to a
+// summary.
+func (v *comparison) conclude(sum *scoring.Summary) error {
+	if v == nil {
 		return nil
 	}
-	if _, err := v.old.Peek(1); err == nil {
-		return fmt.Errorf("compare with %s: it has more lines: %w", v.name, errUnpaired)
+	if v.earlier != nil {
+		missing, right, err := v.earlier.left()
+		if err != nil {
+			return fmt.Errorf("compare with %s: %w", v.name, err)
+		}
+		if missing > 0 {
+			v.changes["missing"] = missing
+		}
+		v.paired.Missing = right
+		if v.earlier.taken == 0 && missing > 0 {
+			return fmt.Errorf("compare with %s: %w", v.name, errUnpaired)
+		}
+	}
+	sum.Compared = maps.Clone(v.changes)
+	if v.paired.Lines > 0 || v.paired.Missing > 0 {
+		paired := v.paired
+		paired.P = stats.McNemar(paired.Gained, paired.Lost)
+		sum.Paired = &paired
 	}
 	return nil
 }
 
 func (v *comparison) close() {
-	if v != nil && v.file != nil {
-		v.file.Close()
+	if v != nil && v.earlier != nil {
+		v.earlier.file.Close()
 	}
-}
-
-// counts returns the number of changes of each kind.
-func (v *comparison) counts() map[string]int {
-	if v == nil {
-		return nil
-	}
-	return maps.Clone(v.changes)
 }
 
 // changed names the first difference between two outcomes. "" means none.
 func changed(from, to *scoring.Result) string {
 	judged := from.Judged && to.Judged
 	switch {
-	case (from.Line > 0) != (to.Line > 0):
-		return "failed"
 	case judged && to.OK && !from.OK:
 		return "gained"
 	case judged && from.OK && !to.OK:
@@ -232,16 +216,28 @@ func sameSpan(a, b *answer.Span) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// append appends the object for a change, and counts it.
-func (v *comparison) append(dst, id []byte, from, to *scoring.Result) []byte {
-	what := changed(from, to)
+// count counts a change. "" means that nothing changed.
+func (v *comparison) count(what string) {
 	v.mu.Lock()
-	if what == "" {
-		v.changes["same"]++
-	} else {
-		v.changes[what]++
+	defer v.mu.Unlock()
+	v.changes[cmp.Or(what, "same")]++
+	switch what {
+	case "gained":
+		v.paired.Gained++
+	case "lost":
+		v.paired.Lost++
 	}
-	v.mu.Unlock()
+}
+
+// append appends the object for a change, and counts it.
+func (v *comparison) append(dst []byte, id string, from, to *scoring.Result) []byte {
+	what := changed(from, to)
+	v.count(what)
+	if from.Judged && to.Judged {
+		v.mu.Lock()
+		v.paired.Lines++
+		v.mu.Unlock()
+	}
 	if what == "" {
 		return dst
 	}

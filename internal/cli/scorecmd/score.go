@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -23,19 +26,25 @@ type Score struct {
 	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority vote counts: candidate, or reply (the whole reply)."`
 	ByField     string   `name:"by-field" placeholder:"PATH" help:"Also summarize by each value of a field, such as the model."`
 	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Compare the verdicts with those of a field: true or 1, false or 0."`
-	Compare     string   `placeholder:"WHAT" help:"Print only differences from FILE, which score or extract wrote for the same lines, or from other settings, such as start=outside,from-reasoning=true."`
+	Compare     string   `placeholder:"WHAT" help:"Print only differences from FILE, which score or extract wrote, joined by id in any order, or from other settings, such as start=outside,from-reasoning=true."`
+	MinSolved   string   `name:"min-solved" placeholder:"SHARE" help:"Exit with status 5 if fewer replies are solved, such as 0.8 or 80%."`
+	MaxLost     *int     `name:"max-lost" placeholder:"N" help:"With --compare: exit with status 5 if more than N lines that were right are not right now."`
 	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary, plots, and failures to browse."`
-	JSON        bool     `name:"json" help:"Print the summary as one JSON object."`
+	JSON        bool     `name:"json" help:"Print the summary as one JSON object on standard output, and nothing else there. The objects need --output."`
 	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
 }
 
 // Help shows examples.
 func (Score) Help() string {
-	return `The object is that of sotto extract, with the verdict on the candidate added: "ok", its "reason" and "detail", and "by", which says how the candidate equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; for best of k, the normal interval over problems). It does not depend on the order of the lines.
+	return `The object is that of sotto extract, with the verdict on the candidate added: "ok", its "reason" and "detail", and "by", which says how the candidate equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; for best of k, the normal interval over problems). It does not depend on the order of the lines. If several replies answer one problem (--k), they are not independent, and the interval of "solved" counts them by problem. With --json, the summary is alone on standard output.
+
+A right answer may be a text, a number, a list of texts that are all right, an object with text or aliases, or a solution: what follows "####" or stands in \boxed{}. Of a choice it may be a letter, a label, the text of an option or an index from 0; a list, and letters such as ABD, are right together. Options may be a list, a list of objects, or an object of texts by label.
 
 Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k), where c of the n replies to a problem are right, over all problems with at least k replies. In a majority vote, a reply without a candidate has no vote. A tie counts as the fraction of the tied answers that are right.
 
-A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. A line whose gold cannot be parsed fails. Other faults are handled as in sotto extract.
+A change of --compare is {"v","id","change","from","to"}: gained, lost, candidate, method, span, status or reason. Lines are joined by id; those of one id, and those without, in their order. Lines that only one of the runs has are counted as added and missing. The summary has the p-value of McNemar's exact test: how likely a split into gained and lost is that is at least as uneven, if nothing has changed.
+
+A line whose gold cannot be read fails. Of the errors of one kind the first three are printed, and the others are counted. Other faults are handled as in sotto extract. With --min-solved and --max-lost, a run that is too bad ends with exit status 5.
 
 Tasks: ` + scoring.TaskNames() + `.
 
@@ -44,13 +53,20 @@ Examples:
     printf 'Answer: 3*8 = 24' | sotto score --task game24 --input '3 8 1 1'
     sotto score --task math --jsonl --html report.html replies.jsonl > scored.jsonl
     sotto score --task math --jsonl --compare scored.jsonl --from-reasoning replies.jsonl
+    sotto score --task math --jsonl --compare scored.jsonl --max-lost 0 --min-solved 80% replies.jsonl
     sotto score --task game24 --jsonl --input-field gold --k --by-field arm -o scored.jsonl --resume replies.jsonl`
 }
 
 // Validate refuses flags that cannot be combined.
 func (x *Score) Validate() error {
-	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML != "" || x.JSON) {
+	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML+x.MinSolved != "" || x.JSON || x.MaxLost != nil) {
 		return errors.New("a summary needs --jsonl")
+	}
+	if _, err := x.minSolved(); err != nil {
+		return err
+	}
+	if x.MaxLost != nil && x.Compare == "" {
+		return errors.New("--max-lost needs --compare")
 	}
 	if x.Compare != "" && x.Resume {
 		return errors.New("--compare cannot be combined with --resume")
@@ -85,9 +101,14 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 		return err
 	}
 	defer versus.close()
+	objects := *sh
+	if x.JSON && cmp.Or(x.Output, "-") == "-" {
+		objects.Into(io.Discard) // the summary is alone on standard output
+		b.sh = &objects
+	}
 	err = b.run(&x.output)
 	if err == nil || errors.Is(err, batch.ErrFailed) {
-		err = worst(err, versus.spent(), x.conclude(sh, s, versus))
+		err = worst(err, x.conclude(sh, s, versus))
 	}
 	return err
 }
@@ -136,22 +157,60 @@ func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
 // conclude prints the summary and writes the page.
 func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison) error {
 	sum := s.Total().Summary()
-	sum.V, sum.Task, sum.Compared = 1, s.Extractor.Task.Name(), versus.counts()
+	sum.V, sum.Task = 1, s.Extractor.Task.Name()
+	if err := versus.conclude(sum); err != nil {
+		return err
+	}
 	if x.JSON {
 		text, err := json.Marshal(sum)
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		fmt.Fprintf(sh.Err.Data(), "%s\n", text)
+		if err := sh.Print(append(text, '\n')); err != nil {
+			return err
+		}
 	} else {
 		sum.Print(sh.Err)
 	}
-	if x.HTML == "" {
-		return nil
+	if x.HTML != "" {
+		page, err := scoring.Page(sum, s.Total().Failures)
+		if err != nil {
+			return err
+		}
+		if err := sh.WriteFile(x.HTML, page); err != nil {
+			return err
+		}
 	}
-	page, err := scoring.Page(sum, s.Total().Failures)
+	return x.gates(sum)
+}
+
+// minSolved returns the share of replies that must be solved, such as 0.8 or 80%.
+func (x *Score) minSolved() (float64, error) {
+	if x.MinSolved == "" {
+		return 0, nil
+	}
+	number, percent := strings.CutSuffix(x.MinSolved, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 1) {
+		return 0, fmt.Errorf("--min-solved %s: want a share from 0 to 1, or from 0%% to 100%%", x.MinSolved)
+	}
+	return share, nil
+}
+
+// gates returns an error if the run is worse than --min-solved or --max-lost allow.
+func (x *Score) gates(sum *scoring.Summary) error {
+	share, err := x.minSolved()
 	if err != nil {
 		return err
 	}
-	return sh.WriteFile(x.HTML, page)
+	if x.MinSolved != "" && (sum.Lines == 0 || sum.Solved.Rate < share) {
+		return shell.GateFailed(fmt.Errorf("%d of %d replies are solved, which is less than --min-solved %s", sum.Solved.Count, sum.Lines, x.MinSolved))
+	}
+	if p := sum.Paired; x.MaxLost != nil && p != nil && p.Lost+p.Missing > *x.MaxLost {
+		return shell.GateFailed(fmt.Errorf("%d lines that were right are wrong now and %d are missing, which is more than --max-lost %d", p.Lost, p.Missing, *x.MaxLost))
+	}
+	return nil
 }

@@ -34,6 +34,8 @@ func (sh *Shell) Report(err error) int {
 		return StatusNoVisible
 	case errors.As(err, new(unreachable)):
 		return StatusUnreachable
+	case errors.As(err, new(gateFailed)):
+		return StatusGate
 	}
 	return StatusFailed
 }
@@ -41,6 +43,14 @@ func (sh *Shell) Report(err error) int {
 // Unreachable returns the error of a server that cannot be reached, for commands
 // that check servers.
 func Unreachable(err error) error { return unreachable{err} }
+
+// GateFailed returns the error of a run that worked, with results that are worse
+// than the user allows.
+func GateFailed(err error) error { return gateFailed{err} }
+
+type gateFailed struct{ error }
+
+func (g gateFailed) Unwrap() error { return g.error }
 
 type unreachable struct{ error }
 
@@ -80,4 +90,5 @@ const (
 	StatusUsage       = 2 // the command line is wrong
 	StatusNoVisible   = 3 // there was one reply, without a visible answer
 	StatusUnreachable = 4 // the server that was to be checked cannot be reached
+	StatusGate        = 5 // the results are worse than a gate allows
 )
