@@ -42,7 +42,7 @@ func (r *reading) endDetails(c *choice, end sotto.End) {
 	}
 	rest := visibleOf(c.details.Close(end))
 	c.details = nil
-	r.say(c, rest)
+	r.deliver(c, rest)
 }
 
 // visibleOf returns a copy of the text that pieces made visible.

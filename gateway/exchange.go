@@ -80,7 +80,7 @@ func (x *exchange) read() {
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.engine.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
-		can: can, remembers: x.remembers(), fixed: r.Start != "",
+		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON,
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1

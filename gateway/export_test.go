@@ -16,6 +16,7 @@ type Manner struct {
 	Narration Narration
 	Remembers bool
 	Recorded  int  // bytes of the reply that are recorded
+	JSON      bool // the request asked for JSON
 	Calls     bool // the API is one whose calls are remembered
 }
 
@@ -29,7 +30,7 @@ func NewReading(m Manner) *Reading {
 	}
 	r := &reading{limits: Limits{}.withDefaults(), manner: manner{
 		grammar: m.Grammar, start: m.Start, assumed: m.Assumed, maxHold: m.MaxHold,
-		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, can: wire.Capabilities{Members: m.Calls},
+		display: m.Display, narration: m.Narration, closes: closesOf(m.Grammar.Dialect()), remembers: m.Remembers, json: m.JSON, can: wire.Capabilities{Members: m.Calls},
 	}}
 	if m.Recorded > 0 {
 		r.room = &account.Room{Left: m.Recorded}

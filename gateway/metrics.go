@@ -23,6 +23,8 @@ type metrics struct {
 	doubts    *prometheus.CounterVec
 	unread    *prometheus.CounterVec
 	misses    *prometheus.CounterVec
+	fences    *prometheus.CounterVec
+	missing   *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
@@ -60,6 +62,8 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		exchanges: counter("exchanges_total", "Exchanges with a model, by how they ended.", "api", "model", "outcome"),
 		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
+		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
+		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
 		bytes:     counter("reasoning_removed_bytes_total", "Bytes of reasoning removed from the content of replies, or from histories.", "from"),
@@ -108,6 +112,12 @@ func (m *metrics) exchange(x *exchange) {
 	if n := x.reading.reasoning; n > 0 {
 		m.leaks.WithLabelValues(model, leakKind(found, &x.reading)).Inc()
 		m.removed("reply", n)
+	}
+	if x.reading.jsonFences() {
+		m.fences.WithLabelValues(model).Inc()
+	}
+	if layer := x.reading.jsonLayer(); layer != "" && x.complete {
+		m.missing.WithLabelValues(model, layer).Inc()
 	}
 	if !x.engine.config.HistoryDryRun {
 		m.removed("history", x.plan.Removed)

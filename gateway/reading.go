@@ -30,6 +30,8 @@ type reading struct {
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
 
+	called bool // the reply calls tools
+
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
 	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
@@ -43,6 +45,7 @@ type manner struct {
 	start     sotto.Start
 	assumed   bool // the start is inside because earlier replies began so
 	fixed     bool // the start is inside because it is configured
+	json      bool // the request asked for JSON
 	maxHold   int
 	display   Display
 	narration Narration
@@ -89,6 +92,7 @@ type choice struct {
 	echo    echo
 	tagOpen bool            // a <think> of ours is open in the content
 	details *sotto.Splitter // reads the text that remains, if reasoning is hidden
+	json    structured      // if the request asked for JSON
 
 	kept           kept
 	script         *transcript // nil if nothing is recorded
@@ -103,7 +107,7 @@ const choiceCost = 2 << 10
 
 // weigh notes how much memory a choice holds now.
 func (r *reading) weigh(c *choice) {
-	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld)
+	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
 	if c.split != nil {
 		n += 2 * c.split.Held() // held both as it came, and as what is pending of it
@@ -167,6 +171,7 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if r.account != nil {
 		r.account.Found(f, r.texts)
 	}
+	r.called = r.called || f.Kind == wire.FoundCall
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
 	case f.Kind == wire.FoundCall && (f.Choice == 0 || r.can.Texts):
@@ -271,7 +276,7 @@ func (r *reading) content(c *choice, text []byte) {
 	if r.display == DisplayHide && len(text) > 0 {
 		text = r.withoutDetails(c, text)
 	}
-	r.say(c, text)
+	r.deliver(c, text)
 }
 
 // say gives text to the client.
@@ -350,6 +355,7 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		c.lessons.finish(r.closes)
 		r.unlearn(c)
 		r.endDetails(c, end)
+		r.endJSON(c, end)
 	}
 	r.weigh(c)
 	if c.tagOpen {

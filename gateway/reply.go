@@ -245,6 +245,12 @@ func (x *exchange) findings() string {
 	for _, code := range x.reading.findings() {
 		words = append(words, string(code))
 	}
+	if x.reading.jsonFences() {
+		words = append(words, jsonFenceDropped)
+	}
+	if layer := x.reading.jsonLayer(); layer != "" {
+		words = append(words, jsonMissing+"="+layer)
+	}
 	if more := x.reading.moreFindings(); more > 0 {
 		words = append(words, fmt.Sprintf("more=%d", more))
 	}

@@ -159,6 +159,8 @@ type Request struct {
 	// some, as OpenRouter's requests do.
 	Fallbacks []string
 	Stream    bool
+	// JSON says that the request asks for a reply in JSON.
+	JSON bool
 	// Switch says how the request turns thinking on or off, in one word that is the
 	// same for the same setting: "think=true", "reasoning_effort=high". It is empty
 	// if the request does not say.

@@ -61,7 +61,7 @@ func DecidingKeys() Keys {
 		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
 		"options": {}, "chat_template_kwargs": {}, "reasoning": {}, "thinking": {}, "output_config": {},
 	}
-	for _, path := range switches {
+	for _, path := range slices.Concat(switches, formats) {
 		at := root
 		for _, key := range append(strings.Split(path, "."), "type") {
 			if at[key] == nil {

@@ -49,6 +49,7 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 	}
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
+	q.JSON = chatjson.WantsJSON(root)
 	return q, nil
 }
 

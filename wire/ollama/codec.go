@@ -50,6 +50,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	q.Messages = chatjson.ReadMessages(root.Get("messages"))
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
+	q.JSON = chatjson.WantsJSON(root)
 	return q, nil
 }
 

@@ -52,6 +52,7 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 		q.Messages = append(q.Messages, it.Message)
 	}
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
+	q.JSON = chatjson.WantsJSON(root)
 	if n := len(items); n > 0 && items[n-1].unfinished {
 		q.Prefill = chatjson.PrefillOf(q.Messages)
 	}
