@@ -34,8 +34,9 @@ const maxSwitch = 128
 // same for the same setting. It holds no text from the request itself.
 func SwitchOf(root gjson.Result, messages []wire.Message) string {
 	var all []string
-	for _, path := range switches {
-		v := root.Get(path)
+	values := pick(root, switches)
+	for i, path := range switches {
+		v := values[i]
 		if v.IsObject() { // {"type": "enabled", "budget_tokens": 1024}
 			v = v.Get("type")
 			path += ".type"
@@ -53,6 +54,26 @@ func SwitchOf(root gjson.Result, messages []wire.Message) string {
 		return digest(s)
 	}
 	return s
+}
+
+// pick returns the values of paths in one walk over an object, however long its
+// other members are.
+func pick(root gjson.Result, paths []string) []gjson.Result {
+	values := make([]gjson.Result, len(paths))
+	root.ForEach(func(key, value gjson.Result) bool {
+		for i, path := range paths {
+			rest, ok := strings.CutPrefix(path, key.Str)
+			switch {
+			case !ok || values[i].Exists():
+			case rest == "":
+				values[i] = value
+			case rest[0] == '.':
+				values[i] = value.Get(rest[1:])
+			}
+		}
+		return true
+	})
+	return values
 }
 
 // switchValue writes a value. For a number, which is a budget of tokens, only its

@@ -66,3 +66,16 @@ func TestSwitchHoldsNoText(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkSwitchOf reads a request with a long history: its length is walked once,
+// however many members are looked for.
+func BenchmarkSwitchOf(b *testing.B) {
+	root := jsonedit.Parse([]byte(`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("word ", 1<<17) + `"}],"reasoning_effort":"high"}`))
+	b.SetBytes(int64(len(root.Raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := chatjson.SwitchOf(root, nil); got != "reasoning_effort=high" {
+			b.Fatal(got)
+		}
+	}
+}
