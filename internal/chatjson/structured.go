@@ -10,8 +10,9 @@ var formats = []string{
 
 // WantsJSON reports whether a request asks for a reply in JSON.
 func WantsJSON(root gjson.Result) bool {
-	for _, path := range formats {
-		v := root.Get(path)
+	values := pick(root, formats)
+	for i, path := range formats {
+		v := values[i]
 		switch kind := v.Get("type").Str; path {
 		case "guided_json", "structured_outputs.json": // a schema, as an object or as text
 			if v.IsObject() || v.Type == gjson.String && v.Str != "" {
