@@ -118,7 +118,8 @@ func (x *exchange) editHistory() error {
 	}
 	k := history.Knowledge{
 		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key), Fields: x.route.ReasoningFields,
-		Tags: x.route.Display == DisplayTags, Recall: x.engine.store.For(x.credential, x.request),
+		Protocol: x.family.protocol,
+		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.credential, x.request),
 	}
 	err := x.charge.use(readCost(assistantTexts(x.request)...), func() error {
 		x.plan = history.PlanFor(x.request, x.route.History, k, x.codec)

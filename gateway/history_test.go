@@ -237,3 +237,44 @@ func metricsAt(t *testing.T, base string) string {
 	defer resp.Body.Close()
 	return readAll(t, resp.Body)
 }
+
+// TestProtocolsAreStripped asks with a dialect that the operator named: a protocol's
+// earlier reasoning goes, unless the provider requires it. The current turn keeps it.
+func TestProtocolsAreStripped(t *testing.T) {
+	for _, tt := range []struct{ dialect, model, said, kept string }{
+		{"thought", "gpt-4.1", "<thought>canary</thought>So.", "So."},
+		{"thinking", "gpt-4.1", "<thinking>canary</thinking>So.", "So."},
+		{"answer", "gpt-4.1", "<think>canary</think><answer>4</answer>", "<answer>4</answer>"},
+		{"output", "gpt-4.1", "<scratch_pad>canary</scratch_pad><output>So.</output>", "So."},
+		{"thinking", "gpt-5", "<thinking>canary</thinking>So.", "So."},
+		{"thinking", "glm-4.7", "<thinking>canary</thinking>So.", "So."},
+		{"thinking", "kimi-k2.6", "<thinking>canary</thinking>So.", ""},
+		{"prompted", "gpt-4.1", "<thinking>canary</thinking>So.", ""}, // not a protocol
+		{"", "gpt-4.1", "<think>canary</think>So.", ""},
+	} {
+		var seen string
+		base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen = readAll(t, r.Body)
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`)
+		}), gateway.Config{Default: gateway.Route{Dialect: tt.dialect}})
+		talk := `{"model":%q,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":%q}%s]}`
+		earlier := fmt.Sprintf(talk, tt.model, tt.said, `,{"role":"user","content":"and?"}`)
+		want := earlier
+		if tt.kept != "" {
+			want = fmt.Sprintf(talk, tt.model, tt.kept, `,{"role":"user","content":"and?"}`)
+		}
+		resp, _ := post(t, base+"/v1/chat/completions", earlier, nil)
+		if seen != want {
+			t.Errorf("%s, %s: the upstream got\n%s\nwant\n%s", tt.dialect, tt.model, seen, want)
+		}
+		if said := resp.Header.Get("Sotto-History"); tt.kept != "" && !strings.HasPrefix(said, "rule=protocol-strip; ") {
+			t.Errorf("%s, %s: Sotto-History %q", tt.dialect, tt.model, said)
+		}
+		const call = `,"tool_calls":[{"id":"call_01ab23CD","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_01ab23CD","content":"4"`
+		now := strings.Replace(fmt.Sprintf(talk, tt.model, tt.said, ""), `"}]}`, `"`+call+"}]}", 1)
+		if post(t, base+"/v1/chat/completions", now, nil); !strings.Contains(seen, "canary") {
+			t.Errorf("%s, %s: the current turn lost its reasoning: %s", tt.dialect, tt.model, seen)
+		}
+	}
+}

@@ -41,17 +41,19 @@ func (e *engine) route(api, model string) Route {
 	return e.config.Default
 }
 
-// grammar returns the dialect of a reply: the route's, or the model's.
-func (e *engine) grammar(r Route, model string) (*sotto.Grammar, error) {
+// grammar returns the dialect of a reply: the route's, or the model's. named is false
+// if no dialect has the model's name.
+func (e *engine) grammar(r Route, model string) (g *sotto.Grammar, named bool, err error) {
 	if r.Dialect != "" {
-		return e.config.named(r.Dialect)
+		g, err = e.config.named(r.Dialect)
+		return g, true, err
 	}
 	forModel := e.config.ForModel
 	if forModel == nil {
 		forModel = sotto.ForModel
 	}
-	grammar, _ := forModel(model)
-	return grammar, nil
+	g, named = forModel(model)
+	return g, named, nil
 }
 
 // modelName bounds the model name that a client sends.
@@ -68,6 +70,8 @@ type family struct {
 	mayPreOpen bool        // the prompt may have opened the reasoning
 	closes     [][]byte    // the close markers of reasoning, in lower case
 	rule       history.Rule
+	named      bool // a dialect has the model's name, or the route names a dialect
+	protocol   bool // the route names the dialect, and it is a protocol
 }
 
 // families caches them by name, so that tables are not searched for each request.
@@ -90,7 +94,7 @@ func (e *engine) family(r Route, api, model string) (*family, error) {
 	if kept != nil {
 		return kept, nil
 	}
-	grammar, err := e.grammar(r, model)
+	grammar, named, err := e.grammar(r, model)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +103,7 @@ func (e *engine) family(r Route, api, model string) (*family, error) {
 		grammar: grammar, dialect: d.Name, start: d.Start, closes: closesOf(d),
 		mayPreOpen: d.PreOpens == "yes" || d.PreOpens == "prompt",
 		rule:       history.RuleFor(model, api),
+		named:      named, protocol: r.Dialect != "" && d.Prompt != "",
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

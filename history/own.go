@@ -459,7 +459,7 @@ func (p *planner) restores(i int) bool {
 	case Restore:
 		return true
 	case Auto:
-		return p.demanded(i) || p.rule.Need == NeedAll && p.k.Native == Inline
+		return p.demanded(i) || (!p.k.Protocol || i >= p.from) && p.rule.Need == NeedAll && p.k.Native == Inline
 	}
 	return false
 }

@@ -40,6 +40,10 @@ type Knowledge struct {
 	// Tags reports that Sotto shows this client reasoning in <think> tags in the
 	// content.
 	Tags bool
+	// Protocol says that the operator has named the grammar's dialect, and that it is a
+	// protocol: an instruction taught it to the model. Programs with such protocols do
+	// not send the model its earlier reasoning.
+	Protocol bool
 	// Recall returns what is remembered of assistant message m. It comes from
 	// [Store.For]; if nil, nothing is remembered.
 	Recall func(m int) (Remembered, bool)
@@ -132,9 +136,14 @@ type planner struct {
 	kept                      bool // the rule stood against the policy
 }
 
+// protocolRule is the rule for models that were taught a protocol.
+const protocolRule = "protocol-strip"
+
 func (p *planner) plan() Plan {
 	out := Plan{Rule: string(p.policy), Removed: p.removed, Restored: p.restored, Missed: p.missed, First: -1}
 	switch {
+	case p.policy == Auto && p.k.Protocol && !p.rule.Demands:
+		out.Rule = protocolRule
 	case p.policy == Auto:
 		out.Rule = p.rule.Name
 	case p.kept:
@@ -232,6 +241,9 @@ func (p *planner) strips(i int) bool {
 	}
 	switch p.policy {
 	case Auto:
+		if p.k.Protocol && !p.rule.Demands {
+			return true
+		}
 		return p.rule.Need == NeedNone || p.rule.Need == NeedCalls && !p.tools[i]
 	case Strip:
 		demanded := p.rule.Demands && (p.rule.Need == NeedAll || p.tools[i])
