@@ -124,7 +124,7 @@ func serveMessages(x *exchange) error {
 	if f := anthropicHistory(x.model, &q); f != nil {
 		return f
 	}
-	p := x.model.perform(q.cue(), 0)
+	p := x.perform(q.cue(), 0)
 	m := &message{exchange: x, p: &p, id: x.id("msg_", "reply", 24)}
 	if q.Stream {
 		return m.play()

@@ -184,3 +184,20 @@ func TestObjectKeepsOrder(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestCallsOfOtherTools: the first of the given calls whose tool is offered is made,
+// if the script's own is not.
+func TestCallsOfOtherTools(t *testing.T) {
+	m, _ := Find("plain")
+	given := []ToolCall{{Name: "shell", Arguments: `{"command":"ls"}`}, {Name: "edit", Arguments: `{}`}}
+	for offered, want := range map[string]ToolCall{
+		"get_weather shell": {Name: toolName, Arguments: toolArguments},
+		"read edit shell":   given[0],
+		"read":              {Name: "read", Arguments: toolArguments},
+	} {
+		p := m.perform(cue{tools: strings.Fields(offered), calls: given}, 0)
+		if p.call == nil || *p.call != want {
+			t.Errorf("with %s: %v, want %v", offered, p.call, want)
+		}
+	}
+}

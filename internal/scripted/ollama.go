@@ -69,7 +69,7 @@ func serveOllama(x *exchange, read func(*ollamaRequest) (cue, bool), say ollamaM
 	c.limit = q.Options.NumPredict
 	p := performance{end: sotto.EndStopped}
 	if asked {
-		p = x.model.perform(c, 0)
+		p = x.perform(c, 0)
 	}
 	o := &ollamaReply{exchange: x, p: &p, say: say}
 	if !asked {

@@ -95,7 +95,7 @@ func serveChat(x *exchange) error {
 	}
 	c := &chat{exchange: x, wire: wires[x.model.Wire], usage: q.StreamOptions.IncludeUsage}
 	for i := range n {
-		c.choices = append(c.choices, x.model.perform(q.cue(), i))
+		c.choices = append(c.choices, x.perform(q.cue(), i))
 	}
 	if q.Stream {
 		return c.play()

@@ -34,7 +34,7 @@ func serveCompletions(x *exchange) error {
 	}
 	c := &completion{exchange: x, usage: q.StreamOptions.IncludeUsage}
 	for i := range n {
-		p := x.model.perform(cue{raw: true, lead: prompt, limit: q.MaxTokens}, i)
+		p := x.perform(cue{raw: true, lead: prompt, limit: q.MaxTokens}, i)
 		c.choices = append(c.choices, p)
 	}
 	if q.Stream {

@@ -60,7 +60,7 @@ func serveResponses(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	p := x.model.perform(c, 0)
+	p := x.perform(c, 0)
 	r := &response{exchange: x, q: &q, p: &p, id: x.id("resp_", "reply", 48)}
 	if q.Stream {
 		return r.play()

@@ -15,6 +15,7 @@ type cue struct {
 	raw    bool     // there is no field for thoughts or for tool calls
 	lead   string   // the text that the reply continues: a prompt, or the start of a message
 	limit  int      // the length limit of the reply in tokens; if zero, none
+	calls  []ToolCall
 }
 
 // A performance is a reply as it will be played.
@@ -47,7 +48,7 @@ func (m *Model) perform(c cue, choice int) performance {
 	p := performance{reply: reply, end: reply.End, call: reply.ToolCall}
 	deltas, thought := reply.Deltas, reply.Thought
 	if p.call != nil {
-		p.call, deltas = p.call.among(c.tools, deltas)
+		p.call, deltas = p.call.among(&c, deltas)
 	}
 	if opener := opener(deltas); opener != "" && strings.HasSuffix(strings.TrimSpace(c.lead), opener) {
 		deltas = cut(strings.TrimPrefix(strings.Join(deltas, ""), opener), choice)
@@ -96,10 +97,13 @@ func (m *Model) choose(c cue) *Reply {
 
 // among returns the call of an offered tool, and the text. The call is nil if it is
 // in the text.
-func (t *ToolCall) among(tools, deltas []string) (*ToolCall, []string) {
+func (t *ToolCall) among(c *cue, deltas []string) (*ToolCall, []string) {
 	call := *t
-	if len(tools) > 0 && !slices.Contains(tools, t.Name) {
-		call.Name = tools[0]
+	if len(c.tools) > 0 && !slices.Contains(c.tools, t.Name) {
+		call.Name = c.tools[0]
+		if i := slices.IndexFunc(c.calls, func(o ToolCall) bool { return slices.Contains(c.tools, o.Name) }); i >= 0 {
+			call.Name, call.Arguments = c.calls[i].Name, c.calls[i].Arguments
+		}
 	}
 	if !call.InText {
 		return &call, deltas

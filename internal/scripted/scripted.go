@@ -35,6 +35,10 @@ type Options struct {
 	// Now is the clock. If nil, time.Now. Ids depend only on the request and the
 	// time: with a clock that does not move, equal requests get equal bytes.
 	Now func() time.Time
+	// Calls are made instead of the script's, if the request does not offer its tool.
+	// The first whose tool the request offers is made. Programs with tools of their
+	// own can so be led through one.
+	Calls []ToolCall
 }
 
 // New returns the upstream.
@@ -80,7 +84,7 @@ type handler struct {
 
 // ServeHTTP answers a request. Errors are in the provider's own JSON.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{w: w, r: r, pause: h.options.Pause, now: h.options.Now()}
+	x := &exchange{w: w, r: r, pause: h.options.Pause, now: h.options.Now(), calls: h.options.Calls}
 	err := x.read()
 	if err == nil {
 		err = h.serve(x)
@@ -118,6 +122,7 @@ type exchange struct {
 	r     *http.Request
 	pause time.Duration
 	now   time.Time
+	calls []ToolCall // see Options
 
 	body  []byte
 	seed  []byte // the seed of ids
@@ -160,6 +165,12 @@ func (x *exchange) cast(name string) error {
 		return &fault{status: http.StatusTooManyRequests, message: "busy", retryAfter: true}
 	}
 	return nil
+}
+
+// perform chooses the reply to the request.
+func (x *exchange) perform(c cue, choice int) performance {
+	c.calls = x.calls
+	return x.model.perform(c, choice)
 }
 
 // promptTokens is the reported number of tokens in the request.
