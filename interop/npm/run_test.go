@@ -1,0 +1,276 @@
+package npm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
+)
+
+// An npmClient is a client of interop/npm, and what it says about itself.
+type npmClient struct {
+	Name    string
+	Package string
+	Version string
+	API     string
+	// Reasoning is false for clients that read none.
+	Reasoning *bool
+	// Field is the only member that the client reads reasoning from, if that is not
+	// the gateway's.
+	Field string
+	// Leading says that the client reads no reasoning of a stream after the first text.
+	Leading bool
+	// Repeats says that the client asks again when an answer is empty.
+	Repeats bool
+}
+
+func (c *npmClient) reads() bool { return c.Reasoning == nil || *c.Reasoning }
+
+// A plan is a conversation that every client has.
+type plan struct {
+	Check   string            `json:"check"`
+	Model   string            `json:"model"`
+	Stream  bool              `json:"stream"`
+	Prompts []string          `json:"prompts"`
+	Tools   bool              `json:"tools,omitempty"`
+	Abort   bool              `json:"abort,omitempty"`
+	APIs    []string          `json:"apis,omitempty"`
+	Bases   map[string]string `json:"bases"` // addresses of gateways, by npmClient.Field
+}
+
+// A conversation is what a client read.
+type conversation struct {
+	Client, Check, Model string
+	Stream               bool
+	Key                  string // its requests have it as the API key
+	Turns                []turn
+	Error                string
+
+	before, after []sent        // its requests, as the gateway and as the upstream got them
+	alone         *conversation // the same without the gateway, if the plans have it
+	deaf          bool          // the client does not see an error that the upstream sends in a stream
+}
+
+// A turn is everything between two prompts.
+type turn struct {
+	Text, Thought string
+	Calls         []struct {
+		Name      string
+		Arguments json.RawMessage
+	}
+}
+
+// A wiretap keeps requests by their API key.
+type wiretap struct {
+	next http.Handler
+	open sync.WaitGroup // requests under way
+	mu   sync.Mutex
+	sent map[string][]*sent
+}
+
+// A sent is a request on the wire.
+type sent struct {
+	path     string
+	body     []byte
+	canceled bool
+}
+
+func tap(next http.Handler) *wiretap { return &wiretap{next: next, sent: map[string][]*sent{}} }
+
+func (w *wiretap) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.open.Add(1)
+	defer w.open.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s := &sent{path: r.URL.Path, body: body}
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if key == "" {
+		key = r.Header.Get("X-Api-Key")
+	}
+	w.mu.Lock()
+	w.sent[key] = append(w.sent[key], s)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		s.canceled = r.Context().Err() != nil
+	}()
+	w.next.ServeHTTP(rw, r)
+}
+
+func (w *wiretap) of(key string) []sent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []sent
+	for _, s := range w.sent[key] {
+		all = append(all, *s)
+	}
+	return all
+}
+
+// A stage has the gateways that the clients talk to.
+type stage struct {
+	before, after []*wiretap
+	bases         map[string]string // the gateways, by the reasoning field
+	alone         map[string]string // their upstreams
+}
+
+// newStage puts a gateway for each reasoning field before one scripted upstream.
+func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
+	t.Helper()
+	s := &stage{bases: map[string]string{}, alone: map[string]string{}}
+	for _, field := range fields {
+		after := tap(scripted.New(scripted.Options{Pause: pause}))
+		up := httptest.NewServer(after)
+		t.Cleanup(up.Close)
+		u, err := url.Parse(up.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := gateway.Config{Upstream: u}
+		if field != "" {
+			config.Default.ReasoningFields = []string{field}
+		}
+		g, err := gateway.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := tap(g)
+		srv := httptest.NewServer(before)
+		t.Cleanup(srv.Close)
+		s.before, s.after, s.bases[field] = append(s.before, before), append(s.after, after), srv.URL
+		s.alone[field] = up.URL
+	}
+	return s
+}
+
+// requests returns the requests of a conversation on both sides of the gateway.
+func (s *stage) requests(key string) (before, after []sent) {
+	for i := range s.before {
+		s.before[i].open.Wait()
+		s.after[i].open.Wait()
+		before, after = append(before, s.before[i].of(key)...), append(after, s.after[i].of(key)...)
+	}
+	return before, after
+}
+
+// plans are the conversations: each model, whole and streamed. Aborts come first, so
+// that the process does not end before a stream that goes on.
+func plans(fast, slow *stage) []plan {
+	p := plan{Check: "abort", Model: "long", Stream: true, Prompts: []string{"What is it?"}, Abort: true, Bases: slow.bases}
+	all := []plan{p, p.without(slow)}
+	for _, stream := range []bool{false, true} {
+		for _, m := range scripted.Models() {
+			p := plan{Check: "ask", Model: m.Name, Stream: stream, Prompts: []string{"What is it?"}, Bases: fast.bases}
+			if m.Fault != "" {
+				p.Check = "fault"
+				all = append(all, p.without(fast))
+			}
+			if m.Reply.Thought != nil {
+				p.APIs = withFields
+			}
+			if m.Wire == "openrouter" {
+				all = append(all, p.without(fast))
+			}
+			all = append(all, p)
+			if m.Call != nil {
+				p.Check, p.Tools, p.APIs = "tools", true, withTools
+				p.Prompts = []string{"How is the weather in Oslo?", "And now?"}
+				all = append(all, p)
+				if m.Wire == "openrouter" {
+					all = append(all, p.without(fast))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// without is the same conversation without the gateway. What a client does not
+// manage there, no gateway can mend.
+func (p plan) without(s *stage) plan {
+	p.Check, p.Bases = p.Check+" alone", s.alone
+	return p
+}
+
+var (
+	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat"}
+	withFields = append([]string{"ollama.generate"}, withTools...)
+)
+
+// runNPM lets every client have every conversation, in one process.
+func runNPM(t *testing.T, fast, slow *stage) ([]*npmClient, []*conversation) {
+	t.Helper()
+	dir := os.Getenv("SOTTO_NPM")
+	if dir == "" {
+		t.Skip("SOTTO_NPM is not set: run it as SOTTO_NPM=$(interop/npm/install)")
+	}
+	input, err := json.Marshal(map[string]any{"talks": plans(fast, slow), "lanes": 8, "only": os.Getenv("SOTTO_NPM_ONLY")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "node", "run"), filepath.Join(dir, "run.js"))
+	cmd.Stdin = bytes.NewReader(input)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	if stderr.Len() > 0 {
+		t.Logf("the clients wrote to stderr:\n%.20000s", stderr.String())
+	}
+	var clients []*npmClient
+	var done []*conversation
+	for line := range bytes.Lines(out) {
+		var l struct {
+			Client          *npmClient
+			Done            *conversation
+			Unhandled, Late string
+		}
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		switch {
+		case l.Client != nil:
+			clients = append(clients, l.Client)
+		case l.Done != nil:
+			done = append(done, l.Done)
+		default:
+			t.Errorf("%s%s", l.Unhandled, l.Late)
+		}
+	}
+	byKey := map[string]*conversation{}
+	for _, c := range done {
+		byKey[c.Key] = c
+		s := fast
+		if strings.HasPrefix(c.Check, "abort") {
+			s = slow
+		}
+		c.before, c.after = s.requests(c.Key)
+	}
+	for _, c := range done {
+		c.alone = byKey[strings.Replace(c.Key, "/"+c.Check+"/", "/"+c.Check+"-alone/", 1)]
+		if c.Check == "fault" {
+			sent := strings.Replace(c.Key, "/fault/"+c.Model+"/", "/fault-alone/"+string(scripted.Fails)+"/", 1)
+			c.deaf = byKey[sent].Error == ""
+		}
+	}
+	return clients, done
+}
+

@@ -1,0 +1,73 @@
+package npm_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of clients to docs/gateway.md")
+
+const (
+	document   = "../../docs/gateway.md"
+	tableOpen  = "<!-- clients of npm, from: go test ./npm -update -->\n"
+	tableClose = "<!-- end -->\n"
+)
+
+// checkTable compares the table in the document to the clients that were judged.
+func checkTable(t *testing.T, clients []*npmClient) {
+	b, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(b), tableOpen)
+	old, after, closed := strings.Cut(rest, tableClose)
+	if !ok || !closed {
+		t.Fatalf("%s has no %s…%s", document, tableOpen, tableClose)
+	}
+	want := table(clients)
+	if old == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s has another table than the run (go test ./npm -update):\n%s", document, want)
+	}
+	if err := os.WriteFile(document, []byte(before+tableOpen+want+tableClose+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table has a row for each client. What is pending stands there.
+func table(clients []*npmClient) string {
+	clients = slices.Clone(clients)
+	slices.SortStableFunc(clients, func(a, b *npmClient) int { return strings.Compare(a.Name, b.Name) })
+	var b strings.Builder
+	b.WriteString("| client | version | text | reasoning | tools | history |\n| --- | --- | --- | --- | --- | --- |\n")
+	for _, c := range clients {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", c.Name, c.Version, c.cell(text), c.cell(reasoning), c.cell(tools), c.cell(history))
+	}
+	return b.String()
+}
+
+// cell is what the table says about an aspect.
+func (c *npmClient) cell(aspect string) string {
+	for _, p := range pendings {
+		if p.aspect == aspect && p.of(c) {
+			return "not yet"
+		}
+	}
+	switch {
+	case (aspect == tools || aspect == history) && !slices.Contains(withTools, c.API):
+		return "–"
+	case aspect != reasoning:
+		return "yes"
+	case !c.reads():
+		return "reads none"
+	case c.Field != "":
+		return "with `--reasoning-field " + c.Field + "`"
+	}
+	return "yes"
+}
