@@ -39,7 +39,7 @@ var benchStreams = []struct{ name, head, body string }{
 // In steady state a delta costs no allocation, for any ordinary content.
 func TestDeltasDoNotAllocate(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine reads: the full test has it")
+		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
 	}
 	for _, in := range append(benchStreams, []struct{ name, head, body string }{
 		{"angles in reasoning", "<think>\nSo ", "if a < b then <b>bold</b>, <!-- or --> x <<= 2 "},

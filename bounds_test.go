@@ -2,14 +2,13 @@ package sotto_test
 
 import (
 	"maps"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // hostileUnits are strings that a reply may repeat without end, each with the
@@ -126,8 +125,8 @@ func heapInUse() int {
 // stays below a constant multiple of MaxHold. In the long proofs the first units are
 // repeated for 64 MB.
 func TestMemoryIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine reads: the full test has it")
+	if effort.Brief() {
+		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
 	}
 	const maxHold = 4 << 10 // small compared with the reply; tokens and spans of held bytes cost more than the bytes
 	const most = 128 * maxHold
@@ -139,7 +138,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	for i, u := range hostileUnits {
 		size := 4 * most
-		if n := longer(); i < longUnits && n > 1 {
+		if n := effort.Times(); i < longUnits && n > 1 {
 			size = 8 << 20 * n
 		}
 		run("default", sotto.Default(), sotto.StartOutside, u.before, u.unit, size)
@@ -155,16 +154,6 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 		}
 	}
-}
-
-// longer is the factor by which the long replies are lengthened: SOTTO_EFFORT, 1
-// unless set.
-func longer() int {
-	n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT"))
-	if err != nil || n < 1 {
-		return 1
-	}
-	return n
 }
 
 // A stream and a whole reading with the same bound keep the same first diagnostics

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/dialecttest"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A corpusCase is one file of testdata/corpus; docs/conformance.md describes
@@ -458,13 +459,13 @@ func TestCorpusIsWhole(t *testing.T) {
 // The laws hold for the default dialect and the corpus's own dialects, on the
 // replies of the corpus; dialecttest checks the other dialects.
 func TestCorpusLaws(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the laws are slow: left out with -short")
+	if effort.Brief() {
+		t.Skip("slow: SOTTO_EFFORT=1 runs it")
 	}
 	// The replies of the corpus matter here. dialecttest has its own tests for more
 	// of the replies that it generates, and the long proofs run all of them.
 	run := dialecttest.RunBrief
-	if longer() > 1 {
+	if effort.Times() > 1 {
 		run = dialecttest.Run
 	}
 	replies := map[string][]string{}

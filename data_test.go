@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // These tests read real replies, which are not in the repository: SOTTO_DATA
@@ -192,8 +193,8 @@ type stage struct {
 // These are true streams: the reasoning and the answer of real replies, in the
 // markers of every family, are read exactly.
 func TestDataFamilies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the families take half a minute: run without -short")
+	if effort.Brief() {
+		t.Skip("slow: SOTTO_EFFORT=1 runs it")
 	}
 	replies := readData(t, "misguided_attention_cc0.jsonl")
 	total, exact, left, families := 0, 0, map[string]int{}, 0
@@ -207,7 +208,7 @@ func TestDataFamilies(t *testing.T) {
 			t.Run(d.Name, func(t *testing.T) {
 				f := &familyTest{d: d, stages: stages, rnd: rand.New(rand.NewPCG(uint64(k), 9)), skipped: left}
 				f.own = ownMarkers(d)
-				if slices.Contains(wholeSet, d.Name) && !testing.Short() {
+				if slices.Contains(wholeSet, d.Name) && !effort.Brief() {
 					for i, r := range replies {
 						f.reply(t, i, r)
 					}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A splitter that was reset reads as a new one: after a whole reply, in the middle of
@@ -28,7 +29,7 @@ func TestResetReadsAfresh(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 150 * longer() {
+			for range 150 * effort.Times() {
 				var deltas []string
 				for range 1 + rnd.IntN(12) {
 					tok := tokens[rnd.IntN(len(tokens))]

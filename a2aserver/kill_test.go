@@ -22,6 +22,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // asks is a mind that asks once, and then answers.
@@ -138,7 +140,7 @@ func TestKill(t *testing.T) {
 	defer func(d time.Duration) { pushPause = d }(pushPause)
 	pushPause = time.Millisecond // before New, which sends what was left
 	step := 1
-	if testing.Short() {
+	if effort.Brief() {
 		step = 3
 	}
 	for _, point := range []string{

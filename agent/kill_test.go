@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -143,7 +144,7 @@ func TestKill(t *testing.T) {
 	switch {
 	case os.Getenv("RECORD_KILLS") != "":
 		step = 1
-	case testing.Short():
+	case effort.Brief():
 		step = 23
 	}
 	t.Logf("%d points, %d events", len(points), len(events(t, whole, record.Query{})))
@@ -168,7 +169,7 @@ func TestKillAgain(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
 	runs, kills := 4, 0
-	if testing.Short() {
+	if effort.Brief() {
 		runs = 1
 	}
 	for range runs {

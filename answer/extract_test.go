@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // What a reply of the Game of 24 gives. The numbers are 2 5 8 11 unless the case
@@ -270,8 +271,8 @@ func TestSurroundings(t *testing.T) {
 
 // Replies made to cost time do not cost time.
 func TestHostileReplies(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long replies")
+	if effort.Brief() {
+		t.Skip("long replies: SOTTO_EFFORT=1 runs it")
 	}
 	n := 100_000
 	p := answer.Problem{Input: "2 5 8 11", Gold: "1"}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A formula is written in LaTeX, normalised, and computed at some points.
@@ -98,7 +100,7 @@ func (f formula) differs(g formula) bool {
 func TestMathSound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	n := 400
-	if testing.Short() {
+	if effort.Brief() {
 		n = 90
 	}
 	list := make([]formula, n)

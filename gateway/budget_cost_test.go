@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 func testHandler(t *testing.T, c Config) *Handler {
@@ -85,8 +87,8 @@ func TestCharge(t *testing.T) {
 // TestCosts: what the reading of a request is charged covers what it takes, for
 // the bodies that make it grow most. The estimates were measured so.
 func TestCosts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures memory")
+	if effort.Brief() {
+		t.Skip("measures memory: SOTTO_EFFORT=1 runs it")
 	}
 	const size = 512 << 10
 	g := testHandler(t, Config{Limits: Limits{MemoryBytes: 4 << 30}})

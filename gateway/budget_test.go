@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -314,8 +315,8 @@ func heap(run func()) int64 {
 // hold more than the budget says: what does not fit is refused, and nothing else
 // happens to it.
 func TestHistoryMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute under the race detector")
+	if effort.Brief() {
+		t.Skip("half a minute under the race detector: SOTTO_EFFORT=1 runs it")
 	}
 	const memory = 192 << 20
 	s := speakers[0]

@@ -25,6 +25,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
 
@@ -70,7 +71,7 @@ func TestBreaksAnywhere(t *testing.T) {
 		}
 		complete := 0
 		step := 1
-		if testing.Short() {
+		if effort.Brief() {
 			step = 11
 		}
 		for n := len(stream); n >= 0; n -= step {
@@ -143,7 +144,7 @@ func TestEveryAPIBreaksAnywhere(t *testing.T) {
 				t.Fatalf("%+v", want)
 			}
 			step := 3
-			if testing.Short() {
+			if effort.Brief() {
 				step = 11
 			}
 			for n := len(stream) - 1; n >= 0; n -= step {

@@ -17,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -50,7 +51,7 @@ func TestBytesCutAnywhere(t *testing.T) {
 			}
 		}
 		step := 1
-		if testing.Short() {
+		if effort.Brief() {
 			step = 11
 		}
 		for n := len(stream); n >= 0; n -= step {
@@ -125,7 +126,7 @@ func TestLineEnds(t *testing.T) {
 // TestLargeFrames of more than any buffer, and one that is too large.
 func TestLargeFrames(t *testing.T) {
 	words := 60_000
-	if testing.Short() {
+	if effort.Brief() {
 		words = 6000
 	}
 	thought, answer := strings.Repeat("I add \"é\". ", words), strings.Repeat("It is 4.\n", words)

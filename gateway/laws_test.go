@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -231,7 +232,7 @@ func TestCorpus(t *testing.T) {
 				stream("byte by byte", byteByByte(w.raw))
 				random := rand.New(rand.NewPCG(1, uint64(len(w.raw))))
 				step := 1 + len(w.raw)/40
-				if testing.Short() {
+				if effort.Brief() {
 					step = 1 + len(w.raw)
 				}
 				for i := 1 + random.IntN(step); i < len(w.raw); i += step {

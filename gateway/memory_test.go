@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A reading's memory does not grow with the stream, whatever the upstream
@@ -17,8 +18,8 @@ import (
 // the exchange is recorded: of what is recorded only the room for it is kept.
 // HOSTILE_SIZE multiplies the length of the replies.
 func TestReadingIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine reads: the full test has it")
+	if effort.Brief() {
+		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
 	}
 	const hold, recorded = 4 << 10, 128 << 10
 	const most = 1 << 20

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -75,7 +76,7 @@ func TestHostileWholeReplies(t *testing.T) {
 		each(t, func(t *testing.T, s speaker) {
 			for i, c := range replies {
 				next.Store(int32(i))
-				if (display != gateway.DisplayField || testing.Short()) && len(c.body) > 1<<20 {
+				if (display != gateway.DisplayField || effort.Brief()) && len(c.body) > 1<<20 {
 					continue // one display for the large ones is enough
 				}
 				resp, body := post(t, base+s.path, chatBody("m", false), nil)
@@ -106,7 +107,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 	each(t, func(t *testing.T, s speaker) {
 		for _, c := range frames {
-			if testing.Short() && len(c.data) > 1<<20 {
+			if effort.Brief() && len(c.data) > 1<<20 {
 				continue
 			}
 			base := start(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -68,7 +69,7 @@ func TestRecordCanary(t *testing.T) {
 	}
 	for _, reasoning := range levels {
 		for _, answer := range levels {
-			if testing.Short() && reasoning != answer {
+			if effort.Brief() && reasoning != answer {
 				continue
 			}
 			t.Run(fmt.Sprintf("%v,%v", reasoning, answer), func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -135,7 +136,7 @@ func TestRecordModels(t *testing.T) {
 		if m.Fault != "" {
 			continue
 		}
-		if testing.Short() { // one each
+		if effort.Brief() { // one each
 			displays = gateway.Displays()[i%len(gateway.Displays()):][:1]
 		}
 		t.Run(m.Name, func(t *testing.T) {

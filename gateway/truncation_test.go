@@ -16,6 +16,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // TestFastStreamsAreWhole: of some thousand streams that come at once with their
@@ -48,7 +49,7 @@ func TestFastStreamsAreWhole(t *testing.T) {
 	}))
 	t.Cleanup(up.Close)
 	fast, early := 3000, 10
-	if testing.Short() {
+	if effort.Brief() {
 		fast, early = 300, 2
 	}
 	for _, test := range []struct {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -129,7 +130,7 @@ func (w *world) request(list string) *wire.Request { return read(w.model, list) 
 // The laws of the package's doc, over many random requests.
 func TestLaws(t *testing.T) {
 	n := uint64(10000)
-	if testing.Short() {
+	if effort.Brief() {
 		n = 2000
 	}
 	changed := 0

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
@@ -53,8 +54,8 @@ var held = map[string]int64{"quoted": 100, "angles": 900}
 // allocates a small multiple of its body, in all, whatever it contains: a client's
 // few megabytes must not become hundreds.
 func TestHistoryIsLean(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures memory")
+	if effort.Brief() {
+		t.Skip("measures memory: SOTTO_EFFORT=1 runs it")
 	}
 	const size, multiple = 256 << 10, 24
 	for name, text := range hostile(size) {

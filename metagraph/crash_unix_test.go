@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // killable migrates a file, and learns, imports and prunes. It kills itself at the
@@ -93,7 +94,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	switch {
 	case os.Getenv("RECORD_KILLS") != "":
 		step = 1
-	case testing.Short():
+	case effort.Brief():
 		step = 7
 	}
 	for kill := 1; kill <= len(points); kill += step {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -53,7 +54,7 @@ func appendForever(dir string) {
 // instead of 100: about 15 a second.
 func TestKill(t *testing.T) {
 	kills := 100
-	if testing.Short() {
+	if effort.Brief() {
 		kills = 12
 	}
 	if n, err := strconv.Atoi(os.Getenv("RECORD_KILLS")); err == nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -108,7 +109,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 	switch {
 	case os.Getenv("RECORD_KILLS") != "":
 		step = 1
-	case testing.Short():
+	case effort.Brief():
 		step = 11
 	}
 	t.Logf("%d points", len(points))

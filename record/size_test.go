@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -25,8 +26,8 @@ func bytesRead(t *testing.T) (n int64) {
 
 // A query reads indexes and the lines that it selects, not the record.
 func TestQueriesReadTheIndex(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a measurement")
+	if effort.Brief() {
+		t.Skip("a measurement: SOTTO_EFFORT=1 runs it")
 	}
 	events, each := 20_000, 1000
 	if os.Getenv("RECORD_RATIOS") != "" {

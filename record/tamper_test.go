@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -96,7 +97,7 @@ func TestEveryByte(t *testing.T) {
 	_, l, head := written(t, record.Options{})
 	whole := bytes.Join(l[:], nil)
 	step := 1
-	if testing.Short() {
+	if effort.Brief() {
 		step = 17
 	}
 	for i := 0; i < len(whole); i += step {

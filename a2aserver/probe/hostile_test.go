@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/a2aserver/probe"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // hostileCard is a card whose one interface is at a URL.
@@ -65,8 +66,8 @@ func TestHostile(t *testing.T) {
 		"null":           {rpc: says(`{"jsonrpc":"2.0","id":1,"result":null}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && slices.Contains([]string{"comments", "long words", "long names", "endless answer", "endless line", "endless stream"}, name) {
-				t.Skip("many megabytes: the full test has it")
+			if effort.Brief() && slices.Contains([]string{"comments", "long words", "long names", "endless answer", "endless line", "endless stream"}, name) {
+				t.Skip("many megabytes: SOTTO_EFFORT=1 runs it")
 			}
 			var sent atomic.Int64
 			mux := http.NewServeMux()

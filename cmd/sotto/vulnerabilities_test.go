@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A vulnerability database with two entries: one that .ci/vulnerabilities expects
@@ -54,8 +56,8 @@ func database(t *testing.T, function string) string {
 // if a database given by name is missing or empty. If the public database cannot be
 // reached, it says that nothing was checked. It never passes silently.
 func TestVulnerabilities(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds govulncheck")
+	if effort.Brief() {
+		t.Skip("builds govulncheck: SOTTO_EFFORT=1 runs it")
 	}
 	broken := httptest.NewServer(http.NotFoundHandler())
 	defer broken.Close()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // gameLines makes lines of replies of every kind, some of them broken.
@@ -176,8 +177,8 @@ func waitFor(t *testing.T, done func() bool) {
 
 // TestOneLongLine extracts from a line of 50 MB between short ones.
 func TestOneLongLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("50 MB")
+	if effort.Brief() {
+		t.Skip("50 MB: SOTTO_EFFORT=1 runs it")
 	}
 	t.Cleanup(func() { runtime.GC(); runtime.GC() }) // pools keep their contents for one cycle
 	long := `{"id":2,"input":"3 8 1 1","raw":"` + strings.Repeat(`so it goes, <b> and on;\n`, 50<<20/24) + `Answer: 3*8*1*1"}` + "\n"

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -63,8 +64,8 @@ func named1(args []string, name string) []string {
 // An existing file keeps its mode and its name, and the user is told who can read
 // it. A device and a named pipe get the bytes and stay what they are.
 func TestOutputModes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every command, one at a time: the full test has it")
+	if effort.Brief() {
+		t.Skip("every command, one at a time: SOTTO_EFFORT=1 runs it")
 	}
 	defer syscall.Umask(syscall.Umask(0))
 	for what, args := range outputs(t) {

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -74,8 +75,8 @@ func unnamed(args ...string) hostileCase {
 // sequences, while standard output and standard error are a terminal. A command
 // without a case fails.
 func TestHostileText(t *testing.T) {
-	if testing.Short() {
-		t.Skip("every command, one at a time: the full test has it")
+	if effort.Brief() {
+		t.Skip("every command, one at a time: SOTTO_EFFORT=1 runs it")
 	}
 	t.Chdir(t.TempDir())
 	cases := hostileCases(t)

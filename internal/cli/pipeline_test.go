@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A generator produces n lines of about the same length, without keeping them.
@@ -66,7 +67,7 @@ func (o *orderWriter) Write(p []byte) (int, error) {
 // both kinds of batch.
 func TestLinesKeepOrderInBoundedMemory(t *testing.T) {
 	lines := 200_000
-	if testing.Short() {
+	if effort.Brief() {
 		lines = 20_000
 	}
 	for _, args := range [][]string{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/solvereport"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/solve"
@@ -58,7 +59,7 @@ func outcomes(t *testing.T, file string) []string {
 // same results as one that is not. No finished problem is lost or repeated.
 func TestSolveKilled(t *testing.T) {
 	problems, kills := "150", 6
-	if testing.Short() {
+	if effort.Brief() {
 		problems, kills = "40", 2
 	}
 	straight := t.TempDir()
@@ -148,7 +149,7 @@ func wholeLinesOf(t *testing.T, name string, finished map[string]bool) {
 // each knows what the other has learned.
 func TestSolveTwoProcesses(t *testing.T) {
 	problems := 200
-	if testing.Short() {
+	if effort.Brief() {
 		problems = 40
 	}
 	dir := t.TempDir()

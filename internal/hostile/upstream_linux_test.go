@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A peer is what a hostile model server does with one connection after it has
@@ -345,8 +347,8 @@ const ceiling = 320
 // clients, tells the client what failed, and leaves no connection open. The record
 // verifies.
 func TestUpstream(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
+	if effort.Brief() {
+		t.Skip("takes a minute: SOTTO_EFFORT=1 runs it")
 	}
 	up := hostileServer(t)
 	for _, level := range []string{"none", "full", "redacted", "digest", "off"} {

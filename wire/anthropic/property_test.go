@@ -7,17 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/wire"
 )
 
 var tokens = []string{"<think>", "</think>", "<think>", "</think>", "<", "</th", "<narrate>", "</narrate>", "<output>", "</output>", "a", "b ", "\n", "\n\n", "`", "\"", "\\", "é", "日本", "😀", "&"}
 
-// effort is how many seeds are tried.
-func effort(seeds uint64) uint64 {
-	if testing.Short() {
-		return seeds / 10
+// seeds is how many seeds are tried.
+func seeds(n uint64) uint64 {
+	if effort.Brief() {
+		return n / 10
 	}
-	return seeds
+	return n
 }
 
 func randomText(rng *rand.Rand) string {
@@ -53,7 +54,7 @@ func randomSpelling(rng *rand.Rand) spelling {
 // However a message is cut and spelt, a strict client takes its stream, and gets
 // the blocks that the whole body gives; tools and sealed blocks are all there.
 func TestStreamedIsWhole(t *testing.T) {
-	for seed := range effort(4000) {
+	for seed := range seeds(4000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		m := randomMessage(rng)
 		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}
@@ -108,7 +109,7 @@ func checkKept(t *testing.T, from, to []block, d *reader) {
 // A stream that breaks anywhere is still one that a strict client takes, and
 // begins as the unbroken one.
 func TestBrokenAnywhere(t *testing.T) {
-	for seed := range effort(300) {
+	for seed := range seeds(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		m := randomMessage(rng)
 		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}
@@ -132,7 +133,7 @@ func TestBrokenAnywhere(t *testing.T) {
 
 // A frame that is like an earlier one is written as if it were parsed.
 func TestShapes(t *testing.T) {
-	for seed := range effort(1000) {
+	for seed := range seeds(1000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		m := randomMessage(rng)
 		from := &reader{start: starts[rng.IntN(len(starts))], hide: rng.IntN(3) == 0, tags: rng.IntN(3) == 0}

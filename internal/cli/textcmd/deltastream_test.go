@@ -9,13 +9,14 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // The memory of a stream of deltas grows neither with ended replies nor with long
 // ones, and the number of open replies is bounded.
 func TestDeltaStreamIsBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine reads: the full test has it")
+	if effort.Brief() {
+		t.Skip("one goroutine reads: SOTTO_EFFORT=1 runs it")
 	}
 	var out, faults counting
 	sh := shell.New(strings.NewReader(""), &out, &faults, func(string) string { return "" })
