@@ -34,7 +34,7 @@ type comparer struct{ *algebra }
 // equal returns how two formulas are equal. The first rule that applies to their
 // shapes decides.
 func (c comparer) equal(a, b string, depth int) string {
-	a, b = oneEmptySet(a), oneEmptySet(b)
+	a, b = oneSpelling(a), oneSpelling(b)
 	switch {
 	case textKey(a) == textKey(b):
 		return byString
@@ -58,10 +58,18 @@ func (c comparer) equal(a, b string, depth int) string {
 	return c.equalGroups(x, y, depth)
 }
 
-// oneEmptySet writes the empty set in one way.
-func oneEmptySet(s string) string {
-	if s == `\{\}` {
+// emptySets are ways to write the empty set.
+var emptySets = map[string]bool{`\{\}`: true, "no solution": true, "no solutions": true}
+
+// oneSpelling writes the empty set in one way, and cases without their brace.
+func oneSpelling(s string) string {
+	if emptySets[s] {
 		return `\emptyset`
+	}
+	if rest, ok := strings.CutPrefix(s, `\begin{cases}`); ok {
+		if inner, ok := strings.CutSuffix(rest, `\end{cases}`); ok && !strings.ContainsAny(inner, "&<>") && strings.Contains(inner, "=") {
+			return strings.ReplaceAll(strings.TrimSuffix(inner, `\\`), `\\`, ", ")
+		}
 	}
 	return s
 }

@@ -28,11 +28,11 @@ const maxProduct = 4
 
 // valueTokens prepares tokens for reading. A run of letters in a formula is a product
 // of variables, or the name of a function. Letters that are all of an answer stay a
-// word: "no" is not "on". White space counts only between numbers.
+// word, except x, y and z: "no" is not "on". White space counts only between numbers.
 func valueTokens(toks []latexToken) []latexToken {
 	bare := true
 	for _, t := range toks {
-		bare = bare && (t.kind == latexLetters || t.kind == latexSpace)
+		bare = bare && (t.kind == latexLetters && strings.Trim(t.text, "xyz") != "" || t.kind == latexSpace)
 	}
 	var out []latexToken
 	for i, t := range toks {

@@ -384,6 +384,9 @@ func (a *algebra) logarithm(name string, x *quantity) *quantity {
 	}
 	r, ok := x.rational()
 	if !ok {
+		if t, single := x.over.single(); single && name == `\ln` && x.under.isOne() && len(t.powers) == 1 && t.coef.Cmp(big.NewRat(1, 1)) == 0 && t.powers["e"].den > 0 {
+			return rationalOf(big.NewRat(t.powers["e"].num, t.powers["e"].den))
+		}
 		return a.function(name, x)
 	}
 	if r.Sign() <= 0 {

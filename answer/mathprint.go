@@ -411,8 +411,8 @@ func (p *latexPrinter) symbol(s string) {
 		p.value = p.value && p.brackets > 0
 		return
 	case ";":
-		if p.brackets > 0 && !slices.ContainsFunc(p.toks, func(t latexToken) bool { return t.text == "," }) {
-			p.write(latexSym, ", ") // (0;1)
+		if !slices.ContainsFunc(p.toks, func(t latexToken) bool { return t.text == "," }) {
+			p.write(latexSym, ", ") // (0;1) and 1;2
 			return
 		}
 	case ">", "<", "!", "=":

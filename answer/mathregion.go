@@ -46,7 +46,7 @@ func (c comparer) equalRegions(a, b string, _ int) (by string, applies bool) {
 func mayBeRegion(s string) bool {
 	return s != "" && (strings.ContainsAny(s, "<>") || s[0] == '(' || s[0] == '[' ||
 		strings.Contains(s, `\le`) || strings.Contains(s, `\ge`) || strings.Contains(s, `\ne`) ||
-		strings.Contains(s, `\in`) || strings.Contains(s, `\cup`) || strings.Contains(s, `\mathbb{R}`))
+		strings.Contains(s, `\in`) || strings.Contains(s, `\cup`) || strings.Contains(s, `\mathbb{R}`) || s == "all real numbers")
 }
 
 func (c comparer) sameBound(x, y bound) bool {
@@ -67,7 +67,10 @@ func (c comparer) region(s string) *region {
 			return &region{name, true, r.parts}
 		}
 	}
-	if s == `\mathbb{R}` {
+	if condition, ok := setBuilder(s); ok {
+		return c.region(condition)
+	}
+	if s == `\mathbb{R}` || s == "all real numbers" {
 		return &region{"", true, []interval{{bound{inf: -1}, bound{inf: 1}}}}
 	}
 	for _, mark := range []string{`\lor`, `\land`, `\cup`, ", "} {
@@ -79,6 +82,22 @@ func (c comparer) region(s string) *region {
 		return c.inequality(sides, signs)
 	}
 	return c.interval(s)
+}
+
+// setBuilder returns the condition of \{x|x>3\} and \{x\in\mathbb{R}:x>3\}.
+func setBuilder(s string) (condition string, ok bool) {
+	open, inner, _ := cutBrackets(s)
+	if open != `\{` {
+		return "", false
+	}
+	for _, mark := range []string{"|", ":"} {
+		name, condition, ok := strings.Cut(inner, mark)
+		name = strings.TrimSuffix(name, `\in\mathbb{R}`)
+		if sides, signs := splitRelations(condition); ok && isName(name) && len(signs) > 0 && slices.Contains(sides, name) {
+			return condition, true
+		}
+	}
+	return "", false
 }
 
 // joined reads several regions of one variable as one.
