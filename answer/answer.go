@@ -56,11 +56,24 @@ type Form struct {
 	// time.
 	Find   func(text string, p Problem) []Span
 	Method string // the method of Find: "fence", "json", "finish"
-	// Scan says whether there is a bottom scan, which uses Precheck.
+	// Sayings says whether sentences that state an answer count, in the languages
+	// that the package knows: "the answer is", "答案是".
+	Sayings bool
+	// Remark, if set, is like Find, but is tried after the markers. Its method is
+	// "remark".
+	Remark func(text string, p Problem) []Span
+	// Bare, if set, returns the answer in a reply that is nothing but an answer. The
+	// span is empty if it is more than that. Its method is "bare".
+	Bare func(text string, p Problem) Span
+	// Scan says whether there is a bottom scan, which uses Precheck. Without Bare, the
+	// lowest line that passes is the answer. With Bare, a line counts only if no prose
+	// continues after it, and several lines that differ are no answer.
 	Scan bool
-	// Stops mark where the model starts to invent further problems. The text ends
-	// before the first line that begins with a stop, spelled exactly as here
-	// ("Question:"). A stop counts only after some other text.
+	// Stops mark where the model starts to invent further problems, in addition to
+	// the labels that every task knows ("## Question:", "Human:", "问题："). The text
+	// ends before the first line that begins with a stop, spelled exactly as here
+	// ("Input:"). A stop counts only after an answer has been stated, and not in code
+	// or within an answer.
 	Stops []string
 }
 

@@ -28,37 +28,42 @@ func (choiceTask) Name() string { return "choice" }
 
 func (choiceTask) Form() Form {
 	return Form{
-		Rules:   "choice/1",
-		Markers: choiceMarkers,
+		Rules:   "choice/2",
+		Markers: choiceMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
 		Find:    findChoice,
 		Method:  "phrase",
+		Sayings: true,
+		Remark:  findRemarks,
+		Bare:    bareChoice,
 		Scan:    true,
-		Stops:   questionStops,
 	}
 }
 
-var choiceMarkers = said("Final answer", "Correct answer", "Answer", "Ans")
+var choiceMarkers = said("Ans", "Answers", "Correct option", "Correct choice", "Solution")
 
 // These expressions match the letters of a choice, one or several, and what may
 // stand around them. A letter ends at a mark, at the end, or at a word that
 // continues the sentence.
 const (
 	oneLetter  = `[\[(]?(?:[A-Z]|[a-z][)\]])[\])]?`
-	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | (?i:because|since|as|is|which|for|due|based|given|being|with|would)\b)`
-	letterList = oneLetter + `(?:(?: ?, ?(?:and |or )?| and | or | ?[&/+] ?)` + oneLetter + `)*`
+	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | ?[\p{Han}\p{Hangul}\p{Hiragana}\p{So}。，、；]|<| (?i:because|since|as|is|which|for|due|based|given|being|with|would)\b)`
+	letterList = `(?:` + oneLetter + `(?:(?: ?[,;、，] ?(?:and |or )?| and | or | ?[&/+] ?)` + oneLetter + `)*|[A-J]{2,8})`
 )
 
 var (
 	choicePrefix = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?(?i:the )?(?i:correct |best |right |final |most likely )*` +
 		`(?i:answer|option|choice)(?:(?: (?i:is|would be|must be|should be))(?: ?[:：] ?| |$|[(\[*])| ?[:：] ?)`)
 	optionWord  = lazyregexp.New(`^(?i:answer|option|choice) ?`)
-	choiceWhole = lazyregexp.New(`^[\[({*_]*[A-Za-z][\])}*_]*[.:,;!]?[\])}*_]*$`)
+	choiceWhole = lazyregexp.New(`^[\[({*_"“]*[A-Za-z][\])}*_"”]*[.:,;!]?[\])}*_]*$`)
 	choiceStart = lazyregexp.New(`^(` + letterList + `)` + letterTail)
 	choiceAfter = lazyregexp.New(`^(?:\(([A-Za-z])\)|\[([A-Za-z])\]|([A-Za-z])\))`)
 	initials    = lazyregexp.New(`^[A-Z]\. ?[A-Z]\.`)
 	letterExpr  = lazyregexp.New(`[A-Za-z]+`)
+	letterRun   = lazyregexp.New(`^[A-J]{2,8}$`)
+	letterSpace = lazyregexp.New(`^[A-J](?: [A-J]){1,7}$`)
+	letterMark  = lazyregexp.New(`^[A-Z][.)] ?[A-Z]`)
 )
 
 func (choiceTask) Normalise(candidate string) string { return settle(candidate, choiceLetter) }
@@ -78,14 +83,36 @@ func choiceLetter(s string) string {
 	case choiceWhole.MatchString(s):
 		return strings.ToUpper(letterExpr.FindString(s))
 	}
+	if run := strings.TrimRight(s, ".。 "); letterRun.MatchString(run) && ascending(run) || letterSpace.MatchString(run) {
+		return joinLetters(strings.Join(strings.Split(strings.ReplaceAll(run, " ", ""), ""), ","))
+	}
 	m := choiceStart.FindStringSubmatch(s)
+	if m != nil && letterRun.MatchString(m[1]) && !ascending(m[1]) {
+		m = nil
+	}
 	if m == nil {
 		if after := choiceAfter.FindStringSubmatch(s); after != nil { // "(B)Paris"
 			return strings.ToUpper(after[1] + after[2] + after[3])
 		}
+		if letterMark.MatchString(s) { // "B.Paris"
+			return s[:1]
+		}
 		return s
 	}
+	if letterRun.MatchString(m[1]) { // "ABD。"
+		return joinLetters(strings.Join(strings.Split(m[1], ""), ","))
+	}
 	return joinLetters(m[1])
+}
+
+// ascending reports whether each letter comes after the one before it, as in "ABD".
+func ascending(s string) bool {
+	for i := 1; i < len(s); i++ {
+		if s[i] <= s[i-1] {
+			return false
+		}
+	}
+	return true
 }
 
 // joinLetters writes "A", "A, C" or "A or C".
@@ -114,7 +141,7 @@ func cleanChoice(s string) string {
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`, `\mathbf{`} {
 		s = unwrapInside(s, command)
 	}
-	s = oneLine(strings.NewReplacer("**", "", "`", "", `\(`, "", `\)`, "").Replace(s))
+	s = oneLine(choiceMarks.Replace(s))
 	for {
 		s = strings.TrimLeft(s, ": ")
 		n := len(choicePrefix.FindString(s))
@@ -128,32 +155,196 @@ func cleanChoice(s string) string {
 	}
 }
 
-// choicePhrases are ways to state the letter within a sentence. The first group is
-// the letters.
-var choicePhrases = lazyregexp.New(
-	`(?i:\b(?:answer|choice|option)(?: is| would be| must be| should be|\s?[:：])[:：]?)\s?[*_$]{0,4}(?:\\\(|\\boxed\{|\\text\{){0,3}(` + letterList + `)[*_]{0,4}(?:\}|\\\)|\$|` + letterTail + `)` +
-		`|(?:^|[\s*])(` + oneLetter + `) is (?:therefore |indeed )?(?:the )?(?:correct|right|best)\b` +
-		`|\\boxed\{(?:\\(?:text|textbf|mathrm|mathbf)\{)?(` + letterList + `)\}`)
+// letterHere matches the letters at the start of a text, in marks.
+var letterHere = lazyregexp.New(`^[*_$"“「']{0,4}(?:\\\(|\\boxed\{|\\text\{|\\textbf\{|\\mathbf\{){0,3}(` + letterList + `)[*_"”」']{0,4}(?:\}|\\\)|\$|` + letterTail + `)`)
 
-// findChoice finds the letters that a sentence anywhere in the text states as the
-// answer. Lines that begin with a marker are included, so that the last of all
-// wins.
+// maxLetters is how far letters may reach.
+const maxLetters = 96
+
+// lettersAt returns the letters that a text has at a place.
+func lettersAt(text string, at int) (Span, bool) {
+	at = skipBlanks(text, at)
+	s := text[at:lineEndIn(text, at, min(len(text), at+maxLetters))]
+	m := letterHere.FindStringSubmatchIndex(s)
+	if m == nil || initials.MatchString(s[m[2]:]) {
+		return Span{}, false
+	}
+	if letters := s[m[2]:m[3]]; letterRun.MatchString(letters) && !ascending(letters) {
+		return Span{}, false
+	}
+	return Span{at + m[2], at + m[3]}, true
+}
+
+// findChoice finds the letters that the text states as the answer: in a sentence, in
+// a box, or on a line that begins with a marker, so that the last of all wins. What
+// is in fenced code counts only if there is nothing else.
 func findChoice(text string, _ Problem) []Span {
-	from := max(0, len(text)-choiceWindow)
 	var found []Span
+	from := max(0, len(text)-choiceWindow)
+	for _, kind := range []string{"saying", "pick"} {
+		for _, h := range hits(phrases(kind), text, from) {
+			at := skipAny(text, afterSaying(text, h.end), rows("letter"))
+			if sp, ok := lettersAt(text, at); ok && asserts(text, h) && !(kind == "pick" && strings.HasSuffix(text[:h.start], "不")) {
+				found = append(found, sp)
+			}
+		}
+	}
+	for _, h := range hits(phrases("denied"), text, from) {
+		if at, ok := contrasted(text, h.end); ok {
+			if sp, ok := lettersAt(text, skipAny(text, at, rows("letter"))); ok && asserts(text, h) {
+				found = append(found, sp)
+			}
+		}
+	}
+	found = append(found, markedLetters(text, from)...)
+	for _, b := range boxesIn(text[from:]) {
+		if b = (Span{from + b.Start, from + b.End}); b.End-b.Start <= maxLetters && lettersOnly(choiceLetter(text[b.Start:b.End])) {
+			found = append(found, trim(text, b))
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Span) int { return a.Start - b.Start })
+	found = slices.CompactFunc(found, func(a, b Span) bool { return a.Start == b.Start })
+	return outsideCode(text, found)
+}
+
+// outsideCode returns the spans outside of fenced code, or all if there are none.
+func outsideCode(text string, found []Span) []Span {
+	s := search{fenced: fences(text, false)}
+	if len(s.fenced) == 0 {
+		return found
+	}
+	var outside []Span
+	for _, sp := range found {
+		if !s.inFence(sp.Start) {
+			outside = append(outside, sp)
+		}
+	}
+	if outside == nil {
+		return found
+	}
+	return outside
+}
+
+// markedLetters finds the letters on lines that begin with a marker.
+func markedLetters(text string, from int) (found []Span) {
+	markers := choiceMarkers()
+	firsts := firstBytes(markers)
 	for at := from; at < len(text); {
 		end := endOfLine(text, at)
-		for _, m := range choicePhrases.FindAllStringSubmatchIndex(text[at:end], -1) {
-			for g := 2; g < len(m); g += 2 {
-				if m[g] >= 0 && !initials.MatchString(text[at+m[g]:end]) {
-					found = append(found, Span{at + m[g], at + m[g+1]})
+		if line := text[at:end]; mayLead(line, &firsts) {
+			if f, ok := markerOf(line, markers); ok {
+				if sp, ok := lettersAt(text, skipAny(text, at+f.value.Start, rows("letter"))); ok && sp.End <= end {
+					found = append(found, sp)
 				}
+			} else if m := answerLetter.FindStringSubmatchIndex(line[:min(len(line), maxLetters)]); m != nil {
+				found = append(found, Span{at + m[2], at + m[3]})
 			}
 		}
 		at = end + 1
 	}
 	return found
 }
+
+// answerLetter matches a line such as "Answer B" and "Ans. (B)".
+var answerLetter = lazyregexp.New(`^[*_#> ]{0,8}(?i:(?:final |correct )?(?:answer|ans))[.*_]{0,3} ?([A-Z]|\([A-Z]\))[.*_ ]{0,3}$`)
+
+// findRemarks finds the options that a sentence calls right: "(B) is correct." The
+// letter begins its clause, or follows a word such as "option". A remark that goes on
+// ("B is correct that …", "B is right about …") says nothing about the answer.
+func findRemarks(text string, _ Problem) (found []Span) {
+	from := max(0, len(text)-choiceWindow)
+	for _, h := range hits(phrases("right"), text, from) {
+		sp, ok := letterBefore(text, h.start)
+		if !ok || sp.Start < from || !remarkEnds(text, h.end) || !asserts(text, hit{sp.Start, h.end, h.text}) {
+			continue
+		}
+		found = append(found, sp)
+	}
+	return outsideCode(text, found)
+}
+
+// letterBefore returns the letter that stands directly before a place.
+func letterBefore(text string, at int) (Span, bool) {
+	s := strings.TrimRight(text[max(0, at-24):at], " *_")
+	s = strings.TrimRight(strings.TrimSuffix(s, "选项"), " *_")
+	end := at - (len(text[max(0, at-24):at]) - len(s))
+	m := letterLast.FindStringSubmatchIndex(s)
+	if m == nil {
+		return Span{}, false
+	}
+	start := end - len(s) + m[2]
+	head := strings.TrimRight(text[max(0, start-24):start], " *_([")
+	if head == "" || strings.ContainsAny(head[len(head)-1:], "\n.:;,!->#") || head[len(head)-1] >= 0x80 {
+		return Span{start, end}, true
+	}
+	for _, word := range append([]string{"so", "hence", "thus", "therefore", "then", "only", "answer", "options"}, rows("letter")...) {
+		if len(word) > 1 && len(head) >= len(word) && strings.EqualFold(head[len(head)-len(word):], word) && apart(head, len(head)-len(word), len(head)) {
+			return Span{start, end}, true
+		}
+	}
+	return Span{}, false
+}
+
+var letterLast = lazyregexp.New(`(?:^|[^A-Za-z0-9])([A-Z]|[(\[][A-Z][)\]])$`)
+
+// remarkEnds reports whether a remark ends, or goes on with a reason.
+func remarkEnds(text string, at int) bool {
+	at = skipAny(text, at, []string{"answer choice", "answer", "option", "choice", "one", "Antwort", "respuesta", "réponse", "resposta"})
+	rest := strings.TrimLeft(text[at:lineEndIn(text, at, min(len(text), at+maxClause))], " *_)")
+	if rest == "" {
+		return true
+	}
+	return strings.IndexByte(".,;:!", rest[0]) >= 0 || rest[0] >= 0x80 || skipAny(rest, 0, []string{"because", "since", "as", "here", "weil", "porque", "car"}) > 0
+}
+
+// bareChoice accepts a reply that is a letter, a letter and its option, or an option.
+// Text may follow the letter, if the reply does not go through the options one by
+// one.
+func bareChoice(text string, p Problem) Span {
+	if sp, ok := onlyLine(text); ok {
+		s := text[sp.Start:sp.End]
+		if len(p.Options) > 0 && lettersOnly(optionOf(optionStart(s), p.Options)) && !lettersOnly(choiceLetter(s)) {
+			return sp
+		}
+		if c := choiceLetter(s); lettersOnly(c) && (letterAlone.MatchString(cleanChoice(s)) || len(c) > 1 && !strings.Contains(c, " or ")) {
+			return sp
+		}
+	}
+	all := trim(text, Span{0, len(text)})
+	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
+	lead := text[sp.Start:sp.End]
+	m := letterLead.FindStringSubmatch(lead[:min(len(lead), maxLetters)])
+	if m == nil || initials.MatchString(lead) {
+		return Span{}
+	}
+	letter := m[1]
+	for line := range strings.Lines(text[sp.End:all.End]) {
+		line = strings.TrimLeft(line, " \t-*#>\n")
+		if other := letterLead.FindStringSubmatch(line[:min(len(line), maxLetters)]); other != nil && other[1] != letter {
+			return Span{}
+		}
+	}
+	tail := strings.Trim(lead[len(m[0]):], " *_.")
+	if len(p.Options) > 0 {
+		if named := optionOf(tail, p.Options); lettersOnly(named) && named != letter || int(letter[0]-'A') >= len(p.Options) {
+			return Span{}
+		}
+	}
+	k := strings.Index(lead, letter)
+	return Span{sp.Start + k, sp.Start + k + 1}
+}
+
+// optionStart returns a text without the stop at its end.
+func optionStart(s string) string { return strings.TrimRight(strings.Trim(s, "*_` "), ".。!*_` ") }
+
+var (
+	// letterLead matches a letter that leads a reply, with a bracket, a point, or
+	// nothing after it on its line.
+	letterLead  = lazyregexp.New(`^[*_ ]{0,4}[(\[]?([A-Z])(?:[)\]][.:]?[*_]{0,3}(?:\s|$)|\.[*_]{0,3}(?:\s|$)|[*_]{1,3}[.:]?(?:\s*$| [-–—(])|[.:]?\s*$|\.[A-Z]| [-–—] )`)
+	letterAlone = lazyregexp.New(`^[\[({*_"“]*[A-Za-z][\])}*_"”]*(?:[.:,;!]?[\])}*_]*$|[.)\]](?:\s?\S+){1,12}$)`)
+)
+
+var choiceMarks = strings.NewReplacer("**", "", "`", "", `\(`, "", `\)`, "", "<b>", "", "</b>", "")
 
 // Precheck accepts a line that is only a letter of the choice, with its marks. A
 // line with text after the letter repeats the options.
@@ -214,6 +405,14 @@ func lettersOnly(s string) bool { return onlyLetters.MatchString(s) }
 // it returns the text in the form used for comparison.
 func optionOf(s string, options []string) string {
 	if lettersOnly(s) {
+		if len(s) > 1 { // "A, C" may be the option AC
+			run := strings.ReplaceAll(s, ", ", "")
+			for i, option := range options {
+				if i < 26 && strings.TrimSpace(option) == run {
+					return string(rune('A' + i))
+				}
+			}
+		}
 		return s
 	}
 	for _, key := range []func(string) string{optionKey, withoutArticle} {

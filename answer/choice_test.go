@@ -67,7 +67,7 @@ func TestChoiceFind(t *testing.T) {
 		{"Answer: C\nThat was it.", "C"},
 		{"Therefore (D) is the correct answer.", "(D)"},
 		{"B is correct", "B"},
-		{`Hence \boxed{\text{C}}.`, "C"},
+		{`Hence \boxed{\text{C}}.`, `\text{C}`},
 		{"the answer is **D**", "D"},
 		{"the answer is A or C.", "A or C"},
 		{"The answer is A dog", ""},
@@ -79,7 +79,11 @@ func TestChoiceFind(t *testing.T) {
 		{"", ""},
 	} {
 		got := ""
-		if found := findChoice(c.text, Problem{}); len(found) > 0 {
+		found := findChoice(c.text, Problem{})
+		if found == nil {
+			found = findRemarks(c.text, Problem{})
+		}
+		if len(found) > 0 {
 			last := found[len(found)-1]
 			got = c.text[last.Start:last.End]
 		}

@@ -2,6 +2,8 @@ package answer
 
 import (
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
 
 // Code is the task of answers that are a program: "code". The last fenced block in
@@ -19,7 +21,7 @@ const maxCode = 16 << 20 // bytes of a candidate
 func (codeTask) Name() string { return "code" }
 
 func (codeTask) Form() Form {
-	return Form{Rules: "code/1", Extent: All, Find: findCode, Method: "fence"}
+	return Form{Rules: "code/2", Extent: All, Find: findCode, Method: "fence", Bare: bareCode}
 }
 
 // languages groups fence labels that mean the same language.
@@ -107,23 +109,107 @@ func codeBlocks(text string) []codeBlock {
 	return list
 }
 
+// findCode finds the blocks that may be the program: those in the right language, or
+// of any language; without a label only if there are no others. Tests, examples of
+// use, shell commands and printed output count only if there is nothing else.
 func findCode(text string, p Problem) []Span {
-	var right, unlabelled []Span
+	var right, unlabelled []codeBlock
 	want := languageOf(p.Lang)
 	for _, b := range codeBlocks(text) {
 		switch {
 		case strings.Trim(text[b.Start:b.End], white) == "":
+		case b.lang == "" && want == "", b.lang == "":
+			unlabelled = append(unlabelled, b)
 		case want == "" || b.lang == want:
-			right = append(right, b.Span)
-		case b.lang == "":
-			unlabelled = append(unlabelled, b.Span)
+			right = append(right, b)
 		}
 	}
 	if right == nil {
-		return unlabelled
+		right = unlabelled
 	}
-	return right
+	if want == "" {
+		right = programs(right, func(b codeBlock) bool { return !besides[b.lang] })
+	}
+	right = programs(right, func(b codeBlock) bool { return !isUse(text[b.Start:b.End]) && !namedTest(text, b) })
+	var found []Span
+	for _, b := range right {
+		found = append(found, b.Span)
+	}
+	return found
 }
+
+// programs returns the blocks for which is holds, or all if there are none.
+func programs(list []codeBlock, is func(codeBlock) bool) []codeBlock {
+	var some []codeBlock
+	for _, b := range list {
+		if is(b) {
+			some = append(some, b)
+		}
+	}
+	if some == nil {
+		return list
+	}
+	return some
+}
+
+// besides are the languages of blocks that stand beside a program.
+var besides = map[string]bool{"bash": true, "text": true, "output": true, "json": true, "yaml": true, "diff": true}
+
+// isUse reports whether a block only uses or tests a program: it is a test, or each
+// of its lines imports, comments, calls, checks or prints.
+func isUse(block string) bool {
+	if testExpr.MatchString(block) {
+		return true
+	}
+	seen := false
+	for line := range strings.Lines(block) {
+		line = strings.TrimRight(line, white)
+		if line == "" {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' || strings.IndexByte(")]}", line[0]) >= 0 {
+			continue // it continues the line above
+		}
+		if !useExpr.MatchString(line) {
+			return defined(line) == "" && strings.HasPrefix(strings.TrimLeft(block, white), ">>>")
+		}
+		seen = seen || !commentExpr.MatchString(line)
+	}
+	return seen
+}
+
+// defined returns what a line defines, or "".
+func defined(line string) string { return definesExpr.FindString(line) }
+
+var (
+	commentExpr = lazyregexp.New(`^(?:#|//|--|/\*|\*)`)
+	// useExpr matches a line that uses a program.
+	useExpr = lazyregexp.New(`^(?:#|//|--|/\*|\*|>>>|\.\.\.|\$ |import |from \S+ import |assert\b|print|console\.|fmt\.Print|System\.out|puts |echo |println!?\(|assert\w*!?\(|expect\(|describe\(|it\(|test\(|(?:[\w.]+\.)?[\w]+\(.*\)\s*;?\s*(?:(?:#|//).*)?$|if __name__|for \S+ in .*:$)`)
+	// testExpr matches what only tests hold.
+	testExpr    = lazyregexp.New(`(?m)^(?:\s*def test_|class Test\w*|\s*import (?:unittest|pytest)\b|func Test[A-Z_]\w*\(|\s*@Test\b|#\[(?:test|cfg\(test\))\]|describe\(|\s*unittest\.main\()`)
+	definesExpr = lazyregexp.New(`^(?:async )?(?:def|class|func|function|fn|public|private|static|struct|type|const|let|var|interface|enum|template|#include|SELECT|CREATE|INSERT|WITH)\b`)
+)
+
+// namedTest reports whether the line above a block names a file of tests.
+func namedTest(text string, b codeBlock) bool {
+	head := strings.TrimRight(text[:strings.LastIndexByte(text[:max(0, b.Start-1)], '\n')+1], white)
+	line := head[strings.LastIndexByte(head, '\n')+1:]
+	return testFile.MatchString(line[:min(len(line), 200)])
+}
+
+var testFile = lazyregexp.New(`(?i)\b(?:test_\w+\.\w+|\w+_test\.\w+|\w+\.(?:test|spec)\.\w+)\b`)
+
+// bareCode accepts a reply without a fence whose first line begins a program.
+func bareCode(text string, _ Problem) Span {
+	sp := trim(text, Span{0, len(text)})
+	if sp.Start == sp.End || !programExpr.MatchString(text[sp.Start:lineEndIn(text, sp.Start, sp.End)]) {
+		return Span{}
+	}
+	return sp
+}
+
+// programExpr matches the first line of a program.
+var programExpr = lazyregexp.New(`^(?:(?:async )?def \w+\(.*:|class \w+.*[:{]|import [\w., {}*"']+;?|from [\w.]+ import |func \w*\(?.*\{|package \w+$|function \w+\(.*\{|#include\s*[<"]|#!|public (?:static |final |abstract )*class |(?:const|let|var) \w+ = |fn \w+\(.*\{|use [\w:]+;|SELECT |CREATE |WITH \w+ AS|@\w+)`)
 
 // Normalise removes the fence, blank lines at both ends, and white space at the
 // ends of lines. It keeps indentation.

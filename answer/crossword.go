@@ -18,7 +18,7 @@ const side = 5
 func (crosswordTask) Name() string { return "crossword5x5" }
 
 func (crosswordTask) Form() Form {
-	return Form{Rules: "crossword5x5/1", Markers: []string{"Output", "Answer", "Final answer", "Solution"}, Extent: Block, Scan: true}
+	return Form{Rules: "crossword5x5/2", Markers: []string{"Output", "Answer", "Final answer", "Solution"}, Extent: Block, Scan: true}
 }
 
 // Normalise returns the first five rows in capitals, one per line, without

@@ -27,30 +27,41 @@
 //
 // # The tiers
 //
-// Package sotto reads the reply. The visible text is cut before the first stop
-// line, where a model starts to invent further problems. Then the first of these
-// tiers that finds anything decides:
+// Package sotto reads the reply. The visible text is cut before an end-of-turn token
+// that the log kept, and before the line where a model starts to invent further
+// problems ("Question 2:", "## Problem:", "Human:", "问题："), once it has stated an
+// answer. Then the first of these tiers that finds anything decides:
 //
-//  1. answer_block: the last closed <answer> block with a body, else the last
-//     opened block that has one.
-//  2. The task's own tier, if it has one: the code fence of task code.
+//  1. answer_block: the last closed <answer> or <final_answer> block with a body,
+//     else the last opened block that has one.
+//  2. The task's own tier, if it has one: the code fence of task code, the letter
+//     that task choice finds in a sentence.
 //  3. boxed: the balanced \boxed{} that opens last; \fbox{} if there is none.
 //  4. marker: the last line that begins with one of the task's markers and a
 //     colon, Markdown around them ignored, or a heading or bold line that is the
 //     marker alone. With nothing after it, the lines that follow are taken. From
-//     the last such line on, a sentence that begins with a saying ("The answer
-//     is ") counts too. The method keeps the label: "marker:final_answer".
-//  5. fallback_bottom_scan: the lowest line that is an answer by its form, in the
-//     last MiB. It never looks at the right answer, and is refused for a reply
-//     that was cut.
-//  6. empty.
+//     the last such line on, a sentence that says the answer ("so the answer is 8",
+//     "Die Antwort lautet 8", "答案是8") counts too, up to its stop. A sentence that
+//     doubts, denies, quotes, asks or supposes says nothing. The method keeps the
+//     label: "marker:final_answer".
+//  5. remark: of a choice, an option that a sentence calls right ("(B) is
+//     correct."); of yes and no, what a sentence says of a statement.
+//  6. bare: all of a reply that is nothing but an answer ("C. Rome", "8 apples"), or
+//     one JSON object with the key "answer".
+//  7. fallback_bottom_scan: the lowest line that is an answer by its form, in the
+//     last MiB. It never looks at the value wanted, and is refused for a reply that
+//     was cut. Several lines that differ are no answer, except in games.
+//  8. empty.
 //
 // The winning candidate goes to the validator even if it is wrong, because a
 // lower tier could only find what the model itself did not choose. Within a tier
-// the last find wins. If it is empty, the next tier is tried. An answer in fenced
-// code, or quoted as a whole, is treated as an example: it counts only if its
-// tier finds none outside. An answer tag that is itself quoted is prose. If
-// several finds differ, the last is taken and the status is ambiguous.
+// the last find wins. If it is empty, the next tier is tried. Where a reply takes a
+// second look ("Wait, I mixed up the countries"), what it states after that comes
+// first. If it takes its answer back ("No, that is wrong") and states no other, it
+// has none. A value that the end of a cut reply may have shortened does not count.
+// An answer in fenced code, or quoted as a whole, is treated as an example: it
+// counts only if its tier finds none outside. An answer tag that is itself quoted is
+// prose. If several finds differ, the last is taken and the status is ambiguous.
 //
 // # Guarantees
 //

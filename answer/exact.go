@@ -10,15 +10,13 @@ var Exact Task = exactTask{}
 type exactTask struct{}
 
 // plainMarkers precede answers of any kind.
-var plainMarkers = said("Answer", "Final answer", "Output", "A", "#### ")
+var plainMarkers = said("Output", "A", "#### ")
 
 func (exactTask) Name() string { return "exact" }
 
 func (exactTask) Form() Form {
-	return Form{Rules: "exact/1", Markers: plainMarkers, Stops: plainStops}
+	return Form{Rules: "exact/2", Markers: plainMarkers(), Sayings: true, Bare: bareLine}
 }
-
-var plainStops = []string{"Question:", "Q:"}
 
 func (exactTask) Normalise(candidate string) string { return withoutMarks(candidate) }
 

@@ -1,13 +1,14 @@
 package answer
 
-import "strings"
-
 // Names of the tiers.
 const (
 	methodBlock  = "answer_block"
 	methodBoxed  = "boxed"
 	methodMarker = "marker"
+	methodRemark = "remark"
+	methodBare   = "bare"
 	methodScan   = "fallback_bottom_scan"
+	methodBack   = "taken_back"
 	methodEmpty  = "empty"
 )
 
@@ -20,16 +21,42 @@ const inReasoning = "_in_reasoning"
 func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	rd := read(raw, o)
 	s := search{task: t, form: t.Form(), problem: p, reading: &rd, room: new(room)}
-	s.text = rd.text[:runOn(rd.text, s.form.Stops)]
-	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
-	if !s.explicit(&out, true) && !s.scan(&out, rd.cut && !o.ScanCut) && o.FromReasoning {
-		s.fromReasoning(&out)
+	s.text = rd.text[:turnEnd(rd.text)]
+	s.bounded = len(s.text) < len(rd.text)
+	s.fenced = fences(s.text, rd.cut)
+	if end := s.runOn(); end < len(s.text) {
+		s.text, s.bounded = s.text[:end], true
+		s.fenced = fences(s.text, rd.cut)
 	}
+	out := Extraction{Method: methodEmpty, Status: NoAnswer, Rules: s.form.Rules}
+	s.look(&out, o)
 	if out.Method == methodEmpty && rd.cut {
 		out.Status = Truncated
 	}
 	out.Attempts = s.room.attempts[:s.room.tried]
 	return out
+}
+
+// look tries the tiers. Where the reply takes a second look, what it states after
+// that counts. What it states before counts only if it does not take it back.
+func (s *search) look(out *Extraction, o Options) {
+	again, void := s.retracted()
+	if again > 0 {
+		s.from = again
+		if s.explicit(out, true) {
+			return
+		}
+		s.from, s.room.tried = 0, 0
+	}
+	if void {
+		s.text, s.bounded = s.text[:again], true
+		s.attempt(methodBack, 0, nil, "refused")
+	} else if s.explicit(out, true) || again == 0 && s.bare(out) || s.scan(out, s.reading.cut && !o.ScanCut || again > 0 && !s.form.lowest()) {
+		return
+	}
+	if o.FromReasoning {
+		s.fromReasoning(out)
+	}
 }
 
 // A search looks for the candidate in one text.
@@ -40,6 +67,8 @@ type search struct {
 	reading *reading
 	text    string // the part of the reading's text that is searched
 	suffix  string // of methods
+	from    int    // finds before it do not count
+	bounded bool   // the text was cut before its end, so that its end is no cut of the reply
 	fenced  []Span
 	finds
 	*room
@@ -48,8 +77,8 @@ type search struct {
 // A room holds the values that an extraction points to, so that they are allocated
 // once.
 type room struct {
-	attempts [8]Attempt // one of each tier, and one of each tier that looks at reasoning
-	at       Span       // of the candidate
+	attempts [12]Attempt // one of each tier, and one of each tier that looks at reasoning
+	at       Span        // of the candidate
 	few      [2]find
 	tried    int
 }
@@ -57,17 +86,15 @@ type room struct {
 // explicit tries the tiers of explicit answers, in order. own says whether the
 // task's own tier is among them.
 func (s *search) explicit(out *Extraction, own bool) bool {
-	s.fenced = fences(s.text, s.reading.cut)
 	s.list = s.few[:0]
+	s.forget()
 	s.answerBlocks()
 	if s.settle(out, methodBlock) {
 		return true
 	}
 	if own && s.form.Find != nil {
 		s.forget()
-		for _, sp := range s.form.Find(s.text, s.problem) {
-			s.keep(find{value: sp})
-		}
+		s.own(s.form.Find)
 		if s.settle(out, s.form.Method) {
 			return true
 		}
@@ -81,12 +108,30 @@ func (s *search) explicit(out *Extraction, own bool) bool {
 	}
 	s.forget()
 	s.markers()
-	return s.settle(out, methodMarker)
+	if s.settle(out, methodMarker) {
+		return true
+	}
+	if !own || s.form.Remark == nil {
+		return false
+	}
+	s.forget()
+	s.own(s.form.Remark)
+	return s.settle(out, methodRemark)
+}
+
+// own looks with a tier of the task's own.
+func (s *search) own(look func(string, Problem) []Span) {
+	for _, sp := range look(s.text, s.problem) {
+		if sp.Start >= s.from {
+			s.keep(find{value: sp})
+		}
+	}
 }
 
 func (s *search) fromReasoning(out *Extraction) {
 	rd := s.reading.reasoningText()
-	s.reading, s.text, s.suffix = &rd, rd.text, inReasoning
+	s.reading, s.text, s.suffix, s.from = &rd, rd.text, inReasoning, 0
+	s.fenced = fences(s.text, rd.cut)
 	s.explicit(out, false)
 }
 
@@ -104,12 +149,21 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	}
 	sp := s.valueOf(last, tier)
 	candidate := ""
+	if s.shortened(sp, tier) {
+		s.attempt(method, n, nil, "cut")
+		return false
+	}
 	if sp.Start < sp.End {
 		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
 	}
 	if candidate == "" {
 		s.attempt(method, n, nil, "empty")
 		return false
+	}
+	if t, ok := s.task.(interface {
+		methodOf(method, written, candidate string) string
+	}); ok {
+		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
 	out.Candidate, out.Method, out.Status = candidate, method, OK
 	if n > 1 && s.differ(candidate, last.weak, tier) {
@@ -135,25 +189,17 @@ func (s *search) attempt(method string, found int, sp *Span, why string) {
 	s.tried++
 }
 
-// runOn returns where the text ends for the task: before the first line that begins
-// with a stop and follows some other text.
-func runOn(text string, stops []string) int {
-	if len(stops) == 0 {
-		return len(text)
+// shortened reports whether the end of a cut reply may have shortened a value: "The
+// answer is 1" may have become 18.
+func (s *search) shortened(sp Span, tier string) bool {
+	if !s.reading.cut || s.bounded || tier != methodMarker && tier != methodBlock && tier != s.form.Method && tier != methodRemark {
+		return false
 	}
-	for at := skipWhite(text, 0, len(text)); ; {
-		k := strings.IndexByte(text[at:], '\n')
-		if k < 0 {
-			return len(text)
-		}
-		at += k + 1
-		line := skipBlanks(text, at)
-		for _, stop := range stops {
-			if strings.HasPrefix(text[line:], stop) {
-				return at
-			}
-		}
+	if sp.Start == sp.End || sp.End < len(s.text) {
+		return false
 	}
+	c := s.text[sp.End-1]
+	return isDigit(c) || isWordByte(c)
 }
 
 // skipBlanks returns the first place from i that is not a space or tab.

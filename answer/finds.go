@@ -4,10 +4,11 @@ import "slices"
 
 // A find is one place that a tier found.
 type find struct {
-	value Span   // where to look for the answer
-	label string // of a marker
-	emph  string // emphasis that the marker left open
-	weak  bool   // in code, or quoted: counts only if there is no other find
+	value    Span   // where to look for the answer
+	label    string // of a marker
+	emph     string // emphasis that the marker left open
+	sentence bool   // a sentence states it, up to its stop
+	weak     bool   // in code, or quoted: counts only if there is no other find
 }
 
 // maxFinds is how many finds of a tier are kept at least, the last ones. More would

@@ -18,20 +18,24 @@ type game struct {
 	target      string // "" if the problem states it
 }
 
-var gameMarkers = said("Answer", "Final answer", "Output", "Solution")
+var gameMarkers = said("Output", "Solution")
 
-var gameStops = []string{"Input:", "Question:"}
+var gameStops = []string{"Input:"}
 
 // Game24 is the Game of 24. The problem's Input holds the numbers ("2 5 8 11"); if
 // there is no Input, its Gold does. Anything among them that is not a whole number
 // is a [BadGold], never a smaller game.
 var Game24 Task = &game{
 	name: "game24", title: "Game24", target: "24",
-	form: Form{Rules: "game24/1", Markers: gameMarkers, Scan: true, Stops: gameStops},
+	form: Form{Rules: "game24/2", Scan: true, Stops: gameStops},
 }
 
 func (g *game) Name() string { return g.name }
-func (g *game) Form() Form   { return g.form }
+func (g *game) Form() Form {
+	f := g.form
+	f.Markers = gameMarkers()
+	return f
+}
 
 // Normalise returns the bare expression: "(8-5)*(11-2)" for "**(8−5)×[11−2] =
 // 24**".

@@ -12,36 +12,66 @@ import (
 // JSON is the task of answers that are a JSON value: "json". The last value of the
 // text counts: an object, a list on a line of its own, or the contents of a fence.
 // It is judged against the problem's schema and its gold, if they are given. With
-// neither, it only has to be valid JSON.
+// neither, it only has to be valid JSON. What is not, but can be read leniently (with
+// comments, with a comma after the last member, with Python's quotes and names), is
+// made valid, and the method is then "json_lenient".
 //
 // JSONAnswer is the task of answers that stand in JSON under "answer":
 // "json_answer". The last such key counts, wherever it stands, and the JSON around
 // it need not be valid. The value is taken as it is written: LaTeX whose
 // backslashes are not doubled stays LaTeX ("\frac{1}{2}", which JSON would read as
 // a form feed and "rac"). Values are compared as [Math] compares them.
+//
+// JSONStrict is JSON without the lenient reading: "json_strict".
 var (
 	JSON       Task = jsonTask{}
+	JSONStrict Task = jsonTask{strict: true}
 	JSONAnswer Task = jsonAnswerTask{}
 )
 
 const maxJSON = 16 << 20 // bytes of a candidate
 
-type jsonTask struct{}
+type jsonTask struct{ strict bool }
 
-func (jsonTask) Name() string { return "json" }
+func (t jsonTask) Name() string {
+	if t.strict {
+		return "json_strict"
+	}
+	return "json"
+}
 
-func (jsonTask) Form() Form {
+func (t jsonTask) Form() Form {
 	return Form{
-		Rules:   "json/1",
+		Rules:   t.Name() + "/2",
 		Markers: []string{"Final Answer", "Answer", "Output", "【答案】"},
 		Extent:  All,
-		Find:    findJSON,
+		Find:    t.find,
 		Method:  "json",
 	}
 }
 
-// Normalise removes a fence and nothing else. The value stays as written.
-func (jsonTask) Normalise(candidate string) string { return settle(candidate, withoutFence) }
+// Normalise removes a fence. A value stays as it is written if it is valid. If it is
+// valid only when it is read leniently, it becomes valid.
+func (t jsonTask) Normalise(candidate string) string {
+	s := settle(candidate, withoutFence)
+	if t.strict || s == "" || len(s) > maxJSON || s[0] != '{' && s[0] != '[' {
+		return s
+	}
+	if fault := checkJSON(s); fault != nil && !fault.large() {
+		if strict, end, ok := strictJSON(s, 0); ok && blank(s[end:]) {
+			return strict
+		}
+	}
+	return s
+}
+
+// methodOf names the method of a value that was read leniently.
+func (t jsonTask) methodOf(method, written, candidate string) string {
+	if method == "json" && candidate != settle(written, withoutFence) {
+		return "json_lenient"
+	}
+	return method
+}
 
 func (jsonTask) Precheck(string, Problem) bool { return false }
 
@@ -147,20 +177,23 @@ func withoutFence(s string) string {
 	return strings.Trim(body, white)
 }
 
-// findJSON finds JSON values in a text, and broken ones: text that begins like an
+// find finds JSON values in a text, and broken ones: text that begins like an
 // object and then goes wrong. This distinguishes a candidate that is bad JSON from
 // no candidate. It does not look at values within a broken value.
-func findJSON(text string, _ Problem) []Span {
+func (t jsonTask) find(text string, _ Problem) []Span {
 	var found []Span
-	at, data := 0, []byte(text)
+	at, data, budget := 0, []byte(text), 4*len(text) // what may be read leniently
+	if t.strict {
+		budget = 0
+	}
 	for _, b := range codeBlocks(text) {
-		found = proseJSON(found, text[:b.Start], data[:b.Start], at)
+		found = proseJSON(found, text[:b.Start], data[:b.Start], at, &budget)
 		if sp := trimmed(text, b.Span); sp.Start < sp.End && jsonFence(text[sp.Start], b.lang) {
 			found = append(found, sp)
 		}
 		at = b.End
 	}
-	found = proseJSON(found, text, data, at)
+	found = proseJSON(found, text, data, at, &budget)
 	if all := trimmed(text, Span{0, len(text)}); len(found) == 0 && all.Start < all.End && checkJSON(text[all.Start:all.End]) == nil {
 		return []Span{all} // a string, a number, true
 	}
@@ -168,7 +201,7 @@ func findJSON(text string, _ Problem) []Span {
 }
 
 // proseJSON appends the values outside fences. data is the text as bytes.
-func proseJSON(found []Span, text string, data []byte, at int) []Span {
+func proseJSON(found []Span, text string, data []byte, at int, budget *int) []Span {
 	for at < len(text) {
 		i := strings.IndexAny(text[at:], "{[")
 		if i < 0 {
@@ -180,6 +213,14 @@ func proseJSON(found []Span, text string, data []byte, at int) []Span {
 			continue
 		}
 		end, keys, fault := jsonLimits.Value(data, at)
+		if fault != "" && *budget > 0 {
+			_, to, ok := strictJSON(text, at)
+			if *budget -= max(0, to-at); ok && (text[at] == '{' || endsLine(text, to)) {
+				found = append(found, Span{at, to})
+				at = to
+				continue
+			}
+		}
 		switch {
 		case fault == "" && (text[at] == '{' || endsLine(text, end)):
 			found = append(found, Span{at, end})
@@ -262,15 +303,29 @@ type jsonAnswerTask struct{}
 func (jsonAnswerTask) Name() string { return "json_answer" }
 
 func (jsonAnswerTask) Form() Form {
-	return Form{Rules: "json_answer/1", Extent: All, Find: findJSONAnswer, Method: "json"}
+	return Form{Rules: "json_answer/2", Extent: All, Find: findJSONAnswer, Method: "json"}
 }
 
-var answerKey = lazyregexp.New(`"answer"\s*:\s*`)
+// answerKeys match the usual keys of an answer. The first that occurs counts.
+var answerKeys = []*lazyregexp.Regexp{
+	lazyregexp.New(`(?i)["'](?:final[_ ]?answer|correct[_ ]answer)["']\s*:\s*`),
+	lazyregexp.New(`(?i)["']answer["']\s*:\s*`),
+	lazyregexp.New(`(?i)["'](?:answer_choice|result|prediction)["']\s*:\s*`),
+}
 
-// findJSONAnswer finds the values of the key "answer". The quotes of a string are
-// part of the span. It also looks inside broken values, but reads no more than a
-// few times the length of the text for that.
+// findJSONAnswer finds the values of the key "answer", or of another usual key. The
+// quotes of a string are part of the span. It also looks inside broken values, but
+// reads no more than a few times the length of the text for that.
 func findJSONAnswer(text string, _ Problem) []Span {
+	for _, key := range answerKeys {
+		if found := valuesOf(key, text); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func valuesOf(answerKey *lazyregexp.Regexp, text string) []Span {
 	var found []Span
 	data, budget := []byte(text), 4*len(text)
 	for at := 0; at < len(text); {
@@ -302,12 +357,12 @@ func writtenEnd(text string, data []byte, i int) (end int, sound bool) {
 		return i, true
 	}
 	switch text[i] {
-	case '"':
+	case '"', '\'':
 		for j := i + 1; j < len(text); j++ {
 			switch text[j] {
 			case '\\':
 				j++
-			case '"':
+			case text[i]:
 				return j + 1, true
 			case '\n':
 				return j, true
@@ -337,8 +392,8 @@ func (t jsonAnswerTask) Normalise(candidate string) string {
 				s = s[last.Start:last.End]
 			}
 		}
-		if len(s) > 1 && s[0] == '"' {
-			s = written(strings.TrimSuffix(s[1:], `"`))
+		if len(s) > 1 && (s[0] == '"' || s[0] == '\'' && s[len(s)-1] == '\'') {
+			s = written(strings.TrimSuffix(s[1:], s[:1]))
 		}
 		return strings.TrimSpace(s)
 	})

@@ -85,7 +85,7 @@ func TestJSONSchema(t *testing.T) {
 		{strings.Repeat("[", 1e5), TooLarge, "at byte 1000: nested too deep"},
 		{"", Empty, ""},
 	} {
-		v := JSON.Validate(JSON.Normalise(c.value), Problem{Schema: []byte(schemaOfItems)})
+		v := JSONStrict.Validate(JSONStrict.Normalise(c.value), Problem{Schema: []byte(schemaOfItems)})
 		if v.Reason != c.want || v.OK != (c.want == ReasonOK) || !strings.HasPrefix(v.Detail, c.detail) {
 			t.Errorf("%.60q: %+v, want %s %s", c.value, v, c.want, c.detail)
 		}
@@ -146,7 +146,10 @@ func TestJSONAnswer(t *testing.T) {
 		{`{"answer": {"a": [1]}, "b": 1}`, `{"a": [1]}`, `{"a": [1]}`},
 		{`{"answer": "no end`, `"no end`, `no end`},
 		{`{"answer":`, ``, ``},
-		{`{"Answer": 1}`, ``, ``},
+		{`{"Answer": 1}`, `1`, `1`},
+		{`{"final_answer": 2, "answer": "because"}`, `2`, `2`},
+		{`{'answer': 'x'}`, `'x'`, `x`},
+		{`{"answers": 1}`, ``, ``},
 	} {
 		found := lastFound(JSONAnswer, c.text, Problem{})
 		if got := JSONAnswer.Normalise(found); found != c.found || got != c.want {

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,40 +11,184 @@ import (
 const maxLead = 64
 
 // markers finds the lines that begin with one of the form's markers. From the last
-// such line on, it also finds sentences that begin with a saying. A find in fenced
+// such line on, it also finds the sentences that state an answer. A find in fenced
 // code counts only if there is no other.
 func (s *search) markers() {
-	if len(s.form.Markers) == 0 {
-		return
+	last, value := s.markedLines()
+	list := s.sentences(last)
+	if s.form.Sayings {
+		list = s.said(list, last)
 	}
-	last := 0
-	for at := 0; at < len(s.text); {
+	list = slices.DeleteFunc(list, func(f find) bool { return contentAt(s.text, f.value.Start) == value })
+	for _, f := range list {
+		s.mark(f)
+	}
+}
+
+// markedLines keeps the lines that begin with a marker, and returns where the last
+// of them and its value begin.
+func (s *search) markedLines() (last, value int) {
+	last, value = s.from, -1
+	if len(s.form.Markers) == 0 {
+		return last, value
+	}
+	firsts := firstBytes(s.form.Markers)
+	for at := s.from; at < len(s.text); {
 		end := lineEnd(s.text, at)
-		if f, ok := markerOf(s.text[at:end], s.form.Markers); ok {
-			last = at
-			s.mark(f, at)
+		if line := s.text[at:end]; mayLead(line, &firsts) {
+			if f, ok := markerOf(line, s.form.Markers); ok {
+				last = at
+				f.value.Start += at
+				value = contentAt(s.text, f.value.Start)
+				s.mark(f)
+			}
 		}
 		at = end + 1
 	}
-	for at := last; ; {
+	return last, value
+}
+
+// firstBytes returns the bytes that markers begin with, in either case.
+func firstBytes(markers []string) (t [256]bool) {
+	for _, m := range markers {
+		if m != "" {
+			t[m[0]] = true
+			if c := m[0] | 0x20; isLetter(c) {
+				t[c], t[c&^0x20] = true, true
+			}
+		}
+	}
+	return t
+}
+
+// mayLead reports whether a line may begin with a marker, as far as its first byte
+// says.
+func mayLead(line string, firsts *[256]bool) bool {
+	i := skipBlanks(line, 0)
+	if i == len(line) {
+		return false
+	}
+	c := line[i]
+	return firsts[c] || !isLetter(c) && c != '\\' && c != '$'
+}
+
+// sentences returns the sentences from a place on that begin with a marker.
+func (s *search) sentences(from int) (list []find) {
+	var few [24]string
+	starts := few[:0]
+	for _, m := range s.form.Markers {
+		if beginsSentence(m) {
+			starts = append(starts, m)
+		}
+	}
+	if len(starts) == 0 {
+		return nil
+	}
+	for at := from; ; {
 		if at = sentenceAfter(s.text, at); at < 0 {
-			return
+			return list
 		}
 		head := s.text[at:lineEndIn(s.text, at, min(len(s.text), at+3*maxLead))] // a line may be long
-		if f, ok := markerOf(head, s.form.Markers); ok && beginsSentence(f.label) {
-			s.mark(f, at)
+		if f, ok := markerOf(head, starts); ok {
+			f.value.Start += at
+			if list = append(list, f); len(list) > 2*maxHits {
+				list = slices.Delete(list, 0, maxHits)
+			}
 		}
 	}
 }
 
-// mark adds a marker's find; at is where it was looked for.
-func (s *search) mark(f find, at int) {
-	f.value.Start += at
+// said adds the sentences that state an answer to those that begin with a marker.
+func (s *search) said(list []find, from int) []find {
+	add := func(h hit, denied bool) {
+		if !asserts(s.text, h) {
+			return
+		}
+		f := find{label: h.text, sentence: true}
+		f.value.Start = h.end
+		if denied {
+			at, ok := contrasted(s.text, h.end)
+			if !ok {
+				return
+			}
+			f.value.Start = at
+		} else {
+			f.value.Start = afterSaying(s.text, h.end)
+		}
+		list = append(list, f)
+	}
+	for _, h := range hits(phrases("saying"), s.text, from) {
+		add(h, false)
+	}
+	for _, h := range hits(phrases("closing"), s.text, max(from, len(s.text)-maxClause)) {
+		if rest := sentenceAfterIt(s.text, h.end); strings.Trim(s.text[h.end+len(rest):], white+".!*_$") == "" {
+			add(h, false)
+		}
+	}
+	for _, h := range hits(phrases("denied"), s.text, from) {
+		add(h, true)
+	}
+	slices.SortStableFunc(list, func(a, b find) int {
+		return contentAt(s.text, a.value.Start) - contentAt(s.text, b.value.Start)
+	})
+	return slices.CompactFunc(list, func(a, b find) bool {
+		return contentAt(s.text, a.value.Start) == contentAt(s.text, b.value.Start)
+	})
+}
+
+// contentAt returns where the answer itself begins, after marks.
+func contentAt(text string, at int) int {
+	at = afterSaying(text, at)
+	for at < len(text) && strings.IndexByte("*_ ", text[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// afterSaying returns where the answer begins after a saying.
+func afterSaying(text string, at int) int {
+	for range 3 {
+		at = skipBlanks(text, at)
+		at += colonAt(text[at:])
+		next := skipAny(text, at, rows("filler"))
+		if next == at {
+			break
+		}
+		at = next
+	}
+	return skipBlanks(text, at)
+}
+
+// mark keeps a marker's find.
+func (s *search) mark(f find) {
+	if f.value.Start < s.from {
+		return
+	}
+	at := f.value.Start
+	if beginsSentence(f.label) {
+		f.sentence = true
+	}
+	if f.sentence && isDenied(s.text[at:]) {
+		to, ok := contrasted(s.text, at)
+		if !ok {
+			return
+		}
+		f.value.Start = to
+	}
+	if f.sentence && hasWord(sentenceAfterIt(s.text, at), conditional) {
+		return
+	}
 	f.value.End = len(s.text)
-	if around := s.fenceAround(at); around.End > 0 {
+	if around := s.fenceAround(max(0, at-1)); around.End > 0 {
 		f.weak, f.value.End = true, around.End
 	}
 	s.keep(f)
+}
+
+// isDenied reports whether what follows a saying is what the answer is not.
+func isDenied(value string) bool {
+	value = strings.TrimLeft(value, " *_")
+	return len(value) > 4 && strings.EqualFold(value[:4], "not ")
 }
 
 // beginsSentence reports whether a marker is how a sentence begins: "The answer is ".
@@ -97,6 +242,12 @@ func markerOf(line string, markers []string) (f find, ok bool) {
 			i++
 		case isWhite(c) || strings.IndexByte(">-+~|", c) >= 0:
 			i++
+		case c == '<':
+			n := styleTag(line[i:])
+			if n == 0 {
+				return find{}, false
+			}
+			i += n
 		case c-'0' < 10:
 			n := listMark(line[i:])
 			if n == 0 {
@@ -177,6 +328,12 @@ func afterMarker(line string, i int, label, emph string, heading bool) (find, bo
 	case colon > 0:
 		i = k + colon
 		closing()
+		i += styleTag(line[i:])
+	case strings.HasPrefix(line[k:], "</") && styleTag(line[k:]) > 0 && colonAt(line[k+styleTag(line[k:]):]) > 0:
+		i = k + styleTag(line[k:]) + 1
+	case len(label) > 2 && k+1 < len(line) && k > i-1 && (line[k] == '=' && line[k+1] != '=' || strings.HasPrefix(line[k:], "- ") || strings.HasPrefix(line[k:], "– ") || strings.HasPrefix(line[k:], "— ")):
+		_, n := utf8.DecodeRuneInString(line[k:]) // "Answer = 8", "Answer - B"
+		i = k + n
 	case isWhite(label[len(label)-1]) || bracketed(label):
 	case (heading || closed) && blank(line[k:]):
 		i = len(line)
@@ -197,6 +354,19 @@ func colonAt(s string) int {
 		return 1
 	case strings.HasPrefix(s, "："):
 		return len("：")
+	}
+	return 0
+}
+
+// styleTags are the tags of HTML that say how a text looks.
+var styleTags = []string{"<b>", "</b>", "<strong>", "</strong>", "<i>", "</i>", "<em>", "</em>", "<u>", "</u>", "<mark>", "</mark>", "<p>", "</p>", "<br>", "<br/>"}
+
+// styleTag returns the length of the tag of that kind that s begins with.
+func styleTag(s string) int {
+	for _, tag := range styleTags {
+		if len(s) >= len(tag) && strings.EqualFold(s[:len(tag)], tag) {
+			return len(tag)
+		}
 	}
 	return 0
 }
@@ -249,6 +419,9 @@ func (s *search) valueOf(f find, tier string) Span {
 	case FirstLine:
 		sp.End = lineEndIn(s.text, sp.Start, sp.End)
 		sp = s.relabelled(f, sp)
+		if tier == methodMarker {
+			sp = s.stated(f, sp)
+		}
 	case Block:
 		sp.End = s.blockEnd(sp)
 	case All:
@@ -256,7 +429,7 @@ func (s *search) valueOf(f find, tier string) Span {
 			sp = f.value
 		}
 	}
-	sp = unemphasised(s.text, trim(s.text, sp), f.emph)
+	sp = untagged(s.text, unemphasised(s.text, trim(s.text, sp), f.emph))
 	if s.form.Extent == All && sp.Start < sp.End {
 		sp = s.indented(f.value, sp)
 	}
@@ -264,6 +437,128 @@ func (s *search) valueOf(f find, tier string) Span {
 		sp = s.boxIn(sp)
 	}
 	return sp
+}
+
+// stated returns the answer without what follows it in its sentence, and the
+// sentences after it. A sentence that states an answer ends with its stop. What is
+// marked off as a whole ("$5$ cm", "**Paris**, the capital") is the answer by itself.
+func (s *search) stated(f find, sp Span) Span {
+	sp = trim(s.text, sp)
+	if end := markedOff(s.text[sp.Start:sp.End]); end > 0 {
+		return Span{sp.Start, sp.Start + end}
+	}
+	if !f.sentence {
+		return sp
+	}
+	value := s.text[sp.Start:sp.End]
+	if end := sentenceEnd(value); end >= 0 {
+		value = value[:end]
+	}
+	if k := strings.Index(value, ", which "); k > 0 {
+		value = value[:k]
+	}
+	for _, tail := range rows("tail") {
+		if rest, ok := strings.CutSuffix(strings.TrimRight(value, " *"), tail); ok && rest != "" {
+			value = rest
+			break
+		}
+	}
+	for _, emph := range []string{"**", "__"} {
+		if strings.Count(value, emph)%2 == 1 {
+			value = strings.TrimSuffix(strings.TrimRight(value, " "), emph)
+		}
+	}
+	return trim(s.text, Span{sp.Start, sp.Start + len(value)})
+}
+
+// marks are pairs that mark off an answer.
+var marks = [][2]string{{"**", "**"}, {"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {"`", "`"}}
+
+// markedOff returns the length of the answer that is marked off at the start of s, if
+// what follows leaves it as it is: nothing, a unit after a formula, or a mark of
+// punctuation and words. It is 0 otherwise.
+func markedOff(s string) int {
+	for _, m := range marks {
+		rest, ok := strings.CutPrefix(s, m[0])
+		if !ok {
+			continue
+		}
+		n := strings.Index(rest, m[1])
+		if n < 1 || blank(rest[:n]) || strings.HasSuffix(rest[:n], ":") {
+			return 0
+		}
+		end := len(m[0]) + n + len(m[1])
+		if m[0] == "$" && (isWhite(rest[n-1]) || isWhite(rest[0])) {
+			return 0 // two amounts of money
+		}
+		if after := s[end:]; blank(after) || leaves(after) || (m[0][0] == '$' || m[0][0] == '\\') && isUnit(after) {
+			return end
+		}
+		return 0
+	}
+	return 0
+}
+
+// leaves reports whether what follows an answer is a mark of punctuation and words
+// that do not go on with a list.
+func leaves(after string) bool {
+	after = strings.TrimLeft(after, " ")
+	r, n := utf8.DecodeRuneInString(after)
+	if !strings.ContainsRune(".,;:!。，；！(（—–", r) && !strings.HasPrefix(after, "- ") {
+		return false
+	}
+	after = strings.TrimLeft(after[n:], " ")
+	next, _ := utf8.DecodeRuneInString(after)
+	if unicode.IsDigit(next) || next == '$' || next == '*' || next == '`' || strings.HasPrefix(after, `\(`) {
+		return false
+	}
+	return skipAny(after, 0, joins) == 0
+}
+
+// joins are words that go on with a list, or with a calculation.
+var joins = []string{"or", "and", "oder", "und", "o", "y", "ou", "et", "e", "или", "и", "times", "plus", "minus", "no", "not"}
+
+// isUnit reports whether only a unit follows a number: a few words without a digit.
+func isUnit(after string) bool {
+	end := sentenceEnd(after)
+	if end < 0 {
+		end = len(after)
+		if k := strings.IndexAny(after, ",;("); k >= 0 {
+			end = k
+		}
+	}
+	fields := strings.Fields(after[:end])
+	if len(fields) == 0 || len(fields) > 3 || strings.ContainsAny(after[:end], "0123456789=+$*") && !strings.HasSuffix(after[:end], "^2") {
+		return false
+	}
+	for _, word := range fields {
+		if slices.Contains(notUnits, strings.ToLower(strings.Trim(word, ".,"))) {
+			return false
+		}
+	}
+	return true
+}
+
+// notUnits are words after a number that change it, or go on with a sentence.
+var notUnits = append([]string{"of", "is", "are", "was", "were", "if", "but", "more", "less", "than", "to", "for", "in", "on", "at", "when", "where", "which", "that", "because", "since", "k", "thousand", "million", "billion", "trillion", "percent"}, joins...)
+
+// untagged returns a span without tags of HTML that say how it looks.
+func untagged(text string, sp Span) Span {
+	for sp.Start < sp.End && text[sp.Start] == '<' {
+		n := styleTag(text[sp.Start:sp.End])
+		if n == 0 {
+			return sp
+		}
+		sp.Start += n
+	}
+	for sp.Start < sp.End && text[sp.End-1] == '>' {
+		k := strings.LastIndexByte(text[sp.Start:sp.End], '<')
+		if k < 0 || styleTag(text[sp.Start+k:sp.End]) != sp.End-sp.Start-k {
+			return sp
+		}
+		sp.End = sp.Start + k
+	}
+	return trim(text, sp)
 }
 
 // indented restores the indent of the first line of an answer, which is significant
@@ -358,7 +653,7 @@ func labelOf(marker string) string {
 // time.
 var labels = func() map[string]string {
 	m := map[string]string{}
-	for _, marker := range said("Answer", "Final answer", "Correct answer", "Ans", "A", "Output", "Solution", "#### ") {
+	for _, marker := range slices.Concat(plainLabels, sentenceStarts, []string{"Ans", "A", "Output", "Solution", "#### "}) {
 		m[marker] = newLabel(marker)
 	}
 	return m

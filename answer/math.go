@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -36,30 +35,16 @@ func (mathTask) Name() string { return "math" }
 func (mathTask) Form() Form {
 	return Form{
 		Rules:   "math/2",
-		Markers: mathMarkers,
+		Markers: mathMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
+		Sayings: true,
+		Bare:    bareFormula,
 		Scan:    true,
-		Stops:   questionStops,
 	}
 }
 
-var mathMarkers = said("Final answer", "Answer", "Ans", "#### ")
-
-// sentenceStarts are ways to begin a sentence that states the answer.
-var sentenceStarts = []string{
-	"The answer is ", "The final answer is ", "The correct answer is ", "So the answer is ", "So, the answer is ",
-	"Thus, the answer is ", "Therefore, the answer is ", "Therefore the answer is ", "Hence, the answer is ",
-	"So the final answer is ", "Thus, the final answer is ", "Therefore, the final answer is ", "Hence, the final answer is ",
-}
-
-// said returns the markers, those of Chinese replies, and the starts of sentences.
-func said(markers ...string) []string {
-	return slices.Concat(markers, []string{"答案", "最终答案", "【答案】"}, sentenceStarts)
-}
-
-// questionStops are lines at which a base model goes on to the next question.
-var questionStops = []string{"Question:", "Q:", "Problem:"}
+var mathMarkers = said("Ans", "#### ")
 
 func (mathTask) Normalise(candidate string) string { return settle(candidate, canonMath) }
 

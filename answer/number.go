@@ -33,16 +33,17 @@ func (t numberTask) Name() string { return t.name }
 
 func (t numberTask) Form() Form {
 	return Form{
-		Rules:   t.name + "/1",
-		Markers: numberMarkers,
+		Rules:   t.name + "/2",
+		Markers: numberMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
+		Sayings: true,
+		Bare:    bareAmount,
 		Scan:    true,
-		Stops:   questionStops,
 	}
 }
 
-var numberMarkers = said("Final answer", "Answer", "Ans", "A", "#### ")
+var numberMarkers = said("Ans", "A", "#### ")
 
 func (numberTask) Normalise(candidate string) string { return settle(candidate, plainNumber) }
 
@@ -173,7 +174,7 @@ func plainMath(s string) string {
 	}
 	s = fracExpr.ReplaceAllString(s, " $1/$2")
 	s = latexPlain.Replace(s)
-	return oneLine(s)
+	return strings.ReplaceAll(oneLine(s), " ^", "^")
 }
 
 var fracExpr = lazyregexp.New(`\\[dt]?frac\{(\d+)\}\{(\d+)\}`)
@@ -223,6 +224,9 @@ func readNumber(s string) (string, bool) {
 		return "", false
 	}
 	rest, n := s[len(m[0]):], 0
+	if listed.MatchString(rest) || m[2] == "" && letterScale.MatchString(rest) {
+		return "", false // 3, 4 and 5; 12k
+	}
 	if words := strings.Fields(rest); len(words) > 0 {
 		word := strings.Trim(words[0], ".,;")
 		if n = scales[strings.ToLower(word)]; n == 0 && m[2] != "" && (rest[0] != ' ' || len(word) > 1) {
@@ -234,6 +238,13 @@ func readNumber(s string) (string, bool) {
 	}
 	return writeNumber(m, n)
 }
+
+// listed matches the rest of a list of numbers, and letterScale a letter that may
+// multiply a number without a currency, or name its unit.
+var (
+	listed      = lazyregexp.New(`^(?:, ?[-+]?\d+)+,? (?:and|or) [-+]?\d`)
+	letterScale = lazyregexp.New(`^[kK](?:\W|$)`)
+)
 
 // rightSide returns the text after the last equals sign of an equation, which is
 // the value that its writer states. A text with a comma or "and" is not an
@@ -317,7 +328,7 @@ var (
 // endsNumber reports whether the text after a number does not change it.
 func endsNumber(rest string) bool {
 	if at := clauseEnd.FindStringIndex(rest); at != nil {
-		if strings.HasPrefix(rest[at[0]:], " and") && strings.ContainsAny(firstClause(rest[at[0]+1:]), "0123456789") {
+		if strings.HasPrefix(rest[at[0]:], " and") && !strings.HasPrefix(rest[at[0]:], " and not ") && strings.ContainsAny(firstClause(rest[at[0]+1:]), "0123456789") {
 			return false // 26 apples and 3 pears are two answers
 		}
 		rest = rest[:at[0]]

@@ -71,7 +71,7 @@ var numberCases = []struct{ written, want string }{
 	{"3 million", "3000000"},
 	{"1.5 million dollars", "1500000"},
 	{"$5k", "5000"},
-	{"5k", "5"},
+	{"5k", "5k"}, {"5 km", "5"},
 }
 
 var noNumbers = []string{

@@ -2,7 +2,7 @@ package answer
 
 import (
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
@@ -23,18 +23,19 @@ func (qaTask) Name() string { return "qa" }
 
 func (qaTask) Form() Form {
 	return Form{
-		Rules:   "qa/1",
-		Markers: wordMarkers,
+		Rules:   "qa/2",
+		Markers: wordMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
 		Find:    findFinish,
 		Method:  "finish",
-		Stops:   questionStops,
+		Sayings: true,
+		Bare:    bareLine,
 	}
 }
 
 // wordMarkers precede answers in words.
-var wordMarkers = said("Final answer", "Answer", "Ans", "A")
+var wordMarkers = said("Ans", "A")
 
 const finishMark = "Finish["
 
@@ -119,20 +120,40 @@ func (qaTask) Distil(p Problem, _ string) (query, trace string) { return oneLine
 // the same meaning.
 const asciiMarks = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~‘’“”"
 
-// squad returns the form in which two answers are compared.
+// squad returns the form in which two answers are compared. Unlike SQuAD's own, it
+// keeps what changes a number or a name: the sign and the point of a number, the
+// marks between digits, and the + and # after a letter.
 func squad(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if strings.ContainsRune(asciiMarks, r) {
-			return -1
+	s = strings.ToLower(s)
+	var b strings.Builder
+	for i, r := range s {
+		if !strings.ContainsRune(asciiMarks, r) || telling(s, i, r) {
+			b.WriteRune(r)
 		}
-		return unicode.ToLower(r)
-	}, s)
-	words := strings.Fields(s)
-	kept := words[:0]
-	for _, w := range words {
+	}
+	fields := strings.Fields(b.String())
+	kept := fields[:0]
+	for _, w := range fields {
 		if w != "a" && w != "an" && w != "the" {
 			kept = append(kept, w)
 		}
 	}
 	return strings.Join(kept, " ")
+}
+
+// telling reports whether a mark at a place changes what is said.
+func telling(s string, i int, r rune) bool {
+	digitBefore := i > 0 && isDigit(s[i-1])
+	digitAfter := i+1 < len(s) && isDigit(s[i+1])
+	switch r {
+	case '.':
+		return digitAfter && (i == 0 || digitBefore || isWhite(s[i-1]) || s[i-1] == '-')
+	case ':', '/':
+		return digitBefore && digitAfter
+	case '-':
+		return i+1 < len(s) && (digitAfter || s[i+1] == '.') && (i == 0 || !isLetter(s[i-1]) && s[i-1] < utf8.RuneSelf)
+	case '+', '#':
+		return i > 0 && (isLetter(s[i-1]) || s[i-1] == '+') && (i+1 == len(s) || !isLetter(s[i+1]) && !isDigit(s[i+1]))
+	}
+	return false
 }

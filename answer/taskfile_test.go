@@ -122,7 +122,8 @@ func TestExact(t *testing.T) {
 		{"Answer: _a_ and _b_", "_a_ and _b_", answer.ReasonOK},
 		{"Answer: Paris, France", "Paris", answer.Different},
 		{"Answer: paris", "Paris", answer.Different},
-		{"Paris", "Paris", answer.Empty},
+		{"Paris", "Paris", answer.ReasonOK},
+		{"I think that it is\n\nParis", "Paris", answer.Empty},
 		{"Answer: Paris", "", answer.BadGold},
 	} {
 		p := answer.Problem{Gold: c.gold}

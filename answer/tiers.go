@@ -41,14 +41,14 @@ func (s *search) answerBlocks() {
 			f := open
 			f.value.End = at
 			f.weak = f.weak || quoted(s.text, tag, at+n)
-			if !blank(s.text[f.value.Start:at]) {
+			if !blank(s.text[f.value.Start:at]) && f.value.Start >= s.from {
 				s.keep(f)
 			}
 		}
 		at += n
 	}
 	left(len(s.text))
-	if len(s.list) == 0 && unclosed.value.End > 0 {
+	if len(s.list) == 0 && unclosed.value.End > 0 && unclosed.value.Start >= s.from {
 		s.keep(unclosed)
 	}
 }
@@ -64,6 +64,9 @@ func answerTagAt(s string) (closing bool, n int) {
 	if i < len(s) && s[i] == '/' {
 		closing = true
 		i = skipTagBlanks(s, i+1)
+	}
+	if k := i + len("final_"); k < len(s) && strings.EqualFold(s[i:k-1], "final") && (s[k-1] == '_' || s[k-1] == '-') {
+		i = k // <final_answer>
 	}
 	if len(s)-i <= len(name) || !strings.EqualFold(s[i:i+len(name)], name) {
 		return false, 0
@@ -100,6 +103,9 @@ var boxOpeners = []string{`\boxed`, `\fbox`}
 // end. Of two nested boxes the inner one is the last.
 func (s *search) boxes() {
 	for _, b := range boxesIn(s.text) {
+		if b.Start < s.from {
+			continue
+		}
 		s.keep(find{value: b, weak: s.inFence(b.Start)})
 	}
 }
@@ -175,24 +181,67 @@ func (s *search) scan(out *Extraction, refused bool) bool {
 		s.attempt(methodScan, 0, nil, "refused")
 		return false
 	}
+	var first string
 	for end := len(s.text); ; {
 		var sp Span
 		if sp, end = s.upward(end); sp.End == 0 || sp.End < len(s.text)-maxScan {
 			break
 		}
 		line := s.text[sp.Start:sp.End]
-		if sp.Start == sp.End || !s.task.Precheck(line, s.problem) {
+		if sp.Start == sp.End || !s.task.Precheck(line, s.problem) || !s.form.lowest() && !s.alone(sp) {
 			continue
 		}
-		if c := s.task.Normalise(line); c != "" {
+		c := s.task.Normalise(line)
+		switch {
+		case c == "":
+			continue
+		case first == "":
+			first = c
 			out.Candidate, out.Method, out.Status = c, methodScan, OK
 			s.take(out, sp)
-			s.attempt(methodScan, 1, out.Span, "")
-			return true
+		case c != first: // several answers are none
+			*out = Extraction{Method: methodEmpty, Status: NoAnswer, Rules: out.Rules}
+			s.attempt(methodScan, 2, nil, "several")
+			return false
+		}
+		if s.form.lowest() {
+			break
 		}
 	}
-	s.attempt(methodScan, 0, nil, "")
+	if first == "" {
+		s.attempt(methodScan, 0, nil, "")
+		return false
+	}
+	s.attempt(methodScan, 1, out.Span, "")
+	return true
+}
+
+// lowest reports whether the lowest line that passes the precheck is the answer,
+// whatever stands above it: the precheck of games knows the numbers. Of numbers,
+// letters and words, several that differ are no answer.
+func (f *Form) lowest() bool { return f.Bare == nil }
+
+// scanned reports whether a line of a part of the text passes the scan.
+func (s *search) scanned(sp Span) bool {
+	for at := sp.Start; at < sp.End; {
+		end := lineEndIn(s.text, at, sp.End)
+		line := trim(s.text, Span{at + listMark(s.text[at:end]), end})
+		if line.Start < line.End && s.task.Precheck(s.text[line.Start:line.End], s.problem) {
+			return true
+		}
+		at = end + 1
+	}
 	return false
+}
+
+// alone reports whether no prose continues after a line.
+func (s *search) alone(sp Span) bool {
+	end := lineEnd(s.text, sp.End)
+	if end == len(s.text) {
+		return true
+	}
+	next := s.text[end+1 : lineEnd(s.text, end+1)]
+	return blank(next) || isDelimiter(next) || strings.HasPrefix(strings.TrimLeft(next, white), "<") || s.task.Precheck(strings.TrimSpace(next), s.problem)
 }
 
 // upward returns the lowest line or block before end, trimmed. A line loses its

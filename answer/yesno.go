@@ -18,12 +18,14 @@ func (yesNoTask) Name() string { return "yesno" }
 
 func (yesNoTask) Form() Form {
 	return Form{
-		Rules:   "yesno/1",
-		Markers: wordMarkers,
+		Rules:   "yesno/2",
+		Markers: wordMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
+		Sayings: true,
+		Remark:  findVerdicts,
+		Bare:    bareYesNo,
 		Scan:    true,
-		Stops:   questionStops,
 	}
 }
 
@@ -42,15 +44,76 @@ var yesNoExpr = lazyregexp.New(`^(?i:(?:so|thus|hence|therefore),? )?` +
 
 var bothExpr = lazyregexp.New(`(?i)^(yes|no|true|false),? (?:and|or|/) ?(?:yes|no|true|false)\b|^(yes|no|true|false) ?/ ?(yes|no|true|false)`)
 
+// findVerdicts finds the sentences that say of a statement whether it is true.
+func findVerdicts(text string, _ Problem) (found []Span) {
+	for _, h := range hits(phrases("verdict"), text, 0) {
+		value := sentenceAfterIt(text, h.end)
+		if asserts(text, h) && !blank(value) {
+			found = append(found, Span{h.end, h.end + len(value)})
+		}
+	}
+	return outsideCode(text, found)
+}
+
+// bareYesNo accepts a reply that begins with its answer, if no line further down
+// gives the other one.
+func bareYesNo(text string, _ Problem) Span {
+	all := trim(text, Span{0, len(text)})
+	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
+	sp.Start += listMark(text[sp.Start:sp.End])
+	lead := text[sp.Start:min(sp.End, sp.Start+maxChoice)]
+	if yesNoLead.FindString(lead) == "" && !isYesNo(yesNoOf(strings.Trim(cleanWords(lead), `.!。！"'「」 `))) {
+		return Span{}
+	}
+	first := yesOrNo(lead)
+	if !isYesNo(first) {
+		return Span{}
+	}
+	for line := range strings.Lines(text[sp.End:all.End]) {
+		if YesNo.Precheck(line, Problem{}) && yesOrNo(line) != first {
+			return Span{}
+		}
+	}
+	return sp
+}
+
+var yesNoLead = lazyregexp.New(`^[*_"'(]{0,4}(?i:yes|no|true|false|incorrect)\b|^[*_"'(]{0,4}(?i:correct)[*_]{0,3}[.!]`)
+
+func isYesNo(s string) bool { return s == "yes" || s == "no" }
+
+// yesNoOf returns the answer that a word is, in any language, or "".
+func yesNoOf(word string) string {
+	word = strings.ToLower(word)
+	if y := yesNoWords[word]; y != "" {
+		return y
+	}
+	for _, kind := range []string{"yes", "no"} {
+		for _, w := range rows(kind) {
+			if w == word {
+				return kind
+			}
+		}
+	}
+	return ""
+}
+
+var orExpr = lazyregexp.New(`(?i)^(?:yes|no|true|false),? or (?:yes|no|true|false)\b`)
+
 func (yesNoTask) Normalise(candidate string) string { return settle(candidate, yesOrNo) }
 
 func yesOrNo(s string) string {
 	if len(s) > maxChoice {
 		return s
 	}
-	s = cleanWords(s)
+	s = strings.Trim(cleanWords(s), "*_ ")
 	if bothExpr.MatchString(s) {
 		return s
+	}
+	if strings.Contains(s, " or ") && orExpr.MatchString(s) {
+		return s
+	}
+	if word := yesNoOf(strings.Trim(s, `.!。！"'「」“” `)); word != "" {
+		return word
 	}
 	m := yesNoExpr.FindStringSubmatch(s)
 	if m == nil {

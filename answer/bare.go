@@ -1,0 +1,156 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+)
+
+// isBare reports whether a text is nothing but an answer.
+func (s *search) isBare(text string) bool {
+	sp := s.bareIn(text)
+	return sp.Start < sp.End
+}
+
+func (s *search) bareIn(text string) Span {
+	if s.form.Bare == nil {
+		return Span{}
+	}
+	if s.form.Extent == FirstLine {
+		if sp := jsonReply(text); sp.Start < sp.End {
+			return sp
+		}
+	}
+	return s.form.Bare(text, s.problem)
+}
+
+// bare takes the answer of a reply that is nothing but an answer.
+func (s *search) bare(out *Extraction) bool {
+	if s.form.Bare == nil {
+		return false
+	}
+	sp := s.bareIn(s.text)
+	candidate := ""
+	if sp.Start < sp.End && (!s.reading.cut || s.bounded) {
+		candidate = s.task.Normalise(s.text[sp.Start:sp.End])
+	}
+	if candidate == "" {
+		s.attempt(methodBare, 0, nil, "")
+		return false
+	}
+	out.Candidate, out.Method, out.Status = candidate, methodBare, OK
+	s.take(out, sp)
+	s.attempt(methodBare, 1, out.Span, "")
+	return true
+}
+
+// maxBare is how long a reply that is nothing but an answer may be, in bytes.
+const maxBare = 200
+
+// onlyLine returns the one line of a text, without the marks of a list or a
+// quotation. ok is false if there are several, or if it is too long.
+func onlyLine(text string) (sp Span, ok bool) {
+	sp = trim(text, Span{0, len(text)})
+	if sp.Start == sp.End || sp.End-sp.Start > maxBare {
+		return Span{}, false
+	}
+	if lines := text[sp.Start:sp.End]; strings.IndexByte(lines, '\n') >= 0 {
+		sp = wrapped(text, sp)
+		if strings.IndexByte(text[sp.Start:sp.End], '\n') >= 0 {
+			return Span{}, false
+		}
+	}
+	sp.Start += listMark(text[sp.Start:sp.End])
+	return sp, sp.Start < sp.End
+}
+
+// wrapped returns a span without the delimiters on the lines around it.
+func wrapped(text string, sp Span) Span {
+	for {
+		first, last := lineEndIn(text, sp.Start, sp.End), strings.LastIndexByte(text[sp.Start:sp.End], '\n')
+		switch {
+		case last < 0:
+			return sp
+		case isDelimiter(text[sp.Start:first]):
+			sp.Start = first
+		case isDelimiter(text[sp.Start+last : sp.End]):
+			sp.End = sp.Start + last
+		default:
+			return sp
+		}
+		sp = trim(text, sp)
+	}
+}
+
+// bareLine accepts a reply of one line.
+func bareLine(text string, _ Problem) Span {
+	sp, _ := onlyLine(text)
+	return untagged(text, sp)
+}
+
+// bareAmount accepts a number on the only line, with a unit of a few words.
+func bareAmount(text string, _ Problem) Span {
+	sp, ok := onlyLine(text)
+	if !ok {
+		return Span{}
+	}
+	clean := cleanNumber(text[sp.Start:sp.End])
+	if side, ok := rightSide(clean); ok {
+		clean = side
+	}
+	m := numberExpr.FindString(clean)
+	if rest := clean[len(m):]; m == "" || rest != "" && !isUnit(" "+strings.TrimLeft(rest, " %°")) && strings.Trim(rest, " %°") != "" {
+		return Span{}
+	}
+	return sp
+}
+
+// bareFormula accepts a formula, or a number, on the only line.
+func bareFormula(text string, p Problem) Span {
+	if sp := bareAmount(text, p); sp.Start < sp.End {
+		return sp
+	}
+	sp, ok := onlyLine(text)
+	if !ok {
+		return Span{}
+	}
+	s := strings.TrimRight(text[sp.Start:sp.End], ".")
+	for _, m := range [][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
+		if inner := unwrap(s, m[0], m[1]); inner != s {
+			return sp
+		}
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r == '?' || r == '!' }) || !strings.ContainsAny(s, "0123456789π√\\^") {
+		return Span{}
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) && r != '\\' }) {
+		if len(word) > 2 && word[0] != '\\' && !slices.Contains([]string{"sin", "cos", "tan", "log", "exp", "sqrt", "pi"}, word) {
+			return Span{}
+		}
+	}
+	return sp
+}
+
+// jsonReply returns the value of the answer in a reply that is one JSON object, alone
+// or in a fence.
+func jsonReply(text string) Span {
+	sp := trim(text, Span{0, len(text)})
+	if sp.End-sp.Start < 2 || sp.End-sp.Start > maxJSON {
+		return Span{}
+	}
+	if open, _ := fenceOf(text[sp.Start:lineEndIn(text, sp.Start, sp.End)]); open.size > 0 {
+		sp = wrapped(text, sp)
+	}
+	if sp.Start == sp.End || text[sp.Start] != '{' || text[sp.End-1] != '}' {
+		return Span{}
+	}
+	found := findJSONAnswer(text[sp.Start:sp.End], Problem{})
+	if len(found) == 0 {
+		return Span{}
+	}
+	last := found[len(found)-1]
+	last = Span{sp.Start + last.Start, sp.Start + last.End}
+	if v := text[last.Start:last.End]; len(v) > 2 && (v[0] == '"' || v[0] == '\'') && v[len(v)-1] == v[0] && strings.IndexByte(v, '\\') < 0 {
+		return Span{last.Start + 1, last.End - 1}
+	}
+	return last
+}

@@ -1,0 +1,226 @@
+package answer_test
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
+)
+
+// The corpus of endings was written by hand, and judged before the code ran on it.
+// A judgement is never changed to please the code.
+//
+//go:embed testdata/endings.jsonl
+var endingsFile []byte
+
+// An ending is a reply and what a careful reader says about it.
+type ending struct {
+	Name    string   `json:"name"`
+	Task    string   `json:"task"`
+	Rule    string   `json:"rule"` // what decides it: stated, negation, runon …
+	Says    string   `json:"says"` // right, wrong, or no answer
+	Reply   string   `json:"reply"`
+	Gold    string   `json:"gold"`
+	Input   string   `json:"input"`
+	Options []string `json:"options"`
+	Lang    string   `json:"lang"`
+	End     string   `json:"end"`
+}
+
+func readEndings(t testing.TB) []ending {
+	t.Helper()
+	var list []ending
+	lines := bufio.NewScanner(bytes.NewReader(endingsFile))
+	for lines.Scan() {
+		var e ending
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (e *ending) problem() answer.Problem {
+	return answer.Problem{Input: e.Input, Gold: e.Gold, Options: e.Options, Lang: e.Lang}
+}
+
+func (e *ending) judge(t testing.TB, reply string) (answer.Extraction, answer.Verdict) {
+	t.Helper()
+	task, err := answer.TaskNamed(e.Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o answer.Options
+	if e.End == "cut" {
+		o.End = sotto.EndCut
+	}
+	x := answer.Extract(task, reply, e.problem(), o)
+	return x, task.Validate(x.Candidate, e.problem())
+}
+
+// falseWrong names the rule for each ending that a reader finds right and the code
+// does not.
+var falseWrong = map[string]string{
+	"gsm8k-086": "a number within a sentence is not an answer",
+	"yesno-077": "a yes or no at the end of a sentence is not an answer",
+	"qa-014":    "words are compared as a whole, with an apposition",
+	"qa-015":    "words are compared as a whole, with what is in brackets",
+}
+
+// maxFalseWrong is the share of the endings that a reader finds right, and the code
+// does not, in percent.
+const maxFalseWrong = 5
+
+// TestEndings holds the verdicts against those of a careful reader. No wrong reply
+// may count as right. A right one may count as wrong only by a rule that is named.
+func TestEndings(t *testing.T) {
+	type count struct{ right, falseWrong, wrong, falseRight int }
+	table := map[string]*count{}
+	row := func(key string) *count {
+		if table[key] == nil {
+			table[key] = new(count)
+		}
+		return table[key]
+	}
+	total := row("total")
+	for _, e := range readEndings(t) {
+		x, v := e.judge(t, e.Reply)
+		for _, c := range []*count{total, row("task " + e.Task), row("rule " + e.Rule)} {
+			switch {
+			case e.Says == "right" && v.OK:
+				c.right++
+			case e.Says == "right":
+				c.right++
+				c.falseWrong++
+			case v.OK:
+				c.wrong++
+				c.falseRight++
+			default:
+				c.wrong++
+			}
+		}
+		why, named := falseWrong[e.Name]
+		switch wrong := e.Says == "right" && !v.OK; {
+		case e.Says != "right" && v.OK:
+			t.Errorf("false right: %s (%s): %q by %s against %q: %q", e.Name, e.Rule, x.Candidate, x.Method, e.Gold, e.Reply)
+		case wrong && !named:
+			t.Errorf("false wrong: %s (%s): %q by %s against %q, %s: %q", e.Name, e.Rule, x.Candidate, x.Method, e.Gold, v.Reason, e.Reply)
+		case !wrong && named:
+			t.Errorf("%s is no longer wrong by the rule %q: remove it from falseWrong", e.Name, why)
+		}
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		c := table[key]
+		fmt.Fprintf(&b, "%-20s %4d right, of which %3d false wrong; %4d not right, of which %3d false right\n", key, c.right, c.falseWrong, c.wrong, c.falseRight)
+	}
+	t.Logf("verdicts against those of a reader:\n%s", &b)
+	if total.falseWrong*100 > maxFalseWrong*total.right {
+		t.Errorf("%d of %d right replies are false wrong: more than %d %%", total.falseWrong, total.right, maxFalseWrong)
+	}
+}
+
+// What changes no verdict: text around an answer, an end-of-turn token, Markdown,
+// the ends of lines. Each keeps what the reply says.
+var dressings = []struct {
+	name  string
+	skips func(e *ending) bool
+	dress func(reply string) string
+}{
+	{"CRLF", nil, func(r string) string { return strings.ReplaceAll(r, "\n", "\r\n") }},
+	{"white space", ended, func(r string) string { return "\n\n" + r + " \n\n" }},
+	{"end token", ended, func(r string) string { return r + "<|im_end|>" }},
+	{"end token on its own line", ended, func(r string) string { return r + "\n</s>\n" }},
+	{"next turn", ended, func(r string) string {
+		return r + "<|im_end|>\n<|im_start|>user\nAnd 7?<|im_end|>\n<|im_start|>assistant\nAnswer: 7"
+	}},
+	{"thought", nil, func(r string) string { return "<think>Answer: 7\n<answer>7</answer> \\boxed{7}</think>\n\n" + r }},
+	{"courtesy", stated, func(r string) string { return r + "\n\nLet me know if you have any questions!" }},
+	{"introduction", stated, func(r string) string { return "Let me work through this.\n\n" + r }},
+	{"rule", stated, func(r string) string { return r + "\n\n---" }},
+}
+
+// ended skips the replies that were cut: what follows a cut is not theirs.
+func ended(e *ending) bool { return e.End == "cut" }
+
+// stated skips the replies that only say an answer by being nothing else, that end
+// before what follows could, or that are code or JSON.
+func stated(e *ending) bool {
+	if e.End == "cut" || e.Task == "code" || e.Task == "json" || e.Task == "json_answer" {
+		return true
+	}
+	return strings.Contains(e.Reply, "<answer>") != strings.Contains(e.Reply, "</answer>")
+}
+
+func TestDress(t *testing.T) {
+	for _, e := range readEndings(t) {
+		x, v := e.judge(t, e.Reply)
+		for _, d := range dressings {
+			if d.skips != nil && d.skips(&e) || strings.Contains(e.Reply, "<think>") && d.name == "thought" {
+				continue
+			}
+			around := d.name == "courtesy" || d.name == "introduction" || d.name == "rule"
+			if around && (x.Method == "bare" || x.Method == "empty" || x.Method == "fallback_bottom_scan" || strings.HasSuffix(x.Method, "is") && closing(e.Reply)) {
+				continue // alone, it is an answer; within more text it may not be
+			}
+			y, w := e.judge(t, d.dress(e.Reply))
+			if v.OK != w.OK || v.Reason != w.Reason {
+				t.Errorf("%s, %s: %q by %s, %s; without it %q by %s, %s: %q", e.Name, d.name, y.Candidate, y.Method, w.Reason, x.Candidate, x.Method, v.Reason, e.Reply)
+			}
+		}
+	}
+}
+
+// closing reports whether a reply says its answer in a form that counts only at its
+// end.
+func closing(reply string) bool { return strings.Contains(reply, "result is") }
+
+// dresses are the ways in which a line that states an answer is written.
+var dresses = []struct{ from, to string }{
+	{"Answer: ", "**Answer:** "},
+	{"Answer: ", "**Answer**: "},
+	{"Answer: ", "### Answer: "},
+	{"Answer: ", "> Answer: "},
+	{"Answer: ", "- Answer: "},
+	{"Answer: ", "__Answer:__ "},
+	{"Answer: ", "Final Answer: "},
+	{"Answer: ", "ANSWER: "},
+	{"Answer: ", "Answer:\n\n"},
+	{"Answer: ", "Answer:   "},
+	{"Answer: ", "Answer："},
+	{"Answer: ", "1. Answer: "},
+	{"Answer: ", "Antwort: "},
+	{"Answer: ", "答案："},
+	{"The answer is ", "So the answer is "},
+	{"The answer is ", "Therefore, the answer is: "},
+	{"The answer is ", "Hence we conclude that the answer is "},
+	{"The answer is ", "**The answer is** "},
+}
+
+// The Markdown and the words of a line that states an answer change no verdict.
+func TestDressOfStatements(t *testing.T) {
+	for _, e := range readEndings(t) {
+		if e.Rule == "quote" || e.Rule == "negation" || e.Task == "game24" || strings.Count(e.Reply, "nswer") != 1 {
+			continue
+		}
+		_, v := e.judge(t, e.Reply)
+		for _, d := range dresses {
+			if !strings.HasPrefix(e.Reply, d.from) && !strings.Contains(e.Reply, "\n"+d.from) {
+				continue
+			}
+			reply := strings.Replace(e.Reply, d.from, d.to, 1)
+			if y, w := e.judge(t, reply); v.OK != w.OK || v.Reason != w.Reason {
+				t.Errorf("%s: %q by %s, %s; written plainly %s: %q", e.Name, y.Candidate, y.Method, w.Reason, v.Reason, reply)
+			}
+		}
+	}
+}

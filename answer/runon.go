@@ -1,0 +1,298 @@
+package answer
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxTokens is how many tokens of a kind are looked at that may be quoted.
+const maxTokens = 64
+
+// turnEnd returns where the text ends for an end-of-turn token that the log kept. A
+// token that is quoted, or in code, is text.
+func turnEnd(text string) int {
+	if !strings.ContainsAny(text, "<[") {
+		return len(text)
+	}
+	end := len(text)
+	for _, kind := range []string{"token", "turn"} {
+		for _, token := range rows(kind) {
+			for at, tries := 0, 0; at < end && tries < maxTokens; tries++ {
+				k := strings.Index(text[at:end], token)
+				if k < 0 {
+					break
+				}
+				at += k
+				if (kind == "token" || !blank(text[:at])) && !quoted(text, at, at+len(token)) && !inProgram(text, at) {
+					end = at
+				}
+				at += len(token)
+			}
+		}
+	}
+	return end
+}
+
+// inProgram reports whether a place is within a line of fenced code. A token after
+// the closing fence, or where the fence never closes, is not.
+func inProgram(text string, at int) bool {
+	var open fence
+	for i := 0; i < at; {
+		end := lineEnd(text, i)
+		line := text[i:min(end, at)]
+		switch {
+		case open.size == 0:
+			open, _ = fenceOf(line)
+		case open.closes(line):
+			open = fence{}
+		}
+		i = end + 1
+	}
+	if open.size == 0 {
+		return false
+	}
+	for i := lineEnd(text, at) + 1; i < len(text); {
+		end := lineEnd(text, i)
+		line := text[i:end]
+		if open.closes(line) {
+			return true
+		}
+		if f, info := fenceOf(line); f.size > 0 && strings.Trim(info, white) != "" {
+			return false // another block opens: this one did not close
+		}
+		i = end + 1
+	}
+	return false
+}
+
+// runOn returns where the text ends for the task: before the first line that begins
+// a further problem, once an answer has been stated. A line in code, or within what
+// was found, begins none.
+func (s *search) runOn() int {
+	stops, parts := s.stopLines()
+	if len(stops) == 0 {
+		return len(s.text)
+	}
+	first, end := s.firstStated()
+	from := 0
+	for i, stop := range stops {
+		switch {
+		case parts[i] && first >= stops[0]: // the reply answers question 1, question 2, …
+		case first < stop && end <= stop, i == 0 && s.isBare(s.text[:stop]):
+			return stop
+		case s.form.Scan && s.scanned(Span{from, stop}):
+			return stop
+		}
+		from = stop
+	}
+	return len(s.text)
+}
+
+// firstStated returns the first place where an explicit tier finds something, or
+// the end of the text.
+func (s *search) firstStated() (first, end int) {
+	first, end = len(s.text), len(s.text)
+	tier := func(look func()) {
+		s.forget()
+		look()
+		for _, f := range s.list {
+			if f.weak && s.strong > 0 {
+				continue
+			}
+			if stop := lineEndIn(s.text, f.value.Start, f.value.End); f.value.Start < first && !blank(s.text[f.value.Start:f.value.End]) {
+				first, end = f.value.Start, f.value.End
+				if f.label != "" {
+					end = max(stop, f.value.Start)
+				}
+			}
+			break
+		}
+		s.forget()
+	}
+	tier(s.answerBlocks)
+	if s.form.Find != nil {
+		tier(func() { s.own(s.form.Find) })
+	}
+	if s.form.Boxed {
+		tier(s.boxes)
+	}
+	tier(s.markers)
+	return first, end
+}
+
+// stopLines returns where the lines begin that could begin a further problem, and
+// that follow some other text. parts says which of them number the parts of a reply
+// that begins with question 1.
+func (s *search) stopLines() (list []int, parts []bool) {
+	labels := stopLabels()
+	numbered := false
+	for at := skipWhite(s.text, 0, len(s.text)); at < len(s.text) && len(list) < maxFinds; {
+		end := lineEnd(s.text, at)
+		if number, ok := stopLine(s.text[at:end], labels, s.form.Stops); ok && !s.inFence(at) {
+			numbered = numbered || number == 1
+			if !blank(s.text[:at]) {
+				list, parts = append(list, at), append(parts, number > 0 && numbered)
+			} else if numbered {
+				list, parts = append(list, at), append(parts, true)
+			}
+		}
+		at = end + 1
+	}
+	return list, parts
+}
+
+// stopLabels are the labels of further problems, by their first byte.
+func stopLabels() *[256][]string { return sayings().stops }
+
+func labelsByByte(labels []string) *[256][]string {
+	var t [256][]string
+	for _, label := range labels {
+		t[label[0]] = append(t[label[0]], label)
+	}
+	return &t
+}
+
+// stopLine reports whether a line begins a further problem: one of the stops of the
+// task, or a label such as "Question", in any Markdown, with a number or without,
+// and a colon, or alone in a heading. number is the number, or 0.
+func stopLine(line string, labels *[256][]string, stops []string) (number int, ok bool) {
+	line = line[skipBlanks(line, 0):]
+	for _, stop := range stops {
+		if strings.HasPrefix(line, stop) {
+			return 0, true
+		}
+	}
+	heading := strings.HasPrefix(line, "#")
+	i := 0
+	for i < len(line) && i < maxLead && strings.IndexByte("#*_> ", line[i]) >= 0 {
+		i++
+	}
+	if i == len(line) {
+		return 0, false
+	}
+	for _, label := range labels[line[i]] {
+		if strings.HasPrefix(line[i:], label) {
+			if number, ok = labelEnds(line[i+len(label):], heading); ok {
+				return number, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func labelEnds(rest string, heading bool) (number int, ok bool) {
+	rest = strings.TrimLeft(rest, " #*_")
+	after := strings.TrimLeft(rest, "0123456789")
+	if digits := rest[:len(rest)-len(after)]; digits != "" {
+		if number, _ = strconv.Atoi(digits); number == 0 {
+			number = 2
+		}
+	}
+	rest = strings.TrimLeft(after, " *_")
+	if colonAt(rest) > 0 {
+		return number, true
+	}
+	return number, heading && blank(rest)
+}
+
+// retracted returns the last place from which on the reply takes a second look, or
+// 0, and whether it takes its answer back there.
+func (s *search) retracted() (at int, void bool) {
+	waits, voids := sayings().waits, sayings().voids
+	begin := 0 // a reply does not begin with a second look
+	for begin < len(s.text) && strings.IndexByte(white+"*_(\"", s.text[begin]) >= 0 {
+		begin++
+	}
+	for i := 0; i >= 0 && i < len(s.text); {
+		k := i
+		for k < len(s.text) && strings.IndexByte(" *_(\"", s.text[k]) >= 0 {
+			k++
+		}
+		if k < len(s.text) && k > begin {
+			if n := retraction(s.text[k:], waits[s.text[k]]); n > 0 && !s.inFence(k) {
+				at = k
+				void = retraction(s.text[k:], voids[s.text[k]]) > 0 || hasWord(sentenceRun(s.text[k:]), rows("wrong"))
+			}
+		}
+		i = nextSentence(s.text, i)
+	}
+	return at, void
+}
+
+// sentenceRun returns the first words of a text, up to the end of the sentence after
+// an interjection: "Sorry, that is wrong", "Hmm. That is wrong".
+func sentenceRun(s string) string {
+	end := lineEndIn(s, 0, min(len(s), maxClause))
+	if n := sentenceEnd(s[:end]); n >= 0 {
+		if n < 12 {
+			if m := sentenceEnd(s[n+1 : end]); m >= 0 {
+				return s[:n+1+m]
+			}
+			return s[:end]
+		}
+		end = n
+	}
+	return s[:end]
+}
+
+// retraction returns the length of the phrase that s begins with.
+func retraction(s string, list []string) int {
+	for _, phrase := range list {
+		n := foldPhrase(s, phrase)
+		if n == 0 || !apart(s, 0, n) {
+			continue
+		}
+		if strings.IndexByte(phrase, ' ') < 0 && !interjects(s[n:]) {
+			continue // "Wait times are long"
+		}
+		return n
+	}
+	return 0
+}
+
+// interjects reports whether what follows a word lets it stand alone.
+func interjects(rest string) bool {
+	rest = strings.TrimLeft(rest, "*_")
+	if rest == "" {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	if r == ' ' {
+		next := strings.TrimLeft(rest, " ")
+		return strings.HasPrefix(next, "—") || strings.HasPrefix(next, "–") || strings.HasPrefix(next, "- ") || strings.HasPrefix(next, "answer")
+	}
+	return unicode.IsPunct(r) && r != '\'' && r != '-' && r != '’'
+}
+
+// nextSentence returns where the next sentence or line begins after i, or -1.
+func nextSentence(text string, i int) int {
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n':
+			return i + 1
+		case sentenceBreaks[c]:
+			if c < utf8.RuneSelf {
+				if i+1 < len(text) && isWhite(text[i+1]) && text[i+1] != '\n' {
+					return i + 1
+				}
+				continue
+			}
+			for _, stop := range []string{"。", "！", "？", "…", "—", "，"} {
+				if strings.HasPrefix(text[i:], stop) {
+					return i + len(stop)
+				}
+			}
+		}
+	}
+	return -1
+}
+
+var sentenceBreaks = func() (t [256]bool) {
+	for _, c := range []byte(".!?\"") {
+		t[c] = true
+	}
+	t[0xe3], t[0xef], t[0xe2] = true, true, true
+	return t
+}()
