@@ -321,8 +321,8 @@ func asserts(text string, h hit) bool {
 
 // quotedIn reports whether a double quotation mark is open at a place of its line.
 func quotedIn(text string, at int) bool {
-	from := max(strings.LastIndexByte(text[:at], '\n')+1, at-4*maxClause)
-	line := text[from:at]
+	line := text[max(0, at-4*maxClause):at]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
 	return strings.Count(line, `"`)%2 == 1 || strings.Count(line, "“") > strings.Count(line, "”") || strings.Count(line, "「") > strings.Count(line, "」")
 }
 
