@@ -184,7 +184,7 @@ func defined(line string) string { return definesExpr.FindString(line) }
 var (
 	commentExpr = lazyregexp.New(`^(?:#|//|--|/\*|\*)`)
 	// useExpr matches a line that uses a program.
-	useExpr = lazyregexp.New(`^(?:#|//|--|/\*|\*|>>>|\.\.\.|\$ |import |from \S+ import |assert\b|print|console\.|fmt\.Print|System\.out|puts |echo |println!?\(|assert\w*!?\(|expect\(|describe\(|it\(|test\(|(?:[\w.]+\.)?[\w]+\(.*\)\s*;?\s*(?:(?:#|//).*)?$|if __name__|for \S+ in .*:$)`)
+	useExpr = lazyregexp.New(`^(?:#|//|--|/\*|\*|>>>|\.\.\.|\$ |import |from \S+ import |assert\b|print|console\.|fmt\.Print|System\.out|puts |echo |println!?\(|assert\w*!?\(|expect\(|describe\(|it\(|test\(|(?:(?:const |let |var )?\w+ :?= )?(?:[\w.]+\.)?\w+\(.*\)\s*;?\s*(?:(?:#|//).*)?$|if __name__|for \S+ in .*:$)`)
 	// testExpr matches what only tests hold.
 	testExpr    = lazyregexp.New(`(?m)^(?:\s*def test_|class Test\w*|\s*import (?:unittest|pytest)\b|func Test[A-Z_]\w*\(|\s*@Test\b|#\[(?:test|cfg\(test\))\]|describe\(|\s*unittest\.main\()`)
 	definesExpr = lazyregexp.New(`^(?:async )?(?:def|class|func|function|fn|public|private|static|struct|type|const|let|var|interface|enum|template|#include|SELECT|CREATE|INSERT|WITH)\b`)

@@ -53,27 +53,33 @@ func (e *ending) problem() answer.Problem {
 	return answer.Problem{Input: e.Input, Gold: e.Gold, Options: e.Options, Lang: e.Lang}
 }
 
+func (e *ending) end() (end sotto.End) {
+	if e.End == "cut" {
+		return sotto.EndCut
+	}
+	return end
+}
+
 func (e *ending) judge(t testing.TB, reply string) (answer.Extraction, answer.Verdict) {
 	t.Helper()
 	task, err := answer.TaskNamed(e.Task)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o answer.Options
-	if e.End == "cut" {
-		o.End = sotto.EndCut
-	}
-	x := answer.Extract(task, reply, e.problem(), o)
+	x := answer.Extract(task, reply, e.problem(), answer.Options{End: e.end()})
 	return x, task.Validate(x.Candidate, e.problem())
 }
 
 // falseWrong names the rule for each ending that a reader finds right and the code
 // does not.
 var falseWrong = map[string]string{
-	"gsm8k-086": "a number within a sentence is not an answer",
-	"yesno-077": "a yes or no at the end of a sentence is not an answer",
-	"qa-014":    "words are compared as a whole, with an apposition",
-	"qa-015":    "words are compared as a whole, with what is in brackets",
+	"gsm8k-086":  "a number within a sentence is not an answer",
+	"yesno-077":  "a yes or no at the end of a sentence is not an answer",
+	"choice-316": "a letter with its option on a line is not stated, and not alone",
+	"gsm8k-158":  "a number with a unit on a line is not stated, and not alone",
+	"math-116":   "an equation is not its right side",
+	"qa-014":     "words are compared as a whole, with an apposition",
+	"qa-015":     "words are compared as a whole, with what is in brackets",
 }
 
 // maxFalseWrong is the share of the endings that a reader finds right, and the code
@@ -221,6 +227,25 @@ func TestDressOfStatements(t *testing.T) {
 			if y, w := e.judge(t, reply); v.OK != w.OK || v.Reason != w.Reason {
 				t.Errorf("%s: %q by %s, %s; written plainly %s: %q", e.Name, y.Candidate, y.Method, w.Reason, v.Reason, reply)
 			}
+		}
+	}
+}
+
+// A file that only names its validator is that task under another name.
+func TestReadTaskInherits(t *testing.T) {
+	same := map[string]answer.Task{}
+	for _, e := range readEndings(t) {
+		if same[e.Task] == nil {
+			task, err := answer.ReadTask("t.yaml", []byte("name: mine\nvalidator: "+e.Task+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same[e.Task] = task
+		}
+		x, v := e.judge(t, e.Reply)
+		y := answer.Extract(same[e.Task], e.Reply, e.problem(), answer.Options{End: e.end()})
+		if w := same[e.Task].Validate(y.Candidate, e.problem()); x.Candidate != y.Candidate || strings.TrimSuffix(x.Method, "_lenient") != y.Method || v != w {
+			t.Errorf("%s: %q by %s, %s; the task itself %q by %s, %s", e.Name, y.Candidate, y.Method, w.Reason, x.Candidate, x.Method, v.Reason)
 		}
 	}
 }

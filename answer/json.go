@@ -317,12 +317,23 @@ var answerKeys = []*lazyregexp.Regexp{
 // quotes of a string are part of the span. It also looks inside broken values, but
 // reads no more than a few times the length of the text for that.
 func findJSONAnswer(text string, _ Problem) []Span {
-	for _, key := range answerKeys {
+	for i, key := range answerKeys {
+		if !mayHoldKey(text, i) {
+			continue
+		}
 		if found := valuesOf(key, text); found != nil {
 			return found
 		}
 	}
 	return nil
+}
+
+// mayHoldKey reports whether a text holds what every key of a row of answerKeys does.
+func mayHoldKey(text string, i int) bool {
+	if i < 2 {
+		return strings.Contains(text, "nswer") || strings.Contains(text, "NSWER")
+	}
+	return strings.Contains(text, "esult") || strings.Contains(text, "nswer") || strings.Contains(text, "rediction")
 }
 
 func valuesOf(answerKey *lazyregexp.Regexp, text string) []Span {

@@ -35,9 +35,9 @@ const maxTaskFile = 64 << 10
 //	name: iso-date
 //	markers: [Date, "The date is "]  # if missing, those of the validator
 //	extent: first_line               # or block, all
-//	boxed: false
-//	stops: ["Question:"]
-//	scan: '^\d{4}-\d\d-\d\d$'        # a line that could be an answer; none: no scan
+//	boxed: false                     # whether \boxed{} counts
+//	stops: ["Next date:"]            # in addition to those of every task
+//	scan: '^\d{4}-\d\d-\d\d$'        # a line that could be an answer; off: no scan
 //	normalise: [trim, {replace: '\.$', with: ''}]
 //	validator: regex                 # or exact, number, choice: any task's name
 //	pattern: '\d{4}-\d\d-\d\d'       # of regex; if missing, Gold is the pattern
@@ -45,7 +45,8 @@ const maxTaskFile = 64 << 10
 // The steps of normalise are trim, lower, upper, spaces (each run becomes one
 // space), marks (emphasis and code marks around the whole), punctuation (at the
 // end), and {replace: PATTERN, with: TEXT}. The validator's own steps come after
-// them. The error joins a [*TaskFileError] for each fault. name is the name of the
+// them. What the file does not say is as in the validator's task, with all of its
+// tiers: a file of a name and a validator is that task under another name. The error joins a [*TaskFileError] for each fault. name is the name of the
 // file.
 func ReadTask(name string, data []byte) (Task, error) {
 	r := taskReader{
@@ -62,11 +63,29 @@ func ReadTask(name string, data []byte) (Task, error) {
 		return nil, r.err()
 	}
 	t := &r.task
-	if t.form.Markers == nil {
-		t.form.Markers = t.base.Form().Markers
-	}
+	t.form = r.inherited(t.base.Form())
 	t.form.Rules = fmt.Sprintf("%s/%x", t.name, sha256.Sum256(data))[:len(t.name)+1+12]
 	return t, nil
+}
+
+// inherited returns the form of a task: that of its validator, with what the file
+// says instead.
+func (r *taskReader) inherited(form Form) Form {
+	rows := &r.rows
+	if rows.Markers != nil {
+		form.Markers = rows.Markers
+	}
+	if rows.Extent != nil {
+		form.Extent = r.task.form.Extent
+	}
+	if rows.Boxed != nil {
+		form.Boxed = *rows.Boxed
+	}
+	if rows.Scan != nil {
+		form.Scan = *rows.Scan != "off"
+	}
+	form.Stops = slices.Concat(form.Stops, rows.Stops)
+	return form
 }
 
 // A fileTask is a task read from a file.
@@ -89,8 +108,11 @@ func (t *fileTask) Normalise(candidate string) string {
 	return t.base.Normalise(candidate)
 }
 
-func (t *fileTask) Precheck(line string, _ Problem) bool {
-	return t.scan != nil && t.scan.MatchString(line)
+func (t *fileTask) Precheck(line string, p Problem) bool {
+	if t.scan == nil {
+		return t.base.Precheck(line, p)
+	}
+	return t.scan.MatchString(line)
 }
 
 func (t *fileTask) Validate(candidate string, p Problem) Verdict {
@@ -121,7 +143,7 @@ type taskRows struct {
 	Name      *string          `yaml:"name"`
 	Markers   []string         `yaml:"markers"`
 	Extent    *string          `yaml:"extent"`
-	Boxed     bool             `yaml:"boxed"`
+	Boxed     *bool            `yaml:"boxed"`
 	Stops     []string         `yaml:"stops"`
 	Scan      *string          `yaml:"scan"`
 	Normalise []*yamlfile.Node `yaml:"normalise"`
@@ -153,7 +175,6 @@ func (r *taskReader) fill() {
 	case before == 0:
 		r.doc.FaultAt("name", "is missing")
 	}
-	t.form.Markers, t.form.Stops, t.form.Boxed = rows.Markers, rows.Stops, rows.Boxed
 	r.allSay("markers", rows.Markers)
 	r.allSay("stops", rows.Stops)
 	if rows.Extent != nil {
@@ -163,8 +184,8 @@ func (r *taskReader) fill() {
 		}
 		t.form.Extent = Extent(max(0, extent))
 	}
-	if rows.Scan != nil {
-		t.scan, t.form.Scan = r.pattern("scan", *rows.Scan), true
+	if rows.Scan != nil && *rows.Scan != "off" {
+		t.scan = r.pattern("scan", *rows.Scan)
 	}
 	for i, n := range rows.Normalise {
 		if n != nil {
