@@ -7,32 +7,37 @@ import (
 	"unicode/utf8"
 )
 
-// maxTokens is how many tokens of a kind are looked at that may be quoted.
+// maxTokens is how many tokens are looked at that may be quoted.
 const maxTokens = 64
 
 // turnEnd returns where the text ends for an end-of-turn token that the log kept. A
 // token that is quoted, or in code, is text.
 func turnEnd(text string) int {
-	if !strings.ContainsAny(text, "<[") {
-		return len(text)
-	}
-	end := len(text)
-	for _, kind := range []string{"token", "turn"} {
-		for _, token := range rows(kind) {
-			for at, tries := 0, 0; at < end && tries < maxTokens; tries++ {
-				k := strings.Index(text[at:end], token)
-				if k < 0 {
-					break
+	return min(turnEndAt(text, '<'), turnEndAt(text, '['))
+}
+
+// turnEndAt is turnEnd for the tokens that begin with a byte.
+func turnEndAt(text string, first byte) int {
+	tries := 0
+	for at := 0; at < len(text) && tries < maxTokens; at++ {
+		k := strings.IndexByte(text[at:], first)
+		if k < 0 {
+			break
+		}
+		at += k
+		for _, kind := range []string{"token", "turn"} {
+			for _, token := range rows(kind) {
+				if !strings.HasPrefix(text[at:], token) {
+					continue
 				}
-				at += k
+				tries++
 				if (kind == "token" || !blank(text[:at])) && !quoted(text, at, at+len(token)) && !inProgram(text, at) {
-					end = at
+					return at
 				}
-				at += len(token)
 			}
 		}
 	}
-	return end
+	return len(text)
 }
 
 // inProgram reports whether a place is within a line of fenced code. A token after
