@@ -137,7 +137,7 @@ func (s *Splitter) readInside() {
 // output block had come.
 func (s *Splitter) giveUpOutput() {
 	s.rewind(&s.atHold, s.outHold)
-	s.visible, s.noOutput = true, true
+	s.noOutput = true
 	s.flush()
 }
 

@@ -1,5 +1,7 @@
 package sotto
 
+import "math"
+
 // pads are the scratch pads at the start of the reply that may hold its answer (G7a).
 type pads struct {
 	hold  int  // where the doubt began, or -1
@@ -92,7 +94,6 @@ func (p *pads) close(s *Splitter) {
 // givePadsUp notes that the reply shows something, so that no pad holds its answer.
 func (s *Splitter) givePadsUp() {
 	s.pads.last = pad{}
-	s.pads.cur = pad{}
 	s.pads.settle(s)
 }
 
@@ -126,12 +127,8 @@ func (s *Splitter) finishPads() {
 	case s.end.incomplete() && p.cur.whole.found():
 		s.rescueWhole(p.cur)
 		return
-	case s.end.incomplete():
-	case last.found() && last.start >= p.cur.whole.start:
+	case !s.end.incomplete() && last.found():
 		s.rescueOpen(last)
-		return
-	case p.cur.whole.found():
-		s.rescueOpen(p.cur.whole.token)
 		return
 	}
 	if p.last.whole.found() && !s.end.incomplete() && !s.shown {
@@ -139,7 +136,6 @@ func (s *Splitter) finishPads() {
 		return
 	}
 	p.hold = -1
-	s.flush()
 }
 
 // rescueOpen reads an open pad again from an output opener on.
@@ -153,7 +149,6 @@ func (s *Splitter) rescue(t token, at state) {
 	s.rewind(&at, t.start)
 	s.pads.done = true
 	s.diag(CodeRescued, t.start, "")
-	s.outer.afterMarker = true
 	s.flush()
 	s.openOutput(t)
 }
@@ -168,10 +163,8 @@ func (s *Splitter) rescueWhole(p pad) {
 	s.ended, s.end = true, EndStopped
 	for s.body.block > 0 && s.step() {
 	}
-	if s.body.block > 0 {
-		s.closeAtEnd()
-		s.body.block = 0
-	}
+	s.closeAtEnd()
+	s.body.block = 0
 	if s.absorb.into.mark != 0 { // the close's own newlines
 		if !p.closed {
 			s.limit = s.n
@@ -185,7 +178,7 @@ func (s *Splitter) rescueWhole(p pad) {
 	s.r.block = s.blocks
 	s.r.isPad, s.r.dupOpen, s.r.stop = false, false, p.stop
 	if !p.closed {
-		s.r.stop = s.n + 1
+		s.r.stop = math.MaxInt
 	}
 	s.forgetScans()
 	s.read()

@@ -208,10 +208,20 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	}
 	ch := want.labels[given].ch
 	line := raw[strings.LastIndexByte(raw[:given], '\n')+1 : given]
-	if strings.Trim(raw[given+1:], " \t/") == "" && len(raw) > given+2 {
+	if e.tagFillsMarker(raw[given:]) {
 		return true
 	}
 	return ch == sotto.ChannelTool || len(line) >= 3 && strings.Trim(line, "`~ \t") == "" || e.literalMayWait(raw, given, ch)
+}
+
+// tagFillsMarker reports whether an unfinished tag has so much white space in it that
+// the longest name no longer fits into MaxMarker.
+func (e *emission) tagFillsMarker(form string) bool {
+	longest := 0
+	for _, m := range e.s.d.Markers {
+		longest = max(longest, len(m.Tag))
+	}
+	return form[0] == '<' && strings.ContainsAny(form, " \t\n\v\f\r") && len(form)+longest+len("/>") > e.s.d.MaxMarker
 }
 
 // literalMayWait reports whether a literal that begins at byte given is unfinished

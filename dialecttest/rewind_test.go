@@ -43,7 +43,8 @@ func scopes() []scope {
 		{"pad", []sotto.Marker{pad, out}, nil,
 			[]string{"<p>", "</p>", "<o>", "</o>", "x", "\n", "`"}, []sotto.Start{sotto.StartOutside, sotto.StartInside("p")},
 			[]string{
-				"<p><o><p></p>wwww<o>x</o></p>", // the second opener ends where the first expires
+				"<p><o><p></p>wwww<o>x</o></p>",                   // the second opener ends where the first expires
+				"<p><o>                  </o></p><p><o>x</o></p>", // the first is rescued, and its body is blank
 			}},
 		{"two outputs", []sotto.Marker{pad, out, other}, nil,
 			[]string{"<p>x", "</p>", "<o>y", "</o>", "<u>z", "</u>"}, []sotto.Start{sotto.StartInside("p")}, nil},
@@ -55,6 +56,18 @@ func scopes() []scope {
 				"`x</k><p><o>y</o></p>\nz", // the line with the kept close ends before the rescue
 				"`x</k><p><o>y</o></p>`z", "`x</k><p><o>y", "`x</k>\n<p><o>y</o></p>z</k>",
 			}},
+		{"literal pad", []sotto.Marker{
+			{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[p]"}, Close: []string{"[/p]"}, Rescue: true},
+			{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[q]"}, Close: []string{"[/q]"}, Rescue: true},
+			{Role: sotto.RoleOutput, Open: []string{"[o]"}, Close: []string{"[/o]\n"}}}, nil,
+			[]string{"[p]", "[/p]", "[/q]", "[o]x", "[/o]", "\n", "y"}, outside,
+			[]string{
+				"[p][o]x[/o][/q]y", "[p][o]x[/o]\n[/q]y", "[p][o]x[/o]\n\ny[/p]\nz", "[p][o]x[/o]\n\ny",
+			}},
+		{"phrases", []sotto.Marker{
+			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}}, think},
+			func(d *sotto.Dialect) { d.Placement = sotto.PlacementLeading },
+			[]string{"Hm:", "So:", "</k>", "x", "\n"}, []sotto.Start{sotto.StartAuto}, nil},
 		{"anywhere", []sotto.Marker{think, out}, anywhere,
 			[]string{"<k>", "</k>", "<o>", "</o>", "x", "`", "\n"}, outside, nil},
 		{"code anywhere", []sotto.Marker{think, out}, anywhere,
@@ -70,6 +83,7 @@ func scopes() []scope {
 		{"auto", []sotto.Marker{think, out}, nil,
 			[]string{"<k>", "</k>", "<o>", "x", "`", "\n", "```\n"}, []sotto.Start{sotto.StartAuto},
 			[]string{
+				"x</o>y</k>z",
 				"`</k>`wwwwwwwwwwwwwwww",               // a close that was text, read again
 				"```\n<k></k></k>\n```\n<o>wwwwwwwwww", // a late output that was read, read again
 			}},
@@ -187,6 +201,20 @@ func (c scope) trials(s *suite, n int, last bool) iter.Seq[trial] {
 				raw += tokens[rnd.IntN(len(tokens))]
 			}
 			read(raw, s.holds)
+		}
+	}
+}
+
+// A doubt that expires holds nothing back any longer.
+func TestExpiryReleases(t *testing.T) {
+	long := strings.Repeat("w", 18)
+	for name, raw := range map[string]string{"pad, deliver": "<p>a<o>" + long, "pad": "<p>a<o>" + long, "anywhere": long, "anywhere, deliver": long, "auto": long, "auto, deliver": long} {
+		c := scopes()[slices.IndexFunc(scopes(), func(c scope) bool { return c.name == name })]
+		s := c.suite(t)
+		sp := s.splitter(trial{raw: raw, start: c.starts[0], maxHold: s.d.MaxHold})
+		sp.FeedString(raw)
+		if held := sp.Held(); held > 0 {
+			t.Errorf("%s: %d bytes are held after %q", name, held, raw)
 		}
 	}
 }

@@ -458,6 +458,11 @@ func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 		return -1, nil
 	}
 	n := len(r.pads)
+	if p := &r.pads[n-1]; !p.closed { // it takes over from those before it
+		if at, ok := p.whole(givenUp); ok {
+			return at, p
+		}
+	}
 	for i := range r.pads { // the earliest is the last whole closed pad, if any
 		p := &r.pads[n-1-i]
 		if p.closed {
@@ -467,9 +472,6 @@ func (r *slowReader) candidate(givenUp int) (int, *slowPad) {
 		}
 	}
 	if p := &r.pads[n-1]; !p.closed {
-		if at, ok := p.whole(givenUp); ok {
-			return at, p
-		}
 		if at, ok := p.first(givenUp); ok {
 			return at, p
 		}

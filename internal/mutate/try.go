@@ -28,7 +28,7 @@ type suite struct {
 var suites = []suite{
 	{".", []string{"-test.skip", "^(TestReadme|TestData.*|TestCorpus|TestDiagnosticsAreBounded|TestFarCloses|TestResetReadsAfresh|Fuzz.*)$"}, false},
 	{"./dialecttest", []string{"-test.run", "^TestShortReplies$/^[12]/"}, true},
-	{"./dialecttest", []string{"-test.run", "^(TestDefault|TestShortLiterals|TestSeveralMarkersOfARole|TestFound|TestLateOutput|TestALaterPadTakesOver)$"}, false},
+	{"./dialecttest", []string{"-test.run", "^(TestDefault|TestShortLiterals|TestSeveralMarkersOfARole|TestFound|TestLateOutput|TestALaterPadTakesOver|TestExpiryReleases)$"}, false},
 	{".", []string{"-test.run", "^(TestData.*|TestCorpus|TestDiagnosticsAreBounded|TestFarCloses|TestResetReadsAfresh|Fuzz.*)$"}, false},
 	{"./dialecttest", []string{"-test.run", "^TestShortReplies$/^3/"}, true},
 	{"./dialecttest", []string{"-test.run", "^TestGenerated$"}, false},
