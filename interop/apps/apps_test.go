@@ -43,7 +43,6 @@ var applications = []application{
 		name: "codex",
 		files: map[string]string{"codex/config.toml": `model_provider = "sotto"
 model_reasoning_summary = "detailed"
-model_supports_reasoning_summaries = true
 [model_providers.sotto]
 name = "sotto"
 base_url = "BASE/v1"
@@ -54,7 +53,7 @@ stream_max_retries = 0
 `},
 		env: []string{"CODEX_HOME=HOME/codex", "SOTTO_KEY=key"},
 		args: func(string) []string {
-			return []string{"node_modules/.bin/codex", "exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", "-m", "MODEL", prompt}
+			return []string{"node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", "-m", "MODEL", prompt}
 		},
 		shows: true,
 	},
@@ -172,6 +171,7 @@ func turn(t *testing.T, dir string, a *application, model string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = work
+	cmd.WaitDelay = time.Second // for what the application itself started
 	cmd.Env = append(os.Environ(), "HOME="+home)
 	for _, e := range a.env {
 		cmd.Env = append(cmd.Env, fill(e))
