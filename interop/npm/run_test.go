@@ -273,4 +273,3 @@ func runNPM(t *testing.T, fast, slow *stage) ([]*npmClient, []*conversation) {
 	}
 	return clients, done
 }
-

@@ -55,8 +55,11 @@ func table(clients []*npmClient) string {
 // cell is what the table says about an aspect.
 func (c *npmClient) cell(aspect string) string {
 	for _, p := range pendings {
-		if p.aspect == aspect && p.of(c) {
-			return "not yet"
+		if p.aspect == aspect && slices.Contains(p.clients, c.Name) {
+			if p.models == "" {
+				return "not yet"
+			}
+			return "all but " + strings.Join(strings.Fields(p.models), ", ")
 		}
 	}
 	switch {
