@@ -23,6 +23,10 @@ type Config struct {
 	// Upstream is the base URL of the model server. It is fixed here, so that no
 	// request can choose another. Its path is put before the request's.
 	Upstream *url.URL
+	// Templates says that a [Handler] asks its upstream for the chat template of a model
+	// of which nothing else is known, before its first stream. A template that opens the
+	// model's reasoning would otherwise make the first two streams leak.
+	Templates bool
 	// UpstreamKey, if set, is the API key sent to the upstream in place of the
 	// client's.
 	UpstreamKey string

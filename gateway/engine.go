@@ -21,6 +21,10 @@ type engine struct {
 	learned   *Learned
 	store     *history.Store
 	families  families
+	templates templates
+	// below sends a request of the gateway's own to an upstream: it completes the URL
+	// and the key. If nil, the gateway makes no requests of its own.
+	below     func(out *http.Request, upstream *url.URL)
 	budget    *budget
 	observers observers
 	recorder  *recorder     // nil if nothing is recorded
@@ -34,7 +38,7 @@ func newEngine(c Config) (*engine, error) {
 	}
 	e := &engine{
 		config:   c,
-		families: families{max: c.Limits.Learned},
+		families: families{max: c.Limits.Learned}, templates: templates{max: c.Limits.Learned},
 		learned:  learned,
 		store:    history.NewStore(c.Limits.Restored, c.Limits.RestoredBytes, c.Limits.RestoredFor),
 		budget:   newBudget(c),
@@ -83,6 +87,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 		return nil, err
 	}
 	x.key = learnedKey{Upstream: upstream.Host, Model: x.model, Switch: q.Switch}
+	x.opens = e.opens(x, r, upstream, hold)
 	if err := x.editHistory(); err != nil {
 		return nil, err
 	}

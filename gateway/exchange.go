@@ -28,6 +28,7 @@ type exchange struct {
 	key        learnedKey
 	plan       history.Plan
 	family     *family
+	opens      bool // the model's chat template may open its reasoning
 
 	reading reading
 	reply   wire.Reply

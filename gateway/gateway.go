@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -37,6 +38,13 @@ func build(c Config) (*Handler, error) {
 		return nil, err
 	}
 	g := &Handler{engine: e, access: newAdmission(c)}
+	if c.Templates {
+		e.below = func(out *http.Request, upstream *url.URL) {
+			out.URL = upstreamURL(upstream, out.URL)
+			out.Host = upstream.Host
+			g.access.goesOn(out)
+		}
+	}
 	g.proxy = g.reverseProxy()
 	return g, nil
 }

@@ -27,7 +27,7 @@ func (x *exchange) startOf(whole bool) (start sotto.Start, assumed bool) {
 	case ok:
 		return sotto.StartOutside, false
 	}
-	if x.family.mayPreOpen {
+	if x.family.mayPreOpen || x.opens {
 		return sotto.StartAuto, false
 	}
 	return x.family.start, false

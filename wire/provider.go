@@ -15,6 +15,9 @@ type Provider struct {
 	// AddsVersion says that clients add /v1 to any base URL, which then has none.
 	// Other clients take the version as a part of the base URL.
 	AddsVersion bool
+	// Template says how its servers show the chat template of a model; nil if they do
+	// not.
+	Template *Template
 	// PathModel returns the model that a path names, or "". If nil, no path names one.
 	PathModel func(path string) string
 }
@@ -46,3 +49,12 @@ const (
 	EndpointStored                       // returns a reply made earlier, which a codec reads: only for the machine itself
 	EndpointAudio                        // returns what was said in the request's sound, as text that no codec reads
 )
+
+// A Template is a request that shows the chat template of a model.
+type Template struct {
+	Method, Path string
+	// Body makes the body for a model; if nil, there is none.
+	Body func(model string) []byte
+	// Member is the member of the response that holds the template.
+	Member string
+}

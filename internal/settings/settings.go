@@ -217,6 +217,7 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	g.Named, g.ForModel = own.Named, own.ForModel
 	g.Upstream, g.UpstreamKey, g.Token = s.Upstream, s.UpstreamKey.Text, s.token.Text
 	g.Public = !IsLoopback(s.Listen)
+	g.Templates = true
 	for _, t := range s.tokens {
 		if t.secret.Text == "" {
 			continue // already reported

@@ -1,9 +1,16 @@
 package ollama
 
-import "github.com/sotto-llm/sotto/wire"
+import (
+	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
+)
 
 // Provider is Ollama.
-var Provider = &wire.Provider{Name: "ollama", Codecs: []wire.Codec{Chat, Generate}, Endpoints: endpoints}
+var Provider = &wire.Provider{Name: "ollama", Codecs: []wire.Codec{Chat, Generate}, Endpoints: endpoints, Template: template}
+
+var template = &wire.Template{Method: "POST", Path: "/api/show", Member: "template", Body: func(model string) []byte {
+	return append(jsontext.AppendVerbatim([]byte(`{"model":`), []byte(model)), '}')
+}}
 
 // https://github.com/ollama/ollama/blob/main/server/routes.go
 var endpoints = []wire.Endpoint{

@@ -10,6 +10,7 @@ import (
 // Provider is OpenAI, and all servers with its APIs.
 var Provider = &wire.Provider{
 	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, PathModel: deployment,
+	Template: &wire.Template{Method: "GET", Path: "/props", Member: "chat_template"}, // of llama.cpp's server
 }
 
 // deployment returns the model that a path names, as Azure's paths do.
