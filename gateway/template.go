@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
@@ -49,8 +50,11 @@ type template struct {
 func (e *engine) opens(x *exchange, r *http.Request, upstream *url.URL, hold *charge) bool {
 	q := x.request
 	if e.below == nil || !q.Stream || q.Model == "" || q.Prompt != "" || q.Prefill != "" ||
-		x.family.named || x.route.Start != "" || e.learned.native(x.key) != "" || !reachable(upstream) {
+		x.family.named || x.route.Start != "" || !reachable(upstream) {
 		return false
+	}
+	if native := e.learned.native(x.key); native != "" && native != history.Inline {
+		return false // the upstream itself separates reasoning
 	}
 	if _, ok := e.learned.says(x.key); ok {
 		return false
