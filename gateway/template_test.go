@@ -108,3 +108,21 @@ func withTemplates(c gateway.Config) gateway.Config {
 	c.Templates = true
 	return c
 }
+
+// TestTemplateCountsUntilLearned asks one after the other: what one reply showed is not
+// enough, so the template counts for the second stream too.
+func TestTemplateCountsUntilLearned(t *testing.T) {
+	base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/props" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"chat_template":`+quoted(preOpening)+`}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, chatFrame(`{"role":"assistant","content":"I add.\n</think>\n\nIt is 4."}`, "null"), chatFrame("{}", `"stop"`), "data: [DONE]\n\n")
+	}), withTemplates(gateway.Config{}))
+	for range 4 {
+		_, got := post(t, base+"/v1/chat/completions", `{"model":"frobnicator","stream":true,"messages":[{"role":"user","content":"2+2?"}]}`, nil)
+		speakers[0].listen(t, got).wants(t, "It is 4.", "I add.")
+	}
+}
