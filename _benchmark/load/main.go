@@ -5,6 +5,7 @@
 //	cd _benchmark && go run ./load -case one-by-one     # one of them
 //	go build -C load/bifrost -o /tmp/bifrost .          # a rival, for the case streams
 //	go run ./load -case streams -bifrost /tmp/bifrost
+//	go run ./load -case one-by-one -nginx /usr/sbin/nginx
 //
 // Its own upstream sends one reply of chat completions, half reasoning and half
 // answer, in texts of about four bytes. In a round each proxy has its turn. The
@@ -28,17 +29,20 @@ var (
 	period    = flag.Duration("time", 2*time.Second, "time of one proxy's turn")
 	variants  = flag.String("variants", "", "variants of the reply, of tags, fields, text and prose; if empty, those of the case")
 	bifrost   = flag.String("bifrost", "", "path of the rival that is built from load/bifrost")
+	nginx     = flag.String("nginx", "", "path of nginx, as a proxy of the case one-by-one")
 	streamsUp = flag.Int("many", 5000, "streams of the case many")
 
-	role     = flag.String("role", "", "what a child process plays: upstream, plain or gateway")
-	variant  = flag.String("variant", "tags", "of a child that is the upstream: its reply")
-	events   = flag.Int("events", 144, "… the reply's events")
-	interval = flag.Duration("interval", 0, "… the time before each; if zero, full speed")
-	batch    = flag.Int("batch", 1, "… at full speed, the frames of a write; 0 for all")
-	stamped  = flag.Bool("stamped", false, "… whether texts say when they were sent")
-	to       = flag.String("to", "", "of a child that is a proxy: its upstream")
-	profile  = flag.String("profile", "", "write a processor profile of the gateway to this file")
-	heap     = flag.String("heap", "", "write a heap profile of the gateway to this file")
+	role       = flag.String("role", "", "what a child process plays: upstream, plain, gateway, or recording: a gateway with a record")
+	recordTo   = flag.String("record", "", "… of a gateway with a record: its folder")
+	variant    = flag.String("variant", "tags", "of a child that is the upstream: its reply")
+	events     = flag.Int("events", 144, "… the reply's events")
+	interval   = flag.Duration("interval", 0, "… the time before each; if zero, full speed")
+	batch      = flag.Int("batch", 1, "… at full speed, the frames of a write; 0 for all")
+	stamped    = flag.Bool("stamped", false, "… whether texts say when they were sent")
+	to         = flag.String("to", "", "of a child that is a proxy: its upstream")
+	profile    = flag.String("profile", "", "write a processor profile of the gateway to this file")
+	recProfile = flag.String("record-profile", "", "write a processor profile of the gateway with a record to this file")
+	heap       = flag.String("heap", "", "write a heap profile of the gateway to this file")
 )
 
 func main() {
@@ -72,6 +76,8 @@ type loadCase struct {
 	variants []string
 	args     []string // of the upstream
 	rivals   bool     // the rival also runs
+	records  bool     // a gateway with a record also runs
+	nginx    bool     // nginx also runs
 	fresh    bool     // each turn starts new proxies
 	shorter  int      // if set, turns are this many times shorter, and there are more of them
 	turn     func(b *bench, p *process) ([]figure, error)
@@ -81,12 +87,12 @@ func cases() []loadCase {
 	perStream := int(*period / (2 * time.Millisecond))
 	const shorter = 3 // the tail of a delay comes from other work on the machine: run many turns, close together
 	return []loadCase{
-		{name: "one-by-one", variants: []string{"tags", "fields"}, turn: oneByOne,
+		{name: "one-by-one", variants: []string{"tags", "fields"}, turn: oneByOne, nginx: true,
 			args: []string{"-interval", "2ms", "-events", fmt.Sprint(perStream)}},
 		{name: "bursts", variants: []string{"tags", "fields"}, turn: bursts, args: []string{"-events", "4000"}},
-		{name: "streams", variants: []string{"tags", "fields"}, turn: streams, rivals: true},
+		{name: "streams", variants: []string{"tags", "fields"}, turn: streams(0.85), rivals: true, records: true},
 		{name: "bursts-whole", variants: []string{"tags", "fields"}, turn: bursts, args: []string{"-events", "4000", "-batch", "0"}},
-		{name: "streams-whole", variants: []string{"tags", "fields"}, turn: streams, rivals: true, args: []string{"-batch", "0"}},
+		{name: "streams-whole", variants: []string{"tags", "fields"}, turn: streams(0.75), rivals: true, records: true, args: []string{"-batch", "0"}},
 		{name: "delay", variants: []string{"tags"}, turn: delays, shorter: shorter,
 			args: []string{"-interval", "10ms", "-stamped", "-events", fmt.Sprint(int(*period / shorter / (10 * time.Millisecond)))}},
 		{name: "many", variants: []string{"tags"}, turn: many, fresh: true, args: []string{"-interval", "500ms", "-events", "16"}},
@@ -136,13 +142,21 @@ func (c loadCase) run(v string) (err error) {
 	if b.script, err = scriptOf(args); err != nil {
 		return err
 	}
-	for name, want := range map[string]said{"plain": b.script.plain, "gateway": b.script.gw, "bifrost": b.script.plain} {
+	for name, want := range map[string]said{
+		"plain": b.script.plain, "gateway": b.script.gw, "recording": b.script.gw, "bifrost": b.script.plain, "nginx": b.script.plain,
+	} {
 		b.judges[name] = &judge{want: want, stamped: b.script.stamped}
 	}
 
 	names := []string{"plain", "gateway"}
 	if c.rivals && *bifrost != "" && v == "tags" { // it does not know a field for reasoning
 		names = append(names, "bifrost")
+	}
+	if c.records {
+		names = append(names, "recording")
+	}
+	if c.nginx && *nginx != "" {
+		names = append(names, "nginx")
 	}
 	running := map[string]*process{}
 	defer func() {
@@ -176,7 +190,11 @@ func (c loadCase) run(v string) (err error) {
 		}
 	}
 	for _, name := range names[1:] {
-		report(c.name, v, name, results["plain"], results[name])
+		than := "plain"
+		if name == "recording" {
+			than = "gateway"
+		}
+		report(c.name, v, name, results[than], results[name])
 	}
 	return nil
 }
@@ -202,6 +220,17 @@ func (b *bench) proxy(name string) (p *process, err error) {
 	switch {
 	case name == "bifrost":
 		p, err = run(name, *bifrost, up)
+	case name == "nginx":
+		p, err = startNginx(*nginx, b.up.addr)
+	case name == "recording":
+		dir, err := os.MkdirTemp("", "load-record")
+		if err != nil {
+			return nil, err
+		}
+		if p, err = start(name, "-to", up, "-record", dir, "-profile", *recProfile); err != nil {
+			return nil, err
+		}
+		p.dir = dir
 	case name == "gateway":
 		p, err = start(name, "-to", up, "-profile", *profile, "-heap", *heap)
 	default:
@@ -227,7 +256,11 @@ func (b *bench) proxy(name string) (p *process, err error) {
 
 // report prints the rows of a proxy beside the plain one.
 func report(name, variant, who string, plain, other [][]figure) {
-	if who != "gateway" {
+	switch who {
+	case "gateway":
+	case "recording":
+		name += ", recording, beside the gateway without"
+	default:
 		name += ", " + who
 	}
 	for i, f := range plain[0] {
@@ -238,7 +271,10 @@ func report(name, variant, who string, plain, other [][]figure) {
 			ratios = append(ratios, other[r][i].value/plain[r][i].value)
 		}
 		target, verdict := "", ""
-		if f.want > 0 && who == "gateway" {
+		if who == "recording" && f.more {
+			f.want = 0.85
+		}
+		if f.want > 0 && (who == "gateway" || who == "recording" && f.more) {
 			sign, met := "≤", median(ratios) <= f.want
 			if f.more {
 				sign, met = "≥", median(ratios) >= f.want

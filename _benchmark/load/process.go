@@ -19,6 +19,8 @@ type process struct {
 	addr string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
+	end  func(c *exec.Cmd) // ends a process that does not end with its input
+	dir  string            // its own, removed at the end
 }
 
 // start starts this binary in a role, and waits for the address of its server.
@@ -54,8 +56,15 @@ func run(name, path string, args ...string) (*process, error) {
 }
 
 func (p *process) stop() {
-	p.in.Close()
+	if p.end != nil {
+		p.end(p.cmd)
+	} else {
+		p.in.Close()
+	}
 	_ = p.cmd.Wait()
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir)
+	}
 }
 
 // cpu returns the processor time of the process, by the kernel's clock for it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // serve plays a role until the input ends.
@@ -38,6 +40,7 @@ func serve(role string) error {
 		defer pprof.StopCPUProfile()
 	}
 	_, err = io.Copy(io.Discard, os.Stdin)
+	err = errors.Join(err, closeRecord())
 	if *heap != "" {
 		f, err := os.Create(*heap)
 		if err != nil {
@@ -48,6 +51,9 @@ func serve(role string) error {
 	}
 	return err
 }
+
+// closeRecord ends the record of this process, if it has one.
+var closeRecord = func() error { return nil }
 
 func play(role string, l net.Listener) error {
 	if role == "upstream" {
@@ -67,6 +73,22 @@ func play(role string, l net.Listener) error {
 		h = plainProxy(u)
 	case "gateway":
 		if h, err = gateway.New(gateway.Config{Upstream: u}); err != nil {
+			return err
+		}
+	case "recording":
+		w, err := record.Open(*recordTo, record.Options{Policy: record.Batch})
+		if err != nil {
+			return err
+		}
+		g, err := gateway.New(gateway.Config{Upstream: u, Recorder: w})
+		if err != nil {
+			return err
+		}
+		h, closeRecord = g, func() error {
+			err := errors.Join(g.Close(), w.Close())
+			if n := w.Dropped(); n > 0 { // an event that is not written costs too little
+				err = errors.Join(err, fmt.Errorf("%d events were dropped", n))
+			}
 			return err
 		}
 	default:
