@@ -16,7 +16,7 @@ type verifyCommand struct {
 	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
 	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
-	ID   string   `name:"id" placeholder:"ID" setting:"SOTTO_RECORD_ID" help:"The identity that the record must have, as verify printed it."`
+	ID   string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
 	JSON bool     `name:"json" help:"Print JSON."`
 }
 
