@@ -108,7 +108,7 @@ func TestDataThinkR1(t *testing.T) {
 				t.Errorf("%s: inside shows %.80q, auto %.80q", r.ID, again.Visible(), reply.Visible())
 			}
 		}
-		if kind == "cut off" { // untagged reasoning cannot be told from prose
+		if kind == "cut off" { // untagged reasoning looks like prose
 			again, _ := g.Parse(r.Raw, sotto.StartAuto, end)
 			if again.Visible() != r.Raw {
 				t.Errorf("%s: without a marker and without a start, not all of it is text", r.ID)

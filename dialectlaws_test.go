@@ -63,7 +63,7 @@ func TestFarCloses(t *testing.T) {
 	}
 }
 
-// A dialect whose markers could not be told apart, or that could not be read in
+// A dialect whose markers are ambiguous, or that could not be read in
 // linear time, does not compile. The error names the key and says what to write.
 func TestRefusedLiterals(t *testing.T) {
 	on, off := true, false

@@ -38,8 +38,8 @@ func (d Dialect) literals() []literalUse {
 	return list
 }
 
-// checkLiterals refuses literals that cannot be told apart, and literals that no
-// reading of code could tell from code.
+// checkLiterals refuses literals that are ambiguous, and literals that could also be
+// code.
 func (d Dialect) checkLiterals() error {
 	seen := map[string][]literalUse{}
 	code := d.Code == nil && d.hasTags() || d.Code != nil && *d.Code

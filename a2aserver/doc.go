@@ -36,7 +36,7 @@
 //  3. A task's history is small: a turn of any length has about a hundred
 //     updates at most, and 256 KiB of narration and reasoning.
 //  4. What the card declares is supported, and what it does not declare is refused.
-//  5. Tasks are on disk before a client hears of them. After a restart, finished
+//  5. Tasks are on disk before a client sees them. After a restart, finished
 //     and waiting tasks are available again; work that was in progress has failed,
 //     as [Interrupted].
 //  6. A task that has ended does not change: a cancelled one stays cancelled,

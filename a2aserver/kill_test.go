@@ -98,7 +98,7 @@ func one(file, hook string) error {
 }
 
 // A doorbell is a receiver that takes each push at the second attempt. It keeps
-// the IDs of the pushes that it took, by the state that they tell of.
+// the IDs of the pushes that it took, by the state that they report.
 type doorbell struct {
 	mu    sync.Mutex
 	tried map[string]bool

@@ -2,7 +2,7 @@ package a2aserver
 
 import "time"
 
-// Limits bound what a peer can make grow. A zero is the default.
+// Limits bound everything that a peer can make larger. Zero means the default.
 type Limits struct {
 	Body        int64         // bytes of a request; 4 MiB
 	Answer      int           // bytes of an answer's visible text; 4 MiB

@@ -14,8 +14,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 )
 
-// TestWaiting: where too many tasks of a caller wait, its oldest fails, the
-// receiver of its pushes hears of it, and another caller's are left alone.
+// TestWaiting: if too many tasks of a caller wait, its oldest fails, the receiver
+// of its pushes gets a push, and the tasks of another caller stay.
 func TestWaiting(t *testing.T) {
 	hook := newHook(t, 200)
 	h := serve(t, Config{

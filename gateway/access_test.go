@@ -59,8 +59,8 @@ func header(pairs ...string) http.Header {
 	return h
 }
 
-// TestForeignPages: a page of another site does not come in, and the upstream
-// never hears of it, whatever the API.
+// TestForeignPages: a page of another site is refused, and no request of it reaches
+// the upstream, whatever the API.
 func TestForeignPages(t *testing.T) {
 	for _, h := range []http.Header{
 		header("Origin", "https://evil.example"),

@@ -12,7 +12,7 @@ import (
 )
 
 // TestManyCalls holds that the ids of a reply's calls are bounded in number and in
-// bytes, whatever an upstream sends, and that each stands once. Every id is compared
+// bytes, whatever an upstream sends, and that each is kept once. Every id is compared
 // with those that are kept, so that a bound on them bounds the work.
 func TestManyCalls(t *testing.T) {
 	for _, id := range []string{"c%d", strings.Repeat("x", 1000) + "%d"} {

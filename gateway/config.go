@@ -149,8 +149,8 @@ func Policies() []history.Policy {
 	return []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
 }
 
-// Limits bound what a peer can make grow. Zero means the default; a negative value
-// is an error.
+// Limits bound everything that a peer can make larger. Zero means the default; a
+// negative value is an error.
 type Limits struct {
 	// Memory bounds the bytes that are held for all exchanges together: bodies,
 	// frames, held text, what reading a history takes, and what waits to be

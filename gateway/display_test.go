@@ -324,8 +324,8 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
-// TestOtherPartsStay: what is neither text nor reasoning in a list of parts is
-// not lost when the rest is written anew.
+// TestOtherPartsStay: a part that is neither text nor reasoning is not lost when the
+// other parts of its list are rewritten.
 func TestOtherPartsStay(t *testing.T) {
 	image := `{"type":"image_url","image_url":{"url":"data:,x"}}`
 	for _, message := range []string{
@@ -345,7 +345,7 @@ func TestOtherPartsStay(t *testing.T) {
 	}
 }
 
-// TestWholeChoices: choices without an index are still told apart.
+// TestWholeChoices: choices without an index are not mixed up.
 func TestWholeChoices(t *testing.T) {
 	body := `{"choices":[{"message":{"content":"<think>r</think>a"},"finish_reason":"stop"},{"message":{"content":"<think>s</think>b"},"finish_reason":"stop"}]}`
 	g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {

@@ -154,7 +154,7 @@ func meant(t *testing.T, b []byte) string {
 }
 
 // TestSurrogatePairs cut between two frames come together at the client, also
-// where they are held with an unfinished marker or stand in frames written anew.
+// where they are held with an unfinished marker or are in frames that are rewritten.
 func TestSurrogatePairs(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, test := range []struct{ pieces, text, thought string }{

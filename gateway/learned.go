@@ -93,7 +93,7 @@ type Learned struct {
 const learnedFile = "starts.json"
 
 // OpenLearned reads what was learned from the data folder. If there is nothing, it
-// begins anew. An empty folder name keeps it in memory.
+// begins empty. An empty folder name keeps it in memory.
 func OpenLearned(dir string, limit int) (*Learned, error) {
 	l := &Learned{max: cmp.Or(limit, Limits{}.withDefaults().Learned), entries: map[learnedKey]*LearnedStart{}}
 	if dir == "" {
@@ -236,7 +236,7 @@ func (l *Learned) Forget(pattern string) (int, error) {
 	return n, l.save()
 }
 
-// save writes the file anew, completely or not at all.
+// save replaces the file, completely or not at all.
 func (l *Learned) save() error {
 	if l.file == "" || !l.dirty {
 		return nil

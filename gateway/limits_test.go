@@ -168,8 +168,8 @@ func TestLabelLimit(t *testing.T) {
 	}
 }
 
-// TestHoldLimit: a reply in doubt is held no further than the limit, and what
-// was held is told apart as the dialect says, not lost.
+// TestHoldLimit: a reply in doubt is held no further than the limit, and the held
+// text is read as the dialect says, not lost.
 func TestHoldLimit(t *testing.T) {
 	v := converse(t, speakers[0], gateway.Config{Limits: gateway.Limits{Hold: 512}})
 	raw := strings.Repeat("word ", 400)

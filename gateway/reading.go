@@ -162,7 +162,8 @@ func (r *reading) split(c *choice, start sotto.Start) {
 	}
 }
 
-// Found takes what the codec found next, and returns what of it goes to the client.
+// Found takes what the codec found next, and returns the parts of it that go to
+// the client.
 func (r *reading) Found(f wire.Found) []wire.Part {
 	if f.Kind == wire.FoundText {
 		return r.text(f.Choice, f.Text)

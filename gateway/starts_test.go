@@ -126,7 +126,7 @@ func TestSwitchIsLearnedApart(t *testing.T) {
 }
 
 // TestAssumedInsideAndAnOpener: a model that writes its own opener after all has
-// its reasoning told apart, and not given as the answer.
+// its reasoning separated, and not given as the answer.
 func TestAssumedInsideAndAnOpener(t *testing.T) {
 	each(t, func(t *testing.T, s speaker) {
 		for _, stream := range []bool{true, false} {

@@ -53,7 +53,7 @@ func (t *Tool) schema() json.RawMessage {
 	return t.Schema
 }
 
-// Limits bound what a server can make grow.
+// Limits bound everything that a server can make larger.
 type Limits struct {
 	// Reply is the maximum number of bytes of texts and calls; if zero, 16 MiB.
 	Reply int

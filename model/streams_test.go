@@ -395,7 +395,7 @@ func TestEmptyParts(t *testing.T) {
 	}
 }
 
-// What a server can make grow has a bound.
+// Everything that a server can make larger has a bound.
 func TestLimits(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	for name, body := range map[string]string{

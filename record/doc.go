@@ -64,7 +64,7 @@
 //	RUN_END.result                                answer     nothing
 //
 // An EXTRACTION that was found in reasoning is of kind reasoning. The raw reply
-// stands once; other events refer to it by a [Ref] and spans.
+// is stored once; other events refer to it by a [Ref] and spans.
 //
 // # Guarantees
 //

@@ -16,8 +16,8 @@ import (
 // The index of a segment is a line of JSON, the header, and a row of fixed size for
 // each line of the segment. It may cover only the segment's beginning. It is a
 // function of the lines that it covers: a writer, a reader and Verify all make the
-// same bytes. It is written without sync, and made anew if it is missing or does
-// not fit. Nothing is ever verified by it.
+// same bytes. It is written without sync, and made again if it is missing or
+// does not fit. Nothing is ever verified by it.
 
 const (
 	rowSize      = 56

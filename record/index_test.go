@@ -70,8 +70,8 @@ var forgeries = map[string]func(rows []byte){
 }
 
 // A forged index does not hide an event of a signed record from a reader, and
-// Verify finds it, signed or not. In a record without signatures, which whoever
-// can write the folder can write anew, only Verify finds it.
+// Verify finds it, signed or not. In a record without signatures, only Verify
+// finds it: whoever can write the folder can rewrite such a record.
 func TestForgedIndex(t *testing.T) {
 	for name, forge := range forgeries {
 		for _, o := range []record.Options{{SigningKey: key()}, {}} {

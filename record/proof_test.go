@@ -71,8 +71,8 @@ func (l *lined) edit(i int, old, new string) {
 	l.lines[i] = c
 }
 
-// anew writes another record in the place of this one.
-func (l *lined) anew(o record.Options) {
+// rewrite writes another record in the place of this one.
+func (l *lined) rewrite(o record.Options) {
 	if err := os.RemoveAll(l.dir); err != nil {
 		l.t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ var tampered = map[string]func(l *lined){
 	},
 	"the checkpoint at the end edited": func(l *lined) { l.edit(len(l.lines)-1, `"run":""`, `"run":"x"`); l.write() },
 	"the end cut off, at a line":       func(l *lined) { l.lines = l.lines[:7]; l.write() },
-	"all written anew, with another key": func(l *lined) {
-		l.anew(record.Options{SigningKey: ed25519.NewKeyFromSeed(make([]byte, 32))})
+	"all rewritten, with another key": func(l *lined) {
+		l.rewrite(record.Options{SigningKey: ed25519.NewKeyFromSeed(make([]byte, 32))})
 	},
-	"all written anew, without checkpoints":                        func(l *lined) { l.anew(record.Options{}) },
-	"another record of the same key put in its place":              func(l *lined) { l.anew(record.Options{SigningKey: key()}) },
+	"all rewritten, without checkpoints":                           func(l *lined) { l.rewrite(record.Options{}) },
+	"another record of the same key put in its place":              func(l *lined) { l.rewrite(record.Options{SigningKey: key()}) },
 	"the end replaced by that of another record of the same key":   func(l *lined) { l.mix(true) },
 	"a segment replaced by that of another record of the same key": func(l *lined) { l.mix(false) },
 	"a segment deleted": func(l *lined) {

@@ -109,7 +109,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// A whole record written anew, with its chain in order, is found by a head that
+// A whole record that was rewritten, with its chain in order, is found by a head that
 // was kept, and without one by the signatures.
 func TestRewriting(t *testing.T) {
 	_, _, head := written(t, record.Options{})

@@ -85,7 +85,7 @@ func (s *Solver) afford(r *Result) error {
 // Stream solves problems in order, and emits each result as soon as the problem is
 // finished. done holds the results of an earlier run of the same name, in any
 // order; those problems are skipped. If an error ends the stream, the current
-// problem is not finished, and the next run starts it anew.
+// problem is not finished, and the next run starts it again.
 func (s *Solver) Stream(ctx context.Context, problems iter.Seq2[Problem, error], done []Result, b Budget, emit func(Result) error) error {
 	if b.Money > 0 && s.o.Price == nil {
 		return fmt.Errorf("a budget of money needs the price of model %s", s.o.Model.Name())

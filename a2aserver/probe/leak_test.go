@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A text may have more remarks than a reading keeps: the one that tells of a leak
-// counts also after a thousand that do not.
+// A text may have more remarks than a reading keeps: the one that reports a
+// leak counts also after a thousand that do not.
 func TestLeakAfterManyRemarks(t *testing.T) {
 	quoted := strings.Repeat("`<seed:think>` ", 1100)
 	if found := leakInText(quoted); found != "" {

@@ -19,7 +19,7 @@ type Scope string
 const (
 	Models  Scope = "models"  // the models: every request that is passed to the upstream
 	Record  Scope = "record"  // reading the record
-	Console Scope = "console" // the operator's view: metrics, and the console
+	Console Scope = "console" // the operator's view: the metrics
 	Agent   Scope = "agent"   // the agents: the A2A server
 )
 

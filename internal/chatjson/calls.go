@@ -9,8 +9,8 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 )
 
-// Bounds of the calls of a reply: how many are told apart, and how many of the
-// latest a piece may continue.
+// Bounds of the calls of a reply: how many have an entry of their own, and how
+// many of the latest a piece may continue.
 const (
 	maxCalls  = 4096
 	callReach = 256

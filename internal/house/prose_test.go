@@ -24,6 +24,15 @@ var discouraged = []struct{ phrase, instead string }{
 	{`written repl(y|ies)`, `"scripted replies"`},
 	{`in no \w+ of no `, `one negation is enough`},
 	{`nobody's`, "say whose"},
+	{`told (apart|from)\b`, `"separated from", or "looks like"`},
+	{`can make grow`, `"can make larger"`},
+	{`anew\b`, `"again"`},
+	{`(tells?|hears?) of\b`, `"reports", or "learns about"`},
+	{`stands? once\b`, `"is stored once"`},
+	{`of any make\b`, `"any"`},
+	{`wins outright`, `"decides"`},
+	{`what of (an?|the|it|its|them|their)\b`, `"which part of"`},
+	{"read (it |them )?`(auto|inside|outside)`", `"read with the start"`},
 }
 
 // discouragedMessages are phrases that the texts of the program do without, in

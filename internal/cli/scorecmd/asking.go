@@ -24,7 +24,7 @@ type asking struct {
 	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
 	Lang          string `placeholder:"LANG" help:"The language of task code."`
 	FromReasoning bool   `name:"from-reasoning" help:"If the text has no answer, take one from an explicit marker in the reasoning."`
-	ScanCut       bool   `name:"scan-cut" help:"Let the bottom scan read replies that were cut."`
+	ScanCut       bool   `name:"scan-cut" help:"Also search replies that were cut from the bottom, if no answer is marked."`
 }
 
 // common holds the flags of extract and score.

@@ -29,7 +29,7 @@ type Command struct {
 	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
 	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
-	Learned        bool    `xor:"action" help:"List the learned starts and exit."`
+	Learned        bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
 	JSON           bool    `name:"json" help:"With --learned: print JSON."`
 	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 

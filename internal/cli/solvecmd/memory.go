@@ -24,7 +24,7 @@ import (
 )
 
 type memoryCommand struct {
-	Ls     memoryLs     `cmd:"" help:"List the nodes, one per line."`
+	Ls     memoryLs     `cmd:"" help:"List the nodes (solutions and templates), one per line."`
 	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and its uses."`
 	Export memoryExport `cmd:"" help:"Print the whole memory as JSON Lines."`
 	Import memoryImport `cmd:"" help:"Add the nodes of an export; every node is judged again."`

@@ -19,7 +19,7 @@ type modelFlags struct {
 	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
 	URL      string `name:"url" placeholder:"URL" setting:"SOTTO_MODEL_URL" help:"The model's server."`
 	KeyFile  string `name:"key-file" placeholder:"FILE" setting:"SOTTO_MODEL_KEY_FILE" help:"The API key."`
-	Script   string `placeholder:"FILE" help:"Play the scripted replies of FILE; see package model."`
+	Script   string `placeholder:"FILE" help:"Play the scripted replies of FILE; see docs/models.md."`
 	Replies  string `placeholder:"FILE" help:"Play logged replies, one JSON object per line, in order for each problem."`
 	Field    string `default:"raw" placeholder:"PATH" help:"With --replies: the field of the reply (${default})."`
 	Embed    string `placeholder:"NAME" help:"Also compare problems by the embeddings of this model, on the same server."`

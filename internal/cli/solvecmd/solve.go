@@ -97,7 +97,7 @@ type streamCommand struct {
 
 // Help shows examples.
 func (streamCommand) Help() string {
-	return `The model gets each problem with what the memory knows about similar problems. A validator judges the answer. If it is wrong, the model hears why and tries again. If it is right, the memory keeps it. The first line of the output is the run, with all of its settings; every other is a problem. --resume refuses other settings. The summary goes to standard error: the results after 10, 25, 50, 100 … problems.
+	return `The model gets each problem with what the memory knows about similar problems. A validator judges the answer. If it is wrong, the model is asked again, with the reason. If it is right, the memory keeps it. The first line of the output is the run, with all of its settings; every other is a problem. --resume refuses to continue with other settings. The summary goes to standard error: the results after 10, 25, 50, 100 … problems.
 
 Without --model, a scripted stand-in answers, which needs nothing installed. It knows the right answers, and is wrong in about half of its replies. --replies FILE plays logged replies instead, and so judges a log as a stream. Each line is {"id","raw","input"}, with the fields of --input-field and --gold-field. Each problem comes once, with its replies as the attempts. With --problems, each problem gets the replies that have its id. The guide is docs/memory.md.
 
