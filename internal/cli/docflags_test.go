@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+)
+
+// The documentation names only commands and flags that exist.
+func TestDocumentedCommands(t *testing.T) {
+	var line commandLine
+	parser, err := newParser(&line, shell.New(strings.NewReader(""), nil, nil, func(string) string { return "" }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := map[string]bool{"--help": true}
+	for _, command := range parser.Model.Children {
+		exists[command.Name] = true
+	}
+	err = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok {
+			exists["--"+flag.Name] = true
+			exists["--no-"+flag.Name] = flag.Tag.Negatable != ""
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("(?m)(?:^ {4}|`|\\$ |\\| )sotto ([a-z0-9]+)\\b|[\\s`(|[](--[a-z0-9][a-z0-9-]*)")
+	found := 0
+	for _, file := range append(files, "../../README.md") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			name := m[1] + m[2]
+			if strings.HasSuffix(name, "-") { // --record-… stands for several flags
+				continue
+			}
+			if found++; !exists[name] {
+				t.Errorf("%s names %s, which does not exist", file, name)
+			}
+		}
+	}
+	if found < 300 {
+		t.Errorf("found %d commands and flags in the documentation", found)
+	}
+}
