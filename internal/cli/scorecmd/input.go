@@ -44,7 +44,7 @@ type faultCounts map[string]int
 
 const (
 	shownFaults = 3   // of each kind
-	maxKinds    = 100 // that are told apart
+	maxKinds    = 100 // that are counted separately
 )
 
 // lineError prints the error of one line, if it is among the first of its kind.
