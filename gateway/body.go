@@ -134,7 +134,11 @@ func (b *body) frames(in []byte) []byte {
 
 // write writes the rewritten form of a frame.
 func (b *body) write(f wire.Frame) {
+	n := len(b.out)
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
+	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
+		b.out = b.out[:n] // the frame says that the reply ended well
+	}
 }
 
 func (b *body) next(in []byte) (wire.Frame, bool) {
@@ -177,7 +181,22 @@ func (b *body) end(err error) {
 		b.x.err = b.x.reading.failure
 	}
 	b.x.complete = b.x.err == nil
+	b.diagnose()
 }
+
+// diagnose ends a stream of events with a comment that says what a whole reply says
+// in a header. A stream that passes unchanged gets none.
+func (b *body) diagnose() {
+	if b.x.codec.Framing() != wire.SSE || b.x.route.Display == DisplayKeep {
+		return
+	}
+	if found := b.x.reading.Findings(); found != "" {
+		b.out = sse.AppendComment(b.out, diagnosticsHeader+": "+found)
+	}
+}
+
+// diagnosticsHeader is where a reply says what was found in it.
+const diagnosticsHeader = "Sotto-Diagnostics"
 
 // reason returns why the upstream broke off.
 func (b *body) reason(err error) error {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -113,6 +114,13 @@ type Route struct {
 	ReasoningFields []string
 	Narration       Narration      // if empty, NarrationText
 	History         history.Policy // if empty, history.Auto
+	OnNoAnswer      OnNoAnswer     // if empty, NoAnswerEmpty
+	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
+	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
+	ResponsesReasoning ResponsesReasoning
+	// ThinkingSignature is the signature of a block of thinking that the gateway makes
+	// in the messages API; if empty, SignatureEmpty.
+	ThinkingSignature ThinkingSignature
 }
 
 // A Display says where a reply's reasoning is put.
@@ -133,6 +141,34 @@ const (
 	NarrationField Narration = "field" // in a field of its own, where the API has room for one
 	NarrationDrop  Narration = "drop"  // nowhere
 )
+
+// A ResponsesReasoning is a form of reasoning in the responses API.
+type ResponsesReasoning string
+
+const (
+	ReasoningContent ResponsesReasoning = "content" // reasoning_text in the content of an item
+	ReasoningSummary ResponsesReasoning = "summary" // summary_text, for clients that read nothing else
+)
+
+// A ThinkingSignature says how a block is signed that the gateway itself makes.
+type ThinkingSignature string
+
+const (
+	SignatureEmpty ThinkingSignature = "empty" // an empty one
+	// SignatureSotto is one by which the gateway knows the block in the next request,
+	// for clients that drop a block with an empty one. No upstream gets it.
+	SignatureSotto ThinkingSignature = "sotto"
+)
+
+// ResponsesReasonings lists the values of [Route.ResponsesReasoning].
+func ResponsesReasonings() []ResponsesReasoning {
+	return []ResponsesReasoning{ReasoningContent, ReasoningSummary}
+}
+
+// ThinkingSignatures lists the values of [Route.ThinkingSignature].
+func ThinkingSignatures() []ThinkingSignature {
+	return []ThinkingSignature{SignatureEmpty, SignatureSotto}
+}
 
 // Displays lists the values of [Route.Display].
 func Displays() []Display {
@@ -257,6 +293,9 @@ func (c *Config) faults() []error {
 		fault(i, "display", oneOf(r.Display, Displays()))
 		fault(i, "narration", oneOf(r.Narration, Narrations()))
 		fault(i, "history", oneOf(r.History, Policies()))
+		fault(i, "on-no-answer", checkNoAnswer(r, c.Default))
+		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
+		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
 		fault(i, "models", checkModels(r.Models))
 		fault(i, "apis", checkAPIs(r.APIs))
 		fault(i, "reasoning-field", checkFields(r.ReasoningFields))
@@ -398,6 +437,14 @@ func oneOf[T ~string](v T, all []T) error {
 	return fmt.Errorf("%q: want one of %s", string(v), strings.Join(words, ", "))
 }
 
+// checkNoAnswer refuses to show hidden reasoning as the answer.
+func checkNoAnswer(r, d Route) error {
+	if r = r.over(d); r.OnNoAnswer == NoAnswerPromote && r.Display == DisplayHide {
+		return fmt.Errorf("%s would show the reasoning that display: %s hides", r.OnNoAnswer, r.Display)
+	}
+	return oneOf(r.OnNoAnswer, OnNoAnswers())
+}
+
 func checkModels(patterns []string) error {
 	for _, p := range patterns {
 		if p == "" || p != strings.ToLower(p) || strings.ContainsAny(p, "/:@ \t") {
@@ -450,29 +497,23 @@ func (c Config) withDefaults() Config {
 func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
-		Narration: NarrationText, History: history.Auto,
+		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty,
+		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty,
 	})
 }
 
 // over fills in what a route leaves open from another route.
 func (r Route) over(d Route) Route {
-	if r.Dialect == "" {
-		r.Dialect = d.Dialect
-	}
-	if r.Start == "" {
-		r.Start = d.Start
-	}
-	if r.Display == "" {
-		r.Display = d.Display
-	}
+	r.Dialect = cmp.Or(r.Dialect, d.Dialect)
+	r.Start = cmp.Or(r.Start, d.Start)
+	r.Display = cmp.Or(r.Display, d.Display)
 	if len(r.ReasoningFields) == 0 {
 		r.ReasoningFields = d.ReasoningFields
 	}
-	if r.Narration == "" {
-		r.Narration = d.Narration
-	}
-	if r.History == "" {
-		r.History = d.History
-	}
+	r.Narration = cmp.Or(r.Narration, d.Narration)
+	r.History = cmp.Or(r.History, d.History)
+	r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
+	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
+	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 	return r
 }

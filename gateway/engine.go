@@ -10,7 +10,9 @@ import (
 
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // An engine runs exchanges, whoever sends the requests: a [Handler] gets them from
@@ -76,6 +78,9 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
+	if hasMinted(q) {
+		body = chatjson.Unsign(nil, body)
+	}
 	x := &exchange{
 		engine: e, codec: c, body: body, charge: hold, request: q, activity: activity{began: time.Now()},
 		caller: access.Caller(r.Context()), credential: access.Key(r),
@@ -94,4 +99,11 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	x.read()
 	e.observers.begun(x, r, upstream)
 	return x, nil
+}
+
+// hasMinted reports whether a request has reasoning in a form that Sotto gave it.
+func hasMinted(q *wire.Request) bool {
+	return slices.ContainsFunc(q.Messages, func(m wire.Message) bool {
+		return slices.ContainsFunc(m.Thoughts, func(t wire.Thought) bool { return t.Minted })
+	})
 }

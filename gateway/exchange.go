@@ -81,7 +81,7 @@ func (x *exchange) read() {
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.engine.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
-		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON,
+		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer,
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
@@ -89,7 +89,9 @@ func (x *exchange) read() {
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
-		Inline: r.Display == DisplayTags,
+		Inline:  r.Display == DisplayTags,
+		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,
+		Sign:    r.ThinkingSignature == SignatureSotto,
 	}
 	if settings.Keep {
 		settings.Fields = nil

@@ -50,7 +50,7 @@ func (x *exchange) fields() []any {
 	if x.asked != "" { // there may be no such path, because the base URL is wrong
 		fields = append(fields, "upstream_path", x.asked)
 	}
-	if found := x.findings(); found != "" {
+	if found := x.reading.Findings(); found != "" {
 		fields = append(fields, "found", found)
 	}
 	if x.plan.Removed > 0 || x.plan.Restored > 0 || x.engine.config.HistoryDryRun {

@@ -31,6 +31,7 @@ type reading struct {
 	finished bool
 
 	called bool // the reply calls tools
+	answers map[int]*answered
 
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
@@ -53,6 +54,8 @@ type manner struct {
 	// alone on its line teaches how replies begin.
 	closes [][]byte
 	can    wire.Capabilities
+	// onNoAnswer says what a client gets if the reply was all thought.
+	onNoAnswer OnNoAnswer
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -79,6 +82,7 @@ func (r *reading) keep(c *choice, to *[]byte, text []byte) {
 
 // A choice is one of a reply's texts that is being read.
 type choice struct {
+	number int
 	split  *sotto.Splitter
 	closed bool
 	end    sotto.End
@@ -125,7 +129,7 @@ func (r *reading) choice(i int) *choice {
 		r.choices = append(r.choices, nil)
 	}
 	if r.choices[i] == nil {
-		r.choices[i] = &choice{}
+		r.choices[i] = &choice{number: i}
 	}
 	return r.choices[i]
 }
@@ -173,6 +177,9 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		r.account.Found(f, r.texts)
 	}
 	r.called = r.called || f.Kind == wire.FoundCall
+	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal) && r.asks() {
+		r.hasAnswer(r.answer(f.Choice))
+	}
 	switch {
 	case len(f.Text) == 0 && f.Kind != wire.FoundCall:
 	case f.Kind == wire.FoundCall && (f.Choice == 0 || r.can.Texts):
@@ -243,6 +250,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
 			})
 		case sotto.ChannelNarration:
+			r.couldAnswer(c.number, p.Bytes)
 			if r.narration == NarrationField {
 				r.part(wire.Narration, p.Bytes)
 			}
@@ -286,6 +294,7 @@ func (r *reading) say(c *choice, text []byte) {
 		return
 	}
 	c.shown += len(text)
+	r.couldAnswer(c.number, text)
 	r.keep(c, &c.kept.visible, text)
 	if c.tagOpen {
 		c.tagOpen = false
@@ -307,6 +316,7 @@ func (r *reading) apart() {
 // thoughts puts reasoning where the display wants it.
 func (r *reading) thoughts(c *choice, text []byte) {
 	c.thought += len(text)
+	r.hasThought(c.number, text)
 	switch r.display {
 	case DisplayField, DisplayKeep:
 		r.part(wire.Reasoning, text)
@@ -359,6 +369,9 @@ func (r *reading) Close(i int, end sotto.End) []wire.Part {
 		r.endJSON(c, end)
 	}
 	r.weigh(c)
+	if !r.can.Texts {
+		_ = r.withoutAnswer(c, i, end) // the failure is noted
+	}
 	if c.tagOpen {
 		c.tagOpen, r.shut = false, true
 		r.part(wire.Content, bytes.TrimRight(tagClose, "\n"))
@@ -419,6 +432,28 @@ func (r *reading) Fail(err error) {
 // Share returns what share of the texts was reasoning found in content.
 func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
 
+// Findings are the remarks on the reply: whether reasoning was taken out of the
+// content, and what was doubtful.
+func (r *reading) Findings() string {
+	var words []string
+	if r.reasoning > 0 {
+		words = append(words, "reasoning_in_content")
+	}
+	for _, code := range r.findings() {
+		words = append(words, string(code))
+	}
+	if r.jsonFences() {
+		words = append(words, jsonFenceDropped)
+	}
+	if layer := r.jsonLayer(); layer != "" {
+		words = append(words, jsonMissing+"="+layer)
+	}
+	if more := r.moreFindings(); more > 0 {
+		words = append(words, fmt.Sprintf("more=%d", more))
+	}
+	return strings.Join(words, ", ")
+}
+
 // findings are the codes of what was found in the choices, each once.
 func (r *reading) findings() []sotto.Code {
 	var codes []sotto.Code
@@ -439,6 +474,9 @@ func (r *reading) findings() []sotto.Code {
 		if c.lessons.unlearned {
 			codes = append(codes, startUnlearned)
 		}
+	}
+	if r.promoted() {
+		codes = append(codes, answerPromoted)
 	}
 	return codes
 }

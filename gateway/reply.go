@@ -152,6 +152,13 @@ func looksLikeSSE(body []byte) bool {
 	return false
 }
 
+// beginsLines reports whether a body begins with a line that is an object. A whole
+// reply that broke off does not.
+func beginsLines(body []byte) bool {
+	line, _, more := bytes.Cut(bytes.TrimLeft(body, "\r\n"), []byte("\n"))
+	return more && foreignjson.Valid(line) && jsonedit.Parse(line).IsObject()
+}
+
 // whole reads the body of a reply that is not streamed and rewrites it.
 func (x *exchange) whole(resp *http.Response) error {
 	body, err := x.readWhole(resp)
@@ -171,12 +178,16 @@ func (x *exchange) whole(resp *http.Response) error {
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
 	case unread == nil && jsonedit.Parse(mended).IsObject():
-		if body, err = x.rewrite(mended); err != nil {
+		rewritten, err := x.rewrite(mended)
+		if err != nil {
 			return err
 		}
-	case x.codec.Framing() == wire.NDJSON, looksLikeSSE(body): // a stream that is declared as a whole reply
+		if x.route.Display != DisplayKeep {
+			body = rewritten
+		}
+	case x.codec.Framing() == wire.NDJSON && beginsLines(body), looksLikeSSE(body): // a stream that is declared as a whole reply
 		return x.framed(resp, io.NopCloser(bytes.NewReader(body)))
-	case x.route.Display != DisplayKeep && unread != nil:
+	case unread != nil && (x.route.Display != DisplayKeep || x.codec.Framing() == wire.NDJSON):
 		return fmt.Errorf("%w: the reply %w", wire.ErrUnreadable, unread)
 	case x.route.Display != DisplayKeep:
 		return wire.ErrUnreadable
@@ -186,8 +197,8 @@ func (x *exchange) whole(resp *http.Response) error {
 	}
 	x.reading.finished = true
 	x.settle()
-	if found := x.findings(); found != "" {
-		resp.Header.Set("Sotto-Diagnostics", found)
+	if found := x.reading.Findings(); found != "" {
+		resp.Header.Set(diagnosticsHeader, found)
 	}
 	setBody(resp, body)
 	x.complete = true
@@ -233,26 +244,4 @@ func setBody(resp *http.Response, body []byte) {
 	for _, h := range []string{"ETag", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"} {
 		resp.Header.Del(h) // they describe other bytes
 	}
-}
-
-// findings are the remarks on the reply, for a header: whether reasoning was taken
-// out of the content, and what was doubtful.
-func (x *exchange) findings() string {
-	var words []string
-	if x.reading.reasoning > 0 {
-		words = append(words, "reasoning_in_content")
-	}
-	for _, code := range x.reading.findings() {
-		words = append(words, string(code))
-	}
-	if x.reading.jsonFences() {
-		words = append(words, jsonFenceDropped)
-	}
-	if layer := x.reading.jsonLayer(); layer != "" {
-		words = append(words, jsonMissing+"="+layer)
-	}
-	if more := x.reading.moreFindings(); more > 0 {
-		words = append(words, fmt.Sprintf("more=%d", more))
-	}
-	return strings.Join(words, ", ")
 }

@@ -155,9 +155,11 @@ func (l *listener) Fail(err error) {
 }
 
 // Close, Open and Share are for readers that separate texts.
-func (l *listener) Close(int, sotto.End) []wire.Part { return nil }
-func (l *listener) Open() []int                      { return nil }
-func (l *listener) Share() (reasoning, all int)      { return 0, 0 }
+func (l *listener) Close(int, sotto.End) []wire.Part    { return nil }
+func (l *listener) Open() []int                         { return nil }
+func (*listener) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*listener) Findings() string                      { return "" }
+func (l *listener) Share() (reasoning, all int)         { return 0, 0 }
 
 // thoughtFound reads a piece of reasoning in a member, in a part of the content or
 // in a block.

@@ -110,6 +110,12 @@ type Settings struct {
 	Hide bool
 	// Inline says that reasoning goes into the text, and that no member holds it.
 	Inline bool
+	// Summary says that the API's items of reasoning have summaries, if the API tells
+	// summaries from the reasoning itself.
+	Summary bool
+	// Sign says that blocks of reasoning that the codec makes are signed, if the API
+	// signs them.
+	Sign bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Request is what the codec found in the request.
@@ -147,6 +153,13 @@ type Reader interface {
 	// Fail notes why the reply is incomplete: an error of the upstream's, or one
 	// that the codec found.
 	Fail(err error)
+	// Finish ends a reply of an API whose choices are its texts, once they are closed.
+	// It returns what the client gets in a text of its own, because the reply had no
+	// answer; or an error, if the reply must not end well.
+	Finish(end sotto.End) ([]Part, error)
+	// Findings are the remarks on the reply so far, separated by commas, for the
+	// metadata of its end.
+	Findings() string
 	// Share returns how many bytes of the model's texts there were so far, and
 	// how many of them were reasoning found in content.
 	Share() (reasoning, all int)
@@ -165,6 +178,8 @@ type Request struct {
 	// same for the same setting: "think=true", "reasoning_effort=high". It is empty
 	// if the request does not say.
 	Switch string
+	// Summary says that the request asks for summaries of the reasoning.
+	Summary bool
 	// Prompt is the rendered prompt, if the API takes one. Its end is read.
 	Prompt string
 	// Prefill is the text with which an assistant message at the end begins the

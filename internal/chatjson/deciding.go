@@ -59,7 +59,7 @@ func DecidingKeys() Keys {
 		"raw": nil, "template": nil, "suffix": nil, "context": nil,
 		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,
 		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
-		"options": {}, "chat_template_kwargs": {}, "reasoning": {}, "thinking": {}, "output_config": {},
+		"options": {}, "chat_template_kwargs": {}, "reasoning": {"summary": nil, "generate_summary": nil}, "thinking": {}, "output_config": {},
 	}
 	for _, path := range slices.Concat(switches, formats) {
 		at := root

@@ -117,8 +117,8 @@ func (m *message) readContent(v gjson.Result) {
 			sig := e.Get("signature")
 			m.thought(wire.Thought{
 				Name: e.Get("type").Str, Text: ThoughtText(e),
-				Sealed: sig.Str != "",
-				Minted: sig.Exists() && sig.Str == "",
+				Sealed: sig.Str != "" && sig.Str != Signature,
+				Minted: sig.Exists() && (sig.Str == "" || sig.Str == Signature),
 			}, true, i)
 		case "redacted_thinking":
 			m.thought(wire.Thought{Name: "redacted_thinking", Sealed: true}, true, i)

@@ -40,7 +40,11 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"serve narration": settings.Words(gateway.Narrations()),
 		"display":         settings.Words(gateway.Displays()),
 		"history":         settings.Words(gateway.Policies()),
+		"on-no-answer":    settings.Words(gateway.OnNoAnswers()),
 		"log-format":      {"text", "json"},
+
+		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
+		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),
 	}
 	// A shell expands these words again, so names that it would expand are left
 	// out.

@@ -134,6 +134,9 @@ reasoning-field:
   - reasoning_content
 narration: drop
 history: strip
+on-no-answer: error
+responses-reasoning: summary
+thinking-signature: sotto
 history-dry-run: true
 dialect-files:
   - /etc/sotto/mine.json
@@ -179,6 +182,9 @@ routes:
       - "null"
     narration: text
     history: auto
+    on-no-answer: promote
+    responses-reasoning: content
+    thinking-signature: empty
 `
 
 // TestConfigWhole: --check prints the settings as a configuration file with the

@@ -112,6 +112,9 @@ func replyKeys(r *gateway.Route) []key {
 		{"reasoning-field", "reasoning_content", nameList(&r.ReasoningFields)},
 		{"narration", "text", textValue(&r.Narration, anyOf(gateway.Narrations()), nil)},
 		{"history", "auto", textValue(&r.History, anyOf(gateway.Policies()), nil)},
+		{"on-no-answer", "empty", textValue(&r.OnNoAnswer, anyOf(gateway.OnNoAnswers()), nil)},
+		{"responses-reasoning", "content", textValue(&r.ResponsesReasoning, anyOf(gateway.ResponsesReasonings()), nil)},
+		{"thinking-signature", "empty", textValue(&r.ThinkingSignature, anyOf(gateway.ThinkingSignatures()), nil)},
 	}
 }
 

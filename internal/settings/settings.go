@@ -117,6 +117,9 @@ func (s *Settings) inherit() {
 		r.Display = cmp.Or(r.Display, d.Display)
 		r.Narration = cmp.Or(r.Narration, d.Narration)
 		r.History = cmp.Or(r.History, d.History)
+		r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
+		r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
+		r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 		if len(r.ReasoningFields) == 0 {
 			r.ReasoningFields = d.ReasoningFields
 		}

@@ -183,6 +183,19 @@ func (w *flow) finish(end sotto.End, r wire.Reader) {
 	w.shut()
 }
 
+// last gives the client what follows the last block: the answer, if the reader makes
+// one. It returns false if the message must not end well.
+func (w *flow) last(end sotto.End, r wire.Reader) bool {
+	parts, err := r.Finish(end)
+	if err != nil {
+		return false
+	}
+	w.write(parts)
+	w.shut()
+	w.fill()
+	return true
+}
+
 // fill gives the client an empty text block if it got no block at all of a message
 // that had text.
 func (w *flow) fill() {

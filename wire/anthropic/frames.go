@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/sse"
@@ -20,6 +21,7 @@ func (y *reply) open(k kind, own bool) {
 		y.openOwn()
 	} else if k == thinking {
 		y.mint("content_block_start", `,"content_block":{"type":"thinking","thinking":"","signature":""}}`, nil)
+		y.signs = y.set.Sign && !own
 	} else {
 		y.mint("content_block_start", `,"content_block":{"type":"text","text":""}}`, nil)
 	}
@@ -77,6 +79,10 @@ func (y *reply) inside(parts []wire.Part) []byte {
 
 // shut writes a block's end: the upstream's, if that is held.
 func (y *reply) shut() {
+	if y.signs {
+		y.signs = false
+		y.mint("content_block_delta", `,"delta":{"type":"signature_delta","signature":"`+chatjson.Signature+`"}}`, nil)
+	}
 	if y.stop.empty() {
 		y.mint("content_block_stop", "}", nil)
 		return

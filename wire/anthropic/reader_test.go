@@ -135,5 +135,7 @@ func (d *reader) Close(i int, end sotto.End) []wire.Part {
 
 func (d *reader) Fail(error) {}
 
-func (d *reader) Open() []int                 { return d.opened }
-func (d *reader) Share() (reasoning, all int) { return 0, 0 }
+func (d *reader) Open() []int                         { return d.opened }
+func (*reader) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*reader) Findings() string                      { return "" }
+func (d *reader) Share() (reasoning, all int)         { return 0, 0 }

@@ -40,6 +40,7 @@ type reply struct {
 	next   int            // the client's index of the next block made here
 	index  int            // … and of the open one
 	passed map[int]passed // blocks that pass and are open
+	signs  bool           // the open block is one of ours, and gets a signature
 	late   int            // a block that was ended before the upstream ended it, or -1
 
 	shapes  [3]shape // by kind
@@ -105,13 +106,15 @@ func (y *reply) take(r wire.Reader) {
 		y.event = eventOf(root)
 		y.stopBlock(r)
 	default:
-		y.message(name, root, r)
-		y.pass()
+		if y.message(name, root, r) {
+			y.pass()
+		}
 	}
 }
 
-// message processes an event of the message before it passes.
-func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
+// message processes an event of the message before it passes, and reports whether it
+// does.
+func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes bool) {
 	switch name {
 	case "message_start":
 		y.begun = true
@@ -122,11 +125,13 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 		if end, ok := endOf(reason); ok {
 			y.flow.stopped(reason, end, r)
 			y.finish(end, r)
-			y.flow.fill()
+			return y.flow.last(end, r)
 		}
 	case "message_stop":
 		y.finish(sotto.EndUnknown, r)
-		y.flow.fill()
+		if !y.flow.last(sotto.EndUnknown, r) {
+			return false
+		}
 		y.over = true
 		r.Found(wire.Found{Kind: wire.FoundEnd})
 	case "error":
@@ -135,6 +140,7 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) {
 		y.finish(sotto.EndAborted, r)
 		y.over = true
 	}
+	return true
 }
 
 // learn remembers the shape of a delta that brings nothing but text.

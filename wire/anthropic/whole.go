@@ -4,6 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
@@ -18,7 +19,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	if !content.IsArray() {
 		return append(dst, body...)
 	}
-	l := &list{}
+	l := &list{signs: y.set.Sign}
 	l.flow = flow{to: l, hide: y.flow.hide}
 	blocks := content.Array()
 	reason := root.Get("stop_reason")
@@ -35,7 +36,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		l.flow.stopped(reason, end, r)
 	}
 	l.flow.finish(end, r)
-	l.flow.fill()
+	l.flow.last(end, r) // a failure is noted, and the reply refused
 	r.Found(wire.Found{Kind: wire.FoundEnd})
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
@@ -47,10 +48,11 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // A list is the content of a whole message, as the sink of its flow.
 type list struct {
-	flow flow
-	out  []byte // the client's blocks
-	made int
-	kept int // … of which are the upstream's, unchanged
+	flow  flow
+	signs bool   // our blocks of thinking get a signature
+	out   []byte // the client's blocks
+	made  int
+	kept  int // … of which are the upstream's, unchanged
 
 	block gjson.Result // the upstream's block under way
 	own   bool         // the open block is that one
@@ -131,7 +133,10 @@ func (l *list) mint(key string) {
 	l.out = append(append(append(l.out, `{"type":"`...), key...), `","`...)
 	l.out = append(append(l.out, key...), `":`...)
 	l.out = jsontext.AppendVerbatim(l.out, l.said)
-	if l.kind == thinking {
+	switch {
+	case l.kind == thinking && l.signs:
+		l.out = append(l.out, `,"signature":"`+chatjson.Signature+`"`...)
+	case l.kind == thinking:
 		l.out = append(l.out, `,"signature":""`...)
 	}
 	l.out = append(l.out, '}')

@@ -64,7 +64,9 @@ func (l *loud) Open() []int {
 	return nil
 }
 
-func (l *loud) Share() (reasoning, all int) { return 0, 0 }
+func (*loud) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*loud) Findings() string                      { return "" }
+func (l *loud) Share() (reasoning, all int)         { return 0, 0 }
 
 var settings = wire.Settings{Fields: []string{"any"}}
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
 )
 
@@ -92,6 +93,7 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 		if ends {
 			y.finish(root, r)
 			dst = y.tail(dst, endOf(root), r)
+			return y.write(dst, f, y.diagnose(nil, root, r))
 		}
 		return append(dst, f.Raw...)
 	}
@@ -106,15 +108,39 @@ func (y *reply) parsed(dst []byte, f wire.Frame, root gjson.Result, r wire.Reade
 	}
 	y.learn(f, root, o)
 	y.edits = y.speech.Edits(y.edits[:0], o)
-	switch {
-	case len(y.edits) == 0:
-		return append(dst, f.Raw...)
-	case y.speech.Silent() && !ends && !says(o):
+	if ends {
+		y.edits = y.diagnose(y.edits, root, r)
+	}
+	if len(y.edits) > 0 && y.speech.Silent() && !ends && !says(o) {
 		return dst
 	}
+	return y.write(dst, f, y.edits)
+}
+
+// write writes a frame with edits.
+func (y *reply) write(dst []byte, f wire.Frame, edits []jsonedit.Edit) []byte {
+	if len(edits) == 0 {
+		return append(dst, f.Raw...)
+	}
 	dst = append(dst, f.Raw[:f.At]...)
-	dst = jsonedit.Splice(dst, f.Data, y.edits)
+	dst = jsonedit.Splice(dst, f.Data, edits)
 	return append(dst, f.Raw[f.At+len(f.Data):]...)
+}
+
+// diagnostics is the member of the last frame of a stream that has the remarks on the
+// reply. NDJSON has no comments.
+const diagnostics = "sotto_diagnostics"
+
+// diagnose appends the edit that adds the remarks on the reply to its last frame.
+func (y *reply) diagnose(edits []jsonedit.Edit, root gjson.Result, r wire.Reader) []jsonedit.Edit {
+	found := r.Findings()
+	members := jsonedit.Members(root)
+	if found == "" || y.set.Keep || len(members) == 0 {
+		return edits
+	}
+	at := members[len(members)-1].End()
+	with := jsontext.AppendVerbatim([]byte(`,"`+diagnostics+`":`), []byte(found))
+	return append(edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: with})
 }
 
 // finish reports what the last frame, or a body, says about the whole reply.

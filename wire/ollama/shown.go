@@ -11,7 +11,7 @@ import (
 // thinking.
 var (
 	shownFrame = shown.Object("created_at done done_reason total_duration load_duration prompt_eval_count prompt_eval_duration eval_count eval_duration", shown.Members{
-		"model": shown.Text, "remote_model": shown.Text, "remote_host": shown.Text, "error": shown.Fault,
+		"model": shown.Text, "remote_model": shown.Text, "remote_host": shown.Text, "error": shown.Fault, diagnostics: shown.Text,
 	})
 	shownCall = shown.Object("id type", shown.Members{
 		"function": shown.Object("index", shown.Members{"name": shown.Text, "arguments": shown.Opaque}),

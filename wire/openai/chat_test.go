@@ -80,7 +80,9 @@ func (l *loud) Open() (open []int) {
 	return open
 }
 
-func (l *loud) Share() (reasoning, all int) { return 0, 0 }
+func (*loud) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*loud) Findings() string                      { return "" }
+func (l *loud) Share() (reasoning, all int)         { return 0, 0 }
 
 // rewrite gives a stream to the codec of chat completions.
 func rewrite(t *testing.T, set wire.Settings, stream string, end error) string {

@@ -396,7 +396,7 @@ func (y *reply) hideLogprobs(choice gjson.Result) {
 // not. The number is an estimate from the share of bytes, and is marked as one.
 func (y *reply) usage(u gjson.Result, r wire.Reader) {
 	total := u.Get("completion_tokens")
-	if !u.IsObject() || total.Type != gjson.Number || u.Get("completion_tokens_details.reasoning_tokens").Exists() {
+	if y.set.Keep || !u.IsObject() || total.Type != gjson.Number || u.Get("completion_tokens_details.reasoning_tokens").Exists() {
 		return
 	}
 	reasoning, all := r.Share()

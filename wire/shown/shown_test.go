@@ -20,11 +20,13 @@ func (same) Whole(dst, body []byte, _ wire.Reader) []byte         { return appen
 // failing notes that a reply failed.
 type failing struct{ err error }
 
-func (*failing) Found(wire.Found) []wire.Part     { return nil }
-func (*failing) Close(int, sotto.End) []wire.Part { return nil }
-func (*failing) Open() []int                      { return nil }
-func (r *failing) Fail(err error)                 { r.err = err }
-func (*failing) Share() (reasoning, all int)      { return 0, 0 }
+func (*failing) Found(wire.Found) []wire.Part          { return nil }
+func (*failing) Close(int, sotto.End) []wire.Part      { return nil }
+func (*failing) Open() []int                           { return nil }
+func (r *failing) Fail(err error)                      { r.err = err }
+func (*failing) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*failing) Findings() string                      { return "" }
+func (*failing) Share() (reasoning, all int)           { return 0, 0 }
 
 var plainAPI = &shown.API{
 	Framing: wire.NDJSON, Needs: []string{"text"},

@@ -48,10 +48,12 @@ func (p *player) Found(f wire.Found) []wire.Part {
 	p.Account.Found(f, len(p.texts))
 	return []wire.Part{{Text: f.Text}}
 }
-func (p *player) Close(int, sotto.End) []wire.Part { return nil }
-func (p *player) Open() []int                      { return nil }
-func (p *player) Fail(error)                       {}
-func (p *player) Share() (reasoning, all int)      { return 0, 0 }
+func (p *player) Close(int, sotto.End) []wire.Part    { return nil }
+func (p *player) Open() []int                         { return nil }
+func (p *player) Fail(error)                          {}
+func (*player) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*player) Findings() string                      { return "" }
+func (p *player) Share() (reasoning, all int)         { return 0, 0 }
 
 var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages}
 

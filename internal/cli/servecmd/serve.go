@@ -21,17 +21,22 @@ type Command struct {
 	Config   string `placeholder:"FILE" setting:"SOTTO_CONFIG" help:"Read settings from FILE (YAML)."`
 	Check    bool   `help:"Check the settings, print them, and exit."`
 
-	Display        string  `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
-	ReasoningField string  `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
-	Narration      string  `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
-	History        string  `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, restore."`
-	HistoryDryRun  toggle  `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Report what the history policy would do, without doing it."`
-	Dialect        string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
-	Start          string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
-	Data           string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
-	Learned        bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
-	JSON           bool    `name:"json" help:"With --learned: print JSON."`
-	Forget         pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
+	Display        string `placeholder:"WHERE" setting:"SOTTO_DISPLAY" help:"Where reasoning goes: field (the API's field for it), hide, keep (unchanged), tags (in the text)."`
+	ReasoningField string `placeholder:"NAME,…" setting:"SOTTO_REASONING_FIELD" help:"The fields for it in chat completions (reasoning_content)."`
+	Narration      string `placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text, field, drop."`
+	History        string `placeholder:"POLICY" setting:"SOTTO_HISTORY" help:"What happens to reasoning in the messages that clients send back: auto (what the model needs), preserve, strip, restore."`
+	HistoryDryRun  toggle `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Report what the history policy would do, without doing it."`
+	OnNoAnswer     string `name:"on-no-answer" placeholder:"HOW" setting:"SOTTO_ON_NO_ANSWER" help:"What a client gets if a reply was all reasoning, without a tool call: empty (no text), error, promote (the reasoning as the text)."`
+
+	ResponsesReasoning string `placeholder:"FORM" setting:"SOTTO_RESPONSES_REASONING" help:"The form of reasoning in OpenAI's responses API: content, summary. A request that asks for a summary gets one."`
+	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
+
+	Dialect string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
+	Start   string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
+	Data    string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
+	Learned bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
+	JSON    bool    `name:"json" help:"With --learned: print JSON."`
+	Forget  pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
 	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Serve other machines without a token."`

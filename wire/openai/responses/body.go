@@ -30,7 +30,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		y.wholeItem(item, i, endOfNth(i, len(items), end))
 	}
 	y.finish(end)
-	y.body(root, end)
+	y.body(root, end) // a failure is noted, and the reply refused
 	y.foundResponse(root, end)
 	y.r = nil
 	return jsonedit.Splice(dst, body, y.edits)
@@ -91,17 +91,39 @@ func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 // body makes the edits of a whole response. If the response ends a stream, its
 // items are matched with those that the client has seen, by their order among those
 // of their kind, because some servers change ids and indices.
-func (y *reply) body(response gjson.Result, end sotto.End) {
+//
+// It returns false if the reply must not end well.
+func (y *reply) body(response gjson.Result, end sotto.End) bool {
 	list := jsonedit.Members(response.Get("output"))
 	if !response.Get("output").IsArray() {
 		list = nil
 	}
 	items := y.match(list, end)
+	if !y.answer(end) {
+		return false
+	}
 	text, changed := y.output(list, items)
 	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
 		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, text)})
 	}
 	y.usage(response)
+	return true
+}
+
+// unseen reports whether a final output has messages that the stream did not show.
+func (y *reply) unseen(response gjson.Result) bool {
+	n := 0
+	for _, it := range y.items {
+		if it.kind == messageItem {
+			n--
+		}
+	}
+	for _, item := range response.Get("output").Array() {
+		if y.kindOf(item) == messageItem {
+			n++
+		}
+	}
+	return n > 0
 }
 
 // match finds the items of a final output. Items that the stream did not show are
@@ -199,7 +221,7 @@ func (y *reply) usage(response gjson.Result) {
 	u := response.Get("usage")
 	total := u.Get("output_tokens")
 	details := u.Get("output_tokens_details")
-	if !u.IsObject() || total.Type != gjson.Number || details.Get("reasoning_tokens").Exists() {
+	if y.set.Keep || !u.IsObject() || total.Type != gjson.Number || details.Get("reasoning_tokens").Exists() {
 		return
 	}
 	reasoning, all := y.r.Share()

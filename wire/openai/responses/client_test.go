@@ -122,7 +122,9 @@ func (r *reader) Open() (open []int) {
 	return open
 }
 
-func (r *reader) Share() (reasoning, all int) { return r.reasoning, r.all }
+func (*reader) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (*reader) Findings() string                      { return "" }
+func (r *reader) Share() (reasoning, all int)         { return r.reasoning, r.all }
 
 // framesOf cuts a stream.
 func framesOf(stream string) (frames []wire.Frame) {

@@ -31,7 +31,7 @@ func (codec) Capabilities() wire.Capabilities { return wire.Capabilities{Texts: 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 
 func (codec) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{set: s}, s, apiShown)
+	return shown.Only(&reply{set: s, summary: s.Summary && !s.Hide && !s.Inline && !s.Keep}, s, apiShown)
 }
 
 // Request has a message for each item of the input.
@@ -53,10 +53,22 @@ func (codec) Request(body []byte) (*wire.Request, error) {
 	}
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
+	q.Summary = asksSummary(root.Get("reasoning"))
 	if n := len(items); n > 0 && items[n-1].unfinished {
 		q.Prefill = chatjson.PrefillOf(q.Messages)
 	}
 	return q, nil
+}
+
+// asksSummary reports whether a request asks for summaries. generate_summary is the
+// older name.
+func asksSummary(reasoning gjson.Result) bool {
+	for _, key := range []string{"summary", "generate_summary"} {
+		if v := reasoning.Get(key); v.Type == gjson.String && v.Str != "" && v.Str != "none" {
+			return true
+		}
+	}
+	return false
 }
 
 // A inputItem is an item of the input as a message, with the places of its

@@ -168,7 +168,7 @@ func (y *reply) say(it *outputItem, p *itemPart, e *event, text []byte) {
 	case e == nil:
 		const name = "response.output_text.delta"
 		y.open(name)
-		y.place(it.client, it.quotedID(), p.index)
+		y.place(it.client, it.quotedID(), false, p.index)
 		y.data = jsontext.AppendVerbatim(append(y.data, `,"delta":`...), text)
 		y.data = append(y.data, `,"logprobs":[]`...)
 		y.close(name)

@@ -18,6 +18,7 @@ const (
 // that the API documents for open reasoning, or a message with one text.
 type mint struct {
 	message bool
+	summary bool // the thought is summary text
 	index   int
 	id      string
 	text    []byte
@@ -33,7 +34,7 @@ func (y *reply) mint(message bool, index int) *mint {
 	}
 	_, _ = h.Write([]byte(y.id))
 	id := strconv.FormatUint(h.Sum64(), 16) + "_" + strconv.Itoa(len(y.mints))
-	m := &mint{message: message, index: index, id: thoughtID + id, status: "in_progress"}
+	m := &mint{message: message, summary: y.summary && !message, index: index, id: thoughtID + id, status: "in_progress"}
 	if message {
 		m.id = messageID + id
 	}
@@ -45,7 +46,7 @@ func (y *reply) mint(message bool, index int) *mint {
 		return m
 	}
 	y.mintItem(m, "response.output_item.added")
-	y.mintPart(m, "response.content_part.added")
+	y.mintPart(m, "added")
 	return m
 }
 
@@ -65,7 +66,7 @@ func (y *reply) finishMint(m *mint, status string) {
 		return
 	}
 	y.mintText(m, ".done", `,"text":`, m.text)
-	y.mintPart(m, "response.content_part.done")
+	y.mintPart(m, "done")
 	y.mintItem(m, "response.output_item.done")
 }
 
@@ -86,9 +87,13 @@ func (y *reply) mintItem(m *mint, name string) {
 	y.close(name)
 }
 
-func (y *reply) mintPart(m *mint, name string) {
+func (y *reply) mintPart(m *mint, event string) {
+	name := "response.content_part." + event
+	if m.summary {
+		name = "response.reasoning_summary_part." + event
+	}
 	y.open(name)
-	y.place(m.index, m.quotedID(), 0)
+	y.place(m.index, m.quotedID(), m.summary, 0)
 	y.data = append(y.data, `,"part":`...)
 	y.data = m.appendPart(y.data)
 	y.close(name)
@@ -96,11 +101,14 @@ func (y *reply) mintPart(m *mint, name string) {
 
 func (y *reply) mintText(m *mint, event, member string, text []byte) {
 	name := "response.reasoning_text" + event
-	if m.message {
+	switch {
+	case m.message:
 		name = "response.output_text" + event
+	case m.summary:
+		name = "response.reasoning_summary_text" + event
 	}
 	y.open(name)
-	y.place(m.index, m.quotedID(), 0)
+	y.place(m.index, m.quotedID(), m.summary, 0)
 	y.data = jsontext.AppendVerbatim(append(y.data, member...), text)
 	if m.message {
 		y.data = append(y.data, `,"logprobs":[]`...)
@@ -109,25 +117,32 @@ func (y *reply) mintText(m *mint, event, member string, text []byte) {
 }
 
 // place appends where an event of a part belongs.
-func (y *reply) place(output int, id []byte, content int) {
+func (y *reply) place(output int, id []byte, summary bool, part int) {
 	y.data = append(append(y.data, `,"item_id":`...), id...)
 	y.at(output)
-	y.data = append(y.data, `,"content_index":`...)
-	y.data = strconv.AppendInt(y.data, int64(content), 10)
+	if summary {
+		y.data = append(y.data, `,"summary_index":`...)
+	} else {
+		y.data = append(y.data, `,"content_index":`...)
+	}
+	y.data = strconv.AppendInt(y.data, int64(part), 10)
 }
 
 func (m *mint) quotedID() []byte { return []byte(`"` + m.id + `"`) }
 
 // appendTo appends the item as JSON. While it is in progress, it has no content.
 func (m *mint) appendTo(dst []byte) []byte {
-	if m.message {
+	switch {
+	case m.message:
 		dst = append(dst, `{"type":"message","id":"`...)
-		dst = append(append(dst, m.id...), `","role":"assistant"`...)
-	} else {
+		dst = append(append(dst, m.id...), `","role":"assistant","content":[`...)
+	case m.summary:
 		dst = append(dst, `{"type":"reasoning","id":"`...)
-		dst = append(append(dst, m.id...), `","summary":[]`...)
+		dst = append(append(dst, m.id...), `","summary":[`...)
+	default:
+		dst = append(dst, `{"type":"reasoning","id":"`...)
+		dst = append(append(dst, m.id...), `","summary":[],"content":[`...)
 	}
-	dst = append(dst, `,"content":[`...)
 	if m.status != "in_progress" {
 		dst = m.appendPart(dst)
 	}
@@ -140,10 +155,19 @@ func (m *mint) appendPart(dst []byte) []byte {
 	if m.status == "in_progress" {
 		text = nil
 	}
+	if m.summary {
+		return appendSummary(dst, text)
+	}
 	if !m.message {
 		dst = jsontext.AppendVerbatim(append(dst, `{"type":"reasoning_text","text":`...), text)
 		return append(dst, '}')
 	}
 	dst = jsontext.AppendVerbatim(append(dst, `{"type":"output_text","text":`...), text)
 	return append(dst, `,"annotations":[],"logprobs":[]}`...)
+}
+
+// appendSummary appends a text as a part of a summary.
+func appendSummary(dst, text []byte) []byte {
+	dst = jsontext.AppendVerbatim(append(dst, `{"type":"summary_text","text":`...), text)
+	return append(dst, '}')
 }

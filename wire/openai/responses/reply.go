@@ -40,7 +40,8 @@ import (
 // before and that the upstream does not know. Its sequence_number counts what is
 // sent. Where both are as they came, and the text too, so is the event.
 type reply struct {
-	set wire.Settings
+	set     wire.Settings
+	summary bool // reasoning is summary text
 
 	// of the call under way
 	r   wire.Reader
@@ -122,8 +123,11 @@ type itemPart struct {
 	read    bool   // it had text
 	changed bool   // the client's text differs from what came
 	closed  bool
-	silent  bool  // no event began it
-	run     *mint // the reasoning that it is in
+	silent  bool // no event began it
+	// converted says that the upstream's text of a thought is summary text for the
+	// client; begun and ended, that the client has the events around it.
+	converted, begun, ended bool
+	run                     *mint // the reasoning that it is in
 }
 
 type partKey struct {
@@ -394,6 +398,18 @@ func (y *reply) finish(end sotto.End) {
 	y.closeInline(end)
 }
 
+// answer sends the answer, if the reader makes one for a reply that had none. It
+// returns false if the reply must not end well.
+func (y *reply) answer(end sotto.End) bool {
+	parts, err := y.r.Finish(end)
+	if err != nil {
+		return false
+	}
+	y.sort(parts)
+	y.closeInline(end)
+	return true
+}
+
 // end reads the event that ends the response.
 func (y *reply) end(e *event) {
 	response := jsonedit.Parse(e.Data).Get("response")
@@ -402,7 +418,10 @@ func (y *reply) end(e *event) {
 		y.r.Fail(wire.ErrUpstream)
 	}
 	y.finish(end)
-	y.body(response, end)
+	if !y.unseen(response) && !y.answer(end) || !y.body(response, end) {
+		y.edits = y.edits[:0]
+		return
+	}
 	y.foundResponse(response, end)
 	y.ended = true
 	y.send(e, nil)

@@ -28,6 +28,12 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 		return
 	case thinkDone:
 		p, root = y.thoughtPart(e, it), jsonedit.Parse(e.Data)
+	case partAdded:
+		if p = y.thoughtPart(e, it); p.converted {
+			y.beginSummary(it, p)
+			return
+		}
+		p = nil
 	case partDone:
 		p, root = y.thoughtPart(e, it), jsonedit.Parse(e.Data).Get("part")
 	case itemDone:
@@ -37,10 +43,13 @@ func (y *reply) thoughtEvent(e *event, it *outputItem) {
 	if p != nil {
 		y.lateThought(it, p, root.Get("text"))
 	}
-	if y.set.Hide {
+	switch {
+	case y.set.Hide:
 		return
-	}
-	if p != nil {
+	case p != nil && p.converted:
+		y.summarized(e, it, p)
+		return
+	case p != nil:
 		y.editText(root, root.Get("text"), p)
 	}
 	y.send(e, it)
@@ -65,6 +74,7 @@ func (y *reply) thoughtText(it *outputItem, summary bool, index int) *itemPart {
 	}
 	y.keep(itemCost)
 	p := &itemPart{summary: summary, index: index}
+	p.converted = y.summary && !summary && len(it.nth[1]) == 0
 	it.add(p)
 	return p
 }
@@ -76,6 +86,10 @@ func (y *reply) thoughtDelta(e *event, it *outputItem) {
 	said, same := y.hearThought(it, p, text)
 	switch {
 	case y.set.Hide, !same && len(said) == 0:
+		return
+	case p.converted:
+		y.beginSummary(it, p)
+		y.summaryText(it, p, ".delta", `,"delta":`, said)
 		return
 	case !same:
 		y.edits = append(y.edits, jsonedit.Edit{Span: e.text, With: jsontext.AppendInside(nil, said)})
@@ -151,8 +165,77 @@ func (y *reply) thoughtDone(e *event, it *outputItem) {
 		}
 		y.unhide(it)
 	}
+	for _, p := range it.parts {
+		if p.begun && !p.ended {
+			y.endSummary(it, p)
+		}
+	}
 	y.editThought(item, it)
 	y.send(e, it)
+}
+
+// A text of reasoning in an item's content is summary text for a client that wants
+// summaries: it has events of its own, and in the whole item it stands in the summary.
+
+// summarized sends what an event that ends a text, or its part, becomes.
+func (y *reply) summarized(e *event, it *outputItem, p *itemPart) {
+	if e.kind == thinkDone {
+		y.beginSummary(it, p)
+		y.endSummary(it, p)
+	}
+}
+
+func (y *reply) beginSummary(it *outputItem, p *itemPart) {
+	if !p.begun && !y.mute {
+		p.begun = true
+		y.summaryPart(it, p, ".added", nil)
+	}
+}
+
+func (y *reply) endSummary(it *outputItem, p *itemPart) {
+	if !p.ended && !y.mute {
+		p.ended = true
+		y.summaryText(it, p, ".done", `,"text":`, p.text)
+		y.summaryPart(it, p, ".done", p.text)
+	}
+}
+
+func (y *reply) summaryPart(it *outputItem, p *itemPart, event string, text []byte) {
+	name := "response.reasoning_summary_part" + event
+	y.open(name)
+	y.place(it.client, it.quotedID(), true, p.index)
+	y.data = appendSummary(append(y.data, `,"part":`...), text)
+	y.close(name)
+}
+
+func (y *reply) summaryText(it *outputItem, p *itemPart, event, member string, text []byte) {
+	name := "response.reasoning_summary_text" + event
+	y.open(name)
+	y.place(it.client, it.quotedID(), true, p.index)
+	y.data = jsontext.AppendVerbatim(append(y.data, member...), text)
+	y.close(name)
+}
+
+// editSummary puts the texts of a whole item's content into its summary.
+func (y *reply) editSummary(item gjson.Result, it *outputItem) {
+	summary := []byte("[")
+	for _, p := range it.nth[0] {
+		if p.converted && len(p.text) > 0 {
+			if len(summary) > 1 {
+				summary = append(summary, ',')
+			}
+			summary = appendSummary(summary, p.text)
+		}
+	}
+	summary = append(summary, ']')
+	y.empty(item.Get("content"), "[]")
+	if v := item.Get("summary"); v.Exists() {
+		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: summary})
+		return
+	}
+	at := item.Index + 1
+	with := append(append([]byte(`"summary":`), summary...), ',')
+	y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: with})
 }
 
 // readThought reads the texts of a whole reasoning item that were not read yet.
@@ -192,6 +275,10 @@ func (y *reply) editThought(item gjson.Result, it *outputItem) {
 	if y.set.Hide {
 		y.empty(item.Get("summary"), "[]")
 		y.empty(item.Get("content"), "[]")
+		return
+	}
+	if len(it.nth[0]) > 0 && it.nth[0][0].converted {
+		y.editSummary(item, it)
 		return
 	}
 	eachThought(item, func(summary bool, i int, text gjson.Result) {

@@ -1,0 +1,233 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// TestOnNoAnswer sends replies that are all thought through every codec, whole and cut
+// at every byte, and replies that are not.
+func TestOnNoAnswer(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, how := range gateway.OnNoAnswers() {
+			for _, display := range gateway.Displays() {
+				if how == gateway.NoAnswerPromote && display == gateway.DisplayHide {
+					continue // refused
+				}
+				v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display, OnNoAnswer: how}})
+				for raw, thought := range map[string]string{
+					"<think>I add.</think>":              "I add.",
+					"<think>I add":                       "I add",
+					"<think>a</think>\n\n<think>b":       "a\n\nb",
+					"<think>I add.</think>It is 4.":      "",
+					"It is 4.":                           "",
+					"":                                   "",
+					"<think> </think>":                   "",
+					"<narrate>I look.</narrate><think>a": "",
+				} {
+					for _, end := range []sotto.End{sotto.EndStopped, sotto.EndCut} {
+						for _, stream := range []bool{true, false} {
+							v.raw, v.cut, v.end = raw, byteByByte(raw), end
+							w := ask(v, s.path, v.request("m", stream, ""))
+							where := fmt.Sprintf("%s %s %s %q stream=%v", s.name(), how, display, raw, stream)
+							acts := thought != "" && display != gateway.DisplayKeep
+							if how == gateway.NoAnswerError && acts {
+								if !stream && w.Code != http.StatusBadGateway {
+									t.Errorf("%s: status %d: %s", where, w.Code, w.Body)
+								}
+								if h := (&heard{}); stream {
+									h = s.listen(t, w.Body.Bytes())
+									if h.failed == "" || h.done {
+										t.Errorf("%s: failed %q, done %v\n%s", where, h.failed, h.done, w.Body)
+									}
+								}
+								continue
+							}
+							if w.Code != http.StatusOK {
+								t.Errorf("%s: status %d: %s", where, w.Code, w.Body)
+								continue
+							}
+							h := s.listenWhole
+							if stream {
+								h = s.listen
+							}
+							got := h(t, w.Body.Bytes())
+							if got.failed != "" || !got.done {
+								t.Errorf("%s: failed %q, done %v", where, got.failed, got.done)
+							}
+							if how == gateway.NoAnswerPromote && acts && !strings.HasSuffix(string(got.text), thought) {
+								t.Errorf("%s: text %q\n%s", where, got.text, w.Body)
+							}
+							if how == gateway.NoAnswerPromote && acts && display == gateway.DisplayField && string(got.text) != thought {
+								t.Errorf("%s: text %q\n%s", where, got.text, w.Body)
+							}
+							if (how == gateway.NoAnswerEmpty || !acts) && display == gateway.DisplayField && raw != "" && strings.Contains(string(got.text), "I add") {
+								t.Errorf("%s: text %q", where, got.text)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestNativeThoughtAlone checks a reply whose reasoning the upstream itself separated.
+func TestNativeThoughtAlone(t *testing.T) {
+	r := gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}
+	sayChat(t, r, `{"content":"","reasoning_content":"I "}`, `{"reasoning_content":"add."}`).wants(t, "I add.", "I add.")
+	wholeChat(t, r, `{"content":"","reasoning_content":"I add."}`).wants(t, "I add.", "I add.")
+	wholeChat(t, r, `{"content":null,"reasoning":"I add."}`).wants(t, "I add.", "I add.")
+}
+
+// TestNotBesideCalls checks that nothing is done to a reply that calls a tool, or that
+// refuses, in whatever form.
+func TestNotBesideCalls(t *testing.T) {
+	const thought = `"content":"<think>I call.</think>"`
+	calls := `"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`
+	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
+		r := gateway.Route{OnNoAnswer: how}
+		for _, more := range []string{calls, `"function_call":{"name":"f","arguments":"{}"}`, `"refusal":"No."`} {
+			for _, h := range []*heard{wholeChat(t, r, `{`+thought+`,`+more+`}`), sayChat(t, r, `{`+thought+`}`, `{`+more+`}`)} {
+				if string(h.text) != "" || h.failed != "" || string(h.thought) != "I call." {
+					t.Errorf("%s %s: text %q, thought %q, failed %q", how, more, h.text, h.thought, h.failed)
+				}
+			}
+		}
+		text := "<think>I call.</think><tool_call>{\"name\":\"f\"}</tool_call>"
+		g := handler(t, gateway.Config{Default: gateway.Route{OnNoAnswer: how, Dialect: "qwen3"}}, answering(upstreamSends("application/json", `{"choices":[{"index":0,"message":{"content":`+quoted(text)+`},"finish_reason":"stop"}]}`)))
+		if w := ask(g, "/v1/chat/completions", `{"model":"m"}`); w.Code != 200 || strings.Contains(gjson.Get(w.Body.String(), "choices.0.message.content").Str, "I call.") {
+			t.Errorf("%s: %d %s", how, w.Code, w.Body)
+		}
+
+		// In messages and responses the call is a block or an item after the thought.
+		anthropic := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"<think>I call.</think>"},{"type":"tool_use","id":"t","name":"f","input":{}}],"stop_reason":"tool_use"}`
+		responses := `{"id":"r","object":"response","status":"completed","output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"<think>I call.</think>"}]},{"type":"function_call","id":"f","call_id":"c","name":"f","arguments":"{}","status":"completed"}]}`
+		for path, body := range map[string]string{"/v1/messages": anthropic, "/v1/responses": responses} {
+			g := handler(t, gateway.Config{Default: r}, answering(upstreamSends("application/json", body)))
+			w := ask(g, path, `{"model":"m","input":"q","messages":[{"role":"user","content":"q"}]}`)
+			if w.Code != 200 || strings.Count(w.Body.String(), "I call.") != 1 {
+				t.Errorf("%s %s: %d %s", how, path, w.Code, w.Body)
+			}
+		}
+		streams := map[string]string{
+			"/v1/messages": anthropicOpen + event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":"<think>I call.</think>"}`) + event("content_block_stop", `"index":0`) +
+				event("content_block_start", `"index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}`) + event("content_block_stop", `"index":1`) +
+				event("message_delta", `"delta":{"stop_reason":"tool_use"}`) + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+			"/v1/responses": event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`) +
+				event("response.output_item.added", `"sequence_number":1,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[]}`) +
+				event("response.output_text.delta", `"sequence_number":2,"output_index":0,"item_id":"m","content_index":0,"delta":"<think>I call.</think>"`) +
+				event("response.output_item.done", `"sequence_number":3,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"<think>I call.</think>"}]}`) +
+				event("response.output_item.added", `"sequence_number":4,"output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"f","arguments":""}`) +
+				event("response.output_item.done", `"sequence_number":5,"output_index":1,"item":{"type":"function_call","id":"f","call_id":"c","name":"f","arguments":"{}"}`) +
+				event("response.completed", `"sequence_number":6,"response":`+responses),
+		}
+		for path, stream := range streams {
+			g := handler(t, gateway.Config{Default: r}, answering(upstreamSends("text/event-stream", stream)))
+			w := ask(g, path, `{"model":"m","stream":true,"input":"q","messages":[{"role":"user","content":"q"}]}`)
+			if strings.Contains(w.Body.String(), `"error"`) || strings.Contains(w.Body.String(), `"text":"I call."}]`) && strings.Contains(w.Body.String(), "msg_sotto_") {
+				t.Errorf("%s %s:\n%s", how, path, w.Body)
+			}
+		}
+	}
+}
+
+// TestNoAnswerIsNotHidden refuses a configuration that shows hidden reasoning.
+func TestNoAnswerIsNotHidden(t *testing.T) {
+	for _, c := range []gateway.Config{
+		{Default: gateway.Route{Display: gateway.DisplayHide, OnNoAnswer: gateway.NoAnswerPromote}},
+		{Default: gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}, Routes: []gateway.Route{{Display: gateway.DisplayHide}}},
+	} {
+		found := false
+		for _, err := range c.Check() {
+			found = found || strings.Contains(err.Error(), "on-no-answer")
+		}
+		if !found {
+			t.Errorf("%+v is accepted", c.Default)
+		}
+	}
+}
+
+// TestStreamDiagnostics checks that a stream ends with what a whole reply has in its
+// header.
+func TestStreamDiagnostics(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, display := range gateway.Displays() {
+			v := converse(t, s, gateway.Config{Default: gateway.Route{Display: display}})
+			for _, raw := range []string{"<think>I add.</think>It is 4.", "<think>I add", "plain"} {
+				v.raw, v.cut, v.end = raw, byteByByte(raw), sotto.EndCut
+				want := ask(v, s.path, v.request("m", false, "")).Header().Get("Sotto-Diagnostics")
+				out := ask(v, s.path, v.request("m", true, "")).Body.String()
+				got := ""
+				if s.codec.Framing() == wire.SSE {
+					if i := strings.LastIndex(out, "\n: Sotto-Diagnostics: "); i >= 0 {
+						got, _, _ = strings.Cut(out[i+len("\n: Sotto-Diagnostics: "):], "\n")
+						if !strings.HasSuffix(out, ": "+got+"\n\n") {
+							t.Errorf("%s: not at the end: %q", s.name(), out)
+						}
+					}
+				} else {
+					lines := strings.Split(strings.TrimSpace(out), "\n")
+					got = gjson.Get(lines[len(lines)-1], "sotto_diagnostics").Str
+				}
+				if display == gateway.DisplayKeep {
+					want = "" // it passes unchanged
+				}
+				if got != want || display != gateway.DisplayKeep && strings.Contains(raw, "think") && got == "" {
+					t.Errorf("%s %s %q: stream %q, whole %q", s.name(), display, raw, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestKeepIsUnchanged forwards replies byte for byte, whole and streamed, with their
+// usage, whatever is in them.
+func TestKeepIsUnchanged(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		v := converse(t, s, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep, OnNoAnswer: gateway.NoAnswerError}})
+		for _, raw := range []string{tagged, "<think>I add", "<think>r</think>a<narrate>n</narrate>", "plain"} {
+			for _, cut := range [][]string{{raw}, byteByByte(raw)} {
+				v.raw, v.cut = raw, cut
+				if got, want := ask(v, s.path, v.request("m", true, "")).Body.String(), s.stream(cut, sotto.EndStopped); got != want {
+					t.Errorf("%s %q streamed:\n%s\nwant\n%s", s.name(), raw, got, want)
+				}
+			}
+			if got, want := ask(v, s.path, v.request("m", false, "")).Body.String(), s.whole(raw, sotto.EndStopped); got != want {
+				t.Errorf("%s %q whole:\n%s\nwant\n%s", s.name(), raw, got, want)
+			}
+		}
+	})
+	body := `{"choices":[{"index":0,"message":{"content":"<think>r</think>a","p":NaN},"finish_reason":"stop"}],"usage":{"completion_tokens":9}}`
+	g := handler(t, gateway.Config{Default: gateway.Route{Display: gateway.DisplayKeep}}, answering(upstreamSends("application/json", body)))
+	if got := ask(g, "/v1/chat/completions", `{"model":"m"}`).Body.String(); got != body {
+		t.Errorf("%s\nbecame\n%s", body, got)
+	}
+}
+
+// TestWholeOllamaReplyBreaksOff checks that a whole reply that breaks off has an error
+// status in every API.
+func TestWholeReplyBreaksOff(t *testing.T) {
+	each(t, func(t *testing.T, s speaker) {
+		for _, display := range gateway.Displays() {
+			whole := s.whole("<think>I add.</think>It is 4.", sotto.EndStopped)
+			for _, n := range []int{1, len(whole) / 2, len(strings.TrimSpace(whole)) - 1} {
+				g := handler(t, gateway.Config{Default: gateway.Route{Display: display}}, answering(upstreamSends(s.kind(false), whole[:n])))
+				for _, stream := range []string{"true", "false"} {
+					w := ask(g, s.path, `{"model":"m","stream":`+stream+`,"messages":[{"role":"user","content":"q"}]}`)
+					if w.Code != http.StatusBadGateway && (display != gateway.DisplayKeep || s.codec.Framing() == wire.NDJSON) {
+						t.Errorf("%s %s stream=%s cut at %d: status %d %s", s.name(), display, stream, n, w.Code, w.Body)
+					}
+				}
+			}
+		}
+	})
+}
