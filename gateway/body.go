@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -27,14 +28,35 @@ type body struct {
 	at     int
 	pooled *[]byte // where out's buffer came from; it is returned there
 	ended  bool    // nothing more comes
+	told   bool    // the diagnostics were sent
 	wrote  time.Time
+
+	// While Read waits for the upstream, all that it returned has been written to the
+	// client, and a timer may write a keep-alive. mu is held all the other time.
+	mu      sync.Mutex
+	waiting bool
+	timer   *time.Timer // nil if there is no client to write to
 }
 
 func (x *exchange) stream(src io.ReadCloser) io.ReadCloser {
-	return &body{x: x, src: src, wrote: time.Now()}
+	b := &body{x: x, src: src, wrote: time.Now()}
+	if x.client != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.timer = time.AfterFunc(x.engine.config.KeepAlive, b.silent)
+	}
+	return b
 }
 
-func (b *body) Close() error { return b.src.Close() }
+func (b *body) Close() error {
+	b.mu.Lock()
+	if b.timer != nil {
+		b.timer.Stop()
+		b.timer = nil
+	}
+	b.mu.Unlock()
+	return b.src.Close()
+}
 
 func (b *body) Read(p []byte) (int, error) {
 	if len(p) == 0 {
@@ -84,7 +106,8 @@ func (b *body) fill(room []byte) {
 	} else {
 		copy(room, b.in)
 	}
-	n, err := b.src.Read(room[held:])
+	n, err := b.read(room[held:])
+	defer b.mu.Unlock()
 	b.x.moved(false)
 	b.borrow()
 	b.in = append(b.in[:0], b.frames(room[:held+n])...)
@@ -107,6 +130,41 @@ func (b *body) fill(room []byte) {
 	if cap(b.in) > largeBuffer && len(b.in) == 0 {
 		b.in = nil // a large frame was an exception
 	}
+}
+
+// read reads from the upstream. It returns with mu locked.
+func (b *body) read(room []byte) (int, error) {
+	b.mu.Lock()
+	b.waiting = true
+	b.mu.Unlock()
+	n, err := b.src.Read(room)
+	b.mu.Lock()
+	b.waiting = false
+	return n, err
+}
+
+// silent sends a keep-alive to a client whose upstream sends nothing. It runs by the
+// timer.
+func (b *body) silent() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer == nil || b.ended {
+		return
+	}
+	every := b.x.engine.config.KeepAlive
+	if idle := b.x.idle(); idle < every {
+		b.timer.Reset(every - idle)
+		return
+	}
+	if b.waiting {
+		if out := b.x.reply.KeepAlive(nil); len(out) > 0 {
+			b.x.waits.Store(false) // a client that does not take it is not waited for
+			_, _ = b.x.client.Write(out)
+			_ = http.NewResponseController(b.x.client).Flush() // the next write has the error
+			b.x.waits.Store(true)
+		}
+	}
+	b.timer.Reset(every)
 }
 
 // failed reports whether the stream must end here. If the upstream ended it with an
@@ -138,6 +196,9 @@ func (b *body) write(f wire.Frame) {
 	b.out = b.x.reply.Frame(b.out, f, &b.x.reading)
 	if b.x.reading.failure == errNoAnswer && !b.x.reading.can.Texts {
 		b.out = b.out[:n] // the frame says that the reply ended well
+	}
+	if b.x.reading.complete {
+		b.diagnose(n)
 	}
 }
 
@@ -181,17 +242,19 @@ func (b *body) end(err error) {
 		b.x.err = b.x.reading.failure
 	}
 	b.x.complete = b.x.err == nil
-	b.diagnose()
+	b.diagnose(len(b.out))
 }
 
-// diagnose ends a stream of events with a comment that says what a whole reply says
-// in a header. A stream that passes unchanged gets none.
-func (b *body) diagnose() {
-	if b.x.codec.Framing() != wire.SSE || b.x.route.Display == DisplayKeep {
+// diagnose puts a comment into a stream of events, at byte at of the output, that says
+// what a whole reply says in a header. It comes before the frame that ends the reply,
+// since clients read no further. A stream that passes unchanged gets none.
+func (b *body) diagnose(at int) {
+	if b.told || b.x.codec.Framing() != wire.SSE || b.x.route.Display == DisplayKeep {
 		return
 	}
 	if found := b.x.reading.Findings(); found != "" {
-		b.out = sse.AppendComment(b.out, diagnosticsHeader+": "+found)
+		b.told = true
+		b.out = slices.Insert(b.out, at, sse.AppendComment(nil, diagnosticsHeader+": "+found)...)
 	}
 }
 

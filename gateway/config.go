@@ -72,8 +72,8 @@ type Config struct {
 
 	Limits Limits
 
-	// KeepAlive is how long a client may hear nothing while reasoning is hidden or
-	// a start is held, if frames come from the upstream. If zero, 10 s.
+	// KeepAlive is how long a client may hear nothing of a stream that has begun: while
+	// reasoning is hidden, a start is held, or the upstream is silent. If zero, 10 s.
 	KeepAlive time.Duration
 	// Silence is how long an upstream may send nothing, or a client take
 	// nothing, before the exchange ends as an error. If zero, 10 min.

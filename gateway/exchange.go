@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,8 @@ type exchange struct {
 	plan       history.Plan
 	family     *family
 	opens      bool // the model's chat template may open its reasoning
+
+	client http.ResponseWriter // nil in a transport, whose caller reads the reply
 
 	reading reading
 	reply   wire.Reply

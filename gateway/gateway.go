@@ -107,6 +107,8 @@ func (g *Handler) serve(w http.ResponseWriter, r *http.Request, e endpoint) {
 		g.refuse(w, r, e.codec, err)
 		return
 	}
+	w = &clientWriter{ResponseWriter: w}
+	x.client = w
 	control := http.NewResponseController(w)
 	ctx := fewInformational(context.WithValue(r.Context(), exchangeKey{}, x))
 	ctx, end := x.start(ctx, func() { _ = control.SetWriteDeadline(time.Now()) })

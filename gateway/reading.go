@@ -30,8 +30,10 @@ type reading struct {
 	// finished says that the API has said why a choice, or the reply, ended.
 	finished bool
 
-	called bool // the reply calls tools
+	called  bool // the reply calls tools
 	answers map[int]*answered
+	// complete says that the API's own sign of the end was read.
+	complete bool
 
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
@@ -177,6 +179,7 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		r.account.Found(f, r.texts)
 	}
 	r.called = r.called || f.Kind == wire.FoundCall
+	r.complete = r.complete || f.Kind == wire.FoundEnd
 	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal) && r.asks() {
 		r.hasAnswer(r.answer(f.Choice))
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,11 @@ func (a *activity) moved(waits bool) {
 	a.waits.Store(waits)
 }
 
+// idle returns how long nothing has moved.
+func (a *activity) idle() time.Duration {
+	return time.Since(a.began) - time.Duration(a.at.Load())
+}
+
 // watch ends an exchange in which nothing moves for too long. It calls cancel, and
 // also unblock if the client takes nothing.
 func (a *activity) watch(silence time.Duration, cancel func(error), unblock func()) (stop func()) {
@@ -38,7 +44,7 @@ func (a *activity) watch(silence time.Duration, cancel func(error), unblock func
 		if timer == nil {
 			return
 		}
-		idle := time.Since(a.began) - time.Duration(a.at.Load())
+		idle := a.idle()
 		if idle < silence {
 			timer.Reset(silence - idle)
 			return
@@ -73,3 +79,26 @@ func (m *watchedBody) Read(p []byte) (int, error) {
 	m.moved(m.waits)
 	return n, err
 }
+
+// A clientWriter lets the proxy and the timer of a body write to one client. The proxy
+// flushes the header from a timer of its own.
+type clientWriter struct {
+	http.ResponseWriter
+	mu sync.Mutex
+}
+
+func (w *clientWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ResponseWriter.Write(b)
+}
+
+// FlushError flushes what was written, for an [http.ResponseController].
+func (w *clientWriter) FlushError() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap returns the writer whose deadlines are set.
+func (w *clientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

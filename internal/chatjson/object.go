@@ -313,15 +313,6 @@ func (s *Speech) decode(v gjson.Result) []byte {
 	return text
 }
 
-// parts returns what was read.
-func (s *Speech) parts() [3]wire.Part {
-	return [3]wire.Part{
-		{Place: wire.Reasoning, Text: s.reasoning},
-		{Place: wire.Narration, Text: s.narration},
-		{Place: wire.Content, Text: s.content},
-	}
-}
-
 // Edits appends the edits that write what was read into its object. A member that
 // holds the text stays, also if nothing is left of its text, and an object without
 // it gets one only for text. A member that holds the upstream's own reasoning keeps
