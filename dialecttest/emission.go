@@ -404,9 +404,7 @@ func (s *suite) alphabets() [][]string {
 		if len(h.End) > 0 {
 			tokens = append(tokens, h.End[0])
 		}
-		for _, name := range sortedNames(h.Channels) {
-			tokens = append(tokens, name)
-		}
+		tokens = append(tokens, sortedNames(h.Channels)...)
 		tokens = slices.DeleteFunc(tokens, func(s string) bool { return s == "" })
 		add(tokens[:min(len(tokens), 8)])
 	}
