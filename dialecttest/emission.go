@@ -208,7 +208,7 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 	}
 	ch := want.labels[given].ch
 	line := raw[strings.LastIndexByte(raw[:given], '\n')+1 : given]
-	if e.tagFillsMarker(raw[given:]) {
+	if e.tagFillsMarker(raw[given:]) || e.withinMarker(raw, given) {
 		return true
 	}
 	return ch == sotto.ChannelTool || len(line) >= 3 && strings.Trim(line, "`~ \t") == "" || e.literalMayWait(raw, given, ch)
@@ -222,6 +222,17 @@ func (e *emission) tagFillsMarker(form string) bool {
 		longest = max(longest, len(m.Tag))
 	}
 	return form[0] == '<' && strings.ContainsAny(form, " \t\n\v\f\r") && len(form)+longest+len("/>") > e.s.d.MaxMarker
+}
+
+// withinMarker reports whether byte given is within an unfinished marker that began
+// before it, and whose first bytes were given as text.
+func (e *emission) withinMarker(raw string, given int) bool {
+	for i := max(0, len(raw)-e.s.d.MaxMarker); i < given; i++ {
+		if _, got := e.s.slow.lex(raw, i, len(raw), false, &slowWatch{all: true}); got == maybe {
+			return true
+		}
+	}
+	return false
 }
 
 // literalMayWait reports whether a literal that begins at byte given is unfinished

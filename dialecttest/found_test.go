@@ -57,6 +57,11 @@ func TestFound(t *testing.T) {
 			Law: "never_late", Raw: "Here is my answer:", Start: "auto", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","open":["Here is my thought:"],"close":["Here is my answer:"],"phrase":true}],"placement":"leading","header":{"begin":["<|ch>"],"body":["\n"],"name":["<|ch>"],"channels":{"":"text","thought":"reasoning"},"between":"text","max_header":48}}`,
 		},
+		// A close is text here, and its last bytes may begin another marker: they wait.
+		"a marker that begins within another": {
+			Law: "never_late", Raw: "◁/output\xe2", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"◁output▷", "◁/output▷", "x"},
+			Dialect: `{"name":"generated","markers":[{"role":"output","name":"output","open":["◁output▷"],"close":["◁/output▷"]}]}`,
+		},
 		"text that no output block can set aside": {
 			Law: "never_late", Raw: "x", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","tag":"think"}],"output":"anywhere"}`,

@@ -235,6 +235,23 @@ func TestALaterPadTakesOver(t *testing.T) {
 	}
 }
 
+// A byte that may begin a marker waits while it may also end another one, whose first
+// bytes were given as text. Any next byte decides it.
+func TestMarkerWithinAMarkerWaits(t *testing.T) {
+	d := sotto.Dialect{Name: "overlap", Markers: []sotto.Marker{
+		{Role: sotto.RoleOutput, Open: []string{"◁output▷"}, Close: []string{"◁/output▷"}},
+	}}
+	s := mustSuite(t, d, false)
+	const raw = "◁/output\xe2"
+	for next, held := range map[string]int{"": 1, "\x96": 0, "\x97": 0, "x": 0} {
+		sp := s.splitter(trial{raw: raw, start: sotto.StartOutside, maxHold: -1})
+		sp.FeedString(raw + next)
+		if got := sp.Held(); got != held {
+			t.Errorf("%d bytes are held after %q, want %d", got, raw+next, held)
+		}
+	}
+}
+
 // What a pad holds stays held while a later close in the pad waits, although every
 // continuation agrees on it: the machine has not read the opener after that close.
 // Whatever decides the close also decides the hold.
