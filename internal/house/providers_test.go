@@ -77,7 +77,8 @@ func TestCapabilitiesDeclared(t *testing.T) {
 // readsFrames are the packages outside wire that have words of a provider's frames in
 // a string, each with the reason.
 var readsFrames = map[string]string{
-	"internal/scripted": "it writes the frames of the providers",
+	"internal/scripted":  "it writes the frames of the providers",
+	"internal/catalogue": "logs of replies have the reason of an API in a column of its name",
 }
 
 // A provider's frame is parsed by its codec and by nobody else: the gateway, the record

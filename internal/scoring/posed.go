@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -57,9 +56,6 @@ const (
 	PlaceInput
 	placeGold
 	placeOptions
-	placeDialect
-	placeStart
-	placeEnd
 	PlaceGroup
 	PlaceBy
 	PlaceLogged
@@ -71,6 +67,7 @@ type LineReader struct {
 	Places  [placesEnd]LineField
 	paths   [][]jsonpath.Step // of the places to read
 	at      [placesEnd]int
+	manner  int // the first path of what says how to read the reply
 	names   *catalogue.Catalogue
 	finders sync.Pool
 }
@@ -81,7 +78,6 @@ func NewLineReader(names *catalogue.Catalogue, raw string, input, gold, options 
 	r := &LineReader{names: names}
 	r.Places = [placesEnd]LineField{
 		placeID: {"id", false}, placeRaw: {raw, true},
-		placeDialect: {"dialect", false}, placeStart: {"start", false}, placeEnd: {"end", false},
 		PlaceInput: input, placeGold: gold, placeOptions: options,
 	}
 	r.finders.New = func() any { return new(jsonpath.Finder) }
@@ -112,6 +108,8 @@ func (r *LineReader) compile() error {
 		r.at[i] = len(r.paths)
 		r.paths = append(r.paths, steps)
 	}
+	r.manner = len(r.paths)
+	r.paths = append(r.paths, catalogue.LinePaths()...)
 	return nil
 }
 
@@ -146,7 +144,7 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	if err := r.readGold(f, p, e.Task); err != nil {
 		return err
 	}
-	return r.readManner(f, p)
+	return r.names.ReadLine(f, r.manner, &p.Manner)
 }
 
 // readGold reads the options, and the right answers, which may name them.
@@ -170,32 +168,6 @@ func (r *LineReader) readGold(f *jsonpath.Finder, p *Posed, t answer.Task) error
 type GoldError struct{ error }
 
 func (e *GoldError) Unwrap() error { return e.error }
-
-func (r *LineReader) readManner(f *jsonpath.Finder, p *Posed) error {
-	if text, err := f.Text(r.at[placeDialect], "dialect"); err != nil {
-		return err
-	} else if text != nil && *text != "" {
-		grammar, err := r.names.Named(*text)
-		if err != nil {
-			return err
-		}
-		p.Grammar, p.Name = grammar, *text
-		p.Start = cmp.Or(catalogue.OwnStart(grammar), p.Start)
-	}
-	if text, err := f.Text(r.at[placeStart], "start"); err != nil {
-		return err
-	} else if text != nil && *text != "" {
-		p.Start = sotto.Start(*text)
-		if _, err := p.Grammar.NewSplitter(sotto.Options{Start: p.Start}); err != nil {
-			return err
-		}
-	}
-	text, err := f.Text(r.at[placeEnd], "end")
-	if err != nil || text == nil || *text == "" {
-		return err
-	}
-	return p.End.UnmarshalText([]byte(*text))
-}
 
 // textOf returns a value in a form that can be compared: the text, if it is a
 // string.

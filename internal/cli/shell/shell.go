@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/files"
 )
 
@@ -49,39 +50,48 @@ func (sh *Shell) Results(data bool) *Printer {
 	return sh.Text
 }
 
-// An Input is what a command reads.
+// An Input is what a command reads, decompressed if it is compressed.
 type Input struct {
-	io.Reader
+	*decompress.Reader
 	Name string
 	file *os.File // nil for standard input
 }
 
 // Close closes a file. Standard input stays open.
 func (in *Input) Close() error {
+	in.Reader.Close()
 	if in.file == nil {
 		return nil
 	}
 	return in.file.Close()
 }
 
-// size returns the length of a regular file, and 0 for anything else.
+// size returns the length of a regular file that is not compressed, and 0 for
+// anything else.
 func (in *Input) size() int64 {
 	if in.file == nil {
 		return 0
 	}
-	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() {
-		return info.Size()
+	info, err := in.file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
 	}
-	return 0
+	head := make([]byte, 4)
+	n, _ := in.file.ReadAt(head, 0)
+	if decompress.Compressed(head[:n]) {
+		return 0
+	}
+	return info.Size()
 }
 
-// Open opens FILE. "-" or "" is standard input.
+// Open opens FILE. "-" or "" is standard input. Files that gzip or zstd have
+// compressed are decompressed, whatever their names are.
 func (sh *Shell) Open(name string) (*Input, error) {
 	if name == "" || name == "-" {
 		if isTerminal(sh.In) {
 			sh.Hintf("reading from the terminal; press ctrl-D to end")
 		}
-		return &Input{Reader: sh.In, Name: "standard input"}, nil
+		return &Input{Reader: decompress.NewReader(sh.In), Name: "standard input"}, nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -91,7 +101,7 @@ func (sh *Shell) Open(name string) (*Input, error) {
 		file.Close()
 		return nil, fmt.Errorf("open %s: is a directory", name)
 	}
-	return &Input{Reader: file, Name: name, file: file}, nil
+	return &Input{Reader: decompress.NewReader(file), Name: name, file: file}, nil
 }
 
 // ReadAll reads FILE whole.

@@ -1,13 +1,11 @@
 package textcmd
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
-	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -43,20 +41,20 @@ const (
 	memberRaw
 	memberDeltas
 	memberEachDelta
-	memberDialect
-	memberStart
 	memberEnd
 	memberCaption
+	memberManner // and the members of catalogue.LinePaths after it
 )
 
 // newReplyLineReader returns a reader of lines that hold the reply in field. field
 // is a path that jsonpath.Parse has accepted.
 func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineReader {
 	r := &replyLineReader{field: field, names: names}
-	for _, path := range []string{"id", field, "deltas", "deltas.#", "dialect", "start", "end", "caption"} {
+	for _, path := range []string{"id", field, "deltas", "deltas.#", "end", "caption"} {
 		steps, _ := jsonpath.Parse(path)
 		r.paths = append(r.paths, steps)
 	}
+	r.paths = append(r.paths, catalogue.LinePaths()...)
 	r.finders.New = func() any { return new(jsonpath.Finder) }
 	return r
 }
@@ -102,35 +100,14 @@ func (r *replyLineReader) readDeltas(f *jsonpath.Finder, rec *replyLine) error {
 }
 
 func (r *replyLineReader) readManner(f *jsonpath.Finder, rec *replyLine) error {
-	text := make([]string, memberCaption+1)
-	for i, name := range []string{memberDialect: "dialect", memberStart: "start", memberEnd: "end", memberCaption: "caption"} {
-		if name == "" {
-			continue
-		}
-		value, err := f.Text(i, name)
-		if err != nil {
-			return err
-		}
-		if value != nil {
-			text[i] = *value
-		}
+	caption, err := f.Text(memberCaption, "caption")
+	if err != nil {
+		return err
 	}
-	rec.caption = text[memberCaption]
-	if text[memberDialect] != "" {
-		var err error
-		if rec.Grammar, err = r.names.Named(text[memberDialect]); err != nil {
-			return err
-		}
-		rec.Name = text[memberDialect]
-		rec.Start = cmp.Or(catalogue.OwnStart(rec.Grammar), rec.Start)
+	if caption != nil {
+		rec.caption = *caption
 	}
-	if text[memberStart] != "" {
-		rec.Start = sotto.Start(text[memberStart])
-	}
-	if text[memberEnd] != "" {
-		return rec.End.UnmarshalText([]byte(text[memberEnd]))
-	}
-	return nil
+	return r.names.ReadLine(f, memberManner, &rec.Manner)
 }
 
 // A deltaLine is a delta of a reply, its end, or both.

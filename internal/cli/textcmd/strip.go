@@ -30,7 +30,7 @@ type Strip struct {
 func (Strip) Help() string {
 	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl, a line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged.
+With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged.
 
 Examples:
 
@@ -56,6 +56,9 @@ func (s *Strip) Validate() error {
 func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if s.JSONL {
 		return s.runLines(sh, c)
+	}
+	if s.Field != "" && s.Field != sh.Getenv("SOTTO_FIELD") {
+		return hint.Usage(errors.New("--field needs --jsonl"), "without it, the whole file is one reply")
 	}
 	whole := s.File != "" && s.File != "-"
 	start := sotto.StartOutside

@@ -25,7 +25,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	return runLines(sh, s.File, &batch.Pipeline{
-		Line:   stripLine(m, s.Field, path, s.inline()),
+		Line:   stripLine(m, c, s.Field, path, s.inline()),
 		Strict: s.Strict,
 	})
 }
@@ -50,8 +50,8 @@ func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
 
 // stripLine returns the function that processes one line. It strips the field's
 // text and keeps every other byte. A line that fails is passed on unchanged.
-func stripLine(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
-	pool := sync.Pool{New: func() any { return newStripper(m, field, path, inline) }}
+func stripLine(m catalogue.Manner, names *catalogue.Catalogue, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
+	pool := sync.Pool{New: func() any { return newStripper(m, names, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
@@ -71,33 +71,37 @@ func stripLine(m catalogue.Manner, field string, path []jsonpath.Step, inline []
 type stripper struct {
 	jsonpath.Finder
 	field    string
-	path     []jsonpath.Step
-	many     bool // the path names more than one value
-	grammar  *sotto.Grammar
-	start    sotto.Start
-	inline   []sotto.Channel // channels that stay in the text
+	paths    [][]jsonpath.Step // that of the field, and those of catalogue.LinePaths
+	many     bool              // the path names more than one value
+	names    *catalogue.Catalogue
+	manner   catalogue.Manner // of lines that do not say it themselves
+	inline   []sotto.Channel  // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 }
 
-func newStripper(m catalogue.Manner, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+func newStripper(m catalogue.Manner, names *catalogue.Catalogue, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
 	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
 	}
 	return &stripper{
-		field: field, path: path, many: jsonpath.Many(path),
-		grammar: m.Grammar, start: m.Start, inline: inline, splitter: splitter,
+		field: field, paths: append([][]jsonpath.Step{path}, catalogue.LinePaths()...), many: jsonpath.Many(path),
+		names: names, manner: m, inline: inline, splitter: splitter,
 	}
 }
 
 // line appends a line with its field stripped.
 func (s *stripper) line(dst, line []byte) ([]byte, error) {
-	if err := s.Find(line, s.path); err != nil {
+	if err := s.Find(line, s.paths...); err != nil {
 		return dst, err
 	}
 	if len(s.Found[0]) == 0 {
 		return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrMissing)
+	}
+	m := s.manner
+	if err := s.names.ReadLine(&s.Finder, 1, &m); err != nil {
+		return dst, err
 	}
 	from := 0
 	for _, at := range s.Found[0] {
@@ -108,10 +112,10 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
-		if s.unchanged() {
+		if s.unchanged(m) {
 			continue
 		}
-		stripped, err := s.grammar.Strip(string(s.text), s.start, s.inline...)
+		stripped, err := s.strip(m)
 		if err != nil {
 			return dst, fmt.Errorf("strip: %w", err)
 		}
@@ -122,15 +126,32 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	return append(dst, line[from:]...), nil
 }
 
+// strip returns the visible text of the reply.
+func (s *stripper) strip(m catalogue.Manner) (string, error) {
+	text := string(s.text)
+	if m.End == sotto.EndUnknown {
+		return m.Grammar.Strip(text, m.Start, s.inline...)
+	}
+	reply, err := m.Grammar.Parse(text, m.Start, m.End)
+	if err != nil {
+		return "", err
+	}
+	return m.Grammar.Strip(reply.VisibleWith(s.inline...), sotto.StartOutside, s.inline...)
+}
+
 // unchanged reports whether all of the text stays, as in most lines. Such text is
-// read once and not copied.
-func (s *stripper) unchanged() bool {
+// read once and not copied. It does not look at a line that is read in another
+// dialect or from another start than the others.
+func (s *stripper) unchanged(m catalogue.Manner) bool {
+	if m.Grammar != s.manner.Grammar || m.Start != s.manner.Start {
+		return false
+	}
 	s.splitter.Reset()
 	rest, same := cutVisible(s.text, s.splitter.Feed(s.text))
 	if !same {
 		return false
 	}
-	rest, same = cutVisible(rest, s.splitter.Close(sotto.EndUnknown))
+	rest, same = cutVisible(rest, s.splitter.Close(m.End))
 	return same && len(rest) == 0
 }
 

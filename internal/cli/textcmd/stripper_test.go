@@ -39,7 +39,7 @@ func TestStripperIsStrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			object := append(jsontext.AppendString([]byte(`{"raw":`), text), '}')
-			got, err := newStripper(m, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
+			got, err := newStripper(m, nil, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, nil, "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()

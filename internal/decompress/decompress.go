@@ -1,0 +1,120 @@
+// Package decompress reads files that may be compressed.
+package decompress
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// The first bytes of a compressed file. None of them begins a text in UTF-8.
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// Compressed reports whether a file with these first bytes is compressed.
+func Compressed(head []byte) bool {
+	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+}
+
+// maxWindow bounds the memory that a zstd stream may ask for, in bytes: that of
+// "zstd --long=27", the most that its own command line takes without a flag.
+const maxWindow = 128 << 20
+
+// A Reader reads what r holds: decompressed, if its first bytes are those of gzip or
+// zstd, and otherwise as it is. It waits only for bytes that can decide this, so a
+// text passes as it comes. Close releases memory and leaves r open.
+type Reader struct {
+	r     io.Reader
+	from  io.Reader // nil until it is known how r is read
+	close func()
+}
+
+// NewReader returns a reader.
+func NewReader(r io.Reader) *Reader { return &Reader{r: r, close: func() {}} }
+
+func (d *Reader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if d.from == nil {
+		if err := d.begin(); err != nil {
+			return 0, err
+		}
+	}
+	return d.from.Read(p)
+}
+
+// Close releases the memory of the decompression.
+func (d *Reader) Close() error {
+	d.close()
+	return nil
+}
+
+// begin finds out how r is read.
+func (d *Reader) begin() error {
+	head, err := readHead(d.r)
+	all := io.MultiReader(bytes.NewReader(head), d.r)
+	if err != nil {
+		all = io.MultiReader(bytes.NewReader(head), failed{err})
+	}
+	d.from = all
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		z, err := gzip.NewReader(all)
+		if err != nil {
+			return fmt.Errorf("gzip: %w", err)
+		}
+		d.from = named{"gzip", z}
+	case bytes.HasPrefix(head, zstdMagic):
+		z, err := zstd.NewReader(all, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return fmt.Errorf("zstd: %w", err)
+		}
+		d.from, d.close = named{"zstd", z}, z.Close
+	}
+	return nil
+}
+
+// readHead reads until the bytes can no longer begin a compressed file, or certainly
+// do. It returns an error of r with the bytes that came before it.
+func readHead(r io.Reader) (head []byte, err error) {
+	buf := make([]byte, len(zstdMagic))
+	for idle := 0; len(head) < len(buf) && idle < 100; {
+		n, err := r.Read(buf[len(head) : len(head)+1])
+		head = buf[:len(head)+n]
+		if err != nil {
+			return head, err
+		}
+		if n == 0 {
+			idle++
+		}
+		if !bytes.HasPrefix(gzipMagic, head) && !bytes.HasPrefix(zstdMagic, head) {
+			break
+		}
+	}
+	return head, nil
+}
+
+// failed gives an error.
+type failed struct{ err error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
+
+// named says in an error how a file is compressed.
+type named struct {
+	format string
+	r      io.Reader
+}
+
+func (n named) Read(p []byte) (int, error) {
+	got, err := n.r.Read(p)
+	if err != nil && err != io.EOF {
+		return got, fmt.Errorf("%s: %w", n.format, err)
+	}
+	return got, err
+}
