@@ -432,14 +432,17 @@ func (s *suite) suiteFamily(m sotto.Marker) string {
 	return m.Tag + m.Name
 }
 
-// compound reports whether one literal of the dialect begins another. In that case
-// the shorter waits until the longer has failed, even if both would read the same.
+// compound reports whether one literal or token of the dialect is part of another. In
+// that case the shorter waits until the longer has failed, even if both would read the same.
 func (s *suite) compound() bool {
 	var all []string
 	for _, m := range s.d.Markers {
 		for _, text := range append(slices.Clone(m.Open), m.Close...) {
 			all = append(all, strings.Trim(text, "\n"))
 		}
+	}
+	if h := s.d.Header; h != nil {
+		all = slices.Concat(all, h.Begin, h.Body, h.Lead, h.End)
 	}
 	for _, a := range all {
 		for _, b := range all {

@@ -95,6 +95,8 @@ func (r *slowReader) views(res *slowResult) {
 	seen := 0
 	if v := r.view(false, 0); r.answered && !v.blank(r) { // shown before a late output
 		parts = append(parts, v)
+	} else if white := r.leadingWhite(); r.answered && r.tooLong(len(white)) {
+		res.visible = white
 	}
 	for _, g := range r.segs {
 		if g.ch == sotto.ChannelText && g.output && g.block != seen && r.answered {
@@ -106,9 +108,6 @@ func (r *slowReader) views(res *slowResult) {
 	}
 	if len(parts) == 0 {
 		parts = append(parts, r.view(false, 0))
-	}
-	if v := r.leadingWhite(); r.answered && r.tooLong(len(v)) {
-		res.visible = v
 	}
 	for i, v := range parts {
 		if i > 0 {
