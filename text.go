@@ -81,6 +81,8 @@ func (s *Splitter) textSpan() span {
 	switch {
 	case s.body.block > 0:
 		return span{ch: ChannelText, output: true, block: s.body.block}
+	case s.hdr.block > 0 && s.hdr.ch == ChannelText && s.anyBody:
+		return span{ch: ChannelAside, block: s.hdr.block}
 	case s.hdr.block > 0:
 		return span{ch: s.hdr.ch, block: s.hdr.block}
 	case s.aside || s.anyBody || s.hdr.between && s.g.asideBetween:

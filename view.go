@@ -16,22 +16,19 @@ type view struct {
 	from int
 	wide bool // many is in use
 
-	blank        bool   // the visible text is blank so far
-	newline      bool   // it ends in a newline
-	outerNewline bool   // the text outside ends in one, while a body is being read
-	drop         bool   // white space is dropped until something else comes
-	wait         []byte // white space whose place is not yet certain
-	white        int    // length of the run of white space that waits, or has waited for too long
+	blank   bool   // the visible text is blank so far
+	newline bool   // it ends in a newline
+	drop    bool   // white space is dropped until something else comes
+	wait    []byte // white space whose place is not yet certain
+	white   int    // length of the run of white space that waits, or has waited for too long
 
 	part  int  // the block shown last, 0 for the text outside every block
 	apart bool // it has shown nothing yet, and a blank line comes first
-	again bool // something was removed: the next byte may be of another block
 
 	block int        // the output body being read, 0 for the text outside
 	spans *viewSpans // set if places are wanted, and no bytes
 
 	started  bool // it has shown something
-	shown    int  // number of bodies that have shown something
 	anything bool // something visible that is not white space
 }
 
@@ -61,7 +58,7 @@ func (v *view) next() { v.one, v.from, v.wide = nil, len(v.many), false }
 
 // easy reports whether text outside is shown as it comes.
 func (v *view) easy() bool {
-	return v.block == 0 && v.shown == 0 && !v.drop && !v.blank && !v.apart && !v.again
+	return v.block == 0 && !v.drop && !v.blank && !v.apart
 }
 
 func (v *view) out() []byte {
@@ -89,9 +86,6 @@ func (v *view) add(sp span, b []byte) {
 	if block != v.block {
 		v.turn(block)
 	}
-	if v.block == 0 && v.shown > 0 {
-		return // white space outside, once a body holds the answer
-	}
 	if v.block > 0 {
 		v.addBody(b, sp.start)
 		return
@@ -102,31 +96,21 @@ func (v *view) add(sp span, b []byte) {
 
 // begins notes which block of a channel grammar outer text belongs to.
 func (v *view) begins(sp span) {
-	v.again = false
 	if v.parted && sp.block != v.part {
 		v.part = sp.block
 		v.apart = sp.block > 0 && sp.ch != ChannelTool && v.anything
 	}
 }
 
-// turn switches to another body, or to the text outside.
+// turn switches to another body, or to the text outside. A blank body changes
+// nothing else: what its opener dropped stays dropped after it.
 func (v *view) turn(block int) {
-	if v.block == 0 {
-		v.outerNewline = v.newline
-	}
-	v.block = block
+	v.block, v.started = block, false
 	v.clearWait()
-	if block > 0 {
-		v.started = false
-	} else { // after a body that was blank
-		v.newline = v.outerNewline
-		v.drop = v.blank || v.newline
-	}
 }
 
 // removed notes that a block or a stray was removed here.
 func (v *view) removed() {
-	v.again = v.parted
 	switch {
 	case v.block == 0 && v.blank:
 		v.clearWait()
@@ -138,10 +122,7 @@ func (v *view) removed() {
 
 func (v *view) addOuter(b []byte, at int) {
 	if v.drop || v.blank || v.apart {
-		i := firstNonSpace(skipMark(b, at))
-		if i >= 0 {
-			i += len(b) - len(skipMark(b, at))
-		}
+		i := firstNonSpace(skipMark(b, at)) // nothing is dropped before a mark
 		if i < 0 {
 			if !v.drop && !v.apart {
 				v.addWhite(b, at)
@@ -226,7 +207,6 @@ func (v *view) clearWait() {
 // start begins to show a non-blank body.
 func (v *view) start() {
 	v.started = true
-	v.shown++
 	if v.anything {
 		v.show(betweenBodies, -1)
 	}

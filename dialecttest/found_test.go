@@ -62,6 +62,21 @@ func TestFound(t *testing.T) {
 			Law: "never_late", Raw: "◁/output\xe2", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"◁output▷", "◁/output▷", "x"},
 			Dialect: `{"name":"generated","markers":[{"role":"output","name":"output","open":["◁output▷"],"close":["◁/output▷"]}]}`,
 		},
+		// A body of a channel grammar was text after the output, and shown nowhere.
+		"a text body after an output block": {
+			Law: "slow_reader", Raw: "<o>b</o><|s|>t<|m|>d", Start: "outside", End: sotto.EndStopped, MaxHold: -1,
+			Dialect: `{"name":"h","markers":[{"role":"output","tag":"o"}],"header":{"begin":["<|s|>"],"body":["<|m|>"],"end":["<|e|>"],"name":["<|s|>"],"channels":{"t":"text"}}}`,
+		},
+		// One token that ends a header is the beginning of another.
+		"a token that is part of another": {
+			Law: "never_late", Raw: "<|start|><|message|>", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"<|start|>", "<|message|> ", "x"},
+			Dialect: `{"name":"generated","header":{"begin":["<|start|>"],"body":["<|message|> ","<|message|>"],"name":["<|channel|>"],"channels":{"final":"text"},"max_header":48}}`,
+		},
+		// The slow reader showed white space that had waited for too long twice.
+		"long white space, text and a late output": {
+			Law: "slow_reader", Raw: "\n                                [/q][p][/p][o]x", Start: "outside", End: sotto.EndStopped, MaxHold: 16,
+			Dialect: `{"name":"scope","markers":[{"role":"reasoning","family":"p","open":["[p]"],"close":["[/p]"],"rescue":true},{"role":"reasoning","family":"p","name":"q","open":["[q]"],"close":["[/q]"],"rescue":true},{"role":"output","open":["[o]"],"close":["[/o]\n"]}],"max_marker":16,"max_hold":16}`,
+		},
 		"text that no output block can set aside": {
 			Law: "never_late", Raw: "x", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","tag":"think"}],"output":"anywhere"}`,

@@ -78,6 +78,8 @@ func scopes() []scope {
 			[]string{"x<", "k>", "o>", "<k>", "</k>", "<k/>", "\n"}, outside, nil},
 		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
+		{"header and output", []sotto.Marker{out}, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
+			[]string{"<|s|>t<|m|>", "<|e|>", "<o>", "</o>", "x", "\n"}, outside, nil},
 		{"header without reasoning", nil, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|e|>", "x"}, []sotto.Start{sotto.StartAuto}, nil},
 		{"auto", []sotto.Marker{think, out}, nil,
