@@ -226,7 +226,7 @@ func (c *chat) calls(i int) array {
 	}
 	function := object{{"name", call.Name}, {"arguments", call.Arguments}}
 	if c.model.Wire == "google" {
-		extra := object{{"google", object{{"thought_signature", sign(c.model.Name, call.Arguments)}}}}
+		extra := object{{"google", object{{"thought_signature", signCall(c.model.Name, call.Arguments)}}}}
 		return array{object{{"extra_content", extra}, {"function", function}, {"id", c.callID(i)}, {"index", 0}, {"type", "function"}}}
 	}
 	return array{object{{"index", 0}, {"id", c.callID(i)}, {"type", "function"}, {"function", function}}}

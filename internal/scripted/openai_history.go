@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -60,7 +61,7 @@ func googleHistory(m *Model, q *chatRequest) *fault {
 		switch signature := call.Extra.Google.Signature; {
 		case signature == "":
 			return googleFault("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", call.Function.Name, i+1)
-		case signature != sign(m.Name, arguments(call.Function.Arguments)):
+		case signature != signCall(m.Name, arguments(call.Function.Arguments)):
 			return googleFault("Corrupted thought signature.")
 		}
 	}
@@ -74,6 +75,15 @@ func arguments(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return s
+}
+
+// signCall signs a call with its arguments, whose white space clients change.
+func signCall(model, arguments string) string {
+	var compact bytes.Buffer
+	if json.Compact(&compact, []byte(arguments)) != nil {
+		return sign(model, arguments)
+	}
+	return sign(model, compact.String())
 }
 
 // googleFault is Google's JSON for an error, which is in an array.
