@@ -123,7 +123,7 @@ func (x *exchange) editHistory() error {
 		return nil
 	}
 	k := history.Knowledge{
-		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key), Fields: x.route.ReasoningFields,
+		Grammar: x.family.grammar, Native: x.engine.learned.native(x.key, x.codec.Name()), Fields: x.route.ReasoningFields,
 		Protocol: x.family.protocol,
 		Tags:     x.route.Display == DisplayTags, Recall: x.engine.store.For(x.credential, x.request),
 	}

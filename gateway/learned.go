@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/internal/modelname"
@@ -65,8 +67,11 @@ type LearnedStart struct {
 	Last []shown `json:"last"`
 	// Native is the member in which the upstream itself sends reasoning. It is "-"
 	// if the upstream leaves reasoning in the content, and "" if neither was seen.
-	Native string    `json:"native,omitempty"`
-	Seen   time.Time `json:"seen"`
+	Native string `json:"native,omitempty"`
+	// Natives are the same by API, since an upstream's APIs differ. In APIs with blocks
+	// or items it is their kind.
+	Natives map[string]string `json:"natives,omitempty"`
+	Seen    time.Time         `json:"seen"`
 }
 
 // Start is the start that is used: "inside", "outside", or "" while the last two
@@ -127,7 +132,18 @@ func OpenLearned(dir string, limit int) (*Learned, error) {
 // holds no text that a client chose freely.
 func (l *LearnedStart) isOwn() bool {
 	return chatjson.IsSwitch(l.Switch) && l.Model == shorttext.Escape(l.Model, maxName) &&
-		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && l.Native == shorttext.Escape(l.Native, maxNative)
+		l.Upstream == shorttext.Escape(l.Upstream, access.MaxPath) && isNative(l.Native) && l.nativesAreOwn()
+}
+
+func isNative(name string) bool { return name == shorttext.Escape(name, maxNative) }
+
+func (l *LearnedStart) nativesAreOwn() bool {
+	for api, name := range l.Natives {
+		if !slices.Contains(codecNames(), api) || !isNative(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxNative bounds the name of a member that reasoning comes in.
@@ -144,11 +160,19 @@ func (l *Learned) says(key learnedKey) (shown, bool) {
 	return e.Last[0], true
 }
 
-// native returns the member in which the upstream itself sends reasoning.
-func (l *Learned) native(key learnedKey) string {
+// native returns where the upstream itself sends reasoning in one of its APIs. If no
+// reply of this API was read, an upstream that leaves reasoning in the content of
+// another one does so here, too.
+func (l *Learned) native(key learnedKey, api string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.entries[key]; e != nil {
+	e := l.entries[key]
+	switch {
+	case e == nil:
+		return ""
+	case e.Natives[api] != "":
+		return e.Natives[api]
+	case len(e.Natives) == 0, e.Native == history.Inline:
 		return e.Native
 	}
 	return ""
@@ -156,7 +180,7 @@ func (l *Learned) native(key learnedKey) string {
 
 // learn notes what a reply showed; s is 0 if it showed nothing about its start.
 // unlearn clears earlier entries first, because what was assumed was wrong.
-func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) error {
+func (l *Learned) learn(key learnedKey, s shown, api, native string, unlearn bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.entries[key]
@@ -168,7 +192,7 @@ func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) er
 		e = &LearnedStart{learnedKey: key}
 		l.entries[key] = e
 	}
-	before := *e
+	before := e.Last
 	if unlearn {
 		e.Last = nil
 	}
@@ -176,9 +200,16 @@ func (l *Learned) learn(key learnedKey, s shown, native string, unlearn bool) er
 		e.Last = append(slices.Clone(e.Last), s)
 		e.Last = e.Last[max(0, len(e.Last)-2):]
 	}
-	e.Native = cmp.Or(native, e.Native)
+	news := native != "" && (native != e.Native || native != e.Natives[api])
+	if news {
+		e.Native, e.Natives = native, maps.Clone(e.Natives)
+		if e.Natives == nil {
+			e.Natives = map[string]string{}
+		}
+		e.Natives[api] = native
+	}
 	e.Seen = time.Now().UTC().Truncate(time.Second)
-	if e.Native != before.Native || !slices.Equal(e.Last, before.Last) {
+	if news || !slices.Equal(e.Last, before) {
 		l.dirty = true
 		return l.save()
 	}

@@ -43,10 +43,14 @@ func (x *exchange) learn() {
 	if !ok {
 		s = 0
 	}
-	if native == "" && !c.native && x.reading.reasoning > 0 {
+	switch {
+	case native != "":
+	case c.native:
+		native = x.reading.can.Kind
+	case x.reading.reasoning > 0:
 		native = history.Inline
 	}
-	if err := x.engine.learned.learn(x.key, s, native, c.lessons.unlearned); err != nil {
+	if err := x.engine.learned.learn(x.key, s, x.codec.Name(), native, c.lessons.unlearned); err != nil {
 		x.engine.config.Logger.Warn("learned starts cannot be saved", "error", err)
 	}
 }

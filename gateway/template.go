@@ -53,7 +53,7 @@ func (e *engine) opens(x *exchange, r *http.Request, upstream *url.URL, hold *ch
 		x.family.named || x.route.Start != "" || !reachable(upstream) {
 		return false
 	}
-	if native := e.learned.native(x.key); native != "" && native != history.Inline {
+	if native := e.learned.native(x.key, x.codec.Name()); native != "" && native != history.Inline {
 		return false // the upstream itself separates reasoning
 	}
 	if _, ok := e.learned.says(x.key); ok {

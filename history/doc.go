@@ -53,5 +53,9 @@
 // it if the reasoning stood in the text. Nobody gets what another caller's reply held,
 // even for the same conversation.
 //
+// If a client sends back only a part of a remembered thought, it is replaced by the
+// whole. Where the upstream sends blocks or items of reasoning, unsigned, one is put back
+// before what the reply said, for the families that need it.
+//
 // If a provider requires a member and nothing is remembered, the member is sent empty.
 package history

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,11 +21,11 @@ func (p *planner) own(t wire.Thought) bool {
 	case t.Sealed, t.Name == "reasoning_details":
 		return false
 	case t.Minted: // some servers also send blocks with an empty signature
-		return p.rule.Need == NeedSealed || p.k.Native == Inline || t.Name != p.k.Native && !p.rule.Demands
+		return p.rule.Need == NeedSealed || p.k.Native == Inline || p.can.Items || t.Name != p.k.Native && !p.rule.Demands
 	case !p.takesFields(), p.k.Native == "":
 		return false
 	case p.k.Native == Inline:
-		return len(p.k.Fields) == 0 || slices.Contains(p.k.Fields, t.Name)
+		return len(p.k.Fields) == 0 || t.Name == p.can.Field || slices.Contains(p.k.Fields, t.Name)
 	}
 	return t.Name != p.k.Native
 }
@@ -45,6 +46,7 @@ func (p *planner) giveBack(i int) bool {
 			native = t.Text
 		}
 	}
+	own = p.andCopies(m, own, said.seen)
 	thought := said.text.String()
 	switch {
 	case len(own) == 0:
@@ -56,6 +58,20 @@ func (p *planner) giveBack(i int) bool {
 		p.dropMinted(i, own)
 	}
 	return true
+}
+
+// andCopies adds to Sotto's own thoughts the members in which the client repeats them:
+// some clients send what they read under a second name.
+func (p *planner) andCopies(m *wire.Message, own []int, said map[string]bool) []int {
+	if !p.takesFields() {
+		return own
+	}
+	for j, t := range m.Thoughts {
+		if said[t.Text] && !t.Sealed && t.Name != "reasoning_details" && t.Name != p.k.Native && !slices.Contains(own[:min(len(own), few)], j) {
+			own = append(own, j)
+		}
+	}
+	return own
 }
 
 // once drops a member that Sotto added beside the upstream's own, if the client sends
@@ -369,6 +385,8 @@ func (p *planner) restore(i int) {
 	}
 	takes := p.takesFields() && field != Inline
 	switch {
+	case p.takesBlocks():
+		p.restoreBlock(i, r, ok)
 	case r.Thought != "" && takes && (p.named() || r.Raw == ""):
 		p.add(i, field, r.Thought)
 	case r.Raw != "" || r.Thought != "" && !takes:
@@ -379,6 +397,59 @@ func (p *planner) restore(i int) {
 			p.add(i, field, "")
 		}
 	}
+}
+
+// takesBlocks reports whether a message may get a block or an item for its reasoning:
+// the upstream sends such, and does not sign them.
+func (p *planner) takesBlocks() bool {
+	return p.can.Kind != "" && p.k.Native == p.can.Kind && (p.rule.Need == NeedAll || p.rule.Need == NeedCalls)
+}
+
+// restoreBlock is restore for an upstream with blocks or items of reasoning.
+func (p *planner) restoreBlock(i int, r Remembered, ok bool) {
+	switch {
+	case p.can.Items && i > 0 && len(p.q.Messages[i-1].Thoughts) > 0:
+	case r.Thought != "" && r.Raw == "":
+		p.add(i, p.can.Kind, r.Thought)
+	case !ok:
+		p.missed++
+	}
+}
+
+// complete puts back the whole of a thought of which the client sends only parts: some
+// clients keep only the last delta of a member that they do not know. It reports
+// whether there was one.
+func (p *planner) complete(i int) bool {
+	m := &p.q.Messages[i]
+	field := cmp.Or(p.k.Native, p.field())
+	if p.policy == Preserve || !p.takesFields() || field == Inline || len(m.Thoughts) == 0 || len(m.Thoughts) > few {
+		return false
+	}
+	r, _ := p.recall(i)
+	if r.Thought == "" || r.Raw != "" {
+		return false
+	}
+	var drop []int
+	grown, parts := len(r.Thought), 0
+	for j, t := range m.Thoughts {
+		switch {
+		case t.Sealed || t.Name == "reasoning_details":
+			continue
+		case t.Text == r.Thought || !strings.Contains(r.Thought, t.Text):
+			return false
+		case t.Name != field:
+			drop = append(drop, j)
+		}
+		parts++
+		grown -= len(t.Text)
+	}
+	if parts == 0 {
+		return false
+	}
+	c := p.change(i)
+	c.Drop, c.Field, c.Add = drop, field, r.Thought
+	p.count(grown)
+	return true
 }
 
 // restoreText puts reasoning back into the content that it stood in. If the client has

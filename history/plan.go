@@ -228,7 +228,7 @@ func (p *planner) message(i int) {
 	if p.strips(i) && p.strip(i) {
 		return
 	}
-	if p.giveBack(i) {
+	if p.complete(i) || p.giveBack(i) {
 		return
 	}
 	p.restore(i)

@@ -364,6 +364,9 @@ func TestRuleFor(t *testing.T) {
 		"gpt-oss:120b":                                 "harmony-keep",
 		"openai/gpt-5.1-mini":                          "openai-sealed",
 		"google/gemini-3-pro-preview":                  "gemini-sealed",
+		"gemini":                                       "gemini-sealed",
+		"models/gemini-flash-latest":                   "gemini-sealed",
+		"gemini-2.0-flash":                             "gemini-unsigned",
 		"llama3.2":                                     "preserve",
 		"":                                             "preserve",
 	}

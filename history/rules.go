@@ -165,10 +165,17 @@ var table = []Rule{
 	},
 	{
 		Name:   "gemini-sealed",
-		Models: []string{"*gemini-3*", "*gemini-2.5*"},
+		Models: []string{"*gemini*"},
 		Need:   NeedSealed,
 		Signs:  true,
 		Why:    "error 400 if a functionCall has no thought_signature",
+		Source: "ai.google.dev/gemini-api/docs/thought-signatures",
+	},
+	{
+		Name:   "gemini-unsigned",
+		Models: []string{"*gemini-1*", "*gemini-2.0*"},
+		Need:   NeedUnknown,
+		Why:    "these models do not think, and sign nothing",
 		Source: "ai.google.dev/gemini-api/docs/thought-signatures",
 	},
 	{

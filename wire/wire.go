@@ -61,6 +61,9 @@ type Capabilities struct {
 	// Field is the member that reasoning is put into, if clients of the API read it
 	// from no other.
 	Field string
+	// Kind is the kind of the blocks or items that hold reasoning. It is empty if
+	// members do.
+	Kind string
 	// Texts says that the choices of a reply are its texts, in their order: the API
 	// has a list of blocks or items, and numbers no choices.
 	Texts bool
@@ -229,7 +232,9 @@ type Change struct {
 	// Texts are new texts by their index; a text that becomes empty stays as "". A
 	// message that calls tools and has no text gets one before its calls, at index 0.
 	Texts map[int]string
-	// Add is reasoning to be put into Field, which the message does not have.
+	// Add is reasoning to be put into Field, in place of what the message has there. If
+	// the API has a [Capabilities.Kind], that is the field: a block or an item of the kind
+	// is put before what the message says.
 	// Nothing is added if Field is empty. Add may be empty: some providers require the
 	// member.
 	Field, Add string

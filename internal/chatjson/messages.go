@@ -153,13 +153,26 @@ func sealedDetails(list gjson.Result) bool {
 // EditMessages appends body with changes made to the messages of list, which must
 // have been parsed from it.
 func EditMessages(dst, body []byte, list gjson.Result, changes []wire.Change) ([]byte, error) {
+	return editMessages(dst, body, list, changes, (*message).add)
+}
+
+// EditBlocks is EditMessages for an API whose reasoning is in blocks.
+func EditBlocks(dst, body []byte, list gjson.Result, changes []wire.Change) ([]byte, error) {
+	return editMessages(dst, body, list, changes, (*message).addBlock)
+}
+
+// An adder puts a change's reasoning into a message. dropped reports whether a member
+// is removed.
+type adder func(m *message, c wire.Change, dropped func(int) bool) []jsonedit.Edit
+
+func editMessages(dst, body []byte, list gjson.Result, changes []wire.Change, add adder) ([]byte, error) {
 	all := list.Array()
 	var edits []jsonedit.Edit
 	for _, c := range changes {
 		if c.Message < 0 || c.Message >= len(all) {
 			return dst, fmt.Errorf("message %d of %d", c.Message, len(all))
 		}
-		more, err := readMessage(all[c.Message]).edits(c)
+		more, err := readMessage(all[c.Message]).edits(c, add)
 		if err != nil {
 			return dst, fmt.Errorf("message %d: %w", c.Message, err)
 		}
@@ -168,7 +181,7 @@ func EditMessages(dst, body []byte, list gjson.Result, changes []wire.Change) ([
 	return jsonedit.Splice(dst, body, edits), nil
 }
 
-func (m *message) edits(c wire.Change) ([]jsonedit.Edit, error) {
+func (m *message) edits(c wire.Change, add adder) ([]jsonedit.Edit, error) {
 	var edits []jsonedit.Edit
 	for i, text := range c.Texts {
 		if i == 0 && len(m.texts) == 0 && m.Calls {
@@ -192,7 +205,7 @@ func (m *message) edits(c wire.Change) ([]jsonedit.Edit, error) {
 	edits = jsonedit.Cut(edits, m.blocks, dropped(true))
 	edits = jsonedit.Cut(edits, m.members, dropped(false))
 	if c.Field != "" && len(m.members) > 0 {
-		edits = append(edits, m.add(c, dropped(false)))
+		edits = append(edits, add(m, c, dropped(false))...)
 	}
 	for i, signature := range c.Sign {
 		call, ok := m.signs[i]
@@ -224,16 +237,37 @@ func (m *message) addText(text string) jsonedit.Edit {
 }
 
 // add puts reasoning into its member: some clients send it back empty.
-func (m *message) add(c wire.Change, dropped func(int) bool) jsonedit.Edit {
+func (m *message) add(c wire.Change, dropped func(int) bool) []jsonedit.Edit {
 	text := jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Add))
 	for i, f := range m.members {
 		if f.Key == c.Field && !dropped(i) {
-			return jsonedit.Edit{Span: f.ValueSpan(), With: text}
+			return []jsonedit.Edit{{Span: f.ValueSpan(), With: text}}
 		}
 	}
 	with := append(jsontext.AppendVerbatim(nil, jsonedit.BytesOf(c.Field)), ':')
 	at := m.members[0].At
-	return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(append(with, text...), ',')}
+	return []jsonedit.Edit{{Span: jsonedit.Span{Start: at, End: at}, With: append(append(with, text...), ',')}}
+}
+
+// addBlock puts reasoning into a block before the others. A content that is a string
+// becomes a block, too.
+func (m *message) addBlock(c wire.Change, _ func(int) bool) []jsonedit.Edit {
+	with := append(jsontext.AppendVerbatim([]byte(`{"type":`), jsonedit.BytesOf(c.Field)), `,"thinking":`...)
+	with = append(jsontext.AppendVerbatim(with, jsonedit.BytesOf(c.Add)), `,"signature":""},`...)
+	insert := func(at int, with []byte) jsonedit.Edit {
+		return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: with}
+	}
+	if len(m.blocks) > 0 {
+		return []jsonedit.Edit{insert(m.blocks[0].At, with)}
+	}
+	if len(m.texts) == 0 {
+		return nil
+	}
+	at := m.texts[0]
+	return []jsonedit.Edit{
+		insert(at.Start, append(append([]byte{'['}, with...), `{"type":"text","text":`...)),
+		insert(at.End, []byte("}]")),
+	}
 }
 
 // PrefillOf returns the text with which the last message begins the reply. That

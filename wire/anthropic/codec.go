@@ -27,7 +27,7 @@ func (messages) Name() string          { return "anthropic.messages" }
 func (messages) Framing() wire.Framing { return wire.SSE }
 
 func (messages) Capabilities() wire.Capabilities {
-	return wire.Capabilities{Texts: true, Adjacent: true, NoBlanks: true}
+	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true}
 }
 
 func (messages) Request(body []byte) (*wire.Request, error) {
@@ -54,7 +54,7 @@ func (messages) Request(body []byte) (*wire.Request, error) {
 }
 
 func (messages) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
-	return chatjson.EditMessages(dst, body, jsonedit.Parse(body).Get("messages"), changes)
+	return chatjson.EditBlocks(dst, body, jsonedit.Parse(body).Get("messages"), changes)
 }
 
 func (messages) Reply(s wire.Settings) wire.Reply {

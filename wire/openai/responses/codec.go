@@ -26,7 +26,9 @@ type codec struct{}
 func (codec) Name() string          { return "openai.responses" }
 func (codec) Framing() wire.Framing { return wire.SSE }
 
-func (codec) Capabilities() wire.Capabilities { return wire.Capabilities{Texts: true, Items: true} }
+func (codec) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Kind: "reasoning", Texts: true, Items: true}
+}
 
 func (codec) Error(status int, message string) []byte { return schema.Error(status, message) }
 
@@ -192,6 +194,10 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 			edits = append(edits, messageBefore(list[c.Message], text))
 			c.Texts = nil
 		}
+		if c.Field == "reasoning" {
+			edits = append(edits, thoughtBefore(list[c.Message], c.Add))
+			c.Field = ""
+		}
 		if edits, err = it.edits(edits, c); err != nil {
 			return dst, fmt.Errorf("item %d: %w", c.Message, err)
 		}
@@ -208,6 +214,13 @@ func (codec) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
 // messageBefore puts a message of the assistant before an item.
 func messageBefore(item jsonedit.Member, text string) jsonedit.Edit {
 	with := []byte(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":`)
+	with = jsontext.AppendVerbatim(with, jsonedit.BytesOf(text))
+	return jsonedit.Edit{Span: jsonedit.Span{Start: item.At, End: item.At}, With: append(with, "}]},"...)}
+}
+
+// thoughtBefore puts an item of reasoning before an item.
+func thoughtBefore(item jsonedit.Member, text string) jsonedit.Edit {
+	with := []byte(`{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":`)
 	with = jsontext.AppendVerbatim(with, jsonedit.BytesOf(text))
 	return jsonedit.Edit{Span: jsonedit.Span{Start: item.At, End: item.At}, With: append(with, "}]},"...)}
 }

@@ -495,7 +495,7 @@ func TestEdit(t *testing.T) {
 		{`{"input":[{"role":"user","content":"a"},` + item + `,` + item + `]}`, `{"input":[{"role":"user","content":"a"}]}`,
 			[]wire.Change{{Message: 1, Drop: []int{0}}, {Message: 2, Drop: []int{0}}}},
 		{`{"input":[` + item + `]}`, `{"input":[]}`, []wire.Change{{Drop: []int{0}}}},
-		{`{"input":[` + item + `]}`, "", []wire.Change{{Field: "reasoning", Add: "x"}}},
+		{`{"input":[` + item + `]}`, "", []wire.Change{{Field: "other", Add: "x"}}},
 		{`{"input":[` + item + `]}`, "", []wire.Change{{Message: 1}}},
 		{`{"input":"a"}`, "", []wire.Change{{Drop: []int{0}}}},
 		{`{"input":"a"}`, "", []wire.Change{{Texts: map[int]string{1: ""}}}},
