@@ -55,7 +55,7 @@ stream_max_retries = 0
 		args: func(string) []string {
 			return []string{"node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", "-m", "{model}", prompt}
 		},
-		// It reads summaries, and the gateway sends reasoning as content.
+		shows: true,
 	},
 	{
 		name: "opencode",

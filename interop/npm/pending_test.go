@@ -15,48 +15,66 @@ type pending struct {
 
 var pendings = []pending{
 	{
-		reasoning, []string{"openai, responses", "@langchain/openai, responses", "@openai/agents, responses", "ai 6, openai responses", "ai 7, openai responses"}, "",
-		"reasoning is not sent as a summary",
-	},
-	{
-		tools, []string{
-			"@langchain/openai, chat", "@openai/agents, chat", "llamaindex, openai", "ai 6, openai", "ai 7, openai",
-			"ai 6, openai-compatible", "ai 7, openai-compatible", "ai 6, openrouter", "ai 7, openrouter",
-		}, "gemini",
-		"a call's thought_signature that the client drops is not restored",
-	},
-	{
-		history, []string{"ai 6, openai responses", "ai 7, openai responses"}, "deepseek-v3.2 kimi-k2.6",
-		"an item that the client drops is not restored",
-	},
-	{
-		history, []string{"@anthropic-ai/sdk", "@langchain/anthropic", "ai 6, anthropic", "ai 7, anthropic"}, "ollama-native openrouter",
-		"a block without signature that the upstream itself sent goes back as text",
-	},
-	{
-		history, []string{"ai 6, anthropic", "ai 7, anthropic"}, "deepseek-v3.2 kimi-k2.6",
-		"a block that the client drops is not restored after a stream",
+		reasoning, []string{"@langchain/openai, responses"}, "",
+		"of a stream it reads the summaries, and then all of them again from the last event",
 	},
 	{
 		history, []string{"@langchain/ollama", "llamaindex, ollama"}, "deepseek-v3.2 kimi-k2.6",
 		"nothing is restored where the client makes call ids of its own",
 	},
 	{
-		history, []string{"ai 6, ollama", "ai 7, ollama", "ollama, chat"}, "gpt-oss:20b qwen3:8b",
-		"the member thinking does not go back into the text that it came from",
+		history, []string{"openai, chat"}, "claude ollama-native openrouter qwen3:8b",
+		"the client sends the last delta back, and the gateway does not remember these models' replies",
 	},
 	{
-		history, []string{"openai, chat", "ai 6, openrouter", "ai 7, openrouter"}, "claude kimi-k2.6 ollama-native openrouter qwen3:8b",
-		"a stream's reasoning that the client sends back incomplete is not restored",
+		history, []string{"ai 6, openrouter", "ai 7, openrouter"}, "openrouter",
+		"the client joins the deltas wrong, and the gateway does not remember the model's replies",
 	},
 }
 
-// pendingFor returns why a conversation may fail in an aspect, or nil.
-func pendingFor(client *npmClient, c *conversation, aspect string) *pending {
-	for i, p := range pendings {
+// A watch knows which failures the list expects, and which of them happened.
+type watch map[string]bool
+
+// expects returns the reason why a conversation may fail in an aspect. It is empty if
+// the conversation may not.
+func (w watch) expects(client *npmClient, c *conversation, aspect string) (why string) {
+	for i := range pendings {
+		p := &pendings[i]
 		if p.aspect == aspect && slices.Contains(p.clients, client.Name) && (p.models == "" || slices.Contains(strings.Fields(p.models), c.Model)) {
-			return &pendings[i]
+			w[p.name(client.Name, c.Model)] = true
+			return p.why
 		}
 	}
-	return nil
+	return ""
+}
+
+// stale returns what is pending of the clients that ran, and did not fail.
+func (w watch) stale(all []*conversation) (stale []string) {
+	ran := map[string]bool{}
+	for _, c := range all {
+		ran[c.Client] = true
+	}
+	for i := range pendings {
+		p := &pendings[i]
+		models := strings.Fields(p.models)
+		if len(models) == 0 {
+			models = []string{""}
+		}
+		for _, client := range p.clients {
+			for _, model := range models {
+				if name := p.name(client, model); ran[client] && !w[name] {
+					stale = append(stale, name)
+				}
+			}
+		}
+	}
+	return stale
+}
+
+// name is what one client gets wrong with one model, or with all if the entry names none.
+func (p *pending) name(client, model string) string {
+	if p.models == "" {
+		model = ""
+	}
+	return strings.TrimSpace(p.aspect + " of " + client + " " + model)
 }

@@ -27,7 +27,7 @@ type npmClient struct {
 	API     string
 	// Reasoning is false for clients that read none.
 	Reasoning *bool
-	// Field is the only member that the client reads reasoning from, if that is not
+	// Field is summary if the client needs that setting. Else it is the only member that the client reads reasoning from, if that is not
 	// the gateway's.
 	Field string
 	// Leading says that the client reads no reasoning of a stream after the first text.
@@ -35,6 +35,9 @@ type npmClient struct {
 	// Repeats says that the client asks again when an answer is empty.
 	Repeats bool
 }
+
+// summary is the field of clients that read only summaries, and do not ask for them.
+const summary = "summary"
 
 func (c *npmClient) reads() bool { return c.Reasoning == nil || *c.Reasoning }
 
@@ -145,6 +148,9 @@ func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
 		config := gateway.Config{Upstream: u}
 		if field != "" {
 			config.Default.ReasoningFields = []string{field}
+		}
+		if field == summary {
+			config.Default = gateway.Route{ResponsesReasoning: gateway.ReasoningSummary}
 		}
 		g, err := gateway.New(config)
 		if err != nil {

@@ -69,6 +69,8 @@ func (c *npmClient) cell(aspect string) string {
 		return "yes"
 	case !c.reads():
 		return "reads none"
+	case c.Field == summary:
+		return "with `--responses-reasoning summary`"
 	case c.Field != "":
 		return "with `--reasoning-field " + c.Field + "`"
 	}

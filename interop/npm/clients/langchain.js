@@ -48,7 +48,7 @@ const ollama = speak((t) => new ChatOllama({
 
 export default [
   { name: '@langchain/openai, chat', package: '@langchain/openai', api: 'openai.chat', talk: openai() },
-  { name: '@langchain/openai, responses', package: '@langchain/openai', api: 'openai.responses', talk: openai({ useResponsesApi: true, reasoning: { summary: 'auto' } }) },
+  { name: '@langchain/openai, responses', package: '@langchain/openai', api: 'openai.responses', field: 'summary', talk: openai({ useResponsesApi: true, reasoning: { summary: 'auto' } }) },
   { name: '@langchain/anthropic', package: '@langchain/anthropic', api: 'anthropic.messages', talk: anthropic },
   { name: '@langchain/ollama', package: '@langchain/ollama', api: 'ollama.chat', talk: ollama },
 ];

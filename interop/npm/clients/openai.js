@@ -54,7 +54,7 @@ async function responses(t) {
   for (const prompt of t.questions()) {
     input.push({ role: 'user', content: prompt });
     for (let calls; calls !== 0;) {
-      const output = await items(t, { model: t.model, input, tools, store: false, reasoning: t.summary && { summary: 'auto' } });
+      const output = await items(t, { model: t.model, input, tools, store: false, reasoning: { summary: 'auto' } });
       input.push(...output);
       const asked = output.filter((item) => item.type === 'function_call');
       for (const c of asked) input.push({ type: 'function_call_output', call_id: c.call_id, output: t.call(c.name, c.arguments) });
