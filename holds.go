@@ -138,7 +138,6 @@ func (s *Splitter) readInside() {
 func (s *Splitter) giveUpOutput() {
 	s.rewind(&s.atHold, s.outHold)
 	s.noOutput = true
-	s.flush()
 }
 
 // closeAtEnd reports what is unclosed at the reply's end.

@@ -149,7 +149,6 @@ func (s *Splitter) rescue(t token, at state) {
 	s.rewind(&at, t.start)
 	s.pads.done = true
 	s.diag(CodeRescued, t.start, "")
-	s.flush()
 	s.openOutput(t)
 }
 
