@@ -2,9 +2,9 @@ package agent
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -128,14 +128,21 @@ func TestNoTextCalls(t *testing.T) {
 	})
 }
 
-// Many beginnings of calls cost no more than few.
+// Many beginnings of calls are tried only so often: four times the text allocates at
+// most about four times as much.
 func TestTextCallsHostile(t *testing.T) {
 	box := memoryBox(t)
+	allocated := func(text string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		box.textCalls(text, &sotto.Reply{})
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
 	for _, line := range []string{"[1,\n", "<write key=\"a\">\n", "{\"a\":\n", "<list \n", "```\n", "<", "<list a=\"b\" "} {
-		began := time.Now()
-		box.textCalls(strings.Repeat(line, 1<<20/len(line)), &sotto.Reply{})
-		if took := time.Since(began); took > time.Minute { // a hang
-			t.Errorf("%q: %v", line, took)
+		little, much := allocated(strings.Repeat(line, 1<<18/len(line))), allocated(strings.Repeat(line, 1<<20/len(line)))
+		if much > 6*little+1<<20 {
+			t.Errorf("%q: %d bytes allocated for 1 MiB, %d for a quarter of it", line, much, little)
 		}
 	}
 }

@@ -20,12 +20,11 @@ package dialecttest
 
 import (
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 // Ends are all the ways in which a reply can end.
@@ -39,7 +38,7 @@ func Run(t *testing.T, d sotto.Dialect, replies ...string) {
 	if testing.Short() {
 		e = effort{replies: 150, units: 24, search: 2 << 20}
 	}
-	run(t, d, e.times(times()), replies)
+	run(t, d, e.times(work.Times()), replies)
 }
 
 // run checks every law on a dialect, once as it is and once with bounds as small
@@ -60,14 +59,6 @@ type effort struct {
 
 func (e effort) times(n int) effort {
 	return effort{e.replies * n, e.units * n, e.search * n, e.depth}
-}
-
-// times is the multiplier of the ordinary effort: SOTTO_EFFORT, 1 unless set.
-func times() int {
-	if n, err := strconv.Atoi(os.Getenv("SOTTO_EFFORT")); err == nil && n > 0 {
-		return n
-	}
-	return 1
 }
 
 // tight returns the dialect with the smallest MaxMarker and MaxHold, at least 16.

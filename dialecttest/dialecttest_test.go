@@ -7,21 +7,28 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 // The default dialect is checked against every law in full.
-func TestDefault(t *testing.T) { Run(t, sotto.Default().Dialect()) }
+func TestDefault(t *testing.T) {
+	if work.Brief() {
+		RunBrief(t, sotto.Default().Dialect())
+		return
+	}
+	Run(t, sotto.Default().Dialect())
+}
 
 // Every shipped dialect is checked too, with fewer replies.
 func TestShipped(t *testing.T) {
 	e := effort{replies: 40, units: 16, search: 200 << 10}
-	if testing.Short() {
+	if work.Brief() {
 		e = effort{replies: 12, units: 8, search: 50 << 10}
 	}
 	for _, d := range sotto.Dialects() {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			run(t, d, e.times(times()), nil)
+			run(t, d, e.times(work.Times()), nil)
 		})
 	}
 }
@@ -32,7 +39,7 @@ func TestShortLiterals(t *testing.T) {
 	d.Markers = append(slices.Clone(d.Markers),
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "lead", Open: []string{"< /"}, Close: []string{"<//"}},
 		sotto.Marker{Role: sotto.RoleReasoning, Name: "one", Open: []string{"< 1"}, Close: []string{"/1"}})
-	run(t, d, effort{replies: 150, units: 24, search: 200 << 10}.times(times()), nil)
+	run(t, d, effort{replies: 150, units: 24, search: 200 << 10}.times(work.Times()), nil)
 }
 
 // A late output counts once a scratch pad has closed in outer text (G10), whatever
@@ -44,8 +51,8 @@ func TestLateOutput(t *testing.T) {
 	}
 	var replies []string
 	rnd := rand.New(rand.NewPCG(10, 13))
-	n := 300 * times()
-	if testing.Short() {
+	n := 300 * work.Times()
+	if work.Brief() {
 		n = 60
 	}
 	for range n {
@@ -69,7 +76,7 @@ func TestLateOutput(t *testing.T) {
 		change(&d)
 		run(t, d, effort{replies: 1, units: 1, search: 1}, replies)
 	}
-	if testing.Short() {
+	if work.Brief() {
 		return
 	}
 	// Few markers: the brute force then reaches a late output.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A factor is one choice in a generated dialect.
@@ -210,11 +211,11 @@ func pairwise(fs []factor, rnd *rand.Rand) []row {
 func TestGenerated(t *testing.T) {
 	fs := factors()
 	e := effort{replies: 40, units: 16, search: 150 << 10}
-	if testing.Short() {
+	if work.Brief() {
 		e = effort{replies: 15, units: 8, search: 50 << 10}
 	}
 	made, refused := 0, 0
-	for n := range times() {
+	for n := range work.Times() {
 		for i, r := range pairwise(fs, rand.New(rand.NewPCG(uint64(n), 13))) {
 			d := r.dialect(fs)
 			if _, err := sotto.Compile(d); err != nil {

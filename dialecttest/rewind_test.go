@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 // A scope is a dialect with few markers, and the tokens of its replies.
@@ -129,7 +130,7 @@ func TestNeverLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := 2
-			if testing.Short() {
+			if work.Brief() {
 				n = 1
 			}
 			s.laws(t, effort{depth: depth(n)}, nil)
@@ -141,7 +142,7 @@ func TestNeverLate(t *testing.T) {
 // reader reads them, whole and byte by byte, also where a hold expires.
 func TestShortReplies(t *testing.T) {
 	most := 3
-	if testing.Short() {
+	if work.Brief() {
 		most = 2
 	}
 	most = depth(most)
@@ -197,7 +198,7 @@ func (c scope) trials(s *suite, n int, last bool) iter.Seq[trial] {
 			read(raw, holds)
 		}
 		rnd := rand.New(rand.NewPCG(7, 7))
-		for range 400 * times() {
+		for range 400 * work.Times() {
 			raw := ""
 			for range 4 + rnd.IntN(5) {
 				raw += tokens[rnd.IntN(len(tokens))]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 // Several markers of one role, in one family and in several, as tags and as
@@ -34,7 +35,7 @@ func TestSeveralMarkersOfARole(t *testing.T) {
 	} {
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			run(t, d, effort{replies: 60, units: 16, search: 150 << 10}.times(times()), nil)
+			run(t, d, effort{replies: 60, units: 16, search: 150 << 10}.times(work.Times()), nil)
 		})
 	}
 }

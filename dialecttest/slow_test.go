@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sotto-llm/sotto"
+	work "github.com/sotto-llm/sotto/internal/effort"
 )
 
 func tagMarker(role sotto.Role, family string, names ...string) []sotto.Marker {
@@ -287,7 +288,7 @@ func TestSlowLooksNoFurtherThanTheHold(t *testing.T) {
 		}
 		return b.String()
 	}
-	for n := range 10000 * times() {
+	for n := range 10000 * work.Times() {
 		d := slowVariant(rng)
 		g, err := slowCompile(d)
 		if err != nil {
