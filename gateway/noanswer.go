@@ -33,6 +33,7 @@ const answerPromoted sotto.Code = "answer_promoted"
 type answered struct {
 	yes      bool   // there is text, narration, a call or a refusal
 	thought  []byte // the reasoning so far, if it may become the text
+	long     bool   // the reasoning is too long to be kept: it does not become the text
 	thinks   bool   // there is reasoning
 	promoted bool
 	over     bool
@@ -83,11 +84,16 @@ func (r *reading) hasThought(choice int, text []byte) {
 	}
 	a := r.answer(choice)
 	a.thinks = a.thinks || len(trimLeft(text)) > 0
-	if r.onNoAnswer == NoAnswerPromote && !a.yes && len(a.thought)+len(text) <= r.limits.Frame {
-		was := cap(a.thought)
-		a.thought = append(a.thought, text...)
-		r.weight += cap(a.thought) - was
+	if r.onNoAnswer != NoAnswerPromote || a.yes || a.long {
+		return
 	}
+	was := cap(a.thought)
+	if a.long = len(a.thought)+len(text) > r.limits.Frame; a.long {
+		a.thought = nil
+	} else {
+		a.thought = append(a.thought, text...)
+	}
+	r.weight += cap(a.thought) - was
 }
 
 // withoutAnswer ends a choice, or all choices that have their answer in common. If
@@ -97,7 +103,7 @@ func (r *reading) withoutAnswer(c *choice, choice int, end sotto.End) error {
 		return nil
 	}
 	a := r.answer(choice)
-	if a.yes || a.over || !a.thinks {
+	if a.yes || a.over || !a.thinks || a.long {
 		return nil
 	}
 	a.over = true

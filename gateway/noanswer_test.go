@@ -231,3 +231,19 @@ func TestWholeReplyBreaksOff(t *testing.T) {
 		}
 	})
 }
+
+// TestNoHoleInPromotion checks reasoning that is longer than what may be kept: nothing
+// is promoted, not the pieces that would still fit.
+func TestNoHoleInPromotion(t *testing.T) {
+	var b strings.Builder
+	for _, n := range []int{700, 700, 1} {
+		b.WriteString(chatFrame(`{"reasoning_content":"`+strings.Repeat("x", n)+`"}`, "null"))
+	}
+	b.WriteString(chatFrame("{}", `"stop"`) + "data: [DONE]\n\n")
+	c := gateway.Config{Default: gateway.Route{OnNoAnswer: gateway.NoAnswerPromote}, Limits: gateway.Limits{Frame: 1000}}
+	g := handler(t, c, answering(func(*http.Request) *http.Response {
+		return response("text/event-stream", strings.NewReader(b.String()))
+	}))
+	speakers[0].listen(t, ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.Bytes()).
+		wants(t, "", strings.Repeat("x", 1401))
+}
