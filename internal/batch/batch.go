@@ -220,9 +220,19 @@ func Blank(line []byte) bool { return len(bytes.Trim(line, " \t\r")) == 0 }
 // ErrFailed is the error of a batch whose failures were reported line by line.
 var ErrFailed = errors.New("some lines failed")
 
-// NextLine reads a line with its line end. The last line may have none.
-func NextLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadBytes('\n')
+// NextLine reads a line with its line end. The last line may have none. A line may be
+// as long as a reply: a small file that is compressed can hold a line of any length.
+func NextLine(r *bufio.Reader) ([]byte, error) { return nextLine(r, files.MaxReply) }
+
+func nextLine(r *bufio.Reader, longest int) (line []byte, err error) {
+	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
+		var part []byte
+		part, err = r.ReadSlice('\n')
+		if len(line)+len(part) > longest {
+			return nil, fmt.Errorf("read: a line is longer than %d bytes", longest)
+		}
+		line = append(line, part...)
+	}
 	if len(line) > 0 && errors.Is(err, io.EOF) {
 		return line, nil
 	}

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -88,3 +89,25 @@ func TestPipelineIsPrompt(t *testing.T) {
 type chunkWriter func([]byte)
 
 func (f chunkWriter) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
+// TestNextLine holds that a line has a bound, also where it is longer than the
+// reader's buffer.
+func TestNextLine(t *testing.T) {
+	text := strings.Repeat("x", 99) + "\n" + strings.Repeat("y", 100) + "\nz"
+	r := bufio.NewReaderSize(strings.NewReader(text), 16)
+	if line, err := nextLine(r, 100); err != nil || len(line) != 100 {
+		t.Errorf("%d bytes, %v", len(line), err)
+	}
+	if line, err := nextLine(r, 100); err == nil || len(line) > 0 {
+		t.Errorf("%d bytes of a line that is too long", len(line))
+	}
+	r = bufio.NewReaderSize(strings.NewReader("a\nb"), 16)
+	for _, want := range []string{"a\n", "b"} {
+		if line, err := nextLine(r, 2); err != nil || string(line) != want {
+			t.Errorf("%q, %v; want %q", line, err, want)
+		}
+	}
+	if _, err := nextLine(r, 2); err != io.EOF {
+		t.Error(err)
+	}
+}
