@@ -142,10 +142,10 @@ func TestOutcomes(t *testing.T) {
 // An endpoint gets the arguments and a key, and its answer is bounded; what it
 // does wrong the model is told.
 func TestHTTPTool(t *testing.T) {
-	var got []string
+	asked := make(chan string, 8)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		got = append(got, r.Method+" "+r.Header.Get("Idempotency-Key")+" "+r.Header.Get("X-Key")+" "+string(body))
+		asked <- r.Method + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("X-Key") + " " + string(body)
 		switch r.URL.Path {
 		case "/long":
 			io.WriteString(w, strings.Repeat("x", 100))
@@ -176,12 +176,14 @@ func TestHTTPTool(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, text, want)
 		}
 	}
-	for _, g := range got {
-		if g != `POST r#7 secret {"a":1}` {
-			t.Errorf("asked %q", g)
+	s.CloseClientConnections()
+	s.Close() // The handlers have ended: the slow one may outlive its client's patience.
+	close(asked)
+	for got := range asked {
+		if got != `POST r#7 secret {"a":1}` {
+			t.Errorf("asked %q", got)
 		}
 	}
-	s.CloseClientConnections()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 }
 
