@@ -55,7 +55,7 @@ func (f *Filter) emitter() *emitter {
 	return &f.e
 }
 
-// Push reads a delta.
+// Feed reads a delta.
 func (f *Filter) Feed(delta string) { f.emitter().feed(delta) }
 
 // Close ends the reply and gives the rest of it.

@@ -62,7 +62,7 @@ type ModelConfig struct {
 	Extra       map[string]any `yaml:"extra"`
 }
 
-// ThoughtsConf says what happens to thoughts in later prompts.
+// A ThoughtsConfig says what happens to thoughts in later prompts.
 type ThoughtsConfig struct {
 	Policy string   `yaml:"policy"`
 	Marks  []string `yaml:"marks"`
@@ -70,7 +70,7 @@ type ThoughtsConfig struct {
 	Budget int      `yaml:"budget"`
 }
 
-// AdvisoryConf says how reflections are compared.
+// An AdvisoryConfig says how reflections are compared.
 type AdvisoryConfig struct {
 	Method    string  `yaml:"method"`
 	Model     string  `yaml:"model"`

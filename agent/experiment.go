@@ -62,7 +62,7 @@ type Experiment struct {
 	Memory []string
 	// Operator, if set, gives the agent the tool send_message_to_operator.
 	Operator Operator
-	// how long the agent waits for the operator's answer; 0 means not at all
+	// Wait is how long the agent waits for the operator's answer. Zero means not at all.
 	Wait time.Duration
 	// Tools are further tools.
 	Tools  []Tool

@@ -18,12 +18,12 @@ const recordLimit sotto.Code = "record_limit"
 // A transcript is the recorded part of a choice: its text as it came, and how it
 // was read.
 type transcript struct {
-	raw      []byte
-	size     int // of the text as it came
-	start    sotto.Start
-	segments []record.Segment
-	loose    bool // there was no room for all segments
-	segment  int  // the splitter's number of the last segment
+	raw        []byte
+	size       int // of the text as it came
+	start      sotto.Start
+	segments   []record.Segment
+	incomplete bool // there was no room for all segments
+	segment    int  // the splitter's number of the last segment
 	// If a server continues after the end, there are several readings. base is
 	// where the current one began, and blocks is how many blocks there were before
 	// it.
@@ -67,11 +67,11 @@ func (t *transcript) piece(p sotto.Piece, room *account.Room) {
 	start := t.base + p.Offset
 	end := min(start+len(p.Bytes), len(t.raw))
 	switch n := len(t.segments); {
-	case start >= end || t.loose:
+	case start >= end || t.incomplete:
 	case n > 0 && p.Segment == t.segment:
 		t.segments[n-1].End = end
 	case !room.Entry():
-		t.segments, t.loose = nil, true
+		t.segments, t.incomplete = nil, true
 	default:
 		block := p.Block
 		if block > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	// ErrLocked is the error of Open and Prune if another writer has the record open
+	// ErrLocked is the error of Open and Prune if another writer has the record
 	// open.
 	ErrLocked = errors.New("another writer has the record open")
 	// ErrClosed is the error of an append to a closed writer.

@@ -240,7 +240,7 @@ func (b *bench) proxy(name string) (p *process, err error) {
 		return nil, err
 	}
 	const each = 3
-	warm := newClient(p.addr, b.judges[name], hurryHeader+": 1\r\n")
+	warm := newClient(p.addr, b.judges[name], unpacedHeader+": 1\r\n")
 	if err := together([]*client{warm}, func(c *client) error {
 		var all error
 		for range each {

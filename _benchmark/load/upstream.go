@@ -63,14 +63,14 @@ func (u *upstream) serve(l net.Listener) error {
 
 // answer reads a request and sends the reply.
 func (u *upstream) answer(c net.Conn, r *bufio.Reader) error {
-	length, hurry, err := readHead(r)
+	length, unpaced, err := readHead(r)
 	if err != nil {
 		return err
 	}
 	if _, err := io.CopyN(io.Discard, r, length); err != nil {
 		return err
 	}
-	if u.interval == 0 || hurry {
+	if u.interval == 0 || unpaced {
 		for _, p := range u.pieces {
 			if _, err := c.Write(p); err != nil {
 				return err
@@ -105,12 +105,12 @@ func setStamp(frame []byte) []byte {
 	return frame
 }
 
-// hurryHeader asks for the reply at full speed.
-const hurryHeader = "X-Load-Hurry"
+// unpacedHeader asks for the reply at full speed.
+const unpacedHeader = "X-Load-Unpaced"
 
 // readHead reads a request's head. It returns the length of its body, and whether
 // the reply is wanted at full speed.
-func readHead(r *bufio.Reader) (length int64, hurry bool, err error) {
+func readHead(r *bufio.Reader) (length int64, unpaced bool, err error) {
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
@@ -118,7 +118,7 @@ func readHead(r *bufio.Reader) (length int64, hurry bool, err error) {
 		}
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
-			return length, hurry, nil
+			return length, unpaced, nil
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch strings.ToLower(name) {
@@ -126,8 +126,8 @@ func readHead(r *bufio.Reader) (length int64, hurry bool, err error) {
 			if length, err = strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil {
 				return 0, false, err
 			}
-		case strings.ToLower(hurryHeader):
-			hurry = true
+		case strings.ToLower(unpacedHeader):
+			unpaced = true
 		case "transfer-encoding":
 			return 0, false, errors.New("a request in chunks")
 		}

@@ -35,7 +35,7 @@ func sourceOf(n *Node) *yaml.Node {
 	return y
 }
 
-// TextNode, BoolNode, IntNode and ListNode make nodes to write.
+// TextNode makes a text.
 func TextNode(s string) *Node { return &Node{Kind: Text, Text: s} }
 
 // BoolNode makes a boolean.
