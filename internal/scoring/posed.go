@@ -10,7 +10,6 @@ import (
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 )
@@ -70,14 +69,18 @@ type LineReader struct {
 	manner  int // the first path of what says how to read the reply
 	names   *catalogue.Catalogue
 	finders sync.Pool
+
+	// Golds has the right answers, and the options of lines that do not have them.
+	// May be nil.
+	Golds *GoldFile
 }
 
-// NewLineReader returns a reader of lines that hold the reply, the question, the
-// right answer and the options in these fields.
-func NewLineReader(names *catalogue.Catalogue, raw string, input, gold, options LineField) (*LineReader, error) {
+// NewLineReader returns a reader of lines that hold the id, the reply, the question,
+// the right answer and the options in these fields.
+func NewLineReader(names *catalogue.Catalogue, id LineField, raw string, input, gold, options LineField) (*LineReader, error) {
 	r := &LineReader{names: names}
 	r.Places = [placesEnd]LineField{
-		placeID: {"id", false}, placeRaw: {raw, true},
+		placeID: id, placeRaw: {raw, true},
 		PlaceInput: input, placeGold: gold, placeOptions: options,
 	}
 	r.finders.New = func() any { return new(jsonpath.Finder) }
@@ -98,12 +101,9 @@ func (r *LineReader) compile() error {
 		if p.Name == "" {
 			continue
 		}
-		steps, err := jsonpath.Parse(p.Name)
-		if err == nil && jsonpath.Many(steps) {
-			err = fmt.Errorf("field %q: want the path of one field", p.Name)
-		}
+		steps, err := onePath(p.Name)
 		if err != nil {
-			return hint.Usage(err, "want a path such as raw or messages.-1.content")
+			return err
 		}
 		r.at[i] = len(r.paths)
 		r.paths = append(r.paths, steps)
@@ -149,14 +149,21 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 
 // readGold reads the options, and the right answers, which may name them.
 func (r *LineReader) readGold(f *jsonpath.Finder, p *Posed, t answer.Task) error {
-	choices, err := ReadChoices(r.value(f, placeOptions))
+	gold, options := placedValue{r.value(f, placeGold), r.Places[placeGold].Name, nil}, placedValue{r.value(f, placeOptions), r.Places[placeOptions].Name, nil}
+	if r.Golds != nil {
+		var err error
+		if gold, options, err = r.Golds.join(p.id, r.Places[placeID].Name, options); err != nil {
+			return err
+		}
+	}
+	choices, err := ReadChoices(options.value)
 	if err != nil {
-		return fmt.Errorf("field %s: %w", r.Places[placeOptions].Name, err)
+		return fmt.Errorf("field %s: %w", options.place(), err)
 	}
 	p.Problem.Options = choices.Texts
-	golds, err := Golds(t, r.value(f, placeGold), choices)
+	golds, err := Golds(t, gold.value, choices)
 	if err != nil {
-		return &GoldError{fmt.Errorf("the gold cannot be read: field %s: %w", r.Places[placeGold].Name, err)}
+		return &GoldError{fmt.Errorf("the gold cannot be read: field %s: %w", gold.place(), err)}
 	}
 	if len(golds) > 0 {
 		p.Problem.Gold, p.golds = golds[0], golds[1:]

@@ -66,7 +66,7 @@ func (b *batchRun) each(out *outFile) error {
 	if err := out.spent(); err != nil {
 		return err
 	}
-	if failed {
+	if reportUnasked(b.sh, b.reader.Golds) || failed {
 		return batch.ErrFailed
 	}
 	return nil

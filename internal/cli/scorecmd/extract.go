@@ -39,7 +39,7 @@ Examples:
 
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.JSONL), x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run extracts from one reply, or from the reply of every line.
@@ -55,7 +55,7 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extrac
 	if !x.JSONL {
 		return x.one(sh, e, v)
 	}
-	r, err := x.reader(c)
+	r, err := x.reader(sh, c)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,14 @@
 package scorecmd
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -9,11 +16,76 @@ import (
 // give must exist in every line. A default may be missing.
 type fields struct {
 	Field        string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
+	IDField      string `name:"id-field" placeholder:"PATH" help:"With --jsonl: the field of the id (id)."`
 	InputField   string `name:"input-field" placeholder:"PATH" help:"With --jsonl: the field of the question (input). A value that is not a string is used as JSON text."`
-	GoldField    string `name:"gold-field" placeholder:"PATH" help:"With --jsonl: the field of the right answer (gold)."`
+	GoldField    string `name:"gold-field" placeholder:"PATH" help:"With --jsonl: the field of the right answer (gold). With --gold-file, it is in that file."`
 	OptionsField string `name:"options-field" placeholder:"PATH" help:"With --jsonl: the field with the list of options of a choice (options)."`
+	GoldFile     string `name:"gold-file" placeholder:"FILE" help:"With --jsonl: take the right answers from FILE, joined by id, and the options of lines that do not have them."`
+	GoldIDField  string `name:"gold-id-field" placeholder:"PATH" help:"With --gold-file: the field of the id there (id)."`
 }
 
-func (f *fields) reader(names *catalogue.Catalogue) (*scoring.LineReader, error) {
-	return scoring.NewLineReader(names, f.Field, scoring.Placed(f.InputField, "input"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options"))
+// validate refuses flags that cannot be combined.
+func (f *fields) validate(jsonl bool) error {
+	switch {
+	case !jsonl && f.GoldFile != "":
+		return errors.New("--gold-file needs --jsonl")
+	case f.GoldIDField != "" && f.GoldFile == "":
+		return errors.New("--gold-id-field needs --gold-file")
+	}
+	return nil
+}
+
+func (f *fields) reader(sh *shell.Shell, names *catalogue.Catalogue) (*scoring.LineReader, error) {
+	id, gold, options := scoring.Placed(f.IDField, "id"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options")
+	if f.GoldFile == "" {
+		return scoring.NewLineReader(names, id, f.Field, scoring.Placed(f.InputField, "input"), gold, options)
+	}
+	options.Required = false // it may be in the gold file
+	r, err := scoring.NewLineReader(names, id, f.Field, scoring.Placed(f.InputField, "input"), scoring.LineField{}, options)
+	if err == nil {
+		r.Golds, err = f.golds(sh)
+	}
+	return r, err
+}
+
+// golds reads the gold file. Its first fault ends the run: with a wrong join, every
+// verdict would be wrong.
+func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
+	g, err := scoring.NewGoldFile(f.GoldFile, cmp.Or(f.GoldIDField, "id"), cmp.Or(f.GoldField, "gold"), cmp.Or(f.OptionsField, "options"))
+	if err != nil {
+		return nil, err
+	}
+	src, err := openSource(sh, f.GoldFile)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	g.Unit = src.origin.Unit
+	for number := 1; ; number++ {
+		line, err := batch.NextLine(src.lines)
+		if errors.Is(err, io.EOF) {
+			return g, nil
+		}
+		if err == nil && !batch.BlankLine(line) {
+			err = g.Add(batch.TrimLine(line), number)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("gold file %s: %s %d: %w", f.GoldFile, src.origin.Unit, number, err)
+		}
+	}
+}
+
+// reportUnasked prints which lines of the gold file no reply has asked for, and
+// reports whether there are any: replies are missing, and the summary does not count
+// them.
+func reportUnasked(sh *shell.Shell, g *scoring.GoldFile) bool {
+	if g == nil {
+		return false
+	}
+	faults := &source{Input: &shell.Input{Name: g.Name()}, named: true, faults: faultCounts{}, origin: scoring.Origin{Unit: g.Unit}}
+	for number, err := range g.Unasked {
+		faults.lineError(sh, number, err)
+	}
+	faults.moreFaults(sh)
+	return len(faults.faults) > 0
 }

@@ -38,7 +38,7 @@ type Score struct {
 func (Score) Help() string {
 	return `The object is that of sotto extract, with the verdict on the candidate added: "ok", its "reason" and "detail", and "by", which says how the candidate equals the right answer: string, rational, element or none. The summary goes to standard error, with 95 % intervals (Wilson's; for best of k, the normal interval over problems). It does not depend on the order of the lines. If several replies answer one problem (--k), they are not independent, and the interval of "solved" counts them by problem. With --json, the summary is alone on standard output.
 
-A right answer may be a text, a number, a list of texts that are all right, an object with text or aliases, or a solution: what follows "####" or stands in \boxed{}. Of a choice it may be a letter, a label, the text of an option or an index from 0; a list, and letters such as ABD, are right together. Options may be a list, a list of objects, or an object of texts by label.
+A right answer may be a text, a number, a list of texts that are all right, an object with text or aliases, or a solution: what follows "####" or stands in \boxed{}. Of a choice it may be a letter, a label, the text of an option or an index from 0; a list, and letters such as ABD, are right together. Options may be a list, a list of objects, or an object of texts by label. With --gold-file, right answers come from another file by id. An id that is missing or double there is an error, and so is a gold that no reply has asked for.
 
 Best of k is the unbiased estimate 1 - C(n-c,k)/C(n,k), where c of the n replies to a problem are right, over all problems with at least k replies. In a majority vote, a reply without a candidate has no vote. A tie counts as the fraction of the tied answers that are right.
 
@@ -74,7 +74,7 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare cannot be combined with --record")
 	}
-	return cmp.Or(x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.JSONL), x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run judges one reply, or the reply of every line.
@@ -93,7 +93,7 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
 	s.Record = v.line
 	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.Judge, seen: s.Note, lost: s.Lost, evidence: v}
-	if b.reader, err = x.places(c); err != nil {
+	if b.reader, err = x.places(sh, c); err != nil {
 		return err
 	}
 	versus, err := x.comparison(sh, c, s, b)
@@ -125,8 +125,8 @@ func worst(errs ...error) error {
 }
 
 // places returns the reader of lines, with the fields of the summary.
-func (x *Score) places(c *catalogue.Catalogue) (*scoring.LineReader, error) {
-	r, err := x.reader(c)
+func (x *Score) places(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineReader, error) {
+	r, err := x.reader(sh, c)
 	if err != nil {
 		return nil, err
 	}
