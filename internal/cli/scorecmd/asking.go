@@ -30,6 +30,7 @@ type asking struct {
 // common holds the flags of extract and score.
 type common struct {
 	reading.Flags
+	reading.Records
 	asking
 	fields
 	output

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/scoring"
@@ -16,6 +17,7 @@ import (
 // A batchRun judges every line of some files, on every core, in order.
 type batchRun struct {
 	sh        *shell.Shell
+	records   reading.Records // how the files are read
 	files     []string
 	reader    *scoring.LineReader
 	extractor *scoring.Extractor
@@ -74,7 +76,7 @@ func (b *batchRun) each(out *outFile) error {
 
 // file processes one file, from where an earlier run stopped.
 func (b *batchRun) file(out *outFile, name string, order int) error {
-	src, err := openSource(b.sh, name)
+	src, err := openSource(b.sh, b.records, name)
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 
 // runPipeline processes the remaining lines of a source.
 func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) error {
-	bar := shell.NewProgress(sh, src.Input)
+	bar := src.Progress(sh)
 	defer bar.Clear()
 	bar.Advance(src.skipped)
 	p.Advance = bar.Advance
@@ -112,7 +114,7 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 		bar.Clear()
 		src.lineError(sh, src.first+number, err)
 	}
-	err := p.Run(src.lines, w)
+	err := p.Run(src, w)
 	bar.Clear()
 	src.moreFaults(sh)
 	if err != nil && src.named && !errors.Is(err, batch.ErrFailed) {
@@ -131,7 +133,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		at := len(dst)
 		p := pool.Get().(*scoring.Posed)
 		defer pool.Put(p)
-		err := b.reader.Read(p, line, b.extractor)
+		err := b.read(src, p, line)
 		if err == nil {
 			p.File, p.Line = &src.origin, src.first+number
 			dst, err = b.judge(dst, p)
@@ -150,10 +152,18 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 	}
 }
 
+// read reads a line.
+func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
+	if err := src.Fault(line); err != nil {
+		return err
+	}
+	return b.reader.Read(p, line, b.extractor)
+}
+
 // replay skips the lines that an earlier run has done.
 func (b *batchRun) replay(out *outFile, src *source) (failed bool, err error) {
 	for out.left() {
-		line, err := batch.NextLine(src.lines)
+		line, err := batch.NextLine(src.Source.Reader)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				err = nil
@@ -187,7 +197,7 @@ func (b *batchRun) again(src *source, line, object []byte) (bad bool, err error)
 		return true, errForeign
 	}
 	p := new(scoring.Posed)
-	err = b.reader.Read(p, batch.TrimLine(line), b.extractor)
+	err = b.read(src, p, batch.TrimLine(line))
 	if (err != nil) != (was.Line > 0) {
 		return true, errForeign
 	}

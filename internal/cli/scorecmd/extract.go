@@ -16,7 +16,7 @@ import (
 // Extract prints the answers of replies.
 type Extract struct {
 	common
-	JSONL   bool     `name:"jsonl" help:"Read one reply per JSON line, or per element of a JSON array."`
+	JSONL   bool     `name:"jsonl" help:"Read one reply per record: JSON line, element of a JSON array, or row of a CSV file."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of the question, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
 }
@@ -25,7 +25,7 @@ type Extract struct {
 func (Extract) Help() string {
 	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised. Its span is in bytes of the raw reply, or null if there is no candidate. The status is ok, no_answer, truncated or ambiguous.
 
-Without --jsonl, the reply is plain text, --input has the question, and exit status 3 means that the reply has no answer. With --jsonl, a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end"; which of the members are needed depends on the task. A file that begins with [ is an array of such objects. Objects are printed in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
+Without --jsonl, the reply is plain text, --input has the question, and exit status 3 means that the reply has no answer. With --jsonl, a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end"; which of the members are needed depends on the task. A file that begins with [ is an array of such objects, and FILE.csv has such columns. Objects are printed in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
 
 Tasks: ` + scoring.TaskNames() + `.
 
@@ -37,9 +37,12 @@ Examples:
     sotto extract --task math --jsonl --record audit --record-policy batch -o candidates.jsonl replies.jsonl`
 }
 
+// batch reports whether the input holds records.
+func (x *Extract) batch() bool { return x.JSONL || x.Given(x.Files...) }
+
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return cmp.Or(x.fields.validate(x.JSONL), x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run extracts from one reply, or from the reply of every line.
@@ -52,14 +55,14 @@ func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 }
 
 func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) error {
-	if !x.JSONL {
+	if !x.batch() {
 		return x.one(sh, e, v)
 	}
 	r, err := x.reader(sh, c)
 	if err != nil {
 		return err
 	}
-	b := &batchRun{sh: sh, files: x.Files, reader: r, extractor: e, evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, evidence: v}
 	b.judge = func(dst []byte, p *scoring.Posed) ([]byte, error) {
 		found := e.Extract(p)
 		if err := v.line(p, found, nil); err != nil {

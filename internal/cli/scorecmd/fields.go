@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
@@ -55,16 +56,19 @@ func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSource(sh, f.GoldFile)
+	src, err := openSource(sh, reading.Records{}, f.GoldFile)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
 	g.Unit = src.origin.Unit
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(src.lines)
+		line, err := batch.NextLine(src.Source.Reader)
 		if errors.Is(err, io.EOF) {
 			return g, nil
+		}
+		if err == nil {
+			err = src.Fault(line)
 		}
 		if err == nil && !batch.BlankLine(line) {
 			err = g.Add(batch.TrimLine(line), number)
@@ -82,7 +86,7 @@ func reportUnasked(sh *shell.Shell, g *scoring.GoldFile) bool {
 	if g == nil {
 		return false
 	}
-	faults := &source{Input: &shell.Input{Name: g.Name()}, named: true, faults: faultCounts{}, origin: scoring.Origin{Unit: g.Unit}}
+	faults := &source{named: true, faults: faultCounts{}, origin: scoring.Origin{Name: g.Name(), Unit: g.Unit}}
 	for number, err := range g.Unasked {
 		faults.lineError(sh, number, err)
 	}

@@ -1,42 +1,33 @@
 package scorecmd
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
-// A source is one input of a batch: JSON Lines, or the elements of a JSON array
-// as lines.
+// A source is one input of a batch.
 type source struct {
-	*shell.Input
+	*reading.Input
 	origin  scoring.Origin
-	lines   *bufio.Reader
-	first   int  // how many lines come before
-	skipped int  // how many bytes those lines have
+	first   int  // how many records come before
+	skipped int  // how many bytes those records have
 	named   bool // a file: messages include its name
 	faults  faultCounts
 }
 
-// openSource opens FILE and detects which of the two it holds.
-func openSource(sh *shell.Shell, name string) (*source, error) {
-	in, err := sh.Open(name)
+func openSource(sh *shell.Shell, records reading.Records, name string) (*source, error) {
+	in, err := records.Open(sh, name)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Input: in, named: name != "" && name != "-", faults: faultCounts{}, lines: bufio.NewReaderSize(in, 64<<10), origin: scoring.Origin{Name: in.Name, Unit: "line"}}
-	if batch.StartsArray(s.lines) {
-		s.lines, s.origin.Unit = bufio.NewReaderSize(&batch.ArrayReader{From: s.lines}, 64<<10), "element"
-	}
-	return s, nil
+	return &source{Input: in, named: name != "" && name != "-", faults: faultCounts{}, origin: scoring.Origin{Name: in.Name, Unit: in.Unit}}, nil
 }
 
 // faultCounts counts the errors of lines by their kind.
@@ -56,22 +47,18 @@ func (s *source) lineError(sh *shell.Shell, number int, err error) {
 	if s.faults[kind]++; s.faults[kind] > shownFaults {
 		return
 	}
-	place, between := fmt.Sprintf("%s %d", s.origin.Unit, number), ":"
+	place := fmt.Sprintf("%s %d", s.origin.Unit, number)
 	if s.named {
-		place = s.Name + ": " + place
+		place = s.origin.Name + ": " + place
 	}
-	var syntax *jsonpath.SyntaxError
-	if errors.As(err, &syntax) {
-		between = ","
-	}
-	sh.Errorf("%s%s %v", place, between, err)
+	sh.PlaceError(place, err)
 }
 
 // moreFaults prints how many errors of each kind were not printed.
 func (s *source) moreFaults(sh *shell.Shell) {
 	for _, kind := range slices.Sorted(maps.Keys(s.faults)) {
 		if more := s.faults[kind] - shownFaults; more > 0 {
-			sh.Errorf("%s: %d more: %s", s.Name, more, kind)
+			sh.Errorf("%s: %d more: %s", s.origin.Name, more, kind)
 		}
 	}
 }

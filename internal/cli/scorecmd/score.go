@@ -20,7 +20,7 @@ import (
 // Score judges the answers of replies.
 type Score struct {
 	common
-	JSONL       bool     `name:"jsonl" help:"Judge one reply per JSON line, or per element of a JSON array."`
+	JSONL       bool     `name:"jsonl" help:"Judge one reply per record: JSON line, element of a JSON array, or row of a CSV file."`
 	K           bool     `help:"Report how many problems are solved by the best of k replies, and by majority vote."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that is the same in all replies to one problem (that of --input-field)."`
 	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority vote counts: candidate, or reply (the whole reply)."`
@@ -57,9 +57,12 @@ Examples:
     sotto score --task game24 --jsonl --input-field gold --k --by-field arm -o scored.jsonl --resume replies.jsonl`
 }
 
+// batch reports whether the input holds records.
+func (x *Score) batch() bool { return x.JSONL || x.Given(x.Files...) }
+
 // Validate refuses flags that cannot be combined.
 func (x *Score) Validate() error {
-	if !x.JSONL && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML+x.MinSolved != "" || x.JSON || x.MaxLost != nil) {
+	if !x.batch() && (x.K || x.GroupField+x.ByField+x.LoggedField+x.Compare+x.HTML+x.MinSolved != "" || x.JSON || x.MaxLost != nil) {
 		return errors.New("a summary needs --jsonl")
 	}
 	if _, err := x.minSolved(); err != nil {
@@ -74,7 +77,7 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare cannot be combined with --record")
 	}
-	return cmp.Or(x.fields.validate(x.JSONL), x.output.validate(x.JSONL, len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run judges one reply, or the reply of every line.
@@ -87,12 +90,12 @@ func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 }
 
 func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) (err error) {
-	if !x.JSONL {
+	if !x.batch() {
 		return x.one(sh, e, v)
 	}
 	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
 	s.Record = v.line
-	b := &batchRun{sh: sh, files: x.Files, extractor: e, judge: s.Judge, seen: s.Note, lost: s.Lost, evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, seen: s.Note, lost: s.Lost, evidence: v}
 	if b.reader, err = x.places(sh, c); err != nil {
 		return err
 	}

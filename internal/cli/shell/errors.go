@@ -63,12 +63,18 @@ func (sh *Shell) Errorf(format string, args ...any) {
 
 // LineError prints the error of one line of a batch.
 func (sh *Shell) LineError(number int, err error) {
+	sh.PlaceError(fmt.Sprintf("line %d", number), err)
+}
+
+// PlaceError prints the error of one record of a batch, which is at a place such as
+// "row 3".
+func (sh *Shell) PlaceError(place string, err error) {
+	between := ":"
 	var syntax *jsonpath.SyntaxError
 	if errors.As(err, &syntax) {
-		sh.Errorf("line %d, %v", number, err)
-	} else {
-		sh.Errorf("line %d: %v", number, err)
+		between = ","
 	}
+	sh.Errorf("%s%s %v", place, between, err)
 }
 
 // Hintf prints a hint.

@@ -10,14 +10,18 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // Split prints the reading of replies as JSON.
 type Split struct {
 	reading.Flags
-	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per JSON line, and print one object per line."`
+	reading.Records
+	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
 	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
+	Field  string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
 	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
 }
 
@@ -25,7 +29,7 @@ type Split struct {
 func (Split) Help() string {
 	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. At most 1,000 diagnostics are listed; "more_diagnostics" counts the rest. Spans and offsets are bytes of the raw reply. Invalid UTF-8 is U+FFFD in the strings of the object; the spans still count the raw bytes. The diagnostic of a literal marker has a "reason".
 
-With --jsonl, a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end". The output is the same object with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
+With --jsonl, a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end". The output is the same object with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped. Instead of JSON Lines, the input may be a JSON array of such objects, or a CSV file with such columns.
 
 With --stream, a line is {"id","delta"}: one delta of the reply with that id. The first delta may have "dialect" and "start". {"id","end"}, or "end" beside the last delta, ends the reply. Many replies may be open at once. Each event is printed as soon as it is certain, in the order of the reply: {"v","id","event","block","text"} for "visible" (which has no "block"), "reasoning", "narration" and "tool"; {"v","id","event":"reasoning_end","block","closed"}; and at the end {"v","id","event":"finished","end","diagnostics":[…]}. Without "start", a reply begins outside every block, except in a dialect whose prompts open the reasoning ("pre_opens": "yes"). There, no event comes before the reasoning closes. At the end of the input, open replies end as --end says.
 
@@ -55,8 +59,8 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		defer in.Close()
 		return newDeltaStream(sh, m, c).run(in)
 	}
-	if s.JSONL {
-		return runLines(sh, s.File, &batch.Pipeline{Line: splitLine(m, c)})
+	if s.JSONL || s.Given(s.File) {
+		return s.runLines(sh, m, c)
 	}
 	raw, err := sh.ReadAll(s.File)
 	if err != nil {
@@ -75,10 +79,19 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	return nil
 }
 
+// runLines reads the reply of every record.
+func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue) error {
+	steps, err := jsonpath.Parse(s.Field)
+	if err != nil || jsonpath.Many(steps) {
+		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
+	}
+	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, c, s.Field)})
+}
+
 // splitLine returns the function that processes one line: it replaces the reply by
 // its reading.
-func splitLine(m catalogue.Manner, c *catalogue.Catalogue) batch.LineFunc {
-	records := newReplyLineReader("raw", c)
+func splitLine(m catalogue.Manner, c *catalogue.Catalogue, field string) batch.LineFunc {
+	records := newReplyLineReader(field, c)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
 		if batch.Blank(line) {
 			return dst, nil

@@ -18,19 +18,20 @@ import (
 // Strip prints the visible text of replies.
 type Strip struct {
 	reading.Flags
+	reading.Records
 	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
 	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
-	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every JSON line; no other byte changes."`
+	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every record; no other byte of a JSON line changes."`
 	Field       string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field, such as raw, messages.-1.content (from the end) or messages.#.content (every element)."`
 	Strict      bool   `help:"With --jsonl: stop at the first line that fails."`
-	File        string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the lines."`
+	File        string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the records."`
 }
 
 // Help shows examples.
 func (Strip) Help() string {
 	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged.
+With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV file come out as JSON Lines; the values of a row are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}.
 
 Examples:
 
@@ -42,19 +43,30 @@ Examples:
 // Validate refuses flags that cannot be combined.
 func (s *Strip) Validate() error {
 	switch {
-	case s.JSONL && s.Field == "":
-		return fmt.Errorf("--jsonl needs --field")
-	case s.JSONL && s.ReasoningTo != "":
-		return fmt.Errorf("--reasoning-to cannot be combined with --jsonl")
-	case !s.JSONL && s.Strict:
+	case s.batch() && s.Field == "":
+		return fmt.Errorf("%s needs --field", s.why())
+	case s.batch() && s.ReasoningTo != "":
+		return fmt.Errorf("--reasoning-to cannot be combined with %s", s.why())
+	case !s.batch() && s.Strict:
 		return fmt.Errorf("--strict needs --jsonl")
 	}
 	return nil
 }
 
+// batch reports whether the input holds records.
+func (s *Strip) batch() bool { return s.JSONL || s.Given(s.File) }
+
+// why says why the input holds records.
+func (s *Strip) why() string {
+	if s.JSONL {
+		return "--jsonl"
+	}
+	return "a file of records"
+}
+
 // Run strips one reply, or a field of every line.
 func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
-	if s.JSONL {
+	if s.batch() {
 		return s.runLines(sh, c)
 	}
 	if s.Field != "" && s.Field != sh.Getenv("SOTTO_FIELD") {

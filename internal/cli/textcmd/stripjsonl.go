@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
@@ -24,7 +25,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	return runLines(sh, s.File, &batch.Pipeline{
+	return runLines(sh, s.Records, s.File, &batch.Pipeline{
 		Line:   stripLine(m, c, s.Field, path, s.inline()),
 		Strict: s.Strict,
 	})
@@ -32,19 +33,20 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 
 // runLines runs a pipeline from FILE to the output. It reports faults, and shows a
 // progress bar if someone is watching.
-func runLines(sh *shell.Shell, name string, p *batch.Pipeline) error {
-	in, err := sh.Open(name)
+func runLines(sh *shell.Shell, records reading.Records, name string, p *batch.Pipeline) error {
+	in, err := records.Open(sh, name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	bar := shell.NewProgress(sh, in)
+	bar := in.Progress(sh)
 	p.Advance = bar.Advance
 	p.Fault = func(number int, err error) {
 		bar.Clear()
-		sh.LineError(number, err)
+		sh.PlaceError(fmt.Sprintf("%s %d", in.Unit, number), err)
 	}
 	defer bar.Clear()
+	p.Line = in.Lines(p.Line)
 	return p.Run(in, sh.Out)
 }
 

@@ -1,4 +1,4 @@
-package batch
+package records
 
 import (
 	"bufio"
@@ -28,10 +28,10 @@ func TestArrayReader(t *testing.T) {
 			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader, "data+err": iotest.DataErrReader,
 		} {
 			r := bufio.NewReader(wrap(strings.NewReader(test.array)))
-			if !StartsArray(r) {
+			if !startsArray(r) {
 				t.Errorf("%q is not seen as an array", test.array)
 			}
-			got, err := io.ReadAll(iotest.OneByteReader(&ArrayReader{From: r}))
+			got, err := io.ReadAll(iotest.OneByteReader(&arrayReader{from: r}))
 			if string(got) != test.want && !(test.err != "" && strings.HasPrefix(test.want, string(got))) || fmt.Sprint(err) != test.err && (err != nil || test.err != "") {
 				t.Errorf("%s: %q gives %q, %v, want %q, %s", name, test.array, got, err, test.want, test.err)
 			}

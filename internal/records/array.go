@@ -1,4 +1,4 @@
-package batch
+package records
 
 import (
 	"bufio"
@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// An ArrayReader returns the elements of a JSON array, each on its own line. It
+// An arrayReader gives the elements of a JSON array, each on its own line. It
 // looks only at brackets and quotes; the reader of the lines must check them.
-type ArrayReader struct {
-	From  *bufio.Reader
+type arrayReader struct {
+	from  *bufio.Reader
 	depth int  // of brackets; 1 between elements
 	quote bool // in a string
 	slash bool // after a backslash there
@@ -20,9 +20,9 @@ type ArrayReader struct {
 	out   []byte
 }
 
-func (a *ArrayReader) Read(p []byte) (int, error) {
+func (a *arrayReader) Read(p []byte) (int, error) {
 	for len(a.out) == 0 {
-		n, err := a.From.Read(a.chunk[:])
+		n, err := a.from.Read(a.chunk[:])
 		for _, c := range a.chunk[:n] {
 			if err := a.step(c); err != nil {
 				return 0, err
@@ -42,7 +42,7 @@ func (a *ArrayReader) Read(p []byte) (int, error) {
 }
 
 // step takes one byte of the array.
-func (a *ArrayReader) step(c byte) error {
+func (a *arrayReader) step(c byte) error {
 	switch {
 	case a.quote:
 		a.inString(c)
@@ -66,7 +66,7 @@ func (a *ArrayReader) step(c byte) error {
 
 // inString keeps a raw newline from splitting the line; a string must not contain
 // one.
-func (a *ArrayReader) inString(c byte) {
+func (a *arrayReader) inString(c byte) {
 	if c == '\n' {
 		c = 0
 	}
@@ -77,7 +77,7 @@ func (a *ArrayReader) inString(c byte) {
 
 // endElement ends an element. An empty element is a fault, except in an empty
 // array, so its line is the comma.
-func (a *ArrayReader) endElement(c byte) {
+func (a *arrayReader) endElement(c byte) {
 	if !a.solid && (c == ',' || a.comma) {
 		a.out = append(a.out, ',')
 		a.solid = true
@@ -88,7 +88,7 @@ func (a *ArrayReader) endElement(c byte) {
 	a.solid, a.comma, a.ended = false, c == ',', c == ']'
 }
 
-func (a *ArrayReader) inElement(c byte) {
+func (a *arrayReader) inElement(c byte) {
 	a.solid, a.quote = true, c == '"'
 	switch c {
 	case '[', '{':
@@ -101,8 +101,8 @@ func (a *ArrayReader) inElement(c byte) {
 
 var errArray = errors.New("the array does not end")
 
-// StartsArray reports whether the first byte that is not white space is "[".
-func StartsArray(r *bufio.Reader) bool {
+// startsArray reports whether the first byte that is not white space is "[".
+func startsArray(r *bufio.Reader) bool {
 	for n := 1; n <= r.Size(); n++ {
 		ahead, err := r.Peek(n)
 		if err != nil {

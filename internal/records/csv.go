@@ -1,0 +1,128 @@
+package records
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sotto-llm/sotto/internal/jsontext"
+)
+
+// Bounds on CSV.
+const (
+	maxCSVRecord  = 64 << 20 // bytes: a quote that does not end would take in the rest of the file
+	maxCSVColumns = 10_000
+)
+
+// A csvReader gives each row of a CSV file as a line of JSON: an object of texts by
+// the names in the header row.
+type csvReader struct {
+	from *csv.Reader
+	room *room
+	line int      // where the last row that could be read begins
+	keys [][]byte // JSON strings with a colon
+	out  []byte
+	rest []byte // of out, not read yet
+}
+
+// newCSVReader reads the header row.
+func newCSVReader(r *bufio.Reader) (*csvReader, error) {
+	if head, _ := r.Peek(3); bytes.Equal(head, []byte("\ufeff")) {
+		r.Discard(3)
+	}
+	c := &csvReader{room: &room{from: r}}
+	c.from = csv.NewReader(c.room)
+	names, err := c.next()
+	if errors.Is(err, io.EOF) {
+		return nil, errors.New("there is no header row")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the header row: %w", err)
+	}
+	if len(names) > maxCSVColumns {
+		return nil, fmt.Errorf("the header row has %d columns, and %d are the most", len(names), maxCSVColumns)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return nil, fmt.Errorf("the header row has column %q twice", name)
+		}
+		seen[name] = true
+		c.keys = append(c.keys, append(jsontext.AppendString(nil, name), ':'))
+	}
+	c.from.ReuseRecord = true
+	return c, nil
+}
+
+func (c *csvReader) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		if err := c.row(); err != nil {
+			return 0, err
+		}
+		c.rest = c.out
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// row makes the line of the next row. A row that cannot be read is a line too, so
+// that the rows after it are not lost.
+func (c *csvReader) row() error {
+	if cap(c.out) > 1<<20 {
+		c.out = nil // do not keep the buffer of one long row
+	}
+	c.out = c.out[:0]
+	cells, err := c.next()
+	var bad *csv.ParseError
+	switch {
+	case errors.Is(err, csv.ErrFieldCount) && errors.As(err, &bad):
+		err = fmt.Errorf("line %d: the number of fields is %d, and that of the header row %d", bad.StartLine, len(cells), len(c.keys))
+		fallthrough
+	case errors.As(err, &bad):
+		c.out = appendFault(c.out, err)
+		return nil
+	case err != nil:
+		return err
+	}
+	c.out = append(c.out, '{')
+	for i, cell := range cells {
+		c.out = append(jsontext.AppendComma(c.out, i), c.keys[i]...)
+		c.out = jsontext.AppendVerbatim(c.out, cell)
+	}
+	c.out = append(c.out, "}\n"...)
+	return nil
+}
+
+// next reads a row within the bound.
+func (c *csvReader) next() ([]string, error) {
+	c.room.left = maxCSVRecord
+	cells, err := c.from.Read()
+	if errors.Is(err, errNoRoom) {
+		return nil, fmt.Errorf("the row after line %d is longer than %d MiB: does a quote not end?", c.line, maxCSVRecord>>20)
+	}
+	if len(cells) > 0 {
+		c.line, _ = c.from.FieldPos(0)
+	}
+	return cells, err
+}
+
+// A room reads as long as there is room.
+type room struct {
+	from io.Reader
+	left int
+}
+
+var errNoRoom = errors.New("too long")
+
+func (r *room) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errNoRoom
+	}
+	n, err := r.from.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}

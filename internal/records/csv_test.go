@@ -1,0 +1,109 @@
+package records
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestCSV reads files cut into pieces of every kind, and checks the lines.
+func TestCSV(t *testing.T) {
+	for _, test := range []struct{ file, want, err string }{
+		{"id,raw\n1,a\n2,b", `{"id":"1","raw":"a"}|{"id":"2","raw":"b"}|`, ""},
+		{"\ufeffid,raw\r\n1,a\r\n", `{"id":"1","raw":"a"}|`, ""},
+		{"\ufeff\"id\",raw\n1,\"a \"\"b\"\", c\nd\"\n", `{"id":"1","raw":"a \"b\", c\nd"}|`, ""},
+		{"a\n<think>\\\t\"x\n", "\x00parse error on line 2, column 10: bare \" in non-quoted-field|", ""},
+		{"id,raw\n1\n2,b,c\n\n3,c\n", "\x00line 2: the number of fields is 1, and that of the header row 2|\x00line 3: the number of fields is 3, and that of the header row 2|" + `{"id":"3","raw":"c"}|`, ""},
+		{"id,raw\n1,\"a\nb\"x\n2,b\n", "\x00record on line 2; parse error on line 3, column 2: extraneous or missing \" in quoted-field|" + `{"id":"2","raw":"b"}|`, ""},
+		{"id,raw\n1,a\n2,\"b\n3,c\n", `{"id":"1","raw":"a"}|` + "\x00record on line 3; parse error on line 4, column 5: extraneous or missing \" in quoted-field|", ""},
+		{"", "", "CSV: there is no header row"},
+		{"a,b,a\n1,2,3\n", "", `CSV: the header row has column "a" twice`},
+		{"a,\"b\n", "", "CSV: the header row: parse error on line 1, column 6: extraneous or missing \" in quoted-field"},
+		{strings.Repeat(",", maxCSVColumns) + "\n", "", "CSV: the header row has 10001 columns, and 10000 are the most"},
+	} {
+		for name, wrap := range map[string]func(io.Reader) io.Reader{
+			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "data+err": iotest.DataErrReader,
+		} {
+			s, err := Open(wrap(strings.NewReader(test.file)), "-", CSV)
+			var got []byte
+			if err == nil {
+				got, err = io.ReadAll(iotest.OneByteReader(s))
+			}
+			if lines := strings.ReplaceAll(string(got), "\n", "|"); lines != test.want || fmt.Sprint(err) != test.err && (err != nil || test.err != "") {
+				t.Errorf("%s: %q gives %q, %v, want %q, %s", name, test.file, lines, err, test.want, test.err)
+			}
+		}
+	}
+}
+
+// TestCSVRoom holds that a quote without an end does not take in a file of any
+// length, and that the bound is that of one row, not of the file.
+func TestCSVRoom(t *testing.T) {
+	row := "x," + strings.Repeat("y", 1<<20) + "\n"
+	rows := strings.Repeat(row, maxCSVRecord>>20+2)
+	endless := &counted{r: io.MultiReader(strings.NewReader("a,b\n"+rows+`1,"`), zeros{})}
+	s, err := Open(endless, "big.csv", Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := io.Copy(io.Discard, s)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the row after line %d is longer than 64 MiB", maxCSVRecord>>20+3)) {
+		t.Errorf("%v", err)
+	}
+	if n < int64(len(rows)) || endless.n > int64(len(rows)+maxCSVRecord+1<<20) {
+		t.Errorf("%d bytes of lines from %d bytes", n, endless.n)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// TestFormats: the content says what an array is, the name what CSV is, and a format
+// that is given is not questioned.
+func TestFormats(t *testing.T) {
+	for _, test := range []struct {
+		name, file string
+		format     Format
+		unit, want string
+	}{
+		{"x.jsonl", "{}\n", Auto, "line", "{}\n"},
+		{"x.txt", " [{}, {}]", Auto, "element", "{}\n{}\n"},
+		{"x.txt", "[{}]", Lines, "line", "[{}]"},
+		{"x.CSV", "[a]\n1\n", Auto, "row", "{\"[a]\":\"1\"}\n"},
+		{"x.csv.gz", "a\n1\n", Auto, "row", "{\"a\":\"1\"}\n"},
+		{"x.csv", "[1]", Array, "element", "1\n"},
+		{"x", "a\n1\n", CSV, "row", "{\"a\":\"1\"}\n"},
+	} {
+		s, err := Open(strings.NewReader(test.file), test.name, test.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(s)
+		if err != nil || string(got) != test.want || s.Unit != test.unit {
+			t.Errorf("%s, %q: %q, %s, %v", test.name, test.file, got, s.Unit, err)
+		}
+	}
+	lines, _ := Open(strings.NewReader("\x00spoofed\n"), "x", Auto)
+	if err := lines.Fault([]byte("\x00spoofed")); err != nil {
+		t.Errorf("a line of JSON Lines is taken for the fault %q", err)
+	}
+}

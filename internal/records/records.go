@@ -1,0 +1,91 @@
+// Package records reads files of records in several formats. It gives each record as
+// a line of JSON, so that the code that reads records knows one format only.
+package records
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// A Format is how a file holds records.
+type Format string
+
+// The formats.
+const (
+	Auto  Format = "auto"  // found out from the content and the name of a file
+	Lines Format = "jsonl" // JSON Lines
+	Array Format = "json"  // one JSON array
+	CSV   Format = "csv"   // comma-separated values, with a header row
+)
+
+// FormatOf returns the format that the name of a file says, if it says one that no
+// other kind of file has. It returns "" otherwise.
+func FormatOf(name string) Format {
+	name = strings.ToLower(name)
+	for _, compressed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, compressed)
+	}
+	if filepath.Ext(name) == ".csv" {
+		return CSV
+	}
+	return ""
+}
+
+// A Source is an input of records.
+type Source struct {
+	*bufio.Reader        // a line of JSON for each record
+	Unit          string // what a record is called: line, element, row
+	// Sized says that the lines have about as many bytes as the input.
+	Sized  bool
+	faulty bool // some lines are faults
+}
+
+// buffered is how many bytes a source reads at once.
+const buffered = 64 << 10
+
+// Open returns the records of an input. A format that is not Auto is not questioned.
+func Open(in io.Reader, name string, format Format) (*Source, error) {
+	r := bufio.NewReaderSize(in, buffered)
+	if format == Auto {
+		format = FormatOf(name)
+	}
+	if (format == "" || format == Auto) && startsArray(r) {
+		format = Array
+	}
+	switch format {
+	case Array:
+		return &Source{Reader: bufio.NewReaderSize(&arrayReader{from: r}, buffered), Unit: "element", Sized: true}, nil
+	case CSV:
+		rows, err := newCSVReader(r)
+		if err != nil {
+			return nil, fmt.Errorf("CSV: %w", err)
+		}
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true}, nil
+	}
+	return &Source{Reader: r, Unit: "line", Sized: true}, nil
+}
+
+// faultMark begins the line of a record that cannot be read. The rest of the line is
+// the error. No JSON begins so.
+const faultMark = 0
+
+// appendFault appends the line of a record that cannot be read.
+func appendFault(dst []byte, err error) []byte {
+	dst = append(dst, faultMark)
+	dst = append(dst, strings.ReplaceAll(err.Error(), "\n", " ")...)
+	return append(dst, '\n')
+}
+
+// Fault returns the error of a record that could not be read, whose line this is. It
+// returns nil for any other line.
+func (s *Source) Fault(line []byte) error {
+	if !s.faulty || len(line) == 0 || line[0] != faultMark {
+		return nil
+	}
+	return errors.New(string(bytes.TrimRight(line[1:], "\r\n")))
+}
