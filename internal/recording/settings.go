@@ -1,4 +1,4 @@
-// Package recording reads how to record a run: the settings that commands take from
+// Package recording opens records: it reads the settings that commands take from
 // flags and files, and the keys, recipients and patterns that these name.
 package recording
 

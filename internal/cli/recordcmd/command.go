@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
-	"filippo.io/age"
-
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/record"
@@ -56,30 +52,8 @@ func (d *source) reader() (*record.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--identity: %w", err)
 	}
-	return openReader(d.Dir, ids)
-}
-
-func openReader(dir string, ids []age.Identity) (*record.Reader, error) {
-	if err := checkRecord(dir); err != nil {
-		return nil, err
-	}
-	r, err := record.OpenReader(dir, record.ReadOptions{Identities: ids})
+	r, err := recording.OpenReader(d.Dir, record.ReadOptions{Identities: ids})
 	return r, readHint(err)
-}
-
-// checkRecord refuses a folder that is not a record. Otherwise an empty result
-// would look as if nothing had been recorded.
-func checkRecord(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", dir, files.Cause(err))
-	}
-	for _, e := range entries {
-		if name := e.Name(); name == "LOCK" || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".pruned") {
-			return nil
-		}
-	}
-	return hint.Add(fmt.Errorf("%s is not a record", dir), "sotto serve, extract, score, solve and run write records, with --record DIR")
 }
 
 // readHint adds a hint to a reading error.

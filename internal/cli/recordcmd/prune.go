@@ -59,7 +59,7 @@ func (p *pruneCommand) Run(sh *shell.Shell) error {
 			return fmt.Errorf("--signing-key: %w", err)
 		}
 	}
-	if err := checkRecord(p.Dir); err != nil {
+	if err := recording.CheckFolder(p.Dir); err != nil {
 		return err
 	}
 	done, err := record.Prune(p.Dir, o)

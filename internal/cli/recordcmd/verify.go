@@ -44,7 +44,7 @@ func (v *verifyCommand) Run(sh *shell.Shell) error {
 		}
 		o.Keys = append(o.Keys, keys...)
 	}
-	if err := checkRecord(v.Dir); err != nil {
+	if err := recording.CheckFolder(v.Dir); err != nil {
 		return err
 	}
 	report, err := record.Verify(v.Dir, o)

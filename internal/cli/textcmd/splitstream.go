@@ -13,6 +13,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 )
 
 // A deltaStream reads the deltas of many replies, one JSON object per line. It
@@ -154,7 +155,7 @@ func (s *deltaStream) close(r *deltaReply, end sotto.End) {
 	r.filter.Close(end)
 	s.begin(r, "finished", 0)
 	s.events = jsontext.AppendString(append(s.events, `,"end":`...), end.String())
-	s.events = appendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
+	s.events = replyjson.AppendDiagnostics(append(s.events, ','), r.filter.Diagnostics(), r.filter.Counts())
 	s.events = append(s.events, "}\n"...)
 	delete(s.open, r.id)
 	if len(s.order) > 2*len(s.open)+16 { // drop the closed ones

@@ -1,9 +1,8 @@
-package recordcmd
+package recordsearch
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,13 +21,13 @@ func TestGrepCutsNoCharacter(t *testing.T) {
 				strings.Repeat("x", pad) + strings.Repeat(char, 200) + "needle" + strings.Repeat(char, 200) + strings.Repeat("x", pad),
 				strings.Repeat(char, 200) + strings.Repeat("x", pad) + "needle" + strings.Repeat("x", pad) + strings.Repeat(char, 200),
 			} {
-				var b bytes.Buffer
-				s := &search{re: regexp.MustCompile("needle"), in: "any", json: true, out: bufio.NewWriter(&b)}
-				s.text(match{V: 1}, eventtext.Text{Path: "goal", Content: record.Say(text)})
-				s.out.Flush()
+				var found Match
+				s := &Search{Pattern: regexp.MustCompile("needle"), In: Any, Found: func(m Match) { found = m }}
+				s.text(Match{V: 1}, eventtext.Text{Path: "goal", Content: record.Say(text)})
+				object, err := json.Marshal(found)
 				var m struct{ Match, Line string }
-				if err := json.Unmarshal(b.Bytes(), &m); err != nil {
-					t.Fatalf("%s: %v", b.Bytes(), err)
+				if err = errors.Join(err, json.Unmarshal(object, &m)); err != nil {
+					t.Fatalf("%s: %v", object, err)
 				}
 				if !utf8.ValidString(m.Line) || !strings.Contains(text, m.Line) || m.Match != "needle" {
 					t.Fatalf("line %q", m.Line)

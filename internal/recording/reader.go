@@ -1,0 +1,34 @@
+package recording
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// OpenReader opens a record to read it. It refuses what CheckFolder refuses.
+func OpenReader(dir string, o record.ReadOptions) (*record.Reader, error) {
+	if err := CheckFolder(dir); err != nil {
+		return nil, err
+	}
+	return record.OpenReader(dir, o)
+}
+
+// CheckFolder refuses a folder that is not a record. Otherwise an empty result would
+// look as if nothing had been recorded.
+func CheckFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, files.Cause(err))
+	}
+	for _, e := range entries {
+		if name := e.Name(); name == "LOCK" || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".pruned") {
+			return nil
+		}
+	}
+	return hint.Add(fmt.Errorf("%s is not a record", dir), "sotto serve, extract, score, solve and run write records, with --record DIR")
+}
