@@ -2,16 +2,19 @@ package catalogue
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 )
 
 // The members of a JSON line that say how to read its reply, in the order of
-// LinePaths. Of the members from memberReasons on, each is the reason that an API
-// gives for the end of a reply.
+// LineReader.Paths. Of the members from memberReasons on, each is the reason that an
+// API gives for the end of a reply. After them comes the model, if its field is given.
 const (
 	memberDialect = iota
 	memberStart
@@ -24,19 +27,54 @@ var lineMembers = []string{
 	memberReasons: "finish_reason", "stop_reason", "done_reason", "choices.0.finish_reason",
 }
 
-// LinePaths returns the paths of the members of a JSON line that ReadLine reads.
-func LinePaths() [][]jsonpath.Step {
-	paths := make([][]jsonpath.Step, len(lineMembers))
-	for i, name := range lineMembers {
-		paths[i], _ = jsonpath.Parse(name)
-	}
-	return paths
+// A LineReader reads what JSON lines say about their own replies. It is safe for
+// concurrent use.
+type LineReader struct {
+	Paths [][]jsonpath.Step // of the members that it reads
+	names *Catalogue
+	model string // the field of the model; "" for none
+
+	mu      sync.Mutex
+	models  map[string]knownModel
+	unknown int // lines whose model has no dialect
 }
 
-// ReadLine changes m to what a line says about its own reply. A finder has found the
-// LinePaths from the path first on. The member end takes precedence over the reason
+// A knownModel is the dialect of a model. The grammar is nil if there is none.
+type knownModel struct {
+	grammar *sotto.Grammar
+	name    string
+}
+
+// maxModels bounds the names of models that are remembered.
+const maxModels = 1000
+
+// LineReader returns a reader of lines. If a field of the model is given, the model
+// chooses the dialect of lines that do not name one.
+func (c *Catalogue) LineReader(model string) (*LineReader, error) {
+	r := &LineReader{names: c, model: model, models: map[string]knownModel{}}
+	for _, name := range lineMembers {
+		steps, _ := jsonpath.Parse(name)
+		r.Paths = append(r.Paths, steps)
+	}
+	if model == "" {
+		return r, nil
+	}
+	steps, err := jsonpath.Parse(model)
+	if err == nil && jsonpath.Many(steps) {
+		err = fmt.Errorf("field %q: want the path of one field", model)
+	}
+	if err != nil {
+		return nil, hint.Usage(fmt.Errorf("--model-field: %w", err), "want a path such as model or response.body.model")
+	}
+	r.Paths = append(r.Paths, steps)
+	return r, nil
+}
+
+// Read changes m to what a line says about its own reply. A finder has found the
+// Paths from the path first on. A start in the line takes precedence over that of the
+// flags, and that over the dialect's. The member end takes precedence over the reason
 // of an API.
-func (c *Catalogue) ReadLine(f *jsonpath.Finder, first int, m *Manner) error {
+func (r *LineReader) Read(f *jsonpath.Finder, first int, m *Manner) error {
 	var own [memberReasons]string
 	for i := range own {
 		text, err := f.Text(first+i, lineMembers[i])
@@ -47,16 +85,14 @@ func (c *Catalogue) ReadLine(f *jsonpath.Finder, first int, m *Manner) error {
 			own[i] = *text
 		}
 	}
-	if name := own[memberDialect]; name != "" {
-		grammar, err := c.Named(name)
-		if err != nil {
-			return err
-		}
-		m.Grammar, m.Name = grammar, name
-		m.Start = cmp.Or(OwnStart(grammar), m.Start)
+	was := m.Grammar
+	if err := r.readDialect(f, first, own[memberDialect], m); err != nil {
+		return err
 	}
 	if own[memberStart] != "" {
 		m.Start = sotto.Start(own[memberStart])
+	}
+	if own[memberStart] != "" || m.Given && m.Grammar != was {
 		if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
 			return err
 		}
@@ -71,6 +107,74 @@ func (c *Catalogue) ReadLine(f *jsonpath.Finder, first int, m *Manner) error {
 		}
 	}
 	return nil
+}
+
+// readDialect changes m to the dialect that a line names, or to that of its model.
+func (r *LineReader) readDialect(f *jsonpath.Finder, first int, name string, m *Manner) error {
+	var grammar *sotto.Grammar
+	var err error
+	switch {
+	case name != "":
+		if grammar, err = r.names.Named(name); err != nil {
+			return err
+		}
+	case r.model != "":
+		at := first + len(lineMembers)
+		if f.Last(at) == nil {
+			return fmt.Errorf("field %s %w", r.model, jsonpath.ErrMissing)
+		}
+		model, err := f.Text(at, r.model)
+		if err != nil {
+			return err
+		}
+		if model == nil {
+			model = new(string)
+		}
+		if grammar, name = r.forModel(*model); grammar == nil {
+			return nil
+		}
+	default:
+		return nil
+	}
+	m.Grammar, m.Name = grammar, name
+	if !m.Given {
+		m.Start = cmp.Or(OwnStart(grammar), m.Start)
+	}
+	return nil
+}
+
+// forModel returns the dialect of a model, and counts the lines for which there is
+// none.
+func (r *LineReader) forModel(model string) (*sotto.Grammar, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, seen := r.models[model]
+	if !seen {
+		if g, ok := r.names.ForModel(model); ok {
+			known = knownModel{g, g.Dialect().Name}
+		}
+		if len(r.models) < maxModels {
+			r.models[model] = known
+		}
+	}
+	if known.grammar == nil {
+		r.unknown++
+	}
+	return known.grammar, known.name
+}
+
+// Unknown returns how many lines have a model without a dialect, and some of these
+// models in order.
+func (r *LineReader) Unknown() (lines int, models []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for model, known := range r.models {
+		if known.grammar == nil {
+			models = append(models, model)
+		}
+	}
+	slices.Sort(models)
+	return r.unknown, models
 }
 
 // The reasons by which the APIs of OpenAI, Anthropic, Ollama, Google and Cohere, and

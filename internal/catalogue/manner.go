@@ -9,6 +9,7 @@ type Manner struct {
 	Grammar *sotto.Grammar
 	Name    string // the dialect's
 	Start   sotto.Start
+	Given   bool // a flag gives the start
 	End     sotto.End
 }
 

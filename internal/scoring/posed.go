@@ -64,10 +64,10 @@ const (
 // A LineReader reads lines. It is safe for concurrent use.
 type LineReader struct {
 	Places  [placesEnd]LineField
+	Lines   *catalogue.LineReader
 	paths   [][]jsonpath.Step // of the places to read
 	at      [placesEnd]int
 	manner  int // the first path of what says how to read the reply
-	names   *catalogue.Catalogue
 	finders sync.Pool
 
 	// Golds has the right answers, and the options of lines that do not have them.
@@ -77,8 +77,8 @@ type LineReader struct {
 
 // NewLineReader returns a reader of lines that hold the id, the reply, the question,
 // the right answer and the options in these fields.
-func NewLineReader(names *catalogue.Catalogue, id LineField, raw string, input, gold, options LineField) (*LineReader, error) {
-	r := &LineReader{names: names}
+func NewLineReader(lines *catalogue.LineReader, id LineField, raw string, input, gold, options LineField) (*LineReader, error) {
+	r := &LineReader{Lines: lines}
 	r.Places = [placesEnd]LineField{
 		placeID: id, placeRaw: {raw, true},
 		PlaceInput: input, placeGold: gold, placeOptions: options,
@@ -109,7 +109,7 @@ func (r *LineReader) compile() error {
 		r.paths = append(r.paths, steps)
 	}
 	r.manner = len(r.paths)
-	r.paths = append(r.paths, catalogue.LinePaths()...)
+	r.paths = append(r.paths, r.Lines.Paths...)
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	if err := r.readGold(f, p, e.Task); err != nil {
 		return err
 	}
-	return r.names.ReadLine(f, r.manner, &p.Manner)
+	return r.Lines.Read(f, r.manner, &p.Manner)
 }
 
 // readGold reads the options, and the right answers, which may name them.

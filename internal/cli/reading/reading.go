@@ -3,12 +3,15 @@ package reading
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // Flags say how to read a reply.
@@ -31,11 +34,44 @@ func (r *Flags) Manner(sh *shell.Shell, c *catalogue.Catalogue, start sotto.Star
 		return m, err
 	}
 	m.Name = m.Grammar.Dialect().Name
+	m.Given = r.Start != ""
 	m.Start = cmp.Or(sotto.Start(r.Start), catalogue.OwnStart(m.Grammar), start)
 	if _, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start}); err != nil {
 		return m, StartError(err, "want outside, inside, inside:NAME or auto")
 	}
 	return m, nil
+}
+
+// Lines are the flags of commands that read one reply per JSON line.
+type Lines struct {
+	Flags
+	ModelField string `name:"model-field" placeholder:"PATH" help:"With --jsonl: the field of the model, which chooses the dialect of its line. If no dialect is known for the model, the line is read as --dialect or --model says."`
+}
+
+// ValidateLines refuses a field of lines without lines.
+func (l *Lines) ValidateLines(jsonl bool) error {
+	if l.ModelField != "" && !jsonl {
+		return errors.New("--model-field needs --jsonl")
+	}
+	return nil
+}
+
+// shownModels is how many models ReportUnknown names.
+const shownModels = 5
+
+// ReportUnknown says, once for a run, in how many lines the model has no dialect.
+func ReportUnknown(sh *shell.Shell, r *catalogue.LineReader, m catalogue.Manner) {
+	lines, models := r.Unknown()
+	if lines == 0 {
+		return
+	}
+	for i, model := range models {
+		models[i] = shorttext.Quote(model)
+	}
+	if len(models) > shownModels {
+		models = append(models[:shownModels], "…")
+	}
+	sh.Hintf("no dialect is known for the models of %d lines, which were read in dialect %s: %s", lines, m.Name, strings.Join(models, ", "))
 }
 
 // StartError reports an invalid start. The error begins with "start".

@@ -29,7 +29,7 @@ type asking struct {
 
 // common holds the flags of extract and score.
 type common struct {
-	reading.Flags
+	reading.Lines
 	reading.Records
 	asking
 	fields
@@ -50,6 +50,15 @@ func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) 
 	}
 	v, err := openEvidence(&x.Settings, sh, agent, e, x.Model, &x.output)
 	return e, v, err
+}
+
+// reader returns the reader of lines.
+func (x *common) reader(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineReader, error) {
+	lines, err := c.LineReader(x.ModelField)
+	if err != nil {
+		return nil, err
+	}
+	return x.fields.reader(sh, lines)
 }
 
 func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {

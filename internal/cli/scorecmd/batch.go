@@ -68,6 +68,7 @@ func (b *batchRun) each(out *outFile) error {
 	if err := out.spent(); err != nil {
 		return err
 	}
+	reading.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
 	if reportUnasked(b.sh, b.reader.Golds) || failed {
 		return batch.ErrFailed
 	}

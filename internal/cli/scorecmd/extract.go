@@ -42,7 +42,7 @@ func (x *Extract) batch() bool { return x.JSONL || x.Given(x.Files...) }
 
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return cmp.Or(x.fields.validate(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run extracts from one reply, or from the reply of every line.

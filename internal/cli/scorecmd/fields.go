@@ -36,13 +36,13 @@ func (f *fields) validate(jsonl bool) error {
 	return nil
 }
 
-func (f *fields) reader(sh *shell.Shell, names *catalogue.Catalogue) (*scoring.LineReader, error) {
+func (f *fields) reader(sh *shell.Shell, lines *catalogue.LineReader) (*scoring.LineReader, error) {
 	id, gold, options := scoring.Placed(f.IDField, "id"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options")
 	if f.GoldFile == "" {
-		return scoring.NewLineReader(names, id, f.Field, scoring.Placed(f.InputField, "input"), gold, options)
+		return scoring.NewLineReader(lines, id, f.Field, scoring.Placed(f.InputField, "input"), gold, options)
 	}
 	options.Required = false // it may be in the gold file
-	r, err := scoring.NewLineReader(names, id, f.Field, scoring.Placed(f.InputField, "input"), scoring.LineField{}, options)
+	r, err := scoring.NewLineReader(lines, id, f.Field, scoring.Placed(f.InputField, "input"), scoring.LineField{}, options)
 	if err == nil {
 		r.Golds, err = f.golds(sh)
 	}

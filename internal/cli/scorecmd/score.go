@@ -77,7 +77,7 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare cannot be combined with --record")
 	}
-	return cmp.Or(x.fields.validate(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run judges one reply, or the reply of every line.

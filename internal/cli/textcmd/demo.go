@@ -72,7 +72,11 @@ func (d *Demo) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if d.File == "" {
 		field = "raw"
 	}
-	lines := &shownLines{r: bufio.NewReaderSize(source, 64<<10), records: newReplyLineReader(field, c), m: m}
+	own, err := c.LineReader("")
+	if err != nil {
+		return err
+	}
+	lines := &shownLines{r: bufio.NewReaderSize(source, 64<<10), records: newReplyLineReader(field, own), m: m}
 	return newDemo(sh).run(lines)
 }
 

@@ -31,7 +31,7 @@ func (r *replyLine) text() string {
 type replyLineReader struct {
 	field   string
 	paths   [][]jsonpath.Step
-	names   *catalogue.Catalogue
+	manner  *catalogue.LineReader
 	finders sync.Pool
 }
 
@@ -43,18 +43,18 @@ const (
 	memberEachDelta
 	memberEnd
 	memberCaption
-	memberManner // and the members of catalogue.LinePaths after it
+	memberManner // and the members of a catalogue.LineReader after it
 )
 
 // newReplyLineReader returns a reader of lines that hold the reply in field. field
 // is a path that jsonpath.Parse has accepted.
-func newReplyLineReader(field string, names *catalogue.Catalogue) *replyLineReader {
-	r := &replyLineReader{field: field, names: names}
+func newReplyLineReader(field string, manner *catalogue.LineReader) *replyLineReader {
+	r := &replyLineReader{field: field, manner: manner}
 	for _, path := range []string{"id", field, "deltas", "deltas.#", "end", "caption"} {
 		steps, _ := jsonpath.Parse(path)
 		r.paths = append(r.paths, steps)
 	}
-	r.paths = append(r.paths, catalogue.LinePaths()...)
+	r.paths = append(r.paths, manner.Paths...)
 	r.finders.New = func() any { return new(jsonpath.Finder) }
 	return r
 }
@@ -107,7 +107,7 @@ func (r *replyLineReader) readManner(f *jsonpath.Finder, rec *replyLine) error {
 	if caption != nil {
 		rec.caption = *caption
 	}
-	return r.names.ReadLine(f, memberManner, &rec.Manner)
+	return r.manner.Read(f, memberManner, &rec.Manner)
 }
 
 // A deltaLine is a delta of a reply, its end, or both.

@@ -16,7 +16,7 @@ import (
 
 // Split prints the reading of replies as JSON.
 type Split struct {
-	reading.Flags
+	reading.Lines
 	reading.Records
 	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
 	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
@@ -40,6 +40,9 @@ Examples:
     printf '{"id":1,"delta":"<think>a</thi"}\n{"id":1,"delta":"nk>b","end":"stopped"}\n' | sotto split --stream`
 }
 
+// Validate refuses flags that cannot be combined.
+func (s *Split) Validate() error { return s.ValidateLines(s.JSONL || s.Given(s.File)) }
+
 // Run reads one reply, or the reply of every line.
 func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	start := sotto.StartAuto
@@ -50,16 +53,21 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
+	lines, err := c.LineReader(s.ModelField)
+	if err != nil {
+		return err
+	}
+	defer reading.ReportUnknown(sh, lines, m)
 	if s.Stream {
 		in, err := sh.Open(s.File)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		return newDeltaStream(sh, m, c).run(in)
+		return newDeltaStream(sh, m, lines).run(in)
 	}
 	if s.JSONL || s.Given(s.File) {
-		return s.runLines(sh, m, c)
+		return s.runLines(sh, m, lines)
 	}
 	raw, err := sh.ReadAll(s.File)
 	if err != nil {
@@ -79,18 +87,18 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 }
 
 // runLines reads the reply of every record.
-func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue) error {
+func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader) error {
 	steps, err := jsonpath.Parse(s.Field)
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
 	}
-	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, c, s.Field)})
+	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, lines, s.Field)})
 }
 
 // splitLine returns the function that processes one line: it replaces the reply by
 // its reading.
-func splitLine(m catalogue.Manner, c *catalogue.Catalogue, field string) batch.LineFunc {
-	records := newReplyLineReader(field, c)
+func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string) batch.LineFunc {
+	records := newReplyLineReader(field, lines)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
 		if batch.Blank(line) {
 			return dst, nil

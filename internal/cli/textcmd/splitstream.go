@@ -41,8 +41,8 @@ const (
 	maxDeltaLine   = 64 << 20
 )
 
-func newDeltaStream(sh *shell.Shell, m catalogue.Manner, c *catalogue.Catalogue) *deltaStream {
-	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", c), open: map[string]*deltaReply{}}
+func newDeltaStream(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader) *deltaStream {
+	return &deltaStream{Manner: m, sh: sh, lines: newReplyLineReader("delta", lines), open: map[string]*deltaReply{}}
 }
 
 // run reads to the end of the input. Replies that are then still open end as the

@@ -17,7 +17,7 @@ import (
 
 // Strip prints the visible text of replies.
 type Strip struct {
-	reading.Flags
+	reading.Lines
 	reading.Records
 	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
 	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
@@ -50,7 +50,7 @@ func (s *Strip) Validate() error {
 	case !s.batch() && s.Strict:
 		return fmt.Errorf("--strict needs --jsonl")
 	}
-	return nil
+	return s.ValidateLines(s.batch())
 }
 
 // batch reports whether the input holds records.

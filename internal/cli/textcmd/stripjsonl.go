@@ -25,8 +25,13 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
+	lines, err := c.LineReader(s.ModelField)
+	if err != nil {
+		return err
+	}
+	defer reading.ReportUnknown(sh, lines, m)
 	return runLines(sh, s.Records, s.File, &batch.Pipeline{
-		Line:   stripLine(m, c, s.Field, path, s.inline()),
+		Line:   stripLine(m, lines, s.Field, path, s.inline()),
 		Strict: s.Strict,
 	})
 }
@@ -52,8 +57,8 @@ func runLines(sh *shell.Shell, records reading.Records, name string, p *batch.Pi
 
 // stripLine returns the function that processes one line. It strips the field's
 // text and keeps every other byte. A line that fails is passed on unchanged.
-func stripLine(m catalogue.Manner, names *catalogue.Catalogue, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
-	pool := sync.Pool{New: func() any { return newStripper(m, names, field, path, inline) }}
+func stripLine(m catalogue.Manner, lines *catalogue.LineReader, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
+	pool := sync.Pool{New: func() any { return newStripper(m, lines, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
@@ -73,23 +78,23 @@ func stripLine(m catalogue.Manner, names *catalogue.Catalogue, field string, pat
 type stripper struct {
 	jsonpath.Finder
 	field    string
-	paths    [][]jsonpath.Step // that of the field, and those of catalogue.LinePaths
+	paths    [][]jsonpath.Step // that of the field, and those of lines
 	many     bool              // the path names more than one value
-	names    *catalogue.Catalogue
+	lines    *catalogue.LineReader
 	manner   catalogue.Manner // of lines that do not say it themselves
 	inline   []sotto.Channel  // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 }
 
-func newStripper(m catalogue.Manner, names *catalogue.Catalogue, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+func newStripper(m catalogue.Manner, lines *catalogue.LineReader, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
 	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
 	}
 	return &stripper{
-		field: field, paths: append([][]jsonpath.Step{path}, catalogue.LinePaths()...), many: jsonpath.Many(path),
-		names: names, manner: m, inline: inline, splitter: splitter,
+		field: field, paths: append([][]jsonpath.Step{path}, lines.Paths...), many: jsonpath.Many(path),
+		lines: lines, manner: m, inline: inline, splitter: splitter,
 	}
 }
 
@@ -102,7 +107,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrMissing)
 	}
 	m := s.manner
-	if err := s.names.ReadLine(&s.Finder, 1, &m); err != nil {
+	if err := s.lines.Read(&s.Finder, 1, &m); err != nil {
 		return dst, err
 	}
 	from := 0

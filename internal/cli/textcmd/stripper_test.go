@@ -18,7 +18,7 @@ import (
 func TestStripperIsStrip(t *testing.T) {
 	lines := &shownLines{
 		r:       bufio.NewReader(strings.NewReader(scripted.Demo())),
-		records: newReplyLineReader("raw", new(catalogue.Catalogue)),
+		records: newReplyLineReader("raw", linesOf(t)),
 		m:       catalogue.Manner{Grammar: sotto.Default()},
 	}
 	seen := 0
@@ -39,7 +39,7 @@ func TestStripperIsStrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			object := append(jsontext.AppendString([]byte(`{"raw":`), text), '}')
-			got, err := newStripper(m, nil, "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
+			got, err := newStripper(m, linesOf(t), "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,6 +54,14 @@ func TestStripperIsStrip(t *testing.T) {
 	}
 }
 
+func linesOf(t testing.TB) *catalogue.LineReader {
+	lines, err := new(catalogue.Catalogue).LineReader("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
 func BenchmarkStripLines(b *testing.B) {
 	for name, raw := range map[string]string{
 		"plain":  strings.Repeat("A sentence of an answer.\\n", 60),
@@ -61,7 +69,7 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, nil, "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()
