@@ -126,7 +126,7 @@ type chatReading struct {
 func (r *chatReading) delta(d model.Delta) error {
 	if d.Thought != "" {
 		r.native = true
-		r.tell(Reasoning{d.Thought})
+		r.tell(Reasoning{Text: d.Thought})
 	}
 	if d.Text != "" {
 		if err := r.open(); err != nil {
@@ -159,9 +159,9 @@ func (r *chatReading) open() (err error) {
 	if r.filter, err = g.NewFilter(sotto.Options{Start: start, MaxHold: -1}); err != nil {
 		return err
 	}
-	r.filter.OnText = func(text string) { r.tell(Visible{text}) }
-	r.filter.OnReasoning = func(block int, text string) { r.tell(Reasoning{r.parted(block, text)}) }
-	r.filter.OnNarration = func(block int, text string) { r.tell(Narration{r.parted(block, text)}) }
+	r.filter.OnText = func(text string) { r.tell(Visible{Text: text}) }
+	r.filter.OnReasoning = func(block int, text string) { r.tell(Reasoning{Text: r.parted(block, text)}) }
+	r.filter.OnNarration = func(block int, text string) { r.tell(Narration{Text: r.parted(block, text)}) }
 	return nil
 }
 

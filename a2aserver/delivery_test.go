@@ -80,7 +80,7 @@ func TestEndings(t *testing.T) {
 		{"panicked", mindFunc(func(context.Context, Turn, func(Event) error) (Outcome, error) { panic("oh") }), a2a.TaskStateFailed, Aborted, ""},
 		{"too long", mindFunc(func(_ context.Context, _ Turn, on func(Event) error) (Outcome, error) {
 			for {
-				if err := on(Visible{strings.Repeat("a", 100)}); err != nil {
+				if err := on(Visible{Text: strings.Repeat("a", 100)}); err != nil {
 					return Outcome{}, err
 				}
 			}
@@ -111,8 +111,8 @@ func busy(rounds int, pause time.Duration) Mind {
 	return mindFunc(func(_ context.Context, _ Turn, on func(Event) error) (Outcome, error) {
 		for i := range rounds {
 			for _, e := range []Event{
-				Narration{fmt.Sprintf("Step %d. ", i)}, Reasoning{"SECRET "}, Alive{},
-				ToolStart{fmt.Sprint(i), "search"}, ToolEnd{fmt.Sprint(i), "search", i%2 == 1},
+				Narration{Text: fmt.Sprintf("Step %d. ", i)}, Reasoning{Text: "SECRET "}, Alive{},
+				ToolStart{ID: fmt.Sprint(i), Name: "search"}, ToolEnd{ID: fmt.Sprint(i), Name: "search", Failed: i%2 == 1},
 			} {
 				if err := on(e); err != nil {
 					return Outcome{}, err
@@ -231,7 +231,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("a slow mind: %v", last.Metadata)
 		}
 		_, last = updates(t, s, mindFunc(func(ctx context.Context, _ Turn, on func(Event) error) (Outcome, error) {
-			_ = on(Visible{"So f"})
+			_ = on(Visible{Text: "So f"})
 			<-ctx.Done()
 			return Outcome{}, ctx.Err()
 		}), "")
@@ -267,7 +267,7 @@ func TestConversation(t *testing.T) {
 	turns := make(chan Turn, 8)
 	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, turn Turn, on func(Event) error) (Outcome, error) {
 		turns <- turn
-		_ = on(Narration{"Looking."})
+		_ = on(Narration{Text: "Looking."})
 		return Outcome{Text: "Answer to " + turn.Text}, nil
 	})})
 	c := client(t, h.url(), 0)
@@ -296,7 +296,7 @@ func TestPieces(t *testing.T) {
 			if i == len(text)/2 {
 				time.Sleep(100 * time.Millisecond) // what came before is due by now, on a busy machine too
 			}
-			if err := on(Visible{text[i : i+1]}); err != nil {
+			if err := on(Visible{Text: text[i : i+1]}); err != nil {
 				return Outcome{}, err
 			}
 		}

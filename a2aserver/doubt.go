@@ -15,16 +15,6 @@ func undecided(g *sotto.Grammar, marked bool, end sotto.End) bool {
 	return d.PreOpens != "no" || d.Name == sotto.Default().Dialect().Name // the default dialect serves families that are not known
 }
 
-// markedIn reports whether a reply has anything except text in it.
-func markedIn(r *sotto.Reply) bool {
-	for _, s := range r.Segments {
-		if s.Channel != sotto.ChannelText {
-			return true
-		}
-	}
-	return false
-}
-
 // unclosed is the remark on an undecided reply.
 func unclosed(remarks []sotto.Diagnostic) []sotto.Diagnostic {
 	return append(remarks, sotto.Diagnostic{Code: sotto.CodeAssumedUnclosed}, sotto.Diagnostic{Code: sotto.CodeNoVisibleAnswer})

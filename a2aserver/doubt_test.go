@@ -87,7 +87,7 @@ func TestUnknownTool(t *testing.T) {
 // TestToolNames: the name that a mind gives a tool cannot make a task grow.
 func TestToolNames(t *testing.T) {
 	var p progress
-	p.add(ToolStart{strings.Repeat("1", 1<<20), strings.Repeat("é", 1<<20)})
+	p.add(ToolStart{ID: strings.Repeat("1", 1<<20), Name: strings.Repeat("é", 1<<20)})
 	parts, err := json.Marshal(p.take(true))
 	if err != nil || len(parts) > 1000 {
 		t.Errorf("%d bytes, %v", len(parts), err)

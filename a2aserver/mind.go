@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -69,32 +70,17 @@ type Outcome struct {
 }
 
 // An Event says what happens while a mind works: [Visible], [Narration],
-// [Reasoning], [ToolStart], [ToolEnd] or [Alive]. Any of them is a sign of
-// life.
-type Event interface{ event() }
+// [Reasoning], [ToolStart], [ToolEnd] or [Alive], as for an agent. Reasoning goes to
+// clients that ask for it, in status updates, if the server allows that; else it goes
+// nowhere. What tools get and give goes nowhere.
+type Event = agent.Event
 
+// The events.
 type (
-	// Visible is a piece of the answer that is certain.
-	Visible struct{ Text string }
-	// Narration is a piece of progress for the user that is not part of the answer.
-	Narration struct{ Text string }
-	// Reasoning is what the model thinks. It goes to clients that ask for it, in
-	// status updates, if the server allows that; else it goes nowhere.
-	Reasoning struct{ Text string }
-	// ToolStart says that a tool is called, and ToolEnd that it has ended. ID
-	// distinguishes the calls of one turn.
-	ToolStart struct{ ID, Name string }
-	ToolEnd   struct {
-		ID, Name string
-		Failed   bool
-	}
-	// Alive says that the model continues, without anything that could be shown.
-	Alive struct{}
+	Visible   = agent.Visible
+	Narration = agent.Narration
+	Reasoning = agent.Reasoning
+	ToolStart = agent.ToolStart
+	ToolEnd   = agent.ToolEnd
+	Alive     = agent.Alive
 )
-
-func (Visible) event()   {}
-func (Narration) event() {}
-func (Reasoning) event() {}
-func (ToolStart) event() {}
-func (ToolEnd) event()   {}
-func (Alive) event()     {}

@@ -228,7 +228,7 @@ func (m heardMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Ou
 	return m.Mind.Answer(ctx, t, func(e Event) error {
 		if !said {
 			said = true
-			if err := on(Narration{"heard"}); err != nil {
+			if err := on(Narration{Text: "heard"}); err != nil {
 				return err
 			}
 		}

@@ -1,50 +1,66 @@
 package agent
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 	"github.com/sotto-llm/sotto/model"
 )
 
-// A Config is an experiment's file. docs/agent.md says what each key means, and
-// which default holds if it is left out.
+// A Config is an agent's file, or that of an experiment, which is an agent with a
+// goal. docs/agent.md says what each key means, and which default holds if it is
+// left out.
 type Config struct {
-	V        int            `yaml:"v"`
-	Name     string         `yaml:"name"`
-	Goal     string         `yaml:"goal"`
-	System   string         `yaml:"system"`
-	Cycles   int            `yaml:"cycles"`
-	Model    ModelConfig    `yaml:"model"`
-	Dialect  string         `yaml:"dialect"`
-	Start    string         `yaml:"start"`
-	Calls    string         `yaml:"calls"`
-	Thoughts ThoughtsConfig `yaml:"thoughts"`
+	V    int    `yaml:"v"`
+	Name string `yaml:"name"`
 
-	Reflection       string `yaml:"reflection"`
-	ReflectionBudget int    `yaml:"reflection-budget"`
+	// Of an agent.
+	Description string         `yaml:"description"`
+	Version     string         `yaml:"version"`
+	Skills      []SkillConfig  `yaml:"skills"`
+	System      string         `yaml:"system"`
+	Model       ModelConfig    `yaml:"model"`
+	Dialect     string         `yaml:"dialect"`
+	Start       string         `yaml:"start"`
+	Calls       string         `yaml:"calls"`
+	Thoughts    ThoughtsConfig `yaml:"thoughts"`
+	Memory      []string       `yaml:"memory"`
+	Tools       []ToolConfig   `yaml:"tools"`
+	Agents      []AgentConfig  `yaml:"agents"`
+	Limits      LimitsConfig   `yaml:"limits"`
 
-	Advisory AdvisoryConfig `yaml:"advisory"`
-	Memory   []string       `yaml:"memory"`
-	Operator OperatorConfig `yaml:"operator"`
-	Tools    []ToolConfig   `yaml:"tools"`
-	Agents   []AgentConfig  `yaml:"agents"`
-	Limits   LimitsConfig   `yaml:"limits"`
+	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
+	// is empty, this file holds them.
+	AgentFile        string         `yaml:"agent"`
+	Goal             string         `yaml:"goal"`
+	Cycles           int            `yaml:"cycles"`
+	Reflection       string         `yaml:"reflection"`
+	ReflectionBudget int            `yaml:"reflection-budget"`
+	Advisory         AdvisoryConfig `yaml:"advisory"`
+	Operator         OperatorConfig `yaml:"operator"`
 
 	document yamlfile.Document
 	folder   string
+	agent    *Config // what AgentFile names; nil if it names nothing
+}
+
+// A SkillConfig is something that an agent can do, for its A2A card.
+type SkillConfig struct {
+	Name        string   `yaml:"name"`
+	Description string   `yaml:"description"`
+	Tags        []string `yaml:"tags"`
+	Examples    []string `yaml:"examples"`
 }
 
 // A ModelConfig says which model to call, and how; see [model.Config].
@@ -99,15 +115,17 @@ type ToolConfig struct {
 
 // An AgentConfig is an agent as a tool; see [Subagent].
 type AgentConfig struct {
-	Name        string       `yaml:"name"`
-	Description string       `yaml:"description"`
-	System      string       `yaml:"system"`
-	Model       ModelConfig  `yaml:"model"`
-	Dialect     string       `yaml:"dialect"`
-	Start       string       `yaml:"start"`
-	Calls       string       `yaml:"calls"`
-	Tools       []string     `yaml:"tools"`
-	Limits      LimitsConfig `yaml:"limits"`
+	Name        string      `yaml:"name"`
+	Description string      `yaml:"description"`
+	System      string      `yaml:"system"`
+	Model       ModelConfig `yaml:"model"`
+	Dialect     string      `yaml:"dialect"`
+	Start       string      `yaml:"start"`
+	Calls       string      `yaml:"calls"`
+	Tools       []string    `yaml:"tools"`
+	// Agents names agents of the file that it may call.
+	Agents []string     `yaml:"agents"`
+	Limits LimitsConfig `yaml:"limits"`
 }
 
 // LimitsConfig is [Limits] as keys of the file.
@@ -157,7 +175,13 @@ type Dependencies struct {
 // Experiment makes the experiment that a file describes. If the file has faults,
 // the error is a [*ConfigError] with all of them and their lines.
 func (c *Config) Experiment(s Dependencies) (Experiment, error) {
-	b := builder{c: c, s: s}
+	b := c.builder(s)
+	x := b.experiment()
+	return x, b.err()
+}
+
+func (c *Config) builder(s Dependencies) *builder {
+	b := &builder{c: c, s: s}
 	if s.Getenv == nil {
 		b.s.Getenv = os.Getenv
 	}
@@ -167,22 +191,27 @@ func (c *Config) Experiment(s Dependencies) (Experiment, error) {
 	if s.Open == nil {
 		b.s.Open = openModel
 	}
-	x := b.experiment()
-	if len(b.faults) > 0 {
-		return x, configError(b.faults)
-	}
-	return x, nil
+	return b
 }
 
 // A builder makes an experiment, and collects the faults of its file.
 type builder struct {
-	c      *Config
-	s      Dependencies
-	faults []yamlfile.Fault
+	c       *Config
+	s       Dependencies
+	faults  []yamlfile.Fault
+	secrets []string
 }
 
 func (b *builder) fault(path string, format string, args ...any) {
-	b.faults = append(b.faults, yamlfile.Fault{Place: b.c.document.PlaceOf(path), Key: path, Err: fmt.Errorf(format, args...)})
+	b.faults = append(b.faults, yamlfile.Fault{Place: b.c.placeOf(path), Key: path, Err: fmt.Errorf(format, args...)})
+}
+
+// err returns the faults as one error, or nil.
+func (b *builder) err() error {
+	if len(b.faults) == 0 {
+		return nil
+	}
+	return configError(b.faults)
 }
 
 func (b *builder) experiment() Experiment {
@@ -214,11 +243,9 @@ func (b *builder) experiment() Experiment {
 			x.Tools = append(x.Tools, t)
 		}
 	}
-	for i := range c.Agents {
-		x.Agents = append(x.Agents, b.agent(fmt.Sprintf("agents[%d]", i), &c.Agents[i], x.Model))
-	}
+	x.Agents = b.agents(x.Model)
 	b.names(&x)
-	x.Settings = c.settings()
+	x.Settings, x.Secrets = c.settings(), b.secrets
 	return x
 }
 
@@ -274,7 +301,7 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 		b.fault(path, "want a provider: scripted, ollama, openai or anthropic")
 		return nil, "", q
 	}
-	mc := model.Config{Provider: m.Provider, Model: m.Name, URL: m.URL, Script: b.c.file(m.Script), KeyFile: b.c.file(m.KeyFile)}
+	mc := model.Config{Provider: m.Provider, Model: m.Name, URL: m.URL, Script: b.c.agentFile(m.Script)}
 	if m.Extra != nil {
 		mc.Extra = encode(m.Extra)
 	}
@@ -283,6 +310,14 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 			b.fault(path+".key-env", "the environment has no variable with this name")
 		}
 	}
+	if m.KeyFile != "" {
+		var err error
+		if mc.Key, err = b.keyFile(m); err != nil {
+			b.fault(path+".key-file", "%w", err)
+			return nil, "", q
+		}
+	}
+	b.secret(string(mc.Key))
 	client, err := b.s.Open(mc)
 	if err != nil {
 		b.fault(path, "%s", strings.TrimPrefix(err.Error(), "model: "))
@@ -291,12 +326,32 @@ func (b *builder) model(path string, m ModelConfig) (model.Model, string, model.
 	return client, model.API(m.Provider), q
 }
 
-// file resolves a path of the file against the folder of the file.
-func (c *Config) file(name string) string {
-	if name == "" || filepath.IsAbs(name) {
-		return name
+// keyFile reads the key of a model.
+func (b *builder) keyFile(m ModelConfig) (model.Secret, error) {
+	if m.KeyEnv != "" {
+		return "", errors.New("key-env is set too: keep one of them")
 	}
-	return filepath.Join(c.folder, name)
+	data, err := files.ReadSecret(b.c.agentFile(m.KeyFile))
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(string(data))
+	if key == "" {
+		return "", errors.New("the file is empty")
+	}
+	return model.Secret(key), nil
+}
+
+// secret notes a value that no record may hold. A header has its secret after the
+// name of a scheme, such as Bearer.
+func (b *builder) secret(value string) {
+	if value == "" {
+		return
+	}
+	b.secrets = append(b.secrets, value)
+	if _, after, ok := strings.Cut(value, " "); ok {
+		b.secrets = append(b.secrets, after)
+	}
 }
 
 func (b *builder) grammar(path, name, start string, m model.Model) *sotto.Grammar {
@@ -361,6 +416,7 @@ func (b *builder) tool(path string, t *ToolConfig) Tool {
 		if v == "" {
 			b.fault(path+".headers-env."+name, "the environment has no %s", env)
 		}
+		b.secret(v)
 		h.Set(name, v)
 	}
 	schema := ""
@@ -376,25 +432,6 @@ func (b *builder) tool(path string, t *ToolConfig) Tool {
 		return nil
 	}
 	return tool
-}
-
-func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagent {
-	s := Subagent{Name: a.Name, Description: a.Description, System: a.System, Start: sotto.Start(a.Start), Calls: CallMode(a.Calls), Tools: a.Tools, Limits: a.Limits.limits()}
-	if err := s.check(1); err != nil {
-		b.fault(path+".name", "%v", err)
-	}
-	b.among(path+".calls", a.Calls, "native", "text", "both")
-	b.limits(path+".limits", a.Limits)
-	if !reflect.ValueOf(a.Model).IsZero() {
-		s.Model, s.API, s.Request = b.model(path+".model", a.Model)
-	}
-	switch {
-	case s.Model != nil:
-		s.Grammar = b.grammar(path+".dialect", a.Dialect, a.Start, s.Model)
-	case a.Dialect != "" || a.Start != "":
-		s.Grammar = b.grammar(path+".dialect", cmp.Or(a.Dialect, b.c.Dialect), a.Start, parent)
-	}
-	return s
 }
 
 // names reports names of tools that are listed twice, and names that no tool has.
@@ -417,29 +454,10 @@ func (b *builder) names(x *Experiment) {
 		take(fmt.Sprintf("agents[%d].name", i), a.Name)
 		for j, name := range a.Tools {
 			if !slices.Contains(given, name) {
-				b.fault(fmt.Sprintf("agents[%d].tools[%d]", i, j), "%q: there is no such tool: want some of %s", name, strings.Join(given, ", "))
+				b.fault(fmt.Sprintf("agents[%d].tools[%d]", i, j), "%q: there is no such tool%s", name, insteadOf(name, given))
 			}
 		}
 	}
-}
-
-// settings returns what the record says of the experiment: the file's settings that
-// a run depends on. The addresses where it is served, and the keys it uses, are not
-// among them.
-func (c *Config) settings() map[string]any {
-	k := *c
-	k.Model.URL, k.Model.KeyEnv, k.Model.KeyFile = "", "", ""
-	k.Operator.Listen = ""
-	k.Agents = slices.Clone(c.Agents)
-	for i := range k.Agents {
-		m := &k.Agents[i].Model
-		m.URL, m.KeyEnv, m.KeyFile = "", "", ""
-	}
-	k.Tools = slices.Clone(c.Tools)
-	for i := range k.Tools {
-		k.Tools[i].HeadersEnv, k.Tools[i].URL = nil, ""
-	}
-	return plainOf(k)
 }
 
 // A Fault is one thing that is wrong in a file, and where.

@@ -1,14 +1,19 @@
 package agent
 
 import (
+	"cmp"
+	"maps"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
-// ReadConfig reads an experiment's file: YAML with the keys of [Config]. All its
+// ReadConfig reads the file of an agent or an experiment: YAML with the keys of
+// [Config]. If an experiment names the file of its agent, that file is read too. All
 // faults are in one [*ConfigError].
 func ReadConfig(name string) (*Config, error) {
 	data, err := yamlfile.Load(name)
@@ -18,9 +23,19 @@ func ReadConfig(name string) (*Config, error) {
 	return ParseConfig(name, data)
 }
 
-// ParseConfig reads the bytes of an experiment's file. Paths in the file are
+// ParseConfig reads the bytes of a file as [ReadConfig] does. Paths in the file are
 // relative to the folder of its name.
 func ParseConfig(name string, data []byte) (*Config, error) {
+	c := parseOne(name, data)
+	c.readAgent()
+	if len(c.document.Faults) > 0 {
+		return nil, configError(c.document.Faults)
+	}
+	return c, nil
+}
+
+// parseOne reads one file. Its faults are those of its document.
+func parseOne(name string, data []byte) *Config {
 	c := &Config{document: yamlfile.Document{Name: name}, folder: filepath.Dir(name)}
 	if n := c.document.Read(data); n != nil {
 		c.document.Decode(n, "", c)
@@ -28,10 +43,134 @@ func ParseConfig(name string, data []byte) (*Config, error) {
 	if c.V != 1 && len(c.document.Faults) == 0 {
 		c.document.FaultAt("v", "want 1, the only version there is")
 	}
-	if len(c.document.Faults) > 0 {
-		return nil, configError(c.document.Faults)
+	return c
+}
+
+// experimentKeys are the keys of an experiment that an agent does not have. An
+// experiment that names its agent's file may also have sharedKeys; all other keys
+// are the agent's.
+var (
+	experimentKeys = []string{"agent", "goal", "cycles", "reflection", "reflection-budget", "advisory", "operator"}
+	sharedKeys     = []string{"v", "name", "limits"}
+)
+
+// readAgent reads the file that an experiment names, and takes the agent's keys from
+// it. Faults of that file are added to those of the experiment.
+func (c *Config) readAgent() {
+	if c.AgentFile == "" {
+		return
 	}
-	return c, nil
+	name := c.file(c.AgentFile)
+	for _, key := range c.keys() {
+		if !slices.Contains(experimentKeys, key) && !slices.Contains(sharedKeys, key) {
+			c.document.FaultAt(key, "is a key of the agent: put it into %s", name)
+		}
+	}
+	data, err := yamlfile.Load(name)
+	if err != nil {
+		c.document.FaultAt("agent", "%w", err)
+		return
+	}
+	a := parseOne(name, data)
+	for _, key := range a.keys() {
+		if slices.Contains(experimentKeys, key) {
+			a.document.FaultAt(key, "is a key of an experiment: put it into %s", c.document.Name)
+		}
+	}
+	c.document.Faults = append(c.document.Faults, a.document.Faults...)
+	c.agent = a
+	c.take(a)
+}
+
+// take takes the keys of the agent. The limits of the experiment take precedence.
+func (c *Config) take(a *Config) {
+	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(a).Elem()
+	for i := range to.NumField() {
+		key := to.Type().Field(i).Tag.Get("yaml")
+		switch {
+		case key == "" || slices.Contains(experimentKeys, key):
+		case key == "limits":
+			over(to.Field(i), from.Field(i))
+		case to.Field(i).IsZero():
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+// over fills in the fields of a struct that are not set.
+func over(to, from reflect.Value) {
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+// keys returns the keys at the top of the file that have a value, in the order in
+// which they stand there.
+func (c *Config) keys() []string {
+	places := c.document.Places()
+	list := slices.Collect(maps.Keys(places))
+	list = slices.DeleteFunc(list, func(path string) bool { return path == "" || strings.ContainsAny(path, ".[") })
+	slices.SortFunc(list, func(a, b string) int {
+		x, y := places[a], places[b]
+		return cmp.Or(x.Line-y.Line, x.Column-y.Column)
+	})
+	return list
+}
+
+// placeOf returns where the value of a path stands: in this file, or in that of the
+// agent.
+func (c *Config) placeOf(path string) yamlfile.Place {
+	if c.agent != nil {
+		top := path[:len(path)-len(strings.TrimLeft(path, letters))]
+		ours := c.has(path) || slices.Contains(experimentKeys, top)
+		if shared := slices.Contains(sharedKeys, top); !ours && (!shared || c.agent.has(top)) {
+			return c.agent.document.PlaceOf(path)
+		}
+	}
+	return c.document.PlaceOf(path)
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz-"
+
+// has reports whether the file has a value at a path.
+func (c *Config) has(path string) bool { _, ok := c.document.Places()[path]; return ok }
+
+// file resolves a path of the experiment's file against its folder.
+func (c *Config) file(name string) string {
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.folder, name)
+}
+
+// agentFile resolves a path of the agent's file against its folder.
+func (c *Config) agentFile(name string) string {
+	if c.agent != nil {
+		return c.agent.file(name)
+	}
+	return c.file(name)
+}
+
+// settings returns what the record says of the experiment: the settings that a run
+// depends on, in whichever file they stand. The addresses where it is served, the
+// keys it uses, and what its card says are not among them.
+func (c *Config) settings() map[string]any {
+	k := *c
+	k.AgentFile, k.Description, k.Version, k.Skills = "", "", "", nil
+	k.Model.URL, k.Model.KeyEnv, k.Model.KeyFile = "", "", ""
+	k.Operator.Listen = ""
+	k.Agents = slices.Clone(c.Agents)
+	for i := range k.Agents {
+		m := &k.Agents[i].Model
+		m.URL, m.KeyEnv, m.KeyFile = "", "", ""
+	}
+	k.Tools = slices.Clone(c.Tools)
+	for i := range k.Tools {
+		k.Tools[i].HeadersEnv, k.Tools[i].URL = nil, ""
+	}
+	return plainOf(k)
 }
 
 var durationType = reflect.TypeFor[time.Duration]()

@@ -47,6 +47,10 @@ type Turn struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+
+	// withhold says that a reply that was cut before it showed how it began is not an
+	// answer: all of it may be reasoning.
+	withhold bool
 }
 
 // A CallMode says where tool calls are looked for.
@@ -96,13 +100,17 @@ type Waiting struct {
 	Metrics  record.Metrics  `json:"metrics"`
 }
 
-// An Observer sees a turn as it happens. Functions that are nil are not called. It
-// gets visible text, narration and calls, never reasoning. If a reply turns out to
+// An Observer sees a turn as it happens. Functions that are nil are not called. Of
+// the others, only OnReasoning gets reasoning. If a reply turns out to
 // call tools, or to be asked for again, its text was not an answer: OnReply says
 // so. Narration in the same delta as text may come before the text.
 type Observer struct {
 	OnText      func(delta string)
 	OnNarration func(text string)
+	// OnReasoning gets what the model thinks. It is the only function that does.
+	OnReasoning func(text string)
+	// OnDelta is called for each piece of a reply, before the others.
+	OnDelta func()
 	// OnReply is called after the texts of a reply.
 	OnReply     func(visible string, answer bool)
 	OnToolStart func(Use)

@@ -71,6 +71,9 @@ type Experiment struct {
 	// Settings is what the record says of the experiment. A run can only be resumed
 	// with the same settings.
 	Settings map[string]any
+	// Secrets are the keys and tokens that its models and tools use. No record of a
+	// run holds them.
+	Secrets []string
 }
 
 // An Advisory says whether the agent is told that it repeats itself.

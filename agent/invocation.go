@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -83,6 +84,9 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	}
 	if x = i.Payload(); i.Reading != nil {
 		x.Replies[0].Segments = t.segments(i.Reading, i.Reply.Calls)
+	}
+	if f := t.Observer.OnReply; f != nil && i.Reading != nil && i.Err != nil {
+		f(deliverable(t.Grammar, i.Reading), false)
 	}
 	if t.ref, err = t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
 		return err
@@ -200,10 +204,19 @@ func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.R
 
 // unclosed reports whether a reply may be one thought that was cut before its
 // close: the template of its family opens a block, and nothing closed one.
-// Otherwise such a reply would be read as all visible.
+// Otherwise such a reply would be read as all visible. If someone else reads the
+// answer, that also holds for families whose templates nobody knows.
 func (t *turn) unclosed(start sotto.Start, r *sotto.Reply) bool {
 	d := t.Grammar.Dialect()
-	return start == sotto.StartAuto && r.End != sotto.EndStopped && (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.ChannelReasoning)) == 0
+	if start != sotto.StartAuto || r.End == sotto.EndStopped {
+		return false
+	}
+	if (d.PreOpens == "yes" || d.PreOpens == "prompt") && len(r.RawOf(sotto.ChannelReasoning)) == 0 {
+		return true
+	}
+	unknown := d.PreOpens != "no" || d.Name == sotto.Default().Dialect().Name // the default dialect serves families that are not known
+	marked := slices.ContainsFunc(r.Segments, func(s sotto.Segment) bool { return s.Channel != sotto.ChannelText })
+	return t.withhold && r.End != sotto.EndUnknown && unknown && !marked
 }
 
 // A listener receives a reply as it comes.
@@ -227,10 +240,23 @@ func (l *listener) open(native bool) {
 	if !l.template { // else the text may be a reflection, with a thought in it
 		f.OnText = l.Observer.OnText
 	}
-	if on := l.Observer.OnNarration; on != nil {
-		f.OnNarration = func(_ int, text string) { on(text) }
-	}
+	f.OnNarration, f.OnReasoning = inBlocks(l.Observer.OnNarration), inBlocks(l.Observer.OnReasoning)
 	l.filter = f
+}
+
+// inBlocks passes on the texts of blocks, with a blank line between two blocks.
+func inBlocks(on func(text string)) func(block int, text string) {
+	if on == nil {
+		return nil
+	}
+	last := 0
+	return func(block int, text string) {
+		if last != 0 && last != block {
+			text = "\n\n" + text
+		}
+		last = block
+		on(text)
+	}
 }
 
 func (l *listener) hear(d model.Delta) error {
@@ -242,6 +268,12 @@ func (l *listener) hear(d model.Delta) error {
 		return fmt.Errorf("%w of %d bytes", errReply, l.Limits.Reply)
 	}
 	l.native = l.native || d.Thought != ""
+	if on := l.Observer.OnDelta; on != nil {
+		on()
+	}
+	if on := l.Observer.OnReasoning; on != nil && d.Thought != "" {
+		on(d.Thought)
+	}
 	if d.Text != "" {
 		if l.filter == nil {
 			l.open(l.native)

@@ -126,9 +126,11 @@ func (j *journal) put(ctx context.Context, run string, cycle int, p record.Paylo
 // view is how a recorded event and the wanted one are compared. What is only
 // counted must not keep a run from being resumed by a version that counts
 // differently, so a run that is resumed is compared without it. Records of earlier
-// versions do not say which reply a summary comes from.
+// versions do not say which reply a summary comes from, nor which run an agent's
+// result comes from.
 func (j *journal) view(recorded *record.Event, parts func(record.Payload) record.Payload) func(record.Payload) record.Payload {
 	was, _ := recorded.Payload.(record.CycleEnd)
+	called, _ := recorded.Payload.(record.ToolCall)
 	return func(p record.Payload) record.Payload {
 		p = parts(p)
 		switch x := p.(type) {
@@ -138,6 +140,11 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 			}
 			if j.w != nil {
 				x.Metrics = nil
+			}
+			return x
+		case record.ToolCall:
+			if called.Child == nil {
+				x.Child = nil
 			}
 			return x
 		case record.RunEnd:
@@ -176,7 +183,7 @@ func asked(p record.Payload) record.Payload {
 		x.Millis, x.Error, x.Final, x.Usage, x.Replies = 0, "", false, nil, nil
 		return x
 	case record.ToolCall:
-		x.Millis, x.Error, x.Result = 0, "", record.Content{}
+		x.Millis, x.Error, x.Result, x.Child = 0, "", record.Content{}, nil
 		return x
 	case record.CycleEnd:
 		x = whole(x).(record.CycleEnd)

@@ -363,6 +363,20 @@ const keySchema = `{"type":"object","properties":{"key":{"type":"string"}},"requ
 // A memoryTool gives in a replay the same results as before.
 type memoryTool struct{ Func }
 
+// named returns those of its tools that are named.
+func (m *Memory) named(names []string) ([]Tool, error) {
+	var tools []Tool
+	all := m.Tools()
+	for _, name := range names {
+		t := toolNamed(all, name)
+		if t == nil {
+			return nil, fmt.Errorf("the memory has no tool %q: choose from %s", name, strings.Join(AllMemory(), ", "))
+		}
+		tools = append(tools, t)
+	}
+	return tools, nil
+}
+
 func (*memoryTool) replays() {}
 
 // textsOf returns arguments that are texts by their schema.

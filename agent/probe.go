@@ -73,7 +73,7 @@ func (c *Config) Probe(ctx context.Context, x *Experiment) (model.Info, error) {
 	}
 	var list []yamlfile.Fault
 	for _, f := range faults {
-		list = append(list, yamlfile.Fault{Place: c.document.PlaceOf(f.key), Key: f.key, Err: f.err})
+		list = append(list, yamlfile.Fault{Place: c.placeOf(f.key), Key: f.key, Err: f.err})
 	}
 	return info, configError(list)
 }

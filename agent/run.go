@@ -108,6 +108,10 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	}
 	keep := o.RecordOptions
 	o.RecordOptions.KeepFor, o.RecordOptions.KeepSize = 0, 0
+	if o.RecordOptions.Secrets == nil {
+		o.RecordOptions.Secrets = record.NewSecrets()
+	}
+	o.RecordOptions.Secrets.Add(x.Secrets...)
 	w, err := record.Open(o.Record, o.RecordOptions)
 	if err != nil {
 		return Result{}, err
@@ -209,14 +213,9 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 		return nil, err
 	}
 	r.budget.limits = r.x.Limits
-	var tools []Tool
-	memoryTools := memory.Tools()
-	for _, name := range x.Memory {
-		t := toolNamed(memoryTools, name)
-		if t == nil {
-			return nil, fmt.Errorf("the memory has no tool %q: choose from %s", name, strings.Join(AllMemory(), ", "))
-		}
-		tools = append(tools, t)
+	tools, err := memory.named(x.Memory)
+	if err != nil {
+		return nil, err
 	}
 	if x.Operator != nil {
 		tools = append(tools, OperatorTool(x.Operator, x.Wait))

@@ -123,6 +123,7 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 		return "", &ownError{err}
 	}
 	o := child.outcome()
+	caller.child = &record.Child{Run: child.Run, Of: o.Of}
 	caller.tokens += child.tokens
 	caller.metrics.InputTokens += child.metrics.InputTokens
 	caller.metrics.OutputTokens += child.metrics.OutputTokens

@@ -40,7 +40,8 @@ type turn struct {
 	visible  string // of reply
 	calls    []model.Call
 	fromText bool
-	answer   *string // to the question that the turn waited for
+	child    *record.Child // of the last call, if its tool is an agent
+	answer   *string       // to the question that the turn waited for
 	waiting  *Waiting
 	thoughts []string // of all replies
 	marked   []string // thoughts of the replies whose thoughts are kept

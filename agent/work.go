@@ -103,6 +103,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	}
 	began := time.Now()
 	text, failure := "", ""
+	t.child = nil
 	switch {
 	case refusal != nil:
 		text, failure = "error: "+refusal.Error(), "refused"
@@ -116,7 +117,7 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 			return "", err
 		}
 	}
-	x.Result, x.Error, x.Millis = record.Say(t.bounded(text)), failure, millis(time.Since(began))
+	x.Result, x.Child, x.Error, x.Millis = record.Say(t.bounded(text)), t.child, failure, millis(time.Since(began))
 	if !live { // a tool that is called in a replay: its times are the recorded ones
 		x.Millis = t.journal.nextMillis(x.Millis)
 	}

@@ -167,8 +167,16 @@ type ToolCall struct {
 	Of        *Ref    `json:"of,omitempty"` // the reply that asked for it
 	Arguments Content `json:"arguments"`
 	Result    Content `json:"result"`
-	Millis    int64   `json:"ms"`
-	Error     string  `json:"error,omitempty"`
+	// Child is the run of the agent that the tool is, if it is one.
+	Child  *Child `json:"child,omitempty"`
+	Millis int64  `json:"ms"`
+	Error  string `json:"error,omitempty"`
+}
+
+// A Child is the run of an agent that another agent called.
+type Child struct {
+	Run string `json:"run"`
+	Of  *Ref   `json:"of,omitempty"` // the reply that its answer comes from
 }
 
 // An Extraction is the candidate answer that was extracted from a reply.

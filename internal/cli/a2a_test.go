@@ -64,12 +64,13 @@ func TestServeA2A(t *testing.T) {
 func TestServeA2ARecord(t *testing.T) {
 	dir := t.TempDir()
 	script := `{"when":{"system":"You count."},"text":"<think>SECRET below</think>Four."}
-{"when":{"tool":"counter"},"text":"<think>SECRET plan</think>Four primes."}
+{"when":{"tool":"counter"},"text":"<think>SECRET plan sk-of-the-agent</think>Four primes."}
 {"text":"<think>SECRET first</think>","calls":[{"name":"counter","arguments":{"task":"Count."}}]}
 `
 	for name, text := range map[string]string{
 		"script.jsonl": script,
-		"agent.yaml":   "v: 1\nname: boss\nmodel: {provider: scripted, script: script.jsonl}\nagents: [{name: counter, system: You count.}]\n",
+		"agent.yaml":   "v: 1\nname: boss\ndescription: Counts.\nskills: [{name: Primes}]\nmodel: {provider: scripted, script: script.jsonl, key-file: key}\nagents: [{name: counter, system: You count.}]\n",
+		"key":          "sk-of-the-agent",
 		"lost.yaml":    "v: 1\nname: boss\nmodel: {provider: scripted, script: script.jsonl}\nagents: [{name: counter, tools: [read]}]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -81,7 +82,7 @@ func TestServeA2ARecord(t *testing.T) {
 		wants []string
 	}{
 		"upstream": {"--a2a-name=Chat", []string{"LLM_INVOCATION", "minimax-m2", "RUN_END"}},
-		"agent":    {"--a2a-agent=" + filepath.Join(dir, "agent.yaml"), []string{"SECRET first", "SECRET below", "+counter.1", "SECRET plan", "Four primes."}},
+		"agent":    {"--a2a-agent=" + filepath.Join(dir, "agent.yaml"), []string{"SECRET first", "SECRET below", "+counter.1", "SECRET plan [secret]", "Four primes."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			audit := filepath.Join(t.TempDir(), "audit")
@@ -90,6 +91,13 @@ func TestServeA2ARecord(t *testing.T) {
 				`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"How many?"}]}}}`))
 			if err != nil {
 				t.Fatal(err)
+			}
+			var card struct {
+				Description string
+				Skills      []struct{ Name string }
+			}
+			if err := r.json("/.well-known/agent-card.json", &card); err != nil || name == "agent" && (card.Description != "Counts." || card.Skills[0].Name != "Primes") {
+				t.Errorf("%+v, %v", card, err)
 			}
 			var reply struct {
 				Result struct{ Task struct{ ID string } }
@@ -249,4 +257,14 @@ func TestProbeLeaks(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 1 || r.V != 1 || r.Findings != 6 {
 		t.Errorf("%d %s: %v", status, out, err)
 	}
+}
+
+// json reads the JSON of a path.
+func (r *running) json(path string, v any) error {
+	resp, err := r.client.Get(r.gateway + path)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return json.NewDecoder(resp.Body).Decode(v)
 }

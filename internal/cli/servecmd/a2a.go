@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -37,12 +39,12 @@ const scriptedMind = "minimax-m2"
 
 // answerA2A puts an A2A server before the gateway on its address, if one is
 // configured. leave closes it.
-func (c *Command) answerA2A(sh *shell.Shell, s *settings.Setup, at addresses, v *server, kept *record.Writer, log *slog.Logger) (leave func() error, err error) {
+func (c *Command) answerA2A(s *settings.Setup, who *agent.Agent, at addresses, v *server, kept *record.Writer, log *slog.Logger) (leave func() error, err error) {
 	none := func() error { return nil }
 	if on, err := c.wanted(); !on || err != nil {
 		return none, err
 	}
-	config, err := c.a2aConfig(sh, s, at)
+	config, err := c.a2aConfig(s, who, at)
 	if err != nil {
 		return none, err
 	}
@@ -72,14 +74,23 @@ func (c *Command) checkA2A(sh *shell.Shell, s *settings.Setup) {
 		if at.scripted {
 			at.upstream = &url.URL{Scheme: "http", Host: "localhost"}
 		}
-		var config a2aserver.Config
-		if config, err = c.a2aConfig(sh, s, at); err == nil {
-			err = config.Check()
-		}
+		err = c.checkMind(sh, s, at)
 	}
 	if err != nil {
 		s.Faults = append(s.Faults, &settings.Fault{Err: err})
 	}
+}
+
+func (c *Command) checkMind(sh *shell.Shell, s *settings.Setup, at addresses) error {
+	who, err := c.a2aAgent(sh, s)
+	if err != nil {
+		return err
+	}
+	config, err := c.a2aConfig(s, who, at)
+	if err != nil {
+		return err
+	}
+	return config.Check()
 }
 
 // wanted reports whether to run an agent. A setting of the agent is a mistake if no
@@ -119,7 +130,7 @@ func (t toggle) on(flag string) (bool, error) {
 	return false, hint.Usage(fmt.Errorf("%s: %q: want true or false", flag, string(t)), `run "sotto serve --help"`)
 }
 
-func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a2aserver.Config, error) {
+func (c *Command) a2aConfig(s *settings.Setup, who *agent.Agent, at addresses) (a2aserver.Config, error) {
 	config := a2aserver.Config{
 		Card:   a2aserver.Card{Name: c.A2AName, URL: c.A2AURL},
 		Public: s.Gateway.Public, Insecure: s.InsecurePublic, AllowHosts: s.Gateway.AllowHosts, AllowOrigins: s.Gateway.AllowOrigins,
@@ -139,12 +150,11 @@ func (c *Command) a2aConfig(sh *shell.Shell, s *settings.Setup, at addresses) (a
 		}
 		config.PushTo = append(config.PushTo, p)
 	}
-	if c.A2AAgent != "" {
-		err = c.agentMind(sh, s, &config)
-	} else {
-		err = c.chatMind(s, at, &config)
+	if who != nil {
+		c.agentMind(who, &config)
+		return config, nil
 	}
-	return config, err
+	return config, c.chatMind(s, at, &config)
 }
 
 // chatMind lets a model of the upstream answer.
@@ -177,26 +187,36 @@ func (c *Command) chatMind(s *settings.Setup, at addresses, config *a2aserver.Co
 
 // agentMind lets an agent answer, with the tools of its file and a tool to ask the
 // user.
-func (c *Command) agentMind(sh *shell.Shell, s *settings.Setup, config *a2aserver.Config) error {
+func (c *Command) agentMind(a *agent.Agent, config *a2aserver.Config) {
+	config.Card.Name = cmp.Or(config.Card.Name, a.Name)
+	config.Card.Description, config.Card.Version = a.Description, a.Version
+	for i, s := range a.Skills {
+		skill := a2a.AgentSkill{ID: fmt.Sprintf("skill-%d", i+1), Name: s.Name, Description: cmp.Or(s.Description, s.Name), Tags: s.Tags, Examples: s.Examples}
+		if len(skill.Tags) == 0 { // the protocol requires one
+			skill.Tags = []string{"chat"}
+		}
+		config.Card.Skills = append(config.Card.Skills, skill)
+	}
+	config.Mind = &a2aserver.AgentMind{System: cmp.Or(c.A2ASystem, a.System), Turn: a.Turn}
+}
+
+// a2aAgent reads the file of the agent that answers A2A. It returns nil if the flags
+// name none.
+func (c *Command) a2aAgent(sh *shell.Shell, s *settings.Setup) (*agent.Agent, error) {
+	if on, err := c.wanted(); !on || err != nil || c.A2AAgent == "" {
+		return nil, err
+	}
 	file, err := agent.ReadConfig(c.A2AAgent)
 	if err != nil {
-		return fmt.Errorf("--a2a-agent: %w", err)
+		return nil, fmt.Errorf("--a2a-agent: %w", err)
 	}
-	x, err := file.Experiment(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
+	a, err := file.Agent(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
 	if err != nil {
-		return fmt.Errorf("--a2a-agent: %w", err)
+		return nil, fmt.Errorf("--a2a-agent: %w", err)
 	}
-	config.Card.Name = cmp.Or(config.Card.Name, x.Name, x.Model.Name())
-	mind := &a2aserver.AgentMind{
-		System: cmp.Or(c.A2ASystem, x.System),
-		Turn: agent.Turn{
-			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls,
-			Tools: append(x.Tools, a2aserver.AskCaller()), Agents: x.Agents, Limits: x.Limits, Request: x.Request,
-		},
+	a.Turn.Tools = append(a.Turn.Tools, a2aserver.AskCaller())
+	if err := a.Check(false); err != nil {
+		return nil, hint.Add(fmt.Errorf("--a2a-agent: %w", err), "only a run has a memory: here an agent has the tools of its file, and one to ask the caller")
 	}
-	if err := mind.Turn.Check(); err != nil {
-		return hint.Add(fmt.Errorf("--a2a-agent: %w", err), "only a run has a memory: here an agent has the tools of its file, and one to ask the caller")
-	}
-	config.Mind = mind
-	return nil
+	return a, nil
 }

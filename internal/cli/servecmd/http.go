@@ -79,7 +79,15 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		defer stop()
 		s.Gateway.Upstream = at.upstream
 	}
-	kept, err := openRecord(s, log)
+	var secrets []string
+	who, err := c.a2aAgent(sh, s)
+	if err != nil {
+		return err
+	}
+	if who != nil {
+		secrets = who.Secrets
+	}
+	kept, err := openRecord(s, secrets, log)
 	if err != nil {
 		return err
 	}
@@ -93,7 +101,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	v := newServer(handler, s, log)
-	leave, err := c.answerA2A(sh, s, at, v, kept, log)
+	leave, err := c.answerA2A(s, who, at, v, kept, log)
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
 		err = v.run(bound(&s.Settings, front, metrics, log), signals)

@@ -15,13 +15,13 @@ import (
 )
 
 // openRecord opens the record, if one is configured.
-func openRecord(s *settings.Setup, log *slog.Logger) (*record.Writer, error) {
-	values := []string{s.Gateway.UpstreamKey}
+// secrets are further values that it must not hold: those of agents.
+func openRecord(s *settings.Setup, secrets []string, log *slog.Logger) (*record.Writer, error) {
+	values := append([]string{s.Gateway.UpstreamKey}, secrets...)
 	for _, t := range s.Tokens() {
 		values = append(values, t.Secret)
 	}
-	secrets := record.NewSecrets(values...)
-	return s.Recording.Open(secrets, slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}))
+	return s.Recording.Open(record.NewSecrets(values...), slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}))
 }
 
 // closeGateway closes a gateway. Once no exchange is in progress, the gateway

@@ -1,0 +1,274 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// An Agent is what an agent's file describes. It answers conversations, and keeps
+// nothing between them. It is safe for concurrent use.
+type Agent struct {
+	Name, Description, Version string
+	Skills                     []Skill
+	// System, if set, begins the system message.
+	System string
+	// Turn says how the agent answers. Its Observer, Record, Run and Cycle are not
+	// used.
+	Turn Turn
+	// Memory names the tools of a memory that the agent has if a conversation has a
+	// memory.
+	Memory []string
+	// Secrets are the keys and tokens that its models and tools use. A record of its
+	// conversations must not hold them.
+	Secrets []string
+}
+
+// A Skill is something that an agent can do.
+type Skill struct {
+	Name, Description string
+	Tags, Examples    []string
+}
+
+// A Conversation is what an agent answers: messages of a system, a user and the
+// assistant, of which the last is the user's.
+type Conversation struct {
+	Messages []model.Message
+	// Waiting, if set, is the turn that an earlier answer ended with as [Paused], and
+	// Answer resumes it. Messages are then not used.
+	Waiting *Waiting
+	Answer  string
+	// Memory, if set, is the memory of this conversation.
+	Memory *Memory
+
+	// Record, if set, gets what the agent thinks, asks and calls, as events of a run
+	// and a cycle.
+	Record *record.Writer
+	Run    string
+	Cycle  int
+}
+
+// Agent makes the agent that a file describes. The keys of an experiment are not
+// used. If the file has faults, the error is a [*ConfigError] with all of them and
+// their lines.
+func (c *Config) Agent(s Dependencies) (*Agent, error) {
+	s.Operator = nil
+	b := c.builder(s)
+	x := b.experiment()
+	a := &Agent{
+		Name: x.Name, Description: c.Description, Version: c.Version, System: x.System, Memory: x.Memory, Secrets: x.Secrets,
+		Turn: Turn{
+			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls, Request: x.Request,
+			Tools: x.Tools, Agents: x.Agents, Limits: x.Limits, Keep: x.Policy == Keep,
+		},
+	}
+	for i, s := range c.Skills {
+		if strings.TrimSpace(s.Name) == "" {
+			b.fault(fmt.Sprintf("skills[%d].name", i), "want the name of a skill")
+		}
+		a.Skills = append(a.Skills, Skill(s))
+	}
+	return a, b.err()
+}
+
+// Check reports what is wrong with the agent, for which it could answer no
+// conversation. memory says whether conversations have one.
+func (a *Agent) Check(memory bool) error {
+	c := Conversation{}
+	if memory {
+		c.Memory = NewMemory()
+	}
+	t, err := a.turn(c)
+	if err != nil {
+		return err
+	}
+	return t.Check()
+}
+
+// turn returns the turn of a conversation.
+func (a *Agent) turn(c Conversation) (Turn, error) {
+	t := a.Turn
+	t.Record, t.Run, t.Cycle = c.Record, c.Run, c.Cycle
+	if c.Memory == nil {
+		return t, nil
+	}
+	tools, err := c.Memory.named(a.Memory)
+	t.Tools = append(tools, t.Tools...)
+	return t, err
+}
+
+// Answer answers the last message of a conversation, and reports what happens by
+// calling on, from one goroutine at a time and in order. An error of on, or the end
+// of ctx, ends the turn, its model's reply and its tools. The texts of [Visible],
+// joined, are everything that the agent says: the answer, and before it what it says
+// in replies that call tools. [Outcome.Answer] is the answer alone.
+func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error) (Outcome, error) {
+	t, err := a.turn(c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s := &speaker{turn: &t, on: on, stop: stop}
+	t.Observer = s.observer()
+	t.withhold = true
+	if t.Grammar == nil && t.Model != nil {
+		t.Grammar, _ = sotto.ForModel(t.Model.Name())
+	}
+	var out Outcome
+	if c.Waiting != nil {
+		out, err = t.Continue(ctx, *c.Waiting, c.Answer)
+	} else {
+		out, err = t.Converse(ctx, withSystem(a.System, c.Messages))
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return out, err
+}
+
+// withSystem puts a system message first. What the messages have of their own
+// follows it.
+func withSystem(text string, messages []model.Message) []model.Message {
+	var rest []model.Message
+	for _, m := range messages {
+		if m.Role == model.System {
+			text = strings.TrimSpace(text + "\n\n" + m.Text)
+			continue
+		}
+		rest = append(rest, m)
+	}
+	if text == "" {
+		return rest
+	}
+	return slices.Insert(rest, 0, model.Message{Role: model.System, Text: text})
+}
+
+// A speaker turns what an observer sees into events, in their order.
+type speaker struct {
+	turn *Turn
+	on   func(Event) error
+	stop context.CancelCauseFunc
+
+	mu     sync.Mutex // the model and the tools report from their own goroutines
+	said   bool       // there was visible text in an earlier reply
+	saying bool       // there is in this one
+	thinks bool       // there was a thought
+	apart  bool       // … in an earlier reply
+	// held is text that may be a call that is written into the text. It is an answer
+	// only if the reply turns out to be one.
+	held    strings.Builder
+	holding bool
+}
+
+func (s *speaker) observer() Observer {
+	return Observer{
+		OnText:      s.text,
+		OnNarration: func(text string) { s.tell(Narration{text}) },
+		OnReasoning: s.reasoning,
+		OnDelta:     func() { s.tell(Alive{}) },
+		OnReply:     s.reply,
+		OnToolStart: func(u Use) { s.tell(ToolStart{strconv.Itoa(u.Number), s.nameOf(u), s.argumentsOf(u)}) },
+		OnToolEnd: func(u Use, result string, failed bool) {
+			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, shorttext.Ellipsis(result, maxPreview)})
+		},
+	}
+}
+
+func (s *speaker) tell(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.send(e)
+}
+
+func (s *speaker) send(e Event) {
+	if err := s.on(e); err != nil {
+		s.stop(err)
+	}
+}
+
+// reasoning puts a blank line between the thoughts of two replies.
+func (s *speaker) reasoning(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.apart {
+		text = "\n\n" + text
+	}
+	s.thinks, s.apart = true, false
+	s.send(Reasoning{text})
+}
+
+// text takes visible text of a reply. Where calls can be written into the text, it
+// waits until the reply is read; else only a reply that begins as such a call does.
+func (s *speaker) text(delta string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.saying && !s.holding {
+		if strings.TrimSpace(delta) == "" {
+			s.held.WriteString(delta)
+			return
+		}
+		s.holding = s.calls() && (cmp.Or(s.turn.Calls, NativeCalls) != NativeCalls || strings.ContainsAny(strings.TrimSpace(delta)[:1], "<{[`"))
+	}
+	s.held.WriteString(delta)
+	if !s.holding {
+		s.say()
+	}
+}
+
+// calls reports whether the agent has anything to call.
+func (s *speaker) calls() bool { return len(s.turn.Tools)+len(s.turn.Agents) > 0 }
+
+// say passes on the text that is held. A blank line separates it from the text of an
+// earlier reply.
+func (s *speaker) say() {
+	text := s.held.String()
+	s.held.Reset()
+	if !s.saying && s.said {
+		text = "\n\n" + strings.TrimLeft(text, " \t\r\n")
+	}
+	s.saying = true
+	s.send(Visible{text})
+}
+
+// reply ends the text of a reply.
+func (s *speaker) reply(visible string, answer bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held.Len() > 0 && answer && strings.TrimSpace(visible) != "" {
+		s.say()
+	}
+	s.held.Reset()
+	s.said, s.saying, s.holding, s.apart = s.said || s.saying, false, false, s.thinks
+}
+
+// nameOf returns the name of a tool for users. A name that the model made up may
+// hold anything, even its thoughts.
+func (s *speaker) nameOf(u Use) string {
+	if slices.ContainsFunc(s.turn.Tools, func(t Tool) bool { return t.Spec().Name == u.Name }) ||
+		slices.ContainsFunc(s.turn.Agents, func(a Subagent) bool { return a.Name == u.Name }) {
+		return u.Name
+	}
+	return "unknown tool"
+}
+
+// maxPreview bounds what users see of arguments and results.
+const maxPreview = 2 << 10
+
+// argumentsOf returns the beginning of a call's arguments, without reasoning.
+func (s *speaker) argumentsOf(u Use) string {
+	v, err := decodeArguments(string(u.Arguments))
+	if err != nil {
+		return ""
+	}
+	return shorttext.Ellipsis(string(encode(cleanAll(s.turn.Grammar, v))), maxPreview)
+}
