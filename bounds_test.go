@@ -228,6 +228,22 @@ func TestDiagnosticsAreCopies(t *testing.T) {
 	}
 }
 
+// A MaxHold smaller than MaxMarker counts as MaxMarker (law 4): white space that long
+// waits, and nothing of it is lost.
+func TestSmallMaxHold(t *testing.T) {
+	most := sotto.Default().Dialect().MaxMarker
+	for n, early := range map[int]int{2: 0, most: 0, most + 1: most + 1} {
+		s, err := sotto.Default().NewSplitter(sotto.Options{MaxHold: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := len(visibleOf(s.FeedString(strings.Repeat(" ", n))))
+		if late := len(visibleOf(s.Close(sotto.EndStopped))); got != early || got+late != n {
+			t.Errorf("%d spaces: %d are visible at once and %d at the end, want %d and %d", n, got, late, early, n-early)
+		}
+	}
+}
+
 // White space that waits is shown once more than MaxHold of it waits, before the
 // reply goes on, and however the reply is cut.
 func TestWaitingWhiteSpaceIsShown(t *testing.T) {

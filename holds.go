@@ -128,7 +128,7 @@ func (s *Splitter) readInside() {
 		return
 	}
 	s.openReasoning(s.g.firstReasoning, 0, true)
-	s.r.any, s.r.isPad = true, false
+	s.r.any, s.r.own, s.r.isPad = true, ^uint64(0), false
 	s.blockSeen |= s.g.closes.reasoning
 	s.phrases = ^uint64(0)
 }

@@ -53,7 +53,7 @@ func (s *Splitter) watches(r *reasoning) watch {
 		return watching(s.g.headerGroup, asAny)
 	}
 	kinds := asClose | asEmpty
-	if s.g.nest && (r.name < 0 || !s.g.names[r.name].phrase) {
+	if s.g.nest && (r.any || !s.g.names[r.name].phrase) {
 		kinds |= asOpen
 	}
 	return s.familyKinds(r, kinds)
@@ -199,7 +199,7 @@ func (s *Splitter) deepen(t token) {
 // closeToken reads a close of the block's family (G5, G6).
 func (s *Splitter) closeToken(k int, t token, quoted bool) bool {
 	r := &s.r
-	own := r.any || r.own&s.g.names[t.name].bit != 0
+	own := r.own&s.g.names[t.name].bit != 0
 	alone := false
 	if !own && r.stop == 0 && !s.g.closeFamily && r.blank && s.expired != t.start {
 		var ok bool

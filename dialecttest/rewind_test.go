@@ -59,7 +59,7 @@ func scopes() []scope {
 			}},
 		{"literal pad", []sotto.Marker{
 			{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[p]"}, Close: []string{"[/p]"}, Rescue: true},
-			{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[q]"}, Close: []string{"[/q]"}, Rescue: true},
+			{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[q]"}, Close: []string{"\n[/q]"}, Rescue: true},
 			{Role: sotto.RoleOutput, Open: []string{"[o]"}, Close: []string{"[/o]\n"}}}, nil,
 			[]string{"[p]", "[/p]", "[/q]", "[o]x", "[/o]", "\n", "y"}, outside,
 			[]string{
@@ -68,7 +68,10 @@ func scopes() []scope {
 		{"phrases", []sotto.Marker{
 			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}}, think},
 			func(d *sotto.Dialect) { d.Placement = sotto.PlacementLeading },
-			[]string{"Hm:", "So:", "</k>", "x", "\n"}, []sotto.Start{sotto.StartAuto}, nil},
+			[]string{"Hm:", "So:", "<k>", "</k>", "x", "\n", "\""}, []sotto.Start{sotto.StartAuto}, nil},
+		{"two names", []sotto.Marker{think, {Role: sotto.RoleReasoning, Tag: "j"}}, nil,
+			[]string{"<k>", "</k>", "<j>", "</j>", "\"", "\n"}, []sotto.Start{sotto.StartAuto},
+			[]string{"wwwwwwwwwwwwwwww \"</j>\" x</j>y"}}, // after expiry, a close of any name is the block's own
 		{"anywhere", []sotto.Marker{think, out}, anywhere,
 			[]string{"<k>", "</k>", "<o>", "</o>", "x", "`", "\n"}, outside, nil},
 		{"code anywhere", []sotto.Marker{think, out}, anywhere,
@@ -76,7 +79,8 @@ func scopes() []scope {
 		{"no strays", []sotto.Marker{think, out}, func(d *sotto.Dialect) { anywhere(d); d.Stray = &off },
 			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
 		{"parted tags", []sotto.Marker{think, out}, anywhere,
-			[]string{"x<", "k>", "o>", "<k>", "</k>", "<k/>", "\n"}, outside, nil},
+			[]string{"x<", "k>", "o>", "<k>", "</k>", "<k/>", "\n"}, outside,
+			[]string{"xxxxxxxxxxx<<k/>k>"}}, // set aside in the middle of a tag
 		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
 		{"header and output", []sotto.Marker{out}, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),

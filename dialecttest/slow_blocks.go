@@ -86,6 +86,10 @@ func (r *slowReader) think(b *slowBlock, n int) {
 	r.pos += n
 }
 
+// thinkMarker takes a marker as reasoning. The newlines after it are ordinary bytes, as
+// after a literal marker in text: the next marker may begin with them (3a, Lexing).
+func (r *slowReader) thinkMarker(b *slowBlock, m slowMark) { r.think(b, r.core(m)-m.start) }
+
 // reasoningMarker takes a marker that stands in a reasoning block (G5, G6, G7a, G11).
 // It reports whether the block ends.
 func (r *slowReader) reasoningMarker(b *slowBlock, t *slowStream, pad *slowPad, m slowMark) (ends bool) {
@@ -118,7 +122,7 @@ func (r *slowReader) reasoningMarker(b *slowBlock, t *slowStream, pad *slowPad, 
 		return true
 	case !r.halt:
 		b.unpaid = max(0, b.unpaid-1)
-		r.think(b, m.end-m.start)
+		r.thinkMarker(b, m)
 	}
 	return false
 }
@@ -132,7 +136,7 @@ func (r *slowReader) outputInPad(b *slowBlock, t *slowStream, pad *slowPad, m sl
 		pad.closes = append(pad.closes, m)
 	}
 	if !b.pad || r.collect || m.start != r.rescueAt {
-		r.think(b, m.end-m.start)
+		r.thinkMarker(b, m)
 		return false
 	}
 	r.rescueAt = -1
@@ -177,7 +181,7 @@ func (r *slowReader) toolInReasoning(b *slowBlock, pad *slowPad, m slowMark) (en
 		return true
 	}
 	if !r.halt {
-		r.think(b, m.end-m.start)
+		r.thinkMarker(b, m)
 	}
 	return false
 }
@@ -187,7 +191,7 @@ func (r *slowReader) openerInReasoning(b *slowBlock, m slowMark, quoted bool) {
 	r.by("G6")
 	switch {
 	case quoted || b.phrase || r.g.defs[m.def].phrase:
-		r.think(b, m.end-m.start)
+		r.thinkMarker(b, m)
 	case r.onlyWhite(b.lastOpen, m.start):
 		b.own |= 1 << m.def
 		r.mark(sotto.ChannelMarkup, b.id, false, m)
@@ -196,7 +200,7 @@ func (r *slowReader) openerInReasoning(b *slowBlock, m slowMark, quoted bool) {
 		b.own |= 1 << m.def
 		b.unpaid++
 		r.diag(sotto.CodeNested, m.start, "")
-		r.think(b, m.end-m.start)
+		r.thinkMarker(b, m)
 	}
 }
 
@@ -272,7 +276,7 @@ func (r *slowReader) closesAhead(b *slowBlock, m slowMark, sure bool, limit int,
 				return ends
 			}
 		case n.kind == kOpen:
-			if b.phrase {
+			if b.phrase || d.phrase { // words do not nest
 				break
 			}
 			switch r.quoted(n, limit, final) {
