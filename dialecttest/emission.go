@@ -134,7 +134,7 @@ func (s *suite) earliest(tr trial) *fault {
 	want := e.future(tr.raw, ahead)
 	// A continuation that does not reach a byte cannot show a difference there.
 	agreed := min(want.agreed, len(tr.raw))
-	if given > agreed || given < agreed && !s.compound() && !e.mayWait(tr.raw, given, want) {
+	if given > agreed || given < agreed && !e.mayWait(tr.raw, given, want) {
 		return tr.fault("%d bytes given, %q; all continuations agree on %d, %q", given, tr.raw[:given], agreed, tr.raw[:agreed])
 	}
 	if !strings.HasPrefix(want.visible, visible) {
@@ -153,7 +153,7 @@ func (s *suite) neverLate(tr trial) *fault {
 		sp.FeedString(tr.raw[i : i+1])
 	}
 	given := len(tr.raw) - sp.Held()
-	if given == len(tr.raw) || s.compound() {
+	if given == len(tr.raw) {
 		return nil
 	}
 	b := e.read(tr.raw)
@@ -202,6 +202,9 @@ func (e *emission) mayWait(raw string, given int, want bound) bool {
 				return true
 			}
 		}
+	}
+	if e.s.mayGrow(raw, given) {
+		return true
 	}
 	if _, got := e.s.slow.lex(raw, given, len(raw), false, &slowWatch{all: true}); got != maybe {
 		return false
@@ -432,24 +435,43 @@ func (s *suite) suiteFamily(m sotto.Marker) string {
 	return m.Tag + m.Name
 }
 
-// compound reports whether one literal or token of the dialect is part of another. In
-// that case the shorter waits until the longer has failed, even if both would read the same.
-func (s *suite) compound() bool {
-	var all []string
-	for _, m := range s.d.Markers {
-		for _, text := range append(slices.Clone(m.Open), m.Close...) {
-			all = append(all, strings.Trim(text, "\n"))
-		}
+// mayGrow reports whether a literal that has been read, and that ends after byte given,
+// may turn out to be part of a longer one. The shorter waits until the longer has
+// failed, even if both would read the same. The longer begins at byte given or before
+// it, or, in a header that begins there, after it.
+func (s *suite) mayGrow(raw string, given int) bool {
+	all := s.literals()
+	last := given
+	if s.d.Header != nil {
+		last = len(raw) - 1
 	}
-	if h := s.d.Header; h != nil {
-		all = slices.Concat(all, h.Begin, h.Body, h.Lead, h.End)
-	}
-	for _, a := range all {
-		for _, b := range all {
-			if a != b && strings.Contains(b, a) {
-				return true
+	for i := range last + 1 {
+		under := strings.TrimLeft(raw[i:], "\n")
+		for _, long := range all {
+			if len(under) >= len(long) || !strings.HasPrefix(long, under) {
+				continue
+			}
+			for _, short := range all {
+				if k := strings.LastIndex(under, short); k >= 0 && len(raw)-len(under)+k+len(short) > given {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// literals returns the literals and tokens of the dialect, without the newlines at
+// their ends.
+func (s *suite) literals() []string {
+	var all []string
+	for _, m := range s.d.Markers {
+		for _, text := range slices.Concat(m.Open, m.Close) {
+			all = append(all, strings.Trim(text, "\n"))
+		}
+	}
+	if h := s.d.Header; h != nil {
+		all = slices.Concat(all, h.Begin, h.Body, h.Lead, h.End, h.Close)
+	}
+	return all
 }

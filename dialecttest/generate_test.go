@@ -96,6 +96,9 @@ func factors() []factor {
 		{"tool", append(two(sotto.RoleTool, "call", "invoke", true), level{"special", func(m *maker) {
 			m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleTool, Name: "tool", Special: true,
 				Open: []string{"<|call|>"}, Close: []string{"<|/call|>"}})
+		}}, level{"overlapping", func(m *maker) { // one close begins the other, and is part of an opener
+			m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleTool, Name: "tool", Special: true,
+				Open: []string{"<|eom|><|call|>"}, Close: []string{"<|eom|>", "<|eom|><|end|>"}})
 		}})},
 		{"header", []level{
 			{"none", func(*maker) {}},
