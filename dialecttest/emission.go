@@ -346,86 +346,129 @@ func sequences(tokens []string, n int, prefix string, f func(p, last string)) {
 // alphabets returns the sets of tokens that the brute force combines: markers
 // that meet in a rule, a prefix that shares a name, and the characters of G4.
 func (s *suite) alphabets() [][]string {
-	byRole := map[sotto.Role][]sotto.Marker{}
+	a := alphabets{s: s, byRole: map[sotto.Role][]sotto.Marker{}}
 	for _, m := range s.d.Markers {
-		byRole[m.Role] = append(byRole[m.Role], m)
+		a.byRole[m.Role] = append(a.byRole[m.Role], m)
 	}
-	forms := func(m sotto.Marker) []string {
-		if m.Tag != "" {
-			return []string{"<" + m.Tag + ">", "</" + m.Tag + ">"}
-		}
-		list := slices.Clone(m.Open[:min(1, len(m.Open))])
-		list = append(list, m.Close[:min(1, len(m.Close))]...)
-		for i, s := range list {
-			list[i] = strings.Trim(s, "\n")
-		}
-		return list
-	}
-	common := []string{"`", "\n", " ", "x"}
-	var all [][]string
-	add := func(tokens []string, more ...string) {
-		if len(tokens) > 0 {
-			if s.d.Output == sotto.OutputAnywhere {
-				more = append(more, "<output>x")
-			}
-			prefix := tokens[0][:len(tokens[0])-1]
-			all = append(all, slices.Compact(append(append(tokens, prefix), more...)))
-		}
-	}
-	var pad []string
-	for i, m := range byRole[sotto.RoleReasoning] {
-		if m.Rescue && pad == nil {
-			pad = forms(m)
-		}
-		if i > 0 && s.suiteFamily(m) == s.suiteFamily(byRole[sotto.RoleReasoning][0]) || i > 2 {
+	for i, m := range a.byRole[sotto.RoleReasoning] {
+		if first := a.byRole[sotto.RoleReasoning][0]; i > 0 && s.suiteFamily(m) == s.suiteFamily(first) || i > 2 {
 			continue
 		}
-		tokens := forms(m)
-		for _, n := range byRole[sotto.RoleReasoning] {
-			if n.Tag != m.Tag && s.suiteFamily(n) == s.suiteFamily(m) {
-				tokens = append(tokens, forms(n)...)
-				break
-			}
-		}
-		add(slices.Clone(tokens), append([]string{`"`}, common...)...)
+		tokens := a.family(m)
+		a.add(tokens, append([]string{`"`}, aroundMarkers...)...)
 		if i == 0 {
-			if s.tight { // white space alone outgrows the bound
-				add(slices.Clone(tokens), strings.Repeat(" ", s.d.MaxHold), "\n", "x")
-			}
-			add(slices.Clone(tokens[:min(2, len(tokens))]), "```\n", "\n```", "\n", "x")
-			for _, role := range []sotto.Role{sotto.RoleTool, sotto.RoleWrapper, sotto.RoleNarration, sotto.RoleOutput} {
-				if len(byRole[role]) > 0 {
-					add(append(forms(byRole[role][0]), tokens[:min(2, len(tokens))]...), append([]string{"{"}, common...)...)
-				}
-			}
+			a.firstReasoning(tokens)
 		}
 	}
-	if pad != nil && len(byRole[sotto.RoleOutput]) > 0 {
-		add(append(forms(byRole[sotto.RoleOutput][0]), pad...), common...)
-		if s.tight {
-			add(append(forms(byRole[sotto.RoleOutput][0]), pad[1]), strings.Repeat("\n", s.d.MaxHold), " ", "x")
+	a.pad()
+	a.narration()
+	a.header()
+	if len(a.all) == 0 {
+		a.all = append(a.all, aroundMarkers)
+	}
+	return a.all
+}
+
+// An alphabets collects sets of tokens of a dialect.
+type alphabets struct {
+	s      *suite
+	byRole map[sotto.Role][]sotto.Marker
+	all    [][]string
+}
+
+// aroundMarkers are the tokens that most sets have beside markers.
+var aroundMarkers = []string{"`", "\n", " ", "x"}
+
+// add adds a set: tokens, a prefix of the first one, and more.
+func (a *alphabets) add(tokens []string, more ...string) {
+	if len(tokens) == 0 {
+		return
+	}
+	if a.s.d.Output == sotto.OutputAnywhere {
+		more = append(more, "<output>x")
+	}
+	prefix := tokens[0][:len(tokens[0])-1]
+	a.all = append(a.all, slices.Compact(slices.Concat(tokens, []string{prefix}, more)))
+}
+
+// markerForms returns an opener and a close of a marker.
+func markerForms(m sotto.Marker) []string {
+	if m.Tag != "" {
+		return []string{"<" + m.Tag + ">", "</" + m.Tag + ">"}
+	}
+	list := slices.Concat(m.Open[:min(1, len(m.Open))], m.Close[:min(1, len(m.Close))])
+	for i, s := range list {
+		list[i] = strings.Trim(s, "\n")
+	}
+	return list
+}
+
+// family returns the forms of a reasoning marker and of another one of its family.
+func (a *alphabets) family(m sotto.Marker) []string {
+	tokens := markerForms(m)
+	for _, n := range a.byRole[sotto.RoleReasoning] {
+		if n.Tag != m.Tag && a.s.suiteFamily(n) == a.s.suiteFamily(m) {
+			return append(tokens, markerForms(n)...)
 		}
 	}
-	if n, o := byRole[sotto.RoleNarration], byRole[sotto.RoleOutput]; len(n) > 0 && len(o) > 0 {
-		tokens := append(forms(n[0]), forms(o[0])...)
-		for _, m := range byRole[sotto.RoleReasoning][:min(1, len(byRole[sotto.RoleReasoning]))] {
-			tokens = append(tokens, forms(m)...)
+	return tokens
+}
+
+// firstReasoning adds the dialect's first reasoning marker in a fence, with a marker
+// of each other role, and with white space that outgrows a tight bound.
+func (a *alphabets) firstReasoning(tokens []string) {
+	if a.s.tight {
+		a.add(tokens, strings.Repeat(" ", a.s.d.MaxHold), "\n", "x")
+	}
+	first := tokens[:min(2, len(tokens))]
+	a.add(first, "```\n", "\n```", "\n", "x")
+	for _, role := range []sotto.Role{sotto.RoleTool, sotto.RoleWrapper, sotto.RoleNarration, sotto.RoleOutput} {
+		if list := a.byRole[role]; len(list) > 0 {
+			a.add(slices.Concat(markerForms(list[0]), first), append([]string{"{"}, aroundMarkers...)...)
 		}
-		add(tokens, "\n", " ", "x")
 	}
-	if h := s.d.Header; h != nil {
-		tokens := []string{h.Begin[0], h.Body[0], strings.Repeat("x", h.MaxHeader), "x"}
-		if len(h.End) > 0 {
-			tokens = append(tokens, h.End[0])
-		}
-		tokens = append(tokens, sortedNames(h.Channels)...)
-		tokens = slices.DeleteFunc(tokens, func(s string) bool { return s == "" })
-		add(tokens[:min(len(tokens), 8)])
+}
+
+// pad adds a scratch pad and an output block (G7a).
+func (a *alphabets) pad() {
+	reasoning, output := a.byRole[sotto.RoleReasoning], a.byRole[sotto.RoleOutput]
+	i := slices.IndexFunc(reasoning, func(m sotto.Marker) bool { return m.Rescue })
+	if i < 0 || len(output) == 0 {
+		return
 	}
-	if len(all) == 0 {
-		all = append(all, common)
+	pad := markerForms(reasoning[i])
+	a.add(slices.Concat(markerForms(output[0]), pad), aroundMarkers...)
+	if a.s.tight {
+		a.add(append(markerForms(output[0]), pad[1]), strings.Repeat("\n", a.s.d.MaxHold), " ", "x")
 	}
-	return all
+}
+
+// narration adds narration, an output block and reasoning, which may stand in both.
+func (a *alphabets) narration() {
+	n, o := a.byRole[sotto.RoleNarration], a.byRole[sotto.RoleOutput]
+	if len(n) == 0 || len(o) == 0 {
+		return
+	}
+	tokens := slices.Concat(markerForms(n[0]), markerForms(o[0]))
+	if r := a.byRole[sotto.RoleReasoning]; len(r) > 0 {
+		tokens = append(tokens, markerForms(r[0])...)
+	}
+	a.add(tokens, "\n", " ", "x")
+}
+
+// header adds the tokens of a header, and text that is as long as a header may be.
+func (a *alphabets) header() {
+	h := a.s.d.Header
+	if h == nil {
+		return
+	}
+	tokens := []string{h.Begin[0], h.Body[0], strings.Repeat("x", h.MaxHeader), "x"}
+	if len(h.End) > 0 {
+		tokens = append(tokens, h.End[0])
+	}
+	tokens = append(tokens, sortedNames(h.Channels)...)
+	tokens = slices.DeleteFunc(tokens, func(s string) bool { return s == "" })
+	a.add(tokens[:min(len(tokens), 8)])
 }
 
 func (s *suite) suiteFamily(m sotto.Marker) string {

@@ -159,59 +159,87 @@ func withMarkers(tokens []string, d sotto.Dialect) []string {
 
 // simpler returns dialects with one thing less.
 func simpler(d sotto.Dialect) []sotto.Dialect {
-	var list []sotto.Dialect
-	with := func(change func(*sotto.Dialect)) {
-		c := d
-		c.Markers = slices.Clone(d.Markers)
-		if d.Header != nil {
-			h := *d.Header
-			c.Header = &h
-		}
-		change(&c)
-		list = append(list, c)
+	v := variants{of: d}
+	for i := range d.Markers {
+		v.marker(i)
 	}
-	for i, m := range d.Markers {
-		with(func(c *sotto.Dialect) { c.Markers = slices.Delete(c.Markers, i, i+1) })
-		if len(m.Open) > 1 {
-			with(func(c *sotto.Dialect) { c.Markers[i].Open = m.Open[:1] })
-		}
-		if len(m.Close) > 1 {
-			with(func(c *sotto.Dialect) { c.Markers[i].Close = m.Close[:1] })
-		}
-		if m.Family != "" {
-			with(func(c *sotto.Dialect) { c.Markers[i].Family = "" })
-		}
-		if m.Rescue || m.Special || m.Phrase {
-			with(func(c *sotto.Dialect) {
-				c.Markers[i].Rescue, c.Markers[i].Special, c.Markers[i].Phrase = false, false, false
-			})
-		}
-		for _, list := range []func(*sotto.Marker) *[]string{
-			func(m *sotto.Marker) *[]string { return &m.Open }, func(m *sotto.Marker) *[]string { return &m.Close },
-		} {
-			for n, text := range *list(&m) {
-				if plain := strings.Trim(text, "\n"); plain != text {
-					with(func(c *sotto.Dialect) {
-						l := list(&c.Markers[i])
-						*l = slices.Clone(*l)
-						(*l)[n] = plain
-					})
-				}
-			}
+	v.header()
+	v.settings()
+	return v.list
+}
+
+// variants are changed copies of a dialect.
+type variants struct {
+	of   sotto.Dialect
+	list []sotto.Dialect
+}
+
+// with adds a copy that a function changes.
+func (v *variants) with(change func(*sotto.Dialect)) {
+	c := v.of
+	c.Markers = slices.Clone(c.Markers)
+	if c.Header != nil {
+		h := *c.Header
+		c.Header = &h
+	}
+	change(&c)
+	v.list = append(v.list, c)
+}
+
+// marker leaves out marker i, or one of its properties.
+func (v *variants) marker(i int) {
+	v.with(func(c *sotto.Dialect) { c.Markers = slices.Delete(c.Markers, i, i+1) })
+	change := func(f func(*sotto.Marker)) {
+		v.with(func(c *sotto.Dialect) { f(&c.Markers[i]) })
+	}
+	m := v.of.Markers[i]
+	if len(m.Open) > 1 {
+		change(func(m *sotto.Marker) { m.Open = m.Open[:1] })
+	}
+	if len(m.Close) > 1 {
+		change(func(m *sotto.Marker) { m.Close = m.Close[:1] })
+	}
+	if m.Family != "" {
+		change(func(m *sotto.Marker) { m.Family = "" })
+	}
+	if m.Rescue || m.Special || m.Phrase {
+		change(func(m *sotto.Marker) { m.Rescue, m.Special, m.Phrase = false, false, false })
+	}
+	withoutNewlines(m.Open, func(list []string) { change(func(m *sotto.Marker) { m.Open = list }) })
+	withoutNewlines(m.Close, func(list []string) { change(func(m *sotto.Marker) { m.Close = list }) })
+}
+
+// withoutNewlines calls add with each list in which one text has lost the newlines at
+// its ends.
+func withoutNewlines(texts []string, add func([]string)) {
+	for i, text := range texts {
+		if plain := strings.Trim(text, "\n"); plain != text {
+			list := slices.Clone(texts)
+			list[i] = plain
+			add(list)
 		}
 	}
-	if d.Header != nil {
-		with(func(c *sotto.Dialect) { c.Header = nil })
-		for _, tokens := range []func(*sotto.Header) *[]string{
-			func(h *sotto.Header) *[]string { return &h.Lead }, func(h *sotto.Header) *[]string { return &h.Close },
-			func(h *sotto.Header) *[]string { return &h.End }, func(h *sotto.Header) *[]string { return &h.Tokens },
-			func(h *sotto.Header) *[]string { return &h.Begin }, func(h *sotto.Header) *[]string { return &h.Body },
-		} {
-			if n := len(*tokens(d.Header)); n > 0 {
-				with(func(c *sotto.Dialect) { *tokens(c.Header) = (*tokens(c.Header))[:n-1] })
-			}
+}
+
+// header leaves out the header, or the last token of one of its lists.
+func (v *variants) header() {
+	if v.of.Header == nil {
+		return
+	}
+	v.with(func(c *sotto.Dialect) { c.Header = nil })
+	for _, tokens := range []func(*sotto.Header) *[]string{
+		func(h *sotto.Header) *[]string { return &h.Lead }, func(h *sotto.Header) *[]string { return &h.Close },
+		func(h *sotto.Header) *[]string { return &h.End }, func(h *sotto.Header) *[]string { return &h.Tokens },
+		func(h *sotto.Header) *[]string { return &h.Begin }, func(h *sotto.Header) *[]string { return &h.Body },
+	} {
+		if n := len(*tokens(v.of.Header)); n > 0 {
+			v.with(func(c *sotto.Dialect) { *tokens(c.Header) = (*tokens(c.Header))[:n-1] })
 		}
 	}
+}
+
+// settings leaves out each setting that the dialect has.
+func (v *variants) settings() {
 	for _, reset := range []func(*sotto.Dialect){
 		func(c *sotto.Dialect) { c.Placement = "" },
 		func(c *sotto.Dialect) { c.Output = "" },
@@ -224,10 +252,9 @@ func simpler(d sotto.Dialect) []sotto.Dialect {
 		func(c *sotto.Dialect) { c.PreOpens, c.PreOpensSince = "", "" },
 		func(c *sotto.Dialect) { c.Title, c.Sources, c.Models, c.Prompt = "", nil, nil, "" },
 	} {
-		with(reset)
-		if last := len(list) - 1; reflect.DeepEqual(list[last], d) {
-			list = list[:last]
+		v.with(reset)
+		if last := len(v.list) - 1; reflect.DeepEqual(v.list[last], v.of) {
+			v.list = v.list[:last]
 		}
 	}
-	return list
 }
