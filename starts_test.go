@@ -158,3 +158,19 @@ func TestDefaultStart(t *testing.T) {
 		}
 	}
 }
+
+// The thought before an orphan close is block 1, the close included. The next block
+// is block 2 (G8).
+func TestOrphanBlocksAreNumbered(t *testing.T) {
+	r, err := sotto.Default().Parse("a</think>b<think>c</think>", sotto.StartAuto, sotto.EndStopped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, sg := range r.Segments {
+		got = append(got, sg.Block)
+	}
+	if want := []int{1, 1, 0, 2, 2, 2}; !slices.Equal(got, want) {
+		t.Errorf("the blocks are %v, want %v", got, want)
+	}
+}

@@ -141,7 +141,8 @@ func TestBlankLinesBetweenBodies(t *testing.T) {
 // Text that is visible where it stands is not copied: the visible bytes of a piece are
 // the bytes of the piece.
 func TestVisibleTextIsShared(t *testing.T) {
-	for _, raw := range []string{"plain", "a <thx b", "a <thx b <thy c", "<output>a<thxb", "<think>x</think>a <thx b", "a\n\n<thinx>b `c` <th"} {
+	for _, raw := range []string{"plain", "a <thx b", "a <thx b <thy c", "<output>a<thxb", "<think>x</think>a <thx b", "a\n\n<thinx>b `c` <th",
+		"a `<think>` b", "<output>a `<think>` b"} {
 		for _, size := range []int{1, 3, len(raw)} {
 			s, err := sotto.Default().NewSplitter(sotto.Options{})
 			if err != nil {

@@ -63,12 +63,14 @@ func scopes() []scope {
 			{Role: sotto.RoleOutput, Open: []string{"[o]"}, Close: []string{"[/o]\n"}}}, nil,
 			[]string{"[p]", "[/p]", "[/q]", "[o]x", "[/o]", "\n", "y"}, outside,
 			[]string{
-				"[p][o]x[/o][/q]y", "[p][o]x[/o]\n[/q]y", "[p][o]x[/o]\n\ny[/p]\nz", "[p][o]x[/o]\n\ny",
+				"[p][o]x[/o][/q]y", "[p][o]x[/o]\n[/q]y", "[p][o]x[/o]\n[/q]", "[p][o]x[/o]\n\ny[/p]\nz", "[p][o]x[/o]\n\ny",
 			}},
 		{"phrases", []sotto.Marker{
-			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}}, think},
+			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}}, think,
+			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Er:"}, Close: []string{"Ok:"}}},
 			func(d *sotto.Dialect) { d.Placement = sotto.PlacementLeading },
-			[]string{"Hm:", "So:", "<k>", "</k>", "x", "\n", "\""}, []sotto.Start{sotto.StartAuto}, nil},
+			[]string{"Hm:", "So:", "<k>", "</k>", "x", "\n", "\""}, []sotto.Start{sotto.StartAuto},
+			[]string{"wwwwwwwwwwwwwwwwww</k>Er:x"}}, // after expiry, every phrase has been used
 		{"two names", []sotto.Marker{think, {Role: sotto.RoleReasoning, Tag: "j"}}, nil,
 			[]string{"<k>", "</k>", "<j>", "</j>", "\"", "\n"}, []sotto.Start{sotto.StartAuto},
 			[]string{"wwwwwwwwwwwwwwww \"</j>\" x</j>y"}}, // after expiry, a close of any name is the block's own
