@@ -281,8 +281,9 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestDetailsAreCumulative checks reasoning_details: each repeats all earlier ones.
-func TestDetailsAreCumulative(t *testing.T) {
+// TestDetailsAreDeltas checks reasoning_details: clients of OpenRouter append each to
+// the last one.
+func TestDetailsAreDeltas(t *testing.T) {
 	m, _ := Find("openrouter")
 	sofar := ""
 	for _, f := range frames(t, ok(t, post(t, "/v1/chat/completions", body{"model": m.Name, "messages": question, "stream": true}))) {
@@ -293,7 +294,7 @@ func TestDetailsAreCumulative(t *testing.T) {
 		decode(t, f.data, &c)
 		d := c.Choices[0].Delta
 		sofar += d.Reasoning
-		if d.Reasoning != "" && (len(d.Details) != 1 || d.Details[0].Text != sofar) {
+		if d.Reasoning != "" && (len(d.Details) != 1 || d.Details[0].Text != d.Reasoning) {
 			t.Errorf("after %q: %+v", sofar, d.Details)
 		}
 	}

@@ -2,7 +2,6 @@ package scripted
 
 import (
 	"encoding/json"
-	"strings"
 )
 
 // A chatRequest holds the relevant parts of a request for a chat completion.
@@ -180,14 +179,12 @@ func (c *chat) deltas(i int) []chatDelta {
 		}
 	}
 	say(c.wire.first)
-	var soFar strings.Builder
 	for _, d := range p.parts {
 		switch d.kind {
 		case textPart:
 			say(c.wire.text(d.text))
 		case thoughtPart:
-			soFar.WriteString(d.text)
-			say(c.wire.thought(d.text, soFar.String()))
+			say(c.wire.thought(d.text))
 		}
 	}
 	for _, d := range c.callDeltas(i) {

@@ -13,8 +13,8 @@ type chatWire struct {
 
 	first   object // the delta before all others; nil for none
 	text    func(delta string) object
-	thought func(delta, soFar string) object // a nil object is not sent
-	last    object                           // the delta with the finish reason
+	thought func(delta string) object // a nil object is not sent
+	last    object                    // the delta with the finish reason
 
 	message func(c *chat, p *performance, calls array) object
 }
@@ -36,7 +36,7 @@ var plainWire = chatWire{
 	choice:     plainChoice,
 	first:      object{{"role", "assistant"}, {"content", ""}},
 	text:       func(t string) object { return object{{"content", t}} },
-	thought:    func(t, _ string) object { return object{{"reasoning_content", t}} },
+	thought:    func(t string) object { return object{{"reasoning_content", t}} },
 	last:       object{},
 	message: func(c *chat, p *performance, calls array) object {
 		m := object{{"role", "assistant"}, {"content", contentBeside(p, calls)}, {"refusal", nil}}
@@ -53,7 +53,7 @@ var deepseekWire = chatWire{
 	choice:     plainChoice,
 	first:      object{{"role", "assistant"}, {"content", nil}, {"reasoning_content", ""}},
 	text:       func(t string) object { return object{{"content", t}, {"reasoning_content", nil}} },
-	thought:    func(t, _ string) object { return object{{"content", nil}, {"reasoning_content", t}} },
+	thought:    func(t string) object { return object{{"content", nil}, {"reasoning_content", t}} },
 	last:       object{{"content", ""}, {"reasoning_content", nil}},
 	message: func(c *chat, p *performance, calls array) object {
 		m := object{{"role", "assistant"}, {"content", p.text(textPart)}}
@@ -79,8 +79,8 @@ var openrouterWire = chatWire{
 		}
 	},
 	text: func(t string) object { return object{{"role", "assistant"}, {"content", t}} },
-	thought: func(t, soFar string) object {
-		return object{{"role", "assistant"}, {"content", ""}, {"reasoning", t}, {"reasoning_details", reasoningDetails(soFar)}}
+	thought: func(t string) object {
+		return object{{"role", "assistant"}, {"content", ""}, {"reasoning", t}, {"reasoning_details", reasoningDetails(t)}}
 	},
 	last: object{{"role", "assistant"}, {"content", ""}},
 	message: func(c *chat, p *performance, calls array) object {
@@ -106,7 +106,7 @@ var ollamaWire = chatWire{
 		return object{{"index", i}, {key, body}, {"finish_reason", finish}}
 	},
 	text: func(t string) object { return object{{"role", "assistant"}, {"content", t}} },
-	thought: func(t, _ string) object {
+	thought: func(t string) object {
 		return object{{"role", "assistant"}, {"content", ""}, {"reasoning", t}}
 	},
 	last: object{{"role", "assistant"}, {"content", ""}},
@@ -139,7 +139,7 @@ var googleWire = chatWire{
 		return object{{"finish_reason", finish}, {"index", i}, {key, body}}
 	},
 	text:    func(t string) object { return object{{"content", t}, {"role", "assistant"}} },
-	thought: func(_, _ string) object { return nil },
+	thought: func(string) object { return nil },
 	last:    object{{"role", "assistant"}},
 	message: func(c *chat, p *performance, calls array) object {
 		if calls != nil {
