@@ -17,6 +17,7 @@ const (
 // Looking an id up takes constant time.
 type callIDs struct {
 	list  []string
+	tools []string // their names, one for each in list
 	seen  map[string]struct{}
 	names bool // a call has no id
 	bytes int
@@ -47,7 +48,7 @@ func (c *callIDs) found(id, name string) {
 	if id == "" && name != "" {
 		c.names = true
 	}
-	if id = cmp.Or(id, name); id == "" || len(c.list) == maxCalls || c.bytes+len(id) > maxCallBytes {
+	if id = cmp.Or(id, name); id == "" || len(c.list) == maxCalls || c.bytes+len(id)+len(name) > maxCallBytes {
 		return
 	}
 	id = strings.Clone(id)
@@ -55,6 +56,6 @@ func (c *callIDs) found(id, name string) {
 		c.seen = map[string]struct{}{}
 	}
 	c.seen[id] = struct{}{}
-	c.list = append(c.list, id)
-	c.bytes += len(id)
+	c.list, c.tools = append(c.list, id), append(c.tools, strings.Clone(name))
+	c.bytes += len(id) + len(name)
 }

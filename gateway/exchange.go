@@ -105,13 +105,18 @@ func (x *exchange) read() {
 // remembers reports whether a later request may have to contain the reply's
 // reasoning again.
 func (x *exchange) remembers() bool {
-	switch rule := x.family.rule; x.route.History {
+	rule := x.family.rule
+	// Some clients send only a part of a thought back, which then needs the whole. The
+	// current turn keeps it.
+	parts := x.route.Display != DisplayHide
+	switch x.route.History {
 	case history.Restore:
 		return true
 	case history.Auto:
-		return rule.Demands || rule.Signs || rule.Need == history.NeedAll
+		return rule.Demands || rule.Signs || rule.Need == history.NeedAll ||
+			parts && (x.request.Tools || rule.Need == history.NeedUnknown || rule.Need == history.NeedSealed)
 	case history.Strip:
-		return rule.Signs
+		return rule.Signs || parts && x.request.Tools
 	}
 	return false
 }

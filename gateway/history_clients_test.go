@@ -62,6 +62,34 @@ func TestEchoes(t *testing.T) {
 			`{"role":"assistant","content":"<think>\nt1 t2\n</think>\n\n",` + calls + `}`,
 			result,
 		},
+		{
+			"only the last delta of a thought that stood in the text", "/v1/chat/completions", "qwen3:8b",
+			fmt.Sprintf(message, `"content":"<think>\nt1 t2\n</think>\n\n",`+calls),
+			`{"role":"assistant","content":"","reasoning_content":"t2",` + calls + `}`,
+			`{"role":"assistant","content":"<think>\nt1 t2\n</think>\n\n",` + calls + `}`,
+			result,
+		},
+		{
+			"only the last delta of two members, from an unknown model", "/v1/chat/completions", "unheard-of",
+			fmt.Sprintf(message, `"content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t1 t2"}],`+calls),
+			`{"role":"assistant","content":"","reasoning":"t2","reasoning_details":[{"type":"reasoning.text","text":"t2"}],` + calls + `}`,
+			`{"role":"assistant","content":"","reasoning":"t1 t2",` + calls + `}`,
+			result,
+		},
+		{
+			"a part beside signed details", "/v1/chat/completions", "unheard-of",
+			fmt.Sprintf(message, `"content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t1 t2","signature":"s"}],`+calls),
+			`{"role":"assistant","content":"","reasoning":"t2","reasoning_details":[{"type":"reasoning.text","text":"t2","signature":"s"}],` + calls + `}`,
+			`{"role":"assistant","content":"","reasoning":"t1 t2","reasoning_details":[{"type":"reasoning.text","text":"t2","signature":"s"}],` + calls + `}`,
+			result,
+		},
+		{
+			"ids that Ollama's client made", "/api/chat", "deepseek-v3.2",
+			`{"message":{"role":"assistant","content":"","thinking":"t1 t2","tool_calls":[{"id":"call_77ab23CD","function":{"name":"look","arguments":{}}}]},"done":true,"done_reason":"stop"}`,
+			`{"role":"assistant","content":"",` + calls + `}`,
+			`{"thinking":"t1 t2","role":"assistant","content":"",` + calls + `}`,
+			`{"role":"tool","tool_call_id":"call_01ab23CD","content":"4 °C"}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var seen string
@@ -71,7 +99,7 @@ func TestEchoes(t *testing.T) {
 				fmt.Fprint(w, tt.reply)
 			}), gateway.Config{})
 			body := func(more string) string {
-				return fmt.Sprintf(`{"model":%q,"max_tokens":99,"stream":false,"messages":[%s%s]}`, tt.model, user, more)
+				return fmt.Sprintf(`{"model":%q,"max_tokens":99,"stream":false,"tools":[{"type":"function","function":{"name":"look"}}],"messages":[%s%s]}`, tt.model, user, more)
 			}
 			post(t, base+tt.path, body(""), nil)
 			post(t, base+tt.path, body(","+tt.echo+","+tt.result), nil)

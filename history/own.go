@@ -433,9 +433,13 @@ func (p *planner) complete(i int) bool {
 	grown, parts := len(r.Thought), 0
 	for j, t := range m.Thoughts {
 		switch {
-		case t.Sealed || t.Name == "reasoning_details":
+		case t.Sealed || t.Name == "reasoning_details" && (t.Text == "" || !isPart(t.Text, r.Thought)):
 			continue
-		case t.Text == r.Thought || !strings.Contains(r.Thought, t.Text):
+		case t.Name == "reasoning_details": // a part, too
+			drop = append(drop, j)
+			grown -= len(t.Text)
+			continue
+		case !isPart(t.Text, r.Thought):
 			return false
 		case t.Name != field:
 			drop = append(drop, j)
@@ -451,6 +455,9 @@ func (p *planner) complete(i int) bool {
 	p.count(grown)
 	return true
 }
+
+// isPart reports whether a text is a part of another, and not the whole.
+func isPart(text, whole string) bool { return text != whole && strings.Contains(whole, text) }
 
 // restoreText puts reasoning back into the content that it stood in. If the client has
 // changed the text, only the reasoning is put back.

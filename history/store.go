@@ -26,6 +26,8 @@ type Said struct {
 	// Names says that there is a name among them. Names are the same in other
 	// conversations.
 	Names bool
+	// Called are the names of the tools, one for each of ToolCalls.
+	Called []string
 	Remembered
 }
 
@@ -66,7 +68,7 @@ func (r *Remembered) clone() Remembered {
 // recalling take constant time, besides reading the conversation once. A nil
 // store remembers nothing.
 //
-// A reply has up to two keys. Each is an HMAC, under a random key of the store. The
+// A reply has up to three keys. Each is an HMAC, under a random key of the store. The
 // first is made of the caller's credential, of the messages before the reply (roles,
 // texts, ids of calls, no reasoning) and of what the reply said. The second is made of
 // the caller's credential and of the ids of the reply's calls; for a reply that calls
@@ -74,6 +76,8 @@ func (r *Remembered) clone() Remembered {
 // before it. It finds the reply in a conversation that the client has changed: a clock in
 // the system message, or messages at the beginning that it left out. There is no second
 // key if an id does not look random, and none finds anything that two conversations had.
+// The third is the first with the names of the called tools in place of ids. It is for
+// APIs whose clients may make ids of their own, and finds nothing that two replies have.
 type Store struct {
 	secret  [32]byte
 	entries int
@@ -82,7 +86,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	byKey   map[key]*entry
-	byCalls map[key]*entry // entries of byKey
+	byOther map[key]*entry // entries of byKey, by their other keys
 	ring    entry          // its next is the latest used, its prev the next to be dropped
 	size    int64          // of all entries
 	expiry  *time.Timer
@@ -90,9 +94,16 @@ type Store struct {
 
 type key [sha256.Size]byte
 
+// The other keys of an entry.
+const (
+	byIDs = iota
+	byNames
+)
+
 type entry struct {
-	key, calls key  // calls is zero if the entry is not in byCalls
-	shared     bool // another conversation had the same calls
+	key    key
+	others [2]key  // by the ids of calls, and by their names; zero if the entry is not in byOther
+	shared [2]bool // another reply had the same
 	Remembered
 	used       time.Time
 	next, prev *entry
@@ -112,7 +123,7 @@ func (e *entry) size() int64 { return e.Remembered.size() + overhead }
 // least recently used is dropped first. With a bound of zero or less the store
 // remembers nothing.
 func NewStore(entries int, bytes int64, age time.Duration) *Store {
-	s := &Store{entries: entries, bytes: bytes, age: age, byKey: map[key]*entry{}, byCalls: map[key]*entry{}}
+	s := &Store{entries: entries, bytes: bytes, age: age, byKey: map[key]*entry{}, byOther: map[key]*entry{}}
 	s.ring.next, s.ring.prev = &s.ring, &s.ring
 	_, _ = rand.Read(s.secret[:]) // never fails
 	return s
@@ -131,7 +142,7 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 			reply.Raw = q.Prefill + reply.Raw
 		}
 	}
-	c := s.chain(caller, q.Model)
+	c := s.chain(caller, q)
 	for i := range before {
 		c.add(&before[i], c.said(&before[i]))
 	}
@@ -143,12 +154,13 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 		}
 	}
 	e := &entry{key: c.reply(said, calls), Remembered: reply.Remembered}
+	e.others[byNames] = c.named(said, reply.Called)
 	if e.size() > s.bytes {
 		return
 	}
 	e.Remembered = reply.clone()
 	if !reply.Names {
-		e.calls = s.callsKey(caller, said, reply.ToolCalls, before)
+		e.others[byIDs] = s.callsKey(caller, said, reply.ToolCalls, before)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,15 +177,17 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	s.sweep()
 }
 
-// index enters an entry by the ids of its calls. The store is locked.
+// index enters an entry by its other keys. The store is locked.
 func (s *Store) index(e *entry) {
-	if e.calls == (key{}) {
-		return
+	for i, k := range e.others {
+		if k == (key{}) {
+			continue
+		}
+		if old := s.byOther[k]; old != nil { // another reply: its first key is another
+			e.shared[i], old.others[i] = true, key{}
+		}
+		s.byOther[k] = e
 	}
-	if old := s.byCalls[e.calls]; old != nil { // another conversation: its key is another
-		e.shared, old.calls = true, key{}
-	}
-	s.byCalls[e.calls] = e
 }
 
 // Recall returns what is remembered of message m of a caller's request, which must
@@ -211,12 +225,11 @@ func (s *Store) Len() int {
 }
 
 // find returns what is remembered of the messages of a request: first by the
-// conversation, and then, for replies that this does not find, by the ids of calls.
+// conversation, and then, for replies that this does not find, by the other keys.
 func (s *Store) find(caller string, q *wire.Request) map[int]Remembered {
-	texts, keys := s.keys(caller, q)
-	calls := s.callsKeys(caller, q, texts)
+	texts, keys, others := s.keys(caller, q)
 	found := map[int]Remembered{}
-	var changed []int // found by the ids of calls
+	var changed []int // found by another key
 	s.mu.Lock()
 	s.sweep()
 	taken := map[*entry]bool{}
@@ -232,14 +245,16 @@ func (s *Store) find(caller string, q *wire.Request) map[int]Remembered {
 		}
 	}
 	for m := range q.Messages {
-		_, has := found[m]
-		if e := s.byCalls[calls[m]]; e != nil && !has && !taken[e] && !e.shared {
-			take(m, e)
-			changed = append(changed, m)
+		for i, k := range others[m] {
+			_, has := found[m]
+			if e := s.byOther[k]; e != nil && !has && !taken[e] && !e.shared[i] {
+				take(m, e)
+				changed = append(changed, m)
+			}
 		}
 	}
 	s.mu.Unlock()
-	c := s.chain(caller, q.Model)
+	c := s.chain(caller, q)
 	for _, m := range changed { // the client may have changed what the reply said
 		if r := found[m]; r.Raw != "" && c.bare(r.Raw) != texts[m] {
 			r.Raw = ""
@@ -261,8 +276,10 @@ func (s *Store) unlink(e *entry) { e.prev.next, e.next.prev = e.next, e.prev }
 func (s *Store) remove(e *entry) {
 	s.unlink(e)
 	delete(s.byKey, e.key)
-	if e.calls != (key{}) {
-		delete(s.byCalls, e.calls)
+	for _, k := range e.others {
+		if k != (key{}) {
+			delete(s.byOther, k)
+		}
 	}
 	s.size -= e.size()
 }
@@ -286,25 +303,26 @@ func (s *Store) sweep() {
 
 // keys returns what a request's messages of the assistant say, and the keys of all
 // messages, as if each were a reply.
-func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key) {
-	texts, keys = make([]string, len(q.Messages)), make([]key, len(q.Messages))
-	c := s.chain(caller, q.Model)
+func (s *Store) keys(caller string, q *wire.Request) (texts []string, keys []key, others [][2]key) {
+	texts, keys, others = make([]string, len(q.Messages)), make([]key, len(q.Messages)), make([][2]key, len(q.Messages))
+	c := s.chain(caller, q)
 	for i := range q.Messages {
 		m := &q.Messages[i]
 		said := c.said(m)
 		if m.Role == "assistant" {
 			texts[i], keys[i] = said, c.reply(said, m.CallIDs)
+			others[i][byNames] = c.named(said, m.Called)
 		}
 		c.add(m, said)
 	}
-	return texts, keys
+	s.callsKeys(caller, q, texts, others)
+	return texts, keys, others
 }
 
-// callsKeys returns the second keys of a request's messages, or zero. texts are what
-// they say. If the items of a reply are messages, its first text has the key, or else
-// its first call.
-func (s *Store) callsKeys(caller string, q *wire.Request, texts []string) []key {
-	keys := make([]key, len(q.Messages))
+// callsKeys makes the second keys of a request's messages. texts are what they say. If
+// the items of a reply are messages, its first text has the key, or else its first
+// call.
+func (s *Store) callsKeys(caller string, q *wire.Request, texts []string, keys [][2]key) {
 	for i := 0; i < len(q.Messages); {
 		m := &q.Messages[i]
 		at, next, ids := i, i+1, m.CallIDs
@@ -315,11 +333,10 @@ func (s *Store) callsKeys(caller string, q *wire.Request, texts []string) []key 
 			at, next, ids = replyItems(q.Messages, i)
 		}
 		if at >= 0 && !m.Names {
-			keys[at] = s.callsKey(caller, texts[at], ids, q.Messages[:i])
+			keys[at][byIDs] = s.callsKey(caller, texts[at], ids, q.Messages[:i])
 		}
 		i = next
 	}
-	return keys
 }
 
 // replyItems reads the items of the assistant from item i on. It returns the item that
@@ -397,15 +414,18 @@ func results(all []wire.Message) (ids []string) {
 type chain struct {
 	mac    hash.Hash
 	sum    key
+	names  key     // the same with the names of called tools in place of ids
+	ownIDs bool    // names is needed
 	reader *reader // of the model's texts
 	plain  *reader // of tags that Sotto made
 }
 
-func (s *Store) chain(caller, model string) *chain {
-	c := &chain{mac: hmac.New(sha256.New, s.secret[:])}
-	grammar, _ := sotto.ForModel(model)
+func (s *Store) chain(caller string, q *wire.Request) *chain {
+	c := &chain{mac: hmac.New(sha256.New, s.secret[:]), ownIDs: q.OwnIDs}
+	grammar, _ := sotto.ForModel(q.Model)
 	c.reader, c.plain = readerOf(grammar), readerOf(sotto.Default())
 	c.sum = c.next("caller", caller, nil)
+	c.names = c.next("caller, by names", caller, nil)
 	return c
 }
 
@@ -421,17 +441,32 @@ func (c *chain) said(m *wire.Message) string {
 // add takes a message into the conversation. A message that is only reasoning is
 // skipped, since it is missing if a client drops reasoning.
 func (c *chain) add(m *wire.Message, said string) {
-	if m.Role != "assistant" || said != "" || len(m.CallIDs) > 0 {
-		c.sum = c.next(m.Role, said, m.CallIDs)
+	if m.Role == "assistant" && said == "" && len(m.CallIDs) == 0 {
+		return
+	}
+	c.sum = c.next(m.Role, said, m.CallIDs)
+	if c.ownIDs {
+		c.names = c.after(&c.names, m.Role, said, m.Called)
 	}
 }
 
 // reply returns the key of a reply to the conversation.
 func (c *chain) reply(said string, calls []string) key { return c.next("", said, calls) }
 
-func (c *chain) next(role, text string, ids []string) (sum key) {
+// named returns the third key of a reply to the conversation. It is zero if there is
+// none.
+func (c *chain) named(said string, called []string) key {
+	if !c.ownIDs {
+		return key{}
+	}
+	return c.after(&c.names, "", said, called)
+}
+
+func (c *chain) next(role, text string, ids []string) key { return c.after(&c.sum, role, text, ids) }
+
+func (c *chain) after(before *key, role, text string, ids []string) (sum key) {
 	c.mac.Reset()
-	c.mac.Write(c.sum[:])
+	c.mac.Write(before[:])
 	c.write(role)
 	c.write(text)
 	for _, id := range ids {

@@ -292,3 +292,46 @@ func TestStoreBothKeysEnd(t *testing.T) {
 		t.Error("signatures larger than the store")
 	}
 }
+
+// TestStoreOwnIDs finds replies where the client gives calls ids of its own, as clients
+// of Ollama's API do: by the conversation, with the names of the called tools.
+func TestStoreOwnIDs(t *testing.T) {
+	talk := func(own bool, ids ...string) (asked, whole *wire.Request) {
+		const user = `{"role":"user","content":"hi"}`
+		list := user
+		for _, id := range ids {
+			list += fmt.Sprintf(`,{"role":"assistant","content":"","tool_calls":[{"id":%q,"function":{"name":"look"}}]},{"role":"tool","tool_call_id":%q,"content":"4"}`, id, id)
+		}
+		asked, whole = read("m", "["+user+"]"), read("m", "["+list+"]")
+		asked.OwnIDs, whole.OwnIDs = own, own
+		return asked, whole
+	}
+	said := func(id, thought string) history.Said {
+		return history.Said{ToolCalls: []string{id}, Called: []string{"look"}, Remembered: history.Remembered{Thought: thought}}
+	}
+	for _, own := range []bool{true, false} {
+		s := history.NewStore(9, 1<<20, time.Hour)
+		asked, _ := talk(own)
+		s.Remember("alice", asked, said("call_0001", "r"))
+		_, once := talk(own, "call_9991")
+		s.Remember("alice", once, said("call_0002", "q"))
+		_, whole := talk(own, "call_9991", "call_9992")
+		for at, want := range map[int]string{1: "r", 3: "q"} {
+			if r, ok := s.Recall("alice", whole, at); ok != own || ok && r.Thought != want {
+				t.Errorf("ids of the client's own %v: message %d: %+v, %v", own, at, r, ok)
+			}
+		}
+		if _, ok := s.Recall("mallory", whole, 1); ok {
+			t.Error("another caller gets it")
+		}
+		// Two replies to one request: their ids tell them apart, and nothing else does.
+		s.Remember("alice", asked, said("call_0003", "other"))
+		if r, ok := s.Recall("alice", whole, 1); ok {
+			t.Errorf("one of two: %+v", r)
+		}
+		_, whole = talk(own, "call_0003")
+		if r, ok := s.Recall("alice", whole, 1); !ok || r.Thought != "other" {
+			t.Errorf("by its id: %+v, %v", r, ok)
+		}
+	}
+}

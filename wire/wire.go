@@ -191,6 +191,11 @@ type Request struct {
 	Messages []Message
 	// Items says that the messages are single items, as [Capabilities] has it.
 	Items bool
+	// Tools says that the request offers tools.
+	Tools bool
+	// OwnIDs says that clients of the API may give calls ids of their own, because the
+	// API itself needs none.
+	OwnIDs bool
 }
 
 // A Message is one of a request's earlier messages.
@@ -206,6 +211,8 @@ type Message struct {
 	// one has no id it is the tool's name, and Names says so.
 	CallIDs []string
 	Names   bool
+	// Called are the names of the tools that it calls, in order.
+	Called []string
 	// Signed says which of the calls come back with the provider's signature, by
 	// their index in CallIDs. It may be shorter.
 	Signed []bool

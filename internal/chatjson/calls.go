@@ -76,3 +76,13 @@ func (c *calls) of(choice int, id, name string, at gjson.Result) int {
 	}
 	return c.number - 1
 }
+
+// OffersTools reports whether a request offers the model tools.
+func OffersTools(root gjson.Result) bool {
+	for _, list := range pick(root, []string{"tools", "functions"}) {
+		if list.IsArray() && list.Get("0").Exists() {
+			return true
+		}
+	}
+	return false
+}

@@ -58,6 +58,7 @@ func DecidingKeys() Keys {
 		"messages": message, "input": item, "prompt": block, "system": block, "instructions": block,
 		"raw": nil, "template": nil, "suffix": nil, "context": nil,
 		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,
+		"tools": nil, "functions": nil,
 		"include": nil, "echo": nil, "logprobs": nil, "top_logprobs": nil, "stream_options": nil,
 		"options": {}, "chat_template_kwargs": {}, "reasoning": {"summary": nil, "generate_summary": nil}, "thinking": {}, "output_config": {},
 	}

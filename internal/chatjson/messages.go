@@ -83,6 +83,7 @@ func readMessage(m gjson.Result) *message {
 // call notes a tool call, by its id or else by its name.
 func (m *message) call(id, name gjson.Result) {
 	m.Calls = true
+	m.Called = append(m.Called, name.Str)
 	switch {
 	case id.Str != "":
 		m.CallIDs = append(m.CallIDs, id.Str)

@@ -26,9 +26,9 @@ func TestReadMessages(t *testing.T) {
 	want := []wire.Message{
 		{Role: "system", Texts: []string{"Be brief."}},
 		{Role: "user", Texts: []string{"What <\n"}},
-		{Role: "assistant", Texts: []string{"<think>r</think>a"}, Thoughts: []wire.Thought{{Name: "reasoning_content", Text: "rr"}}, Calls: true, CallIDs: []string{"c1"}},
+		{Role: "assistant", Texts: []string{"<think>r</think>a"}, Thoughts: []wire.Thought{{Name: "reasoning_content", Text: "rr"}}, Calls: true, CallIDs: []string{"c1"}, Called: []string{"f"}},
 		{Role: "tool", Texts: []string{"7"}, Results: true, CallIDs: []string{"c1"}},
-		{Role: "assistant", Texts: []string{"b"}, Calls: true, CallIDs: []string{"c2"}, Thoughts: []wire.Thought{
+		{Role: "assistant", Texts: []string{"b"}, Calls: true, CallIDs: []string{"c2"}, Called: []string{"f"}, Thoughts: []wire.Thought{
 			{Name: "thinking", Text: "t", Minted: true}, {Name: "thinking", Text: "u", Sealed: true}, {Name: "redacted_thinking", Sealed: true},
 		}},
 		{Role: "user", Results: true, CallIDs: []string{"c2"}},

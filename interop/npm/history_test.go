@@ -172,6 +172,12 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 			current := k%2 == 1 && i == k-1 && len(script) == 4
 			wasSent := has(before[i], script[i])
 			stays := p.restored || wasSent && (current || p.earlier)
+			if client.limit(history) != nil && !m.Call.ToolCall.InText { // no call is sent back, so no provider demands its reasoning
+				stays = false
+				if len(before[i].rest) > 0 {
+					v.errorf(history, "request %d, reply %d: the client sends %q back", k, i, before[i].rest)
+				}
+			}
 			want := expected(client.API, m, script[i], before[i], stays)
 			if m.Wire == "google" {
 				want.rest = nil
@@ -184,18 +190,33 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 	}
 }
 
-// has reports whether a client sent a reply's reasoning back.
+// has reports whether a client sent a reply's reasoning back, or a part of it: some keep
+// only the last delta. The upstream should get the whole of that.
 func has(s said, r *scripted.Reply) bool {
+	if len(r.Reasoning) == 0 {
+		return false
+	}
 	all := s.text
 	for _, t := range s.thoughts {
 		all += t.text
+		if strings.Contains(r.Reasoning[0], t.text) {
+			return true
+		}
 	}
-	return len(r.Reasoning) > 0 && strings.Contains(all, r.Reasoning[0])
+	return strings.Contains(all, r.Reasoning[0])
+}
+
+// sendsPart reports whether a client sent only a part of a thought back.
+func sendsPart(s said, r *scripted.Reply) bool {
+	return slices.ContainsFunc(s.thoughts, func(t thought) bool { return t.text != strings.Join(r.Reasoning, "") })
 }
 
 // expected is what the upstream should get of a reply.
 func expected(api string, m *scripted.Model, r *scripted.Reply, before said, stays bool) said {
 	want := said{text: before.text, rest: before.rest}
+	if sendsPart(before, r) {
+		want.rest = slices.DeleteFunc(slices.Clone(want.rest), func(s string) bool { return strings.HasPrefix(s, "reasoning_details") })
+	}
 	switch {
 	case !stays || len(r.Reasoning) == 0:
 	case r.Thought == nil:

@@ -40,7 +40,7 @@ func checkTable(t *testing.T, clients []*npmClient) {
 	}
 }
 
-// table has a row for each client. What is pending stands there.
+// table has a row for each client, and the limits of the clients.
 func table(clients []*npmClient) string {
 	clients = slices.Clone(clients)
 	slices.SortStableFunc(clients, func(a, b *npmClient) int { return strings.Compare(a.Name, b.Name) })
@@ -49,20 +49,18 @@ func table(clients []*npmClient) string {
 	for _, c := range clients {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", c.Name, c.Version, c.cell(text), c.cell(reasoning), c.cell(tools), c.cell(history))
 	}
+	b.WriteString("\nLimits of the clients themselves, with any server:\n\n")
+	for i := range limits {
+		b.WriteString(limits[i].sentence())
+	}
 	return b.String()
 }
 
 // cell is what the table says about an aspect.
 func (c *npmClient) cell(aspect string) string {
-	for _, p := range pendings {
-		if p.aspect == aspect && slices.Contains(p.clients, c.Name) {
-			if p.models == "" {
-				return "not yet"
-			}
-			return "all but " + strings.Join(strings.Fields(p.models), ", ")
-		}
-	}
-	switch {
+	switch l := c.limit(aspect); {
+	case l != nil:
+		return l.cell
 	case (aspect == tools || aspect == history) && !slices.Contains(withTools, c.API):
 		return "–"
 	case aspect != reasoning:

@@ -43,6 +43,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	q := &wire.Request{
 		Model:  root.Get("model").Str,
 		Stream: !stream.Exists() || stream.Bool(),
+		OwnIDs: true, // older servers send none
 	}
 	if root.Get("raw").Bool() { // otherwise the server puts the prompt into the model's template
 		q.Prompt = root.Get("prompt").Str
@@ -51,6 +52,7 @@ func (a api) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
+	q.Tools = chatjson.OffersTools(root)
 	return q, nil
 }
 

@@ -54,6 +54,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	q.Prefill = chatjson.PrefillOf(q.Messages)
 	q.Switch = chatjson.SwitchOf(root, q.Messages)
 	q.JSON = chatjson.WantsJSON(root)
+	q.Tools = chatjson.OffersTools(root)
 	return q, nil
 }
 

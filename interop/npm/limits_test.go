@@ -1,0 +1,49 @@
+package npm_test
+
+import "fmt"
+
+// A limit is what a client itself does with every server, so that no reply of the
+// gateway can help. The judge wants exactly that: a version of the client that does
+// otherwise fails the test.
+type limit struct {
+	client, aspect string
+	streamed       bool // only of streams
+	cell           string
+	why, place     string
+}
+
+var limits = []limit{
+	{
+		client: "@langchain/openai, responses", aspect: reasoning, streamed: true,
+		cell:  "twice in a stream",
+		why:   "`contentBlocks` of the last chunk of a stream has all summaries again, after the chunks that had them",
+		place: "`convertToV1FromResponses` in `@langchain/core/dist/messages/block_translators/openai.js`",
+	},
+	{
+		client: "llamaindex, ollama", aspect: history,
+		cell:  "sends no calls back",
+		why:   "it sends the results of tools back, and not the calls, so that nothing is restored",
+		place: "`Ollama.chat` in `@llamaindex/ollama/dist/index.js`",
+	},
+}
+
+// limit returns the limit of a client in an aspect, or nil.
+func (c *npmClient) limit(aspect string) *limit {
+	for i := range limits {
+		if l := &limits[i]; l.client == c.Name && l.aspect == aspect {
+			return l
+		}
+	}
+	return nil
+}
+
+// repeats reports whether a client reads the reasoning of a conversation twice.
+func (c *npmClient) repeats(stream bool) bool {
+	l := c.limit(reasoning)
+	return l != nil && (stream || !l.streamed)
+}
+
+// sentence is what the document says about a limit, under the table.
+func (l *limit) sentence() string {
+	return fmt.Sprintf("- %s: %s (%s).\n", l.client, l.why, l.place)
+}
