@@ -176,6 +176,9 @@ type GoldError struct{ error }
 
 func (e *GoldError) Unwrap() error { return e.error }
 
+// Kind names what all these errors have in common.
+func (e *GoldError) Kind() string { return "a gold that cannot be read" }
+
 // textOf returns a value in a form that can be compared: the text, if it is a
 // string.
 func textOf(value []byte) string {

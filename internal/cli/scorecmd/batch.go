@@ -117,7 +117,7 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 	}
 	err := p.Run(src, w)
 	bar.Clear()
-	src.moreFaults(sh)
+	src.faults.More(sh, src.origin.Name)
 	if err != nil && src.named && !errors.Is(err, batch.ErrFailed) {
 		return fmt.Errorf("%s: %w", src.Name, err)
 	}

@@ -70,6 +70,9 @@ func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
 		if err == nil {
 			err = src.Fault(line)
 		}
+		if err == nil {
+			err = src.Fault(line)
+		}
 		if err == nil && !batch.BlankLine(line) {
 			err = g.Add(batch.TrimLine(line), number)
 		}
@@ -86,10 +89,10 @@ func reportUnasked(sh *shell.Shell, g *scoring.GoldFile) bool {
 	if g == nil {
 		return false
 	}
-	faults := &source{named: true, faults: faultCounts{}, origin: scoring.Origin{Name: g.Name(), Unit: g.Unit}}
+	var faults shell.Faults
 	for number, err := range g.Unasked {
-		faults.lineError(sh, number, err)
+		faults.Print(sh, fmt.Sprintf("%s: %s %d", g.Name(), g.Unit, number), err)
 	}
-	faults.moreFaults(sh)
-	return len(faults.faults) > 0
+	faults.More(sh, g.Name())
+	return faults.Any()
 }

@@ -26,6 +26,7 @@ type deltaStream struct {
 	open   map[string]*deltaReply
 	order  []*deltaReply // in the order in which they opened
 	events []byte        // of the current line
+	faults shell.Faults
 }
 
 // A deltaReply is one of the open replies.
@@ -57,13 +58,14 @@ func (s *deltaStream) run(in io.Reader) error {
 		}
 		if err := s.line(scan.Bytes()); err != nil {
 			failed = true
-			s.sh.LineError(number, err)
+			s.faults.Print(s.sh, fmt.Sprintf("line %d", number), err)
 			s.events = batch.AppendError(s.events, number, err)
 		}
 		if err := s.write(); err != nil {
 			return err
 		}
 	}
+	s.faults.More(s.sh, "the stream")
 	end := s.End
 	if scan.Err() != nil {
 		end = sotto.EndAborted

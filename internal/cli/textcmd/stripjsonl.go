@@ -46,13 +46,16 @@ func runLines(sh *shell.Shell, records reading.Records, name string, p *batch.Pi
 	defer in.Close()
 	bar := in.Progress(sh)
 	p.Advance = bar.Advance
+	var faults shell.Faults
 	p.Fault = func(number int, err error) {
 		bar.Clear()
-		sh.PlaceError(fmt.Sprintf("%s %d", in.Unit, number), err)
+		faults.Print(sh, fmt.Sprintf("%s %d", in.Unit, number), err)
 	}
-	defer bar.Clear()
 	p.Line = in.Lines(p.Line)
-	return p.Run(in, sh.Out)
+	err = p.Run(in, sh.Out)
+	bar.Clear()
+	faults.More(sh, in.Name)
+	return err
 }
 
 // stripLine returns the function that processes one line. It strips the field's
