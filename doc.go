@@ -19,8 +19,9 @@
 //
 // # Use
 //
-// [Parse] reads a whole reply of any model. [Named] and [ForModel] give the
-// [Grammar] of a model family, which reads with [Grammar.Parse]. For streams
+// [Parse] reads a whole reply with the tags that most models use. [Named] and
+// [ForModel] give the [Grammar] of a model family, which reads with [Grammar.Parse],
+// also where the markers are not tags. For streams
 // there are three adapters: a [Filter] takes deltas and calls your functions with
 // the text and reasoning in them, [Grammar.Events] is an iterator over typed
 // events, and [Grammar.NewReader] and [Grammar.NewWriter] wrap a stream of bytes.

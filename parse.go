@@ -72,8 +72,11 @@ func (g *Grammar) Strip(raw string, start Start, inline ...Channel) (string, err
 	return raw, nil
 }
 
-// Parse reads a whole reply of any model in the [Default] dialect, with an unknown
-// start: an orphan close makes everything before it reasoning.
+// Parse reads a whole reply in the [Default] dialect: the tags that models and prompts
+// use most, such as <think>. It does not know the literal markers of some families,
+// such as [THINK] or <|channel|>: their reasoning would be text. For these use
+// [ForModel] or [Named]. The start is unknown: an orphan close makes everything before
+// it reasoning.
 func Parse(raw string, end End) *Reply {
 	r, err := Default().Parse(raw, StartAuto, end)
 	if err != nil {
@@ -82,9 +85,9 @@ func Parse(raw string, end End) *Reply {
 	return r
 }
 
-// Strip returns the visible text of a whole reply of any model, for history and
-// memory. If four readings do not clean the text, Strip withholds it and returns
-// an empty string.
+// Strip returns the visible text of a whole reply in the [Default] dialect, for
+// history and memory. See [Parse] for what that dialect does not know. If four readings
+// do not clean the text, Strip withholds it and returns an empty string.
 func Strip(raw string) string {
 	text, err := Default().Strip(raw, StartAuto)
 	if err != nil {

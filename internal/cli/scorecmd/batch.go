@@ -32,6 +32,7 @@ type batchRun struct {
 	lost func()
 	// filter wraps the writer of the objects; may be nil.
 	filter func(io.Writer) io.Writer
+	watch  *reading.Watch
 	// evidence records what is extracted; may be nil.
 	evidence *evidence
 }
@@ -68,6 +69,7 @@ func (b *batchRun) each(out *outFile) error {
 	if err := out.spent(); err != nil {
 		return err
 	}
+	b.watch.Report(b.sh)
 	reading.ReportUnknown(b.sh, b.reader.Lines, b.extractor.Manner)
 	if reportUnasked(b.sh, b.reader.Golds) || failed {
 		return batch.ErrFailed
@@ -137,6 +139,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		err := b.read(src, p, line)
 		if err == nil {
 			p.File, p.Line = &src.origin, src.first+number
+			b.watch.See(p.Grammar, p.Raw)
 			dst, err = b.judge(dst, p)
 		}
 		if err != nil && b.lost != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -62,7 +63,7 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extrac
 	if err != nil {
 		return err
 	}
-	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, watch: reading.NewWatch(c, e.Manner), evidence: v}
 	b.judge = func(dst []byte, p *scoring.Posed) ([]byte, error) {
 		found := e.Extract(p)
 		if err := v.line(p, found, nil); err != nil {

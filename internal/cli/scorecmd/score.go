@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
@@ -95,7 +96,7 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 	}
 	s := scoring.NewScorer(e, x.Vote == "reply", x.HTML != "")
 	s.Record = v.line
-	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, seen: s.Note, lost: s.Lost, evidence: v}
+	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, watch: reading.NewWatch(c, e.Manner), seen: s.Note, lost: s.Lost, evidence: v}
 	if b.reader, err = x.places(sh, c); err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
 package textcmd
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-
 	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto"
@@ -17,6 +17,8 @@ import (
 // Dialects lists the dialects, or prints one.
 type Dialects struct {
 	JSON   bool   `name:"json" help:"Print JSON: one row with NAME, otherwise all."`
+	Detect string `placeholder:"FILE" help:"Print which dialects fit the replies in FILE: one reply, or records."`
+	Field  string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --detect: the field of the reply. Of a record without it, every string counts."`
 	Prompt string `placeholder:"NAME" help:"Print the instruction text that teaches the protocol NAME to a model."`
 	Name   string `arg:"" optional:"" placeholder:"NAME" help:"Print this dialect as JSON."`
 }
@@ -25,17 +27,24 @@ type Dialects struct {
 func (Dialects) Help() string {
 	return `On a terminal, the table is cut to the terminal's width. NAME, --json and a pipe give all of it.
 
+With --detect, the dialects are listed whose markers of reasoning, or headers, are in the replies: in how many (REPLIES), and in how many of these there is no marker of another dialect (ALONE). The best is the first. Many dialects share <think>, so the name of the model tells more: --model. Without a marker nothing is listed, and the exit status is 3.
+
 Examples:
 
     sotto dialects
     sotto dialects harmony
     sotto dialects --prompt output
+    sotto dialects --detect replies.jsonl --field response
     sotto dialects --dialect-file mine.json --json`
 }
 
 // Run prints the table, a row, or an instruction text.
 func (d *Dialects) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	switch {
+	case d.Detect != "" && d.Name+d.Prompt != "":
+		return hint.Usage(errors.New("--detect takes no other name"), "")
+	case d.Detect != "":
+		return d.detect(sh, c)
 	case d.Prompt != "" && d.Name != "":
 		return hint.Usage(fmt.Errorf("--prompt %s and %s: want one name", d.Prompt, d.Name), "")
 	case d.Prompt != "":

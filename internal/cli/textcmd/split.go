@@ -66,13 +66,16 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		defer in.Close()
 		return newDeltaStream(sh, m, lines).run(in)
 	}
+	watch := reading.NewWatch(c, m)
+	defer watch.Report(sh)
 	if s.JSONL || s.Given(s.File) {
-		return s.runLines(sh, m, lines)
+		return s.runLines(sh, m, lines, watch)
 	}
 	raw, err := sh.ReadAll(s.File)
 	if err != nil {
 		return err
 	}
+	watch.See(m.Grammar, raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
@@ -87,17 +90,17 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 }
 
 // runLines reads the reply of every record.
-func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader) error {
+func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
 	steps, err := jsonpath.Parse(s.Field)
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
 	}
-	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, lines, s.Field)})
+	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, lines, s.Field, watch)})
 }
 
 // splitLine returns the function that processes one line: it replaces the reply by
 // its reading.
-func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string) batch.LineFunc {
+func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, watch *reading.Watch) batch.LineFunc {
 	records := newReplyLineReader(field, lines)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
 		if batch.Blank(line) {
@@ -106,6 +109,7 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string) ba
 		r, err := records.read(line, m)
 		var reply *sotto.Reply
 		if err == nil {
+			watch.See(r.Grammar, r.text())
 			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -34,6 +35,21 @@ func deltasOf(source io.Reader) iter.Seq2[string, error] {
 // one returns a complete reply as a single delta.
 func one(text string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) { yield(text, nil) }
+}
+
+// maxHead bounds how much of a reply headOf keeps.
+const maxHead = 1 << 20
+
+// headOf passes deltas on, and keeps the beginning of the reply.
+func headOf(deltas iter.Seq2[string, error], head *strings.Builder) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for delta, err := range deltas {
+			head.WriteString(delta[:min(len(delta), maxHead-head.Len())])
+			if !yield(delta, err) {
+				return
+			}
+		}
+	}
 }
 
 // A stream writes each part of a reply as soon as it is certain.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -87,16 +88,16 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		if err != nil {
 			return err
 		}
-		return s.strip(sh, m, true, one(text))
+		return s.strip(sh, c, m, true, one(text))
 	}
 	in, err := sh.Open(s.File)
 	if err != nil {
 		return err
 	}
-	return s.strip(sh, m, false, deltasOf(in))
+	return s.strip(sh, c, m, false, deltasOf(in))
 }
 
-func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
+func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manner, whole bool, deltas iter.Seq2[string, error]) error {
 	o := s.options(m, whole)
 	if _, err := m.Grammar.NewSplitter(o); err != nil { // before making the sink
 		return reading.StartError(err, "")
@@ -106,9 +107,15 @@ func (s *Strip) strip(sh *shell.Shell, m catalogue.Manner, whole bool, deltas it
 		return err
 	}
 	shown := &ollamaLines{w: sh.Out}
-	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(deltas, o))
+	var head strings.Builder
+	last, err := (&stream{out: shown, reasoning: sink}).run(m.Grammar.Events(headOf(deltas, &head), o))
 	if err := errors.Join(err, sink.Close()); err != nil {
 		return err
+	}
+	if m.Name != ollamaDialect && !shown.leaked() {
+		watch := reading.NewWatch(c, m)
+		watch.See(m.Grammar, head.String())
+		watch.Report(sh)
 	}
 	if err := verdict(last, m.Start); err != nil {
 		return err

@@ -29,9 +29,11 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
+	watch := reading.NewWatch(c, m)
+	defer watch.Report(sh)
 	defer reading.ReportUnknown(sh, lines, m)
 	return runLines(sh, s.Records, s.File, &batch.Pipeline{
-		Line:   stripLine(m, lines, s.Field, path, s.inline()),
+		Line:   stripLine(m, lines, watch, s.Field, path, s.inline()),
 		Strict: s.Strict,
 	})
 }
@@ -60,8 +62,8 @@ func runLines(sh *shell.Shell, records reading.Records, name string, p *batch.Pi
 
 // stripLine returns the function that processes one line. It strips the field's
 // text and keeps every other byte. A line that fails is passed on unchanged.
-func stripLine(m catalogue.Manner, lines *catalogue.LineReader, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
-	pool := sync.Pool{New: func() any { return newStripper(m, lines, field, path, inline) }}
+func stripLine(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
+	pool := sync.Pool{New: func() any { return newStripper(m, lines, watch, field, path, inline) }}
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
@@ -84,20 +86,21 @@ type stripper struct {
 	paths    [][]jsonpath.Step // that of the field, and those of lines
 	many     bool              // the path names more than one value
 	lines    *catalogue.LineReader
+	watch    *reading.Watch
 	manner   catalogue.Manner // of lines that do not say it themselves
 	inline   []sotto.Channel  // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
 }
 
-func newStripper(m catalogue.Manner, lines *catalogue.LineReader, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
+func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
 	splitter, err := m.Grammar.NewSplitter(sotto.Options{Start: m.Start, MaxHold: -1, Inline: inline})
 	if err != nil {
 		panic(err) // the manner was made with this start
 	}
 	return &stripper{
 		field: field, paths: append([][]jsonpath.Step{path}, lines.Paths...), many: jsonpath.Many(path),
-		lines: lines, manner: m, inline: inline, splitter: splitter,
+		lines: lines, watch: watch, manner: m, inline: inline, splitter: splitter,
 	}
 }
 
@@ -122,6 +125,7 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 			return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrNotString)
 		}
 		s.text = jsontext.AppendUnquoted(s.text[:0], line[at.Start:at.End])
+		s.watch.SeeBytes(m.Grammar, s.text)
 		if s.unchanged(m) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scripted"
@@ -39,7 +40,7 @@ func TestStripperIsStrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			object := append(jsontext.AppendString([]byte(`{"raw":`), text), '}')
-			got, err := newStripper(m, linesOf(t), "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
+			got, err := newStripper(m, linesOf(t), watchOf(m), "raw", []jsonpath.Step{{Name: "raw"}}, nil).line(nil, object)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +63,8 @@ func linesOf(t testing.TB) *catalogue.LineReader {
 	return lines
 }
 
+func watchOf(m catalogue.Manner) *reading.Watch { return reading.NewWatch(new(catalogue.Catalogue), m) }
+
 func BenchmarkStripLines(b *testing.B) {
 	for name, raw := range map[string]string{
 		"plain":  strings.Repeat("A sentence of an answer.\\n", 60),
@@ -69,7 +72,7 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(catalogue.Manner{Grammar: sotto.Default()}), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()

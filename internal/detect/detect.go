@@ -1,0 +1,294 @@
+// Package detect finds out which dialects fit replies, by the markers in them.
+package detect
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// A marker is one that replies are searched for.
+type marker struct {
+	text    string // in lower case for a tag: "<think" or "</think", followed by what ends a name
+	tag     bool
+	closes  bool
+	telling bool     // for some dialect it marks reasoning or a header
+	until   []string // of a marker that is words: it counts if the reply begins with it, and has one of these
+}
+
+// A row is a dialect with the markers that it knows, by their numbers.
+type row struct {
+	name    string
+	knows   map[int]bool
+	telling map[int]bool // of these, the ones that mark reasoning or a header
+}
+
+// A Detector counts the replies with markers of each dialect. It is safe for
+// concurrent use.
+type Detector struct {
+	rows    []row
+	markers []marker
+	numbers map[string]int // of the markers, by their text
+	lead    []int          // the markers that begin with a letter
+	at      [256][]int     // the other markers, by their first byte
+	leads   []byte         // these bytes, each once
+
+	mu    sync.Mutex
+	sets  map[string]int // replies by the set of markers in them
+	total atomic.Int64
+}
+
+// maxSets bounds the sets of markers that are counted.
+const maxSets = 10_000
+
+// New returns a detector of the markers of all dialects.
+func New(dialects []sotto.Dialect) *Detector {
+	d := &Detector{numbers: map[string]int{}, sets: map[string]int{}}
+	for _, dialect := range dialects {
+		d.add(dialect)
+	}
+	d.index(func(int) bool { return true })
+	return d
+}
+
+// Foreign returns a detector of markers of reasoning, and of headers, that the dialect
+// in use does not know.
+func Foreign(dialects []sotto.Dialect, used sotto.Dialect) *Detector {
+	d := &Detector{numbers: map[string]int{}, sets: map[string]int{}}
+	d.add(used)
+	own := d.rows[0].knows
+	d.rows = nil
+	for _, dialect := range dialects {
+		if dialect.Name != used.Name {
+			d.add(dialect)
+		}
+	}
+	d.index(func(i int) bool { return !own[i] && d.markers[i].telling })
+	return d
+}
+
+// add adds a dialect and its markers.
+func (d *Detector) add(dialect sotto.Dialect) {
+	r := row{dialect.Name, map[int]bool{}, map[int]bool{}}
+	put := func(text string, tag, closes, telling bool) {
+		i := d.number(text, tag, closes)
+		if i < 0 {
+			return
+		}
+		r.knows[i] = true
+		if telling {
+			r.telling[i] = true
+			d.markers[i].telling = true
+		}
+	}
+	for _, m := range dialect.Markers {
+		telling := m.Role == sotto.RoleReasoning
+		if m.Tag != "" {
+			put("<"+m.Tag, true, false, telling)
+			put("</"+m.Tag, true, true, telling)
+		}
+		for _, text := range m.Open {
+			put(text, false, false, telling)
+			if i, known := d.numbers[strings.TrimSpace(text)]; known && isWord(text) {
+				d.markers[i].until = append(d.markers[i].until, m.Close...)
+			}
+		}
+		for _, text := range m.Close {
+			put(text, false, true, telling)
+		}
+	}
+	if h := dialect.Header; h != nil {
+		for _, text := range h.Begin {
+			put(text, false, false, true)
+		}
+		for _, text := range slices.Concat(h.Body, h.End) {
+			put(text, false, true, false)
+		}
+	}
+	d.rows = append(d.rows, r)
+}
+
+// number returns the number of a marker, or -1 if it is white space. A literal that
+// looks like a tag is that tag.
+func (d *Detector) number(text string, tag, closes bool) int {
+	text = strings.TrimSpace(text)
+	if name, ok := strings.CutSuffix(text, ">"); ok && !tag && isTagName(strings.TrimPrefix(strings.TrimPrefix(name, "<"), "/")) && strings.HasPrefix(text, "<") {
+		text, tag = name, true
+	}
+	if tag {
+		text = strings.ToLower(text)
+	}
+	if text == "" {
+		return -1
+	}
+	if i, known := d.numbers[text]; known {
+		return i
+	}
+	d.markers = append(d.markers, marker{text: text, tag: tag, closes: closes})
+	d.numbers[text] = len(d.markers) - 1
+	return len(d.markers) - 1
+}
+
+func isWord(s string) bool { return s != "" && 'A' <= s[0]&^0x20 && s[0]&^0x20 <= 'Z' }
+
+func isTagName(s string) bool {
+	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789_:-") == ""
+}
+
+// index prepares the search for some of the markers.
+func (d *Detector) index(search func(int) bool) {
+	for i, m := range d.markers {
+		switch {
+		case !search(i):
+		case isWord(m.text) && !m.closes:
+			d.lead = append(d.lead, i)
+		case isWord(m.text):
+		default:
+			first := m.text[0]
+			if d.at[first] == nil {
+				d.leads = append(d.leads, first)
+			}
+			d.at[first] = append(d.at[first], i)
+		}
+	}
+}
+
+// A text is a reply in either form.
+type text interface{ ~string | ~[]byte }
+
+// Add counts a reply.
+func (d *Detector) Add(reply string) { add(d, reply) }
+
+// AddBytes counts a reply.
+func (d *Detector) AddBytes(reply []byte) { add(d, reply) }
+
+func add[T text](d *Detector, reply T) {
+	d.total.Add(1)
+	var room [16]int
+	found := room[:0]
+	for _, i := range d.lead {
+		m := d.markers[i]
+		if begins(reply[skipSpace(reply):], m) && slices.ContainsFunc(m.until, func(close string) bool { return strings.Contains(string(reply), close) }) {
+			found = append(found, i)
+		}
+	}
+	for _, first := range d.leads {
+		for at := 0; ; at++ {
+			i := indexByte(reply[at:], first)
+			if i < 0 {
+				break
+			}
+			at += i
+			for _, n := range d.at[first] {
+				if begins(reply[at:], d.markers[n]) && !slices.Contains(found, n) {
+					found = append(found, n)
+				}
+			}
+		}
+	}
+	if len(found) > 0 {
+		d.count(found)
+	}
+}
+
+// count counts a reply with these markers.
+func (d *Detector) count(found []int) {
+	slices.Sort(found)
+	set := make([]byte, 0, 2*len(found))
+	for _, i := range found {
+		set = append(set, byte(i), byte(i>>8))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, known := d.sets[string(set)]; known || len(d.sets) < maxSets {
+		d.sets[string(set)]++
+	}
+}
+
+// indexByte finds a byte.
+func indexByte[T text](s T, c byte) int {
+	switch s := any(s).(type) {
+	case string:
+		return strings.IndexByte(s, c)
+	case []byte:
+		return bytes.IndexByte(s, c)
+	}
+	return -1
+}
+
+func skipSpace[T text](s T) int {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// begins reports whether a reply begins with a marker here. The name of a tag may be
+// in any case, and ends where a name ends.
+func begins[T text](s T, m marker) bool {
+	if len(s) < len(m.text) {
+		return false
+	}
+	for i := range len(m.text) {
+		c := s[i]
+		if m.tag && 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != m.text[i] {
+			return false
+		}
+	}
+	if !m.tag {
+		return true
+	}
+	return len(s) > len(m.text) && strings.IndexByte("> \t\r\n/", s[len(m.text)]) >= 0
+}
+
+// Replies returns how many replies were counted.
+func (d *Detector) Replies() int { return int(d.total.Load()) }
+
+// A Fit says how well a dialect fits the replies.
+type Fit struct {
+	Dialect string `json:"dialect"`
+	Replies int    `json:"replies"` // have markers of its reasoning, or its headers
+	Alone   int    `json:"alone"`   // of these, the ones without markers that it does not know
+}
+
+// Fits returns the dialects with markers in the replies, the best first: it has most
+// replies without markers that it does not know, and then most replies. Of equal ones,
+// the first in the list of dialects is the first.
+func (d *Detector) Fits() []Fit {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var fits []Fit
+	for _, r := range d.rows {
+		fit := Fit{Dialect: r.name}
+		for set, n := range d.sets {
+			telling, whole := false, true
+			for i := 0; i < len(set); i += 2 {
+				number := int(set[i]) | int(set[i+1])<<8
+				telling = telling || r.telling[number]
+				whole = whole && r.knows[number]
+			}
+			if telling {
+				fit.Replies += n
+			}
+			if telling && whole {
+				fit.Alone += n
+			}
+		}
+		if fit.Replies > 0 {
+			fits = append(fits, fit)
+		}
+	}
+	slices.SortStableFunc(fits, func(a, b Fit) int {
+		return cmp.Or(cmp.Compare(b.Alone, a.Alone), cmp.Compare(b.Replies, a.Replies))
+	})
+	return fits
+}
