@@ -30,6 +30,7 @@ var models = []string{"qwen3:8b", "deepseek-v3.2"}
 // An application is a program that is configured with files and environment.
 type application struct {
 	name  string
+	from  string            // its package
 	files map[string]string // in its home
 	env   []string
 	args  func(model string) []string
@@ -41,6 +42,7 @@ type application struct {
 var applications = []application{
 	{
 		name: "codex",
+		from: "@openai/codex",
 		files: map[string]string{"codex/config.toml": `model_provider = "sotto"
 model_reasoning_summary = "detailed"
 [model_providers.sotto]
@@ -59,6 +61,7 @@ stream_max_retries = 0
 	},
 	{
 		name: "opencode",
+		from: "opencode-ai",
 		files: map[string]string{"work/opencode.json": `{"model": "sotto/{model}", "small_model": "sotto/plain", "permission": "allow", "autoupdate": false, "share": "disabled",
 "provider": {"sotto": {"npm": "@ai-sdk/openai-compatible", "name": "sotto", "options": {"baseURL": "{base}/v1", "apiKey": "key"},
 "models": {"{model}": {"tool_call": true, "reasoning": true}, "plain": {"tool_call": true}}}}}`},
@@ -70,6 +73,7 @@ stream_max_retries = 0
 	},
 	{
 		name: "qwen",
+		from: "@qwen-code/qwen-code",
 		env:  []string{"OPENAI_API_KEY=key", "OPENAI_BASE_URL={base}/v1", "OPENAI_MODEL={model}"},
 		args: func(string) []string {
 			return []string{node, "node_modules/.bin/qwen", "--auth-type", "openai", "--yolo", "--output-format", "stream-json", "-p", prompt}
@@ -78,6 +82,7 @@ stream_max_retries = 0
 	},
 	{
 		name: "cn",
+		from: "@continuedev/cli",
 		files: map[string]string{"config.yaml": `name: sotto
 version: 1.0.0
 schema: v1
@@ -136,10 +141,17 @@ func TestApplications(t *testing.T) {
 	if dir == "" {
 		t.Skip("SOTTO_APPS is not set: run it as SOTTO_APPS=$(interop/apps/install)")
 	}
+	ran := 0
 	for _, a := range applications {
 		for _, model := range models {
-			t.Run(a.name+"/"+model, func(t *testing.T) { turn(t, dir, &a, model) })
+			t.Run(a.name+"/"+model, func(t *testing.T) {
+				ran++
+				turn(t, dir, &a, model)
+			})
 		}
+	}
+	if ran == len(applications)*len(models) && !t.Failed() {
+		t.Run("table", func(t *testing.T) { checkTable(t, dir) })
 	}
 }
 
@@ -171,8 +183,8 @@ func turn(t *testing.T, dir string, a *application, model string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = work
-	cmd.WaitDelay = time.Second // for what the application itself started
-	cmd.Env = append(os.Environ(), "HOME="+home)
+	cmd.WaitDelay = time.Second                               // for what the application itself started
+	cmd.Env = append(os.Environ(), "HOME="+home, "PWD="+work) // opencode works in PWD
 	for _, e := range a.env {
 		cmd.Env = append(cmd.Env, fill(e))
 	}
