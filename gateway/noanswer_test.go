@@ -247,3 +247,83 @@ func TestNoHoleInPromotion(t *testing.T) {
 	speakers[0].listen(t, ask(g, "/v1/chat/completions", `{"model":"m","stream":true}`).Body.Bytes()).
 		wants(t, "", strings.Repeat("x", 1401))
 }
+
+// TestPromotedIntoEmptyOutput: a server shows the items of a stream and ends it with an
+// empty output. What the client reads of the end has the answer too.
+func TestPromotedIntoEmptyOutput(t *testing.T) {
+	const thought = `{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"I add."}]}`
+	message := func(text string) string {
+		return event("response.output_item.added", `"sequence_number":1,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[]}`) +
+			event("response.output_text.delta", `"sequence_number":2,"output_index":0,"item_id":"m","content_index":0,"delta":`+quoted(text)) +
+			event("response.output_item.done", `"sequence_number":3,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":`+quoted(text)+`}]}`)
+	}
+	for items, want := range map[string]string{
+		message("<think>I add.</think>"): "I add.",
+		message("It is 4."):              "",
+		event("response.output_item.added", `"sequence_number":1,"output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}`) +
+			event("response.output_item.done", `"sequence_number":2,"output_index":0,"item":`+thought): "I add.",
+	} {
+		stream := event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`) + items +
+			event("response.completed", `"sequence_number":4,"response":{"id":"r","status":"completed","output":[],"output_text":""}`)
+		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayTags} {
+			r := gateway.Route{OnNoAnswer: gateway.NoAnswerPromote, Display: display}
+			g := handler(t, gateway.Config{Default: r}, answering(upstreamSends("text/event-stream", stream)))
+			out := ask(g, "/v1/responses", `{"model":"m","stream":true,"input":"q"}`).Body.String()
+			last := out[strings.LastIndex(out, `data: {"type":"response.completed"`):]
+			got := ""
+			for _, part := range gjson.Get(last[len("data: "):], `response.output.#(type=="message")#.content.0.text`).Array() {
+				got += part.Str
+			}
+			if !strings.HasSuffix(got, want) || want == "" && got != "" {
+				t.Errorf("%s: the last state says %q, want %q\n%s", display, got, want, out)
+			}
+		}
+	}
+}
+
+// TestOtherOutputIsAnAnswer checks replies whose answer is an image, audio or a refusal
+// in a part: nothing is done to them.
+func TestOtherOutputIsAnAnswer(t *testing.T) {
+	const image = `"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]`
+	const audio = `"audio":{"id":"a","data":"aGk=","transcript":"Four.","expires_at":1}`
+	responses := func(item string) string {
+		return `{"id":"r","object":"response","status":"completed","output":[{"type":"message","id":"m","role":"assistant","status":"completed","content":[{"type":"output_text","text":"<think>I add.</think>"}]},` + item + `]}`
+	}
+	part := func(part string) string {
+		return `{"type":"message","id":"n","role":"assistant","status":"completed","content":[` + part + `]}`
+	}
+	whole := map[string]string{}
+	for _, more := range []string{image, audio} {
+		whole[`{"choices":[{"index":0,"message":{"role":"assistant","content":"<think>I add.</think>",`+more+`},"finish_reason":"stop"}]}`] = "/v1/chat/completions"
+	}
+	whole[`{"choices":[{"index":0,"message":{"role":"assistant","content":[{"type":"text","text":"<think>I add.</think>"},{"type":"image_url","image_url":{"url":"x"}}]},"finish_reason":"stop"}]}`] = "/v1/chat/completions"
+	whole[`{"message":{"role":"assistant","content":"<think>I add.</think>","images":["aGk="]},"done":true,"done_reason":"stop"}`] = "/api/chat"
+	whole[`{"response":"<think>I add.</think>","image":"aGk=","done":true,"done_reason":"stop"}`] = "/api/generate"
+	whole[`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"<think>I add.</think>"},{"type":"image","source":{"type":"base64","data":"aGk="}}],"stop_reason":"end_turn"}`] = "/v1/messages"
+	whole[responses(`{"type":"image_generation_call","id":"i","status":"completed","result":"aGk="}`)] = "/v1/responses"
+	whole[responses(part(`{"type":"output_audio","data":"aGk=","transcript":"Four."}`))] = "/v1/responses"
+	whole[responses(part(`{"type":"refusal","refusal":"No."}`))] = "/v1/responses"
+	streams := map[string]string{}
+	for _, more := range []string{image, audio} {
+		streams[chatFrame(`{"content":"<think>I add.</think>"}`, "null")+chatFrame(`{`+more+`}`, "null")+chatFrame("{}", `"stop"`)+"data: [DONE]\n\n"] = "/v1/chat/completions"
+	}
+	added := event("response.output_item.added", `"sequence_number":1,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[]}`) +
+		event("response.output_text.delta", `"sequence_number":2,"output_index":0,"item_id":"m","content_index":0,"delta":"<think>I add.</think>"`)
+	refusal := `"item_id":"m","output_index":0,"content_index":1,"part":{"type":"refusal","refusal":""}`
+	done := `"sequence_number":5,"output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"<think>I add.</think>"},{"type":"refusal","refusal":"No."}]}`
+	for _, begun := range []string{event("response.content_part.added", `"sequence_number":3,`+refusal), ""} {
+		streams[event("response.created", `"sequence_number":0,"response":{"id":"r","output":[]}`)+added+begun+event("response.output_item.done", done)+
+			event("response.completed", `"sequence_number":6,"response":{"id":"r","status":"completed","output":[`+done[strings.Index(done, `{`):]+`]}`)] = "/v1/responses"
+	}
+	for _, how := range []gateway.OnNoAnswer{gateway.NoAnswerError, gateway.NoAnswerPromote} {
+		for kind, replies := range map[string]map[string]string{"application/json": whole, "text/event-stream": streams} {
+			for reply, path := range replies {
+				g := handler(t, gateway.Config{Default: gateway.Route{OnNoAnswer: how}}, answering(upstreamSends(kind, reply)))
+				w := ask(g, path, fmt.Sprintf(`{"model":"m","stream":%v,"max_tokens":9,"input":"q","prompt":"q","messages":[{"role":"user","content":"q"}]}`, kind != "application/json"))
+				if out := w.Body.String(); w.Code != http.StatusOK || strings.Contains(out, "no answer") || strings.Contains(out, "answer_promoted") || strings.Contains(w.Header().Get("Sotto-Diagnostics"), "answer_promoted") {
+					t.Errorf("%s %s: %d %s\n%s", how, path, w.Code, out, reply)
+				}
+			}
+		}
+	}
+}

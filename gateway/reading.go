@@ -180,7 +180,7 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	}
 	r.called = r.called || f.Kind == wire.FoundCall
 	r.complete = r.complete || f.Kind == wire.FoundEnd
-	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal) && r.asks() {
+	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
 		r.hasAnswer(r.answer(f.Choice))
 	}
 	switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // keeper is an upstream that keeps replies of the responses API, and notes what it
@@ -134,4 +136,67 @@ func responseTexts(body string) (text, thought string) {
 		}
 	}
 	return text, thought
+}
+
+// TestStoredInTransport fetches a reply by its id with a client whose transport is the
+// gateway: it is read like one that passes the gateway, and resumed like that.
+func TestStoredInTransport(t *testing.T) {
+	for _, hides := range []bool{false, true} {
+		c := gateway.Config{}
+		want := "SECRET"
+		if hides {
+			c.Routes, want = []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}, ""
+		}
+		k := &keeper{}
+		server := httptest.NewServer(k)
+		t.Cleanup(server.Close)
+		transport, err := gateway.NewTransport(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: transport}
+		get := func(query string) string {
+			resp, err := client.Get(server.URL + "/v1/responses/resp_1" + query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			return readAll(t, resp.Body)
+		}
+		through := start(t, &keeper{}, c)
+		for _, query := range []string{"", "?stream=true", "?stream=true&starting_after=4"} {
+			body := get(query)
+			if text, thought := responseTexts(body); text != "Ottawa." || thought != want || hides && strings.Contains(body, "SECRET") {
+				t.Errorf("hides %v, %q: text %q, thought %q\n%s", hides, query, text, thought, body)
+			}
+			if want := fetch(t, through+"/v1/responses/resp_1"+query); body != want {
+				t.Errorf("hides %v, %q: %s\nthe gateway gives\n%s", hides, query, body, want)
+			}
+		}
+		if asked := strings.Join(k.asked, "|"); strings.Contains(asked, "starting_after") {
+			t.Errorf("asked: %s", asked)
+		}
+		if err := transport.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestStoredIsRecorded fetches a reply by its id with a record: each fetch is an
+// exchange with what the upstream sent, whatever part of it the client wanted.
+func TestStoredIsRecorded(t *testing.T) {
+	for _, query := range []string{"", "?stream=true", "?stream=true&starting_after=7"} {
+		for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+			w, dir := openRecord(t, record.Options{})
+			up := httptest.NewServer(&keeper{})
+			t.Cleanup(up.Close)
+			g := inFront(t, up.URL, gateway.Config{Recorder: w, Default: gateway.Route{Display: display}})
+			asked := httptest.NewRequest("GET", "http://localhost/v1/responses/resp_1"+query, nil)
+			g.ServeHTTP(httptest.NewRecorder(), asked)
+			e := only(t, w, dir)
+			if rawOf(e) != keptText || e.Outcome != "answered" || e.Model != "kimi-vl-a3b-thinking" || len(e.Messages) != 0 {
+				t.Errorf("%q %s: raw %q, outcome %q, model %q, %d messages", query, display, rawOf(e), e.Outcome, e.Model, len(e.Messages))
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/retry"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -169,7 +172,7 @@ func (c *client) adapt(body []byte) ([]byte, *wire.Request, Earlier, error) {
 	return edited, wq, earlier, nil
 }
 
-// remember keeps the native reasoning of a reply.
+// remember keeps the native reasoning of a reply, and the signatures on its calls.
 func (c *client) remember(wq *wire.Request, r *Reply) {
 	said := history.Said{Visible: r.Raw}
 	for _, t := range r.Thoughts {
@@ -177,16 +180,18 @@ func (c *client) remember(wq *wire.Request, r *Reply) {
 			said.Thought += t.Text
 		}
 	}
-	for _, call := range r.Calls {
-		if id := call.ID; id != "" {
-			said.ToolCalls = append(said.ToolCalls, id)
-		} else {
-			said.ToolCalls = append(said.ToolCalls, call.Name)
+	for i, call := range r.Calls {
+		said.ToolCalls = append(said.ToolCalls, cmp.Or(call.ID, call.Name))
+		said.Called = append(said.Called, call.Name)
+		said.Names = said.Names || call.ID == ""
+		if signature := chatjson.SignatureOf(jsonedit.Parse(call.Extra)); signature != "" {
+			if said.Signatures == nil {
+				said.Signatures = map[int]string{}
+			}
+			said.Signatures[i] = signature
 		}
 	}
-	if said.Thought != "" {
-		c.seen.Remember("", wq, said)
-	}
+	c.seen.Remember("", wq, said)
 }
 
 // retrying calls try until it succeeds, or fails permanently; spoke says that the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,14 @@ func TestToolLoop(t *testing.T) {
 				}
 
 				rule := history.RuleFor(m.Name, "")
+				if rule.Signs && provider == "openai" { // the only API in which calls are signed
+					q.Messages[1].Calls = slices.Clone(q.Messages[1].Calls)
+					q.Messages[1].Calls[0].Extra = nil
+					again := invoke(t, c, q)
+					if again.err != nil || again.reply.Raw != m.Result.Text() || again.reply.Earlier.Restored == 0 {
+						t.Errorf("without its signature: %v: %+v", again.err, again.reply)
+					}
+				}
 				if !rule.Demands || provider == "anthropic" { // whose messages have no member for it
 					return
 				}

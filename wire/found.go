@@ -16,6 +16,7 @@ const (
 	FoundFault               // an error that the upstream reported
 	FoundModel               // the name of the model that replies, and the reply's own id
 	FoundRefusal             // text by which the model refuses, in a member of its own, which a Reader does not read
+	FoundOther               // output that has no text which a Reader reads: an image, audio, a part of another kind
 	FoundEnd                 // the API's own sign that the reply is complete
 )
 

@@ -18,7 +18,7 @@ import (
 type finder struct{ list []string }
 
 func (l *finder) Found(f wire.Found) []wire.Part {
-	kind := []string{"text", "thought", "details", "sealed", "call", "usage", "finish", "fault", "model", "refusal", "end"}[f.Kind]
+	kind := []string{"text", "thought", "details", "sealed", "call", "usage", "finish", "fault", "model", "refusal", "other", "end"}[f.Kind]
 	line := fmt.Sprintf("%s %d/%d", kind, f.Choice, f.Index)
 	for _, s := range []string{f.ID, f.Name, string(f.Text)} {
 		if s != "" {

@@ -32,7 +32,7 @@ type call struct {
 func (c *calls) read(choice int, list gjson.Result, r wire.Reader) {
 	list.ForEach(func(_, v gjson.Result) bool {
 		fn := v.Get("function")
-		f := wire.Found{Kind: wire.FoundCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw, Signature: signatureOf(v)}
+		f := wire.Found{Kind: wire.FoundCall, Choice: choice, ID: v.Get("id").Str, Name: fn.Get("name").Str, Text: ValueText(fn.Get("arguments")), Raw: v.Raw, Signature: SignatureOf(v)}
 		f.Index = c.of(choice, f.ID, f.Name, v.Get("index"))
 		r.Found(f)
 		return true

@@ -105,9 +105,25 @@ func (s *Speech) Read(o Object, r wire.Reader) {
 		case m.Key == "refusal" && m.Value.Type == gjson.String:
 			s.more = true
 			r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: o.Choice, Text: ValueText(m.Value)})
+		case isMedia(m):
+			s.more = true
+			r.Found(wire.Found{Kind: wire.FoundOther, Choice: o.Choice, Name: m.Key})
 		}
 	}
 	s.read = len(s.content)
+}
+
+// isMedia reports whether a member is an image or audio that the model made.
+func isMedia(m *jsonedit.Member) bool {
+	switch m.Key {
+	case "image":
+		return m.Value.Type == gjson.String && m.Value.Str != ""
+	case "images":
+		return m.Value.Get("0").Exists()
+	case "audio":
+		return m.Value.IsObject()
+	}
+	return false
 }
 
 // Close ends the choice; its tail belongs to the object that was read last.
@@ -255,6 +271,7 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			return true
 		}
 		other = true
+		r.Found(wire.Found{Kind: wire.FoundOther, Choice: choice, Name: e.Get("type").Str})
 		if len(texts) > 0 {
 			rest = append(append(rest, ','), texts...)
 			texts = nil

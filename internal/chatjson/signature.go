@@ -15,8 +15,8 @@ import (
 // in parallel only the first is signed.
 var signaturePath = []string{"extra_content", "google", "thought_signature"}
 
-// signatureOf returns the signature on a call, or "".
-func signatureOf(call gjson.Result) string {
+// SignatureOf returns the signature on a call, or "".
+func SignatureOf(call gjson.Result) string {
 	v := call
 	for _, key := range signaturePath {
 		if v = v.Get(key); !v.Exists() {
@@ -29,7 +29,7 @@ func signatureOf(call gjson.Result) string {
 // signed notes whether a call is signed. It comes before the call is noted.
 func (m *message) signed(call gjson.Result) {
 	i := len(m.CallIDs)
-	if signatureOf(call) != "" {
+	if SignatureOf(call) != "" {
 		m.Signed = append(m.Signed, make([]bool, i+1-len(m.Signed))...)
 		m.Signed[i] = true
 	}

@@ -40,7 +40,7 @@ func (w *flow) other(block gjson.Result, r wire.Reader) (calls bool) {
 			f.Text = chatjson.ValueText(in)
 		}
 	default:
-		return false
+		f.Kind, f.Name = wire.FoundOther, kind
 	}
 	r.Found(f)
 	return f.Kind == wire.FoundCall

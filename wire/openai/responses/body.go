@@ -78,6 +78,7 @@ func (y *reply) wholeMessage(item gjson.Result, it *outputItem, end sotto.End) {
 	content := item.Get("content").Array()
 	for i, c := range content {
 		if c.Get("type").Str != "output_text" {
+			y.foundPart(c, i)
 			y.appear(it)
 			continue
 		}
@@ -103,6 +104,9 @@ func (y *reply) body(response gjson.Result, end sotto.End) bool {
 		return false
 	}
 	text, changed := y.output(list, items)
+	if len(list) == 0 {
+		text, changed = y.fill(response.Get("output"))
+	}
 	if v := response.Get("output_text"); changed && v.Type == gjson.String && !bytes.Equal(y.decode(v), text) {
 		y.edits = append(y.edits, jsonedit.Edit{Span: jsonedit.SpanOf(v), With: jsontext.AppendVerbatim(nil, text)})
 	}
@@ -181,6 +185,20 @@ func (y *reply) output(list []jsonedit.Member, items []*outputItem) (text []byte
 	}
 	y.edits = jsonedit.Cut(y.edits, list, hidden)
 	return text, len(y.edits) > from
+}
+
+// fill puts items of ours into an empty output, if the answer is among them. Some
+// servers end a stream with an empty output, after they have shown its items.
+func (y *reply) fill(output gjson.Result) (text []byte, changed bool) {
+	if !output.IsArray() || !y.answered {
+		return nil, false
+	}
+	at, between := output.Index+1, ""
+	for _, m := range slices.SortedStableFunc(slices.Values(y.mints), func(a, b *mint) int { return a.index - b.index }) {
+		text = y.insert(at, m, between, "", text)
+		between = ","
+	}
+	return text, true
 }
 
 func (y *reply) insert(at int, m *mint, before, behind string, text []byte) []byte {

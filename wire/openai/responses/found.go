@@ -57,6 +57,12 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 	}
 }
 
+// foundPart reports a part of a message that has no text which is read: a refusal, or
+// another kind of output.
+func (y *reply) foundPart(part gjson.Result, index int) {
+	y.r.Found(wire.Found{Kind: wire.FoundOther, Choice: y.choices, Index: index, Name: part.Get("type").Str})
+}
+
 // foundCallDelta reports a piece of a call's arguments.
 func (y *reply) foundCallDelta(e *event) {
 	var text []byte

@@ -42,6 +42,8 @@ func (y *reply) messagePart(e *event, it *outputItem) {
 	part := jsonedit.Parse(e.Data).Get("part")
 	y.conclude(it, sotto.EndStopped)
 	if part.Get("type").Str != "output_text" {
+		it.others++
+		y.foundPart(part, e.content)
 		y.appear(it)
 		y.send(e, it)
 		return
@@ -227,9 +229,12 @@ func (y *reply) late(it *outputItem, p *itemPart, text []byte) {
 
 // lateItem reads the texts of a message that came without events of their own.
 func (y *reply) lateItem(it *outputItem, item gjson.Result) {
-	n, ended := 0, 0
-	for _, part := range item.Get("content").Array() {
+	n, ended, others := 0, 0, 0
+	for i, part := range item.Get("content").Array() {
 		if part.Get("type").Str != "output_text" {
+			if others++; others > it.others { // no event began it
+				y.foundPart(part, i)
+			}
 			continue
 		}
 		if n == len(it.parts) {

@@ -66,6 +66,8 @@ type reply struct {
 	ended   bool          // the client has seen the end, or an error
 	mute    bool          // the reply is whole: there are no events
 	kept    int           // bytes of what was kept, about
+	// answered says that the reader made the answer of a reply that had none.
+	answered bool
 
 	event event
 	text  []byte // decoded
@@ -90,6 +92,7 @@ type outputItem struct {
 	// opening waits until the item's place is known, ending until its end is.
 	opening, ending []event
 	done            bool
+	others          int // parts that are not read and that an event began
 }
 
 type itemKind uint8
@@ -405,6 +408,7 @@ func (y *reply) answer(end sotto.End) bool {
 	if err != nil {
 		return false
 	}
+	y.answered = y.answered || len(parts) > 0
 	y.sort(parts)
 	y.closeInline(end)
 	return true
