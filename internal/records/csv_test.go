@@ -26,7 +26,7 @@ func TestCSV(t *testing.T) {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "data+err": iotest.DataErrReader,
 		} {
-			s, err := Open(wrap(strings.NewReader(test.file)), "-", CSV)
+			s, err := Open(Input{Reader: wrap(strings.NewReader(test.file)), Name: "-"}, CSV)
 			var got []byte
 			if err == nil {
 				got, err = io.ReadAll(iotest.OneByteReader(s))
@@ -44,7 +44,7 @@ func TestCSVRoom(t *testing.T) {
 	row := "x," + strings.Repeat("y", 1<<20) + "\n"
 	rows := strings.Repeat(row, maxCSVRecord>>20+2)
 	endless := &counted{r: io.MultiReader(strings.NewReader("a,b\n"+rows+`1,"`), zeros{})}
-	s, err := Open(endless, "big.csv", Auto)
+	s, err := Open(Input{Reader: endless, Name: "big.csv"}, Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFormats(t *testing.T) {
 		{"x.csv", "[1]", Array, "element", "1\n"},
 		{"x", "a\n1\n", CSV, "row", "{\"a\":\"1\"}\n"},
 	} {
-		s, err := Open(strings.NewReader(test.file), test.name, test.format)
+		s, err := Open(Input{Reader: strings.NewReader(test.file), Name: test.name}, test.format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s, %q: %q, %s, %v", test.name, test.file, got, s.Unit, err)
 		}
 	}
-	lines, _ := Open(strings.NewReader("\x00spoofed\n"), "x", Auto)
+	lines, _ := Open(Input{Reader: strings.NewReader("\x00spoofed\n"), Name: "x"}, Auto)
 	if err := lines.Fault([]byte("\x00spoofed")); err != nil {
 		t.Errorf("a line of JSON Lines is taken for the fault %q", err)
 	}

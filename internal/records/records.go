@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/parquetfile"
 )
 
 // A Format is how a file holds records.
@@ -17,10 +20,11 @@ type Format string
 
 // The formats.
 const (
-	Auto  Format = "auto"  // found out from the content and the name of a file
-	Lines Format = "jsonl" // JSON Lines
-	Array Format = "json"  // one JSON array
-	CSV   Format = "csv"   // comma-separated values, with a header row
+	Auto    Format = "auto"  // found out from the content and the name of a file
+	Lines   Format = "jsonl" // JSON Lines
+	Array   Format = "json"  // one JSON array
+	CSV     Format = "csv"   // comma-separated values, with a header row
+	Parquet Format = "parquet"
 )
 
 // FormatOf returns the format that the name of a file says, if it says one that no
@@ -30,8 +34,11 @@ func FormatOf(name string) Format {
 	for _, compressed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, compressed)
 	}
-	if filepath.Ext(name) == ".csv" {
+	switch filepath.Ext(name) {
+	case ".csv":
 		return CSV
+	case ".parquet":
+		return Parquet
 	}
 	return ""
 }
@@ -43,21 +50,40 @@ type Source struct {
 	// Sized says that the lines have about as many bytes as the input.
 	Sized  bool
 	faulty bool // some lines are faults
+	close  func()
+}
+
+// Close releases memory. It leaves the input open.
+func (s *Source) Close() error {
+	if s.close != nil {
+		s.close()
+	}
+	return nil
+}
+
+// An Input is what a source reads.
+type Input struct {
+	io.Reader          // decompressed
+	Name      string   // of the file
+	File      *os.File // as it is; nil for a stream
 }
 
 // buffered is how many bytes a source reads at once.
 const buffered = 64 << 10
 
 // Open returns the records of an input. A format that is not Auto is not questioned.
-func Open(in io.Reader, name string, format Format) (*Source, error) {
+func Open(in Input, format Format) (*Source, error) {
 	r := bufio.NewReaderSize(in, buffered)
-	if format == Auto {
-		format = FormatOf(name)
-	}
-	if (format == "" || format == Auto) && startsArray(r) {
-		format = Array
+	if format == "" || format == Auto {
+		format = detect(r, in.Name)
 	}
 	switch format {
+	case Parquet:
+		rows, err := newParquetReader(in.File)
+		if err != nil {
+			return nil, fmt.Errorf("parquet: %w", err)
+		}
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true, close: rows.file.Close}, nil
 	case Array:
 		return &Source{Reader: bufio.NewReaderSize(&arrayReader{from: r}, buffered), Unit: "element", Sized: true}, nil
 	case CSV:
@@ -68,6 +94,22 @@ func Open(in io.Reader, name string, format Format) (*Source, error) {
 		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true}, nil
 	}
 	return &Source{Reader: r, Unit: "line", Sized: true}, nil
+}
+
+// detect finds out the format from the content and the name of a file.
+func detect(r *bufio.Reader, name string) Format {
+	if head, _ := r.Peek(1); len(head) == 1 && head[0] == parquetfile.Magic[0] {
+		if head, _ = r.Peek(len(parquetfile.Magic)); string(head) == parquetfile.Magic {
+			return Parquet
+		}
+	}
+	if format := FormatOf(name); format != "" {
+		return format
+	}
+	if startsArray(r) {
+		return Array
+	}
+	return Lines
 }
 
 // faultMark begins the line of a record that cannot be read. The rest of the line is

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/sotto-llm/sotto/internal/batch"
@@ -10,7 +11,7 @@ import (
 
 // Records are the flags that say in which format the input holds records.
 type Records struct {
-	InputFormat string `name:"input-format" enum:"auto,jsonl,json,csv" default:"auto" placeholder:"FORMAT" help:"The format of the records: jsonl, json (one array), csv (with a header row), or auto, which finds out from the content, and csv from the name of FILE."`
+	InputFormat string `name:"input-format" enum:"auto,jsonl,json,csv,parquet" default:"auto" placeholder:"FORMAT" help:"The format of the records: jsonl, json (one array), csv (with a header row), parquet, or auto, which finds out from the content, and csv from the name of FILE."`
 }
 
 // Given reports whether the flags or the names of the files say that the input holds
@@ -40,7 +41,7 @@ func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := records.Open(file, file.Name, records.Format(r.InputFormat))
+	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Format(r.InputFormat))
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -49,7 +50,7 @@ func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 }
 
 // Close closes the file.
-func (in *Input) Close() error { return in.file.Close() }
+func (in *Input) Close() error { return errors.Join(in.Source.Close(), in.file.Close()) }
 
 // Progress shows how much has been read, where the lines can tell that.
 func (in *Input) Progress(sh *shell.Shell) *shell.Progress {

@@ -17,7 +17,7 @@ import (
 // Extract prints the answers of replies.
 type Extract struct {
 	common
-	JSONL   bool     `name:"jsonl" help:"Read one reply per record: JSON line, element of a JSON array, or row of a CSV file."`
+	JSONL   bool     `name:"jsonl" help:"Read one reply per record: JSON line, element of a JSON array, or row of a CSV or Parquet file."`
 	Distill []string `aliases:"distil" enum:"query,trace" placeholder:"WHAT" help:"Add the canonical query of the question, or the trace of the candidate: query, trace, or both."`
 	Files   []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the lines. Several files are read one after another."`
 }
@@ -26,7 +26,7 @@ type Extract struct {
 func (Extract) Help() string {
 	return `The object: {"v","id","candidate","method","span":[start,end],"status","rules","attempts":[…]}. The candidate is normalised. Its span is in bytes of the raw reply, or null if there is no candidate. The status is ok, no_answer, truncated or ambiguous.
 
-Without --jsonl, the reply is plain text, --input has the question, and exit status 3 means that the reply has no answer. With --jsonl, a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end"; which of the members are needed depends on the task. A file that begins with [ is an array of such objects, and FILE.csv has such columns. Objects are printed in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
+Without --jsonl, the reply is plain text, --input has the question, and exit status 3 means that the reply has no answer. With --jsonl, a line is {"id","raw","input","gold","options"}, with optional "dialect", "start" and "end"; which of the members are needed depends on the task. A file that begins with [ is an array of such objects, and FILE.csv and FILE.parquet have such columns. Objects are printed in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped.
 
 Tasks: ` + scoring.TaskNames() + `.
 

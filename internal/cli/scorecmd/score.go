@@ -21,7 +21,7 @@ import (
 // Score judges the answers of replies.
 type Score struct {
 	common
-	JSONL       bool     `name:"jsonl" help:"Judge one reply per record: JSON line, element of a JSON array, or row of a CSV file."`
+	JSONL       bool     `name:"jsonl" help:"Judge one reply per record: JSON line, element of a JSON array, or row of a CSV or Parquet file."`
 	K           bool     `help:"Report how many problems are solved by the best of k replies, and by majority vote."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that is the same in all replies to one problem (that of --input-field)."`
 	Vote        string   `enum:"candidate,reply" default:"candidate" placeholder:"WHAT" help:"What a majority vote counts: candidate, or reply (the whole reply)."`

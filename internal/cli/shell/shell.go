@@ -66,6 +66,9 @@ func (in *Input) Close() error {
 	return in.file.Close()
 }
 
+// File returns the file itself, and nil for standard input.
+func (in *Input) File() *os.File { return in.file }
+
 // size returns the length of a regular file that is not compressed, and 0 for
 // anything else.
 func (in *Input) size() int64 {

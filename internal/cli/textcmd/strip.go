@@ -32,7 +32,7 @@ type Strip struct {
 func (Strip) Help() string {
 	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV file come out as JSON Lines; the values of a row are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}.
+With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV or Parquet file come out as JSON Lines; the values of CSV are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}.
 
 Examples:
 
