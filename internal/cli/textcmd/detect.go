@@ -77,10 +77,11 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 		found.AddBytes(text)
 		return err
 	}
-	source, err := records.Open(in, file.Name, records.Auto)
+	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Auto)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}
+	defer source.Close()
 	var f jsonpath.Finder
 	for number := 1; ; number++ {
 		line, err := batch.NextLine(source.Reader)
