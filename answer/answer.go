@@ -34,6 +34,8 @@ type Problem struct {
 	Options []string // of a choice, in order: A, B, C …
 	Schema  []byte   // a JSON Schema, for task json
 	Lang    string   // the language, for task code
+	File    string   // for task code: the name of the file that is the answer, if a reply holds several
+	Key     string   // the key of the answer in JSON; if empty, the usual ones
 }
 
 // A Form says where the answers of a task stand in a reply.
@@ -75,6 +77,8 @@ type Form struct {
 	// ("Input:"). A stop counts only after an answer has been stated, and not in code
 	// or within an answer.
 	Stops []string
+	// Key is the key of the answer in JSON, for problems that do not have one.
+	Key string
 }
 
 // An Extent says how much of the text in a block, or after a marker, is the answer.

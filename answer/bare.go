@@ -16,7 +16,7 @@ func (s *search) bareIn(text string) Span {
 		return Span{}
 	}
 	if s.form.Extent == FirstLine {
-		if sp := jsonReply(text); sp.Start < sp.End {
+		if sp := jsonReply(text, s.problem); sp.Start < sp.End {
 			return sp
 		}
 	}
@@ -132,7 +132,7 @@ func bareFormula(text string, p Problem) Span {
 
 // jsonReply returns the value of the answer in a reply that is one JSON object, alone
 // or in a fence.
-func jsonReply(text string) Span {
+func jsonReply(text string, p Problem) Span {
 	sp := trim(text, Span{0, len(text)})
 	if sp.End-sp.Start < 2 || sp.End-sp.Start > maxJSON {
 		return Span{}
@@ -143,7 +143,7 @@ func jsonReply(text string) Span {
 	if sp.Start == sp.End || text[sp.Start] != '{' || text[sp.End-1] != '}' {
 		return Span{}
 	}
-	found := findJSONAnswer(text[sp.Start:sp.End], Problem{})
+	found := findJSONAnswer(text[sp.Start:sp.End], p)
 	if len(found) == 0 {
 		return Span{}
 	}

@@ -9,7 +9,10 @@ import (
 // Code is the task of answers that are a program: "code". The last fenced block in
 // the problem's language counts. If the problem has no language, the last block of
 // any language counts. A block without a label counts only if no block has the
-// right label. The package does not run programs. With a gold, a program is right
+// right label. If the problem names a file, only blocks with that name count, or, if no
+// block has it, those without any name. A block has the name in its label (python
+// title="a.py", or a.py), in a comment on its first line (# file: a.py), or in the
+// line above, if that line has one name (**a.py**, ### src/a.py). The package does not run programs. With a gold, a program is right
 // if it equals the gold line by line. Without a gold, any program is right, and
 // your own validator must judge it further.
 var Code Task = codeTask{}
@@ -78,6 +81,7 @@ func endOfLine(s string, i int) int {
 type codeBlock struct {
 	Span
 	lang string
+	info string // all of the label
 }
 
 // codeBlocks finds fenced code. A fence that never closes holds the rest of the
@@ -94,7 +98,7 @@ func codeBlocks(text string) []codeBlock {
 			var info string
 			if open, info = fenceOf(line); open.size > 0 {
 				next := min(end+1, len(text))
-				now = codeBlock{Span{next, len(text)}, languageOf(info)}
+				now = codeBlock{Span{next, len(text)}, languageOf(info), info}
 			}
 		case open.closes(line):
 			now.End = at
@@ -114,8 +118,12 @@ func codeBlocks(text string) []codeBlock {
 // use, shell commands and printed output count only if there is nothing else.
 func findCode(text string, p Problem) []Span {
 	var right, unlabelled []codeBlock
+	blocks := codeBlocks(text)
+	if p.File != "" {
+		blocks = blocksOf(text, blocks, p.File)
+	}
 	want := languageOf(p.Lang)
-	for _, b := range codeBlocks(text) {
+	for _, b := range blocks {
 		switch {
 		case strings.Trim(text[b.Start:b.End], white) == "":
 		case b.lang == "" && want == "", b.lang == "":
@@ -190,12 +198,64 @@ var (
 	definesExpr = lazyregexp.New(`^(?:async )?(?:def|class|func|function|fn|public|private|static|struct|type|const|let|var|interface|enum|template|#include|SELECT|CREATE|INSERT|WITH)\b`)
 )
 
-// namedTest reports whether the line above a block names a file of tests.
-func namedTest(text string, b codeBlock) bool {
+// lineAbove returns the line above a fenced block, or the beginning of a long one.
+func lineAbove(text string, b codeBlock) string {
 	head := strings.TrimRight(text[:strings.LastIndexByte(text[:max(0, b.Start-1)], '\n')+1], white)
 	line := head[strings.LastIndexByte(head, '\n')+1:]
-	return testFile.MatchString(line[:min(len(line), 200)])
+	return line[:min(len(line), 200)]
 }
+
+// blocksOf returns the blocks of a file, or if there are none, those of no file.
+func blocksOf(text string, blocks []codeBlock, file string) []codeBlock {
+	var named, nameless []codeBlock
+	for _, b := range blocks {
+		switch name := nameOf(text, b); {
+		case sameFile(name, file):
+			named = append(named, b)
+		case name == "":
+			nameless = append(nameless, b)
+		}
+	}
+	if named == nil {
+		return nameless
+	}
+	return named
+}
+
+// nameOf returns the name of the file that a block holds, or "".
+func nameOf(text string, b codeBlock) string {
+	if name := fileExpr.FindString(b.info); name != "" {
+		return name
+	}
+	first := strings.Trim(text[b.Start:lineEndIn(text, b.Start, b.End)], white)
+	if m := fileComment.FindStringSubmatch(first[:min(len(first), 200)]); m != nil {
+		return m[1]
+	}
+	line := lineAbove(text, b)
+	if isFence(line) {
+		return "" // the end of the block above
+	}
+	if names := fileExpr.FindAllString(line, 2); len(names) == 1 {
+		return names[0]
+	}
+	return ""
+}
+
+// sameFile reports whether two paths name one file: one of them may have more folders.
+func sameFile(name, file string) bool {
+	name, file = strings.TrimPrefix(name, "./"), strings.TrimPrefix(file, "./")
+	return name != "" && (name == file || strings.HasSuffix(name, "/"+file) || strings.HasSuffix(file, "/"+name))
+}
+
+var (
+	// fileExpr matches the name of a file, which has an ending of letters.
+	fileExpr = lazyregexp.New(`(?:[\w-]+/|\.{1,2}/)*[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
+	// fileComment matches a comment that holds nothing but the name of a file.
+	fileComment = lazyregexp.New(`^(?:#|//|--|;|%|/\*+|<!--|\(\*|"""|\x27\x27\x27)\s*(?i:file(?:name| name| path)?\s*[:=]\s*|title\s*[:=]\s*)?` + "[`\"']?" + `((?:[\w-]+/|\.{1,2}/)*[\w-]+(?:\.[\w-]+)*\.[A-Za-z][A-Za-z0-9]{0,7})` + "[`\"']?" + `\s*(?:\*/|-->|\*\)|"""|\x27\x27\x27)?$`)
+)
+
+// namedTest reports whether the line above a block names a file of tests.
+func namedTest(text string, b codeBlock) bool { return testFile.MatchString(lineAbove(text, b)) }
 
 var testFile = lazyregexp.New(`(?i)\b(?:test_\w+\.\w+|\w+_test\.\w+|\w+\.(?:test|spec)\.\w+)\b`)
 

@@ -1,5 +1,7 @@
 package answer
 
+import "cmp"
+
 // Names of the tiers.
 const (
 	methodBlock  = "answer_block"
@@ -20,7 +22,9 @@ const inReasoning = "_in_reasoning"
 // set.
 func Extract(t Task, raw string, p Problem, o Options) Extraction {
 	rd := read(raw, o)
-	s := search{task: t, form: t.Form(), problem: p, reading: &rd, room: new(room)}
+	form := t.Form()
+	p.Key = cmp.Or(p.Key, form.Key)
+	s := search{task: t, form: form, problem: p, reading: &rd, room: new(room)}
 	s.text = rd.text[:turnEnd(rd.text)]
 	s.bounded = len(s.text) < len(rd.text)
 	s.fenced = fences(s.text, rd.cut)

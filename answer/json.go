@@ -3,7 +3,9 @@ package answer
 import (
 	"encoding/json"
 	"math/big"
+	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -16,9 +18,11 @@ import (
 // comments, with a comma after the last member, with Python's quotes and names), is
 // made valid, and the method is then "json_lenient".
 //
-// JSONAnswer is the task of answers that stand in JSON under "answer":
-// "json_answer". The last such key counts, wherever it stands, and the JSON around
-// it need not be valid. The value is taken as it is written: LaTeX whose
+// JSONAnswer is the task of answers that stand in JSON under a key: "json_answer". The
+// key is that of the problem. If it has none, the first of these rows that occurs
+// counts: final_answer and correct_answer; answer; choice, option, answer_choice,
+// result, prediction and the like. The last such key counts, wherever it stands, and
+// the JSON around it need not be valid. The value is taken as it is written: LaTeX whose
 // backslashes are not doubled stays LaTeX ("\frac{1}{2}", which JSON would read as
 // a form feed and "rac"). Values are compared as [Math] compares them.
 //
@@ -310,13 +314,16 @@ func (jsonAnswerTask) Form() Form {
 var answerKeys = []*lazyregexp.Regexp{
 	lazyregexp.New(`(?i)["'](?:final[_ ]?answer|correct[_ ]answer)["']\s*:\s*`),
 	lazyregexp.New(`(?i)["']answer["']\s*:\s*`),
-	lazyregexp.New(`(?i)["'](?:answer_choice|result|prediction)["']\s*:\s*`),
+	lazyregexp.New(`(?i)["'](?:answer_choice|choice|option|(?:selected|correct|chosen)[_ ](?:option|choice|answer)|result|prediction)["']\s*:\s*`),
 }
 
 // findJSONAnswer finds the values of the key "answer", or of another usual key. The
 // quotes of a string are part of the span. It also looks inside broken values, but
 // reads no more than a few times the length of the text for that.
-func findJSONAnswer(text string, _ Problem) []Span {
+func findJSONAnswer(text string, p Problem) []Span {
+	if p.Key != "" {
+		return valuesOf(keyPattern(p.Key), text)
+	}
 	for i, key := range answerKeys {
 		if !mayHoldKey(text, i) {
 			continue
@@ -333,10 +340,28 @@ func mayHoldKey(text string, i int) bool {
 	if i < 2 {
 		return strings.Contains(text, "nswer") || strings.Contains(text, "NSWER")
 	}
-	return strings.Contains(text, "esult") || strings.Contains(text, "nswer") || strings.Contains(text, "rediction")
+	for _, part := range []string{"esult", "nswer", "rediction", "hoice", "ption", "RESULT", "NSWER", "REDICTION", "HOICE", "PTION"} {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
 }
 
-func valuesOf(answerKey *lazyregexp.Regexp, text string) []Span {
+// lastKey is the pattern of the last key of a problem: a batch uses the same one again.
+var lastKey atomic.Pointer[compiled]
+
+// keyPattern matches a key as it is written in JSON.
+func keyPattern(key string) *regexp.Regexp {
+	if c := lastKey.Load(); c != nil && c.pattern == key {
+		return c.re
+	}
+	re := regexp.MustCompile(`["']` + regexp.QuoteMeta(key) + `["']\s*:\s*`)
+	lastKey.Store(&compiled{key, re})
+	return re
+}
+
+func valuesOf(answerKey interface{ FindStringIndex(string) []int }, text string) []Span {
 	var found []Span
 	data, budget := []byte(text), 4*len(text)
 	for at := 0; at < len(text); {

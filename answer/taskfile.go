@@ -41,13 +41,14 @@ const maxTaskFile = 64 << 10
 //	normalise: [trim, {replace: '\.$', with: ''}]
 //	validator: regex                 # or exact, number, choice: any task's name
 //	pattern: '\d{4}-\d\d-\d\d'       # of regex; if missing, Gold is the pattern
+//	key: date                        # of the answer in JSON; if missing, the usual ones
 //
 // The steps of normalise are trim, lower, upper, spaces (each run becomes one
 // space), marks (emphasis and code marks around the whole), punctuation (at the
 // end), and {replace: PATTERN, with: TEXT}. The validator's own steps come after
 // them. What the file does not say is as in the validator's task, with all of its
-// tiers: a file of a name and a validator is that task under another name. The error joins a [*TaskFileError] for each fault. name is the name of the
-// file.
+// tiers: a file of a name and a validator is that task under another name. The error
+// joins a [*TaskFileError] for each fault. name is the name of the file.
 func ReadTask(name string, data []byte) (Task, error) {
 	r := taskReader{
 		doc:  yamlfile.Document{Name: name, Limits: yamlfile.Limits{Size: maxTaskFile, Nodes: maxTaskFile}},
@@ -85,6 +86,9 @@ func (r *taskReader) inherited(form Form) Form {
 		form.Scan = *rows.Scan != "off"
 	}
 	form.Stops = slices.Concat(form.Stops, rows.Stops)
+	if rows.Key != nil {
+		form.Key = *rows.Key
+	}
 	return form
 }
 
@@ -149,6 +153,7 @@ type taskRows struct {
 	Normalise []*yamlfile.Node `yaml:"normalise"`
 	Validator *string          `yaml:"validator"`
 	Pattern   *string          `yaml:"pattern"`
+	Key       *string          `yaml:"key"`
 }
 
 func (r *taskReader) err() error {
@@ -177,6 +182,9 @@ func (r *taskReader) fill() {
 	}
 	r.allSay("markers", rows.Markers)
 	r.allSay("stops", rows.Stops)
+	if rows.Key != nil {
+		r.says("key", *rows.Key)
+	}
 	if rows.Extent != nil {
 		extent := slices.Index([]string{"first_line", "block", "all"}, *rows.Extent)
 		if extent < 0 {

@@ -23,6 +23,8 @@ type asking struct {
 	Gold          string `placeholder:"TEXT" help:"The right answer, for lines that do not have it."`
 	Schema        string `placeholder:"FILE" help:"The JSON Schema of task json."`
 	Lang          string `placeholder:"LANG" help:"The language of task code."`
+	CodeFile      string `name:"code-file" placeholder:"NAME" help:"The file that is the answer, for task code, if a reply holds several."`
+	JSONKey       string `name:"json-key" placeholder:"KEY" help:"The key of the answer in JSON, for task json_answer and for replies that are one JSON object. If missing, the usual keys."`
 	FromReasoning bool   `name:"from-reasoning" help:"If the text has no answer, take one from an explicit marker in the reasoning."`
 	ScanCut       bool   `name:"scan-cut" help:"Also search replies that were cut from the bottom, if no answer is marked."`
 }
@@ -62,7 +64,7 @@ func (x *common) reader(sh *shell.Shell, c *catalogue.Catalogue) (*scoring.LineR
 }
 
 func (a *asking) extractor(m catalogue.Manner) (*scoring.Extractor, error) {
-	e := &scoring.Extractor{Manner: m, Problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang}}
+	e := &scoring.Extractor{Manner: m, Problem: answer.Problem{Input: a.Input, Gold: a.Gold, Lang: a.Lang, File: a.CodeFile, Key: a.JSONKey}}
 	e.Options = answer.Options{FromReasoning: a.FromReasoning, ScanCut: a.ScanCut}
 	var err error
 	if e.Task, err = a.task(); err != nil {

@@ -105,7 +105,7 @@ func setFlag(read *reading.Flags, ask *asking, setting string) error {
 	name, value, _ := strings.Cut(setting, "=")
 	texts := map[string]*string{
 		"dialect": &read.Dialect, "model": &read.Model, "start": &read.Start, "end": &read.End,
-		"task": &ask.Task, "task-file": &ask.TaskFile, "schema": &ask.Schema, "lang": &ask.Lang,
+		"task": &ask.Task, "task-file": &ask.TaskFile, "schema": &ask.Schema, "lang": &ask.Lang, "code-file": &ask.CodeFile, "json-key": &ask.JSONKey,
 	}
 	switches := map[string]*bool{"from-reasoning": &ask.FromReasoning, "scan-cut": &ask.ScanCut}
 	rivals := map[string]*string{"dialect": &read.Model, "model": &read.Dialect, "task": &ask.TaskFile, "task-file": &ask.Task}
