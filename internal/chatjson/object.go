@@ -269,9 +269,10 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 			s.take(parts)
 			texts = appendElement(texts, s.content[at:])
 			return true
+		default:
+			r.Found(wire.Found{Kind: wire.FoundOther, Choice: choice, Name: kind})
 		}
 		other = true
-		r.Found(wire.Found{Kind: wire.FoundOther, Choice: choice, Name: e.Get("type").Str})
 		if len(texts) > 0 {
 			rest = append(append(rest, ','), texts...)
 			texts = nil
