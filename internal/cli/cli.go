@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
 	"github.com/sotto-llm/sotto/internal/cli/runcmd"
 	"github.com/sotto-llm/sotto/internal/cli/scorecmd"
@@ -40,6 +41,7 @@ type commandLine struct {
 	Solve      solvecmd.Command  `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command `cmd:"" help:"List, show, search, verify and export a record."`
 	Run        runcmd.Command    `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
+	MCP        mcpcmd.Command    `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
 	Dialects   textcmd.Dialects  `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 	Completion completionCommand `cmd:"" help:"Print the completion script for a shell."`

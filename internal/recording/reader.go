@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -31,4 +32,20 @@ func CheckFolder(dir string) error {
 		}
 	}
 	return hint.Add(fmt.Errorf("%s is not a record", dir), "sotto serve, extract, score, solve and run write records, with --record DIR")
+}
+
+// ParseTime reads a time, or a duration before now. A date means midnight UTC.
+func ParseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t, nil
+		}
+	}
+	if d, err := ParseAge(text); err == nil {
+		return time.Now().Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("%q: want a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a span before now such as 2h or 7d", text)
 }

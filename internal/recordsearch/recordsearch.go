@@ -45,6 +45,8 @@ type Match struct {
 type Search struct {
 	Pattern *regexp.Regexp
 	In      Scope
+	// Seen, if set, returns what the caller may see of a text; false means nothing.
+	Seen func(*record.Event, eventtext.Text) (eventtext.Text, bool)
 	// Found gets each match.
 	Found func(Match)
 }
@@ -53,7 +55,16 @@ type Search struct {
 func (s *Search) Event(e *record.Event) (found bool) {
 	at := Match{V: 1, Seq: e.Seq, Time: e.Time, Run: e.Run, Cycle: e.Cycle, Type: e.Type}
 	w := eventtext.Walker{
-		Text: func(t eventtext.Text) { found = s.text(at, t) || found },
+		Text: func(t eventtext.Text) {
+			if s.Seen != nil {
+				seen, ok := s.Seen(e, t)
+				if !ok {
+					return
+				}
+				t = seen
+			}
+			found = s.text(at, t) || found
+		},
 		Members: func(path string, list []eventtext.Member) {
 			for _, m := range list {
 				if m.Name == "error" || m.Name == "message" {

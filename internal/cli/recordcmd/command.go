@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -95,29 +94,13 @@ func (q *filter) query() (record.Query, error) {
 		out.Types = append(out.Types, record.Type(strings.ToUpper(t)))
 	}
 	var err error
-	if out.From, err = parseTime(q.From); err != nil {
+	if out.From, err = recording.ParseTime(q.From); err != nil {
 		return out, hint.Usage(fmt.Errorf("--from: %w", err), "")
 	}
-	if out.To, err = parseTime(q.To); err != nil {
+	if out.To, err = recording.ParseTime(q.To); err != nil {
 		return out, hint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
 	return out, nil
-}
-
-// parseTime reads a time, or a duration before now. A date means midnight UTC.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t, nil
-		}
-	}
-	if d, err := recording.ParseAge(text); err == nil {
-		return time.Now().Add(-d), nil
-	}
-	return time.Time{}, fmt.Errorf("%q: want a time such as 2026-11-21 or 2026-11-21T10:00:00Z, or a span before now such as 2h or 7d", text)
 }
 
 // badLines reports unreadable lines, and continues.

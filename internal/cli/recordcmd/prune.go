@@ -46,7 +46,7 @@ func (p *pruneCommand) Validate() error {
 func (p *pruneCommand) Run(sh *shell.Shell) error {
 	o := record.PruneOptions{DryRun: p.DryRun}
 	var err error
-	if o.Before, err = parseTime(p.Older); err != nil {
+	if o.Before, err = recording.ParseTime(p.Older); err != nil {
 		return hint.Usage(fmt.Errorf("--older: %w", err), "")
 	}
 	if p.KeepSize != "" {

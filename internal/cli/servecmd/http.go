@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -54,7 +53,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	for _, w := range s.Warnings {
 		log.Warn(w)
 	}
-	front, err := listen("--listen", s.Listen)
+	front, err := serving.Listen("--listen", s.Listen)
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if err := checkFolder(s.Gateway.Data); err != nil {
 		log.Warn("what this run learns about how replies begin will not be saved", "data", s.Gateway.Data, "error", err.Error())
 	}
-	at := addresses{gateway: reach(front), upstream: s.Upstream}
+	at := addresses{gateway: serving.Reach(front), upstream: s.Upstream}
 	if s.Gateway.Public {
 		at.open = front.Addr().String()
 	}
@@ -121,29 +120,6 @@ func newLogger(sh *shell.Shell, s *settings.Settings) *slog.Logger {
 	return slog.New(slog.NewTextHandler(sh.Err, o))
 }
 
-// listen opens an address. flag is the flag that sets another.
-func listen(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		return l, nil
-	}
-	number, _ := errors.AsType[syscall.Errno](err)
-	why := err
-	if number != 0 {
-		why = number
-	}
-	err = fmt.Errorf("listen on %s: %w", address, why)
-	switch number {
-	case syscall.EADDRINUSE:
-		return nil, hint.Add(err, "another program, maybe another sotto, uses this port: choose another with "+flag)
-	case syscall.EACCES:
-		return nil, hint.Add(err, "ports below 1024 need administrator rights: choose another with "+flag)
-	case syscall.EADDRNOTAVAIL:
-		return nil, hint.Add(err, "this machine does not have that address: choose another with "+flag)
-	}
-	return nil, err
-}
-
 // checkOpen checks the address that was opened, because a name such as localhost
 // may stand for any address.
 func checkOpen(s *settings.Setup, l net.Listener) error {
@@ -172,24 +148,15 @@ func checkFolder(name string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// reach returns the URL by which this machine reaches a listener.
-func reach(l net.Listener) *url.URL {
-	host, port, _ := net.SplitHostPort(l.Addr().String())
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
-}
-
 // runScripted serves the scripted replies on a listener of their own.
 func runScripted(s *settings.Settings, at *addresses, log *slog.Logger) (stop func(), err error) {
-	l, err := listen("--scripted-listen", s.ScriptedListen)
+	l, err := serving.Listen("--scripted-listen", s.ScriptedListen)
 	if err != nil {
 		return nil, err
 	}
 	server := serving.NewServer(serving.Bodies(scripted.New(scripted.Options{Pause: s.ScriptedPause})))
 	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
-	at.upstream, at.scripted = reach(l), true
+	at.upstream, at.scripted = serving.Reach(l), true
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

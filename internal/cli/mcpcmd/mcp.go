@@ -1,0 +1,142 @@
+// Package mcpcmd has the command that serves the Model Context Protocol.
+package mcpcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/mcpserver"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Command serves the tools.
+type Command struct {
+	Record    string   `placeholder:"DIR" setting:"SOTTO_MCP_RECORD" help:"Also offer tools that list, show and search the record in DIR."`
+	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt the record with the age identities in FILE; repeatable."`
+	Reasoning bool     `help:"The tools for the record also give reasoning, and prompts, which may contain it."`
+	Listen    string   `placeholder:"ADDRESS" setting:"SOTTO_MCP_LISTEN" help:"Serve over HTTP at ADDRESS, under /mcp, instead of standard input and output."`
+	TokenFile string   `placeholder:"FILE" help:"The file with the token that HTTP clients must send. $$SOTTO_MCP_TOKEN holds the token itself."`
+	AllowHost []string `placeholder:"NAME" help:"A name that HTTP clients may use for this machine; repeatable."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Serves the tools split, extract and score, and with --record also record_list, record_show and record_search, to a client of the Model Context Protocol. The client starts this command and talks to it on standard input and output, or connects over HTTP with --listen. A tool reads only the arguments of its call and the record named here. It writes nothing. From a record, a client gets what models said and what tools returned, but no reasoning, unless you give --reasoning. A message may have 8 MiB, and a result 4 MiB. The guide is docs/mcp.md.
+
+Examples:
+
+    sotto mcp
+    sotto mcp --record audit
+    sotto mcp --listen 127.0.0.1:8386 --record audit`
+}
+
+// Run serves until the client closes standard input, or a signal comes.
+func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	config := mcpserver.Config{Version: version(), Catalogue: names, Reasoning: c.Reasoning}
+	if c.Record != "" {
+		ids, err := recording.ReadIdentities(c.Identity)
+		if err != nil {
+			return fmt.Errorf("--identity: %w", err)
+		}
+		if config.Record, err = recording.OpenReader(c.Record, record.ReadOptions{Identities: ids}); err != nil {
+			return err
+		}
+	}
+	s, err := mcpserver.New(config)
+	if err != nil {
+		return err
+	}
+	if c.Listen != "" {
+		return c.serve(ctx, sh, s)
+	}
+	if c.TokenFile != "" || len(c.AllowHost) > 0 {
+		return hint.Usage(errors.New("--token-file and --allow-host are for HTTP"), "give --listen too")
+	}
+	if sh.Out.Width() > 0 {
+		sh.Hintf("an MCP client starts this command and writes to its standard input; press ctrl-D to end")
+	}
+	return s.ServeStdio(ctx, io.NopCloser(sh.In), sh.Out)
+}
+
+// endWait is how long a request may still take after a signal.
+const endWait = 5 * time.Second
+
+// serve serves over HTTP until ctx ends.
+func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Server) error {
+	token, err := c.token(sh)
+	if err != nil {
+		return err
+	}
+	l, err := serving.Listen("--listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	rules := access.Rules{Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost}
+	if token != "" {
+		rules.Tokens = []access.Token{{Name: access.Single, Secret: token}}
+	}
+	if rules.Public && token == "" {
+		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give clients a token with --token-file or SOTTO_MCP_TOKEN")
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s.Handler(rules))
+	server := serving.NewServer(mux)
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(serving.Bound(l, serving.Bounds{})) }()
+	fmt.Fprintf(sh.Err, "the MCP server is at %s\n", serving.Reach(l).JoinPath("mcp"))
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil && !errors.Is(err, net.ErrClosed) {
+		return errors.Join(err, server.Close())
+	}
+	return nil
+}
+
+func (c *Command) token(sh *shell.Shell) (string, error) {
+	token := sh.Getenv("SOTTO_MCP_TOKEN")
+	if c.TokenFile != "" {
+		data, err := files.ReadSecret(c.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimRight(string(data), "\r\n")
+	}
+	if token == "" {
+		return "", nil
+	}
+	return token, files.CheckSecret(token)
+}
+
+// version is the version of this build.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
