@@ -65,12 +65,15 @@ const (
 func newReplyTools(names *catalogue.Catalogue) (*replyTools, error) {
 	field := func(name string) scoring.LineField { return scoring.LineField{Name: name} }
 	none := scoring.LineField{}
-	r := &replyTools{names: names}
-	var err error
-	if r.replies, err = scoring.NewLineReader(names, none, "text", none, none, none); err != nil {
+	lines, err := names.LineReader("")
+	if err != nil {
 		return nil, err
 	}
-	if r.questions, err = scoring.NewLineReader(names, none, "text", field("input"), field("gold"), field("options")); err != nil {
+	r := &replyTools{names: names}
+	if r.replies, err = scoring.NewLineReader(lines, none, "text", none, none, none); err != nil {
+		return nil, err
+	}
+	if r.questions, err = scoring.NewLineReader(lines, none, "text", field("input"), field("gold"), field("options")); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"model", "task"} {
