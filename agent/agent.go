@@ -3,11 +3,13 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -55,6 +57,11 @@ type Conversation struct {
 	Record *record.Writer
 	Run    string
 	Cycle  int
+	// Start, if set, is recorded as the start of the run, and the message as a cycle
+	// of it. Last says that the run ends with it. If Start is nil, the caller records
+	// runs and cycles.
+	Start *record.RunStart
+	Last  bool
 }
 
 // Agent makes the agent that a file describes. The keys of an experiment are not
@@ -120,6 +127,10 @@ func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error
 	defer stop(nil)
 	s := &speaker{turn: &t, on: on, stop: stop}
 	t.Observer = s.observer()
+	if err := a.begin(c); err != nil {
+		return Outcome{}, err
+	}
+	began := time.Now()
 	t.withhold = true
 	if t.Grammar == nil && t.Model != nil {
 		t.Grammar, _ = sotto.ForModel(t.Model.Name())
@@ -133,7 +144,49 @@ func (a *Agent) Answer(ctx context.Context, c Conversation, on func(Event) error
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
-	return out, err
+	return out, errors.Join(err, a.end(c, out, err, time.Since(began)))
+}
+
+// begin records that an answer begins.
+func (a *Agent) begin(c Conversation) error {
+	if c.Record == nil || c.Start == nil {
+		return nil
+	}
+	goal := record.CycleStart{}
+	if n := len(c.Messages); n > 0 {
+		goal.Goal = record.Say(c.Messages[n-1].Text)
+	}
+	if c.Cycle == 1 {
+		start := *c.Start
+		start.Model = a.Turn.Model.Name()
+		if err := put(c, 0, start); err != nil {
+			return err
+		}
+	}
+	return put(c, c.Cycle, goal)
+}
+
+// end records how an answer ended.
+func (a *Agent) end(c Conversation, out Outcome, err error, took time.Duration) error {
+	if c.Record == nil || c.Start == nil {
+		return nil
+	}
+	status := string(out.Status)
+	if err != nil {
+		status = "aborted"
+	}
+	cycle := record.CycleEnd{Status: status, Bound: string(out.Bound), Millis: millis(took), Metrics: &out.Metrics, Of: out.Of, Summary: record.Say(out.Answer)}
+	if failed := put(c, c.Cycle, cycle); failed != nil || !c.Last {
+		return failed
+	}
+	return put(c, 0, record.RunEnd{Status: status, Bound: string(out.Bound), Cycles: c.Cycle, Millis: millis(took), Metrics: &out.Metrics, Result: record.Say(out.Answer)})
+}
+
+func put(c Conversation, cycle int, p record.Payload) error {
+	if _, err := c.Record.Append(context.Background(), record.Event{Run: c.Run, Cycle: cycle, Payload: p}); err != nil {
+		return fmt.Errorf("record %s: %w", p.Type(), err)
+	}
+	return nil
 }
 
 // withSystem puts a system message first. What the messages have of their own
@@ -177,6 +230,7 @@ func (s *speaker) observer() Observer {
 		OnReasoning: s.reasoning,
 		OnDelta:     func() { s.tell(Alive{}) },
 		OnReply:     s.reply,
+		onCalls:     s.release,
 		OnToolStart: func(u Use) { s.tell(ToolStart{strconv.Itoa(u.Number), s.nameOf(u), s.argumentsOf(u)}) },
 		OnToolEnd: func(u Use, result string, failed bool) {
 			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, shorttext.Ellipsis(result, maxPreview)})
@@ -238,6 +292,15 @@ func (s *speaker) say() {
 	}
 	s.saying = true
 	s.send(Visible{text})
+}
+
+// release passes on text that is not a call after all.
+func (s *speaker) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.TrimSpace(s.held.String()) != "" {
+		s.say()
+	}
 }
 
 // reply ends the text of a reply.

@@ -135,8 +135,9 @@ func TestAnswerStops(t *testing.T) {
 	}
 }
 
-// A call that is written into the text is not shown as an answer, nor a reply that
-// breaks off and is asked for again as if it continued.
+// A call that is written into the text is not shown as an answer; a text that only
+// begins like one is shown. A reply that breaks off and is asked for again does not
+// look as if it continued.
 func TestAnswerHolds(t *testing.T) {
 	tool := &Func{Name: "look", Do: func(context.Context, Use) (string, error) { return "seen", nil }}
 	for _, mode := range []CallMode{TextCalls, NativeCalls} {
@@ -148,6 +149,11 @@ func TestAnswerHolds(t *testing.T) {
 		if _, err := (&Agent{Turn: Turn{Model: p, Tools: []Tool{tool}, Calls: mode}}).Answer(t.Context(), user("Go."), h.on); err != nil || h.visible.String() != "Seen." {
 			t.Errorf("%s: %q, %v", mode, &h.visible, err)
 		}
+	}
+	var mixed heard
+	p := &parrot{replies: []model.Reply{cutReply(model.Reply{Raw: "<b>I look.</b>", Calls: []model.Call{{Name: "look", Arguments: "{}"}}}, 100), cutReply(model.Reply{Raw: "Seen."}, 100)}}
+	if _, err := (&Agent{Turn: Turn{Model: p, Tools: []Tool{tool}}}).Answer(t.Context(), user("Go."), mixed.on); err != nil || mixed.visible.String() != "<b>I look.</b>\n\nSeen." {
+		t.Errorf("%q, %v", &mixed.visible, err)
 	}
 	var h heard
 	a := Agent{Turn: Turn{Start: "outside", Limits: Limits{RetryWait: 1}, Model: &stumbler{Model: scripted(t, "- text: Hello.\n")}}}

@@ -123,6 +123,10 @@ type Observer struct {
 	OnOutage func(OutageReport)
 	// OnCycle is called at the end of each cycle of a run.
 	OnCycle func(CycleReport)
+
+	// onCalls is called before OnReply if the reply calls tools by the API, so that
+	// its text is not a call.
+	onCalls func()
 }
 
 // Converse answers the last of the messages. An error means that the surroundings

@@ -141,7 +141,8 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	settings := Turn{
 		Model: t.Model, API: t.API, Grammar: t.Grammar, Start: t.Start, Calls: t.Calls, Request: t.Request, Limits: t.Limits,
-		Run: fmt.Sprintf("%s%s%s.%d", u.Run, childMark, t.Name, u.Number),
+		Run:      fmt.Sprintf("%s%s%s.%d", u.Run, childMark, t.Name, u.Number),
+		Observer: Observer{OnDelta: caller.Observer.OnDelta},
 	}
 	if settings.Model == nil {
 		settings.Model, settings.API, settings.Request = t.parent.Model, t.parent.API, t.parent.Request

@@ -151,6 +151,9 @@ func (t *turn) show(answer bool) {
 	if f := t.Observer.OnText; f != nil && t.template && t.visible != "" {
 		f(t.visible)
 	}
+	if f := t.Observer.onCalls; f != nil && len(t.reply.Calls) > 0 {
+		f()
+	}
 	if f := t.Observer.OnReply; f != nil {
 		f(t.visible, answer)
 	}

@@ -92,8 +92,13 @@ type Config struct {
 	// RecordHeaders are headers of requests, such as X-Session-Id, whose values are
 	// recorded as identifiers. They are not taken for credentials.
 	RecordHeaders []string
-	// Transport reaches the upstream. If nil, the gateway makes its own.
+	// Transport reaches the upstream. If nil, the gateway makes its own; see
+	// [UpstreamTransport].
 	Transport http.RoundTripper
+	// Separated reports whether the replies of a model have their reasoning in the
+	// API's own place for it, and only the answer in their text. Such a text is not
+	// read: markers in it are text. If nil, no model's have.
+	Separated func(model string) bool
 }
 
 // A Route says how the replies of some models are handled.
@@ -121,6 +126,8 @@ type Route struct {
 	// ThinkingSignature is the signature of a block of thinking that the gateway makes
 	// in the messages API; if empty, SignatureEmpty.
 	ThinkingSignature ThinkingSignature
+
+	separated bool // the text holds only the answer; see Config.Separated
 }
 
 // A Display says where a reply's reasoning is put.
@@ -484,7 +491,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Transport == nil {
-		c.Transport = transport(c.Limits.Header)
+		c.Transport = UpstreamTransport(c.Limits)
 	}
 	c.Default = c.Default.withDefaults()
 	c.Routes = slices.Clone(c.Routes)

@@ -16,6 +16,9 @@ import (
 // reasoning is hidden too.
 func (e *engine) routeOf(api string, q *wire.Request, path string) Route {
 	first := e.route(api, q.Model)
+	if e.config.Separated != nil && e.config.Separated(q.Model) {
+		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, NoAnswerEmpty
+	}
 	if first.Display == DisplayHide {
 		return first
 	}
@@ -44,6 +47,9 @@ func (e *engine) route(api, model string) Route {
 // grammar returns the dialect of a reply: the route's, or the model's. named is false
 // if no dialect has the model's name.
 func (e *engine) grammar(r Route, model string) (g *sotto.Grammar, named bool, err error) {
+	if r.separated {
+		return separatedGrammar, true, nil
+	}
 	if r.Dialect != "" {
 		g, err = e.config.named(r.Dialect)
 		return g, true, err
@@ -55,6 +61,12 @@ func (e *engine) grammar(r Route, model string) (g *sotto.Grammar, named bool, e
 	g, named = forModel(model)
 	return g, named, nil
 }
+
+// separatedGrammar reads texts that hold only the answer. A dialect needs a marker:
+// this one is not UTF-8, so no text of JSON has it.
+var separatedGrammar = sotto.MustCompile(sotto.Dialect{Name: "separated", PreOpens: sotto.PreOpensNo, Markers: []sotto.Marker{
+	{Role: sotto.RoleReasoning, Name: "none", Open: []string{"\xff\xfe"}, Close: []string{"\xfe\xff"}},
+}})
 
 // modelName bounds the model name that a client sends.
 func modelName(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxName)], "?") }

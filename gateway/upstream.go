@@ -134,11 +134,12 @@ func (x *exchange) cause() error {
 // by a handler around the gateway, or by the caller of the transport.
 var errDeadline = errors.New("the deadline of the request passed before the reply ended")
 
-// transport returns a copy of [http.DefaultTransport] for one upstream that many
-// clients share. header bounds the header of a response, in bytes.
-func transport(header int) http.RoundTripper {
+// UpstreamTransport returns what reaches the upstream of a configuration that has no
+// [Config.Transport]: a copy of [http.DefaultTransport] for one upstream that many
+// clients share. Use it in a transport of your own that passes most requests on.
+func UpstreamTransport(l Limits) http.RoundTripper {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxResponseHeaderBytes = int64(header)
+	t.MaxResponseHeaderBytes = int64(l.withDefaults().Header)
 	t.DisableCompression = true
 	t.MaxIdleConns = 0
 	t.MaxIdleConnsPerHost = 512

@@ -21,6 +21,7 @@ var namesProviders = map[string]string{
 	"model":                 "a client of each provider's API",
 	"agent":                 "the keys of an experiment's file name the clients of package model",
 	"internal/scripted":     "an upstream that imitates the providers",
+	"internal/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
 	"internal/cli/solvecmd": "a flag names the clients of package model",
 	"internal/cli/servecmd": "a flag names the clients of package model",
 }
@@ -77,8 +78,9 @@ func TestCapabilitiesDeclared(t *testing.T) {
 // readsFrames are the packages outside wire that have words of a provider's frames in
 // a string, each with the reason.
 var readsFrames = map[string]string{
-	"internal/scripted":  "it writes the frames of the providers",
-	"internal/catalogue": "logs of replies have the reason of an API in a column of its name",
+	"internal/scripted":   "it writes the frames of the providers",
+	"internal/agentmodel": "it writes the frames of an agent's reply",
+	"internal/catalogue":  "logs of replies have the reason of an API in a column of its name",
 }
 
 // A provider's frame is parsed by its codec and by nobody else: the gateway, the record

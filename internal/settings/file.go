@@ -103,6 +103,9 @@ func (s *Settings) resolvePaths(folder string) {
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
+	for i := range s.Agents {
+		paths = append(paths, &s.Agents[i])
+	}
 	for i := range s.tokens {
 		paths = append(paths, &s.tokens[i].secret.file)
 	}

@@ -28,6 +28,7 @@ type Settings struct {
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration
+	Agents         []string // files of agents that are served as models
 
 	Recording   recording.Settings
 	Connections serving.Bounds
@@ -84,6 +85,7 @@ func (s *Settings) keys() []key {
 		{"record-headers", "", listValue(&g.RecordHeaders, "a list of headers such as X-Session-Id", checkText)},
 	}, replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
+		{"agents", "", listValue(&s.Agents, "a list of agents' files", checkText)},
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
 		{"silence", "10m", durationValue(&g.Silence)},

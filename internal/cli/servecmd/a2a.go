@@ -206,17 +206,10 @@ func (c *Command) a2aAgent(sh *shell.Shell, s *settings.Setup) (*agent.Agent, er
 	if on, err := c.wanted(); !on || err != nil || c.A2AAgent == "" {
 		return nil, err
 	}
-	file, err := agent.ReadConfig(c.A2AAgent)
-	if err != nil {
-		return nil, fmt.Errorf("--a2a-agent: %w", err)
-	}
-	a, err := file.Agent(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
+	a, err := readAgent(c.A2AAgent, sh, s)
 	if err != nil {
 		return nil, fmt.Errorf("--a2a-agent: %w", err)
 	}
 	a.Turn.Tools = append(a.Turn.Tools, a2aserver.AskCaller())
-	if err := a.Check(false); err != nil {
-		return nil, hint.Add(fmt.Errorf("--a2a-agent: %w", err), "only a run has a memory: here an agent has the tools of its file, and one to ask the caller")
-	}
 	return a, nil
 }

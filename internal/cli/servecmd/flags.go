@@ -36,6 +36,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("allow-hosts", listed(c.AllowHost, getenv(listVariables["allow-host"]))...)
 	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
 	add("data", c.Data)
+	add("agents", listed(c.Agent, getenv(listVariables["agent"]))...)
 	c.recordOverrides(getenv, add)
 	add("dialect", c.Dialect)
 	add("start", c.Start)
@@ -83,7 +84,7 @@ func sourceOf(ctx *kong.Context, flag string) string {
 }
 
 // listVariables are the environment variables of flags that are lists.
-var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER"}
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER", "agent": "SOTTO_AGENT"}
 
 // listed returns the flags, or the list in the environment. The list is separated
 // by commas, because an origin contains colons.

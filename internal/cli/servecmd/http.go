@@ -78,21 +78,18 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		defer stop()
 		s.Gateway.Upstream = at.upstream
 	}
-	var secrets []string
-	who, err := c.a2aAgent(sh, s)
+	agents, err := c.agents(sh, s)
 	if err != nil {
 		return err
 	}
-	if who != nil {
-		secrets = who.Secrets
-	}
-	kept, err := openRecord(s, secrets, log)
+	kept, err := openRecord(s, agents.secrets(), log)
 	if err != nil {
 		return err
 	}
 	if kept != nil {
 		s.Gateway.Recorder = kept
 	}
+	models := agents.models(&s.Gateway, kept, log)
 	metrics := prometheus.NewRegistry()
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
@@ -100,12 +97,14 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	v := newServer(handler, s, log)
-	leave, err := c.answerA2A(s, who, at, v, kept, log)
+	leave, err := c.answerA2A(s, agents.a2a, at, v, kept, log)
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
 		err = v.run(bound(&s.Settings, front, metrics, log), signals)
 	}
-	return errors.Join(err, leave(), closeGateway(handler), closeRecord(kept, log))
+	err = errors.Join(err, leave(), closeGateway(handler))
+	models.Close() // before the record that they write to
+	return errors.Join(err, closeRecord(kept, log))
 }
 
 // newLogger returns a log that writes to standard error.

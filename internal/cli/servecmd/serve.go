@@ -46,6 +46,8 @@ type Command struct {
 	PathPrefix      string   `placeholder:"PATH" setting:"SOTTO_PATH_PREFIX" help:"Allow other machines to put PATH, such as /openai, before the paths of models."`
 	PassAll         toggle   `negatable:"" setting:"SOTTO_PASS_ALL" help:"Forward every route, also for other machines."`
 
+	Agent []string `sep:"none" placeholder:"FILE" help:"Serve the agent of FILE (YAML) as the model agent/NAME; repeatable. In $$SOTTO_AGENT, separate files with commas."`
+
 	recording.Settings
 	RecordHeader []string `sep:"none" placeholder:"NAME" help:"Record this request header as an identifier, such as X-Session-Id; repeatable. In $$SOTTO_RECORD_HEADER, separate names with commas."`
 	a2aFlags
@@ -72,6 +74,7 @@ Examples:
     SOTTO_TOKEN=… sotto serve --listen :8383 --upstream http://localhost:8000
     sotto serve --upstream http://localhost:11434 --record audit --record-reasoning digest
     sotto serve --upstream http://localhost:11434 --a2a --a2a-api ollama --a2a-model qwen3:8b
+    sotto serve --upstream http://localhost:11434 --agent agent.yaml
     sotto serve --learned
     sotto serve --forget 'qwen3*'`
 }
@@ -107,6 +110,7 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 	}
 	switch {
 	case s.Check:
+		s.checkAgents(sh, set)
 		s.checkA2A(sh, set)
 		return printChecked(sh, set)
 	case len(set.Faults) > 0:

@@ -1,0 +1,197 @@
+// Package agentmodel serves agents as models: it is a transport to a model server
+// that also has a model agent/NAME for each agent. It speaks OpenAI's chat
+// completions and responses and Ollama's chat. Thoughts are in the API's field for
+// reasoning, narration and the progress of tools in a member of its own, and the
+// content is visible text only.
+package agentmodel
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/record"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/ollama"
+	"github.com/sotto-llm/sotto/wire/openai"
+	"github.com/sotto-llm/sotto/wire/openai/responses"
+)
+
+// Prefix begins the names of agents as models.
+const Prefix = "agent/"
+
+// Models is a transport to a model server that also has agents as models. Set its
+// fields before the first request, and Close it after the last one.
+type Models struct {
+	// Base reaches the model server.
+	Base   http.RoundTripper
+	Agents []*agent.Agent
+	// Record, if set, gets each conversation as a run.
+	Record *record.Writer
+	// Log gets reports of faults. If nil, nothing is logged.
+	Log *slog.Logger
+
+	working sync.WaitGroup
+	mu      sync.Mutex
+	stops   map[*answer]context.CancelFunc
+}
+
+// Has reports whether a model is an agent.
+func (m *Models) Has(model string) bool { return m.named(model) != nil }
+
+// named returns the agent of a model's name; nil if there is none. Ollama's clients
+// add a tag to names.
+func (m *Models) named(model string) *agent.Agent {
+	name, ok := strings.CutPrefix(strings.TrimSuffix(model, ":latest"), Prefix)
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(m.Agents, func(a *agent.Agent) bool { return a.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return m.Agents[i]
+}
+
+// apis are the APIs that agents answer, by the ends of their paths.
+var apis = []struct {
+	path  string
+	codec wire.Codec
+	make  func(*answer) form
+}{
+	{"/chat/completions", openai.Chat, newChat},
+	{"/responses", responses.Codec, newResponse},
+	{"/api/chat", ollama.Chat, newOllama},
+}
+
+// RoundTrip answers a request for an agent, adds the agents to lists of models, and
+// passes everything else on.
+func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := strings.TrimRight(r.URL.Path, "/")
+	switch {
+	case len(m.Agents) == 0:
+	case r.Method == http.MethodPost && r.GetBody != nil:
+		for _, api := range apis {
+			if strings.HasSuffix(path, api.path) {
+				if a, body := m.asked(r); a != nil {
+					closeBody(r)
+					return m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body})
+				}
+			}
+		}
+	case r.Method == http.MethodGet:
+		if resp, err, ok := m.list(r, path); ok {
+			return resp, err
+		}
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/api/show"):
+		if resp, err, ok := m.show(r); ok {
+			return resp, err
+		}
+	}
+	return m.Base.RoundTrip(r)
+}
+
+// CloseIdleConnections closes those to the model server.
+func (m *Models) CloseIdleConnections() {
+	if t, ok := m.Base.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// Close ends all answers and waits until they are recorded.
+func (m *Models) Close() {
+	m.mu.Lock()
+	for _, stop := range m.stops {
+		stop()
+	}
+	m.mu.Unlock()
+	m.working.Wait()
+}
+
+// asked returns the agent that a request is for, and the request's body. The gateway
+// has checked the body.
+func (m *Models) asked(r *http.Request) (*agent.Agent, []byte) {
+	from, err := r.GetBody()
+	if err != nil {
+		return nil, nil
+	}
+	defer from.Close()
+	body, err := files.ReadAll(from, max(r.ContentLength, 0))
+	if err != nil {
+		return nil, nil
+	}
+	root, err := foreignjson.Parse(body)
+	if err != nil {
+		return nil, nil
+	}
+	return m.named(root.Get("model").Str), body
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+}
+
+// answer runs an answer, and returns its response as soon as it begins.
+func (m *Models) answer(r *http.Request, x *answer) (*http.Response, error) {
+	ctx, stop := context.WithCancel(r.Context())
+	m.mu.Lock()
+	if m.stops == nil {
+		m.stops = map[*answer]context.CancelFunc{}
+	}
+	m.stops[x] = stop
+	m.mu.Unlock()
+	from, to := io.Pipe()
+	x.to, x.began = to, make(chan struct{})
+	m.working.Go(func() {
+		defer func() {
+			m.mu.Lock()
+			delete(m.stops, x)
+			m.mu.Unlock()
+			stop()
+		}()
+		x.serve(ctx)
+	})
+	select {
+	case <-x.began:
+	case <-ctx.Done():
+		from.Close()
+		return nil, ctx.Err()
+	}
+	resp := responseOf(r, x.status, x.kind, &replyBody{from, stop})
+	resp.ContentLength = -1
+	return resp, nil
+}
+
+// A replyBody ends the answer when nobody reads it any more.
+type replyBody struct {
+	*io.PipeReader
+	stop context.CancelFunc
+}
+
+func (b *replyBody) Close() error {
+	b.stop()
+	return b.PipeReader.Close()
+}
+
+func responseOf(r *http.Request, status int, kind string, body io.ReadCloser) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {kind}}, Body: body, Request: r,
+	}
+}
+
+func jsonResponse(r *http.Request, status int, text []byte) *http.Response {
+	resp := responseOf(r, status, "application/json", io.NopCloser(bytes.NewReader(text)))
+	resp.ContentLength = int64(len(text))
+	return resp
+}

@@ -1,0 +1,94 @@
+package servecmd
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agentmodel"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// agents are those that a gateway serves.
+type agents struct {
+	served []*agent.Agent // as models
+	a2a    *agent.Agent   // over A2A; nil for none
+}
+
+// agents reads the files of all agents.
+func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
+	for i, name := range s.Agents {
+		a, err := readAgent(name, sh, s)
+		if err == nil && slices.ContainsFunc(all.served, func(b *agent.Agent) bool { return b.Name == a.Name }) {
+			err = fmt.Errorf("%s: another agent is called %s too", name, a.Name)
+		}
+		if err != nil {
+			return all, fmt.Errorf("agents[%d]: %w", i, err)
+		}
+		all.served = append(all.served, a)
+	}
+	all.a2a, err = c.a2aAgent(sh, s)
+	return all, err
+}
+
+// readAgent reads the file of an agent that answers whoever asks: without a memory.
+func readAgent(name string, sh *shell.Shell, s *settings.Setup) (*agent.Agent, error) {
+	file, err := agent.ReadConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := file.Agent(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Check(false); err != nil {
+		return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "only a run and a chat have a memory: here an agent has the tools of its file")
+	}
+	return a, nil
+}
+
+// checkAgents adds the faults in the files of agents.
+func (c *Command) checkAgents(sh *shell.Shell, s *settings.Setup) {
+	if len(s.Faults) > 0 {
+		return
+	}
+	for _, name := range s.Agents {
+		_, err := readAgent(name, sh, s)
+		if all, ok := errors.AsType[*agent.ConfigError](err); ok {
+			for _, f := range all.Faults {
+				s.Faults = append(s.Faults, &settings.Fault{Err: f})
+			}
+		} else if err != nil {
+			s.Faults = append(s.Faults, &settings.Fault{Err: err})
+		}
+	}
+}
+
+// secrets are the values that no record may hold.
+func (a *agents) secrets() []string {
+	var list []string
+	for _, one := range append(slices.Clip(a.served), a.a2a) {
+		if one != nil {
+			list = append(list, one.Secrets...)
+		}
+	}
+	return list
+}
+
+// models puts the agents before the upstream of a gateway.
+func (a *agents) models(g *gateway.Config, kept *record.Writer, log *slog.Logger) *agentmodel.Models {
+	m := &agentmodel.Models{Base: gateway.UpstreamTransport(g.Limits), Agents: a.served, Record: kept, Log: log}
+	if len(a.served) > 0 {
+		g.Transport, g.Separated = m, m.Has
+	}
+	for _, one := range a.served {
+		log.Info("an agent is served", "model", agentmodel.Prefix+one.Name)
+	}
+	return m
+}
