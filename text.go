@@ -123,16 +123,16 @@ func (s *Splitter) stepText() bool {
 		return s.textEnds()
 	}
 	s.passTokens()
-	from := max(s.pos, s.covered)
+	from, w := max(s.pos, s.covered), s.textWatch()
 	stop := s.limit
 	k := s.ti // it stands here: a waiting reader need not search again
-	if from > s.pos || k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit {
-		k = s.nextToken(s.ti, from, watchAll)
+	if from > s.pos || k-s.tok0 == len(s.toks) || s.token(k).start > s.pos || s.token(k).end > s.limit || s.token(k).watch()&w == 0 {
+		k = s.nextToken(s.ti, from, w)
 	}
 	if k >= 0 {
 		stop = s.token(k).start
 	}
-	if f := s.lex.frontier(from, s.n, watchAll); f >= 0 && f <= stop && f < s.limit {
+	if f := s.lex.frontier(from, s.n, w); f >= 0 && f <= stop && f < s.limit {
 		switch {
 		case f > s.pos:
 			stop, k = f, -1
@@ -141,7 +141,7 @@ func (s *Splitter) stepText() bool {
 			return false
 		default: // text, whatever it becomes
 			s.pass(f)
-			if next := s.lex.frontier(f+1, s.n, watchAll); next >= 0 {
+			if next := s.lex.frontier(f+1, s.n, w); next >= 0 {
 				stop = min(stop, next)
 			}
 			s.scanText(stop)
@@ -153,6 +153,16 @@ func (s *Splitter) stepText() bool {
 		return true
 	}
 	return k >= 0 && !s.passedMayGrow() && s.textToken(k)
+}
+
+// textWatch returns the kinds of markers that text watches: every one, or, where the
+// answer has begun and the placement is leading, what settles an undecided start as
+// reasoning.
+func (s *Splitter) textWatch() watch {
+	if s.g.leading && s.visible {
+		return s.g.closes.header | s.g.closes.reasoning&^s.g.closes.phrase
+	}
+	return watchAll
 }
 
 // passedMayGrow reports whether the form that was read as text is still under

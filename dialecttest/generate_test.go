@@ -89,6 +89,17 @@ func factors() []factor {
 				m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Phrase: true,
 					Open: []string{"Here is my thought:"}, Close: []string{"Here is my answer:"}})
 			}},
+			level{"phrase and tag", func(m *maker) {
+				m.d.Placement = sotto.PlacementLeading
+				m.d.Markers = append(m.d.Markers, sotto.Marker{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}})
+				m.marker(sotto.RoleReasoning, "think", "")
+			}},
+			level{"newlines", func(m *maker) { // the newline after one marker may belong to the next
+				m.d.Markers = append(m.d.Markers,
+					sotto.Marker{Role: sotto.RoleReasoning, Family: "p", Open: []string{"[p]\n"}, Close: []string{"\n[/p]\n"}, Rescue: true},
+					sotto.Marker{Role: sotto.RoleReasoning, Family: "p", Open: []string{"\n[q]"}, Close: []string{"\n[/q]"}, Rescue: true},
+					sotto.Marker{Role: sotto.RoleOutput, Open: []string{"\n[o]\n"}, Close: []string{"\n[/o]\n"}})
+			}},
 		)},
 		{"narration", two(sotto.RoleNarration, "narrate", "diary", true)},
 		{"output", two(sotto.RoleOutput, "output", "reply", true)},

@@ -90,7 +90,6 @@ func (r *slowReader) outer() {
 
 // text reads a text stream: outer text, or an output body (G3, G4, G9, G10).
 func (r *slowReader) text(t *slowStream, bd *slowBody) {
-	all := slowWatch{all: true}
 	for !r.done() && (bd == nil || !bd.closed) {
 		if r.g.leading && r.visible && !r.auto {
 			r.by("G3")
@@ -99,7 +98,8 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 			}
 			return
 		}
-		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &all)
+		w := r.textWatch()
+		m, got := r.g.lex(r.s, r.pos, r.limit, r.final, &w)
 		if got == yes && !r.isMarker(m) {
 			got = no
 		}
@@ -120,6 +120,16 @@ func (r *slowReader) text(t *slowStream, bd *slowBody) {
 	}
 }
 
+// textWatch returns the markers that text watches: every one, or, with leading
+// placement and an undecided start, after the first visible byte, what settles the
+// start as reasoning (3a, Leading placement).
+func (r *slowReader) textWatch() slowWatch {
+	if r.auto && r.g.leading && r.visible {
+		return slowWatch{header: true, reasoning: true, fam: -1, own: -1, outputClose: -1}
+	}
+	return slowWatch{all: true}
+}
+
 // isMarker excludes markers that the dialect's switches turn off in text.
 func (r *slowReader) isMarker(m slowMark) bool {
 	if m.def < 0 { // a header does not count after the answer has begun
@@ -132,7 +142,7 @@ func (r *slowReader) isMarker(m slowMark) bool {
 		return false
 	case m.kind == kClose && r.auto && d.role == sotto.RoleReasoning:
 		return true
-	case m.kind != kClose && r.auto && r.g.leading && r.visible:
+	case r.auto && r.g.leading && r.visible:
 		return false
 	case m.kind == kOpen && d.phrase:
 		return r.phrases&bit == 0 && !r.shown
