@@ -147,7 +147,7 @@ func Compile(d Dialect) (*Grammar, error) {
 			name: m.name(), role: m.Role, group: gi, special: m.Special, phrase: m.Phrase,
 			rescue: m.Rescue, tag: m.Tag != "", bit: 1 << (uint(id) & 63),
 		})
-		g.orphans = g.orphans || m.Role == RoleReasoning && !m.Phrase
+		g.orphans = g.orphans || g.d.mayBeOrphan(m)
 		g.groups[gi].phrase = g.groups[gi].phrase || m.Phrase
 		if m.Role == RoleReasoning && g.firstReasoning < 0 {
 			g.firstReasoning = id
@@ -208,6 +208,21 @@ func (g *Grammar) newGroup(r Role) (int8, error) {
 	}
 	g.groups = append(g.groups, group{role: r})
 	return int8(len(g.groups) - 1), nil
+}
+
+// mayBeOrphan reports whether a close of a marker may settle an undecided start (G8).
+// A phrase's may not; nor may one that has the bytes of a wrapper's marker, since the
+// wrapper counts there.
+func (d *Dialect) mayBeOrphan(m Marker) bool {
+	if m.Role != RoleReasoning || m.Phrase {
+		return false
+	}
+	own := func(text string) bool {
+		return !slices.ContainsFunc(d.Markers, func(w Marker) bool {
+			return w.Role == RoleWrapper && (slices.Contains(w.Open, text) || slices.Contains(w.Close, text))
+		})
+	}
+	return m.Tag != "" || slices.ContainsFunc(m.Close, own)
 }
 
 func (g *Grammar) addHeader(b *lexBuilder) error {

@@ -77,6 +77,36 @@ func TestFound(t *testing.T) {
 			Law: "slow_reader", Raw: "\n                                [/q][p][/p][o]x", Start: "outside", End: sotto.EndStopped, MaxHold: 16,
 			Dialect: `{"name":"scope","markers":[{"role":"reasoning","family":"p","open":["[p]"],"close":["[/p]"],"rescue":true},{"role":"reasoning","family":"p","name":"q","open":["[q]"],"close":["[/q]"],"rescue":true},{"role":"output","open":["[o]"],"close":["[/o]\n"]}],"max_marker":16,"max_hold":16}`,
 		},
+		// After the first visible byte only what settles the start is looked for, also where
+		// it is the beginning or the end of a marker that no longer counts.
+		"an end token in another marker": {
+			Law: "slow_reader", Raw: "R<|eom|><|end|>", Start: "auto", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"tool","name":"tool","open":["<|call|>"],"close":["<|eom|><|end|>"]}],"header":{"begin":["<|start|>"],"body":["<|message|>"],"end":["<|end|>"],"name":["<|channel|>"],"channels":{"final":"text"}},"placement":"leading"}`,
+		},
+		"an end token that begins another marker": {
+			Law: "slow_reader", Raw: "R<|end|><|eom|>", Start: "auto", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"tool","name":"tool","open":["<|call|>"],"close":["<|end|><|eom|>"]}],"header":{"begin":["<|start|>"],"body":["<|message|>"],"end":["<|end|>"],"name":["<|channel|>"],"channels":{"final":"text"}},"placement":"leading"}`,
+		},
+		// The wrapper counts where both have the same close, so no close is an orphan.
+		"an undecided start whose closes are a wrapper's": {
+			Law: "never_late", Raw: ">", Start: "auto", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"<|t|>", "<|c|>", "<|e|>", "x"},
+			Dialect: `{"name":"generated","markers":[{"role":"wrapper","open":["<|c|>"],"close":["<|e|>"]},{"role":"reasoning","open":["<|t|>"],"close":["<|e|>"]}]}`,
+		},
+		// The last output close in the pad is part of a header when it is read again: it is
+		// no close then, and the newline after it is not its own.
+		"a rescue that ends within a header": {
+			Law: "slow_reader", Raw: "◁output▷<|ch>◁/output▷\n", Start: "inside:pad", End: sotto.EndAborted, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"reasoning","name":"pad","open":["[PAD]"],"close":["[/PAD]"],"rescue":true},{"role":"output","name":"output","open":["◁output▷"],"close":["\n◁/output▷\n\n"]}],"header":{"begin":["<|ch>"],"body":["\n"],"name":["<|ch>"],"channels":{"":"text","thought":"reasoning"},"between":"text"}}`,
+		},
+		"a rescue that ends at a close that is text": {
+			Law: "slow_reader", Raw: "<reply>]◁/output▷\n", Start: "inside:note", End: sotto.EndAborted, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"reasoning","name":"note","open":["[NOTE]"],"close":["[/NOTE]"],"rescue":true},{"role":"output","name":"output","open":["◁output▷"],"close":["\n◁/output▷\n\n"]},{"role":"output","tag":"reply","family":"output"}],"placement":"leading"}`,
+		},
+		// An empty narration is not a close of the one that a blank line ended.
+		"an empty narration after a blank line": {
+			Law: "slow_reader", Raw: "<diary>\n\n<diary/>\"</diary>>", Start: "outside", End: sotto.EndUnknown, MaxHold: -1,
+			Dialect: `{"name":"generated","markers":[{"role":"narration","tag":"diary"}]}`,
+		},
 		"text that no output block can set aside": {
 			Law: "never_late", Raw: "x", Start: "outside", End: sotto.EndUnknown, MaxHold: -1, Tokens: []string{"x", "\n"},
 			Dialect: `{"name":"generated","markers":[{"role":"reasoning","tag":"think"}],"output":"anywhere"}`,

@@ -307,11 +307,7 @@ func (r *slowReader) beginInside(def int) {
 // beginAuto reads a reply whose start is unknown (G8).
 func (r *slowReader) beginAuto() {
 	r.by("G8")
-	orphans := r.g.header != nil && len(r.g.header.End) > 0
-	for _, d := range r.g.defs {
-		orphans = orphans || d.role == sotto.RoleReasoning && !d.phrase
-	}
-	if !orphans {
+	if !r.g.hasOrphans() {
 		r.outer()
 		return
 	}
@@ -359,6 +355,31 @@ func (r *slowReader) beginAuto() {
 		}
 	}
 	r.outer()
+}
+
+// hasOrphans reports whether a close can be an orphan: a token that ends a header's
+// body, or a close of reasoning that is not a phrase's and has not the bytes of a
+// wrapper's marker (3a, Auto).
+func (g *slowGrammar) hasOrphans() bool {
+	if g.header != nil && len(g.header.End) > 0 {
+		return true
+	}
+	for _, d := range g.defs {
+		if d.role == sotto.RoleReasoning && d.tag != "" {
+			return true
+		}
+	}
+	for _, l := range g.lits {
+		if l.def < 0 || l.kind != kClose || l.phrase || g.defs[l.def].role != sotto.RoleReasoning {
+			continue
+		}
+		if !slices.ContainsFunc(g.lits, func(w slowLiteral) bool {
+			return g.isWrapper(w.def) && w.core == l.core && w.lead == l.lead && w.trail == l.trail
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasReasoning reports whether a marker of the dialect opens reasoning (G8, expiry).
@@ -434,7 +455,7 @@ func (r *slowReader) decideRescue(b slowBlock) {
 		if !r.cut {
 			at, ok = p.last(givenUp)
 		} else if ok {
-			r.rescueClose = p.closes[len(p.closes)-1].end
+			r.rescueClose = r.core(p.closes[len(p.closes)-1])
 		}
 		if ok {
 			r.rescueAt = at

@@ -154,12 +154,27 @@ func (r *slowReader) outputInPad(b *slowBlock, t *slowStream, pad *slowPad, m sl
 	if r.rescueClose < r.pos || r.halt {
 		return true // the rest is outer text
 	}
+	if !r.rescueClosed {
+		r.endRescue()
+	}
 	b.id = r.open(b.def) // the rest is a block of its own
 	b.force = r.rescueClose
 	if !r.rescueClosed {
 		b.force = len(r.s) + 1
 	}
 	return false
+}
+
+// endRescue gives the output close at which a rescue in a cut reply ends the newlines
+// that follow it. They belong to it only if it is markup (3a, Lexing).
+func (r *slowReader) endRescue() {
+	last := &r.segs[len(r.segs)-1]
+	if !last.marker || last.end != r.rescueClose {
+		return
+	}
+	if m, got := r.g.lex(r.s, last.start, r.limit, r.final, &slowWatch{all: true}); got == yes && m.end > last.end {
+		last.end, r.pos, r.rescueClose = m.end, m.end, m.end
+	}
 }
 
 // toolInReasoning takes a tool opener, which may end the block (G11).
@@ -402,11 +417,11 @@ const (
 func (r *slowReader) narration(m slowMark, t *slowStream, bd *slowBody) {
 	r.by("G12")
 	n := slowNarration{m, r.open(m.def), t, bd}
-	r.narrBlank = -1
 	r.mark(sotto.ChannelMarkup, n.id, false, m)
 	if m.kind == kEmpty {
 		return
 	}
+	r.narrBlank = -1
 	w := n.watch(r.g)
 	for !r.done() {
 		switch r.markerInNarration(&n, &w) {
