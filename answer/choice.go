@@ -41,7 +41,8 @@ func (choiceTask) Form() Form {
 	}
 }
 
-var choiceMarkers = said("Ans", "Answers", "Correct option", "Correct choice", "Solution")
+var choiceMarkers = said("Ans", "Answers", "Correct option", "Correct choice", "Solution",
+	"Selected option", "Selected answer", "Selected choice", "Chosen option", "Chosen answer", "Final pick", "Final choice", "Final selection", "My pick", "My choice", "My final pick", "My final choice")
 
 // These expressions match the letters of a choice, one or several, and what may
 // stand around them. A letter ends at a mark, at the end, or at a word that
@@ -87,6 +88,9 @@ func choiceLetter(s string) string {
 		return joinLetters(strings.Join(strings.Split(strings.ReplaceAll(run, " ", ""), ""), ","))
 	}
 	m := choiceStart.FindStringSubmatch(s)
+	if m != nil && letterDenied.MatchString(s[len(m[1]):]) {
+		return s
+	}
 	if m != nil && letterRun.MatchString(m[1]) && !ascending(m[1]) {
 		m = nil
 	}
@@ -158,6 +162,13 @@ func cleanChoice(s string) string {
 // letterHere matches the letters at the start of a text, in marks.
 var letterHere = lazyregexp.New(`^[*_$"“「']{0,4}(?:\\\(|\\boxed\{|\\text\{|\\textbf\{|\\mathbf\{){0,3}(` + letterList + `)[*_"”」']{0,4}(?:\}|\\\)|\$|` + letterTail + `)`)
 
+// letterItem matches a letter before its option: "B) Paris".
+var letterItem = lazyregexp.New(`^[*_]{0,3}([A-Z])\) ?[*_]{0,3}[\pL\pN$]`)
+
+// letterDenied matches what says of the letters before it that they are wrong:
+// "Answer: A is incorrect, so it must be B".
+var letterDenied = lazyregexp.New(`^[*_"”]{0,4},? (?i:(?:is|are|was|were|would be|looks?|seems?) (?:also |clearly |definitely |obviously |simply |therefore )?(?:not|wrong|incorrect|false|out|ruled out|eliminated|impossible|invalid|too|never|a distractor)\b|(?:is|are|was|were|ca|does|do)n['’]t\b|cannot\b)`)
+
 // maxLetters is how far letters may reach.
 const maxLetters = 96
 
@@ -166,7 +177,10 @@ func lettersAt(text string, at int) (Span, bool) {
 	at = skipBlanks(text, at)
 	s := text[at:lineEndIn(text, at, min(len(text), at+maxLetters))]
 	m := letterHere.FindStringSubmatchIndex(s)
-	if m == nil || initials.MatchString(s[m[2]:]) {
+	if m == nil {
+		m = letterItem.FindStringSubmatchIndex(s)
+	}
+	if m == nil || initials.MatchString(s[m[2]:]) || letterDenied.MatchString(s[m[3]:]) {
 		return Span{}, false
 	}
 	if letters := s[m[2]:m[3]]; letterRun.MatchString(letters) && !ascending(letters) {
@@ -233,7 +247,12 @@ func markedLetters(text string, from int) (found []Span) {
 		end := endOfLine(text, at)
 		if line := text[at:end]; mayLead(line, &firsts) {
 			if f, ok := markerOf(line, markers); ok {
-				if sp, ok := lettersAt(text, skipAny(text, at+f.value.Start, rows("letter"))); ok && sp.End <= end {
+				from, end := at+f.value.Start, end
+				if blank(text[from:end]) { // the value is on a line of its own
+					from = skipWhite(text, end, len(text))
+					end = endOfLine(text, from)
+				}
+				if sp, ok := lettersAt(text, skipAny(text, from, rows("letter"))); ok && sp.End <= end {
 					found = append(found, sp)
 				}
 			} else if m := answerLetter.FindStringSubmatchIndex(line[:min(len(line), maxLetters)]); m != nil {
@@ -255,12 +274,20 @@ func findRemarks(text string, _ Problem) (found []Span) {
 	from := max(0, len(text)-choiceWindow)
 	for _, h := range hits(phrases("right"), text, from) {
 		sp, ok := letterBefore(text, h.start)
-		if !ok || sp.Start < from || !remarkEnds(text, h.end) || !asserts(text, hit{sp.Start, h.end, h.text}) {
+		if !ok || sp.Start < from || isConsequence(text, sp.Start) || !remarkEnds(text, h.end) || !asserts(text, hit{sp.Start, h.end, h.text}) {
 			continue
 		}
 		found = append(found, sp)
 	}
 	return outsideCode(text, found)
+}
+
+// isConsequence reports whether a clause says what holds under a condition: "If it were
+// hotter, B it is".
+func isConsequence(text string, at int) bool {
+	sentence, _ := clauseBefore(text, at)
+	head := strings.TrimRight(sentence, " *_([")
+	return strings.HasSuffix(head, ",") && len(head) > 3 && strings.EqualFold(strings.TrimLeft(head, " *_")[:3], "if ")
 }
 
 // letterBefore returns the letter that stands directly before a place.

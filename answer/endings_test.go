@@ -80,6 +80,9 @@ var falseWrong = map[string]string{
 	"math-116":   "an equation is not its right side",
 	"qa-014":     "words are compared as a whole, with an apposition",
 	"qa-015":     "words are compared as a whole, with what is in brackets",
+	"qa-092":     "words are compared as a whole, with what is in brackets",
+	"number-043": "a final value is not an answer",
+	"number-048": "a comma before one or two digits is not read: 15,5 may be two numbers",
 }
 
 // maxFalseWrong is the share of the endings that a reader finds right, and the code
@@ -244,7 +247,7 @@ func TestReadTaskInherits(t *testing.T) {
 		}
 		x, v := e.judge(t, e.Reply)
 		y := answer.Extract(same[e.Task], e.Reply, e.problem(), answer.Options{End: e.end()})
-		if w := same[e.Task].Validate(y.Candidate, e.problem()); x.Candidate != y.Candidate || strings.TrimSuffix(x.Method, "_lenient") != y.Method || v != w {
+		if w := same[e.Task].Validate(y.Candidate, e.problem()); x.Candidate != y.Candidate || x.Method != y.Method || v != w {
 			t.Errorf("%s: %q by %s, %s; the task itself %q by %s, %s", e.Name, y.Candidate, y.Method, w.Reason, x.Candidate, x.Method, v.Reason)
 		}
 	}

@@ -164,9 +164,7 @@ func (s *search) settle(out *Extraction, tier string) bool {
 		s.attempt(method, n, nil, "empty")
 		return false
 	}
-	if t, ok := s.task.(interface {
-		methodOf(method, written, candidate string) string
-	}); ok {
+	if t, ok := s.task.(methodNamer); ok {
 		method = t.methodOf(method, s.text[sp.Start:sp.End], candidate)
 	}
 	out.Candidate, out.Method, out.Status = candidate, method, OK
@@ -176,6 +174,11 @@ func (s *search) settle(out *Extraction, tier string) bool {
 	s.take(out, sp)
 	s.attempt(method, n, out.Span, "")
 	return true
+}
+
+// A methodNamer is a task that names the method by how it read what is written.
+type methodNamer interface {
+	methodOf(method, written, candidate string) string
 }
 
 // take records where the candidate stands.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -185,7 +186,7 @@ func withoutFence(s string) string {
 // object and then goes wrong. This distinguishes a candidate that is bad JSON from
 // no candidate. It does not look at values within a broken value.
 func (t jsonTask) find(text string, _ Problem) []Span {
-	var found []Span
+	var found, fenced []Span
 	at, data, budget := 0, []byte(text), 4*len(text) // what may be read leniently
 	if t.strict {
 		budget = 0
@@ -194,14 +195,28 @@ func (t jsonTask) find(text string, _ Problem) []Span {
 		found = proseJSON(found, text[:b.Start], data[:b.Start], at, &budget)
 		if sp := trimmed(text, b.Span); sp.Start < sp.End && jsonFence(text[sp.Start], b.lang) {
 			found = append(found, sp)
+			fenced = append(fenced, sp)
 		}
 		at = b.End
 	}
 	found = proseJSON(found, text, data, at, &budget)
+	found = besideFences(found, text, fenced)
 	if all := trimmed(text, Span{0, len(text)}); len(found) == 0 && all.Start < all.End && checkJSON(text[all.Start:all.End]) == nil {
 		return []Span{all} // a string, a number, true
 	}
 	return found
+}
+
+// besideFences removes the values within a sentence, if a fence holds one: "for example
+// {"a": 1}, which".
+func besideFences(found []Span, text string, fenced []Span) []Span {
+	if fenced == nil {
+		return found
+	}
+	return slices.DeleteFunc(found, func(sp Span) bool {
+		_, whole := slices.BinarySearchFunc(fenced, sp.Start, func(f Span, at int) int { return f.Start - at })
+		return !whole && !endsLine(text, sp.End)
+	})
 }
 
 // proseJSON appends the values outside fences. data is the text as bytes.

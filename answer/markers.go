@@ -101,7 +101,7 @@ func (s *search) sentences(from int) (list []find) {
 // said adds the sentences that state an answer to those that begin with a marker.
 func (s *search) said(list []find, from int) []find {
 	add := func(h hit, denied bool) {
-		if !asserts(s.text, h) {
+		if !asserts(s.text, h) || explains(s.text, h) {
 			return
 		}
 		f := find{label: h.text, sentence: true}
@@ -134,6 +134,12 @@ func (s *search) said(list []find, from int) []find {
 	return slices.CompactFunc(list, func(a, b find) bool {
 		return contentAt(s.text, a.value.Start) == contentAt(s.text, b.value.Start)
 	})
+}
+
+// explains reports whether a saying is the label of an explanation: "Long answer:".
+func explains(text string, h hit) bool {
+	head := strings.ToLower(text[max(0, h.start-8):h.start])
+	return strings.HasSuffix(h.text, ":") && (strings.HasSuffix(head, "long ") || strings.HasSuffix(head, "longer "))
 }
 
 // contentAt returns where the answer itself begins, after marks.
@@ -334,6 +340,8 @@ func afterMarker(line string, i int, label, emph string, heading bool) (find, bo
 	case len(label) > 2 && k+1 < len(line) && k > i-1 && (line[k] == '=' && line[k+1] != '=' || strings.HasPrefix(line[k:], "- ") || strings.HasPrefix(line[k:], "– ") || strings.HasPrefix(line[k:], "— ")):
 		_, n := utf8.DecodeRuneInString(line[k:]) // "Answer = 8", "Answer - B"
 		i = k + n
+	case len(label) > 2 && arrowAt(line[k:]) > 0:
+		i = k + arrowAt(line[k:]) // "Final answer → 8"
 	case isWhite(label[len(label)-1]) || bracketed(label):
 	case (heading || closed) && blank(line[k:]):
 		i = len(line)
@@ -354,6 +362,16 @@ func colonAt(s string) int {
 		return 1
 	case strings.HasPrefix(s, "："):
 		return len("：")
+	}
+	return 0
+}
+
+// arrowAt returns the length of the arrow that s begins with.
+func arrowAt(s string) int {
+	for _, arrow := range []string{"→", "➜", "➡️", "➡", "⇒", "⟹", "⟶", "=>", "->"} {
+		if strings.HasPrefix(s, arrow) {
+			return len(arrow)
+		}
 	}
 	return 0
 }

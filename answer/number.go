@@ -322,7 +322,7 @@ func shift(digits string, by int) string {
 // another number or arithmetic. 5 km/h and 3 m^2 are units.
 var (
 	clauseEnd = lazyregexp.New(`[,;:(] ?\D|[.!?](?:\s|$)|\n| (?:because|since|as|so|which|where|and|—) `)
-	wordsExpr = lazyregexp.New(`^(?: ?[%°$€£¥₹₩]|[²³]|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
+	wordsExpr = lazyregexp.New(`^(?: ?[%°$€£¥₹₩]|[²³]| ?/ ?[\pL]+|[ -]?[\pL%°][\pL'’.-]*(?:\^\{?[23]\}?|[²³])?(?: ?/ ?[\pL]+)?)?(?: [\pL%(\[][\pL'’./)\]-]*(?:\^\{?[23]\}?|[²³])?)*[.!)\]]*$`)
 )
 
 // endsNumber reports whether the text after a number does not change it.

@@ -52,7 +52,7 @@ var sentenceStarts = []string{
 }
 
 // labels are the markers of every task, in English.
-var plainLabels = []string{"Final answer", "Answer", "Correct answer", "The answer", "My answer", "Corrected answer", "Final result"}
+var plainLabels = []string{"Final answer", "Answer", "Correct answer", "The answer", "My answer", "My final answer", "Corrected answer", "Final result"}
 
 // said returns the markers of a task: its own, the labels of every task in all
 // languages, and the starts of sentences.

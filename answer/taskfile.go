@@ -112,6 +112,14 @@ func (t *fileTask) Normalise(candidate string) string {
 	return t.base.Normalise(candidate)
 }
 
+// methodOf names the method as the validator's task does.
+func (t *fileTask) methodOf(method, written, candidate string) string {
+	if base, ok := t.base.(methodNamer); ok {
+		return base.methodOf(method, written, candidate)
+	}
+	return method
+}
+
 func (t *fileTask) Precheck(line string, p Problem) bool {
 	if t.scan == nil {
 		return t.base.Precheck(line, p)

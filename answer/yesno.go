@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
@@ -19,7 +20,7 @@ func (yesNoTask) Name() string { return "yesno" }
 func (yesNoTask) Form() Form {
 	return Form{
 		Rules:   "yesno/2",
-		Markers: wordMarkers(),
+		Markers: verdictMarkers(),
 		Extent:  FirstLine,
 		Boxed:   true,
 		Sayings: true,
@@ -28,6 +29,8 @@ func (yesNoTask) Form() Form {
 		Scan:    true,
 	}
 }
+
+var verdictMarkers = said("Ans", "A", "Verdict", "Final verdict", "Short answer", "Conclusion")
 
 // yesNoWords are the words for each answer.
 var yesNoWords = map[string]string{
@@ -62,7 +65,7 @@ func bareYesNo(text string, _ Problem) Span {
 	sp := Span{all.Start, lineEndIn(text, all.Start, all.End)}
 	sp.Start += listMark(text[sp.Start:sp.End])
 	lead := text[sp.Start:min(sp.End, sp.Start+maxChoice)]
-	if yesNoLead.FindString(lead) == "" && !isYesNo(yesNoOf(strings.Trim(cleanWords(lead), `.!。！"'「」 `))) {
+	if yesNoLead.FindString(lead) == "" && !isYesNo(yesNoOf(strings.Trim(cleanWords(lead), `.!。！"'「」 `))) && leadWord(lead) == "" {
 		return Span{}
 	}
 	first := yesOrNo(lead)
@@ -97,6 +100,17 @@ func yesNoOf(word string) string {
 	return ""
 }
 
+// leadWord returns the answer of a text that begins with one in a language of the
+// table: "はい、その通りです。"
+func leadWord(s string) string {
+	s = cleanWords(s)
+	k := strings.IndexAny(s, ",，、.。!！")
+	if k <= 0 || !slices.Contains(rows("lead"), strings.ToLower(s[:k])) {
+		return ""
+	}
+	return yesNoOf(s[:k])
+}
+
 var orExpr = lazyregexp.New(`(?i)^(?:yes|no|true|false),? or (?:yes|no|true|false)\b`)
 
 func (yesNoTask) Normalise(candidate string) string { return settle(candidate, yesOrNo) }
@@ -113,6 +127,9 @@ func yesOrNo(s string) string {
 		return s
 	}
 	if word := yesNoOf(strings.Trim(s, `.!。！"'「」“” `)); word != "" {
+		return word
+	}
+	if word := leadWord(s); word != "" {
 		return word
 	}
 	m := yesNoExpr.FindStringSubmatch(s)
