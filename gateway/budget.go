@@ -197,8 +197,8 @@ func (c *charge) read(r io.Reader, limit, size int64) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
 			room := max(2*int64(cap(buf)), least)
-			if whole := size + 512; size >= 0 && whole > int64(len(buf)) {
-				room = min(room, max(whole, least)) // one more read finds the end
+			if whole := size + 1; size >= 0 && whole > int64(len(buf)) {
+				room = min(room, whole) // one more read finds the end
 			}
 			if err := c.take(room); err != nil {
 				return nil, err

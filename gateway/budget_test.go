@@ -396,3 +396,21 @@ func TestEveryRouteIsLimited(t *testing.T) {
 	}
 	returned(t, g)
 }
+
+// TestSmallBodies: a body takes the memory of its bytes, however small it is. Thousands
+// of slow streams hold their bodies.
+func TestSmallBodies(t *testing.T) {
+	var g *gateway.Handler
+	var held []int64
+	g = handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {
+		held = append(held, g.Held())
+		return response("application/json", strings.NewReader(`{"choices":[]}`))
+	}))
+	const more = 1000
+	for _, n := range []int{0, more} {
+		ask(g, "/v1/chat/completions", `{"model":"m","user":"`+strings.Repeat("u", n)+`","messages":[]}`)
+	}
+	if len(held) != 2 || held[1]-held[0] != more {
+		t.Errorf("held %d for bodies that differ by %d bytes", held, more)
+	}
+}
