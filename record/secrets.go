@@ -120,15 +120,24 @@ func inJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// credentialName matches the names of headers, members and parameters whose values
-// are credentials.
-var credentialName = regexp.MustCompile(`(?i)auth|token|secret|key|passw|credential|cookie|session|signature|^sig$|^code$`)
+// credentialWords are the words in the names of headers, members and parameters whose
+// values are credentials, in lower case.
+var credentialWords = []string{"auth", "token", "secret", "key", "passw", "credential", "cookie", "session", "signature"}
+
+// namesCredential reports whether the value of a header, member or parameter of this
+// name is a credential. It is asked for each header of each request, which is too often
+// for a regular expression.
+func namesCredential(name string) bool {
+	name = strings.ToLower(strings.ToUpper(name)) // so that a long s is an s
+	return name == "sig" || name == "code" ||
+		slices.ContainsFunc(credentialWords, func(word string) bool { return strings.Contains(name, word) })
+}
 
 // AddHeader adds the credentials of a header: values that authorize, keys and
 // tokens, and the values of cookies.
 func (s *Secrets) AddHeader(h http.Header) {
 	for name, values := range h {
-		if !credentialName.MatchString(name) {
+		if !namesCredential(name) {
 			continue
 		}
 		for _, v := range values {
@@ -183,7 +192,7 @@ func (s *Secrets) AddURL(u *url.URL) {
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		if !credentialName.MatchString(name) {
+		if !namesCredential(name) {
 			continue
 		}
 		s.add(false, raw)
@@ -276,7 +285,7 @@ func plainConfig(c map[string]string, n *needles) map[string]string {
 	out := make(map[string]string, len(c))
 	for k, v := range c {
 		switch {
-		case v != "" && credentialName.MatchString(k):
+		case v != "" && namesCredential(k):
 			v = "[secret]"
 		case strings.Contains(v, "://"):
 			v = plainError(n.scrub(v))

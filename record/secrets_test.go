@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -169,5 +170,27 @@ func TestNoSecretSurvives(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCredentialNames compares the names that count as credentials to the pattern that
+// says which do.
+func TestCredentialNames(t *testing.T) {
+	pattern := regexp.MustCompile(`(?i)auth|token|secret|key|passw|credential|cookie|session|signature|^sig$|^code$`)
+	words := []string{"auth", "TOKEN", "Secret", "k", "ey", "pass", "w", "credential", "Cookie", "ses", "sion", "\u017fession", "\u212aey", "signature", "sig", "Code", "X-", "-", "api", "_", "accept", "é", "\xff", ""}
+	rnd, both := rand.New(rand.NewPCG(1, 2)), map[bool]int{}
+	for range 5000 {
+		name := ""
+		for range 1 + rnd.IntN(3) {
+			name += words[rnd.IntN(len(words))]
+		}
+		want := pattern.MatchString(name)
+		both[want]++
+		if got := record.NamesCredential(name); got != want {
+			t.Fatalf("%q: %v, want %v", name, got, want)
+		}
+	}
+	if both[true] < 500 || both[false] < 500 {
+		t.Errorf("one-sided: %v", both)
 	}
 }
