@@ -20,6 +20,7 @@ var namesProviders = map[string]string{
 	"wire/providers":        "the list of the providers",
 	"model":                 "a client of each provider's API",
 	"agent":                 "the keys of an experiment's file name the clients of package model",
+	"internal/records":      "a flag names the logs that are read",
 	"internal/scripted":     "an upstream that imitates the providers",
 	"internal/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
 	"internal/cli/solvecmd": "a flag names the clients of package model",
@@ -80,6 +81,7 @@ func TestCapabilitiesDeclared(t *testing.T) {
 var readsFrames = map[string]string{
 	"internal/scripted":   "it writes the frames of the providers",
 	"internal/agentmodel": "it writes the frames of an agent's reply",
+	"internal/records":    "logs hold the members of the providers' replies",
 	"internal/catalogue":  "logs of replies have the reason of an API in a column of its name",
 }
 

@@ -16,6 +16,7 @@ type arrayReader struct {
 	solid bool // the element has content
 	comma bool // a comma came before: an element must follow
 	ended bool
+	tail  bool // text after the array is not a fault: it is in an object
 	chunk [32 << 10]byte
 	out   []byte
 }
@@ -44,6 +45,7 @@ func (a *arrayReader) Read(p []byte) (int, error) {
 // step takes one byte of the array.
 func (a *arrayReader) step(c byte) error {
 	switch {
+	case a.ended && a.tail:
 	case a.quote:
 		a.inString(c)
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
@@ -102,17 +104,20 @@ func (a *arrayReader) inElement(c byte) {
 var errArray = errors.New("the array does not end")
 
 // startsArray reports whether the first byte that is not white space is "[".
-func startsArray(r *bufio.Reader) bool {
+func startsArray(r *bufio.Reader) bool { return first(r) == '[' }
+
+// first returns the first byte that is not white space or a byte order mark, or 0.
+func first(r *bufio.Reader) byte {
 	for n := 1; n <= r.Size(); n++ {
 		ahead, err := r.Peek(n)
 		if err != nil {
-			return false
+			return 0
 		}
 		switch c := ahead[n-1]; c {
 		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
 		default:
-			return c == '['
+			return c
 		}
 	}
-	return false
+	return 0
 }

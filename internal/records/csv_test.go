@@ -18,15 +18,15 @@ func TestCSV(t *testing.T) {
 		{"id,raw\n1\n2,b,c\n\n3,c\n", "\x00line 2: the number of fields is 1, and that of the header row 2|\x00line 3: the number of fields is 3, and that of the header row 2|" + `{"id":"3","raw":"c"}|`, ""},
 		{"id,raw\n1,\"a\nb\"x\n2,b\n", "\x00record on line 2; parse error on line 3, column 2: extraneous or missing \" in quoted-field|" + `{"id":"2","raw":"b"}|`, ""},
 		{"id,raw\n1,a\n2,\"b\n3,c\n", `{"id":"1","raw":"a"}|` + "\x00record on line 3; parse error on line 4, column 5: extraneous or missing \" in quoted-field|", ""},
-		{"", "", "CSV: there is no header row"},
-		{"a,b,a\n1,2,3\n", "", `CSV: the header row has column "a" twice`},
-		{"a,\"b\n", "", "CSV: the header row: parse error on line 1, column 6: extraneous or missing \" in quoted-field"},
-		{strings.Repeat(",", maxCSVColumns) + "\n", "", "CSV: the header row has 10001 columns, and 10000 are the most"},
+		{"", "", "csv: there is no header row"},
+		{"a,b,a\n1,2,3\n", "", `csv: the header row has column "a" twice`},
+		{"a,\"b\n", "", "csv: the header row: parse error on line 1, column 6: extraneous or missing \" in quoted-field"},
+		{strings.Repeat(",", maxCSVColumns) + "\n", "", "csv: the header row has 10001 columns, and 10000 are the most"},
 	} {
 		for name, wrap := range map[string]func(io.Reader) io.Reader{
 			"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "data+err": iotest.DataErrReader,
 		} {
-			s, err := Open(Input{Reader: wrap(strings.NewReader(test.file)), Name: "-"}, CSV)
+			s, err := Open(Input{Reader: wrap(strings.NewReader(test.file)), Name: "-"}, Settings{Format: CSV})
 			var got []byte
 			if err == nil {
 				got, err = io.ReadAll(iotest.OneByteReader(s))
@@ -44,7 +44,7 @@ func TestCSVRoom(t *testing.T) {
 	row := "x," + strings.Repeat("y", 1<<20) + "\n"
 	rows := strings.Repeat(row, maxCSVRecord>>20+2)
 	endless := &counted{r: io.MultiReader(strings.NewReader("a,b\n"+rows+`1,"`), zeros{})}
-	s, err := Open(Input{Reader: endless, Name: "big.csv"}, Auto)
+	s, err := Open(Input{Reader: endless, Name: "big.csv"}, Settings{Format: Auto})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFormats(t *testing.T) {
 		{"x.csv", "[1]", Array, "element", "1\n"},
 		{"x", "a\n1\n", CSV, "row", "{\"a\":\"1\"}\n"},
 	} {
-		s, err := Open(Input{Reader: strings.NewReader(test.file), Name: test.name}, test.format)
+		s, err := Open(Input{Reader: strings.NewReader(test.file), Name: test.name}, Settings{Format: test.format})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s, %q: %q, %s, %v", test.name, test.file, got, s.Unit, err)
 		}
 	}
-	lines, _ := Open(Input{Reader: strings.NewReader("\x00spoofed\n"), Name: "x"}, Auto)
+	lines, _ := Open(Input{Reader: strings.NewReader("\x00spoofed\n"), Name: "x"}, Settings{Format: Auto})
 	if err := lines.Fault([]byte("\x00spoofed")); err != nil {
 		t.Errorf("a line of JSON Lines is taken for the fault %q", err)
 	}

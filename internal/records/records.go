@@ -25,6 +25,7 @@ const (
 	Array   Format = "json"  // one JSON array
 	CSV     Format = "csv"   // comma-separated values, with a header row
 	Parquet Format = "parquet"
+	Eval    Format = "eval" // an .eval file of Inspect
 )
 
 // FormatOf returns the format that the name of a file says, if it says one that no
@@ -39,6 +40,8 @@ func FormatOf(name string) Format {
 		return CSV
 	case ".parquet":
 		return Parquet
+	case ".eval":
+		return Eval
 	}
 	return ""
 }
@@ -49,7 +52,8 @@ type Source struct {
 	Unit          string // what a record is called: line, element, row
 	// Sized says that the lines have about as many bytes as the input.
 	Sized  bool
-	faulty bool // some lines are faults
+	Preset string // the preset of which these are the records, or ""
+	faulty bool   // some lines are faults
 	close  func()
 }
 
@@ -71,36 +75,86 @@ type Input struct {
 // buffered is how many bytes a source reads at once.
 const buffered = 64 << 10
 
-// Open returns the records of an input. A format that is not Auto is not questioned.
-func Open(in Input, format Format) (*Source, error) {
+// Settings say how to read an input.
+type Settings struct {
+	Format Format // Auto or "" if it is not given; what is given is not questioned
+	// From is the preset whose logs the input holds, or "". For an .eval file it is
+	// always that of Inspect.
+	From string
+	// Bare leaves out of the records of a preset what only a program that reports on
+	// replies needs: the reasoning that the log has separated, and the row.
+	Bare bool
+}
+
+// Open returns the records of an input.
+func Open(in Input, set Settings) (*Source, error) {
 	r := bufio.NewReaderSize(in, buffered)
+	format := set.Format
 	if format == "" || format == Auto {
 		format = detect(r, in.Name)
 	}
+	rows, err := open(r, in.File, format, set.From == inspect)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", format, err)
+	}
+	if format == Eval {
+		set.From = inspect
+	}
+	p := presetNamed(set.From)
+	if p == nil {
+		return rows, nil
+	}
+	replies := &presetReader{preset: p, lines: rows, bare: set.Bare}
+	return &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, faulty: true, close: rows.close}, nil
+}
+
+// inspect is the preset that has formats of its own.
+const inspect = "inspect"
+
+// open returns the rows of an input.
+func open(r *bufio.Reader, file *os.File, format Format, log bool) (*Source, error) {
 	switch format {
 	case Parquet:
-		rows, err := newParquetReader(in.File)
+		rows, err := newParquetReader(file)
 		if err != nil {
-			return nil, fmt.Errorf("parquet: %w", err)
+			return nil, err
 		}
 		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true, close: rows.file.Close}, nil
+	case Eval:
+		samples, err := newZipReader(file)
+		if err != nil {
+			return nil, err
+		}
+		return &Source{Reader: bufio.NewReaderSize(samples, buffered), Unit: "sample", faulty: true}, nil
 	case Array:
 		return &Source{Reader: bufio.NewReaderSize(&arrayReader{from: r}, buffered), Unit: "element", Sized: true}, nil
 	case CSV:
 		rows, err := newCSVReader(r)
 		if err != nil {
-			return nil, fmt.Errorf("CSV: %w", err)
+			return nil, err
 		}
 		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true}, nil
+	}
+	if log && first(r) == '{' {
+		if err := skipToSamples(r); err != nil {
+			return nil, err
+		}
+		return &Source{Reader: bufio.NewReaderSize(&arrayReader{from: r, tail: true}, buffered), Unit: "sample"}, nil
 	}
 	return &Source{Reader: r, Unit: "line", Sized: true}, nil
 }
 
+// zipMagic begins a zip archive with a file in it.
+const zipMagic = "PK\x03\x04"
+
 // detect finds out the format from the content and the name of a file.
 func detect(r *bufio.Reader, name string) Format {
-	if head, _ := r.Peek(1); len(head) == 1 && head[0] == parquetfile.Magic[0] {
-		if head, _ = r.Peek(len(parquetfile.Magic)); string(head) == parquetfile.Magic {
+	if head, _ := r.Peek(1); len(head) == 1 && head[0] == 'P' {
+		switch head, _ = r.Peek(4); string(head) {
+		case parquetfile.Magic:
 			return Parquet
+		case zipMagic:
+			return Eval
 		}
 	}
 	if format := FormatOf(name); format != "" {

@@ -6,17 +6,22 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/records"
 )
 
 // Records are the flags that say in which format the input holds records.
 type Records struct {
 	InputFormat string `name:"input-format" enum:"auto,jsonl,json,csv,parquet" default:"auto" placeholder:"FORMAT" help:"The format of the records: jsonl, json (one array), csv (with a header row), parquet, or auto, which finds out from the content, and csv from the name of FILE."`
+	From        string `enum:"lm-eval,inspect,openai-batch,anthropic-batch,messages,ollama," default:"" placeholder:"LOG" help:"The records are a usual log, of which the replies, ids, right answers and reasons of the end are read: lm-eval (samples_*.jsonl), inspect (the .eval file, or the log in JSON), openai-batch, anthropic-batch, messages (conversations, of which the last message of the model is read), ollama (logged replies)."`
 }
 
 // Given reports whether the flags or the names of the files say that the input holds
 // records, so that --jsonl is not needed.
 func (r *Records) Given(names ...string) bool {
+	if r.From != "" {
+		return true
+	}
 	if format := records.Format(r.InputFormat); format != "" && format != records.Auto {
 		return true
 	}
@@ -28,6 +33,11 @@ func (r *Records) Given(names ...string) bool {
 	return false
 }
 
+// Log reports whether the records are those of a preset: FILE may be an .eval file.
+func (r *Records) Log(name string) bool {
+	return r.From != "" || records.FormatOf(name) == records.Eval
+}
+
 // An Input is a file of records, or standard input.
 type Input struct {
 	*records.Source
@@ -35,13 +45,13 @@ type Input struct {
 	Name string
 }
 
-// Open opens FILE.
-func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
+// Open opens FILE. If bare is set, the records of a preset have no reasoning.
+func (r *Records) Open(sh *shell.Shell, name string, bare bool) (*Input, error) {
 	file, err := sh.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Format(r.InputFormat))
+	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Settings{Format: records.Format(r.InputFormat), From: r.From, Bare: bare})
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -67,6 +77,19 @@ func (in *Input) Lines(f batch.LineFunc) batch.LineFunc {
 		if err := in.Fault(line); err != nil {
 			return batch.AppendError(dst, number, err), err
 		}
-		return f(dst, line, end, number)
+		dst, err := f(dst, line, end, number)
+		return dst, in.Explain(line, err)
 	}
+}
+
+// Explain adds to the error of a record which preset would fit, if the field of the
+// reply is missing.
+func (in *Input) Explain(line []byte, err error) error {
+	if in.Preset != "" || !errors.Is(err, jsonpath.ErrMissing) {
+		return err
+	}
+	if hint := records.Suggest(line); hint != "" {
+		return fmt.Errorf("%w%s", err, hint)
+	}
+	return err
 }

@@ -161,7 +161,7 @@ func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
 	if err := src.Fault(line); err != nil {
 		return err
 	}
-	return b.reader.Read(p, line, b.extractor)
+	return src.Explain(line, b.reader.Read(p, line, b.extractor))
 }
 
 // replay skips the lines that an earlier run has done.

@@ -19,7 +19,7 @@ type source struct {
 }
 
 func openSource(sh *shell.Shell, records reading.Records, name string) (*source, error) {
-	in, err := records.Open(sh, name)
+	in, err := records.Open(sh, name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func (d *Dialects) search(sh *shell.Shell, found *detect.Detector) error {
 		found.AddBytes(text)
 		return err
 	}
-	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Auto)
+	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Settings{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Name, err)
 	}

@@ -16,6 +16,7 @@ type replyLine struct {
 	catalogue.Manner
 	id      []byte // as it stands in the line; nil if there is none
 	caption string
+	native  string // what the member reasoning says
 	deltas  []string
 }
 
@@ -43,6 +44,7 @@ const (
 	memberEachDelta
 	memberEnd
 	memberCaption
+	memberNative
 	memberManner // and the members of a catalogue.LineReader after it
 )
 
@@ -50,7 +52,7 @@ const (
 // is a path that jsonpath.Parse has accepted.
 func newReplyLineReader(field string, manner *catalogue.LineReader) *replyLineReader {
 	r := &replyLineReader{field: field, manner: manner}
-	for _, path := range []string{"id", field, "deltas", "deltas.#", "end", "caption"} {
+	for _, path := range []string{"id", field, "deltas", "deltas.#", "end", "caption", "reasoning"} {
 		steps, _ := jsonpath.Parse(path)
 		r.paths = append(r.paths, steps)
 	}
@@ -69,6 +71,9 @@ func (r *replyLineReader) read(line []byte, m catalogue.Manner) (*replyLine, err
 	rec := &replyLine{Manner: m}
 	if id := f.Last(memberID); id != nil {
 		rec.id = append(rec.id, id...)
+	}
+	if native, err := f.Text(memberNative, "reasoning"); err == nil && native != nil {
+		rec.native = *native
 	}
 	if err := r.readDeltas(f, rec); err != nil {
 		return nil, err

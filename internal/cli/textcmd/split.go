@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
+	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/replyjson"
 )
 
@@ -28,7 +29,7 @@ type Split struct {
 func (Split) Help() string {
 	return `The object: {"v","visible","reasoning":[…],"narration":[…],"segments":[{"channel","start","end"}],"diagnostics":[{"code","offset"}],"dialect","start"}. At most 1,000 diagnostics are listed; "more_diagnostics" counts the rest. Spans and offsets are bytes of the raw reply. Invalid UTF-8 is U+FFFD in the strings of the object; the spans still count the raw bytes. The diagnostic of a literal marker has a "reason".
 
-With --jsonl, a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end". The output is the same object with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped. Instead of JSON Lines, the input may be a JSON array of such objects, or a CSV or Parquet file with such columns.
+With --jsonl, a line is {"id","raw"} or {"id","deltas":[…]}, with optional "dialect", "start" and "end". The output is the same object with "id" after "v", in the order of the lines. A line that fails gives {"v":1,"line":N,"error":"…"} and exit status 1. Blank lines are skipped. With --from, a reply of which the log has separated the reasoning has it in "native_reasoning". Instead of JSON Lines, the input may be a JSON array of such objects, or a CSV or Parquet file with such columns.
 
 With --stream, a line is {"id","delta"}: one delta of the reply with that id. The first delta may have "dialect" and "start". {"id","end"}, or "end" beside the last delta, ends the reply. Many replies may be open at once. Each event is printed as soon as it is certain, in the order of the reply: {"v","id","event","block","text"} for "visible" (which has no "block"), "reasoning", "narration" and "tool"; {"v","id","event":"reasoning_end","block","closed"}; and at the end {"v","id","event":"finished","end","diagnostics":[…]}. Without "start", a reply begins outside every block, except in a dialect whose prompts open the reasoning ("pre_opens": "yes"). There, no event comes before the reasoning closes. At the end of the input, open replies end as --end says.
 
@@ -95,12 +96,12 @@ func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.L
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
 	}
-	return runLines(sh, s.Records, s.File, &batch.Pipeline{Line: splitLine(m, lines, s.Field, watch)})
+	return runLines(sh, s.Records, s.File, false, &batch.Pipeline{Line: splitLine(m, lines, s.Field, s.Log(s.File), watch)})
 }
 
 // splitLine returns the function that processes one line: it replaces the reply by
-// its reading.
-func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, watch *reading.Watch) batch.LineFunc {
+// its reading. The records of a log can have reasoning that a server has separated.
+func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, log bool, watch *reading.Watch) batch.LineFunc {
 	records := newReplyLineReader(field, lines)
 	return func(dst, line, _ []byte, number int) ([]byte, error) {
 		if batch.Blank(line) {
@@ -119,6 +120,11 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, wa
 		if id == nil {
 			id = []byte("null")
 		}
-		return append(replyjson.Append(dst, id, reply), '\n'), nil
+		dst = replyjson.Append(dst, id, reply)
+		if log && r.native != "" {
+			dst = jsontext.AppendString(append(dst[:len(dst)-1], `,"native_reasoning":`...), r.native)
+			dst = append(dst, '}')
+		}
+		return append(dst, '\n'), nil
 	}
 }

@@ -32,7 +32,7 @@ type Strip struct {
 func (Strip) Help() string {
 	return `Standard input is read as a stream, and text appears as soon as it is certain. Without --start, the reply begins outside every block, except in a dialect whose prompts open the reasoning (sotto dialects NAME says "pre_opens": "yes"). There, nothing appears before the reasoning closes. A FILE is read whole, and the command finds out where it begins. Tool-call markup stays in the text. ollama run prints lines of its own around the thoughts of a model: --dialect ollama_cli reads them.
 
-With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV or Parquet file come out as JSON Lines; the values of CSV are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}.
+With --jsonl, the members dialect, start and end of a line say how to read its reply. Without end, the members finish_reason, stop_reason and done_reason say whether it was cut. A line that is broken or lacks the field is reported, printed unchanged, and makes the exit status 1. Blank lines are printed unchanged. The elements of a JSON array and the rows of a CSV or Parquet file come out as JSON Lines; the values of CSV are texts. A row that cannot be read gives {"v":1,"line":N,"error":"…"}. With --from, the output has a record for each reply of the log, {"id","raw"} with what else the log says of it, without the reasoning that the log has separated, and --field is not needed.
 
 Examples:
 
@@ -44,7 +44,7 @@ Examples:
 // Validate refuses flags that cannot be combined.
 func (s *Strip) Validate() error {
 	switch {
-	case s.batch() && s.Field == "":
+	case s.batch() && s.field() == "":
 		return fmt.Errorf("%s needs --field", s.why())
 	case s.batch() && s.ReasoningTo != "":
 		return fmt.Errorf("--reasoning-to cannot be combined with %s", s.why())
@@ -56,6 +56,14 @@ func (s *Strip) Validate() error {
 
 // batch reports whether the input holds records.
 func (s *Strip) batch() bool { return s.JSONL || s.Given(s.File) }
+
+// field returns the field of the reply. In the records of a preset, it is known.
+func (s *Strip) field() string {
+	if s.Log(s.File) {
+		return "raw"
+	}
+	return s.Field
+}
 
 // why says why the input holds records.
 func (s *Strip) why() string {

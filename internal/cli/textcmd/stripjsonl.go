@@ -17,7 +17,7 @@ import (
 
 // runLines strips a field of every line.
 func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
-	path, err := jsonpath.Parse(s.Field)
+	path, err := jsonpath.Parse(s.field())
 	if err != nil {
 		return hint.Usage(err, "want a path such as raw or messages.-1.content")
 	}
@@ -32,16 +32,16 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	watch := reading.NewWatch(c, m)
 	defer watch.Report(sh)
 	defer reading.ReportUnknown(sh, lines, m)
-	return runLines(sh, s.Records, s.File, &batch.Pipeline{
-		Line:   stripLine(m, lines, watch, s.Field, path, s.inline()),
+	return runLines(sh, s.Records, s.File, true, &batch.Pipeline{
+		Line:   stripLine(m, lines, watch, s.field(), path, s.inline()),
 		Strict: s.Strict,
 	})
 }
 
 // runLines runs a pipeline from FILE to the output. It reports faults, and shows a
 // progress bar if someone is watching.
-func runLines(sh *shell.Shell, records reading.Records, name string, p *batch.Pipeline) error {
-	in, err := records.Open(sh, name)
+func runLines(sh *shell.Shell, records reading.Records, name string, bare bool, p *batch.Pipeline) error {
+	in, err := records.Open(sh, name, bare)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,152 @@
+package records
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// records reads a log. It returns the lines, without the member row.
+func recordsOf(t *testing.T, in Input, set Settings) (lines []string) {
+	t.Helper()
+	s, err := Open(in, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	text, err := io.ReadAll(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if from := strings.Index(line, `,"row":`); from >= 0 {
+			line = line[:from] + line[strings.LastIndex(line, `,"raw":`):]
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+const inspectSample = `{"id":"a","epoch":1,"input":"2+3?","choices":null,"target":"5","messages":[],
+ "output":{"model":"m/1","choices":[{"message":{"role":"assistant","content":[{"type":"reasoning","reasoning":"so"},{"type":"text","text":"It is "},{"type":"text","text":"5."}]},"stop_reason":"stop"}],"completion":"It is 5."},"scores":{}}`
+
+const inspectFailed = `{"id":"b","epoch":1,"input":"q","target":["5","five"],"output":{"model":"m/1","choices":[]},"error":{"message":"timeout"}}`
+
+const (
+	inspectRecord = `{"id":"a","group":"a","model":"m/1","input":"2+3?","gold":"5","finish_reason":"stop","reasoning":"so","raw":"It is 5."}`
+	inspectLost   = `{"id":"b","group":"b","model":"m/1","input":"q","gold":["5","five"],"failed":"timeout","end":"aborted","raw":""}`
+)
+
+// TestPresets: from each log come the text, the reasoning, the end, the model, the id
+// and the gold of every reply, and a record for each request that has none.
+func TestPresets(t *testing.T) {
+	for _, test := range []struct{ from, file, want string }{
+		{"lm-eval", `{"doc_id":0,"doc":{"q":1},"target":"18","arguments":{"gen_args_0":{"arg_0":"Q: x","arg_1":{}}},"resps":[["<think>a</think>18"]],"filtered_resps":["18"],"filter":"strict","exact_match":1.0}
+{"doc_id":1,"target":"7","arguments":[["Q: y",{}]],"resps":[["6","7"]],"filter":"strict"}
+{"doc_id":0,"target":"18","resps":[["<think>a</think>18"]],"filter":"flexible"}
+{"doc_id":2,"target":"7","resps":["flat"],"filter":"strict"}
+`, `{"id":0,"group":0,"input":"Q: x","gold":"18","raw":"<think>a</think>18"}
+{"id":"1/1","group":1,"input":"Q: y","gold":"7","raw":"6"}
+{"id":"1/2","group":1,"input":"Q: y","gold":"7","raw":"7"}
+{"id":2,"group":2,"gold":"7","raw":"flat"}`},
+		{"openai-batch", `{"id":"batch_req_1","custom_id":"r1","response":{"status_code":200,"body":{"model":"gpt","choices":[{"index":0,"message":{"role":"assistant","content":"5","reasoning_content":"t"},"finish_reason":"length"}]}},"error":null}
+{"custom_id":"r2","response":{"status_code":200,"body":{"model":"gpt","choices":[{"message":{"content":null,"refusal":"I cannot."},"finish_reason":"stop"}]}},"error":null}
+{"custom_id":"r3","response":null,"error":{"code":"batch_expired","message":"too late"}}
+{"custom_id":"r4","response":{"status_code":400,"body":{"error":{"message":"bad request"}}},"error":null}
+{"custom_id":"r5","response":{"body":{"model":"o","status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"6"}]}]}}}
+`, `{"id":"r1","group":"r1","model":"gpt","finish_reason":"length","reasoning":"t","raw":"5"}
+{"id":"r2","group":"r2","model":"gpt","finish_reason":"stop","failed":"refused: I cannot.","end":"aborted","raw":""}
+{"id":"r3","group":"r3","failed":"too late","end":"aborted","raw":""}
+{"id":"r4","group":"r4","failed":"bad request","end":"aborted","raw":""}
+{"id":"r5","group":"r5","model":"o","finish_reason":"max_output_tokens","reasoning":"hm","raw":"6"}`},
+		{"anthropic-batch", `{"custom_id":"r1","result":{"type":"succeeded","message":{"model":"claude","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"redacted_thinking","data":"x"},{"type":"text","text":"5"}],"stop_reason":"end_turn"}}}
+{"custom_id":"r2","result":{"type":"errored","error":{"type":"error","error":{"type":"invalid_request_error","message":"bad"}}}}
+{"custom_id":"r3","result":{"type":"expired"}}
+`, `{"id":"r1","group":"r1","model":"claude","finish_reason":"end_turn","reasoning":"t","raw":"5"}
+{"id":"r2","group":"r2","failed":"bad","end":"aborted","raw":""}
+{"id":"r3","group":"r3","failed":"expired","end":"aborted","raw":""}`},
+		{"messages", `{"id":1,"messages":[{"role":"system","content":"s"},{"role":"user","content":"2+3?"},{"role":"assistant","content":"<think>t</think>5"}]}
+{"id":2,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":"one"},{"role":"user","content":"more"},{"role":"assistant","content":"two","reasoning_content":"t"}],"gold":"2"}
+{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"}]}
+{"id":4,"messages":[{"role":"user","content":"q"}]}
+`, `{"id":1,"group":1,"input":"2+3?","raw":"<think>t</think>5"}
+{"id":2,"group":2,"input":"more","gold":"2","reasoning":"t","raw":"two"}
+{"input":"q","raw":"a"}
+{"id":4,"group":4,"input":"q","failed":"there is no reply","end":"aborted","raw":""}`},
+		{"ollama", `{"model":"qwen3","message":{"role":"assistant","content":"5","thinking":"t"},"done":true,"done_reason":"stop"}
+{"model":"qwen3","response":"6","thinking":"u","done":true,"done_reason":"length"}
+`, `{"model":"qwen3","finish_reason":"stop","reasoning":"t","raw":"5"}
+{"model":"qwen3","finish_reason":"length","reasoning":"u","raw":"6"}`},
+		{"inspect", `{"version":2,"status":"success","eval":{"model":"m","samples":3,"note":"\"samples\":["},"plan":{"samples":[1]},"samples":[` + inspectSample + "," + inspectFailed + `],"reductions":[{}]}`,
+			inspectRecord + "\n" + inspectLost},
+	} {
+		got := strings.Join(recordsOf(t, Input{Reader: strings.NewReader(test.file)}, Settings{From: test.from}), "\n")
+		if got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", test.from, got, test.want)
+		}
+		for _, line := range recordsOf(t, Input{Reader: strings.NewReader(test.file)}, Settings{From: test.from, Bare: true}) {
+			if strings.Contains(line, `"reasoning":`) || strings.Contains(line, `"row":`) {
+				t.Errorf("%s: a bare record holds reasoning: %s", test.from, line)
+			}
+		}
+	}
+}
+
+// TestEval reads an .eval file by its first bytes: a zip archive, also with zstd. A
+// sample that is broken loses no other.
+func TestEval(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	z.RegisterCompressor(zipZstd, zstd.ZipCompressor())
+	for _, file := range []struct {
+		name, text string
+		method     uint16
+	}{
+		{"header.json", "{}", zip.Deflate}, {"samples/a_epoch_1.json", inspectSample, zipZstd},
+		{"samples/c_epoch_1.json", "{", zip.Store}, {"samples/b_epoch_1.json", inspectFailed, zip.Deflate}, {"summaries.json", "[]", zip.Deflate},
+	} {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: file.name, Method: file.method})
+		if err == nil {
+			_, err = io.WriteString(w, file.text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	got := recordsOf(t, Input{Reader: file, Name: name, File: file}, Settings{})
+	if len(got) != 3 || got[0] != inspectRecord || !strings.HasPrefix(got[1], "\x00sample 2: ") || got[2] != inspectLost {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestWrongPreset: the error of a wrong guess names the preset that fits.
+func TestWrongPreset(t *testing.T) {
+	row := `{"custom_id":"x","result":{"type":"expired"}}`
+	got := recordsOf(t, Input{Reader: strings.NewReader(row + "\n{}\nno\n")}, Settings{From: "lm-eval"})
+	if len(got) != 3 || got[0] != "\x00line 1: it does not look like one of the samples of lm-eval; these rows look like rows of an Anthropic batch: --from anthropic-batch" ||
+		got[1] != "\x00line 2: it does not look like one of the samples of lm-eval" || !strings.HasPrefix(got[2], "\x00line 3: ") {
+		t.Errorf("%q", got)
+	}
+	if Suggest([]byte(row)) == "" || Suggest([]byte(`{"raw":"x"}`)) != "" || Suggest([]byte("{")) != "" {
+		t.Error("Suggest")
+	}
+}
