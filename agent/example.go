@@ -18,12 +18,18 @@ var experiments embed.FS
 
 // Example returns the configuration of the experiment that comes with the package: ten
 // cycles of a scripted model.
-func Example() *Config {
-	data, err := experiments.ReadFile("experiments/first.yaml")
+func Example() *Config { return embeddedConfig("first.yaml") }
+
+// ExampleAgent returns the configuration of the agent that comes with the package: a
+// scripted one for a chat.
+func ExampleAgent() *Config { return embeddedConfig("chat.yaml") }
+
+func embeddedConfig(name string) *Config {
+	data, err := experiments.ReadFile("experiments/" + name)
 	if err != nil {
 		panic(err) // it is embedded, so it cannot fail
 	}
-	c, err := ParseConfig("first.yaml", data)
+	c, err := ParseConfig(name, data)
 	if err != nil {
 		panic(fmt.Sprintf("agent: %v", err))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
+	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
@@ -34,6 +35,7 @@ type commandLine struct {
 	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
 	Strip      textcmd.Strip     `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
 	Split      textcmd.Split     `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
+	Chat       chatcmd.Command   `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command  `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`

@@ -39,6 +39,11 @@ func CreateNew(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
 }
 
+// OpenAppend opens a file of the program's own to read it and to append to it.
+func OpenAppend(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, privateMode)
+}
+
 // warnOfReaders warns about a file that others can read.
 func (sh *Shell) warnOfReaders(name string, info fs.FileInfo) {
 	if mode := info.Mode(); mode.IsRegular() && mode.Perm()&0o044 != 0 && runtime.GOOS != "windows" {

@@ -106,7 +106,7 @@ func (p *Printer) Write(b []byte) (int, error) {
 func (p *Printer) Data() *Printer { return &Printer{p.terminal, false} }
 
 // A Style is a style of text. There are no others, so every control sequence that a
-// typesetter writes is one of these.
+// typesetter writes is one of these, or that of [Typesetter.Erase].
 type Style int
 
 const (
@@ -159,6 +159,13 @@ func (t *Typesetter) Set(s Style, text string) {
 	t.w.WriteString(styleSequences[s])
 	t.WriteString(text)
 	t.w.WriteString(styleSequences[Unstyled])
+}
+
+// Erase removes what the line of the cursor has, if there is colour.
+func (t *Typesetter) Erase() {
+	if t.Colour {
+		t.w.WriteString("\r\x1b[K")
+	}
 }
 
 // Flush writes what is buffered.

@@ -1,0 +1,218 @@
+package chatcmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// A screen shows a conversation. On a terminal it shows everything, with a status
+// line; in a pipe, only what the agent says. All text goes through a typesetter,
+// which makes control characters visible.
+type screen struct {
+	out       *shell.Printer
+	w         *shell.Typesetter
+	reasoning string // show, line or hide
+	tty       bool
+
+	status   bool // the line of the cursor is a status
+	inLine   bool // … has text
+	apart    bool // the line above it is not of the answer
+	drawn    time.Time
+	said     strings.Builder // of this reply
+	thought  strings.Builder // of the last reply
+	narrated strings.Builder // since anything else happened
+	run      int             // bytes of the thoughts that are not folded yet
+	since    time.Time       // … began
+}
+
+// statusGap is the time between two drawings of the status, at least.
+const statusGap = 100 * time.Millisecond
+
+func newScreen(sh *shell.Shell, reasoning string) *screen {
+	return &screen{out: sh.Out, w: shell.NewTypesetter(sh.Out), reasoning: reasoning, tty: sh.Out.TTY}
+}
+
+func (s *screen) prompt() {
+	if s.tty {
+		s.w.Set(shell.Bold, "> ")
+		s.w.Flush()
+	}
+}
+
+// note shows a remark of the program.
+func (s *screen) note(text string) {
+	if s.tty {
+		s.w.Set(shell.Dim, text)
+		s.line("")
+	}
+}
+
+// line ends a line.
+func (s *screen) line(text string) {
+	if s.tty {
+		s.w.WriteString(text + "\n")
+		s.w.Flush()
+	}
+}
+
+// history shows the last messages of a conversation that is resumed.
+func (s *screen) history(list []message) {
+	for _, m := range list[max(0, len(list)-4):] {
+		if m.Role == "user" {
+			s.w.Set(shell.Bold, "> ")
+		}
+		s.line(m.Text)
+	}
+}
+
+func (s *screen) begin() {
+	s.said.Reset()
+	s.thought.Reset()
+	s.run, s.apart = 0, true
+	s.show("waiting")
+}
+
+// event shows what happens while the agent answers.
+func (s *screen) event(e agent.Event) error {
+	switch e.(type) {
+	case agent.Narration, agent.Alive:
+	default:
+		s.narrated.Reset()
+	}
+	switch e := e.(type) {
+	case agent.Reasoning:
+		s.think(e.Text)
+	case agent.Visible:
+		s.said.WriteString(e.Text)
+		s.fold()
+		s.say(e.Text)
+	case agent.Narration:
+		s.fold()
+		s.narrated.WriteString(e.Text)
+		s.show(s.narrated.String())
+	case agent.ToolStart:
+		s.card("▸ "+e.Name, e.Arguments)
+	case agent.ToolEnd:
+		word := "done"
+		if e.Failed {
+			word = "failed"
+		}
+		s.card("◂ "+e.Name+": "+word, e.Result)
+	default:
+		return nil
+	}
+	return s.w.Flush()
+}
+
+// say shows visible text. Below a line of another kind it begins without a blank one.
+func (s *screen) say(text string) {
+	if s.tty && s.apart {
+		if text = strings.TrimLeft(text, "\r\n"); text == "" {
+			return
+		}
+	}
+	s.w.WriteString(text)
+	s.inLine, s.apart = !strings.HasSuffix(text, "\n"), false
+}
+
+func (s *screen) think(text string) {
+	s.thought.WriteString(text)
+	if s.run == 0 {
+		s.since = time.Now()
+	}
+	s.run += len(text)
+	switch {
+	case !s.tty || s.reasoning == "hide":
+	case s.reasoning == "show":
+		s.clear()
+		s.w.Set(shell.Dim, text)
+		s.inLine = !strings.HasSuffix(text, "\n")
+	default:
+		s.show(fmt.Sprintf("thinking: %d bytes", s.run))
+	}
+}
+
+// fold ends the thoughts: they become one line with their size and time.
+func (s *screen) fold() {
+	s.clear()
+	if s.run == 0 || !s.tty {
+		s.run = 0
+		return
+	}
+	if s.reasoning == "show" {
+		s.freshLine()
+	} else if s.reasoning == "line" {
+		s.freshLine()
+		s.w.Set(shell.Dim, fmt.Sprintf("· thought: %d bytes in %.1f s\n", s.run, time.Since(s.since).Seconds()))
+		s.apart = true
+	}
+	s.run = 0
+}
+
+// card shows the call of a tool on one line.
+func (s *screen) card(head, text string) {
+	s.fold()
+	if !s.tty {
+		return
+	}
+	s.freshLine()
+	s.w.Set(shell.Cyan, head)
+	s.w.Set(shell.Dim, " "+s.fitted(text, len([]rune(head))+1)+"\n")
+	s.apart = true
+}
+
+func (s *screen) freshLine() {
+	if s.inLine {
+		s.w.WriteString("\n")
+		s.inLine = false
+	}
+}
+
+// show draws the status line. A line that has text of the agent stays as it is.
+func (s *screen) show(text string) {
+	if !s.tty || !s.w.Colour || s.inLine || s.status && time.Since(s.drawn) < statusGap {
+		return
+	}
+	s.clear()
+	s.w.Set(shell.Italic, s.fitted(text, 0))
+	s.w.Flush()
+	s.status, s.drawn = true, time.Now()
+}
+
+// fitted cuts a text to what a line has room for.
+func (s *screen) fitted(text string, used int) string {
+	return shorttext.Ellipsis(visible.Line(strings.TrimSpace(text)), max(8, s.out.Width()-used-4))
+}
+
+func (s *screen) clear() {
+	if s.status {
+		s.w.Erase()
+		s.status = false
+	}
+}
+
+// end ends a reply, and returns what was said.
+func (s *screen) end(stopped bool) string {
+	s.fold()
+	s.freshLine()
+	if stopped {
+		s.note("· stopped; the conversation continues")
+	}
+	s.w.Flush()
+	return s.said.String()
+}
+
+// thoughts shows what the last reply thought.
+func (s *screen) thoughts() {
+	if s.thought.Len() == 0 {
+		s.note("The last reply thought nothing.")
+		return
+	}
+	s.note(s.thought.String())
+}
