@@ -336,6 +336,9 @@ var answerKeys = []*lazyregexp.Regexp{
 // quotes of a string are part of the span. It also looks inside broken values, but
 // reads no more than a few times the length of the text for that.
 func findJSONAnswer(text string, p Problem) []Span {
+	if !hasKeys(text) {
+		return nil
+	}
 	if p.Key != "" {
 		return valuesOf(keyPattern(p.Key), text)
 	}
@@ -348,6 +351,24 @@ func findJSONAnswer(text string, p Problem) []Span {
 		}
 	}
 	return nil
+}
+
+// hasKeys reports whether a colon follows a quote, as after a key.
+func hasKeys(text string) bool {
+	for at := 0; ; at++ {
+		k := strings.IndexByte(text[at:], ':')
+		if k < 0 {
+			return false
+		}
+		at += k
+		i := at
+		for i > 0 && isWhite(text[i-1]) {
+			i--
+		}
+		if i > 0 && (text[i-1] == '"' || text[i-1] == '\'') {
+			return true
+		}
+	}
 }
 
 // mayHoldKey reports whether a text holds what every key of a row of answerKeys does.

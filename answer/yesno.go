@@ -149,19 +149,28 @@ func yesOrNo(s string) string {
 	return word
 }
 
+var wordMarks = strings.NewReplacer("**", "", "`", "", "__", "")
+
 // cleanWords removes marks from words.
 func cleanWords(s string) string {
 	s = peelMath(foldWidth(s))
 	for _, command := range []string{`\boxed{`, `\text{`, `\textbf{`, `\mathrm{`} {
 		s = unwrapInside(s, command)
 	}
-	return strings.TrimSpace(strings.TrimLeft(oneLine(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s)), ": "))
+	return strings.TrimSpace(strings.TrimLeft(oneLine(wordMarks.Replace(s)), ": "))
+}
+
+// mayBeYesNo reports whether a line may begin with yes or no, as far as its first
+// letter says.
+func mayBeYesNo(line string) bool {
+	line = strings.TrimLeft(line, white+"*_`.!\"':")
+	return line != "" && (!isLetter(line[0]) && !isDigit(line[0]) || strings.IndexByte("yntfcriwYNTFCRIW", line[0]) >= 0)
 }
 
 // Precheck accepts a line that is only an answer, or that begins with yes or no and
 // a stop.
 func (yesNoTask) Precheck(line string, _ Problem) bool {
-	if len(line) > maxChoice {
+	if len(line) > maxChoice || !mayBeYesNo(line) {
 		return false
 	}
 	s := strings.ToLower(strings.Trim(cleanWords(line), `.!"' `))

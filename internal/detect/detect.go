@@ -37,6 +37,7 @@ type Detector struct {
 	lead    []int          // the markers that begin with a letter
 	at      [256][]int     // the other markers, by their first byte
 	leads   []byte         // these bytes, each once
+	next    [256]bool      // the second bytes of these markers, in either case
 
 	mu    sync.Mutex
 	sets  map[string]int // replies by the set of markers in them
@@ -150,12 +151,31 @@ func (d *Detector) index(search func(int) bool) {
 		case isWord(m.text):
 		default:
 			first := m.text[0]
+			for _, c := range secondBytes(m) {
+				d.next[c] = true
+			}
 			if d.at[first] == nil {
 				d.leads = append(d.leads, first)
 			}
 			d.at[first] = append(d.at[first], i)
 		}
 	}
+}
+
+// secondBytes returns what may be the second byte of a marker. After a marker of one
+// byte, that is anything.
+func secondBytes(m marker) []byte {
+	switch {
+	case len(m.text) == 1:
+		all := make([]byte, 256)
+		for i := range all {
+			all[i] = byte(i)
+		}
+		return all
+	case m.tag:
+		return []byte{m.text[1], strings.ToUpper(m.text[1:2])[0]}
+	}
+	return []byte{m.text[1]}
 }
 
 // A text is a reply in either form.
@@ -184,6 +204,9 @@ func add[T text](d *Detector, reply T) {
 				break
 			}
 			at += i
+			if at+1 == len(reply) || !d.next[reply[at+1]] {
+				continue
+			}
 			for _, n := range d.at[first] {
 				if begins(reply[at:], d.markers[n]) && !slices.Contains(found, n) {
 					found = append(found, n)
