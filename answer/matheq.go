@@ -3,6 +3,8 @@ package answer
 import (
 	"slices"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
 
 // The ways in which two answers can be equal.
@@ -61,8 +63,15 @@ func (c comparer) equal(a, b string, depth int) string {
 // emptySets are ways to write the empty set.
 var emptySets = map[string]bool{`\{\}`: true, "no solution": true, "no solutions": true}
 
-// oneSpelling writes the empty set in one way, and cases without their brace.
+// scientific matches 2e5. A sign in the exponent is not read: 2e-3 may be 2e less 3.
+var scientific = lazyregexp.New(`^([-+]?\d+(?:\.\d+)?)[eE](\d{1,3})$`)
+
+// oneSpelling writes the empty set in one way, powers of ten as products, and cases
+// without their brace.
 func oneSpelling(s string) string {
+	if m := scientific.FindStringSubmatch(s); m != nil {
+		return m[1] + "*10^{" + m[2] + "}"
+	}
 	if emptySets[s] {
 		return `\emptyset`
 	}

@@ -9,6 +9,14 @@ var mathPairs = []struct {
 	equal        bool
 	why          string
 }{
+	// Powers of ten.
+	{`200000`, `2e5`, true, "an exponent of ten"},
+	{`1.5 \times 10^{3}`, `1.5E3`, true, "in either case, with a point"},
+	{`2e5`, `2 \cdot 10^5`, true, "as the gold"},
+	{`10e`, `2e5`, false, "not a product with e"},
+	{`2e^5`, `2e5`, false, "not a power of e"},
+	{`0.002`, `2e-3`, false, "may be 2e less 3"},
+	{`2e-3`, `2e - 3`, true, "2e less 3"},
 	// Tuples, with variables and without.
 	{`(3,2)`, `(x,y)=(3,2)`, true, "a tuple may say which variables it is for"},
 	{`(x,y)=(3,2)`, `(3, 2)`, true, "and may not"},

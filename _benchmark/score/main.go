@@ -3,6 +3,7 @@
 // rounds run in turn: A B C A B C …
 //
 //	cd _benchmark && go run ./score [-rounds 5] [-lines 200000] [-field input] [FILE]
+//	cd _benchmark && go run ./score -tasks [-rounds 5] [-lines 10000]
 //
 // FILE holds replies to the game of 24 as JSON Lines, with the numbers in field.
 // Without FILE, lines are generated. Rivals that are not installed are left out.
@@ -32,7 +33,19 @@ func main() {
 	rounds := flag.Int("rounds", 5, "how often each is run")
 	lines := flag.Int("lines", 200_000, "how many lines are made")
 	field := flag.String("field", "input", "the field of the numbers")
+	every := flag.Bool("tasks", false, "measure every task, on made lines")
 	flag.Parse()
+	if *every {
+		dir, err := os.MkdirTemp("", "score")
+		if err == nil {
+			err = runTasks(dir, *lines, *rounds)
+			os.RemoveAll(dir)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if err := run(flag.Arg(0), *field, *lines, *rounds); err != nil {
 		log.Fatal(err)
 	}
@@ -109,10 +122,8 @@ func reportCores(one, two, twins *rival) {
 
 func build(dir, file, field string) ([]*rival, error) {
 	sotto, script := filepath.Join(dir, "sotto"), filepath.Join(dir, "check.py")
-	compile := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
-	compile.Dir = ".." // in the module of the command, because that has its requirements
-	if out, err := compile.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build: %w: %s", err, out)
+	if err := compile(sotto); err != nil {
+		return nil, err
 	}
 	if err := os.WriteFile(script, []byte(check), 0o600); err != nil {
 		return nil, err
@@ -131,6 +142,16 @@ func build(dir, file, field string) ([]*rival, error) {
 		rivals = append(rivals, &rival{name: "jq -c .", args: []string{"jq", "-c", ".", file}})
 	}
 	return rivals, nil
+}
+
+// compile builds the command.
+func compile(sotto string) error {
+	build := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
+	build.Dir = ".." // in the module of the command, because that has its requirements
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w: %s", err, out)
+	}
+	return nil
 }
 
 func (r *rival) run() error {
