@@ -173,7 +173,6 @@ func (s *Splitter) setAside() {
 	s.diags.pending = slices.DeleteFunc(s.diags.pending, func(d Diagnostic) bool {
 		return d.Code == CodeSplicedMarker && d.Offset >= s.outHold // it is not visible
 	})
-	s.splice.live = false
 	s.outHold = -1
 	s.flush()
 }

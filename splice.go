@@ -36,6 +36,11 @@ func (p *splice) pending() bool {
 // spliceText feeds the text after a removed block to the forms.
 func (s *Splitter) spliceText(b []byte) {
 	p := &s.splice
+	if s.textSpan().ch != ChannelText { // aside is not visible
+		p.live = false
+		p.x.end()
+		return
+	}
 	for _, c := range b {
 		if p.drop && isSpace(c) {
 			continue

@@ -82,7 +82,9 @@ func scopes() []scope {
 			[]string{"</k>", "</o>", "<o>", "x", "`", "\n"}, outside, nil},
 		{"parted tags", []sotto.Marker{think, out}, anywhere,
 			[]string{"x<", "k>", "o>", "<k>", "</k>", "<k/>", "\n"}, outside,
-			[]string{"xxxxxxxxxxx<<k/>k>"}}, // set aside in the middle of a tag
+			[]string{ // set aside in the middle of a tag, and in a block there
+				"xxxxxxxxxxx<<k/>k>", "x<<k><k>                <k><k></k>k>",
+			}},
 		{"header", nil, header(map[string]sotto.Channel{"r": sotto.ChannelReasoning, "t": sotto.ChannelText, "n": sotto.ChannelNarration}),
 			[]string{"<|s|>r<|m|>", "<|s|>t<|m|>", "<|s|>n<|m|>", "<|e|>", "x", "\n"}, []sotto.Start{sotto.StartAuto, sotto.StartInside("r")}, nil},
 		{"header and output", []sotto.Marker{out}, header(map[string]sotto.Channel{"t": sotto.ChannelText, "n": sotto.ChannelNarration}),
