@@ -47,5 +47,5 @@ func (w *Watch) Report(sh *shell.Shell) {
 		sh.Hintf("the reply has markers of dialect %s; --dialect %s", best.Dialect, best.Dialect)
 		return
 	}
-	sh.Hintf("markers of dialect %s in %d replies; --dialect %s", best.Dialect, best.Replies, best.Dialect)
+	sh.Hintf("markers of dialect %s in %s; --dialect %s", best.Dialect, shell.Plural(best.Replies, "1 reply", "%d replies"), best.Dialect)
 }
