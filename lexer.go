@@ -31,7 +31,8 @@ type token struct {
 	name       int16
 	group      int8
 	kind       tokenKind
-	trail      uint8 // optional newlines that may follow and belong to it
+	trail      uint8  // optional newlines that may follow and belong to it
+	lead       uint16 // newlines at its start without which it would be a marker too
 }
 
 // found reports whether t is a token. The zero token stands for a search without a
@@ -143,6 +144,7 @@ type literalOut struct {
 	group int8
 	kind  tokenKind
 	trail uint8
+	lead  uint16
 	size  int32
 }
 
@@ -190,7 +192,7 @@ func (b *lexBuilder) addLiteral(s string, id int16, kind tokenKind) {
 	for k := 0; k <= lead; k++ {
 		text := strings.Repeat("\n", k) + core
 		b.literals = append(b.literals, literalMarker{text, literalOut{
-			name: id, group: b.g.names[id].group, kind: kind, trail: uint8(min(trail, 255)), size: int32(len(text)),
+			name: id, group: b.g.names[id].group, kind: kind, trail: uint8(min(trail, 255)), lead: uint16(k), size: int32(len(text)),
 		}})
 	}
 }
@@ -658,7 +660,7 @@ func (x *lexer) tagEnds(s *tagSlot, empty bool, at int, found func(token)) {
 
 func (x *lexer) literalEnds(at int, found func(token)) {
 	for _, o := range x.t.literals[x.literal].out {
-		found(token{start: at + 1 - int(o.size), end: at + 1, name: o.name, group: o.group, kind: o.kind, trail: o.trail})
+		found(token{start: at + 1 - int(o.size), end: at + 1, name: o.name, group: o.group, kind: o.kind, trail: o.trail, lead: o.lead})
 	}
 }
 

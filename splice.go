@@ -46,9 +46,12 @@ func (s *Splitter) spliceText(b []byte) {
 			continue
 		}
 		p.drop = false
+		flagged := false // a shorter form of it ends here too
 		p.x.step(c, p.at, func(t token) {
-			if t.start >= p.from && t.start < p.cut {
+			// A marker of which only optional newlines are before the block is whole.
+			if !flagged && t.start >= p.from && t.start+int(t.lead) < p.cut {
 				s.diag(CodeSplicedMarker, t.start, "")
+				flagged = true
 			}
 		})
 		p.x.breaks = p.x.breaks[:0]

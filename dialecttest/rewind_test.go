@@ -64,6 +64,7 @@ func scopes() []scope {
 			[]string{"[p]", "[/p]", "[/q]", "[o]x", "[/o]", "\n", "y"}, outside,
 			[]string{
 				"[p][o]x[/o][/q]y", "[p][o]x[/o]\n[/q]y", "[p][o]x[/o]\n[/q]", "[p][o]x[/o]\n\ny[/p]\nz", "[p][o]x[/o]\n\ny",
+				"                \n[p][/p][/q]", "\n[p][/p][/q]", "x\n[p][/p][/q]", "x\n[/[p][/p]q]", // newlines before a block, and a close after it
 			}},
 		{"phrases", []sotto.Marker{
 			{Role: sotto.RoleReasoning, Phrase: true, Open: []string{"Hm:"}, Close: []string{"So:"}}, think,

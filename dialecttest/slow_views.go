@@ -159,11 +159,14 @@ func (r *slowReader) spliced(v slowView) {
 			i++
 			continue
 		}
-		end := m.end // the newlines that may follow do not make it a marker
-		for end > i+1 && text[end-1] == '\n' {
+		start, end := i, m.end // the newlines around it do not make it a marker
+		for end > start+1 && text[end-1] == '\n' {
 			end--
 		}
-		if v.at[end-1]-v.at[i] != end-1-i {
+		for start < end-1 && text[start] == '\n' {
+			start++
+		}
+		if v.at[end-1]-v.at[start] != end-1-start {
 			r.diag(sotto.CodeSplicedMarker, v.at[i], "")
 		}
 		i = end
