@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -240,6 +241,10 @@ func (x *chat) take(line string) (more bool, err error) {
 	case word == "/help":
 		x.screen.note("/retry     ask again\n/thoughts  show what the last reply thought\n/save FILE write the conversation to a new file\n/quit      end; ctrl-C stops a reply")
 	default:
+		if !x.screen.tty { // a program meant it as a message, which would be lost
+			x.failed = true
+			x.sh.Errorf("there is no command %s; a message cannot begin with /", shorttext.Quote(word))
+		}
 		x.screen.note("There is no " + word + ". /help lists the commands.")
 	}
 	return true, nil
