@@ -158,8 +158,8 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 		return
 	}
 	for k := range c.after {
-		before, head := readBack(client.API, c.before[k].body)
-		after, same := readBack(client.API, c.after[k].body)
+		before, head := readBack(client.API, c.before[k].Body)
+		after, same := readBack(client.API, c.after[k].Body)
 		if head != same {
 			v.errorf(history, "request %d: the upstream got\n%s\nfor\n%s", k, same, head)
 		}
@@ -184,7 +184,7 @@ func judgeHistory(v verdict, client *npmClient, c *conversation, m *scripted.Mod
 				after[i].rest = nil
 			}
 			if after[i].text != want.text || !slices.Equal(after[i].thoughts, want.thoughts) || !slices.Equal(after[i].rest, want.rest) {
-				v.errorf(history, "request %d, reply %d: the upstream got\n%+v\nwant\n%+v\nfrom\n%s", k, i, after[i], want, c.before[k].body[before[i].from:before[i].to])
+				v.errorf(history, "request %d, reply %d: the upstream got\n%+v\nwant\n%+v\nfrom\n%s", k, i, after[i], want, c.before[k].Body[before[i].from:before[i].to])
 			}
 		}
 	}

@@ -150,13 +150,13 @@ func judgeFault(v verdict, c *conversation) {
 // upstream too. Clients that do not end their requests without the gateway do not
 // end them with it.
 func judgeAbort(v verdict, c *conversation, m *scripted.Model) {
-	if len(c.alone.after) != 1 || !c.alone.after[0].canceled {
+	if len(c.alone.after) != 1 || !c.alone.after[0].Canceled {
 		return
 	}
 	if len(c.Turns) != 1 || !strings.HasPrefix(m.Reply.Visible, c.Turns[0].Text) || c.Turns[0].Text == "" || c.Turns[0].Text == m.Reply.Visible {
 		v.errorf(endings, "read %q, %s", c.Turns, c.Error)
 	}
-	if len(c.after) != 1 || !c.after[0].canceled {
+	if len(c.after) != 1 || !c.after[0].Canceled {
 		v.errorf(endings, "%d requests, and the upstream's was not canceled", len(c.after))
 	}
 }

@@ -3,20 +3,18 @@ package npm_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
 // An npmClient is a client of interop/npm, and what it says about itself.
@@ -61,9 +59,9 @@ type conversation struct {
 	Turns                []turn
 	Error                string
 
-	before, after []sent        // its requests, as the gateway and as the upstream got them
-	alone         *conversation // the same without the gateway, if the plans have it
-	deaf          bool          // the client does not see an error that the upstream sends in a stream
+	before, after []wiretap.Request // its requests, as the gateway and as the upstream got them
+	alone         *conversation     // the same without the gateway, if the plans have it
+	deaf          bool              // the client does not see an error that the upstream sends in a stream
 }
 
 // A turn is everything between two prompts.
@@ -75,60 +73,9 @@ type turn struct {
 	}
 }
 
-// A wiretap keeps requests by their API key.
-type wiretap struct {
-	next http.Handler
-	open sync.WaitGroup // requests under way
-	mu   sync.Mutex
-	sent map[string][]*sent
-}
-
-// A sent is a request on the wire.
-type sent struct {
-	path     string
-	body     []byte
-	canceled bool
-}
-
-func tap(next http.Handler) *wiretap { return &wiretap{next: next, sent: map[string][]*sent{}} }
-
-func (w *wiretap) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.open.Add(1)
-	defer w.open.Done()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	s := &sent{path: r.URL.Path, body: body}
-	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if key == "" {
-		key = r.Header.Get("X-Api-Key")
-	}
-	w.mu.Lock()
-	w.sent[key] = append(w.sent[key], s)
-	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		s.canceled = r.Context().Err() != nil
-	}()
-	w.next.ServeHTTP(rw, r)
-}
-
-func (w *wiretap) of(key string) []sent {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var all []sent
-	for _, s := range w.sent[key] {
-		all = append(all, *s)
-	}
-	return all
-}
-
 // A stage has the gateways that the clients talk to.
 type stage struct {
-	before, after []*wiretap
+	before, after []*wiretap.Tap
 	bases         map[string]string // the gateways, by the reasoning field
 	alone         map[string]string // their upstreams
 }
@@ -138,7 +85,7 @@ func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
 	t.Helper()
 	s := &stage{bases: map[string]string{}, alone: map[string]string{}}
 	for _, field := range fields {
-		after := tap(scripted.New(scripted.Options{Pause: pause}))
+		after := wiretap.New(scripted.New(scripted.Options{Pause: pause}))
 		up := httptest.NewServer(after)
 		t.Cleanup(up.Close)
 		u, err := url.Parse(up.URL)
@@ -156,7 +103,7 @@ func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := tap(g)
+		before := wiretap.New(g)
 		srv := httptest.NewServer(before)
 		t.Cleanup(srv.Close)
 		s.before, s.after, s.bases[field] = append(s.before, before), append(s.after, after), srv.URL
@@ -166,11 +113,9 @@ func newStage(t *testing.T, pause time.Duration, fields ...string) *stage {
 }
 
 // requests returns the requests of a conversation on both sides of the gateway.
-func (s *stage) requests(key string) (before, after []sent) {
+func (s *stage) requests(key string) (before, after []wiretap.Request) {
 	for i := range s.before {
-		s.before[i].open.Wait()
-		s.after[i].open.Wait()
-		before, after = append(before, s.before[i].of(key)...), append(after, s.after[i].of(key)...)
+		before, after = append(before, s.before[i].Of(key)...), append(after, s.after[i].Of(key)...)
 	}
 	return before, after
 }

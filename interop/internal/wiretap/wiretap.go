@@ -1,0 +1,65 @@
+// Package wiretap keeps the requests that pass a place on their way.
+package wiretap
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// A Tap keeps requests by their API key.
+type Tap struct {
+	next http.Handler
+	open sync.WaitGroup // requests under way
+	mu   sync.Mutex
+	sent map[string][]*Request
+}
+
+// A Request is a request on the wire.
+type Request struct {
+	Path     string
+	Body     []byte
+	Canceled bool
+}
+
+// New returns a tap that passes requests on.
+func New(next http.Handler) *Tap { return &Tap{next: next, sent: map[string][]*Request{}} }
+
+func (t *Tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t.open.Add(1)
+	defer t.open.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s := &Request{Path: r.URL.Path, Body: body}
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if key == "" {
+		key = r.Header.Get("X-Api-Key")
+	}
+	t.mu.Lock()
+	t.sent[key] = append(t.sent[key], s)
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		s.Canceled = r.Context().Err() != nil
+	}()
+	t.next.ServeHTTP(w, r)
+}
+
+// Of returns the requests with a key. It waits for those under way, whatever their
+// key.
+func (t *Tap) Of(key string) []Request {
+	t.open.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []Request
+	for _, s := range t.sent[key] {
+		all = append(all, *s)
+	}
+	return all
+}
