@@ -153,7 +153,7 @@ func TestChatEnds(t *testing.T) {
 		var e struct {
 			Error struct{ Message, Type, Code string }
 		}
-		if err := json.Unmarshal([]byte(rest), &e); !ok || err != nil || e.Error.Message == "" || e.Error.Type != "api_error" || e.Error.Code != "bad_gateway" {
+		if err := json.Unmarshal([]byte(rest), &e); !ok || err != nil || e.Error.Message == "" || e.Error.Type != "server_error" || e.Error.Code != "bad_gateway" {
 			t.Errorf("%s: %v in\n%s", name, err, got)
 		}
 		if end != nil && e.Error.Message != end.Error() {

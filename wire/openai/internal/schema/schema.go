@@ -25,7 +25,7 @@ func Error(status int, message string) []byte {
 	case status == http.StatusTooManyRequests:
 		kind = "rate_limit_error"
 	case status >= 500:
-		kind = "api_error"
+		kind = "server_error"
 	}
 	type fault struct {
 		Message string  `json:"message"`
