@@ -51,7 +51,7 @@ func (s *Server) Handler(rules access.Rules) http.Handler {
 		defer slot.Release()
 		body, err := files.ReadAll(r.Body, MaxMessage)
 		if err == nil && len(body) > 0 {
-			err = check(body)
+			_, err = read(body)
 		}
 		if err != nil {
 			refuse(w, r, http.StatusBadRequest, err.Error())

@@ -48,8 +48,9 @@ func (r *messageReader) Read(p []byte) (int, error) {
 	for len(r.line) == 0 {
 		line, err := r.next()
 		if len(line) > 0 {
-			if bad := check(line); bad == nil {
-				r.answers.expect(line)
+			message, bad := read(line)
+			if bad == nil {
+				r.answers.expect(message)
 				r.line = append(line, '\n')
 			} else if err := r.answers.refuse(bad); err != nil {
 				return 0, err
@@ -86,15 +87,16 @@ func (r *messageReader) next() (line []byte, err error) {
 	}
 }
 
-// check reports why a message is refused before anything parses it.
-func check(message []byte) error {
+// read parses a message that is within the bounds.
+func read(message []byte) (gjson.Result, error) {
 	if len(message) > MaxMessage {
-		return fmt.Errorf("the message is longer than %d bytes", MaxMessage)
+		return gjson.Result{}, fmt.Errorf("the message is longer than %d bytes", MaxMessage)
 	}
-	if err := foreignjson.Check(message); err != nil {
-		return fmt.Errorf("the message %w", err)
+	parsed, err := foreignjson.Parse(message)
+	if err != nil {
+		return gjson.Result{}, fmt.Errorf("the message %w", err)
 	}
-	return nil
+	return parsed, nil
 }
 
 // A messageWriter writes whole messages, one at a time, and counts the answers that
@@ -110,7 +112,7 @@ type messageWriter struct {
 // Write writes a message.
 func (w *messageWriter) Write(message []byte) (int, error) {
 	n, err := w.write(message)
-	if !gjson.GetBytes(message, "method").Exists() {
+	if parsed, bad := foreignjson.Parse(message); bad == nil && !parsed.Get("method").Exists() {
 		w.count(-1)
 	}
 	return n, err
@@ -128,8 +130,8 @@ func (w *messageWriter) write(message []byte) (int, error) {
 }
 
 // expect counts a message of the client if it wants an answer.
-func (w *messageWriter) expect(message []byte) {
-	if gjson.GetBytes(message, "method").Exists() && gjson.GetBytes(message, "id").Exists() {
+func (w *messageWriter) expect(message gjson.Result) {
+	if message.Get("method").Exists() && message.Get("id").Exists() {
 		w.count(1)
 	}
 }
