@@ -136,7 +136,7 @@ func (c *hostileCase) check(t *testing.T, colour bool) {
 	for _, s := range append([]string{"\x1b[2K\r", "\x1b[0K", "\r"}, terminaltest.Styles...) {
 		rest = bytes.ReplaceAll(rest, []byte(s), nil)
 	}
-	if bytes.Contains(shown, []byte("\r")) && !bytes.Contains(shown, []byte("%|")) && !bytes.Contains(shown, []byte("% |")) {
+	if erased := bytes.ReplaceAll(shown, []byte("\x1b[2K\r"), nil); bytes.Contains(erased, []byte("\r")) && !bytes.Contains(shown, []byte("%|")) && !bytes.Contains(shown, []byte("% |")) {
 		t.Errorf("a carriage return, and no progress bar:\n%q", shown)
 	}
 	if bad := terminaltest.Forbidden(rest); bad != "" {
@@ -209,12 +209,34 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"dialects":  hostileDialects(t),
 		"a2a probe": hostileA2A(t),
 		"run":       hostileRun(t),
-		"serve":     hostileServe(t, badYAML, oddYAML),
+		"chat":      hostileChat(t, badYAML),
+		"mcp": {
+			{stdin: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":` + q + `,"version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"split","arguments":{"text":` + q + `}}}` + "\n" + terminaltest.Strange + "\n"},
+			of("--record", missing), of("--listen", terminaltest.Strange), of("--allow-host", terminaltest.Strange, "--listen", "nowhere"+terminaltest.Strange+":0"), unnamed("--listen", "127.0.0.1:0", "--token-file", missing),
+		},
+		"serve": hostileServe(t, badYAML, oddYAML),
 	}
 	maps.Copy(all, hostileScores(t, good, lines, reply))
 	maps.Copy(all, hostileRecord(t))
 	maps.Copy(all, hostileSolve(t, good, lines, task))
 	return all
+}
+
+// hostileChat talks to an agent whose model and tools write hostile text on every
+// channel.
+func hostileChat(t *testing.T, badYAML string) []hostileCase {
+	q := quote(strangeText)
+	write(t, "chat.jsonl", fmt.Sprintf(`{"text":%s,"calls":[{"name":"write","arguments":{"key":"k","value":%s}}]}`+"\n"+`{"text":%[1]s}`+"\n",
+		quote("<think>"+strangeText+"</think><narrate>"+strangeText+"</narrate>"+strangeText), q))
+	agent := write(t, strangeFile("chat.yaml"), "v: 1\nname: hostile\nstart: outside\nmodel: {provider: scripted, script: chat.jsonl}\n")
+	talk := terminaltest.Strange + "\n/thoughts\n/" + terminaltest.Strange + "\n/save " + strangeFile("none") + "/x\n"
+	var list []hostileCase
+	for _, reasoning := range []string{"show", "line", "hide"} {
+		list = append(list, hostileCase{args: []string{"--data", "chats", "--agent", agent, "--reasoning", reasoning}, stdin: talk})
+	}
+	return append(list, of("--agent", badYAML), of("--agent", strangeFile("none")), of("--data", "chats", "--name", terminaltest.Strange), unnamed("--model", "x", "--key-file", strangeFile("none")),
+		hostileCase{args: []string{"--model", "x", "--url", terminaltest.Strange}, silent: "a URL may hold a key"})
 }
 
 func hostileScores(t *testing.T, good, lines, reply string) map[string][]hostileCase {

@@ -164,7 +164,7 @@ func (t *Typesetter) Set(s Style, text string) {
 // Erase removes what the line of the cursor has, if there is colour.
 func (t *Typesetter) Erase() {
 	if t.Colour {
-		t.w.WriteString("\r\x1b[K")
+		t.w.WriteString("\x1b[2K\r")
 	}
 }
 
