@@ -1,26 +1,27 @@
 // Package apps_test drives whole applications without a terminal through the
-// gateway: a prompt, a call of a tool of their own, its result, and the answer.
+// gateway: prompts, calls of a tool of their own, their results, and answers; then
+// an application that is stopped, and an upstream that fails.
 package apps_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/interop/internal/wiretap"
 )
 
 // The models whose tool calls are in their API's field. One has its thoughts in the
@@ -33,9 +34,13 @@ type application struct {
 	from  string            // its package
 	files map[string]string // in its home
 	env   []string
-	args  func(model string) []string
-	// shows says that its output has reasoning.
+	start []string // the program, and its command
+	again []string // the arguments that resume the last conversation
+	args  []string
+	// shows says that its output has reasoning, and that it sends reasoning back.
 	shows bool
+	// broken is what it does if a stream breaks off.
+	broken string
 }
 
 // {home}, {base} and {model} in files, environment and arguments are replaced.
@@ -53,11 +58,12 @@ env_key = "SOTTO_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 `},
-		env: []string{"CODEX_HOME={home}/codex", "SOTTO_KEY=key"},
-		args: func(string) []string {
-			return []string{"node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "exec", "--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", "-m", "{model}", prompt}
-		},
-		shows: true,
+		env:    []string{"CODEX_HOME={home}/codex", "SOTTO_KEY=key"},
+		start:  []string{"node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "exec"},
+		again:  []string{"resume", "--last"},
+		args:   []string{"--skip-git-repo-check", "--json", "--dangerously-bypass-approvals-and-sandbox", "-m", "{model}"},
+		broken: "an error",
+		shows:  true,
 	},
 	{
 		name: "opencode",
@@ -65,20 +71,22 @@ stream_max_retries = 0
 		files: map[string]string{"work/opencode.json": `{"model": "sotto/{model}", "small_model": "sotto/plain", "permission": "allow", "autoupdate": false, "share": "disabled",
 "provider": {"sotto": {"npm": "@ai-sdk/openai-compatible", "name": "sotto", "options": {"baseURL": "{base}/v1", "apiKey": "key"},
 "models": {"{model}": {"tool_call": true, "reasoning": true}, "plain": {"tool_call": true}}}}}`},
-		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"},
-		args: func(string) []string {
-			return []string{"node_modules/opencode-linux-x64/bin/opencode", "run", "--format", "json", "--thinking", prompt}
-		},
-		shows: true,
+		env:    []string{"OPENCODE_DISABLE_MODELS_FETCH=1"},
+		start:  []string{"node_modules/opencode-linux-x64/bin/opencode", "run"},
+		again:  []string{"--continue"},
+		args:   []string{"--format", "json", "--thinking"},
+		broken: "asks again",
+		shows:  true,
 	},
 	{
-		name: "qwen",
-		from: "@qwen-code/qwen-code",
-		env:  []string{"OPENAI_API_KEY=key", "OPENAI_BASE_URL={base}/v1", "OPENAI_MODEL={model}"},
-		args: func(string) []string {
-			return []string{node, "node_modules/.bin/qwen", "--auth-type", "openai", "--yolo", "--output-format", "stream-json", "-p", prompt}
-		},
-		shows: true,
+		name:   "qwen",
+		from:   "@qwen-code/qwen-code",
+		env:    []string{"OPENAI_API_KEY=key", "OPENAI_BASE_URL={base}/v1", "OPENAI_MODEL={model}"},
+		start:  []string{node, "node_modules/.bin/qwen"},
+		again:  []string{"--continue"},
+		args:   []string{"--auth-type", "openai", "--yolo", "--output-format", "stream-json", "-p"},
+		broken: "an error; asks again without the gateway",
+		shows:  true,
 	},
 	{
 		name: "cn",
@@ -95,16 +103,16 @@ models:
     roles: [chat]
     capabilities: [tool_use]
 `},
-		env: []string{"CONTINUE_GLOBAL_DIR={home}", "CONTINUE_TELEMETRY_ENABLED=0"},
-		args: func(string) []string {
-			return []string{node, "node_modules/.bin/cn", "--config", "{home}/config.yaml", "--auto", "-p", prompt}
-		},
+		env:    []string{"CONTINUE_GLOBAL_DIR={home}", "CONTINUE_TELEMETRY_ENABLED=0"},
+		start:  []string{node, "node_modules/.bin/cn"},
+		again:  []string{"--resume"},
+		args:   []string{"--config", "{home}/config.yaml", "--auto", "-p"},
+		broken: "asks again",
 	},
 }
 
 const (
-	prompt = "How is the weather in Oslo?"
-	node   = "../npm/node/run"
+	node = "../npm/node/run"
 	// The tool writes this file, so that a test sees that it ran.
 	command = "echo ran > ran.txt"
 )
@@ -117,116 +125,45 @@ var calls = []scripted.ToolCall{
 	{Name: "Bash", Arguments: fmt.Sprintf(`{"command": %q}`, command)},
 }
 
-// An upstream keeps the bodies of the requests that it gets.
-type upstream struct {
-	http.Handler
-	mu     sync.Mutex
-	bodies []string
-}
-
-func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	u.mu.Lock()
-	u.bodies = append(u.bodies, string(body))
-	u.mu.Unlock()
-	u.Handler.ServeHTTP(w, r)
-}
-
 func TestApplications(t *testing.T) {
-	dir := os.Getenv("SOTTO_APPS")
-	if dir == "" {
+	if os.Getenv("SOTTO_APPS") == "" {
 		t.Skip("SOTTO_APPS is not set: run it as SOTTO_APPS=$(interop/apps/install)")
 	}
-	ran := 0
+	want, ran := 0, 0
+	test := func(name string, f func(t *testing.T)) {
+		want++
+		t.Run(name, func(t *testing.T) {
+			ran++
+			f(t)
+		})
+	}
 	for _, a := range applications {
 		for _, model := range models {
-			t.Run(a.name+"/"+model, func(t *testing.T) {
-				ran++
-				turn(t, dir, &a, model)
-			})
+			test(a.name+"/"+model, func(t *testing.T) { converse(t, &a, model) })
+		}
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+			test(a.name+"/"+signal.String(), func(t *testing.T) { stop(t, &a, signal) })
+		}
+		for _, f := range []string{down, busy, breaks} {
+			test(a.name+"/"+f, func(t *testing.T) { fail(t, &a, f) })
 		}
 	}
-	if ran == len(applications)*len(models) && !t.Failed() {
-		t.Run("table", func(t *testing.T) { checkTable(t, dir) })
+	if ran == want && !t.Failed() { // -run left nothing out
+		t.Run("table", func(t *testing.T) { checkTable(t, os.Getenv("SOTTO_APPS")) })
 	}
 }
 
-// turn starts an application and judges its output, its tool and its requests.
-func turn(t *testing.T, dir string, a *application, model string) {
-	m, ok := scripted.Find(model)
-	if !ok {
-		t.Fatalf("no model %s", model)
-	}
-	up := &upstream{Handler: scripted.New(scripted.Options{Calls: calls})}
-	base := serve(t, up)
-	home := t.TempDir()
-	fill := strings.NewReplacer("{home}", home, "{base}", base, "{model}", model).Replace
-	work := filepath.Join(home, "work")
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range a.files {
-		write(t, filepath.Join(home, name), fill(text))
-	}
-	args := a.args(model)
-	for i := range args {
-		args[i] = fill(args[i])
-		if i < 2 && strings.Contains(args[i], "/") {
-			args[i] = filepath.Join(dir, args[i])
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = work
-	cmd.WaitDelay = time.Second                               // for what the application itself started
-	cmd.Env = append(os.Environ(), "HOME="+home, "PWD="+work) // opencode works in PWD
-	for _, e := range a.env {
-		cmd.Env = append(cmd.Env, fill(e))
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, out, stderr.String())
-	}
-	judge(t, a, m, string(out), up)
-	if _, err := os.Stat(filepath.Join(work, "ran.txt")); err != nil {
-		t.Errorf("the tool did not run: %v\n%s\n%s", err, out, stderr.String())
-	}
+// A stage is a gateway before an upstream, and what both were sent.
+type stage struct {
+	base, alone   string // the addresses of the gateway and of the upstream
+	before, after *wiretap.Tap
 }
 
-func judge(t *testing.T, a *application, m *scripted.Model, out string, up *upstream) {
+func newStage(t *testing.T, up http.Handler) *stage {
 	t.Helper()
-	if !strings.Contains(out, m.Result.Visible) {
-		t.Errorf("no answer in %s", out)
-	}
-	if strings.Contains(out, "think>") {
-		t.Errorf("a marker in %s", out)
-	}
-	thought := cmp.Or(strings.Join(m.Result.Reasoning, ""), "-")
-	if shown := strings.Contains(out, thought); shown != a.shows {
-		t.Errorf("reasoning is shown: %t, in %s", shown, out)
-	}
-	up.mu.Lock()
-	defer up.mu.Unlock()
-	last := up.bodies[len(up.bodies)-1]
-	// A provider that demands it gets it once. The others get what the client sent.
-	if n := strings.Count(last, m.Call.Reasoning[0]); n > 1 || n == 0 && m.Wire == "deepseek" {
-		t.Errorf("the upstream got the reasoning of the call %d times:\n%s", n, last)
-	}
-}
-
-// serve puts a gateway before an upstream.
-func serve(t *testing.T, up http.Handler) string {
-	t.Helper()
-	server := httptest.NewServer(up)
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
+	s := &stage{after: wiretap.New(up)}
+	s.alone = serve(t, s.after)
+	u, err := url.Parse(s.alone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,9 +171,76 @@ func serve(t *testing.T, up http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewServer(g)
-	t.Cleanup(front.Close)
-	return front.URL
+	s.before = wiretap.New(g)
+	s.base = serve(t, s.before)
+	return s
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A user runs an application in a home of its own, against a server.
+type user struct {
+	*application
+	home, base string
+}
+
+// command returns the application's process. If ctx ends, so does the process, with
+// all that it started.
+func (u *user) command(ctx context.Context, t *testing.T, model string, args ...string) *exec.Cmd {
+	t.Helper()
+	fill := strings.NewReplacer("{home}", u.home, "{base}", u.base, "{model}", model).Replace
+	work := filepath.Join(u.home, "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range u.files {
+		write(t, filepath.Join(u.home, name), fill(text))
+	}
+	start := slices.Clone(u.start)
+	for i := range start {
+		if strings.Contains(start[i], "/") {
+			start[i] = filepath.Join(os.Getenv("SOTTO_APPS"), start[i])
+		}
+	}
+	cmd := exec.CommandContext(ctx, start[0], start[1:]...)
+	for _, arg := range args {
+		cmd.Args = append(cmd.Args, fill(arg))
+	}
+	cmd.Dir = work
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Env = append(os.Environ(), "HOME="+u.home, "PWD="+work) // opencode works in PWD
+	for _, e := range u.env {
+		cmd.Env = append(cmd.Env, fill(e))
+	}
+	return cmd
+}
+
+// first and further are the arguments of a first and of a further prompt.
+func (u *user) first() []string {
+	return slices.Concat(u.args, []string{"How is the weather in Oslo?"})
+}
+func (u *user) further() []string { return slices.Concat(u.again, u.args, []string{"And now?"}) }
+
+// run runs the application and returns what it wrote. It has three minutes, since the
+// machine may be busy.
+func (u *user) run(t *testing.T, model string, args []string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := u.command(ctx, t, model, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("%v\n%s\n%s", ctx.Err(), out.String(), errs.String())
+	}
+	return out.String(), errs.String(), err
 }
 
 func write(t *testing.T, path, text string) {

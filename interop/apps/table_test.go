@@ -44,13 +44,13 @@ func checkTable(t *testing.T, dir string) {
 
 func table(t *testing.T, dir string) string {
 	var b strings.Builder
-	b.WriteString("| application | version | text | reasoning | tools | history |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| application | version | text | reasoning | tools | history | a broken stream |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, a := range applications {
 		shown := "shows none"
 		if a.shows {
 			shown = "yes"
 		}
-		fmt.Fprintf(&b, "| %s | %s | yes | %s | yes | yes |\n", a.from, version(t, filepath.Join(dir, "node_modules", a.from)), shown)
+		fmt.Fprintf(&b, "| %s | %s | yes | %s | yes | yes | %s |\n", a.from, version(t, filepath.Join(dir, "node_modules", a.from)), shown, a.broken)
 	}
 	return b.String()
 }
