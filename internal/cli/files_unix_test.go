@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -175,35 +176,44 @@ func TestSmallFiles(t *testing.T) {
 			if status == 0 || !strings.Contains(errs, want) || strings.Contains(errs, endless) == secret {
 				t.Errorf("status %d: %s", status, errs)
 			}
-			if n := <-taken; n > files.MaxDialects+1<<20 {
+			if n := taken(); n > files.MaxDialects+1<<20 {
 				t.Errorf("%d bytes were taken of it", n)
 			}
 		})
 	}
 }
 
-// feed makes a named pipe that supplies bytes as long as they are read.
-func feed(t *testing.T, name string) <-chan int {
+// feed makes a named pipe that supplies bytes as long as they are read. taken says,
+// after its reader has ended, how many bytes were read at most.
+func feed(t *testing.T, name string) (taken func() int) {
 	t.Helper()
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	taken := make(chan int, 1)
-	go func() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			taken <- 0
-			return
+	over, total := make(chan struct{}), make(chan int, 1)
+	go func() { total <- supply(name, over) }()
+	return func() int {
+		close(over)
+		return <-total
+	}
+}
+
+// supply writes to a named pipe until its reader closes it. A reader may close the
+// pipe before supply has opened it, so opening does not wait for one, but for over.
+func supply(name string, over <-chan struct{}) (total int) {
+	file, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	for ; err != nil; file, err = os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0) {
+		select {
+		case <-over:
+			return 0
+		case <-time.After(time.Millisecond):
 		}
-		defer file.Close()
-		total, chunk := 0, bytes.Repeat([]byte("x"), 64<<10)
-		for {
-			n, err := file.Write(chunk)
-			if total += n; err != nil { // the reader is gone
-				taken <- total
-				return
-			}
+	}
+	defer file.Close()
+	for chunk := bytes.Repeat([]byte("x"), 64<<10); ; {
+		n, err := file.Write(chunk)
+		if total += n; err != nil { // the reader is gone
+			return total
 		}
-	}()
-	return taken
+	}
 }
