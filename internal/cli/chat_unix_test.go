@@ -132,7 +132,9 @@ The last reply thought nothing.
 	}
 	p.types("/quit", "Enter")
 	p.waits("to resume this conversation: ")
-	p.tmux("respawn-pane", "-t", "chat", command)
+	// The hint is the last that the command does. With -k, tmux does not have to have
+	// noticed its end, for which it sometimes takes long.
+	p.tmux("respawn-pane", "-k", "-t", "chat", command)
 	p.waits("> Count.\nOne\n>")
 	p.types("Paint.", "Enter")
 	p.waits("mixer: done Red.\n· thought: 12 bytes in TIME\nIt is red.␛[31m\n>")
