@@ -22,6 +22,7 @@ const (
 	maxListed  = 500       // events of a list
 	maxMatches = 100       // of a search
 	maxPattern = 1 << 10   // bytes of a pattern
+	maxLine    = 2 << 10   // bytes of a match's line
 	maxShown   = 256 << 10 // bytes of an event's texts
 	// searchTime is how long one search may read. What it found by then is its
 	// result, with the event to continue after.
@@ -280,10 +281,12 @@ func (t *recordTools) search(ctx context.Context, arguments []byte) ([]byte, err
 		// after it.
 		Searched uint64 `json:"searched"`
 		More     bool   `json:"more,omitempty"`
+		// Unreadable counts the lines of the record that cannot be read.
+		Unreadable int `json:"unreadable,omitempty"`
 	}{V: 1, Matches: []foundMatch{}}
-	s := recordsearch.Search{Pattern: pattern, In: recordsearch.Any, Found: func(m recordsearch.Match) {
+	s := recordsearch.Search{Pattern: pattern, In: recordsearch.Any, Most: maxMatches, Found: func(m recordsearch.Match) {
 		if len(out.Matches) < maxMatches {
-			out.Matches = append(out.Matches, foundMatch{m.Seq, m.Time, m.Run, m.Cycle, m.Type, m.Path, m.Channel, m.Line})
+			out.Matches = append(out.Matches, foundMatch{m.Seq, m.Time, m.Run, m.Cycle, m.Type, m.Path, m.Channel, record.Text(shorttext.Cut(string(m.Line), maxLine))})
 		}
 	}}
 	if !t.reasoning {
@@ -297,6 +300,7 @@ func (t *recordTools) search(ctx context.Context, arguments []byte) ([]byte, err
 			err = record.ErrSealed
 		}
 		if _, bad := errors.AsType[*record.LineError](err); bad {
+			out.Unreadable++
 			continue // the lines around it can be read
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil {

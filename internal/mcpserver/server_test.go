@@ -281,6 +281,13 @@ func TestLongEvent(t *testing.T) {
 	if failed || len(text) > 2*maxShown || !strings.Contains(text, `"cut":true`) || strings.Contains(text, "\ufffd") {
 		t.Errorf("%d bytes, an error: %v, %.200s", len(text), failed, text)
 	}
+	// A match as long as the text, and as many matches as it has characters.
+	for pattern, matches := range map[string]int{"é+": 3, "é": maxMatches} {
+		text, failed := ask(t, c, "record_search", map[string]any{"pattern": pattern})
+		if failed || len(text) > maxMatches*(maxLine+512) || strings.Count(text, `"line"`) < matches-1 {
+			t.Errorf("pattern %s: %d bytes, an error: %v, %.200s", pattern, len(text), failed, text)
+		}
+	}
 }
 
 // talk sends lines to a server over stdio, and returns what it answers.

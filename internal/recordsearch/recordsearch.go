@@ -4,6 +4,7 @@ package recordsearch
 
 import (
 	"bytes"
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type Match struct {
 type Search struct {
 	Pattern *regexp.Regexp
 	In      Scope
+	// Most bounds the matches in one text; if zero, there is no bound.
+	Most int
 	// Seen, if set, returns what the caller may see of a text; false means nothing.
 	Seen func(*record.Event, eventtext.Text) (eventtext.Text, bool)
 	// Found gets each match.
@@ -82,7 +85,7 @@ func (s *Search) text(at Match, t eventtext.Text) (found bool) {
 	text := string(t.Content.Text)
 	list := t.Stretches()
 	from := 0 // where list[0] begins in text
-	for _, m := range s.Pattern.FindAllStringIndex(text, -1) {
+	for _, m := range s.Pattern.FindAllStringIndex(text, cmp.Or(s.Most, -1)) {
 		for len(list) > 1 && from+len(list[0].Text) <= m[0] {
 			from += len(list[0].Text)
 			list = list[1:]
