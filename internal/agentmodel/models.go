@@ -47,7 +47,7 @@ type Models struct {
 // Has reports whether a model is an agent.
 func (m *Models) Has(model string) bool { return m.named(model) != nil }
 
-// named returns the agent of a model's name; nil if there is none. Ollama's clients
+// named returns the agent that a model's name stands for, or nil. Ollama's clients
 // add a tag to names.
 func (m *Models) named(model string) *agent.Agent {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(model, ":latest"), Prefix)

@@ -39,7 +39,8 @@ type LineReader struct {
 	unknown int // lines whose model has no dialect
 }
 
-// A knownModel is the dialect of a model. The grammar is nil if there is none.
+// A knownModel is the dialect of a model. The grammar is nil if the model has no
+// dialect.
 type knownModel struct {
 	grammar *sotto.Grammar
 	name    string

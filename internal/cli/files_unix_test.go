@@ -198,8 +198,8 @@ func feed(t *testing.T, name string) (taken func() int) {
 	}
 }
 
-// supply writes to a named pipe until its reader closes it. A reader may close the
-// pipe before supply has opened it, so opening does not wait for one, but for over.
+// supply writes to a named pipe until its reader closes it. The reader may have left
+// before supply opens the pipe. So supply tries to open it until over is closed.
 func supply(name string, over <-chan struct{}) (total int) {
 	file, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	for ; err != nil; file, err = os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0) {
