@@ -55,7 +55,11 @@ func killable(dir string) {
 			select {}
 		}
 	}
-	if err := one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")); err != nil {
+	run := func() error { return one(filepath.Join(dir, "a2a.db"), os.Getenv("A2A_HOOK")) }
+	if text := os.Getenv("A2A_SAY"); text != "" {
+		run = func() error { return talks(dir, text) }
+	}
+	if err := run(); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}

@@ -20,7 +20,10 @@ func (s *Server) turn(ctx context.Context, ec *a2asrv.ExecutorContext) (Turn, er
 	if task := ec.StoredTask; task != nil {
 		t.Cycle = messagesOf(task)
 		now = saidIn(task.History[:max(0, len(task.History)-1)]) // the last is this message
-		if n := len(now); n > 0 && now[n-1].ByAgent {
+		for len(now) > 0 && !now[len(now)-1].ByAgent {           // an answer that a crash lost: this message replaces it
+			now = now[:len(now)-1]
+		}
+		if n := len(now); n > 0 {
 			t.Question = now[n-1].Text
 		}
 		var err error
