@@ -9,8 +9,9 @@ const maxName = 64
 
 // Nearest returns the name that was probably meant by got: the name that the fewest
 // edits produce, if they are few, or otherwise the first name that begins with got.
-// Case, spaces, dots, hyphens and underscores do not count. It returns "" if no
-// name is near.
+// A word that ends one name and begins another is the beginning of a name. Case,
+// spaces, dots, hyphens and underscores do not count. It returns "" if no name is
+// near.
 func Nearest(got string, names []string) string {
 	if len(got) > maxName {
 		return ""
@@ -22,7 +23,7 @@ func Nearest(got string, names []string) string {
 			best, least = name, d
 		}
 	}
-	if best == "" && len(want) >= 3 {
+	if len(want) >= 3 && (best == "" || len(want) < len(fold(best)) && strings.HasSuffix(fold(best), want)) {
 		for _, name := range names {
 			if strings.HasPrefix(fold(name), want) {
 				return name

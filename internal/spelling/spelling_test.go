@@ -6,10 +6,11 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	names := []string{"max_hold", "max_marker", "token-file", "token", "start", "a"}
+	names := []string{"max_hold", "max_marker", "token-file", "token", "start", "a", "a2a-reasoning", "reasoning-field"}
 	for got, want := range map[string]string{
 		"maxhold": "max_hold", "max-hold": "max_hold", "MAX_HOLD": "max_hold", "max_hodl": "max_hold", "max_hol": "max_hold",
 		"tokens": "token", "token_file": "token-file", "tokenf": "token", "satrt": "start", "sta": "start", "max_mar": "max_marker",
+		"reasoning": "reasoning-field", "a2a-reasonin": "a2a-reasoning",
 		"b": "", "": "", "zzzzzz": "", strings.Repeat("token", 20): "",
 	} {
 		if near := Nearest(got, names); near != want {
