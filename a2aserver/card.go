@@ -135,13 +135,13 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 
 // base returns the URL before the paths of the protocol.
 func (s *Server) base(r *http.Request) string {
-	if s.card.URL != "" {
-		return s.card.URL
+	switch {
+	case s.card.URL != "":
+		return s.card.URL + s.path
+	case r.TLS != nil:
+		return "https://" + r.Host + s.path
 	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
+	return "http://" + r.Host + s.path
 }
 
 type baseKey struct{}

@@ -38,7 +38,8 @@
 //  4. What the card declares is supported, and what it does not declare is refused.
 //  5. Tasks are on disk before a client sees them. After a restart, finished
 //     and waiting tasks are available again; work that was in progress has failed,
-//     as [Interrupted].
+//     as [Interrupted]. A conversation goes on with its finished turns: a turn that
+//     was killed is part of it whole or not at all.
 //  6. A task that has ended does not change: a cancelled one stays cancelled,
 //     whatever its mind still says.
 //  7. Pushes go to public addresses over TLS, or where [Config.PushTo] says; the

@@ -210,7 +210,7 @@ func TestCancelledIsRecorded(t *testing.T) {
 				if _, cut, ok := strings.Cut(line, "SECRET"); ok {
 					got = append(got, strings.TrimSuffix(line, cut))
 					line = cut[strings.LastIndex(cut, ": ")+2:]
-					// The stream of the model and the reader of its events hear of
+					// The stream of the model and the reader of its events learn of
 					// the cancellation at the same time; either may end the reply.
 					if line == context.Canceled.Error() {
 						line = "consumer stopped"

@@ -28,6 +28,14 @@ type Config struct {
 	// Card is what the agent's card says about the agent itself.
 	Card Card
 
+	// Path is put before the paths of the protocol on the card, for a server that
+	// shares its address with others: the handler is reached below it, without it
+	// ([http.StripPrefix]).
+	Path string
+	// Beside is a server of the same process whose limits on memory, requests and
+	// running tasks hold for both together. It must be closed last.
+	Beside *Server
+
 	// Public says that other machines can reach the server. Then it needs
 	// Tokens, or Insecure.
 	Public   bool
@@ -79,6 +87,7 @@ type Config struct {
 type Server struct {
 	mind      Mind
 	card      Card
+	path      string // before those of the protocol, on the card
 	access    *access.Control
 	reasoning bool
 	silence   time.Duration
@@ -120,12 +129,15 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
 	s := &Server{
-		mind: c.Mind, card: c.Card.withDefaults(), reasoning: c.Reasoning,
+		mind: c.Mind, card: c.Card.withDefaults(), path: c.Path, reasoning: c.Reasoning,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
 		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},
 	}
 	st.runs = newRecording(&c, s.card)
+	if b := c.Beside; b != nil {
+		s.requests, s.memory, s.running = b.requests, b.memory, b.running
+	}
 	s.access = access.New(access.Rules{
 		Name: "agent", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, AllowOrigins: c.AllowOrigins,
 		Methods: []string{http.MethodGet, http.MethodPost, http.MethodDelete, http.MethodOptions}, Log: c.Logger, Refuse: refuse,

@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,13 +19,26 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver"
 	"github.com/sotto-llm/sotto/a2aserver/probe"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // probing runs sotto a2a probe.
 func probing(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	return probingWith(t, "", args...)
+}
+
+// probingWith is probing with a token.
+func probingWith(t *testing.T, token string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	var out, err bytes.Buffer
-	status = Run(append([]string{"a2a", "probe"}, args...), strings.NewReader(""), &out, &err, func(string) string { return "" })
+	status = Run(append([]string{"a2a", "probe"}, args...), strings.NewReader(""), &out, &err, func(name string) string {
+		if name == "SOTTO_A2A_TOKEN" {
+			return token
+		}
+		return ""
+	})
 	return status, out.String(), err.String()
 }
 
@@ -196,8 +213,8 @@ func TestCheckA2A(t *testing.T) {
 		"--a2a=perhaps":                              `--a2a: "perhaps": want true or false`,
 		"--a2a --a2a-reasoning=perhaps":              `--a2a-reasoning: "perhaps": want true or false`,
 		"--a2a --a2a-push-to=x":                      `--a2a-push-to: "x" is not a range`,
-		"--a2a --a2a-url=agent":                      `"agent", is not a URL such as https://agent.example`,
-		"--a2a --a2a-api=gopher":                     `gopher`,
+		"--a2a --a2a-url=agent":                      `--a2a-url: "agent" is not a URL such as https://agent.example`,
+		"--a2a --a2a-api=gopher":                     `--a2a-api: "gopher": want openai, ollama or anthropic`,
 		"--a2a --a2a-agent=nowhere.yaml":             `--a2a-agent: open nowhere.yaml`,
 		"--a2a --upstream=http://127.0.0.1:1":        `--a2a: no model was named`,
 		"--a2a --upstream=http://127.0.0.1:1 -d nix": `--dialect: unknown dialect "nix"`,
@@ -219,6 +236,130 @@ func TestNoA2A(t *testing.T) {
 	if status != 2 || !strings.Contains(errs.String(), "--a2a-agent: no A2A agent is served") || !strings.Contains(errs.String(), "add --a2a") {
 		t.Errorf("%d %s", status, errs.String())
 	}
+}
+
+// TestServeAgentsA2A: with --a2a each agent of --agent has a card below its name, says
+// what its file says, and answers there and nowhere else; the first one answers at the
+// root too. Their tasks and contexts are kept apart.
+func TestServeAgentsA2A(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"boss.jsonl":  `{"text":"<think>SECRET</think>Boss here."}`,
+		"clerk.jsonl": `{"text":"<think>SECRET</think>Clerk here."}`,
+		"boss.yaml":   "v: 1\nname: boss\ndescription: Decides.\nversion: 2.1\nskills: [{name: Decide, description: Says yes., tags: [yes], examples: [May I?]}]\nmodel: {provider: scripted, script: boss.jsonl}\n",
+		"clerk.yaml":  "v: 1\nname: \"clerk:2\"\nmodel: {provider: scripted, script: clerk.jsonl}\n",
+		"sotto.yaml":  "a2a: true\na2a-name: Head\nagents: [boss.yaml, clerk.yaml]\ntoken-file: token\n",
+		"token":       "canary-single-12\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := startServe(t, "--config="+filepath.Join(dir, "sotto.yaml"))
+	for path, want := range map[string]string{
+		"":                `"Head" "Decides." "2.1" [{Decide Says yes. [yes] [May I?]}] [text/plain] [text/plain] [bearer] /agents/boss/a2a`,
+		"/agents/boss":    `"Head" "Decides." "2.1" [{Decide Says yes. [yes] [May I?]}] [text/plain] [text/plain] [bearer] /agents/boss/a2a`,
+		"/agents/clerk:2": `"clerk:2" "Answers messages. Its answers do not contain its reasoning." "1" [{Chat Answers a message in a conversation. [chat] []}] [text/plain] [text/plain] [bearer] /agents/clerk:2/a2a`,
+	} {
+		var card struct {
+			Name, Description, Version string
+			Skills                     []struct {
+				Name, Description string
+				Tags, Examples    []string
+			}
+			DefaultInputModes, DefaultOutputModes []string
+			SecuritySchemes                       map[string]any
+			SupportedInterfaces                   []struct{ URL string }
+		}
+		if err := r.json(path+"/.well-known/agent-card.json", &card); err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprintf("%q %q %q %v %v %v %v %s", card.Name, card.Description, card.Version, card.Skills,
+			card.DefaultInputModes, card.DefaultOutputModes, slices.Collect(maps.Keys(card.SecuritySchemes)), strings.TrimPrefix(card.SupportedInterfaces[0].URL, r.gateway))
+		if got != want {
+			t.Errorf("the card at %q:\n%s\nwant:\n%s", path, got, want)
+		}
+	}
+	tasks := map[string]string{}
+	for path, want := range map[string]string{"/a2a": "Boss here.", "/agents/boss/a2a": "Boss here.", "/agents/clerk:2/a2a": "Clerk here."} {
+		body := r.post(path, "canary-single-12", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hi"}]}}}`)
+		if !strings.Contains(body, want) || strings.Contains(body, "SECRET") {
+			t.Errorf("%s: %s", path, body)
+		}
+		var reply struct {
+			Result struct{ Task struct{ ID string } }
+		}
+		if err := json.Unmarshal([]byte(body), &reply); err != nil {
+			t.Fatal(err)
+		}
+		tasks[path] = reply.Result.Task.ID
+	}
+	for _, c := range []struct {
+		path, task string
+		found      bool
+	}{{"/agents/boss/a2a", "/a2a", true}, {"/a2a", "/agents/boss/a2a", true}, {"/agents/clerk:2/a2a", "/a2a", false}, {"/a2a", "/agents/clerk:2/a2a", false}} {
+		body := r.post(c.path, "canary-single-12", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":%q}}`, tasks[c.task]))
+		if strings.Contains(body, `"error"`) == c.found {
+			t.Errorf("the task of %s at %s: %s", c.task, c.path, body)
+		}
+	}
+	if body := r.post("/agents/nobody/a2a", "canary-single-12", `{}`); strings.Contains(body, "jsonrpc") {
+		t.Errorf("an agent that does not exist: %s", body)
+	}
+	status, out, errs := probingWith(t, "canary-single-12", "--all", r.gateway+"/agents/clerk:2")
+	if status != 0 || !strings.Contains(out, "0 findings") || !strings.Contains(out, "REST") && !strings.Contains(out, "HTTP+JSON") {
+		t.Errorf("%d %s%s", status, out, errs)
+	}
+	r.signals <- syscall.SIGTERM
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+	r.client.CloseIdleConnections()
+}
+
+// TestA2AMemory: limits.memory bounds the gateway and the A2A servers together.
+func TestA2AMemory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sotto.yaml")
+	if err := os.WriteFile(file, []byte("a2a: true\nlimits: {memory: 64MiB}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names, err := catalogue.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for on, want := range map[string][2]int64{"true": {16 << 20, 48 << 20}, "false": {0, 64 << 20}} {
+		s, err := settings.Read(settings.Sources{
+			File: file, Getenv: func(string) string { return "" },
+			Overrides: []settings.Override{{Key: "a2a", Name: "--a2a", Texts: []string{on}}},
+		}, names)
+		if err != nil || len(s.Faults) > 0 {
+			t.Fatal(err, s.Faults)
+		}
+		if got := [2]int64{s.A2AMemory(), s.Gateway.Limits.MemoryBytes}; got != want {
+			t.Errorf("a2a %s: %d, want %d", on, got, want)
+		}
+	}
+}
+
+// post sends JSON, and returns the body of the response.
+func (r *running) post(path, token, body string) string {
+	r.t.Helper()
+	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.gateway+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Authorization", "Bearer "+token)
+	resp, err := r.client.Do(q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(got)
 }
 
 // status returns the status of a GET request.

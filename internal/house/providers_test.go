@@ -24,7 +24,7 @@ var namesProviders = map[string]string{
 	"internal/scripted":     "an upstream that imitates the providers",
 	"internal/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
 	"internal/cli/solvecmd": "a flag names the clients of package model",
-	"internal/cli/servecmd": "a flag names the clients of package model",
+	"internal/settings":     "a setting names the clients of package model",
 }
 
 // A provider is known in its own folder below wire, and in one list. Adding one

@@ -138,6 +138,18 @@ on-no-answer: error
 responses-reasoning: summary
 thinking-signature: sotto
 history-dry-run: true
+agents:
+  - /etc/sotto/boss.yaml
+a2a: true
+a2a-model: qwen3:8b
+a2a-api: ollama
+a2a-system: Be brief.
+a2a-agent: /etc/sotto/agent.yaml
+a2a-name: Counter
+a2a-url: https://agent.example
+a2a-reasoning: true
+a2a-push-to:
+  - 10.1.0.0/16
 dialect-files:
   - /etc/sotto/mine.json
 keep-alive: 5s
@@ -221,15 +233,15 @@ func TestConfigWhole(t *testing.T) {
 func TestConfigPaths(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "sotto.yaml")
-	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\n"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("token-file: secrets/token\ndata: /var/lib/sotto\ndialect-files: [mine.json]\nrecord: audit\nrecord-recipients: [age1abc, to]\na2a-agent: agent.yaml\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := new(Settings)
 	if _, err := s.readConfig(name); err != nil {
 		t.Fatal(err)
 	}
-	got := []string{s.token.file, s.Gateway.Data, s.dialectFiles[0], s.Recording.Record, s.Recording.RecordRecipient[0], s.Recording.RecordRecipient[1]}
-	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to")}
+	got := []string{s.token.file, s.Gateway.Data, s.dialectFiles[0], s.Recording.Record, s.Recording.RecordRecipient[0], s.Recording.RecordRecipient[1], s.A2A.Agent}
+	want := []string{filepath.Join(dir, "secrets", "token"), "/var/lib/sotto", filepath.Join(dir, "mine.json"), filepath.Join(dir, "audit"), "age1abc", filepath.Join(dir, "to"), filepath.Join(dir, "agent.yaml")}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -29,11 +29,25 @@ type Settings struct {
 	ScriptedListen string
 	ScriptedPause  time.Duration
 	Agents         []string // files of agents that are served as models
+	A2A            A2A
 
 	Recording   recording.Settings
 	Connections serving.Bounds
+	memory      int64 // limits.memory: of the gateway and of the A2A servers together
 
 	Gateway gateway.Config // settings that are used directly
+}
+
+// A2A are the settings of the A2A server beside the gateway.
+type A2A struct {
+	On        bool
+	Model     string // of the upstream, that answers
+	API       string // of the upstream
+	System    string
+	Agent     string // the file of the agent that answers
+	Name, URL string // on the card
+	Reasoning bool
+	PushTo    []string // ranges of addresses
 }
 
 // A secret is read from a file or from the environment.
@@ -86,6 +100,7 @@ func (s *Settings) keys() []key {
 	}, replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"agents", "", listValue(&s.Agents, "a list of agents' files", checkText)},
+	}, a2aKeys(&s.A2A), []key{
 		{"dialect-files", "", listValue(&s.dialectFiles, "a list of files", checkText)},
 		{"keep-alive", "10s", durationValue(&g.KeepAlive)},
 		{"silence", "10m", durationValue(&g.Silence)},
@@ -94,6 +109,24 @@ func (s *Settings) keys() []key {
 		{"log-format", "text", textValue(&s.LogFormat, "text or json", checkLogFormat)},
 	})
 }
+
+// a2aKeys are the keys of the A2A server. All but the first need it to be on.
+func a2aKeys(a *A2A) []key {
+	return []key{
+		{"a2a", "false", yesNo(&a.On)},
+		{"a2a-model", "", textValue(&a.Model, "the name of a model", nil)},
+		{"a2a-api", "openai", textValue(&a.API, anyOf(a2aAPIs), checkAPI)},
+		{"a2a-system", "", textValue(&a.System, "a text", nil)},
+		{"a2a-agent", "", textValue(&a.Agent, "the name of an agent's file", nil)},
+		{"a2a-name", "", textValue(&a.Name, "a text", nil)},
+		{"a2a-url", "", textValue(&a.URL, "a URL such as https://agent.example", checkPage)},
+		{"a2a-reasoning", "false", yesNo(&a.Reasoning)},
+		{"a2a-push-to", "", listValue(&a.PushTo, "a list of ranges of addresses such as 10.1.0.0/16", checkPrefix)},
+	}
+}
+
+// a2aAPIs are the APIs of an upstream's model that answers A2A.
+var a2aAPIs = []string{"openai", "ollama", "anthropic"}
 
 // flagKeys are the settings that cannot be in a configuration file.
 func (s *Settings) flagKeys() []key {
@@ -132,7 +165,7 @@ func routeKeys(r *gateway.Route) []key {
 func (s *Settings) limitKeys() []key {
 	l := &s.Gateway.Limits
 	return []key{
-		{"memory", "", sizeOrNone(&l.MemoryBytes)},
+		{"memory", "", sizeOrNone(&s.memory)},
 		{"connections", "", countOrNone(&s.Connections.Connections)},
 		{"connections-per-address", "", countOrNone(&s.Connections.PerAddress)},
 		{"body", "64MiB", sizeValue(&l.Body)},

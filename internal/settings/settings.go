@@ -64,6 +64,7 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.checkUpstream()
 	s.checkRoutes()
 	s.checkRecord()
+	s.checkA2A()
 	slices.SortStableFunc(s.Faults, func(a, b *Fault) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
 	})
@@ -80,7 +81,7 @@ func (s *Settings) defaults(getenv func(string) string) {
 		}
 	}
 	s.Gateway.Data = files.StateFolder(getenv)
-	s.Gateway.Limits.MemoryBytes = serving.DefaultMemory()
+	s.memory = serving.DefaultMemory()
 	s.Connections.Connections = serving.DefaultConnections()
 }
 
@@ -126,9 +127,10 @@ func (s *Settings) inherit() {
 	}
 }
 
-func (s *Setup) fault(key string, err error) {
-	s.Faults = append(s.Faults, &Fault{s.places[key], key, err})
-}
+func (s *Setup) fault(key string, err error) { s.Faults = append(s.Faults, s.FaultAt(key, err)) }
+
+// FaultAt returns a fault of the value of a key, with the place where it was set.
+func (s *Setup) FaultAt(key string, err error) *Fault { return &Fault{s.places[key], key, err} }
 
 func (s *Setup) warn(format string, args ...any) {
 	s.Warnings = append(s.Warnings, fmt.Sprintf(format, args...))
@@ -220,6 +222,7 @@ func (s *Setup) fillGateway(names *catalogue.Catalogue) {
 	g.Named, g.ForModel = own.Named, own.ForModel
 	g.Upstream, g.UpstreamKey, g.Token = s.Upstream, s.UpstreamKey.Text, s.token.Text
 	g.Public = !IsLoopback(s.Listen)
+	g.Limits.MemoryBytes = s.memory - s.A2AMemory()
 	g.Templates = true
 	for _, t := range s.tokens {
 		if t.secret.Text == "" {
@@ -410,4 +413,34 @@ func (s *Setup) checkRecord() {
 			s.warnOpenFile(name)
 		}
 	}
+}
+
+// checkA2A reports settings of the A2A server as faults if no setting says whether
+// there is one. A server that is turned off keeps its settings.
+func (s *Setup) checkA2A() {
+	if _, said := s.places["a2a"]; said {
+		return
+	}
+	for _, k := range a2aKeys(&s.A2A) {
+		if _, said := s.places[k.name]; said {
+			s.fault(k.name, hint.Usage(errors.New("no A2A agent is served"), "add --a2a (a2a: true in the file) to serve one, or --no-a2a to ignore the setting"))
+			return
+		}
+	}
+}
+
+// a2aShare is the part of the memory for exchanges that requests of A2A may hold, as
+// a divisor, and a2aMost is the most that they may.
+const (
+	a2aShare = 4
+	a2aMost  = 256 << 20
+)
+
+// A2AMemory is how much of limits.memory the A2A servers may hold together; 0 if
+// there are none. The gateway has the rest.
+func (s *Settings) A2AMemory() int64 {
+	if !s.A2A.On {
+		return 0
+	}
+	return min(s.memory/a2aShare, a2aMost)
 }

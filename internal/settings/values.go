@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -267,6 +269,29 @@ func checkOrigin(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != text {
 		return fmt.Errorf("%q: want an origin such as https://chat.example, without a path, or * or null", text)
+	}
+	return nil
+}
+
+// checkPage accepts the URL under which clients reach a server.
+func checkPage(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q is not a URL such as https://agent.example", text)
+	}
+	return nil
+}
+
+func checkPrefix(text string) error {
+	if _, err := netip.ParsePrefix(text); err != nil {
+		return fmt.Errorf("%q is not a range of addresses such as 10.1.0.0/16", text)
+	}
+	return nil
+}
+
+func checkAPI(text string) error {
+	if !slices.Contains(a2aAPIs, text) {
+		return fmt.Errorf("%q: want %s", text, anyOf(a2aAPIs))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err er
 			err = fmt.Errorf("%s: another agent is called %s too", name, a.Name)
 		}
 		if err != nil {
-			return all, fmt.Errorf("agents[%d]: %w", i, err)
+			return all, s.FaultAt(fmt.Sprintf("agents[%d]", i), err)
 		}
 		all.served = append(all.served, a)
 	}

@@ -37,6 +37,7 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("allow-origins", listed(c.AllowOrigin, getenv(listVariables["allow-origin"]))...)
 	add("data", c.Data)
 	add("agents", listed(c.Agent, getenv(listVariables["agent"]))...)
+	c.a2aOverrides(getenv, add)
 	c.recordOverrides(getenv, add)
 	add("dialect", c.Dialect)
 	add("start", c.Start)
@@ -55,6 +56,19 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("scripted-listen", c.ScriptedListen)
 	add("scripted-pause", c.ScriptedPause)
 	return list
+}
+
+// a2aOverrides are the flags of the A2A server, by their keys.
+func (c *Command) a2aOverrides(getenv func(string) string, add func(key string, texts ...string)) {
+	add("a2a", string(c.A2A))
+	add("a2a-model", c.A2AModel)
+	add("a2a-api", c.A2AAPI)
+	add("a2a-system", c.A2ASystem)
+	add("a2a-agent", c.A2AAgent)
+	add("a2a-name", c.A2AName)
+	add("a2a-url", c.A2AURL)
+	add("a2a-reasoning", string(c.A2AReasoning))
+	add("a2a-push-to", listed(c.A2APushTo, getenv(listVariables["a2a-push-to"]))...)
 }
 
 // recordOverrides are the flags of the record, by their keys.
@@ -84,7 +98,7 @@ func sourceOf(ctx *kong.Context, flag string) string {
 }
 
 // listVariables are the environment variables of flags that are lists.
-var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER", "agent": "SOTTO_AGENT"}
+var listVariables = map[string]string{"allow-origin": "SOTTO_ALLOW_ORIGIN", "allow-host": "SOTTO_ALLOW_HOST", "record-header": "SOTTO_RECORD_HEADER", "agent": "SOTTO_AGENT", "a2a-push-to": "SOTTO_A2A_PUSH_TO"}
 
 // listed returns the flags, or the list in the environment. The list is separated
 // by commas, because an origin contains colons.

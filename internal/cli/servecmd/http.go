@@ -97,7 +97,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	v := newServer(handler, s, log)
-	leave, err := c.answerA2A(s, agents.a2a, at, v, kept, log)
+	leave, err := c.answerA2A(s, agents, at, v, kept, log)
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
 		err = v.run(bound(&s.Settings, front, metrics, log), signals)
