@@ -226,7 +226,7 @@ func TestGenerated(t *testing.T) {
 	fs := factors()
 	e := effort{replies: 40, units: 16, search: 150 << 10}
 	if work.Brief() {
-		e = effort{replies: 15, units: 8, search: 50 << 10}
+		e = effort{replies: 10, units: 8, search: 25 << 10}
 	}
 	made, refused := 0, 0
 	for n := range work.Times() {

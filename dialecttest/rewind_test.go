@@ -207,7 +207,11 @@ func (c scope) trials(s *suite, n int, last bool) iter.Seq[trial] {
 			read(raw, holds)
 		}
 		rnd := rand.New(rand.NewPCG(7, 7))
-		for range 400 * work.Times() {
+		random := 400 * work.Times()
+		if work.Brief() {
+			random = 100
+		}
+		for range random {
 			raw := ""
 			for range 4 + rnd.IntN(5) {
 				raw += tokens[rnd.IntN(len(tokens))]

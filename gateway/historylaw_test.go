@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/history"
+	"github.com/sotto-llm/sotto/internal/effort"
 )
 
 // The law of history. Over a conversation, for every API, policy, family, display and
@@ -344,7 +345,7 @@ func TestHistoryLaw(t *testing.T) {
 					for _, policy := range gateway.Policies() {
 						for _, client := range []string{"all", "text", "text and calls"} {
 							for i := range 4 {
-								if n++; testing.Short() && (n+n/12)%3 > 0 {
+								if n++; effort.Brief() && (n+n/12)%3 > 0 {
 									continue
 								}
 								lawCase{

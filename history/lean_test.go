@@ -126,7 +126,11 @@ func TestReadingsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	deepseek, _ := sotto.ForModel("deepseek-r1")
 	readers := []*reader{readerOf(sotto.Default()), readerOf(deepseek)} // reused again and again
-	for i := range 2000 {
+	n := 2000 * effort.Times()
+	if effort.Brief() {
+		n = 400
+	}
+	for i := range n {
 		var b strings.Builder
 		for range 1 + rng.IntN(12) {
 			b.WriteString(words[rng.IntN(len(words))])

@@ -37,7 +37,10 @@ func join(items []item, target arith.Fraction) *expr {
 		}
 		return nil
 	}
-	rest := make([]item, len(items)-1)
+	var rest []item
+	if len(items) > 2 {
+		rest = make([]item, len(items)-1)
+	}
 	for i, x := range items {
 		for j, y := range items {
 			if i == j {
@@ -54,7 +57,9 @@ func join(items []item, target arith.Fraction) *expr {
 					continue // the same pair, in the other order
 				}
 				v, ok := arith.Apply(op, x.value, y.value)
-				if !ok {
+				// Most of the work is with the last two values. An expression is
+				// made of them only if it is the one that is looked for.
+				if !ok || len(items) == 2 && !v.Equal(target) {
 					continue
 				}
 				if e := join(append(others, item{v, &expr{op: op, left: x.expr, right: y.expr}}), target); e != nil {

@@ -115,6 +115,15 @@ func TestSolveLarge(t *testing.T) {
 	}
 }
 
+// Numbers without a solution take every way to join them, and almost none of those
+// needs memory: the last step, most of the work, needs none.
+func TestSolveIsLean(t *testing.T) {
+	const four, three = 36, 18 // ways to join two of four values, and two of three
+	if n := testing.AllocsPerRun(5, func() { Solve([]int64{1, 1, 1, 1}, 24) }); n > four*(three+2) {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // Every key reads as an expression, and is its own key.
 func TestKeysRead(t *testing.T) {
 	for _, x := range Functions(4) {
