@@ -221,6 +221,10 @@ func (s *Secrets) needles() *needles {
 	return s.built
 }
 
+// Redact returns a text with every secret replaced by [secret]. A nil set changes
+// nothing.
+func (s *Secrets) Redact(text string) string { return s.needles().scrub(text) }
+
 // Unsearched returns how many of the values are not searched for, because the set
 // is too large: it searches for 4,096 values at most, whose spellings have 512 KiB
 // together. Values given to [Secrets.Add] take precedence over what a request

@@ -1,0 +1,287 @@
+// Package conversation keeps conversations with agents on disk. Each one is a file
+// with a line for each change, which is synced before it counts. A line is written
+// whole or not at all: a last line without its end, which a crash leaves, is not part
+// of the conversation. So after a crash a conversation is as it was before a change or
+// after it.
+//
+// What is kept is visible text, and thoughts only where the agent's policy asks for
+// them. Values that are secret are replaced before they are written.
+package conversation
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/filelock"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// ErrBusy is the error of a conversation that somebody else has open.
+var ErrBusy = errors.New("the conversation is in use")
+
+// A Message is one message of a conversation.
+type Message struct {
+	Role model.Role `json:"role"` // of a user or of the assistant
+	Text string     `json:"text,omitempty"`
+	// Stopped says that the user stopped the reply.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// A Head says what a conversation is. It is in its first line.
+type Head struct {
+	Version int    `json:"v"`
+	Agent   string `json:"agent"`
+	// Name is what the client or the user calls the conversation; "" if it has no
+	// name.
+	Name string `json:"name,omitempty"`
+	// Run is the name of its run in a record.
+	Run   string    `json:"run"`
+	Began time.Time `json:"began"`
+}
+
+// A Change is one line of a file.
+type Change struct {
+	Head *Head `json:"head,omitempty"`
+	// Turn is the number of the turn that ends with this change; 0 if none does.
+	Turn int `json:"turn,omitempty"`
+	// Retry removes the last message if it is a reply. Add follows it.
+	Retry bool      `json:"retry,omitempty"`
+	Add   []Message `json:"add,omitempty"`
+	// Memory are the changed values of the agent's memory; nil removes one.
+	Memory map[string]*string `json:"memory,omitempty"`
+}
+
+// A File is a conversation that this process has locked.
+type File struct {
+	Head     *Head // nil if there is no conversation yet
+	Messages []Message
+	Memory   map[string]string
+	Turn     int // number of the last turn
+
+	file    *os.File
+	size    int64
+	secrets *record.Secrets
+}
+
+// maxFile bounds what is read of a file.
+const maxFile = 256 << 20
+
+// Open opens and locks the conversation in a file. If there is no file it makes one,
+// which Close removes if nothing was added.
+func Open(path string, secrets *record.Secrets) (*File, error) {
+	f, err := openLocked(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &File{file: f, secrets: secrets}
+	data, err := files.ReadAll(f, maxFile)
+	if err == nil {
+		err = c.read(data, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// openLocked opens a file and locks it. The file may be removed between the two,
+// since it is old. Then there is another one under its name, or none.
+func openLocked(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, files.Cause(err)
+		}
+		if err := lock(f); err != nil {
+			f.Close()
+			return nil, err
+		}
+		if stillAt(f, path) {
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+// lock locks a file where the system can do that.
+func lock(f *os.File) error {
+	err := filelock.Try(f)
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
+		return ErrBusy
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	}
+	return files.Cause(err)
+}
+
+// remove removes a conversation, unless it is in use.
+func remove(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	return lock(f) == nil && stillAt(f, path) && os.Remove(path) == nil
+}
+
+func stillAt(f *os.File, path string) bool {
+	was, err := f.Stat()
+	is, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(was, is)
+}
+
+// read takes the lines of a file up to the end of a turn, where 0 stands for all, and
+// removes an incomplete line at the end.
+func (c *File) read(data []byte, until int) error {
+	end := bytes.LastIndexByte(data, '\n') + 1
+	if end < len(data) {
+		if err := c.file.Truncate(int64(end)); err != nil {
+			return files.Cause(err)
+		}
+	}
+	c.Head, c.Messages, c.Memory, c.Turn, c.size = nil, nil, map[string]string{}, 0, int64(end)
+	number := 0
+	for line := range bytes.Lines(data[:end]) {
+		number++
+		if err := foreignjson.Check(line); err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		var x Change
+		if err := json.Unmarshal(line, &x); err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
+		}
+		if c.Head == nil && x.Head == nil {
+			return fmt.Errorf("line %d: not the beginning of a conversation", number)
+		}
+		if c.apply(x); until > 0 && c.Turn >= until {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (c *File) apply(x Change) {
+	if x.Head != nil {
+		c.Head = x.Head
+	}
+	if n := len(c.Messages); x.Retry && n > 0 && c.Messages[n-1].Role == model.Assistant {
+		c.Messages = c.Messages[:n-1]
+	}
+	c.Messages = append(c.Messages, x.Add...)
+	for key, v := range x.Memory {
+		if v == nil {
+			delete(c.Memory, key)
+		} else {
+			c.Memory[key] = *v
+		}
+	}
+	c.Turn = max(c.Turn, x.Turn)
+}
+
+// Append adds a change. It is on disk, whole, when Append returns nil. The first
+// change has the head.
+func (c *File) Append(x Change) error {
+	line, err := c.line(&x)
+	if err != nil {
+		return err
+	}
+	Point("before write")
+	if err := c.write(line); err != nil {
+		_ = c.file.Truncate(c.size) // if this fails, the incomplete line is cut off when the file is opened
+		return fmt.Errorf("the conversation cannot be kept: %w", files.Cause(err))
+	}
+	Point("after sync")
+	c.size += int64(len(line))
+	c.apply(x)
+	return nil
+}
+
+// line writes a change without secrets.
+func (c *File) line(x *Change) ([]byte, error) {
+	add := make([]Message, len(x.Add))
+	for i, m := range x.Add {
+		m.Text = c.secrets.Redact(m.Text)
+		add[i] = m
+	}
+	x.Add = add
+	for key, v := range x.Memory {
+		if v != nil {
+			clean := c.secrets.Redact(*v)
+			x.Memory[key] = &clean
+		}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(x)
+	return b.Bytes(), err
+}
+
+func (c *File) write(line []byte) error {
+	if AtPoint != nil { // a test cuts the line in two, so that it can kill between them
+		if _, err := c.file.Write(line[:len(line)/2]); err != nil {
+			return err
+		}
+		line = line[len(line)/2:]
+		Point("in write")
+	}
+	if _, err := c.file.Write(line); err != nil {
+		return err
+	}
+	Point("after write")
+	if err := c.file.Sync(); err != nil || c.size > 0 {
+		return err
+	}
+	folder := filepath.Dir(c.file.Name()) // it has a new entry, and may be one
+	return errors.Join(syncFolder(folder), syncFolder(filepath.Dir(folder)))
+}
+
+// syncFolder makes sure that the names of files in a folder are on disk. Not every
+// system can do that, or has to.
+func syncFolder(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, os.ErrInvalid) && !errors.Is(err, os.ErrPermission) {
+		return errors.Join(err, d.Close())
+	}
+	return d.Close()
+}
+
+// Close ends the lock.
+func (c *File) Close() error {
+	if c.Head == nil && c.size == 0 {
+		_ = os.Remove(c.file.Name()) // an empty file is no conversation either
+	}
+	return c.file.Close()
+}
+
+// Prompt returns messages for an agent. Messages of one role in a row, of which the
+// first got no answer, are one message.
+func Prompt(messages []Message) []model.Message {
+	var list []model.Message
+	for _, m := range messages {
+		if strings.TrimSpace(m.Text) == "" {
+			continue
+		}
+		if n := len(list) - 1; n >= 0 && list[n].Role == m.Role {
+			list[n].Text += "\n\n" + m.Text
+			continue
+		}
+		list = append(list, model.Message{Role: m.Role, Text: m.Text})
+	}
+	return list
+}
