@@ -84,6 +84,9 @@ type Outcome struct {
 	// Of is where the record has the last reply; nil without a record.
 	Of      *record.Ref
 	Metrics record.Metrics
+	// ReasoningTokens are those of the output tokens that the servers counted as
+	// reasoning, also for the agents that it called.
+	ReasoningTokens int64
 	// Waiting is what [Turn.Continue] needs if the status is Paused.
 	Waiting *Waiting
 }

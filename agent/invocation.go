@@ -118,6 +118,7 @@ func (t *turn) take(q *model.Request, x record.Invocation, reading *sotto.Reply)
 		t.metrics.InputTokens += u.Input
 		t.metrics.OutputTokens += u.Output
 		t.tokens += u.Input + u.Output
+		t.reasoned += min(max(u.Reasoning, 0), u.Output)
 		t.metrics.LargestPrompt = t.window.count(promptBytes(q), u, t.metrics.LargestPrompt)
 	}
 	t.failure = x.Error

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,6 +69,25 @@ type logged struct {
 
 // NewMemory returns a memory that exists only in this process.
 func NewMemory() *Memory { return &Memory{values: map[string]string{}} }
+
+// MemoryOf returns a memory of this process that begins with values.
+func MemoryOf(values map[string]string) *Memory {
+	m := &Memory{values: maps.Clone(values)}
+	if m.values == nil {
+		m.values = map[string]string{}
+	}
+	for _, v := range values {
+		m.size += len(v)
+	}
+	return m
+}
+
+// Values returns a copy of what the memory holds.
+func (m *Memory) Values() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.values)
+}
 
 // OpenMemory opens the memory of a run in a folder, and makes the folder if there
 // is none. A line that a crash left incomplete is removed.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -127,6 +128,7 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 	caller.tokens += child.tokens
 	caller.metrics.InputTokens += child.metrics.InputTokens
 	caller.metrics.OutputTokens += child.metrics.OutputTokens
+	caller.reasoned += child.reasoned
 	end := record.RunEnd{Status: string(o.Status), Bound: string(o.Bound), Cycles: 1, Millis: child.spent.Milliseconds(), Metrics: &o.Metrics, Result: record.Say(o.Answer)}
 	if _, err := child.journal.put(ctx, child.Run, 0, end); err != nil {
 		return "", &ownError{err}
@@ -137,11 +139,21 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 	return o.Answer, nil
 }
 
+// countOf distinguishes a call from the other calls of its run. A run counts its
+// calls; in a conversation each message counts from 1 again, so its number comes first,
+// from the second message on.
+func countOf(caller *turn, u Use) string {
+	if u.Cycle > 1 && caller.journal.cutOff() {
+		return fmt.Sprintf("%d-%d", u.Cycle, u.Number)
+	}
+	return strconv.Itoa(u.Number)
+}
+
 // open makes the turn of the agent.
 func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 	settings := Turn{
 		Model: t.Model, API: t.API, Grammar: t.Grammar, Start: t.Start, Calls: t.Calls, Request: t.Request, Limits: t.Limits,
-		Run:      fmt.Sprintf("%s%s%s.%d", u.Run, childMark, t.Name, u.Number),
+		Run:      fmt.Sprintf("%s%s%s.%s", u.Run, childMark, t.Name, countOf(caller, u)),
 		Observer: Observer{OnDelta: caller.Observer.OnDelta},
 	}
 	if settings.Model == nil {

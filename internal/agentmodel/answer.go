@@ -14,8 +14,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/access"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
-	"github.com/sotto-llm/sotto/model"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/record"
 	"github.com/sotto-llm/sotto/wire"
 )
@@ -29,9 +28,15 @@ type answer struct {
 	form  form
 	body  []byte
 
+	header http.Header // of the request
+	caller string
+	turn   *conversation.Turn     // nil if nothing is kept of this
+	news   []conversation.Message // of the request
+
 	request *wire.Request
-	usage   bool // a stream ends with the token counts
-	id      string
+	usage   bool   // a stream ends with the token counts
+	run     string // in the record
+	id      string // of the reply
 	created time.Time
 
 	to     *io.PipeWriter
@@ -62,9 +67,6 @@ type form interface {
 // aliveGap is the time between two signs of life on a stream, at least.
 const aliveGap = time.Second
 
-// A refusal is a request that no agent can answer.
-type refusal struct{ error }
-
 // serve answers the request.
 func (x *answer) serve(ctx context.Context) {
 	var failure error
@@ -75,32 +77,70 @@ func (x *answer) serve(ctx context.Context) {
 		}
 		x.to.CloseWithError(x.end(failure))
 	}()
+	failure = x.answer(ctx)
+}
+
+// answer lets the agent answer, and writes the response.
+func (x *answer) answer(ctx context.Context) error {
+	x.created, x.caller = time.Now(), access.Caller(ctx)
 	c, err := x.read()
 	if err != nil {
-		failure = refusal{err}
-		return
+		return err
+	}
+	if x.turn != nil {
+		defer x.turn.Close()
+	}
+	if err := x.name(&c); err != nil {
+		return err
 	}
 	x.form = x.make(x)
 	if x.request.Stream {
-		if failure = x.write(http.StatusOK, x.form.kind(), x.form.first()); failure != nil {
-			return
+		if err := x.write(http.StatusOK, x.form.kind(), x.form.first()); err != nil {
+			return err
 		}
 	}
-	c.Record, c.Run, c.Cycle = x.of.Record, x.id, 1
-	c.Start = &record.RunStart{Agent: x.agent.Name, Caller: access.Caller(ctx), Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
-	c.Last = true
-	x.outcome, failure = x.agent.Answer(ctx, c, x.on)
-	if failure == nil && x.outcome.Status == agent.Failed {
-		failure = errors.New("the agent's model could not be asked")
+	conversation.Point("answering")
+	if x.outcome, err = x.agent.Answer(ctx, c, x.on); err != nil {
+		return err
 	}
-	if failure != nil {
-		return
+	if x.outcome.Status == agent.Failed {
+		return errors.New("the agent's model could not be asked")
 	}
+	if err := x.keep(c.Memory); err != nil {
+		return err
+	}
+	conversation.Point("kept")
 	if x.request.Stream {
-		failure = x.write(0, "", x.form.last())
-	} else {
-		failure = x.write(http.StatusOK, "application/json", x.form.whole())
+		return x.write(0, "", x.form.last())
 	}
+	return x.write(http.StatusOK, "application/json", x.form.whole())
+}
+
+// name gives the answer its identity in the record and for the client. A conversation
+// that is kept is a run, and a turn of it is a cycle.
+func (x *answer) name(c *agent.Conversation) error {
+	start := record.RunStart{Agent: x.agent.Name, Caller: x.caller, Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
+	c.Record, c.Start = x.of.Record, &start
+	if x.turn == nil {
+		x.run = x.agent.Name + ":" + strings.ToLower(rand.Text()[:16])
+		x.id, c.Run, c.Cycle, c.Last = x.run, x.run, 1, true
+		return nil
+	}
+	x.run = x.turn.Run
+	x.id = fmt.Sprintf("%s.%d", x.run, x.turn.Number)
+	c.Run, c.Cycle, c.Memory = x.run, x.turn.Number, agent.MemoryOf(x.turn.Memory)
+	if name := x.turn.Name; name != "" {
+		start.IDs = map[string]string{"conversation": name}
+	}
+	if c.Record == nil || !x.turn.First || c.Cycle == 1 {
+		return nil
+	}
+	// A run that continues another conversation does not begin with its first cycle.
+	start.Model = x.agent.Turn.Model.Name()
+	if _, err := c.Record.Append(context.Background(), record.Event{Run: c.Run, Payload: start}); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
 }
 
 // end tells the client of a failure, if that is still possible. It returns an error
@@ -111,7 +151,7 @@ func (x *answer) end(failure error) error {
 	}
 	status, text := http.StatusBadGateway, "the agent failed: "+failure.Error()
 	if e, ok := errors.AsType[refusal](failure); ok {
-		status, text = http.StatusBadRequest, e.Error()
+		status, text = e.status, e.Error()
 	} else if !errors.Is(failure, context.Canceled) {
 		x.log("an agent failed", "agent", x.agent.Name, "error", failure.Error())
 		text = "the agent failed; the log of the server says why"
@@ -186,59 +226,6 @@ func narrationOf(e agent.Event) string {
 		return "\n" + e.Name + ": done\n"
 	}
 	return ""
-}
-
-// read reads the request.
-func (x *answer) read() (c agent.Conversation, err error) {
-	x.created, x.id = time.Now(), x.agent.Name+":"+strings.ToLower(rand.Text()[:16])
-	if x.request, err = x.codec.Request(x.body); err != nil {
-		return c, err
-	}
-	root, err := foreignjson.Parse(x.body)
-	if err != nil {
-		return c, err
-	}
-	x.usage = root.Get("stream_options.include_usage").Bool()
-	switch {
-	case root.Get("n").Int() > 1:
-		return c, errors.New("n: an agent gives one answer")
-	case root.Get("previous_response_id").Str != "" || root.Get("conversation").Exists():
-		return c, errors.New("an agent keeps no conversations: send all messages in the request")
-	}
-	if text := root.Get("instructions").Str; text != "" {
-		c.Messages = append(c.Messages, model.Message{Role: model.System, Text: text})
-	}
-	for _, m := range x.request.Messages {
-		if one, ok := messageOf(m); ok {
-			c.Messages = append(c.Messages, one)
-		}
-	}
-	if n := len(c.Messages); n == 0 || c.Messages[n-1].Role != model.User || strings.TrimSpace(c.Messages[n-1].Text) == "" {
-		return c, errors.New("the last message must be a user's, with a text")
-	}
-	return c, nil
-}
-
-// messageOf returns a message for the agent: texts only, and of the assistant only
-// what is visible. Results of the client's own tools are left out, since the agent
-// did not call them.
-func messageOf(m wire.Message) (model.Message, bool) {
-	out := model.Message{Role: model.User, Text: strings.Join(m.Texts, "\n")}
-	switch m.Role {
-	case "system", "developer":
-		out.Role = model.System
-	case "assistant":
-		out.Role = model.Assistant
-		text, err := sotto.Default().Strip(out.Text, sotto.StartOutside)
-		if err != nil {
-			return out, false
-		}
-		out.Text = text
-	case "user", "":
-	default:
-		return out, false
-	}
-	return out, m.Role == "user" || strings.TrimSpace(out.Text) != ""
 }
 
 // finish returns why the answer ended, in OpenAI's words.

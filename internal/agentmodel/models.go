@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/record"
@@ -36,6 +37,9 @@ type Models struct {
 	Agents []*agent.Agent
 	// Record, if set, gets each conversation as a run.
 	Record *record.Writer
+	// Kept has the conversations that clients continue by a name or a response. If
+	// nil, none are kept.
+	Kept *conversation.Store
 	// Log gets reports of faults. If nil, nothing is logged.
 	Log *slog.Logger
 
@@ -83,7 +87,7 @@ func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(path, api.path) {
 				if a, body := m.asked(r); a != nil {
 					closeBody(r)
-					return m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body})
+					return m.answer(r, &answer{of: m, agent: a, codec: api.codec, make: api.make, body: body, header: r.Header})
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -24,7 +25,15 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// childProcess is what the test binary does where it is the process to be killed.
+var childProcess func(dir string)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("AGENTMODEL_CHILD"); dir != "" {
+		childProcess(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const canary = "CANARY"
 
@@ -68,13 +77,19 @@ func painter(t testing.TB, tools ...agent.Tool) *agent.Agent {
 // serve runs a gateway with an agent before the scripted upstream.
 func serve(t testing.TB, a *agent.Agent, w *record.Writer, edit func(*gateway.Config)) string {
 	t.Helper()
+	return serveModels(t, &agentmodel.Models{Agents: []*agent.Agent{a}, Record: w}, edit)
+}
+
+// serveModels is serve with other settings of the models.
+func serveModels(t testing.TB, m *agentmodel.Models, edit func(*gateway.Config)) string {
+	t.Helper()
 	upstream := httptest.NewServer(scripted.New(scripted.Options{}))
 	t.Cleanup(upstream.Close)
 	u, _ := url.Parse(upstream.URL)
-	m := &agentmodel.Models{Base: gateway.UpstreamTransport(gateway.Limits{}), Agents: []*agent.Agent{a}, Record: w}
+	m.Base = gateway.UpstreamTransport(gateway.Limits{})
 	c := gateway.Config{Upstream: u, Transport: m, Separated: m.Has, Templates: true}
-	if w != nil {
-		c.Recorder = w
+	if m.Record != nil {
+		c.Recorder = m.Record
 	}
 	if edit != nil {
 		edit(&c)

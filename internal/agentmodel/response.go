@@ -3,6 +3,8 @@ package agentmodel
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
 // A response writes a response. Its output has an item for each run of thoughts and
@@ -23,6 +25,9 @@ type outputItem struct {
 
 func newResponse(x *answer) form { return &response{answer: x} }
 
+// isResponse reports whether the request is of the responses API.
+func (x *answer) isResponse() bool { return x.codec.Name() == responses.Codec.Name() }
+
 func (*response) kind() string { return "text/event-stream" }
 
 func (r *response) event(name string, members object) []byte {
@@ -34,9 +39,13 @@ func (r *response) event(name string, members object) []byte {
 // object is the response as it is now.
 func (r *response) object(status string) object {
 	v := object{
-		"id": "resp_" + r.id, "object": "response", "created_at": r.created.Unix(), "status": status, "model": r.model(), "output": r.items(),
+		"id": r.responseID(), "object": "response", "created_at": r.created.Unix(), "status": status, "model": r.model(), "output": r.items(),
 		"error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": false,
 		"tool_choice": "auto", "tools": []any{}, "temperature": nil, "top_p": nil, "usage": nil,
+	}
+	v["store"] = r.turn != nil && r.turn.Response != ""
+	if r.turn != nil && r.turn.Name != "" {
+		v["conversation"] = object{"id": r.turn.Name}
 	}
 	switch status {
 	case "incomplete":
@@ -46,10 +55,19 @@ func (r *response) object(status string) object {
 		m := r.outcome.Metrics
 		v["usage"] = object{
 			"input_tokens": m.InputTokens, "output_tokens": m.OutputTokens, "total_tokens": m.InputTokens + m.OutputTokens,
-			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": 0},
+			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": r.outcome.ReasoningTokens},
 		}
 	}
 	return v
+}
+
+// responseID is the id by which a later request continues the conversation, if it is
+// kept.
+func (r *response) responseID() string {
+	if r.turn != nil && r.turn.Response != "" {
+		return r.turn.Response
+	}
+	return "resp_" + r.id
 }
 
 func (r *response) items() []any {

@@ -181,6 +181,10 @@ limits:
   restored-for: 1h
   recorded: 1MiB
   labels: 6
+  conversations: 5
+  conversations-bytes: 4MiB
+  conversation: 1MiB
+  conversations-for: 2h
 routes:
   - models:
       - "*qwen3*"

@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
@@ -34,6 +35,8 @@ type Settings struct {
 	Recording   recording.Settings
 	Connections serving.Bounds
 	memory      int64 // limits.memory: of the gateway and of the A2A servers together
+	// Conversations bound what is kept of conversations with agents.
+	Conversations conversation.Limits
 
 	Gateway gateway.Config // settings that are used directly
 }
@@ -180,6 +183,10 @@ func (s *Settings) limitKeys() []key {
 		{"restored-for", "6h", durationValue(&l.RestoredFor)},
 		{"recorded", "4MiB", sizeValue(&l.Recorded)},
 		{"labels", "64", countValue(&l.Labels)},
+		{"conversations", "10000", countValue(&s.Conversations.Number)},
+		{"conversations-bytes", "1GiB", sizeValue(&s.Conversations.Bytes)},
+		{"conversation", "4MiB", sizeValue(&s.Conversations.Each)},
+		{"conversations-for", "720h", durationValue(&s.Conversations.Keep)},
 	}
 }
 

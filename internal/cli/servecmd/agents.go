@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/record"
@@ -48,9 +50,29 @@ func readAgent(name string, sh *shell.Shell, s *settings.Setup) (*agent.Agent, e
 		return nil, err
 	}
 	if err := a.Check(false); err != nil {
-		return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "only a run and a chat have a memory: here an agent has the tools of its file")
+		return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "only a run, a chat and a conversation that is kept have a memory, so that no agent that it calls can need it")
 	}
 	return a, nil
+}
+
+// remarks says which keys of an agent's file have less effect here than in a run.
+func remarks(name string) []string {
+	c, err := agent.ReadConfig(name)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	if p := agent.Policy(c.Thoughts.Policy); p != "" && p != agent.Strip {
+		what := "no thought of an earlier message returns to the model"
+		if p == agent.Keep {
+			what += ", only those of the message that it answers"
+		}
+		list = append(list, fmt.Sprintf("%s: thoughts.policy: %s is for runs: here %s", name, p, what))
+	}
+	if len(c.Memory) > 0 {
+		list = append(list, fmt.Sprintf("%s: memory: only a conversation that is kept has one: see docs/agent.md", name))
+	}
+	return list
 }
 
 // checkAgents adds the faults in the files of agents.
@@ -67,6 +89,7 @@ func (c *Command) checkAgents(sh *shell.Shell, s *settings.Setup) {
 		} else if err != nil {
 			s.Faults = append(s.Faults, &settings.Fault{Err: err})
 		}
+		s.Warnings = append(s.Warnings, remarks(name)...)
 	}
 }
 
@@ -82,8 +105,11 @@ func (a *agents) secrets() []string {
 }
 
 // models puts the agents before the upstream of a gateway.
-func (a *agents) models(g *gateway.Config, kept *record.Writer, log *slog.Logger) *agentmodel.Models {
+func (a *agents) models(g *gateway.Config, kept *record.Writer, bounds conversation.Limits, log *slog.Logger) *agentmodel.Models {
 	m := &agentmodel.Models{Base: gateway.UpstreamTransport(g.Limits), Agents: a.served, Record: kept, Log: log}
+	if g.Data != "" {
+		m.Kept = &conversation.Store{Folder: filepath.Join(g.Data, "conversations"), Limits: bounds, Secrets: record.NewSecrets(a.secrets()...)}
+	}
 	if len(a.served) > 0 {
 		g.Transport, g.Separated = m, m.Has
 	}

@@ -89,7 +89,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if kept != nil {
 		s.Gateway.Recorder = kept
 	}
-	models := agents.models(&s.Gateway, kept, log)
+	models := agents.models(&s.Gateway, kept, s.Conversations, log)
 	metrics := prometheus.NewRegistry()
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
