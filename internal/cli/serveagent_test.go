@@ -3,11 +3,14 @@ package cli
 import (
 	"bytes"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/tidwall/gjson"
 )
 
 // TestServeAgent: sotto serve --agent answers as a model beside those of the
@@ -21,6 +24,7 @@ func TestServeAgent(t *testing.T) {
 		"agent.yaml":  "v: 1\nname: boss\nstart: outside\nmodel: {provider: scripted, script: script.yaml, key-file: key}\nagents: [{name: counter, system: You count.}]\n",
 		"lost.yaml":   "v: 1\nname: boss\nmodel: {provider: scripted, script: script.yaml}\nagents: [{name: counter, tools: [read]}]\n",
 		"wrong.yaml":  "v: 1\nname: boss\nmodle: {}\nmodel: {provider: scripted, script: script.yaml}\n",
+		"policy.yaml": "v: 1\nname: boss\nmemory: [write]\nthoughts: {policy: summary}\nmodel: {provider: scripted, script: script.yaml}\n",
 		"sotto.yaml":  "v: 1\nagents: [agent.yaml]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -37,6 +41,19 @@ func TestServeAgent(t *testing.T) {
 	resp.Body.Close()
 	if text := string(body); !strings.Contains(text, `"content":"Four primes."`) || strings.Contains(text, "SECRET") {
 		t.Errorf("%s", text)
+	}
+	for range 2 { // the gateway has a data folder, so it keeps conversations
+		q, _ := http.NewRequest("POST", r.gateway+"/v1/chat/completions", strings.NewReader(`{"model":"agent/boss","messages":[{"role":"user","content":"How many?"}]}`))
+		q.Header.Set("Sotto-Conversation", "primes")
+		resp, err := r.client.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if id := gjson.GetBytes(body, "id").Str; !strings.HasSuffix(id, ".2") {
+		t.Errorf("the conversation is not kept: %s", body)
 	}
 	r.signals <- syscall.SIGTERM
 	if err := <-r.ended; err != nil {
@@ -58,12 +75,13 @@ func TestServeAgent(t *testing.T) {
 		t.Errorf("the record holds the key:\n%s", shown)
 	}
 	for name, want := range map[string]string{
-		"agent.yaml": "agents:",
-		"lost.yaml":  `agent counter: there is no tool "read" to give to it`,
-		"wrong.yaml": `wrong.yaml:3:1: modle: unknown key: did you mean "model"?`,
+		"agent.yaml":  "agents:",
+		"lost.yaml":   `agent counter: there is no tool "read" to give to it`,
+		"policy.yaml": "policy.yaml: thoughts.policy: summary is for runs: here no thought of an earlier message returns to the model\nhint: " + filepath.Join(dir, "policy.yaml") + ": memory: only a conversation that is kept has one",
+		"wrong.yaml":  `wrong.yaml:3:1: modle: unknown key: did you mean "model"?`,
 	} {
 		status, out := run("serve", "--check", "--agent", filepath.Join(dir, name))
-		if (status == 0) != (name == "agent.yaml") || !strings.Contains(out, want) {
+		if (status == 0) != (name == "agent.yaml" || name == "policy.yaml") || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s", name, status, out)
 		}
 	}
