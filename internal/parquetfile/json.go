@@ -24,12 +24,8 @@ func (f *File) AppendNext(dst []byte) ([]byte, error) {
 	if err := f.next(); err != nil {
 		return dst, err
 	}
-	total := 0
-	for i := range f.cursors {
-		total += f.cursors[i].bytes
-		if f.cursors[i].long || total > maxRow {
-			return dst, &RowError{fmt.Errorf("the row is longer than %d MiB, or a list in it longer than %d", maxRow>>20, maxRowItems)}
-		}
+	if f.long() {
+		return dst, &RowError{errLong}
 	}
 	w := &rowWriter{f: f, dst: dst, from: len(dst), at: make([]int, len(f.cursors))}
 	err := safely(w.row)
@@ -40,7 +36,20 @@ func (f *File) AppendNext(dst []byte) ([]byte, error) {
 	return w.dst, err
 }
 
+// long reports whether the row is longer than it may be.
+func (f *File) long() bool {
+	total := 0
+	for i := range f.cursors {
+		total += f.cursors[i].bytes
+		if f.cursors[i].long || total > maxRow {
+			return true
+		}
+	}
+	return false
+}
+
 var (
+	errLong    = fmt.Errorf("the row is longer than %d MiB, or a list in it longer than %d", maxRow>>20, maxRowItems)
 	errLevels  = errors.New("the columns of a row disagree about its lists")
 	errTooLong = fmt.Errorf("the row is longer than %d MiB as JSON", maxRow>>20)
 )

@@ -85,6 +85,9 @@ func presetNamed(name string) *preset {
 	return nil
 }
 
+// single reports whether each row has one reply.
+func (p *preset) single() bool { return p.last || p.beside }
+
 // fits reports whether a row looks like one of the preset.
 func (p *preset) fits(row gjson.Result) bool {
 	for _, marks := range p.marks {

@@ -55,6 +55,20 @@ type Source struct {
 	Preset string // the preset of which these are the records, or ""
 	faulty bool   // some lines are faults
 	close  func()
+	file   *os.File // a Parquet file of which each line is a row; or nil
+}
+
+// Rows opens the rows of the input a second time, for a Parquet file with more
+// columns.
+func (s *Source) Rows() (*parquetfile.File, error) {
+	if s.file == nil {
+		return nil, errors.New("a Parquet output needs a Parquet input, with one reply in each row: without FILE.parquet, --add-columns writes JSON Lines")
+	}
+	rows, err := newParquetReader(s.file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Parquet, err)
+	}
+	return rows.file, nil
 }
 
 // Close releases memory. It leaves the input open.
@@ -105,7 +119,11 @@ func Open(in Input, set Settings) (*Source, error) {
 		return rows, nil
 	}
 	replies := &presetReader{preset: p, lines: rows, bare: set.Bare}
-	return &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, faulty: true, close: rows.close}, nil
+	source := &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, faulty: true, close: rows.close}
+	if p.single() {
+		source.file = rows.file
+	}
+	return source, nil
 }
 
 // inspect is the preset that has formats of its own.
@@ -119,7 +137,7 @@ func open(r *bufio.Reader, file *os.File, format Format, log bool) (*Source, err
 		if err != nil {
 			return nil, err
 		}
-		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true, close: rows.file.Close}, nil
+		return &Source{Reader: bufio.NewReaderSize(rows, buffered), Unit: "row", faulty: true, close: rows.file.Close, file: file}, nil
 	case Eval:
 		samples, err := newZipReader(file)
 		if err != nil {

@@ -12,6 +12,18 @@ import (
 	"testing"
 )
 
+// buildSotto builds the command into a folder.
+func buildSotto(t *testing.T, folder string) string {
+	t.Helper()
+	sotto := filepath.Join(folder, "sotto")
+	build := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return sotto
+}
+
 // The MCP client of npm uses every kind of tool of the real program, over both
 // transports, and gets no thought of the record.
 func TestMCP(t *testing.T) {
@@ -20,12 +32,7 @@ func TestMCP(t *testing.T) {
 		t.Skip("SOTTO_NPM is not set: interop/npm/install prints it")
 	}
 	work := t.TempDir()
-	sotto := filepath.Join(work, "sotto")
-	build := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	sotto := buildSotto(t, work)
 	score := exec.Command(sotto, "score", "--jsonl", "--task", "number", "--record", "audit", "-o", "scored.jsonl", "-")
 	score.Dir, score.Stdin = work, strings.NewReader(`{"id":"a","raw":"<think>CANARY</think>The answer is 5.","gold":"5"}`)
 	if out, err := score.CombinedOutput(); err != nil {

@@ -36,6 +36,7 @@ type common struct {
 	asking
 	fields
 	output
+	reading.Columns
 	recording.Settings
 }
 

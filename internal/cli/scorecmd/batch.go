@@ -10,6 +10,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
@@ -35,6 +36,9 @@ type batchRun struct {
 	watch  *reading.Watch
 	// evidence records what is extracted; may be nil.
 	evidence *evidence
+	// added is the set of new members of the records; nil if the objects are the
+	// output.
+	added *columns.Set
 }
 
 // heapFloor is memory that is never touched, so it costs nothing. The garbage
@@ -46,12 +50,11 @@ const heapFloor = 32 << 20
 func (b *batchRun) run(o *output) error {
 	floor := make([]byte, heapFloor)
 	defer runtime.KeepAlive(floor)
-	out, err := o.open(b.sh, b.files)
+	out, err := o.open(b.sh, b.files, b.added)
 	if err != nil {
 		return err
 	}
-	err = b.each(out)
-	return errors.Join(err, out.close())
+	return out.close(b.each(out))
 }
 
 func (b *batchRun) each(out *outFile) error {
@@ -97,6 +100,11 @@ func (b *batchRun) file(out *outFile, name string, order int) error {
 		w = b.filter(w)
 	}
 	p := &batch.Pipeline{Line: b.line(src)}
+	if out.added != nil {
+		if p.Line, w, err = out.added.Input(src.Input, p.Line); err != nil {
+			return err
+		}
+	}
 	if b.evidence != nil { // lines wait for the disk, so let them wait together
 		p.Workers, p.Batch = 128, 2<<10
 	}
@@ -160,6 +168,11 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
 	if err := src.Fault(line); err != nil {
 		return err
+	}
+	if b.added != nil {
+		if err := b.added.Check(line); err != nil {
+			return err
+		}
 	}
 	return src.Explain(line, b.reader.Read(p, line, b.extractor))
 }

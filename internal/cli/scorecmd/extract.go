@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scoring"
@@ -43,7 +44,7 @@ func (x *Extract) batch() bool { return x.JSONL || x.Given(x.Files...) }
 
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), x.validateColumns(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run extracts from one reply, or from the reply of every line.
@@ -64,6 +65,9 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extrac
 		return err
 	}
 	b := &batchRun{sh: sh, records: x.Records, files: x.Files, reader: r, extractor: e, watch: reading.NewWatch(c, e.Manner), evidence: v}
+	if b.added, err = x.added(new(columns.Extract)); err != nil {
+		return err
+	}
 	b.judge = func(dst []byte, p *scoring.Posed) ([]byte, error) {
 		found := e.Extract(p)
 		if err := v.line(p, found, nil); err != nil {

@@ -8,7 +8,9 @@ import (
 	"os"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 )
@@ -31,15 +33,38 @@ func (o *output) validate(jsonl bool, files int) error {
 	return nil
 }
 
+// validateColumns refuses flags that cannot be combined with new members.
+func (x *common) validateColumns(jsonl bool, files int) error {
+	if x.Adds(x.Output) && x.Resume {
+		return errors.New("--resume cannot be combined with --add-columns or FILE.parquet: their file appears when it is whole")
+	}
+	return x.ValidateColumns(x.Output, jsonl, files)
+}
+
+// added returns the set of new members, or nil if there are none. members is a struct
+// with their types.
+func (x *common) added(members any) (*columns.Set, error) {
+	if !x.Adds(x.Output) {
+		return nil, nil
+	}
+	return x.Set(members)
+}
+
 // An outFile is where the objects of a batch go, and what an earlier run has
 // written there.
 type outFile struct {
 	sh   *shell.Shell // its output is the file
 	file *os.File
 	old  *bufio.Reader // nil if nothing of it is left
+	// added is the output beside the members of the records; nil if there is none.
+	added *reading.Added
 }
 
-func (o *output) open(sh *shell.Shell, inputs []string) (*outFile, error) {
+func (o *output) open(sh *shell.Shell, inputs []string, set *columns.Set) (*outFile, error) {
+	if set != nil {
+		added, err := reading.OpenAdded(sh, set, o.Output, inputs...)
+		return &outFile{sh: sh, added: added}, err
+	}
 	if o.Output == "" || o.Output == "-" {
 		return &outFile{sh: sh}, nil
 	}
@@ -109,12 +134,16 @@ func (f *outFile) spent() error {
 	return nil
 }
 
-func (f *outFile) close() error {
+// close closes the file after a run, and returns the error of the run, or its own.
+func (f *outFile) close(run error) error {
+	if f.added != nil {
+		return f.added.Close(run, false)
+	}
 	if f.file == nil {
-		return nil
+		return run
 	}
 	if err := f.file.Close(); err != nil {
-		return fmt.Errorf("write: %w", files.Cause(err))
+		return errors.Join(run, fmt.Errorf("write: %w", files.Cause(err)))
 	}
-	return nil
+	return run
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -75,10 +76,13 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && x.Resume {
 		return errors.New("--compare cannot be combined with --resume")
 	}
+	if x.Compare != "" && x.Adds(x.Output) {
+		return errors.New("--compare cannot be combined with --add-columns or FILE.parquet: it prints only differences")
+	}
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare cannot be combined with --record")
 	}
-	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), x.validateColumns(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
 // Run judges one reply, or the reply of every line.
@@ -98,6 +102,9 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 	s.Record = v.line
 	b := &batchRun{sh: sh, records: x.Records, files: x.Files, extractor: e, judge: s.Judge, watch: reading.NewWatch(c, e.Manner), seen: s.Note, lost: s.Lost, evidence: v}
 	if b.reader, err = x.places(sh, c); err != nil {
+		return err
+	}
+	if b.added, err = x.added(new(columns.Score)); err != nil {
 		return err
 	}
 	versus, err := x.comparison(sh, c, s, b)

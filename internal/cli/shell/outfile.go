@@ -102,6 +102,65 @@ func replaceFile(name string, text []byte, mode fs.FileMode) error {
 	return os.Rename(file.Name(), name)
 }
 
+// A Replacement is a file that takes its name only when it is whole. Until then the
+// name is free, or that of the file before it.
+type Replacement struct {
+	*os.File
+	name string // where it goes; "" if it is written in place
+	mode fs.FileMode
+}
+
+// Replace begins a file. A device or a named pipe gets the bytes directly.
+func (sh *Shell) Replace(name string) (*Replacement, error) {
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		target = name
+	}
+	r := &Replacement{name: target, mode: privateMode}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		sh.warnOfReaders(name, info)
+		r.mode = info.Mode().Perm()
+	default:
+		r.name = ""
+		r.File, err = sh.CreateFile(name, false)
+		return r, err
+	}
+	if r.File, err = os.CreateTemp(filepath.Dir(target), "."+filepath.Base(target)+".partial-*"); err != nil { // 0600
+		return nil, fmt.Errorf("open %s: %w", name, files.Cause(err))
+	}
+	return r, nil
+}
+
+// Commit gives the file its name.
+func (r *Replacement) Commit() error {
+	if r.name == "" {
+		return r.Close()
+	}
+	var err error
+	if r.mode != privateMode {
+		err = r.Chmod(r.mode)
+	}
+	if err = errors.Join(err, r.Close()); err == nil {
+		err = os.Rename(r.File.Name(), r.name)
+	}
+	if err != nil {
+		os.Remove(r.File.Name())
+		return fmt.Errorf("write %s: %w", r.name, files.Cause(err))
+	}
+	return nil
+}
+
+// Discard removes the file.
+func (r *Replacement) Discard() {
+	r.Close()
+	if r.name != "" {
+		os.Remove(r.File.Name())
+	}
+}
+
 // FilePrinter writes data to a file, which may be a terminal.
 func FilePrinter(file *os.File) *Printer {
 	return &Printer{newTerminal(file, os.Getenv), false}

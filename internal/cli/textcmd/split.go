@@ -1,6 +1,7 @@
 package textcmd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/sotto-llm/sotto"
@@ -8,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
@@ -19,6 +21,7 @@ import (
 type Split struct {
 	reading.Lines
 	reading.Records
+	lineOutput
 	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
 	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
 	Field  string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
@@ -42,7 +45,12 @@ Examples:
 }
 
 // Validate refuses flags that cannot be combined.
-func (s *Split) Validate() error { return s.ValidateLines(s.JSONL || s.Given(s.File)) }
+func (s *Split) Validate() error {
+	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch()))
+}
+
+// batch reports whether the input holds records.
+func (s *Split) batch() bool { return s.JSONL || s.Given(s.File) }
 
 // Run reads one reply, or the reply of every line.
 func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
@@ -69,7 +77,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	}
 	watch := reading.NewWatch(c, m)
 	defer watch.Report(sh)
-	if s.JSONL || s.Given(s.File) {
+	if s.batch() {
 		return s.runLines(sh, m, lines, watch)
 	}
 	raw, err := sh.ReadAll(s.File)
@@ -96,7 +104,10 @@ func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.L
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
 	}
-	return runLines(sh, s.Records, s.File, false, &batch.Pipeline{Line: splitLine(m, lines, s.Field, s.Log(s.File), watch)})
+	r := &lineRun{records: s.Records, to: &s.lineOutput, file: s.File, members: new(columns.Split)}
+	return r.run(sh, func(set *columns.Set) batch.LineFunc {
+		return set.Checked(splitLine(m, lines, s.Field, s.Log(s.File), watch))
+	})
 }
 
 // splitLine returns the function that processes one line: it replaces the reply by

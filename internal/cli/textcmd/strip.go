@@ -2,6 +2,7 @@ package textcmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ import (
 type Strip struct {
 	reading.Lines
 	reading.Records
+	lineOutput
 	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
 	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
 	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every record; no other byte of a JSON line changes."`
@@ -38,7 +40,8 @@ Examples:
 
     ollama run deepseek-r1 "why is the sky blue?" | sotto strip --dialect ollama_cli
     sotto strip --start inside --reasoning-to thoughts.txt < reply.txt
-    sotto strip --jsonl --field messages.-1.content chats.jsonl > clean.jsonl`
+    sotto strip --jsonl --field messages.-1.content chats.jsonl > clean.jsonl
+    sotto strip --from messages -o clean.parquet traces.parquet`
 }
 
 // Validate refuses flags that cannot be combined.
@@ -51,7 +54,7 @@ func (s *Strip) Validate() error {
 	case !s.batch() && s.Strict:
 		return fmt.Errorf("--strict needs --jsonl")
 	}
-	return s.ValidateLines(s.batch())
+	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch()))
 }
 
 // batch reports whether the input holds records.

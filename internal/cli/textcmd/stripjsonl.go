@@ -2,7 +2,9 @@ package textcmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/sotto-llm/sotto"
@@ -10,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/columns"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
@@ -32,29 +35,79 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	watch := reading.NewWatch(c, m)
 	defer watch.Report(sh)
 	defer reading.ReportUnknown(sh, lines, m)
-	return runLines(sh, s.Records, s.File, true, &batch.Pipeline{
-		Line:   stripLine(m, lines, watch, s.field(), path, s.inline()),
-		Strict: s.Strict,
+	if s.Adds(s.Output) && jsonpath.Many(path) {
+		return hint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
+	}
+	pool := &sync.Pool{New: func() any { return newStripper(m, lines, watch, s.field(), path, s.inline()) }}
+	r := &lineRun{records: s.Records, to: &s.lineOutput, file: s.File, members: new(columns.Strip), bare: !s.Adds(s.Output)}
+	r.Strict = s.Strict
+	return r.run(sh, func(set *columns.Set) batch.LineFunc {
+		if set != nil {
+			return set.Checked(visibleLine(pool))
+		}
+		return stripLine(pool)
 	})
 }
 
-// runLines runs a pipeline from FILE to the output. It reports faults, and shows a
-// progress bar if someone is watching.
-func runLines(sh *shell.Shell, records reading.Records, name string, bare bool, p *batch.Pipeline) error {
-	in, err := records.Open(sh, name, bare)
+// A lineOutput holds the flags that say where the lines of a command go.
+type lineOutput struct {
+	reading.Columns
+	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write to FILE instead of standard output. It appears when it is whole. FILE.parquet has the rows of a Parquet input with new columns."`
+}
+
+func (o *lineOutput) validate(jsonl bool) error {
+	if o.Output != "" && !jsonl {
+		return errors.New("--output needs --jsonl")
+	}
+	return o.ValidateColumns(o.Output, jsonl, 1)
+}
+
+// A lineRun processes the records of FILE. It reports faults, and shows a progress
+// bar if someone is watching.
+type lineRun struct {
+	batch.Pipeline
+	records reading.Records
+	to      *lineOutput
+	file    string
+	members any  // a struct with the types of new members
+	bare    bool // the records of a log need no reasoning
+}
+
+// run processes each line with the function that process returns. The set of new
+// members is nil if there are none.
+func (r *lineRun) run(sh *shell.Shell, process func(*columns.Set) batch.LineFunc) error {
+	var set *columns.Set
+	var err error
+	if r.to.Adds(r.to.Output) {
+		if set, err = r.to.Set(r.members); err != nil {
+			return err
+		}
+	}
+	in, err := r.records.Open(sh, r.file, r.bare)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	out, err := reading.OpenAdded(sh, set, r.to.Output, r.file)
+	if err != nil {
+		return err
+	}
+	return out.Close(r.runInput(sh, in, out, process(set)), r.Strict)
+}
+
+func (r *lineRun) runInput(sh *shell.Shell, in *reading.Input, out *reading.Added, f batch.LineFunc) (err error) {
+	var to io.Writer
+	if r.Line, to, err = out.Input(in, in.Lines(f)); err != nil {
+		return err
+	}
 	bar := in.Progress(sh)
-	p.Advance = bar.Advance
+	r.Advance = bar.Advance
 	var faults shell.Faults
-	p.Fault = func(number int, err error) {
+	r.Fault = func(number int, err error) {
 		bar.Clear()
 		faults.Print(sh, fmt.Sprintf("%s %d", in.Unit, number), err)
 	}
-	p.Line = in.Lines(p.Line)
-	err = p.Run(in, sh.Out)
+	err = r.Run(in, to)
 	bar.Clear()
 	faults.More(sh, in.Name)
 	return err
@@ -62,8 +115,7 @@ func runLines(sh *shell.Shell, records reading.Records, name string, bare bool, 
 
 // stripLine returns the function that processes one line. It strips the field's
 // text and keeps every other byte. A line that fails is passed on unchanged.
-func stripLine(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) batch.LineFunc {
-	pool := sync.Pool{New: func() any { return newStripper(m, lines, watch, field, path, inline) }}
+func stripLine(pool *sync.Pool) batch.LineFunc {
 	return func(dst, line, end []byte, _ int) ([]byte, error) {
 		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
@@ -79,6 +131,21 @@ func stripLine(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.W
 	}
 }
 
+// visibleLine returns the function that processes one line of which the record stays
+// as it is: it appends an object with the visible text.
+func visibleLine(pool *sync.Pool) batch.LineFunc {
+	return func(dst, line, _ []byte, number int) (_ []byte, err error) {
+		s := pool.Get().(*stripper)
+		defer pool.Put(s)
+		if s.object, err = s.line(s.object[:0], line); err != nil {
+			return batch.AppendError(dst, number, err), err
+		}
+		s.Find(s.object, s.paths...)
+		dst = append(append(dst, `{"visible":`...), s.Last(0)...)
+		return append(dst, "}\n"...), nil
+	}
+}
+
 // A stripper strips one line after another.
 type stripper struct {
 	jsonpath.Finder
@@ -91,6 +158,7 @@ type stripper struct {
 	inline   []sotto.Channel  // channels that stay in the text
 	splitter *sotto.Splitter
 	text     []byte
+	object   []byte // a line with its field stripped
 }
 
 func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {

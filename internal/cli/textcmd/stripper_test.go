@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -72,7 +73,9 @@ func BenchmarkStripLines(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			line := []byte(`{"id":"x","meta":{"n":[1,2.5,null]},"raw":"` + raw + `"}`)
-			work := stripLine(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(catalogue.Manner{Grammar: sotto.Default()}), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			work := stripLine(&sync.Pool{New: func() any {
+				return newStripper(catalogue.Manner{Grammar: sotto.Default(), Start: sotto.StartAuto}, linesOf(b), watchOf(catalogue.Manner{Grammar: sotto.Default()}), "raw", []jsonpath.Step{{Name: "raw"}}, nil)
+			}})
 			var dst []byte
 			b.SetBytes(int64(len(line)))
 			b.ReportAllocs()
