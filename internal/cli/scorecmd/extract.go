@@ -3,14 +3,12 @@ package scorecmd
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/columns"
-	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
@@ -116,22 +114,8 @@ func readOne(sh *shell.Shell, e *scoring.Extractor, files []string) (*scoring.Po
 	if err != nil {
 		return nil, err
 	}
-	if isJSONLines(raw) {
-		sh.Hintf("%s looks like JSON Lines, but is read as one reply; use --jsonl to read one reply per line", cmp.Or(name, "standard input"))
-	}
+	reading.HintLines(sh, name, raw)
 	return &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: e.Problem}, nil
-}
-
-// isJSONLines reports whether a text begins with two lines that are objects.
-func isJSONLines(text string) bool {
-	first, rest, _ := strings.Cut(text, "\n")
-	second, _, _ := strings.Cut(rest, "\n")
-	return isObject(first) && isObject(second)
-}
-
-func isObject(line string) bool {
-	v, err := foreignjson.Parse([]byte(line))
-	return err == nil && v.IsObject()
 }
 
 // An answerless is the error of one reply without an answer. It wraps ErrNoVisible,

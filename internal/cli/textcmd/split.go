@@ -85,6 +85,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	watch.See(m.Grammar, raw)
+	reading.HintLines(sh, s.File, raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)

@@ -127,6 +127,7 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 		watch := reading.NewWatch(c, m)
 		watch.See(m.Grammar, head.String())
 		watch.Report(sh)
+		reading.HintLines(sh, s.File, head.String())
 	}
 	if err := verdict(last, m.Start); err != nil {
 		return err
