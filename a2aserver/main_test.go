@@ -94,7 +94,7 @@ func file(t *testing.T) string { return filepath.Join(t.TempDir(), "data", "a2a.
 func plain(t *testing.T) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	return &http.Client{Transport: tr, Timeout: 2 * time.Minute}
 }
 
 // bindings are the ways to speak to the server.

@@ -455,14 +455,14 @@ func serveStrangers(t *testing.T, sh *shell.Shell, upstream string, args ...stri
 	sh.Errorf("%s", terminaltest.Strange) // between the log's lines
 	signals, ended := make(chan os.Signal, 1), make(chan error, 1)
 	go func() { ended <- line.Serve.Serve(sh, new(catalogue.Catalogue), ctx, signals) }()
-	client := &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	for try := 0; ; try++ {
 		resp, err := client.Get("http://" + address + "/healthz")
 		if err == nil {
 			resp.Body.Close()
 			break
 		}
-		if try > 500 {
+		if try > 6000 {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Millisecond)

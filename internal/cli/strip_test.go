@@ -25,7 +25,7 @@ func TestStripIsPrompt(t *testing.T) {
 			select {
 			case more := <-out:
 				got += more
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("after %q nothing comes; so far %q", s.in, got)
 			}
 		}
