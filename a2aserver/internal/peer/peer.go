@@ -5,7 +5,6 @@ package peer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/v03"
+	"github.com/sotto-llm/sotto/internal/foreignhttp"
 )
 
 // ErrElsewhere says that a card sends clients to another host than its own.
@@ -22,36 +22,11 @@ var ErrElsewhere = errors.New("the card sends clients to another host")
 // Client returns an HTTP client for one server, with a bearer token if there
 // is one.
 func Client(base *url.URL, token string, transport http.RoundTripper) *http.Client {
-	if transport == nil {
-		transport = shared()
+	c := foreignhttp.Config{Base: base, Elsewhere: ErrElsewhere, Transport: transport}
+	if token != "" {
+		c.Header = http.Header{"Authorization": {"Bearer " + token}}
 	}
-	return &http.Client{
-		Transport:     &bounded{transport, base.Scheme, base.Host, token},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-type bounded struct {
-	next                http.RoundTripper
-	scheme, host, token string
-}
-
-func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != b.scheme || r.URL.Host != b.host { // the token does not go by plain HTTP either
-		return nil, fmt.Errorf("%w: %.200q", ErrElsewhere, r.URL.Scheme+"://"+r.URL.Host)
-	}
-	if b.token != "" && r.Header.Get("Authorization") == "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	res, err := b.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	if err := check(res); err != nil {
-		return nil, err
-	}
-	return res, nil
+	return c.Client()
 }
 
 // Card reads the agent card of a server, of any version.

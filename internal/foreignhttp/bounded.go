@@ -1,4 +1,4 @@
-package peer
+package foreignhttp
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 
 // What a server may send.
 const (
-	MaxBody   = 16 << 20  // bytes of a response, of a stream too
+	MaxBody   = 16 << 20  // bytes of a response, if the client has no other bound
 	maxHeader = 256 << 10 // bytes of its header
 )
 
-// shape bounds the JSON of a response, or of one event of a stream: a client holds
+// Shape bounds the JSON of a response, or of one event of a stream: a client holds
 // a hundred bytes for each value that it reads.
-var shape = foreignjson.Limits{Depth: 64, Members: 100_000}
+var Shape = foreignjson.Limits{Depth: 64, Members: 100_000}
 
 // shared is the transport of clients that have none of their own.
 var shared = sync.OnceValue(func() http.RoundTripper {
@@ -30,8 +30,8 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 })
 
 // check bounds the body of a response before a client decodes it.
-func check(res *http.Response) error {
-	body := &limited{res.Body, MaxBody}
+func check(res *http.Response, most int64) error {
+	body := &limited{res.Body, most, most}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/event-stream" {
 		res.Body = &stream{body: body}
 		return nil
@@ -39,7 +39,7 @@ func check(res *http.Response) error {
 	data, err := io.ReadAll(body)
 	_ = body.Close()
 	if err == nil {
-		if over := shape.Check(data); foreignjson.OverLimit(over) {
+		if over := Shape.Check(data); foreignjson.OverLimit(over) {
 			err = fmt.Errorf("the response %w", over)
 		}
 	}
@@ -52,12 +52,12 @@ func check(res *http.Response) error {
 
 type limited struct {
 	io.ReadCloser
-	left int64
+	left, most int64
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, fmt.Errorf("the response is longer than %d bytes", MaxBody)
+		return 0, fmt.Errorf("the response is longer than %d bytes", l.most)
 	}
 	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
 	l.left -= int64(n)
@@ -97,7 +97,7 @@ func (s *stream) next() {
 		s.err = s.ended
 	}
 	if ok {
-		if over := shape.Check(f.Data); len(f.Data) > 0 && foreignjson.OverLimit(over) {
+		if over := Shape.Check(f.Data); len(f.Data) > 0 && foreignjson.OverLimit(over) {
 			s.err = fmt.Errorf("an event of the stream %w", over)
 			return
 		}
