@@ -33,7 +33,13 @@ type Agent struct {
 	// Secrets are the keys and tokens that its models and tools use. A record of its
 	// conversations must not hold them.
 	Secrets []string
+
+	closers []func() error
 }
+
+// Close ends the connections of the tools that a file describes, and the processes
+// that it started for them. No conversation may be in progress.
+func (a *Agent) Close() error { return closeAll(a.closers) }
 
 // A Skill is something that an agent can do.
 type Skill struct {
@@ -72,10 +78,11 @@ func (c *Config) Agent(s Dependencies) (*Agent, error) {
 	b := c.builder(s)
 	x := b.experiment()
 	a := &Agent{
-		Name: x.Name, Description: c.Description, Version: c.Version, System: x.System, Memory: x.Memory, Secrets: x.Secrets,
+		Name: x.Name, Description: c.Description, Version: c.Version, System: x.System, Memory: x.Memory, Secrets: x.Secrets, closers: x.closers,
 		Turn: Turn{
 			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls, Request: x.Request,
 			Tools: x.Tools, Agents: x.Agents, Limits: x.Limits, Keep: x.Policy == Keep,
+			Secrets: record.NewSecrets(x.Secrets...),
 		},
 	}
 	for i, s := range c.Skills {
@@ -233,7 +240,7 @@ func (s *speaker) observer() Observer {
 		onCalls:     s.release,
 		OnToolStart: func(u Use) { s.tell(ToolStart{strconv.Itoa(u.Number), s.nameOf(u), s.argumentsOf(u)}) },
 		OnToolEnd: func(u Use, result string, failed bool) {
-			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, shorttext.Ellipsis(result, maxPreview)})
+			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, s.preview(result)})
 		},
 	}
 }
@@ -333,5 +340,11 @@ func (s *speaker) argumentsOf(u Use) string {
 	if err != nil {
 		return ""
 	}
-	return shorttext.Ellipsis(string(encode(cleanAll(s.turn.Grammar, v))), maxPreview)
+	return s.preview(string(encode(cleanAll(s.turn.Grammar, v))))
+}
+
+// preview returns the beginning of what a tool gets or gives, without secrets, and
+// without reasoning that the tool repeats.
+func (s *speaker) preview(text string) string {
+	return shorttext.Ellipsis(s.turn.Secrets.Redact(remembered(s.turn.Grammar, text)), maxPreview)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -100,19 +98,6 @@ type OperatorConfig struct {
 	Wait   time.Duration `yaml:"wait"`
 }
 
-// A ToolConfig is an endpoint as a tool; see [HTTPTool].
-type ToolConfig struct {
-	Name        string            `yaml:"name"`
-	Description string            `yaml:"description"`
-	URL         string            `yaml:"url"`
-	Schema      map[string]any    `yaml:"schema"`
-	HeadersEnv  map[string]string `yaml:"headers-env"`
-	Timeout     time.Duration     `yaml:"timeout"`
-	Limit       int               `yaml:"limit"`
-	Repeat      bool              `yaml:"repeat"`
-	Prose       []string          `yaml:"prose"`
-}
-
 // An AgentConfig is an agent as a tool; see [Subagent].
 type AgentConfig struct {
 	Name        string      `yaml:"name"`
@@ -170,6 +155,12 @@ type Dependencies struct {
 	Open func(model.Config) (model.Model, error)
 	// Operator returns the operator of a file. If nil, there is no operator.
 	Operator func(OperatorConfig) Operator
+	// MCP returns a tool for each of [MCPServer.Allow], in that order, and a function
+	// that ends the connection. If nil, a file with an MCP server has a fault.
+	MCP func(MCPServer) (tools []*Func, end func() error, err error)
+	// Remote returns an agent that is reached by A2A, as a tool. If nil, a file with one
+	// has a fault.
+	Remote func(RemoteAgent) (*Func, error)
 }
 
 // Experiment makes the experiment that a file describes. If the file has faults,
@@ -200,17 +191,20 @@ type builder struct {
 	s       Dependencies
 	faults  []yamlfile.Fault
 	secrets []string
+	closers []func() error
 }
 
 func (b *builder) fault(path string, format string, args ...any) {
 	b.faults = append(b.faults, yamlfile.Fault{Place: b.c.placeOf(path), Key: path, Err: fmt.Errorf(format, args...)})
 }
 
-// err returns the faults as one error, or nil.
+// err returns the faults as one error, or nil. If there are any, it closes what was
+// opened.
 func (b *builder) err() error {
 	if len(b.faults) == 0 {
 		return nil
 	}
+	_ = closeAll(b.closers)
 	return configError(b.faults)
 }
 
@@ -239,13 +233,11 @@ func (b *builder) experiment() Experiment {
 		x.Operator = b.s.Operator(c.Operator)
 	}
 	for i := range c.Tools {
-		if t := b.tool(fmt.Sprintf("tools[%d]", i), &c.Tools[i]); t != nil {
-			x.Tools = append(x.Tools, t)
-		}
+		x.Tools = append(x.Tools, b.tools(fmt.Sprintf("tools[%d]", i), &c.Tools[i])...)
 	}
 	x.Agents = b.agents(x.Model)
 	b.names(&x)
-	x.Settings, x.Secrets = c.settings(), b.secrets
+	x.Settings, x.Secrets, x.closers = c.settings(), b.secrets, b.closers
 	return x
 }
 
@@ -403,37 +395,6 @@ func (b *builder) memory() []string {
 	return b.c.Memory
 }
 
-func (b *builder) tool(path string, t *ToolConfig) Tool {
-	u, err := url.Parse(t.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		b.fault(path+".url", "want an http or https URL")
-	} else if u.User != nil {
-		b.fault(path+".url", "this file may not hold credentials: use headers-env")
-	}
-	h := http.Header{}
-	for name, env := range t.HeadersEnv {
-		v := b.s.Getenv(env)
-		if v == "" {
-			b.fault(path+".headers-env."+name, "the environment has no %s", env)
-		}
-		b.secret(v)
-		h.Set(name, v)
-	}
-	schema := ""
-	if t.Schema != nil {
-		schema = string(encode(t.Schema))
-	}
-	tool := &HTTPTool{
-		Name: t.Name, Description: t.Description, Schema: schema, URL: t.URL, Header: h,
-		Timeout: t.Timeout, Limit: int64(t.Limit), Repeat: t.Repeat, Prose: t.Prose,
-	}
-	if _, err := newToolbox([]Tool{tool}); err != nil {
-		b.fault(path, "%v", err)
-		return nil
-	}
-	return tool
-}
-
 // names reports names of tools that are listed twice, and names that no tool has.
 func (b *builder) names(x *Experiment) {
 	names := slices.Clone(x.Memory)
@@ -447,7 +408,13 @@ func (b *builder) names(x *Experiment) {
 		names = append(names, name)
 	}
 	for i, t := range b.c.Tools {
-		take(fmt.Sprintf("tools[%d].name", i), t.Name)
+		if t.MCP == "" {
+			take(fmt.Sprintf("tools[%d].name", i), t.Name)
+			continue
+		}
+		for j, name := range t.Allow {
+			take(fmt.Sprintf("tools[%d].allow[%d]", i, j), mcpName(t.MCP, name))
+		}
 	}
 	given := slices.Clone(names)
 	for i, a := range b.c.Agents {

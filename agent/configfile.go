@@ -168,7 +168,8 @@ func (c *Config) settings() map[string]any {
 	}
 	k.Tools = slices.Clone(c.Tools)
 	for i := range k.Tools {
-		k.Tools[i].HeadersEnv, k.Tools[i].URL = nil, ""
+		t := &k.Tools[i]
+		t.HeadersEnv, t.URL, t.Command, t.Env, t.TokenEnv, t.TokenFile = nil, "", nil, nil, "", ""
 	}
 	return plainOf(k)
 }

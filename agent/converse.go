@@ -41,6 +41,8 @@ type Turn struct {
 	// ignored.
 	Request  model.Request
 	Observer Observer
+	// Secrets are left out of what people see of the calls of tools.
+	Secrets *record.Secrets
 
 	// Record, if set, gets the events, as those of a run and a cycle, also those of
 	// a reply that the end of the context cut off.

@@ -74,7 +74,13 @@ type Experiment struct {
 	// Secrets are the keys and tokens that its models and tools use. No record of a
 	// run holds them.
 	Secrets []string
+
+	closers []func() error
 }
+
+// Close ends the connections of the tools that a file describes, and the processes
+// that it started for them.
+func (x *Experiment) Close() error { return closeAll(x.closers) }
 
 // An Advisory says whether the agent is told that it repeats itself.
 type Advisory struct {
@@ -176,7 +182,11 @@ func (x *Experiment) config() map[string]string {
 		}
 	}
 	text := encode(settings)
-	return map[string]string{"experiment": string(text), "sha256": record.DigestOf(string(text)).String()}
+	config := map[string]string{"experiment": string(text), "sha256": record.DigestOf(string(text)).String()}
+	if tools := foreignTools(x.Tools); tools != "" {
+		config["tools"] = tools
+	}
+	return config
 }
 
 // changed finds the first setting in which two configurations differ.

@@ -56,6 +56,15 @@ func (j *journal) id() string {
 	return start.ID
 }
 
+// tools returns what the recorded run was told of tools of other programs.
+func (j *journal) tools() string {
+	if j.live() {
+		return ""
+	}
+	start, _ := j.past[0].Payload.(record.RunStart)
+	return start.Config["tools"]
+}
+
 // start returns the start of a run if it is the next recorded event.
 func (j *journal) start(run string) *record.RunStart {
 	if !j.live() && j.past[0].Run == run {
@@ -205,6 +214,7 @@ func whole(p record.Payload) record.Payload {
 	case record.RunStart:
 		x.ID, x.Window, x.Config = "", 0, maps.Clone(x.Config)
 		delete(x.Config, "experiment")
+		delete(x.Config, "tools") // a run takes them from here
 		return x
 	case record.Invocation:
 		x.Millis = 0

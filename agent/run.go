@@ -203,12 +203,15 @@ func Replay(ctx context.Context, x Experiment, dir string, o Options) (Report, e
 }
 
 func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
+	var err error
+	if x.Tools, err = withForeign(x.Tools, j.tools()); err != nil {
+		return nil, err
+	}
 	r := &run{x: x.filled(), name: x.Name, journal: j, observer: o.Observer, log: o.Log}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	r.planned = r.x.Cycles
-	var err error
 	if r.how, err = r.x.Policy.strategy(r.x); err != nil {
 		return nil, err
 	}
@@ -228,6 +231,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	t := Turn{
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
+		Secrets: record.NewSecrets(x.Secrets...),
 	}
 	if r.proto, err = t.prepare(); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/model"
@@ -65,7 +66,13 @@ type Func struct {
 	Prose []string
 	// Repeat says that it may be called again after a crash; see [Repeater].
 	Repeat bool
-	Do     func(ctx context.Context, u Use) (string, error)
+	// Timeout, if set, replaces Limits.ToolTime.
+	Timeout time.Duration
+	// Foreign says that Description and Schema are another program's. A run records
+	// them when it begins, and keeps them until it ends, so that the program cannot
+	// change what the run's model is told, and a replay does not need the program.
+	Foreign bool
+	Do      func(ctx context.Context, u Use) (string, error)
 }
 
 // Spec is what the model is told of it.
@@ -84,6 +91,8 @@ func (f *Func) Call(ctx context.Context, u Use) (string, error) { return f.Do(ct
 func (f *Func) Repeatable() bool { return f.Repeat }
 
 func (f *Func) prose() []string { return f.Prose }
+
+func (f *Func) time() time.Duration { return f.Timeout }
 
 const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 

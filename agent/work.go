@@ -188,6 +188,9 @@ func (t *turn) use1(ctx context.Context, tool Tool, use Use) (text, failure stri
 		inner, cancel = context.WithTimeout(inner, limit)
 	}
 	defer cancel()
+	n := t.narrator(use.Name)
+	defer n.end()
+	inner = context.WithValue(inner, narratorKey{}, n)
 	live := t.journal.live()
 	if live {
 		point("before tool")

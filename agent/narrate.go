@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
+)
+
+// The bounds of what one call narrates.
+const (
+	maxNarrations = 1000
+	maxNarration  = 1 << 10 // bytes of each
+)
+
+// Narrate reports the progress of a tool to whoever watches the turn, as narration.
+// ctx is that of [Tool.Call]. The text may come from another program: it is shown as
+// one line of at most 1 KiB, without reasoning and secrets, and a call can narrate
+// 1,000 times. After the call has ended, Narrate does nothing.
+func Narrate(ctx context.Context, text string) {
+	if n, ok := ctx.Value(narratorKey{}).(*narrator); ok {
+		n.say(text)
+	}
+}
+
+type narratorKey struct{}
+
+// A narrator passes on what one call narrates.
+type narrator struct {
+	mu   sync.Mutex
+	turn *turn
+	name string
+	left int // 0 after the call
+}
+
+func (t *turn) narrator(name string) *narrator {
+	n := &narrator{turn: t, name: name}
+	if t.Observer.OnNarration != nil && t.journal.live() {
+		n.left = maxNarrations
+	}
+	return n
+}
+
+func (n *narrator) say(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.left == 0 {
+		return
+	}
+	text = strings.Join(strings.Fields(n.turn.plain(text)), " ")
+	if text == "" {
+		return
+	}
+	n.left--
+	n.turn.Observer.OnNarration(n.name + ": " + shorttext.Ellipsis(text, maxNarration) + "\n")
+}
+
+func (n *narrator) end() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.left = 0
+}
+
+// plain returns a text of a tool as people may see it: without reasoning and secrets.
+func (t *turn) plain(text string) string {
+	return t.Secrets.Redact(remembered(t.Grammar, strings.ToValidUTF8(text, "\uFFFD")))
+}

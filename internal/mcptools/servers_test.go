@@ -1,0 +1,167 @@
+package mcptools
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+// serverMode is the variable that makes this program a server.
+const serverMode = "SOTTO_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	switch mode := os.Getenv(serverMode); mode {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "official":
+		if err := official().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+	default:
+		hostile(mode)
+	}
+}
+
+// official is a server of the official SDK.
+func official() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "official", Version: "1"}, nil)
+	type text struct {
+		Text string `json:"text"`
+	}
+	say := func(parts ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResult{Content: parts} }
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again.\u202e\x07"}, func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, any, error) {
+		return say(&mcp.TextContent{Text: in.Text}), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "look"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return say(&mcp.TextContent{Text: "Here:"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte("12345")},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///secret", Text: "RESOURCE"}}), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, fmt.Errorf("it did not work")
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return say(&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "child"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Stderr = os.Stderr // so that it holds a stream of the server
+		if err := cmd.Start(); err != nil {
+			return nil, nil, err
+		}
+		return say(&mcp.TextContent{Text: fmt.Sprint(cmd.Process.Pid)}), nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "steps"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		for i := range 3 {
+			p := &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3}
+			if i == 0 {
+				p.Message = "<think>CANARY</think>begun\n\x1b[31m"
+			}
+			if err := r.Session.NotifyProgress(ctx, p); err != nil {
+				return nil, nil, err
+			}
+		}
+		return say(&mcp.TextContent{Text: "stepped"}), nil, nil
+	})
+	return s
+}
+
+// hostile speaks the protocol by hand, until a call.
+func hostile(mode string) {
+	out := bufio.NewWriter(os.Stdout)
+	var mu sync.Mutex
+	write := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		out.WriteString(text)
+		out.Flush()
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 64<<20)
+	var held []json.RawMessage
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Cursor string }
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		answer := func(id json.RawMessage, result string) {
+			write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result))
+		}
+		said := func(text string) string { return `{"content":[{"type":"text","text":"` + text + `"}]}` }
+		switch m.Method {
+		case "initialize":
+			if mode == "noise" {
+				write("Starting…\n[1,2]\n{\"a\":1}\nnull\n")
+			}
+			if mode == "silent" {
+				continue
+			}
+			answer(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
+		case "tools/list":
+			switch mode {
+			case "pages":
+				answer(m.ID, fmt.Sprintf(`{"tools":[{"name":"t%s","inputSchema":{"type":"object"}}],"nextCursor":"%sx"}`, m.Params.Cursor, m.Params.Cursor))
+			case "list":
+				tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, 1_000_000)
+				answer(m.ID, `{"tools":[`+strings.TrimSuffix(tools, ",")+`]}`)
+			case "schema":
+				answer(m.ID, `{"tools":[{"name":"work","inputSchema":{"type":"object","description":"`+strings.Repeat("x", maxSchema)+`"}}]}`)
+			default:
+				answer(m.ID, `{"tools":[{"name":"work","description":"`+strings.Repeat("long ", 2000)+`","inputSchema":{"type":"object"}}]}`)
+			}
+		case "tools/call":
+			switch mode {
+			case "die":
+				os.Exit(3)
+			case "hang":
+			case "deaf":
+				time.Sleep(time.Hour)
+			case "flood":
+				for {
+					write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n")
+				}
+			case "questions":
+				for i := range 1_000_000 {
+					write(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q%d","method":"sampling/createMessage","params":{}}`+"\n", i))
+				}
+			case "endless":
+				for {
+					write(strings.Repeat("x", 1<<16))
+				}
+			case "deep":
+				answer(m.ID, `{"content":`+strings.Repeat("[", 300_000)+strings.Repeat("]", 300_000)+"}")
+			case "batch":
+				write("[" + strings.Repeat(`{"jsonrpc":"2.0","id":"same","method":"ping"},`, 3) + `{"jsonrpc":"2.0","id":"same","method":"ping"}]` + "\n")
+				answer(m.ID, said("after the batch"))
+			case "order":
+				if held = append(held, m.ID); len(held) == 2 {
+					answer(held[1], said("second"))
+					answer(held[0], said("first"))
+				}
+			case "odd":
+				answer(json.RawMessage(`"nobody"`), said("x"))
+				answer(m.ID, `{"content":[null,{"type":"resource"},{"type":"text"}]}`)
+			case "change":
+				write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
+				answer(m.ID, said("changed"))
+			case "noise":
+				answer(m.ID, said("through the noise"))
+			}
+		default:
+			write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`+"\n", m.ID))
+		}
+	}
+}
