@@ -14,8 +14,9 @@ import (
 )
 
 // An AgentMind answers with an agent: a model and its tools, with as many replies
-// as it takes. A tool that pauses the turn, such as [AskCaller], pauses the task.
-// The answer resumes the turn where it stopped, also after a restart.
+// as it takes. A tool that pauses the turn, such as [AskCaller], pauses the task, and so
+// does a call that needs the caller's consent ([agent.Turn.Confirm]). The answer resumes
+// the turn where it stopped, also after a restart.
 type AgentMind struct {
 	// Turn says how the agent answers. Its Observer is not used.
 	Turn agent.Turn
@@ -37,7 +38,7 @@ func (asker) Ask(_ context.Context, m agent.OperatorMessage) (string, error) {
 
 // Answer implements [Mind].
 func (m *AgentMind) Answer(ctx context.Context, t Turn, on func(Event) error) (Outcome, error) {
-	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle}
+	c := agent.Conversation{Record: t.Record, Run: t.Run, Cycle: t.Cycle, Confirmer: agent.PauseToConfirm}
 	var waited agent.Waiting
 	if t.Memo != nil {
 		if err := json.Unmarshal(t.Memo, &waited); err != nil {

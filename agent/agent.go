@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto"
-	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -57,6 +56,8 @@ type Conversation struct {
 	Answer  string
 	// Memory, if set, is the memory of this conversation.
 	Memory *Memory
+	// Confirmer, if set, asks about the calls of the tools in [Turn.Confirm].
+	Confirmer Confirmer
 
 	// Record, if set, gets what the agent thinks, asks and calls, as events of a run
 	// and a cycle.
@@ -82,7 +83,7 @@ func (c *Config) Agent(s Dependencies) (*Agent, error) {
 		Turn: Turn{
 			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls, Request: x.Request,
 			Tools: x.Tools, Agents: x.Agents, Limits: x.Limits, Keep: x.Policy == Keep,
-			Secrets: record.NewSecrets(x.Secrets...),
+			Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm,
 		},
 	}
 	for i, s := range c.Skills {
@@ -112,6 +113,9 @@ func (a *Agent) Check(memory bool) error {
 func (a *Agent) turn(c Conversation) (Turn, error) {
 	t := a.Turn
 	t.Record, t.Run, t.Cycle = c.Record, c.Run, c.Cycle
+	if c.Confirmer != nil {
+		t.Confirmer = c.Confirmer
+	}
 	if c.Memory == nil {
 		return t, nil
 	}
@@ -238,9 +242,9 @@ func (s *speaker) observer() Observer {
 		OnDelta:     func() { s.tell(Alive{}) },
 		OnReply:     s.reply,
 		onCalls:     s.release,
-		OnToolStart: func(u Use) { s.tell(ToolStart{strconv.Itoa(u.Number), s.nameOf(u), s.argumentsOf(u)}) },
+		OnToolStart: func(u Use) { s.tell(ToolStart{strconv.Itoa(u.Number), s.nameOf(u), s.turn.shownArguments(u)}) },
 		OnToolEnd: func(u Use, result string, failed bool) {
-			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, s.preview(result)})
+			s.tell(ToolEnd{strconv.Itoa(u.Number), s.nameOf(u), failed, s.turn.preview(result)})
 		},
 	}
 }
@@ -329,22 +333,4 @@ func (s *speaker) nameOf(u Use) string {
 		return u.Name
 	}
 	return "unknown tool"
-}
-
-// maxPreview bounds what users see of arguments and results.
-const maxPreview = 2 << 10
-
-// argumentsOf returns the beginning of a call's arguments, without reasoning.
-func (s *speaker) argumentsOf(u Use) string {
-	v, err := decodeArguments(string(u.Arguments))
-	if err != nil {
-		return ""
-	}
-	return s.preview(string(encode(cleanAll(s.turn.Grammar, v))))
-}
-
-// preview returns the beginning of what a tool gets or gives, without secrets, and
-// without reasoning that the tool repeats.
-func (s *speaker) preview(text string) string {
-	return shorttext.Ellipsis(s.turn.Secrets.Redact(remembered(s.turn.Grammar, text)), maxPreview)
 }

@@ -109,8 +109,9 @@ type AgentConfig struct {
 	Calls       string      `yaml:"calls"`
 	Tools       []string    `yaml:"tools"`
 	// Agents names agents of the file that it may call.
-	Agents []string     `yaml:"agents"`
-	Limits LimitsConfig `yaml:"limits"`
+	Agents  []string     `yaml:"agents"`
+	Confirm bool         `yaml:"confirm"`
+	Limits  LimitsConfig `yaml:"limits"`
 }
 
 // LimitsConfig is [Limits] as keys of the file.
@@ -160,7 +161,7 @@ type Dependencies struct {
 	MCP func(MCPServer) (tools []*Func, end func() error, err error)
 	// Remote returns an agent that is reached by A2A, as a tool. If nil, a file with one
 	// has a fault.
-	Remote func(RemoteAgent) (*Func, error)
+	Remote func(RemoteAgent) (Tool, error)
 }
 
 // Experiment makes the experiment that a file describes. If the file has faults,
@@ -191,6 +192,7 @@ type builder struct {
 	s       Dependencies
 	faults  []yamlfile.Fault
 	secrets []string
+	confirm []string // names of tools
 	closers []func() error
 }
 
@@ -237,7 +239,7 @@ func (b *builder) experiment() Experiment {
 	}
 	x.Agents = b.agents(x.Model)
 	b.names(&x)
-	x.Settings, x.Secrets, x.closers = c.settings(), b.secrets, b.closers
+	x.Settings, x.Secrets, x.Confirm, x.closers = c.settings(), b.secrets, b.confirm, b.closers
 	return x
 }
 

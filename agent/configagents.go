@@ -98,6 +98,9 @@ func (b *builder) agent(path string, a *AgentConfig, parent model.Model) Subagen
 	if err := s.check(1); err != nil {
 		b.fault(path+".name", "%v", err)
 	}
+	if a.Confirm {
+		b.confirm = append(b.confirm, a.Name)
+	}
 	b.among(path+".calls", a.Calls, "native", "text", "both")
 	b.limits(path+".limits", a.Limits)
 	if !reflect.ValueOf(a.Model).IsZero() {

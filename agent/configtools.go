@@ -32,8 +32,11 @@ type ToolConfig struct {
 	TokenFile  string            `yaml:"token-file"`
 	Timeout    time.Duration     `yaml:"timeout"`
 	Limit      int               `yaml:"limit"`
-	Repeat     bool              `yaml:"repeat"`
-	Prose      []string          `yaml:"prose"`
+	Confirm    bool              `yaml:"confirm"`
+	// ConfirmTools names tools of an MCP server, if Confirm is not for all of them.
+	ConfirmTools []string `yaml:"confirm-tools"`
+	Repeat       bool     `yaml:"repeat"`
+	Prose        []string `yaml:"prose"`
 }
 
 // An MCPServer is a server of the Model Context Protocol, whose tools an agent may
@@ -77,9 +80,9 @@ const maxServerName = 16
 
 // toolKeys are the keys of each kind of tool.
 var toolKeys = map[string][]string{
-	"an endpoint":   {"name", "description", "url", "schema", "headers-env", "token-env", "token-file", "timeout", "limit", "repeat", "prose"},
-	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose"},
-	"an A2A agent":  {"a2a", "name", "description", "token-env", "token-file", "timeout"},
+	"an endpoint":   {"name", "description", "url", "schema", "headers-env", "token-env", "token-file", "timeout", "limit", "repeat", "prose", "confirm"},
+	"an MCP server": {"mcp", "command", "env", "url", "headers-env", "token-env", "token-file", "allow", "timeout", "limit", "repeat", "prose", "confirm", "confirm-tools"},
+	"an A2A agent":  {"a2a", "name", "description", "token-env", "token-file", "timeout", "confirm"},
 }
 
 func (t *ToolConfig) kind() string {
@@ -101,13 +104,32 @@ func (b *builder) tools(path string, t *ToolConfig) []Tool {
 	if t.Limit < 0 {
 		b.fault(path+".limit", "want a number of bytes")
 	}
+	var list []Tool
 	switch {
 	case t.MCP != "":
-		return b.mcp(path, t)
+		list = b.mcp(path, t)
 	case t.A2A != "":
-		return b.remote(path, t)
+		list = b.remote(path, t)
+	default:
+		list = b.endpoint(path, t)
 	}
-	return b.endpoint(path, t)
+	b.confirmation(path, t, list)
+	return list
+}
+
+// confirmation notes the tools of an entry that need the consent of a person.
+func (b *builder) confirmation(path string, t *ToolConfig, list []Tool) {
+	for i, name := range t.ConfirmTools {
+		if !slices.Contains(t.Allow, name) {
+			b.fault(fmt.Sprintf("%s.confirm-tools[%d]", path, i), "%q: want some of allow: %s", name, strings.Join(t.Allow, ", "))
+		}
+		b.confirm = append(b.confirm, mcpName(t.MCP, name))
+	}
+	for _, tool := range list {
+		if t.Confirm {
+			b.confirm = append(b.confirm, tool.Spec().Name)
+		}
+	}
 }
 
 // keysOf reports keys that another kind of tool has.

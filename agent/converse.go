@@ -43,6 +43,10 @@ type Turn struct {
 	Observer Observer
 	// Secrets are left out of what people see of the calls of tools.
 	Secrets *record.Secrets
+	// Confirm names the tools and agents that are called only if a person agrees, and
+	// Confirmer asks the person. If Confirmer is nil, those calls are refused.
+	Confirm   []string
+	Confirmer Confirmer
 
 	// Record, if set, gets the events, as those of a run and a cycle, also those of
 	// a reply that the end of the context cut off.
@@ -95,7 +99,10 @@ type Outcome struct {
 
 // Waiting is a turn that waits for an answer. It can be kept as JSON.
 type Waiting struct {
-	Question string          `json:"question"`
+	Question string `json:"question"`
+	// Confirm says that the answer decides whether the first call is made. Otherwise
+	// the answer is the result of that call.
+	Confirm  bool            `json:"confirm,omitempty"`
 	Messages []model.Message `json:"messages"` // the whole conversation
 	Given    int             `json:"given"`    // how many of Messages the turn began with
 	Calls    []model.Call    `json:"calls"`    // calls to be answered; the first is the one with the question
@@ -158,8 +165,11 @@ func (t *Turn) Continue(ctx context.Context, w Waiting, answer string) (Outcome,
 	u.messages, u.given = withoutNulls(w.Messages), w.Given
 	u.calls, u.fromText, u.metrics = notNull(w.Calls), w.FromText, w.Metrics
 	*u.used = w.Used - 1 // the call that waited is begun again
-	u.answer = &answer
-	u.id = w.ID
+	if u.id = w.ID; w.Confirm {
+		u.agreement = &answer
+	} else {
+		u.answer = &answer
+	}
 	return u.converse(ctx, dispatch)
 }
 

@@ -67,6 +67,9 @@ type Experiment struct {
 	// Tools are further tools.
 	Tools  []Tool
 	Agents []Subagent
+	// Confirm names the tools and agents that are called only if the operator agrees.
+	// Without an operator, or a time to wait for the answer, those calls are refused.
+	Confirm []string
 
 	// Settings is what the record says of the experiment. A run can only be resumed
 	// with the same settings.

@@ -166,6 +166,16 @@ func (j *journal) view(recorded *record.Event, parts func(record.Payload) record
 	}
 }
 
+// declined reports whether the next recorded event is the end of this call, to which
+// nobody agreed.
+func (j *journal) declined(x record.ToolCall) bool {
+	if j.live() {
+		return false
+	}
+	was, ok := j.past[0].Payload.(record.ToolCall)
+	return ok && was.Phase == "end" && was.Number == x.Number && was.Error == declined
+}
+
 // nextMillis returns the recorded time of the call whose end is next in the past, or
 // the given time if there is none.
 func (j *journal) nextMillis(otherwise int64) int64 {

@@ -231,7 +231,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	t := Turn{
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
-		Secrets: record.NewSecrets(x.Secrets...),
+		Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Confirmer: byOperator(x.Operator, x.Wait),
 	}
 	if r.proto, err = t.prepare(); err != nil {
 		return nil, err

@@ -155,6 +155,7 @@ func (t *subagentTool) open(caller *turn, u Use) (*turn, error) {
 		Model: t.Model, API: t.API, Grammar: t.Grammar, Start: t.Start, Calls: t.Calls, Request: t.Request, Limits: t.Limits,
 		Run:      fmt.Sprintf("%s%s%s.%s", u.Run, childMark, t.Name, countOf(caller, u)),
 		Observer: Observer{OnDelta: caller.Observer.OnDelta},
+		Secrets:  caller.Secrets, Confirm: caller.Confirm, Confirmer: caller.Confirmer,
 	}
 	if settings.Model == nil {
 		settings.Model, settings.API, settings.Request = t.parent.Model, t.parent.API, t.parent.Request

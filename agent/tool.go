@@ -98,7 +98,11 @@ const noArguments = `{"type":"object","properties":{},"additionalProperties":fal
 
 // A Pause is the error of a tool that waits for an answer from outside. The turn
 // ends as [Paused], and [Turn.Continue] resumes it with the answer as the result.
-type Pause struct{ Question string }
+type Pause struct {
+	Question string
+
+	confirm bool // the answer decides whether the call is made
+}
 
 func (p *Pause) Error() string { return "waiting for an answer to: " + p.Question }
 

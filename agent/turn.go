@@ -41,19 +41,21 @@ type turn struct {
 	calls    []model.Call
 	fromText bool
 	child    *record.Child // of the last call, if its tool is an agent
-	answer   *string       // to the question that the turn waited for
-	waiting  *Waiting
-	thoughts []string // of all replies
-	marked   []string // thoughts of the replies whose thoughts are kept
-	metrics  record.Metrics
-	tokens   int64
-	reasoned int64         // tokens of reasoning, of those that were written
-	spent    time.Duration // in invocations and calls
-	left     *budget       // of the run; nil for none
-	window   *window       // of the model; nil if it is not known
-	full     int           // how near to the window a prompt came
-	top      *run          // that waits through outages; nil in a conversation
-	after    time.Duration // that the server asked to wait after the last attempt
+	answer   *string       // to the question that the turn waited for: the result of the first call
+	// agreement is the answer to whether the first call is made.
+	agreement *string
+	waiting   *Waiting
+	thoughts  []string // of all replies
+	marked    []string // thoughts of the replies whose thoughts are kept
+	metrics   record.Metrics
+	tokens    int64
+	reasoned  int64         // tokens of reasoning, of those that were written
+	spent     time.Duration // in invocations and calls
+	left      *budget       // of the run; nil for none
+	window    *window       // of the model; nil if it is not known
+	full      int           // how near to the window a prompt came
+	top       *run          // that waits through outages; nil in a conversation
+	after     time.Duration // that the server asked to wait after the last attempt
 
 	failure string // of the last invocation
 	closing bool   // the reply is the last, asked for without tools

@@ -63,7 +63,7 @@ func (t *turn) result(c model.Call, text string) {
 }
 
 func (t *turn) pause(p *Pause) {
-	t.waiting = &Waiting{Question: p.Question, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics}
+	t.waiting = &Waiting{Question: p.Question, Confirm: p.confirm, Messages: t.messages, Given: t.given, Calls: t.calls, FromText: t.fromText, ID: t.id, Used: *t.used, Metrics: t.metrics}
 	t.end(Paused, "")
 	if f := t.Observer.OnQuestion; f != nil {
 		f(p.Question)
@@ -79,6 +79,10 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	use.Arguments = arguments
 	x := record.ToolCall{ID: c.ID, Name: c.Name, Number: use.Number, FromText: t.fromText, Of: t.ref, Phase: "start", Arguments: record.Say(string(arguments))}
 	begun := !t.journal.live()
+	no, err := t.confirmed(ctx, use, refusal)
+	if err != nil {
+		return "", err
+	}
 	if t.answer == nil { // otherwise it was begun before the pause
 		t.metrics.ToolCalls++
 		if _, err := t.journal.put(ctx, t.Run, t.Cycle, x); err != nil {
@@ -86,8 +90,13 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 		}
 	}
 	open := begun && t.journal.live() // begun by a process that was killed before its end
+	if open && repeatable(tool) {
+		if no, err = t.confirmed(ctx, use, refusal); err != nil { // it may have been refused
+			return "", err
+		}
+	}
 	x.Phase = "end"
-	if _, replays := tool.(replayer); !replays && refusal == nil {
+	if _, replays := tool.(replayer); (!replays || t.journal.declined(x)) && refusal == nil {
 		past, _, err := t.journal.recall(t.Run, t.Cycle, x)
 		if err != nil {
 			return "", err
@@ -107,12 +116,13 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	switch {
 	case refusal != nil:
 		text, failure = "error: "+refusal.Error(), "refused"
+	case no != nil:
+		text, failure = "error: "+no.Error(), declined
 	case t.answer != nil:
 		text, t.answer = *t.answer, nil
 	case open && !repeatable(tool):
 		text, failure = unknownEnd, "interrupted"
 	default:
-		var err error
 		if text, failure, err = t.use1(ctx, tool, use); err != nil {
 			return "", err
 		}

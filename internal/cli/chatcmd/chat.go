@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -63,6 +64,8 @@ type chat struct {
 	record  *record.Writer
 	screen  *screen
 	signals chan os.Signal
+	lines   chan string
+	ended   chan error // gets why the lines end
 	failed  bool
 }
 
@@ -72,6 +75,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) (err error) {
 	if x.agent, err = c.agent(sh, names); err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, x.agent.Close()) }()
 	if err := x.open(); err != nil {
 		return err
 	}
@@ -93,9 +97,11 @@ func (c *Command) agent(sh *shell.Shell, names *catalogue.Catalogue) (*agent.Age
 			return nil, faulty(sh, c.Agent, err)
 		}
 	}
-	a, err := config.Agent(agent.Dependencies{Getenv: sh.Getenv, Dialect: func(name string) (*sotto.Grammar, error) { return names.Named(name) }})
+	a, err := config.Agent(agentfile.Dependencies(sh.Getenv, func(name string) (*sotto.Grammar, error) { return names.Named(name) }))
 	if err == nil {
-		err = a.Check(true)
+		if err = a.Check(true); err != nil {
+			_ = a.Close()
+		}
 	}
 	if err != nil {
 		return nil, faulty(sh, config.File(), err)
@@ -173,10 +179,10 @@ const maxLine = 1 << 20
 
 // talk reads messages and answers them.
 func (x *chat) talk() error {
-	lines, done := make(chan string), make(chan struct{})
+	x.lines, x.ended = make(chan string), make(chan error, 1)
+	done := make(chan struct{})
 	defer close(done)
-	ended := make(chan error, 1)
-	go func() { ended <- readLines(x.sh.In, lines, done) }()
+	go func() { x.ended <- readLines(x.sh.In, x.lines, done) }()
 	if x.screen.tty {
 		x.screen.note("Talking to " + x.agent.Name + ". /help lists the commands.")
 		x.screen.history(x.kept.messages)
@@ -184,12 +190,12 @@ func (x *chat) talk() error {
 	for {
 		x.screen.prompt()
 		select {
-		case line := <-lines:
+		case line := <-x.lines:
 			more, err := x.take(line)
 			if err != nil || !more {
 				return err
 			}
-		case err := <-ended:
+		case err := <-x.ended:
 			if err == nil && x.failed && !x.screen.tty {
 				err = errors.New("a message was not answered")
 			}
@@ -263,7 +269,7 @@ func (x *chat) answer() error {
 		case <-ended:
 		}
 	}()
-	c := agent.Conversation{Messages: x.kept.conversation(), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.replies + 1}
+	c := agent.Conversation{Messages: x.kept.conversation(), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.replies + 1, Confirmer: x.confirm}
 	c.Start = &record.RunStart{Agent: x.agent.Name, Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
 	x.screen.begin()
 	out, err := x.agent.Answer(ctx, c, x.screen.event)
@@ -278,6 +284,23 @@ func (x *chat) answer() error {
 		x.sh.Errorf("no answer came (%s); /retry asks again", out.Status)
 	}
 	return x.kept.add(message{Role: "assistant", Text: said, Stopped: stopped})
+}
+
+// confirm asks whether a tool may be called. In a pipe there is nobody to ask.
+func (x *chat) confirm(ctx context.Context, c agent.Confirmation) (string, error) {
+	if !x.screen.tty || !x.sh.Interactive() {
+		return "", agent.ErrNobody
+	}
+	x.screen.ask("May the agent call "+c.Name+" "+c.Arguments, "[y/N] ")
+	select {
+	case line := <-x.lines:
+		return line, nil
+	case err := <-x.ended:
+		x.ended <- err
+		return "", agent.ErrNobody
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // save writes the conversation to a new file.

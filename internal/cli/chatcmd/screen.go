@@ -45,6 +45,15 @@ func (s *screen) prompt() {
 	}
 }
 
+// ask shows a question, and waits at the end of the line for the answer.
+func (s *screen) ask(question, prompt string) {
+	s.fold()
+	s.freshLine()
+	s.w.Set(shell.Bold, question+"? "+prompt)
+	s.w.Flush()
+	s.apart = true
+}
+
 // note shows a remark of the program.
 func (s *screen) note(text string) {
 	if s.tty {

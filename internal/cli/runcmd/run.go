@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -55,16 +56,16 @@ Examples:
 }
 
 // Run checks, replays or runs the experiment.
-func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) (err error) {
 	config, err := r.config()
 	if err != nil {
 		return r.faulty(sh, err)
 	}
 	people := &operators{sh: sh}
 	defer people.close()
-	surroundings := agent.Dependencies{
-		Getenv:  sh.Getenv,
-		Dialect: func(name string) (*sotto.Grammar, error) { return c.Named(name) },
+	surroundings := agentfile.Dependencies(sh.Getenv, func(name string) (*sotto.Grammar, error) { return c.Named(name) })
+	if r.Replay != "" {
+		surroundings.MCP = agent.OfflineMCP
 	}
 	if !r.Check && r.Replay == "" {
 		surroundings.Operator = people.of
@@ -76,8 +77,9 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	case err != nil:
 		return r.faulty(sh, err)
 	case people.err != nil:
-		return people.err
+		return errors.Join(people.err, x.Close())
 	}
+	defer func() { err = errors.Join(err, x.Close()) }()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if r.Check {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/conversation"
@@ -25,6 +26,11 @@ type agents struct {
 
 // agents reads the files of all agents.
 func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err error) {
+	defer func() {
+		if err != nil {
+			_ = all.close()
+		}
+	}()
 	for i, name := range s.Agents {
 		a, err := readAgent(name, sh, s)
 		if err == nil && slices.ContainsFunc(all.served, func(b *agent.Agent) bool { return b.Name == a.Name }) {
@@ -45,11 +51,12 @@ func readAgent(name string, sh *shell.Shell, s *settings.Setup) (*agent.Agent, e
 	if err != nil {
 		return nil, err
 	}
-	a, err := file.Agent(agent.Dependencies{Getenv: sh.Getenv, Dialect: s.Gateway.Named})
+	a, err := file.Agent(agentfile.Dependencies(sh.Getenv, s.Gateway.Named))
 	if err != nil {
 		return nil, err
 	}
 	if err := a.Check(false); err != nil {
+		_ = a.Close()
 		return nil, hint.Add(fmt.Errorf("%s: %w", name, err), "only a run, a chat and a conversation that is kept have a memory, so that no agent that it calls can need it")
 	}
 	return a, nil
@@ -81,7 +88,10 @@ func (c *Command) checkAgents(sh *shell.Shell, s *settings.Setup) {
 		return
 	}
 	for _, name := range s.Agents {
-		_, err := readAgent(name, sh, s)
+		a, err := readAgent(name, sh, s)
+		if err == nil {
+			err = a.Close()
+		}
 		if all, ok := errors.AsType[*agent.ConfigError](err); ok {
 			for _, f := range all.Faults {
 				s.Faults = append(s.Faults, &settings.Fault{Err: f})
@@ -93,15 +103,27 @@ func (c *Command) checkAgents(sh *shell.Shell, s *settings.Setup) {
 	}
 }
 
+// all lists the agents.
+func (a *agents) all() []*agent.Agent {
+	return slices.DeleteFunc(append(slices.Clone(a.served), a.a2a), func(a *agent.Agent) bool { return a == nil })
+}
+
 // secrets are the values that no record may hold.
 func (a *agents) secrets() []string {
 	var list []string
-	for _, one := range append(slices.Clip(a.served), a.a2a) {
-		if one != nil {
-			list = append(list, one.Secrets...)
-		}
+	for _, one := range a.all() {
+		list = append(list, one.Secrets...)
 	}
 	return list
+}
+
+// close ends what the agents started.
+func (a *agents) close() error {
+	var list []error
+	for _, one := range a.all() {
+		list = append(list, one.Close())
+	}
+	return errors.Join(list...)
 }
 
 // models puts the agents before the upstream of a gateway.

@@ -82,6 +82,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, agents.close()) }()
 	kept, err := openRecord(s, agents.secrets(), log)
 	if err != nil {
 		return err

@@ -37,6 +37,9 @@ func (sh *Shell) Into(stream io.Writer) {
 	sh.Out, sh.Text = &Printer{t, false}, &Printer{t, true}
 }
 
+// Interactive reports whether standard input is a terminal, where a person can be asked.
+func (sh *Shell) Interactive() bool { return isTerminal(sh.In) }
+
 // Flush writes bytes held back because a chunk ended within a character.
 func (sh *Shell) Flush() error {
 	return cmp.Or(sh.Out.Flush(), sh.Err.Flush())
