@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/record"
 )
 
 const agentScript = `
@@ -52,6 +53,47 @@ func TestAgent(t *testing.T) {
 	}
 	if memo, err := h.store.memo(task.ID); memo != nil || err != nil {
 		t.Errorf("what the agent wanted back is still there: %s, %v", memo, err)
+	}
+}
+
+// TestConfirm: a call that needs consent pauses the task, with the call in the question.
+// The next message decides, also after a restart. No thought and no secret is shown.
+func TestConfirm(t *testing.T) {
+	for answer, want := range map[string]string{"yes": "It is gone.", "No, wait.": "I left it."} {
+		erased := 0
+		config := func(name string) Config {
+			return Config{File: name, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Mind: &AgentMind{Turn: agent.Turn{
+				Model: scripted(t, `
+{"when":{"contains":"not called: it was refused by the person who was asked, who said: No, wait."},"text":"I left it."}
+{"when":{"tool":"erase"},"text":"<think>SECRET two</think>It is gone."}
+{"text":"<think>SECRET one</think>","calls":[{"name":"erase","arguments":{"what":"<think>SECRET</think>all of sk-of-the-file"}}]}
+`).Model,
+				Confirm: []string{"erase"}, Secrets: record.NewSecrets("sk-of-the-file"),
+				Tools: []agent.Tool{&agent.Func{Name: "erase", Schema: `{"type":"object"}`, Do: func(context.Context, agent.Use) (string, error) {
+					erased++
+					return "erased", nil
+				}}},
+			}}}
+		}
+		name := file(t)
+		h := serveUntil(t, config(name))
+		task := send(t, client(t, h.url(), 0), message("Erase it."))
+		all, _ := json.Marshal(task)
+		if task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(task.Status.Message.Parts[0].Text(), `erase {"what":"all of [secret]"}`) || erased != 0 {
+			t.Fatalf("%d calls: %s", erased, all)
+		}
+		h.close(t)
+		h = serve(t, config(name))
+		task = send(t, client(t, h.url(), 0), follow(answer, task))
+		after, _ := json.Marshal(task)
+		if text, _ := answerOf(t, task); text != want || (erased == 1) != (answer == "yes") {
+			t.Errorf("%s: %q, %d calls", answer, text, erased)
+		}
+		for _, secret := range []string{"SECRET", "sk-of-the-file"} {
+			if strings.Contains(string(all)+string(after), secret) {
+				t.Errorf("%s is shown: %s\n%s", secret, all, after)
+			}
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (r Remote) Tool() (agent.Tool, error) {
 	or(&r.Time, 5*time.Minute)
 	client := peer.Client(base, r.Token, r.Transport)
 	return &agent.Func{
-		Name: r.Name, Description: r.Description, Prose: []string{"message"},
+		Name: r.Name, Description: r.Description, Prose: []string{"message"}, Timeout: r.Time,
 		Schema: `{"type":"object","properties":{` +
 			`"message":{"type":"string","description":"What to ask. The agent does not know this conversation."},` +
 			`"task":{"type":"string","description":"To answer a question of the agent: the task that it named."}},` +

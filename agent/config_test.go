@@ -39,9 +39,13 @@ func TestKeysInGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := os.ReadFile("config.go")
-	if err != nil {
-		t.Fatal(err)
+	var source []byte
+	for _, name := range []string{"config.go", "configtools.go"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = append(source, data...)
 	}
 	for _, m := range regexp.MustCompile("yaml:\"([a-z-]+)\"").FindAllSubmatch(source, -1) {
 		if !regexp.MustCompile("`[a-z.\\[\\]]*" + string(m[1]) + "[`.\\[*]").Match(guide) {

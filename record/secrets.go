@@ -237,9 +237,6 @@ func (s *Secrets) Unsearched() int {
 	return 0
 }
 
-// Redact returns a text in which "[secret]" stands in place of each value.
-func (s *Secrets) Redact(text string) string { return s.needles().scrub(text) }
-
 // plainPath returns a path without its query.
 func plainPath(path string) string {
 	path, _, _ = strings.Cut(path, "?")

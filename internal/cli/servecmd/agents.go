@@ -34,7 +34,7 @@ func (c *Command) agents(sh *shell.Shell, s *settings.Setup) (all agents, err er
 	for i, name := range s.Agents {
 		a, err := readAgent(name, sh, s)
 		if err == nil && slices.ContainsFunc(all.served, func(b *agent.Agent) bool { return b.Name == a.Name }) {
-			err = fmt.Errorf("%s: another agent is called %s too", name, a.Name)
+			err = errors.Join(fmt.Errorf("%s: another agent is called %s too", name, a.Name), a.Close())
 		}
 		if err != nil {
 			return all, s.FaultAt(fmt.Sprintf("agents[%d]", i), err)

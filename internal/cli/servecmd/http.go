@@ -48,7 +48,7 @@ func quietStandardLog(to *slog.Logger) (undo func()) {
 
 // serve runs the gateway until a signal comes. If there is no other upstream, it
 // also runs the scripted one.
-func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) error {
+func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Signal) (err error) {
 	log := newLogger(sh, &s.Settings)
 	for _, w := range s.Warnings {
 		log.Warn(w)
