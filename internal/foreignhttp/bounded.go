@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/sse"
 )
@@ -36,7 +37,7 @@ func check(res *http.Response, most int64) error {
 		res.Body = &stream{body: body}
 		return nil
 	}
-	data, err := io.ReadAll(body)
+	data, err := files.ReadAll(body, most)
 	_ = body.Close()
 	if err == nil {
 		if over := Shape.Check(data); foreignjson.OverLimit(over) {
