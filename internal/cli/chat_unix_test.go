@@ -51,6 +51,18 @@ func (p *pane) waits(text string) string {
 	}
 }
 
+// shows compares the screen.
+func (p *pane) shows(want string) {
+	p.t.Helper()
+	got := p.screen()
+	if diff := cmp.Diff(want, got); diff != "" {
+		p.t.Errorf("the screen (-want +got):\n%s", diff)
+	}
+	if strings.Contains(got, "SECRET") {
+		p.t.Error(got)
+	}
+}
+
 func (p *pane) types(keys ...string) {
 	p.tmux(append([]string{"send-keys", "-t", "chat"}, keys...)...)
 }
@@ -65,20 +77,25 @@ const chatScript = `
   text: "<think>SECRET two</think>It is red.\u001b[31m"
 - when: {user: Count, last: user}
   text: "One two"
-  pause: 2s
+  error: {kind: silent}
+- when: {user: Draw, last: user}
+  text: "<think>SECRET three</think><narrate>Drawing.</narrate># Red\n\nIt is *not* **blue** (sk-of-the-painter), see [the list](http://red.example/list).\n\n- one\n- two x\n\n~~~sh\nls  -l\n~~~\n| a | b |\n|---|---|\n| 1 | 22 |\n"
 `
 
-// TestChatOnTerminal drives sotto chat in tmux: an answer is streamed, thoughts are
-// folded to a line, calls are cards, ctrl-C stops a reply and keeps the conversation,
-// /thoughts shows what was folded, and the name resumes it. The screen is compared.
+// TestChatOnTerminal drives sotto chat in tmux: an answer is shown block by block, as
+// Markdown, thoughts are folded to a line, calls are cards, ctrl-C stops a reply and
+// keeps the conversation, /retry asks again, /thoughts shows what was folded, /save
+// writes the conversation, the name resumes it, and a second process is refused. The
+// screen is compared.
 func TestChatOnTerminal(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
+		"key":         "sk-of-the-painter",
 		"script.yaml": chatScript,
-		"agent.yaml":  "v: 1\nname: painter\nstart: outside\nmodel: {provider: scripted, script: script.yaml}\nmemory: []\nagents: [{name: mixer, system: You mix.}]\n",
+		"agent.yaml":  "v: 1\nname: painter\nstart: outside\nmodel: {provider: scripted, script: script.yaml, key-file: key}\nmemory: []\nagents: [{name: mixer, system: You mix.}]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -99,18 +116,18 @@ func TestChatOnTerminal(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(short) })
 	p := &pane{t, filepath.Join(short, "s")}
 	command := fmt.Sprintf("exec %s chat --agent %s/agent.yaml --data %s/data --name red", sotto, dir, dir)
-	p.tmux("new-session", "-d", "-s", "chat", "-x", "60", "-y", "24", command, ";", "set-option", "-g", "remain-on-exit", "on")
+	p.tmux("new-session", "-d", "-s", "chat", "-x", "60", "-y", "40", command, ";", "set-option", "-g", "remain-on-exit", "on")
 	t.Cleanup(func() { exec.Command("tmux", "-S", p.socket, "kill-server").Run() })
 	p.waits("commands.\n>")
 	p.types("Paint.", "Enter")
 	p.waits("It is red.␛[31m\n>")
 	p.types("Count.", "Enter")
-	p.waits("One")
+	p.waits("writing: 7 bytes")
 	p.types("C-c")
 	p.waits("continues\n>")
 	p.types("/thoughts", "Enter")
 	p.waits("nothing.\n>")
-	want := `Talking to painter. /help lists the commands.
+	p.shows(`Talking to painter. /help lists the commands.
 > Paint.
 · thought: 10 bytes in TIME
 Let me see.
@@ -119,29 +136,62 @@ Let me see.
 · thought: 12 bytes in TIME
 It is red.␛[31m
 > Count.
-One ^C
+One two
 · stopped; the conversation continues
 > /thoughts
 The last reply thought nothing.
->`
-	if diff := cmp.Diff(want, p.screen()); diff != "" {
-		t.Errorf("the screen (-want +got):\n%s", diff)
-	}
-	if s := p.screen(); strings.Contains(s, "SECRET") {
-		t.Error(s)
+>`)
+	// While it is open, nobody else writes to it.
+	out, err := exec.Command(sotto, strings.Fields(strings.TrimPrefix(command, "exec "+sotto))...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "conversation red is open in another sotto chat") {
+		t.Errorf("a second process: %s, %v", out, err)
 	}
 	p.types("/quit", "Enter")
 	p.waits("to resume this conversation: ")
 	// The hint is the last that the command does. With -k, tmux does not have to have
 	// noticed its end, for which it sometimes takes long.
 	p.tmux("respawn-pane", "-k", "-t", "chat", command)
-	p.waits("> Count.\nOne\n>")
-	p.types("Paint.", "Enter")
-	p.waits("mixer: done Red.\n· thought: 12 bytes in TIME\nIt is red.␛[31m\n>")
+	p.waits("> Count.\nOne two\n>")
+	p.types("Draw.", "Enter")
+	p.waits("1  22\n>")
+	p.shows(`Talking to painter. /help lists the commands.
+> Paint.
+Let me see.
+
+It is red.␛[31m
+> Count.
+One two
+> Draw.
+· thought: 12 bytes in TIME
+# Red
+
+It is not blue (sk-of-the-painter), see the list
+<http://red.example/list>.
+
+• one
+• two x
+
+    ls  -l
+
+a  b
+─────
+1  22
+>`)
+	p.types("/retry", "Enter")
+	p.waits("> /retry\n· thought: 12 bytes in TIME\n# Red")
+	p.waits("1  22\n>")
 	p.types("/thoughts", "Enter")
-	p.waits("SECRET two")
-	kept, err := os.ReadFile(filepath.Join(dir, "data", "chats", "red.jsonl"))
-	if err != nil || strings.Contains(string(kept), "SECRET") || !strings.Contains(string(kept), `"text":"One ","stopped":true`) {
-		t.Errorf("%s, %v", kept, err)
+	p.waits("SECRET three")
+	p.types("/save "+filepath.Join(dir, "saved.md"), "Enter")
+	p.waits("saved.md.\n>")
+	for _, name := range []string{"data/chats/red.jsonl", "saved.md"} {
+		kept, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || strings.Contains(string(kept), "SECRET") || strings.Contains(string(kept), "sk-of-the-painter") || !strings.Contains(string(kept), "**blue**") {
+			t.Errorf("%s: %s, %v", name, kept, err)
+		}
+	}
+	kept, _ := os.ReadFile(filepath.Join(dir, "data", "chats", "red.jsonl"))
+	if text := string(kept); !strings.Contains(text, `"text":"One two","stopped":true`) || strings.Count(text, `"retry":true`) != 1 {
+		t.Errorf("%s", kept)
 	}
 }

@@ -287,9 +287,9 @@ func (t *Turn) Commit(said []Message, memory map[string]string) error {
 	if t.file == nil {
 		return nil
 	}
-	x := Change{Head: t.head, Turn: t.Number, Add: said, Memory: changed(t.Memory, memory)}
+	x := Change{Head: t.head, Turn: t.Number, Add: said, Memory: Changed(t.Memory, memory)}
 	if t.whole {
-		x.Add, x.Memory = slices.Concat(t.Messages, said), changed(nil, memory)
+		x.Add, x.Memory = slices.Concat(t.Messages, said), Changed(nil, memory)
 	}
 	was := t.file.size
 	if err := t.file.Append(x); err != nil {
@@ -299,8 +299,8 @@ func (t *Turn) Commit(said []Message, memory map[string]string) error {
 	return nil
 }
 
-// changed returns how a memory changed.
-func changed(was, is map[string]string) map[string]*string {
+// Changed returns how a memory changed.
+func Changed(was, is map[string]string) map[string]*string {
 	out := map[string]*string{}
 	for key, v := range is {
 		if old, ok := was[key]; !ok || old != v {

@@ -18,6 +18,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/agentfile"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -59,7 +60,7 @@ type chat struct {
 	*Command
 	sh      *shell.Shell
 	agent   *agent.Agent
-	kept    *conversation
+	kept    *conversation.File
 	memory  *agent.Memory
 	record  *record.Writer
 	screen  *screen
@@ -152,23 +153,24 @@ func (x *chat) open() error {
 	if x.Name == "" {
 		x.Name = "chat-" + time.Now().UTC().Format("20060102-150405.000")
 	}
+	secrets := record.NewSecrets(x.agent.Secrets...)
 	var err error
-	if x.kept, err = openConversation(dir, x.Name); err != nil {
+	if x.kept, err = openConversation(dir, x.Name, secrets); err != nil {
 		return err
 	}
-	if x.memory, err = agent.OpenMemory(filepath.Join(dir, "memory"), x.Name); err != nil {
-		return err
+	x.memory = agent.MemoryOf(x.kept.Memory)
+	if x.record, err = x.Settings.Open(secrets, nil); err != nil {
+		err = errors.Join(err, x.kept.Close())
 	}
-	x.record, err = x.Settings.Open(record.NewSecrets(x.agent.Secrets...), nil)
 	return err
 }
 
 func (x *chat) close() error {
-	err := errors.Join(x.kept.close(), x.memory.Close())
+	err := x.kept.Close()
 	if x.record != nil {
 		err = errors.Join(err, x.record.Close())
 	}
-	if x.screen.tty && len(x.kept.messages) > 0 {
+	if x.screen.tty && len(x.kept.Messages) > 0 {
 		x.sh.Hintf("to resume this conversation: sotto chat --name %s", x.Name)
 	}
 	return err
@@ -185,7 +187,7 @@ func (x *chat) talk() error {
 	go func() { x.ended <- readLines(x.sh.In, x.lines, done) }()
 	if x.screen.tty {
 		x.screen.note("Talking to " + x.agent.Name + ". /help lists the commands.")
-		x.screen.history(x.kept.messages)
+		x.screen.history(x.kept.Messages)
 	}
 	for {
 		x.screen.prompt()
@@ -227,14 +229,14 @@ func (x *chat) take(line string) (more bool, err error) {
 	switch {
 	case line == "":
 	case !strings.HasPrefix(line, "/"):
-		if err := x.kept.add(message{Role: "user", Text: line}); err != nil {
+		if err := x.ask(line); err != nil {
 			return false, err
 		}
 		return true, x.answer()
 	case word == "/quit":
 		return false, nil
 	case word == "/retry":
-		again, err := x.kept.retry()
+		again, err := x.again()
 		if err != nil || !again {
 			x.screen.note("There is nothing to ask again.")
 			return err == nil, err
@@ -269,7 +271,7 @@ func (x *chat) answer() error {
 		case <-ended:
 		}
 	}()
-	c := agent.Conversation{Messages: x.kept.conversation(), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.replies + 1, Confirmer: x.confirm}
+	c := agent.Conversation{Messages: conversation.Prompt(x.kept.Messages), Memory: x.memory, Record: x.record, Run: x.Name, Cycle: x.kept.Turn + 1, Confirmer: x.confirm}
 	c.Start = &record.RunStart{Agent: x.agent.Name, Goal: record.Say(c.Messages[len(c.Messages)-1].Text)}
 	x.screen.begin()
 	out, err := x.agent.Answer(ctx, c, x.screen.event)
@@ -283,7 +285,7 @@ func (x *chat) answer() error {
 		x.failed = true
 		x.sh.Errorf("no answer came (%s); /retry asks again", out.Status)
 	}
-	return x.kept.add(message{Role: "assistant", Text: said, Stopped: stopped})
+	return x.answered(said, stopped)
 }
 
 // confirm asks whether a tool may be called. In a pipe there is nobody to ask.
@@ -311,7 +313,7 @@ func (x *chat) save(name string) {
 	}
 	file, err := shell.CreateNew(name)
 	if err == nil {
-		_, err = io.WriteString(file, x.kept.text())
+		_, err = io.WriteString(file, transcript(x.kept.Messages))
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil {

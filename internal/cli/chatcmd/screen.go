@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/internal/cli/markdown"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/model"
 )
 
 // A screen shows a conversation. On a terminal it shows everything, with a status
-// line; in a pipe, only what the agent says. All text goes through a typesetter,
+// line and what the agent says as Markdown; in a pipe, only what the agent says, as it
+// is. All text goes through a typesetter,
 // which makes control characters visible.
 type screen struct {
 	out       *shell.Printer
@@ -20,6 +24,7 @@ type screen struct {
 	reasoning string // show, line or hide
 	tty       bool
 
+	text     markdown.Stream
 	status   bool // the line of the cursor is a status
 	inLine   bool // … has text
 	apart    bool // the line above it is not of the answer
@@ -47,6 +52,7 @@ func (s *screen) prompt() {
 
 // ask shows a question, and waits at the end of the line for the answer.
 func (s *screen) ask(question, prompt string) {
+	s.finish()
 	s.fold()
 	s.freshLine()
 	s.w.Set(shell.Bold, question+"? "+prompt)
@@ -71,12 +77,17 @@ func (s *screen) line(text string) {
 }
 
 // history shows the last messages of a conversation that is resumed.
-func (s *screen) history(list []message) {
+func (s *screen) history(list []conversation.Message) {
 	for _, m := range list[max(0, len(list)-4):] {
-		if m.Role == "user" {
+		if m.Role == model.User {
 			s.w.Set(shell.Bold, "> ")
+			s.line(m.Text)
+			continue
 		}
-		s.line(m.Text)
+		s.apart = true
+		s.say(m.Text)
+		s.finish()
+		s.w.Flush()
 	}
 }
 
@@ -119,19 +130,46 @@ func (s *screen) event(e agent.Event) error {
 	return s.w.Flush()
 }
 
-// say shows visible text. Below a line of another kind it begins without a blank one.
+// say shows visible text: in a pipe as it is, on a terminal as Markdown, block by block
+// as each one is complete.
 func (s *screen) say(text string) {
-	if s.tty && s.apart {
-		if text = strings.TrimLeft(text, "\r\n"); text == "" {
-			return
-		}
+	if !s.tty {
+		s.w.WriteString(text)
+		s.inLine = !strings.HasSuffix(text, "\n")
+		return
 	}
-	s.w.WriteString(text)
-	s.inLine, s.apart = !strings.HasSuffix(text, "\n"), false
+	s.text.Add(text, s.block)
+	if n := s.text.Pending(); n > 0 {
+		s.show(fmt.Sprintf("writing: %d bytes", n))
+	}
+}
+
+// block shows a whole block of the text, below a blank line if there is a block above.
+func (s *screen) block(source string) {
+	if strings.TrimSpace(source) == "" {
+		return
+	}
+	s.clear()
+	s.freshLine()
+	if !s.apart {
+		s.w.WriteString("\n")
+	}
+	markdown.Render(s.w, source, s.out.Width())
+	s.apart = false
+}
+
+// finish shows what is left of the text, before anything else is shown.
+func (s *screen) finish() {
+	if s.tty {
+		s.text.Flush(s.block)
+	}
 }
 
 func (s *screen) think(text string) {
 	s.thought.WriteString(text)
+	if s.reasoning != "hide" {
+		s.finish()
+	}
 	if s.run == 0 {
 		s.since = time.Now()
 	}
@@ -156,6 +194,7 @@ func (s *screen) fold() {
 	}
 	if s.reasoning == "show" {
 		s.freshLine()
+		s.apart = true
 	} else if s.reasoning == "line" {
 		s.freshLine()
 		s.w.Set(shell.Dim, fmt.Sprintf("· thought: %d bytes in %.1f s\n", s.run, time.Since(s.since).Seconds()))
@@ -166,6 +205,7 @@ func (s *screen) fold() {
 
 // card shows the call of a tool on one line.
 func (s *screen) card(head, text string) {
+	s.finish()
 	s.fold()
 	if !s.tty {
 		return
@@ -208,6 +248,7 @@ func (s *screen) clear() {
 
 // end ends a reply, and returns what was said.
 func (s *screen) end(stopped bool) string {
+	s.finish()
 	s.fold()
 	s.freshLine()
 	if stopped {
