@@ -15,6 +15,7 @@ type Query struct {
 	Diagnostic string // a code of a reply's diagnostics, of an error or an advisory
 	From, To   time.Time
 	After      uint64 // events with a greater number
+	Before     uint64 // events with a smaller number; 0 means no bound
 	Limit      int    // how many at most
 	// NoCheckpoints leaves out the signatures.
 	NoCheckpoints bool
@@ -23,7 +24,7 @@ type Query struct {
 // filters reports whether the query asks for more than a place.
 func (q *Query) filters() bool {
 	return q.Run != "" || q.Cycle != nil || len(q.Types) > 0 || q.Model != "" || q.Diagnostic != "" ||
-		!q.From.IsZero() || !q.To.IsZero() || q.NoCheckpoints
+		!q.From.IsZero() || !q.To.IsZero() || q.NoCheckpoints || q.Before > 0
 }
 
 // inContent reports whether the query asks for what an encrypted batch hides.
@@ -35,9 +36,11 @@ func (q *Query) inTime(t time.Time) bool {
 	return (q.From.IsZero() || !t.Before(q.From)) && (q.To.IsZero() || t.Before(q.To))
 }
 
+func (q *Query) isBefore(seq uint64) bool { return q.Before == 0 || seq < q.Before }
+
 // matches reports whether an event is selected.
 func (q *Query) matches(e *Event) bool {
-	if e.Seq <= q.After || !q.inTime(e.Time) || q.NoCheckpoints && e.Type == TypeCheckpoint {
+	if e.Seq <= q.After || !q.isBefore(e.Seq) || !q.inTime(e.Time) || q.NoCheckpoints && e.Type == TypeCheckpoint {
 		return false
 	}
 	if q.Run != "" && e.Run != q.Run || q.Cycle != nil && e.Cycle != *q.Cycle || len(q.Types) > 0 && !slices.Contains(q.Types, e.Type) {
@@ -107,7 +110,7 @@ func (s *selection) matches(r row) bool {
 	if r.odd {
 		return true
 	}
-	if r.last() <= q.After || !q.inTime(r.time) {
+	if r.last() <= q.After || !q.isBefore(r.seq) || !q.inTime(r.time) {
 		return false
 	}
 	if s.hasSealed && r.typ == s.sealed {

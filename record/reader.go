@@ -205,7 +205,7 @@ func (k *sink) sealed(s segment, at int64, e Event) bool {
 		k.yield(Event{}, &LineError{s.name(), at, ErrSealed})
 		return false
 	}
-	if p, ok := e.Payload.(Sealed); ok && p.Last <= k.q.After {
+	if p, ok := e.Payload.(Sealed); ok && (p.Last <= k.q.After || !k.q.isBefore(e.Seq)) {
 		return true
 	}
 	k.n++
