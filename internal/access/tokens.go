@@ -145,8 +145,10 @@ func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*h
 
 // token returns the token that a request has. All tokens are compared, each in
 // constant time, so that neither their lengths nor their order show.
-func (c *Control) token(r *http.Request) (t Token, ok bool) {
-	sum := sha256.Sum256([]byte(Key(r)))
+func (c *Control) token(r *http.Request) (t Token, ok bool) { return c.tokenOf(Key(r)) }
+
+func (c *Control) tokenOf(secret string) (t Token, ok bool) {
+	sum := sha256.Sum256([]byte(secret))
 	for _, k := range c.tokens {
 		if subtle.ConstantTimeCompare(sum[:], k.sum[:]) == 1 {
 			t, ok = k.Token, true
@@ -169,4 +171,11 @@ func Caller(ctx context.Context) string {
 func (c *Control) HasToken(value string) bool {
 	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;=\"", r) })
 	return slices.ContainsFunc(c.tokens, func(k known) bool { return slices.Contains(words, k.Secret) })
+}
+
+// Opens reports whether a secret is a token with a scope. name is the token's, also
+// if it does not have the scope; it is empty if the secret is not a token.
+func (c *Control) Opens(secret string, s Scope) (name string, ok bool) {
+	t, known := c.tokenOf(secret)
+	return t.Name, known && t.opens(s)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
+	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
@@ -32,21 +33,22 @@ type commandLine struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
-	Demo       textcmd.Demo      `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
-	Strip      textcmd.Strip     `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
-	Split      textcmd.Split     `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
-	Chat       chatcmd.Command   `cmd:"" help:"Talk to an agent or a model on the terminal."`
-	Serve      servecmd.Command  `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
-	A2A        a2acmd.Command    `cmd:"" name:"a2a" help:"Check A2A servers."`
-	Extract    scorecmd.Extract  `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
-	Score      scorecmd.Score    `cmd:"" help:"Judge the answers of replies, and summarize them."`
-	Solve      solvecmd.Command  `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
-	Record     recordcmd.Command `cmd:"" help:"List, show, search, verify and export a record."`
-	Run        runcmd.Command    `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
-	MCP        mcpcmd.Command    `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
-	Dialects   textcmd.Dialects  `cmd:"" help:"List the dialects, or print one."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
-	Completion completionCommand `cmd:"" help:"Print the completion script for a shell."`
+	Demo       textcmd.Demo       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
+	Strip      textcmd.Strip      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
+	Split      textcmd.Split      `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
+	Chat       chatcmd.Command    `cmd:"" help:"Talk to an agent or a model on the terminal."`
+	Serve      servecmd.Command   `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	A2A        a2acmd.Command     `cmd:"" name:"a2a" help:"Check A2A servers."`
+	Extract    scorecmd.Extract   `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
+	Score      scorecmd.Score     `cmd:"" help:"Judge the answers of replies, and summarize them."`
+	Solve      solvecmd.Command   `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
+	Record     recordcmd.Command  `cmd:"" help:"List, show, search, verify and export a record."`
+	Console    consolecmd.Command `cmd:"" help:"Serve a web page that shows a record."`
+	Run        runcmd.Command     `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
+	MCP        mcpcmd.Command     `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
+	Dialects   textcmd.Dialects   `cmd:"" help:"List the dialects, or print one."`
+	Version    versionCommand     `cmd:"" help:"Print the version."`
+	Completion completionCommand  `cmd:"" help:"Print the completion script for a shell."`
 }
 
 const description = `Separate what a model thinks from what it says, in whole replies and in streams.

@@ -15,7 +15,7 @@ import (
 
 // otherRules are packages below internal that are not part of the command line, or
 // that follow other rules.
-var otherRules = []string{"foreignjson", "hostile", "modelname", "mutate", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
+var otherRules = []string{"console/consoletest", "foreignjson", "hostile", "modelname", "mutate", "replies", "scripted", "serving", "terminaltest", "testhook", "yamlfile"}
 
 // The rules for the command line, and for the packages that only it uses. They
 // cover what reaches a terminal or the disk. The names of a rule may be used only
@@ -34,8 +34,8 @@ var houseRules = []struct {
 	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go"}, "files are made in outfile.go; package files opens without waiting; conversations are in a folder of their own"},
 	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/http.go"}, "files are made there; serve tries whether a folder can be written, and removes the file"},
 	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
-	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go"}, "drawings, whose names are escaped by label"},
-	{[]string{"template.CSS"}, []string{"plot/page.go", "scoring/page.go", "solvereport/page.go"}, "the style sheet of pages"},
+	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go", "console/markdown.go"}, "drawings, whose names are escaped by label; Markdown, which is sanitized"},
+	{[]string{"template.CSS"}, []string{"plot/page.go", "scoring/page.go", "solvereport/page.go", "console/pages.go"}, "the style sheet of pages"},
 	{[]string{"template.JS", "template.JSStr", "template.URL", "template.HTMLAttr", "template.Srcset"}, nil, "pages hold nothing that html/template does not escape"},
 }
 

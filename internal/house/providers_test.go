@@ -17,14 +17,15 @@ import (
 // namesProviders are the packages outside wire that may import a provider's codecs or
 // name a provider or its codecs in a string, each with the reason.
 var namesProviders = map[string]string{
-	"wire/providers":        "the list of the providers",
-	"model":                 "a client of each provider's API",
-	"agent":                 "the keys of an experiment's file name the clients of package model",
-	"internal/records":      "a flag names the logs that are read",
-	"internal/scripted":     "an upstream that imitates the providers",
-	"internal/agentmodel":   "an agent answers in the APIs of the providers that it is a model of",
-	"internal/cli/solvecmd": "a flag names the clients of package model",
-	"internal/settings":     "a setting names the clients of package model",
+	"wire/providers":               "the list of the providers",
+	"model":                        "a client of each provider's API",
+	"agent":                        "the keys of an experiment's file name the clients of package model",
+	"internal/records":             "a flag names the logs that are read",
+	"internal/scripted":            "an upstream that imitates the providers",
+	"internal/agentmodel":          "an agent answers in the APIs of the providers that it is a model of",
+	"internal/cli/solvecmd":        "a flag names the clients of package model",
+	"internal/console/consoletest": "an exchange in a record names its API",
+	"internal/settings":            "a setting names the clients of package model",
 }
 
 // A provider is known in its own folder below wire, and in one list. Adding one

@@ -1,0 +1,121 @@
+// Package consolecmd has the command that serves the web page of a record.
+package consolecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Command serves the console of a record.
+type Command struct {
+	Dir       string   `arg:"" name:"dir" help:"The folder of the record."`
+	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
+	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" setting:"SOTTO_CONSOLE_LISTEN" help:"The address of the page (${default})."`
+	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
+	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token. The guide is docs/console.md.
+
+Examples:
+
+    sotto console audit
+    sotto console audit --identity identity.txt
+    SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
+}
+
+// Run serves until a signal comes.
+func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ids, err := recording.ReadIdentities(c.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
+	reader, err := recording.OpenReader(c.Dir, record.ReadOptions{Identities: ids})
+	if err != nil {
+		return err
+	}
+	token, err := c.token(sh)
+	if err != nil {
+		return err
+	}
+	l, err := serving.Listen("--listen", c.Listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	config := console.Config{
+		Record: reader, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
+	}
+	for _, d := range names.Dialects() {
+		config.Dialects = append(config.Dialects, d.Name)
+	}
+	if token != "" {
+		config.Tokens = []access.Token{{Name: access.Single, Secret: token}}
+	}
+	if config.Public && token == "" {
+		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN")
+	}
+	fmt.Fprintf(sh.Err, "the console is at %s\n", serving.Reach(l))
+	return Serve(ctx, l, console.New(config))
+}
+
+// endWait is how long a page may still take after a signal.
+const endWait = 2 * time.Second
+
+// Serve serves a console until ctx ends.
+func Serve(ctx context.Context, l net.Listener, c *console.Console) error {
+	server := serving.NewServer(serving.Bodies(c))
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(serving.Bound(l, serving.Bounds{})) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("the console: %w", err)
+	case <-ctx.Done():
+	}
+	c.Close() // ends the streams of live pages
+	last, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil && !errors.Is(err, net.ErrClosed) {
+		return server.Close()
+	}
+	return nil
+}
+
+func (c *Command) token(sh *shell.Shell) (string, error) {
+	token := sh.Getenv("SOTTO_CONSOLE_TOKEN")
+	if c.TokenFile != "" {
+		data, err := files.ReadSecret(c.TokenFile)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimRight(string(data), "\r\n")
+	}
+	if token == "" {
+		return "", nil
+	}
+	return token, files.CheckSecret(token)
+}

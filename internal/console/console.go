@@ -1,0 +1,349 @@
+// Package console is the web page of a record: what models were asked, what they
+// thought and what they said. It serves pages that need no script to be read, and
+// the same as JSON.
+//
+// A screen is one file with its handlers and its row in [screens], and a template
+// in the folder templates. See "Where to add" in docs/architecture.md.
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Config says what a console shows, and to whom.
+type Config struct {
+	// Record is what the console reads. It writes nothing.
+	Record *record.Reader
+	// Name names the record on the page: its folder.
+	Name string
+	// Named finds dialects. If it is nil, those that are built in.
+	Named func(string) (*sotto.Grammar, error)
+	// Dialects lists the names of dialects that a reply can be read in.
+	Dialects []string
+	// Public says that other machines can reach the console. Tokens open it if they
+	// have the scopes console and record. AllowHosts are further names that it is
+	// served under.
+	Public     bool
+	Tokens     []access.Token
+	AllowHosts []string
+	Log        *slog.Logger
+	// Now is the clock; if it is nil, time.Now.
+	Now func() time.Time
+}
+
+// A Console serves the page. Close it after its server.
+type Console struct {
+	config  Config
+	source  *view.Source
+	control *access.Control
+	session *sessions
+	live    *live
+	mux     *http.ServeMux
+	same    *http.CrossOriginProtection
+}
+
+// New returns a console. Check the tokens before.
+func New(c Config) *Console {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	k := &Console{
+		config: c, source: view.NewSource(c.Record, c.Named), session: newSessions(c.Now), mux: http.NewServeMux(),
+		same: http.NewCrossOriginProtection(),
+	}
+	k.control = access.New(access.Rules{
+		Name: "console", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
+	})
+	k.live = newLive(k.source)
+	k.routes()
+	return k
+}
+
+// Close ends the streams of live pages.
+func (c *Console) Close() { c.live.close() }
+
+// A screen is a part of the console that the rail leads to.
+type screen struct {
+	path string // relative to the console, and the name of its template
+	key  string // g and this key open it
+	icon string // of an SVG path in a box of 20
+	// routes are the paths below the screen, as patterns of a ServeMux, and what
+	// answers them. "" is the screen itself.
+	routes map[string]handler
+}
+
+// screens are those in the rail, in its order.
+func screens() []screen { return []screen{exchangesScreen()} }
+
+// A handler makes the answer to a request.
+type handler func(*Console, *http.Request) (answer, error)
+
+// An answer is what a page shows. It is a page or, if the client asks for it, JSON.
+type answer struct {
+	template string
+	title    string
+	crumbs   []crumb
+	data     any               // of the template
+	json     any               // the value of ?format=json; data if nil
+	redirect string            // relative
+	raw      []byte            // in place of a page
+	header   map[string]string // of the response
+	live     bool              // the page follows the record
+}
+
+// A crumb is a step to a page: its name and its relative address.
+type crumb struct{ Name, Link string }
+
+func (c *Console) routes() {
+	c.mux.HandleFunc("GET /assets/{file}", c.asset)
+	c.mux.HandleFunc("POST /login", c.login)
+	c.mux.Handle("POST /logout", c.guarded(http.HandlerFunc(c.logout)))
+	c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.live.serve)))
+	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (answer, error) {
+		return answer{redirect: screens()[0].path}, nil
+	})))
+	for _, s := range screens() {
+		for path, h := range s.routes {
+			pattern := "GET /" + s.path
+			if path != "" {
+				pattern += "/" + path
+			}
+			c.mux.Handle(pattern, c.guarded(c.page(s.path, h)))
+		}
+	}
+	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (answer, error) {
+		return answer{}, fmt.Errorf("%s %s: %w", r.Method, shorttext.Quote(r.URL.Path), errNoPage)
+	})))
+}
+
+var errNoPage = errors.New("there is no such page")
+
+// policy is the content security policy of every page: its own style, script and
+// data, and nothing else from anywhere.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// ServeHTTP serves the console. Its paths begin at the root; a prefix must have been
+// removed from them.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+	h.Set("Cache-Control", "no-store")
+	if !c.control.Enter(w, followed(r)) {
+		return
+	}
+	if err := c.same.Check(r); err != nil {
+		refuse(w, r, http.StatusForbidden, "a page of another site may not use this console")
+		return
+	}
+	c.mux.ServeHTTP(w, r)
+}
+
+// followed returns the request, without the mark of another site if a person
+// followed a link there. Such a request only opens a page, which that site cannot
+// read.
+func followed(r *http.Request) *http.Request {
+	if r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || r.Header.Get("Origin") != "" {
+		return r
+	}
+	clone := *r
+	clone.Header = r.Header.Clone()
+	clone.Header.Del("Sec-Fetch-Site")
+	return &clone
+}
+
+// refuse answers a request that is not admitted.
+func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if wantsJSON(r) {
+		writeJSON(w, status, errorJSON(why))
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, why)
+}
+
+func wantsJSON(r *http.Request) bool { return r.URL.Query().Get("format") == "json" }
+
+func errorJSON(why string) any {
+	return map[string]any{"v": 1, "error": map[string]string{"message": why}}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		http.Error(w, "the answer cannot be written as JSON", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+}
+
+// page serves what a handler makes, as a page of a screen.
+func (c *Console) page(at string, h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, err := h(c, r)
+		if err != nil {
+			c.failed(w, r, at, err)
+			return
+		}
+		for name, value := range a.header {
+			w.Header().Set(name, value)
+		}
+		switch {
+		case a.redirect != "":
+			w.Header().Set("Location", a.redirect) // relative, unlike what http.Redirect writes
+			w.WriteHeader(http.StatusSeeOther)
+		case a.raw != nil:
+			_, _ = w.Write(a.raw)
+		case wantsJSON(r):
+			v := a.json
+			if v == nil {
+				v = a.data
+			}
+			writeJSON(w, http.StatusOK, v)
+		default:
+			c.render(w, r, http.StatusOK, at, a)
+		}
+	})
+}
+
+// A badRequest is the error of a request that makes no sense.
+type badRequest struct{ error }
+
+// failed answers a request that failed, with what to do about it.
+func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	status, what := http.StatusInternalServerError, "error.failed"
+	var bad badRequest
+	switch {
+	case errors.Is(err, view.ErrNotFound), errors.Is(err, errNoPage):
+		status, what = http.StatusNotFound, "error.missing"
+	case errors.As(err, &bad):
+		status, what = http.StatusBadRequest, "error.request"
+	case errors.Is(err, record.ErrSealed):
+		status, what = http.StatusForbidden, "error.sealed"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		what = "error.record"
+	}
+	if status == http.StatusInternalServerError {
+		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
+	}
+	why := shorttext.Escape(err.Error(), 1<<10)
+	if wantsJSON(r) {
+		writeJSON(w, status, errorJSON(why))
+		return
+	}
+	c.render(w, r, status, at, answer{template: "error", title: word(what), data: map[string]string{"What": word(what), "Why": why, "Do": word(what + ".do")}})
+}
+
+// frame is what every page has.
+type frame struct {
+	Title   string
+	Root    string // the relative way to the console's root
+	Screen  string
+	Screens []railItem
+	Crumbs  []crumb
+	Record  string
+	Live    bool
+	Guarded bool // with a session that can be ended
+	Version string
+	Data    any
+}
+
+type railItem struct{ Path, Key, Icon, Name string }
+
+// rootOf returns the relative way from a page to the console's root.
+func rootOf(path string) string { return strings.Repeat("../", max(0, strings.Count(path, "/")-1)) }
+
+func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at string, a answer) {
+	f := frame{
+		Title: cmp.Or(a.title, word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.crumbs, Record: c.config.Name,
+		Live: a.live, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data,
+	}
+	for _, s := range screens() {
+		f.Screens = append(f.Screens, railItem{s.path, s.key, s.icon, word("screen." + s.path)})
+	}
+	body, err := renderPage(a.template, f)
+	if err != nil {
+		c.config.Log.Error("a page of the console failed", "path", r.URL.Path, "error", err.Error())
+		http.Error(w, word("error.failed"), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// codes lists the codes of diagnostics, for the filter.
+func codes() []sotto.Code {
+	return []sotto.Code{
+		sotto.CodeTruncated, sotto.CodeRescued, sotto.CodeNested, sotto.CodeMismatchedClose, sotto.CodeOrphanClose, sotto.CodeStrayClose,
+		sotto.CodeUnclosedOutput, sotto.CodeUnclosedNarration, sotto.CodeAssumedUnclosed, sotto.CodeLiteralMarker, sotto.CodeSplicedMarker,
+		sotto.CodeHoldExpired, sotto.CodeUnknownChannel, sotto.CodeNoVisibleAnswer,
+	}
+}
+
+// scopes are what a token needs to open the console. The page shows what the record
+// holds, so that one for metrics alone is not enough.
+func scopes() []access.Scope { return []access.Scope{access.Console, access.Record} }
+
+// guarded lets in requests with a session or a token.
+func (c *Console) guarded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !c.control.Guarded() || c.session.valid(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if access.Key(r) != "" || wantsJSON(r) {
+			for _, s := range scopes() {
+				var ok bool
+				if r, ok = c.control.Authorize(w, r, s); !ok {
+					return
+				}
+			}
+			h.ServeHTTP(w, r)
+			return
+		}
+		c.askToken(w, r, http.StatusUnauthorized, "")
+	})
+}
+
+// opens reports whether a secret is a token that opens the console.
+func (c *Console) opens(secret string) (name string, ok bool) {
+	i := slices.IndexFunc(scopes(), func(s access.Scope) bool {
+		name, ok = c.control.Opens(secret, s)
+		return !ok
+	})
+	return name, i < 0
+}

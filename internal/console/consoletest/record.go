@@ -1,0 +1,129 @@
+package consoletest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Open opens a record in a folder of the test's.
+func Open(t testing.TB) (w *record.Writer, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "audit")
+	w, err := record.Open(dir, record.Options{Policy: record.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, dir
+}
+
+// Reader opens a record to read it.
+func Reader(t testing.TB, dir string) *record.Reader {
+	t.Helper()
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Scripted records one exchange of every scripted model through a gateway, over
+// HTTP, with a prompt that holds an earlier thought. It returns the record's folder.
+func Scripted(t testing.TB) (dir string) {
+	t.Helper()
+	w, dir := Open(t)
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	base, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New(gateway.Config{Upstream: base, Recorder: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(g)
+	defer front.Close()
+	for i, m := range scripted.Models() {
+		body, _ := json.Marshal(map[string]any{
+			"model": m.Name, "stream": i%2 == 0, "user": "ada", "messages": []map[string]string{
+				{"role": "system", "content": "You are terse."},
+				{"role": "user", "content": "What is the capital of Canada?"},
+				{"role": "assistant", "content": "<think>They want the capital of Canada, which is Ottawa and not Toronto.</think>Ottawa."},
+				{"role": "user", "content": "Which tower is taller, the one in Toronto or the one in Ottawa?"},
+			},
+		})
+		resp, err := http.Post(front.URL+"/v1/chat/completions", "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body) // some of these streams break off
+		resp.Body.Close()
+	}
+	front.Close() // ends the handlers, so that all is handed to the record
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Exchange returns an exchange with a reply, read in the default dialect.
+func Exchange(model, prompt, raw string) record.Exchange {
+	reply, err := sotto.Default().Parse(raw, sotto.StartAuto, sotto.EndStopped)
+	if err != nil {
+		panic(err)
+	}
+	r := record.ReplyOf(reply)
+	return record.Exchange{
+		API: "openai.chat", Model: model, Path: "/v1/chat/completions", Upstream: "http://localhost:11434", Status: 200, Outcome: "answered", Millis: 1234,
+		Usage: &record.Usage{Input: 12, Output: 34}, Replies: []record.Reply{r}, Messages: []record.Message{{Role: "user", Text: record.Say(prompt)}},
+	}
+}
+
+// Attacked records the hostile texts in every place of an exchange that is shown. It
+// returns the record's folder and how many exchanges it holds.
+func Attacked(t testing.TB) (dir string, n int) {
+	t.Helper()
+	w, dir := Open(t)
+	for _, text := range Hostile() {
+		name := shorttext.Cut(text, 200) // the index holds the names of models
+		x := Exchange(name, text, "<think>"+text+"</think>\n"+text)
+		x.Caller, x.ResponseID, x.IDs, x.Error, x.History, x.Path = "c", text, map[string]string{text: text}, text, text, "/v1/"+text
+		r := &x.Replies[0]
+		r.Finish = text
+		r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}
+		r.ToolCalls = []record.Call{{Name: text, ID: text, Arguments: record.Say(text)}}
+		x.Messages[0].Role, x.Messages[0].CallID = text, text
+		Put(t, w, x)
+		n++
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, n
+}
+
+// Put appends an event and waits until it is there.
+func Put(t testing.TB, w *record.Writer, p record.Payload) uint64 {
+	t.Helper()
+	r, err := w.Append(context.Background(), record.Event{Payload: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Seq
+}

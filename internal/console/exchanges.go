@@ -1,0 +1,340 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+)
+
+func exchangesScreen() screen {
+	return screen{
+		path: "exchanges", key: "e", icon: "M3 6h11m-3-3 3 3-3 3M17 14H6m3-3-3 3 3 3",
+		routes: map[string]handler{
+			"": list, "find": find, "{event}": one, "{event}/bytes": byteSlice, "{event}/raw": rawLine, "{event}/export": export,
+		},
+	}
+}
+
+// listData is what the list shows.
+type listData struct {
+	*view.Page
+	Query    string // of the filter, for links
+	Chips    []chip
+	Codes    []sotto.Code
+	Outcomes []string
+	Models   []string // of the rows, to choose from
+	Callers  bool     // some row has a caller
+	Now      time.Time
+	Older    string // the link to the next page
+	First    bool   // the newest exchanges are on this page
+}
+
+// A chip is a filter in force, with the link that removes it.
+type chip struct{ Name, Value, Without string }
+
+func list(c *Console, r *http.Request) (answer, error) {
+	f, err := view.ParseFilter(r.URL.Query())
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	p, err := c.source.List(r.Context(), f)
+	if err != nil {
+		return answer{}, err
+	}
+	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Now: c.config.Now(), First: f.Before == 0}
+	bare := f
+	bare.Before = 0
+	d.Query = bare.Values().Encode()
+	for _, name := range []string{"text", "model", "route", "caller", "outcome", "diagnostic", "leaked", "from", "to", "id"} {
+		if q := bare.Values(); q.Has(name) {
+			value := q.Get(name)
+			q.Del(name)
+			d.Chips = append(d.Chips, chip{name, value, "exchanges?" + q.Encode()})
+		}
+	}
+	if p.Older > 0 {
+		q := f
+		q.Before = p.Older
+		d.Older = "exchanges?" + q.Values().Encode()
+	}
+	seen := map[string]bool{}
+	for _, row := range p.Rows {
+		d.Callers = d.Callers || row.Caller != ""
+		if !seen[row.Model] && row.Model != "" {
+			seen[row.Model] = true
+			d.Models = append(d.Models, row.Model)
+		}
+	}
+	return answer{
+		template: "exchanges", title: word("screen.exchanges"), crumbs: []crumb{{Name: word("screen.exchanges")}},
+		data: d, json: p, live: d.First,
+	}, nil
+}
+
+// find opens the newest exchange with an identifier that an application knows.
+func find(c *Console, r *http.Request) (answer, error) {
+	id := r.URL.Query().Get("id")
+	if id == "" || len(id) > 512 {
+		return answer{}, badRequest{errors.New("id: want the id of a response, or one that the client sent")}
+	}
+	seq, err := c.source.Find(r.Context(), id)
+	if err != nil {
+		return answer{}, err
+	}
+	to := strconv.FormatUint(seq, 10)
+	if wantsJSON(r) {
+		to += "?format=json"
+	}
+	return answer{redirect: to}, nil
+}
+
+// eventOf reads the number in a path.
+func eventOf(r *http.Request) (uint64, error) {
+	text := r.PathValue("event")
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, badRequest{fmt.Errorf("%s: want the number of an event", shorttext.Quote(text))}
+	}
+	return seq, nil
+}
+
+// again reads which reading of the reply is wanted.
+func again(r *http.Request) view.Reread {
+	q := r.URL.Query()
+	return view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), 128), Start: shorttext.Cut(q.Get("start"), 128)}
+}
+
+// exchangeData is what the page of an exchange shows.
+type exchangeData struct {
+	*view.Exchange
+	View     string
+	Markdown bool
+	Again    view.Reread
+	Dialects []string
+	Now      time.Time
+	Base     string // the relative way to this exchange, from its pages
+	List     string // the relative way to the list
+	Slices   []*view.Slice
+	Curl     string
+	Diff     string // between the recorded answer and the other reading's
+}
+
+// views are the forms of an exchange.
+var views = []string{"reading", "compare", "request", "curl"}
+
+func one(c *Console, r *http.Request) (answer, error) {
+	seq, err := eventOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	re := again(r)
+	x, err := c.source.Exchange(r.Context(), seq, re)
+	if err != nil {
+		return answer{}, rereadError(re, err)
+	}
+	d := exchangeData{
+		Exchange: x, View: cmp.Or(r.URL.Query().Get("view"), views[0]), Markdown: r.URL.Query().Get("markdown") == "1",
+		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../exchanges",
+	}
+	switch d.View {
+	case "reading", "request":
+	case "compare":
+		for i := range x.Replies {
+			s, err := c.source.Bytes(r.Context(), seq, i, 0, re)
+			if err != nil {
+				return answer{}, err
+			}
+			d.Slices = append(d.Slices, s)
+		}
+	case "curl":
+		d.Curl = curl(x)
+	default:
+		return answer{}, badRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(views, ", "))}
+	}
+	if re != (view.Reread{}) {
+		d.Diff = readingsDiff(x)
+	}
+	return answer{
+		template: "exchange", title: fmt.Sprintf("%s #%d", x.Model, seq), data: d, json: x,
+		crumbs: []crumb{{word("screen.exchanges"), "../exchanges"}, {Name: "#" + strconv.FormatUint(seq, 10)}},
+	}, nil
+}
+
+// rereadError makes a fault of the reading that was asked for one of the request.
+func rereadError(re view.Reread, err error) error {
+	if re != (view.Reread{}) && !errors.Is(err, view.ErrNotFound) {
+		return badRequest{err}
+	}
+	return err
+}
+
+// maxDiff bounds the texts that are compared line by line.
+const maxDiff = 64 << 10
+
+// readingsDiff compares the recorded answers with those of another reading.
+func readingsDiff(x *view.Exchange) string {
+	var b strings.Builder
+	for _, r := range x.Replies {
+		if r.Recorded == nil {
+			continue
+		}
+		before, after := string(r.Recorded.Text), string(r.Answer.Text)
+		switch {
+		case before == after:
+		case len(before) > maxDiff || len(after) > maxDiff:
+			b.WriteString(word("diff.long"))
+		default:
+			b.WriteString(udiff.Unified(word("diff.recorded"), word("diff.reread"), before+"\n", after+"\n"))
+		}
+	}
+	return b.String()
+}
+
+// bytesData is what the page of a reply's bytes shows.
+type bytesData struct {
+	*view.Slice
+	Base, List string
+	Prev, Next string
+	Choices    int
+	View       string
+	Again      view.Reread
+}
+
+func byteSlice(c *Console, r *http.Request) (answer, error) {
+	seq, err := eventOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	q := r.URL.Query()
+	number := func(name string) (int, error) {
+		n, err := strconv.Atoi(cmp.Or(q.Get(name), "0"))
+		if err != nil || n < 0 {
+			return 0, badRequest{fmt.Errorf("%s: %s: want a number", name, shorttext.Quote(q.Get(name)))}
+		}
+		return n, nil
+	}
+	choice, err := number("choice")
+	if err != nil {
+		return answer{}, err
+	}
+	at, err := number("at")
+	if err != nil {
+		return answer{}, err
+	}
+	re := again(r)
+	s, err := c.source.Bytes(r.Context(), seq, choice, at, re)
+	if err != nil {
+		return answer{}, rereadError(re, err)
+	}
+	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../exchanges", View: "bytes", Again: re}
+	to := func(number int) string { return byteLink(choice, (number-1)*view.SliceSize, re) }
+	if s.Number > 1 {
+		d.Prev = to(s.Number - 1)
+	}
+	if s.Number < s.Slices() {
+		d.Next = to(s.Number + 1)
+	}
+	return answer{
+		template: "bytes", title: fmt.Sprintf("%s #%d", word("view.bytes"), seq), data: d, json: s,
+		crumbs: []crumb{{word("screen.exchanges"), "../../exchanges"}, {"#" + strconv.FormatUint(seq, 10), "../" + strconv.FormatUint(seq, 10)}, {Name: word("view.bytes")}},
+	}, nil
+}
+
+// byteLink is the query of the slice that holds a byte.
+func byteLink(choice, at int, re view.Reread) string {
+	return "bytes?" + byteQuery(choice, at, re)
+}
+
+func rawLine(c *Console, r *http.Request) (answer, error) {
+	seq, err := eventOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	line, err := c.source.Line(r.Context(), seq)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{raw: line, header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
+}
+
+// export serves an exchange as one file that needs nothing else.
+func export(c *Console, r *http.Request) (answer, error) {
+	seq, err := eventOf(r)
+	if err != nil {
+		return answer{}, err
+	}
+	re := again(r)
+	x, err := c.source.Exchange(r.Context(), seq, re)
+	if err != nil {
+		return answer{}, rereadError(re, err)
+	}
+	page, err := renderExport(exchangeData{Exchange: x, View: "export", Now: c.config.Now(), Again: re})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{raw: page, header: map[string]string{
+		"Content-Type":            "text/html; charset=utf-8",
+		"Content-Disposition":     fmt.Sprintf(`attachment; filename="exchange-%d.html"`, seq),
+		"Content-Security-Policy": exportPolicy() + "; sandbox",
+	}}, nil
+}
+
+// curl is a command that sends the prompt of an exchange again, as far as the record
+// has it: it has no parameters and no key.
+func curl(x *view.Exchange) string {
+	if x.Upstream == "" || x.Path == "" || len(x.Prompt) == 0 {
+		return ""
+	}
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	body := map[string]any{"model": x.Model, "stream": x.Streamed}
+	var messages []message
+	var prompt strings.Builder
+	for _, m := range x.Prompt {
+		if m.Text.Cut || x.MoreMessages > 0 {
+			return ""
+		}
+		messages = append(messages, message{m.Role, string(m.Text.Text)})
+		prompt.WriteString(string(m.Text.Text))
+	}
+	switch { // by the path, which every API of a family shares
+	case strings.HasSuffix(x.Path, "/responses"):
+		body["input"] = messages
+	case strings.HasSuffix(x.Path, "/generate"), strings.HasSuffix(x.Path, "/completions") && !strings.HasSuffix(x.Path, "/chat/completions"):
+		body["prompt"] = prompt.String()
+	case strings.HasSuffix(x.Path, "/messages"):
+		body["max_tokens"] = 4096
+		if messages[0].Role == "system" {
+			body["system"], messages = messages[0].Content, messages[1:]
+		}
+		body["messages"] = messages
+	default:
+		body["messages"] = messages
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if e.Encode(body) != nil {
+		return ""
+	}
+	url := strings.TrimRight(x.Upstream, "/") + x.Path
+	return "curl -sS " + quoted(url) + " \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoted(strings.TrimSpace(b.String()))
+}
+
+// quoted quotes a word for a POSIX shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

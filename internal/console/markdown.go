@@ -1,0 +1,87 @@
+package console
+
+import (
+	"bytes"
+	"html/template"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// maxMarkdown bounds the text that is rendered, in bytes, and maxNested the marks at
+// the beginning of a line that nest one block in another.
+const (
+	maxMarkdown = 64 << 10
+	maxNested   = 32
+)
+
+// renderer renders Markdown without raw HTML.
+var renderer = sync.OnceValue(func() goldmark.Markdown { return goldmark.New(goldmark.WithExtensions(extension.GFM)) })
+
+// sanitizer lets through the elements of Markdown: no images, no styles, no ids, and
+// links only to the web.
+var sanitizer = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del",
+		"table", "thead", "tbody", "tr", "th", "td")
+	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https")
+	p.RequireParseableURLs(true)
+	p.AllowRelativeURLs(false)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	return p
+})
+
+// markdown renders a text, or returns "" if it is too long or nests too deeply. The
+// text is made visible first, so that no character in it is hidden.
+func markdown(text record.Text) template.HTML {
+	shown := visible.Text(string(text))
+	if len(shown) > maxMarkdown || nests(shown) {
+		return ""
+	}
+	var b bytes.Buffer
+	if renderer().Convert([]byte(shown), &b) != nil {
+		return ""
+	}
+	return template.HTML(sanitizer().SanitizeBytes(b.Bytes()))
+}
+
+// nests reports whether a line of a text begins with so many marks that the blocks
+// would nest deeply, or whether its brackets and emphasis do.
+func nests(text string) bool {
+	for l := range strings.Lines(text) {
+		marks, depth := 0, 0
+		for i := range len(l) {
+			c := l[i]
+			if marks >= 0 {
+				switch {
+				case strings.IndexByte(">-+*0123456789.)", c) >= 0:
+					marks++
+				case c != ' ' && c != '\t':
+					marks = -1
+				}
+			}
+			switch c {
+			case '[', '!', '*', '_', '~', '`', '<':
+				depth++
+			}
+			if marks > maxNested && strings.Trim(l, "-*_ =+.0123456789\t\r\n") != "" || depth > 40*maxNested {
+				return true
+			}
+		}
+		indent := len(l) - len(strings.TrimLeft(l, " \t"))
+		if indent > 4*maxNested {
+			return true
+		}
+	}
+	return false
+}

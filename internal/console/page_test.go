@@ -1,0 +1,127 @@
+package console
+
+import (
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Every text of the page is in the table of words, and every word of the table is
+// used.
+func TestWords(t *testing.T) {
+	used := map[string]bool{}
+	quoted := regexp.MustCompile(`(?:\bw |word\()"([a-z.]+)"`)
+	sources := []string{"console.go", "exchanges.go", "login.go", "pages.go"}
+	entries, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		sources = append(sources, "templates/"+e.Name())
+	}
+	for _, name := range sources {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(string(data), -1) {
+			used[m[1]] = true
+		}
+		for _, m := range regexp.MustCompile(`"(error\.[a-z]+)"`).FindAllStringSubmatch(string(data), -1) {
+			used[m[1]], used[m[1]+".do"] = true, true
+		}
+	}
+	for _, s := range screens() {
+		used["screen."+s.path] = true
+	}
+	for name := range used {
+		if _, ok := words[name]; !ok && !strings.HasSuffix(name, ".") {
+			t.Errorf("there is no text %q", name)
+		}
+	}
+	for name := range words {
+		if !used[name] {
+			t.Errorf("the text %q is not used", name)
+		}
+	}
+	// What a template says in words of its own is in the table instead.
+	own := regexp.MustCompile(`>[^<{]*[a-z]{3,}[^<{]*<`)
+	for _, e := range entries {
+		data, _ := os.ReadFile("templates/" + e.Name())
+		text := regexp.MustCompile(`(?s)\{\{.*?\}\}`).ReplaceAllString(string(data), "")
+		for _, found := range own.FindAllString(text, -1) {
+			if !strings.Contains("outside inside auto enter", strings.Trim(found, "<> \n")) {
+				t.Errorf("%s says %s", e.Name(), found)
+			}
+		}
+	}
+}
+
+// Text has a contrast of 4.5 to what is behind it, in light and in dark, and what is
+// only drawn has 3.
+func TestContrast(t *testing.T) {
+	colours := map[string][2]string{}
+	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(styleText, -1) {
+		colours[m[1]] = [2]string{m[2], m[3]}
+	}
+	if len(colours) < 17 {
+		t.Fatalf("%d colours", len(colours))
+	}
+	pairs := [][2]string{
+		{"on-accent", "accent"}, {"markup", "markup-paper"}, {"reasoning", "reasoning-paper"}, {"paper", "markup"},
+	}
+	for _, text := range []string{"text", "dim", "accent", "reasoning", "narration", "tool", "aside", "markup", "good", "warn", "bad"} {
+		pairs = append(pairs, [2]string{text, "paper"}, [2]string{text, "raised"})
+	}
+	for _, p := range pairs {
+		for i, mode := range []string{"light", "dark"} {
+			if c := contrast(t, colours[p[0]][i], colours[p[1]][i]); c < 4.5 {
+				t.Errorf("%s on %s, %s: %.2f", p[0], p[1], mode, c)
+			}
+		}
+	}
+	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(styleText, "--mono", 2)[1], -1); len(hex) > 0 {
+		t.Errorf("colours outside the palette: %v", hex)
+	}
+}
+
+// contrast is that of WCAG 2.
+func contrast(t *testing.T, a, b string) float64 {
+	x, y := luminance(t, a), luminance(t, b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func luminance(t *testing.T, hex string) float64 {
+	t.Helper()
+	sum := 0.0
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := float64(n) / 255
+		if c <= 0.04045 {
+			c /= 12.92
+		} else {
+			c = math.Pow((c+0.055)/1.055, 2.4)
+		}
+		sum += weight * c
+	}
+	return sum
+}
+
+// Numbers, sizes and times are short and have units.
+func TestFigures(t *testing.T) {
+	for got, want := range map[string]string{
+		size(0): "0 B", size(999): "999 B", size(1200): "1.2 kB", size(12_345): "12 kB", size(9_960): "10 kB", size(52_428_800): "52 MB", size(3_000_000_000): "3.0 GB",
+		number(1234): "1234", number(12345): "12\u202f345", number(1234567): "1\u202f234\u202f567", number(-12345): "-12\u202f345",
+		millis(0): "0 ms", millis(999): "999 ms", millis(3610): "3.61 s", millis(125_000): "2m5s",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,273 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/record"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed assets/style.css
+var styleText string
+
+//go:embed assets/console.js
+var scriptText string
+
+// standalone are pages with a frame of their own.
+var standalone = []string{"login", "export"}
+
+// parsed has the template of every page, each with the common parts.
+var parsed = sync.OnceValue(func() map[string]*template.Template {
+	all := map[string]*template.Template{}
+	common := template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
+	files, _ := templateFiles.ReadDir("templates")
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name != "frame" && name != "parts" {
+			all[name] = template.Must(template.Must(common.Clone()).ParseFS(templateFiles, "templates/"+f.Name()))
+		}
+	}
+	return all
+})
+
+// functions are what templates call.
+var functions = template.FuncMap{
+	"w": word, "size": size, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"clock": clock, "line": line, "outcome": outcomeOf,
+	"bars": func() int { return view.Strip() }, "markdown": markdown, "style": func() template.CSS { return template.CSS(styleText) },
+	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
+	"textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
+}
+
+// renderPage makes a page. In addition to what html/template escapes, no character in
+// it can hide or reorder the text around it.
+func renderPage(name string, f frame) ([]byte, error) {
+	t := parsed()[name]
+	if t == nil {
+		return nil, fmt.Errorf("there is no template %q", name)
+	}
+	start := "frame"
+	if slices.Contains(standalone, name) {
+		start = name
+	}
+	return execute(t, start, f)
+}
+
+func renderExport(d exchangeData) ([]byte, error) {
+	return execute(parsed()["export"], "export", frame{Title: fmt.Sprintf("%s #%d", d.Model, d.Event), Data: d})
+}
+
+func execute(t *template.Template, start string, f frame) ([]byte, error) {
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, start, f); err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	return []byte(visible.Text(b.String())), nil
+}
+
+// exportPolicy is the policy of an exported page: its style, and nothing else.
+func exportPolicy() string {
+	sum := sha256.Sum256([]byte(visible.Text(styleText)))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// assetVersion changes with the assets, so that a new version of the program does
+// not use old ones.
+var assetVersion = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(styleText + scriptText))
+	return hex.EncodeToString(sum[:6])
+})
+
+// asset serves the style sheet and the script. They hold nothing secret.
+func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	var text string
+	switch r.PathValue("file") {
+	case "style.css":
+		text = styleText
+		h.Set("Content-Type", "text/css; charset=utf-8")
+	case "console.js":
+		text = scriptText
+		h.Set("Content-Type", "text/javascript; charset=utf-8")
+	default:
+		refuse(w, r, http.StatusNotFound, "there is no such file")
+		return
+	}
+	if r.URL.Query().Get("v") == assetVersion() {
+		h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
+}
+
+// number prints a number with thin spaces between the thousands.
+func number(n any) string {
+	digits := fmt.Sprint(n)
+	var b strings.Builder
+	for i, r := range digits {
+		if left := len(digits) - i; i > 0 && left%3 == 0 && digits[i-1] != '-' && len(digits) > 4 {
+			b.WriteString("\u202f")
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// size prints a number of bytes.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return strconv.Itoa(n) + " B"
+	case n < 1_000_000:
+		return short(float64(n)/1e3) + " kB"
+	case n < 1_000_000_000:
+		return short(float64(n)/1e6) + " MB"
+	}
+	return short(float64(n)/1e9) + " GB"
+}
+
+func short(v float64) string {
+	if v < 9.95 {
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// millis prints a time in milliseconds.
+func millis(n int64) string {
+	switch d := time.Duration(n) * time.Millisecond; {
+	case n < 1000:
+		return strconv.FormatInt(n, 10) + " ms"
+	case d < time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 2, 64) + " s"
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+// ago says how long before now a time was.
+func ago(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < 0:
+		return word("time.future")
+	case d < time.Minute:
+		return fmt.Sprintf(word("time.seconds"), int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf(word("time.minutes"), int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(word("time.hours"), int(d.Hours()))
+	}
+	return fmt.Sprintf(word("time.days"), int(d.Hours()/24))
+}
+
+// clock prints a time of the same day, or a date with it, in UTC.
+func clock(now, t time.Time) string {
+	now, t = now.UTC(), t.UTC()
+	if now.Format(time.DateOnly) == t.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// line puts a text on one line.
+func line(t record.Text) string { return strings.Join(strings.Fields(string(t)), " ") }
+
+// outcomeOf is the class of an outcome that a style knows.
+func outcomeOf(outcome string) string {
+	if slices.Contains(view.Outcomes(), outcome) {
+		return outcome
+	}
+	return "unknown"
+}
+
+// byteQuery is the query of a slice of bytes.
+func byteQuery(choice, at int, re view.Reread) string {
+	q := rereadValues(re)
+	if choice > 0 {
+		q.Set("choice", strconv.Itoa(choice))
+	}
+	if at > 0 {
+		q.Set("at", strconv.Itoa(at))
+	}
+	return q.Encode()
+}
+
+func rereadValues(re view.Reread) url.Values {
+	q := url.Values{}
+	if re.Dialect != "" {
+		q.Set("dialect", re.Dialect)
+	}
+	if re.Start != "" {
+		q.Set("start", re.Start)
+	}
+	return q
+}
+
+// exchangeQuery is the query of a form of an exchange.
+func exchangeQuery(form string, re view.Reread) string {
+	q := rereadValues(re)
+	if form != views[0] && form != "" {
+		q.Set("view", form)
+	}
+	if len(q) == 0 {
+		return ""
+	}
+	return "?" + q.Encode()
+}
+
+// tick is where a byte is in a strip.
+func tick(at, total int) int { return at * view.Strip() / max(1, total) }
+
+func percent(part, of int) string {
+	if of == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(of))
+}
+
+// A diffLine is a line of a comparison, with the class that styles it.
+type diffLine struct{ Class, Text string }
+
+func diffLines(text string) []diffLine {
+	var list []diffLine
+	for l := range strings.Lines(text) {
+		class := ""
+		switch l[0] {
+		case '+':
+			class = "added"
+		case '-':
+			class = "removed"
+		case '@':
+			class = "place"
+		}
+		list = append(list, diffLine{class, strings.TrimRight(l, "\n")})
+	}
+	return list
+}
+
+// channelNames are the names of all channels.
+func channelNames() []string {
+	var list []string
+	for c := sotto.ChannelText; c <= sotto.ChannelMarkup; c++ {
+		list = append(list, c.String())
+	}
+	return list
+}

@@ -1,0 +1,214 @@
+// Package view is what the console shows of a record, as plain values: pages of
+// rows by cursor, one exchange, and slices of the bytes of a reply. Whatever the
+// record holds, a page and the memory that it costs are bounded. In JSON the values
+// are version 1 of the console's API.
+package view
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/eventtext"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+const (
+	// Rows is how many rows a page has at most.
+	Rows = 100
+	// longLine is the size of a line of which a list reads only the beginning.
+	longLine = 1 << 20
+	// maxSearched and maxSearchedBytes bound how much one page may read for a filter
+	// that the index does not answer.
+	maxSearched      = 20_000
+	maxSearchedBytes = 64 << 20
+	// maxGlance bounds the beginning of an answer in a row, in bytes.
+	maxGlance = 240
+)
+
+// A Row is an exchange in a list, or an agent's invocation of a model.
+type Row struct {
+	Event       uint64        `json:"event"`
+	Time        time.Time     `json:"time"`
+	Type        record.Type   `json:"type"`
+	Run         string        `json:"run,omitempty"`
+	Model       string        `json:"model"`
+	API         string        `json:"api,omitempty"`
+	Path        string        `json:"path,omitempty"`
+	Caller      string        `json:"caller,omitempty"`
+	Outcome     string        `json:"outcome,omitempty"`
+	Status      int           `json:"status,omitempty"`
+	Streamed    bool          `json:"streamed,omitempty"`
+	Millis      int64         `json:"ms"`
+	Usage       *record.Usage `json:"usage,omitempty"`
+	Reasoning   int           `json:"reasoning_bytes"` // of thoughts, in the text or beside it
+	Visible     int           `json:"visible_bytes"`   // of text for the user
+	Leaked      int           `json:"leaked_bytes"`    // of thoughts in the text
+	Diagnostics []string      `json:"diagnostics,omitempty"`
+	Answer      record.Text   `json:"answer,omitempty"` // its beginning, or the error's
+	Failed      bool          `json:"failed,omitempty"` // Answer is an error
+	Size        int           `json:"size"`             // of the event's line, in bytes
+	// Partial says that the line is too long to be read for a list.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// A Page is a part of a list.
+type Page struct {
+	V      int    `json:"v"`
+	Rows   []Row  `json:"rows"`
+	Filter Filter `json:"filter"`
+	// Older is the cursor of the next page, which begins with older events: the
+	// value of before. It is 0 if there is none.
+	Older uint64 `json:"older,omitempty"`
+	// Stopped says that the search for rows stopped early, at event Older, because a
+	// page reads only so much.
+	Stopped  bool `json:"stopped,omitempty"`
+	Searched int  `json:"searched"` // events that were read
+	// Unread counts long events that the filter could not look into, and Unreadable
+	// lines of the record that cannot be read.
+	Unread     int `json:"unread,omitempty"`
+	Unreadable int `json:"unreadable,omitempty"`
+	// Sealed says that the record is encrypted and the console has no identity.
+	Sealed bool `json:"sealed,omitempty"`
+	// Head is the newest event of the record.
+	Head uint64 `json:"head"`
+}
+
+// List returns a page of exchanges, the newest first.
+func (s *Source) List(ctx context.Context, f Filter) (*Page, error) {
+	q, err := f.query()
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{V: 1, Rows: []Row{}, Filter: f}
+	if head, err := s.reader.Head(); err == nil {
+		p.Head = head.Seq
+	}
+	bytes := 0
+	for g, err := range s.reader.Back(q, longLine) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var line *record.LineError
+		switch {
+		case errors.Is(err, record.ErrSealed):
+			p.Sealed = true
+			return p, nil
+		case errors.As(err, &line):
+			p.Unreadable++
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if p.full(g.Seq, bytes, f.inContent()) {
+			break
+		}
+		p.Searched++
+		bytes += min(g.Size, longLine)
+		row := rowOf(&g)
+		switch {
+		case g.Partial && (f.Text != "" || f.Leaked):
+			p.Unread++
+		case f.selects(&row, &g.Event):
+			p.Rows = append(p.Rows, row)
+		}
+	}
+	return p, nil
+}
+
+// full reports whether the event seq is for the next page.
+func (p *Page) full(seq uint64, bytes int, searching bool) bool {
+	p.Stopped = searching && len(p.Rows) < Rows && (p.Searched >= maxSearched || bytes >= maxSearchedBytes)
+	if len(p.Rows) < Rows && !p.Stopped {
+		return false
+	}
+	p.Older = seq + 1
+	return true
+}
+
+// rowOf returns the row of an event.
+func rowOf(g *record.Glimpse) Row {
+	row := Row{
+		Event: g.Event.Seq, Time: g.Time, Type: g.Type, Run: g.Run, Model: g.Model, Diagnostics: distinct(g.Diagnostics),
+		Size: g.Size, Partial: g.Partial,
+	}
+	p := partsOf(&g.Event)
+	row.Outcome, row.Millis, row.Usage = p.outcome, p.millis, p.usage
+	if x, ok := g.Event.Payload.(record.Exchange); ok {
+		row.API, row.Path, row.Caller, row.Status, row.Streamed = x.API, x.Path, x.Caller, x.Status, x.Streamed
+	} else if x, ok := g.Event.Payload.(record.Invocation); ok {
+		row.API = x.Provider
+	}
+	for i := range p.replies {
+		row.count(&p.replies[i])
+	}
+	if p.err != "" && (len(row.Answer) == 0 || row.Outcome != "answered") {
+		row.Answer, row.Failed = record.Text(shorttext.Cut(p.err, maxGlance)), true
+	}
+	return row
+}
+
+// count adds a reply to a row.
+func (r *Row) count(reply *record.Reply) {
+	t := eventtext.Text{Content: reply.Raw, Reply: withSegments(reply)}
+	for _, part := range t.Stretches() {
+		switch n := part.End - part.Start; part.Channel {
+		case sotto.ChannelReasoning:
+			r.Reasoning += n
+			r.Leaked += n
+		case sotto.ChannelText:
+			r.Visible += n
+			if room := maxGlance - len(r.Answer); room > 0 {
+				r.Answer += record.Text(shorttext.Cut(part.Text, room))
+			}
+		}
+	}
+	for _, thought := range reply.Reasoning {
+		r.Reasoning += thought.Text.Len()
+	}
+}
+
+// withSegments returns a reply that has its segments.
+func withSegments(r *record.Reply) *record.Reply {
+	read := *r
+	read.Segments = eventtext.SegmentsOf(r)
+	return &read
+}
+
+// distinct returns each code once, in order.
+func distinct(codes []string) []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, c := range codes {
+		if !seen[c] {
+			seen[c] = true
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// parts are what exchanges and invocations share.
+type parts struct {
+	outcome, err string
+	millis       int64
+	usage        *record.Usage
+	replies      []record.Reply
+	messages     []record.Message
+}
+
+func partsOf(e *record.Event) parts {
+	switch x := e.Payload.(type) {
+	case record.Exchange:
+		return parts{x.Outcome, x.Error, x.Millis, x.Usage, x.Replies, x.Messages}
+	case record.Invocation:
+		outcome := "answered"
+		if x.Error != "" {
+			outcome = "failed"
+		}
+		return parts{outcome, x.Error, x.Millis, x.Usage, x.Replies, x.Messages}
+	}
+	return parts{}
+}

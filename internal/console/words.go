@@ -1,0 +1,75 @@
+package console
+
+// words are all texts of the page, by the names that templates and handlers use. A
+// test checks that each is used and that none is missing.
+var words = map[string]string{
+	"name": "Sotto", "skip": "Skip to the content", "rail": "Screens", "trail": "Place", "logout": "Log out",
+	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
+	"record": "Record",
+
+	"screen.exchanges": "Exchanges",
+
+	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
+	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
+	"key.raw": "the line in the record", "key.bytes": "bytes", "key.live": "follow the record, or stop",
+
+	"filter.text": "Search prompts, thoughts and replies", "filter.more": "Filters", "filter.apply": "Apply", "filter.clear": "Clear all", "filter.any": "any",
+	"filter.remove": "Remove the filter", "filter.model": "Model", "filter.route": "API or path", "filter.caller": "Caller", "filter.outcome": "Outcome",
+	"filter.diagnostic": "Diagnostic", "filter.leaked": "Reasoning in the text", "filter.from": "From", "filter.to": "To", "filter.id": "Response or client id",
+	"filter.time": "2026-11-21, or 2h",
+
+	"col.time": "Time", "col.outcome": "Outcome", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
+	"col.tokens": "Tokens", "col.took": "Took",
+
+	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.page": "exchanges", "list.end": "the oldest exchange",
+	"list.stopped": "The search stopped after %s events.", "list.on": "Search on", "list.unread": "long events were not searched", "list.unreadable": "lines of the record cannot be read: run sotto record verify",
+	"list.empty": "No exchanges yet.", "list.empty.do": "Record the requests that pass through a gateway:", "list.empty.command": "sotto serve --upstream http://localhost:11434 --record DIR",
+	"list.none": "No exchange matches these filters.", "list.sealed": "This record is encrypted.", "list.sealed.do": "Start the console with the identity that opens it:",
+	"list.sealed.command": "sotto console DIR --identity FILE", "list.silent": "no visible answer", "list.long": "long: open it to read it",
+
+	"view.reading": "Reading", "view.compare": "Compare", "view.bytes": "Bytes", "view.request": "Request", "view.curl": "cURL", "view.raw": "Raw", "view.export": "Export",
+	"view.forms": "Forms of this exchange", "older": "Older exchange", "newer": "Newer exchange",
+
+	"thought": "thought", "thought.sealed": "sealed by the provider", "thought.beside": "in", "narration": "narration", "answer": "Answer", "answer.none": "No visible answer.", "answer.plain": "Plain text",
+	"answer.markdown": "Rendered", "answer.choice": "Choice", "answer.first": "The beginning; the rest is under Bytes.", "answer.unrendered": "This text is too long or nests too deeply to be rendered.", "call": "tool call", "diagnostics": "Diagnostics", "more": "more",
+	"byte": "byte", "strip": "The bytes of the reply, to scale", "withheld": "are not in the record", "reply.none": "There is no reply.",
+
+	"fact.took": "Took", "fact.tokens": "Tokens", "fact.tokens.thought": "of it thought", "fact.estimated": "estimated", "fact.api": "API",
+	"fact.path": "Path", "fact.upstream": "Upstream", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
+	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
+
+	"reread": "Read it again", "reread.dialect": "Dialect", "reread.start": "Start", "reread.go": "Read", "reread.recorded": "as recorded", "reread.is": "This is another reading than the recorded one.", "reread.back": "Back to the recorded reading",
+	"reread.same": "The answer is the same.", "diff.recorded": "recorded", "diff.reread": "this reading", "diff.long": "The answers differ, and are too long to be compared here.\n", "diff": "What changes in the answer",
+
+	"compare.sent": "The upstream sent", "compare.got": "The visible answer", "compare.first": "The first slice; the rest is under Bytes.",
+	"compare.beside": "Beside the text", "compare.note": "A route's display may also give clients the thoughts, in a field of their own.",
+
+	"request": "Prompt", "request.none": "The record has no prompt.", "request.removed": "Earlier reasoning was taken out of the prompt before it was sent:", "request.kept": "The prompt was sent as the client sent it, as far as the record says.",
+	"request.saved": "less to send", "request.before": "The record has the prompt as it was sent to the upstream, not what was taken out.", "request.more": "further messages", "request.cut": "the rest is in the raw event",
+
+	"curl.none": "There is no command: the record has not the whole prompt, or not where it was sent.", "curl.note": "The record has neither the key nor the parameters of the request.",
+
+	"bytes.slice": "Slice", "bytes.of": "of", "bytes.prev": "Previous slice", "bytes.next": "Next slice", "bytes.range": "bytes %s to %s of %s", "bytes.empty": "The reply is empty.",
+
+	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. It stays in this browser for 12 hours at most.",
+	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",
+
+	"error.failed": "The page could not be made.", "error.failed.do": "The log of the console says more. If it happens again, report it with sotto version.",
+	"error.missing": "Not found", "error.missing.do": "It may have been pruned. The list has what the record holds now.",
+	"error.request": "The address makes no sense.", "error.request.do": "Go back, or begin at the list.",
+	"error.sealed": "This record is encrypted.", "error.sealed.do": "Start the console with the identity that opens it: sotto console DIR --identity FILE",
+	"error.record": "The record cannot be read.", "error.record.do": "Check that the folder is there and that you may read it.",
+
+	"export.by": "Exported from a record by Sotto", "export.event": "event",
+
+	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
+}
+
+// word returns a text of the page.
+func word(name string) string {
+	text, ok := words[name]
+	if !ok {
+		panic("console: there is no text " + name)
+	}
+	return text
+}
