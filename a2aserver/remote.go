@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,9 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
@@ -31,9 +34,10 @@ type Remote struct {
 // pollWait is the time between two polls of a task that is not finished.
 const pollWait = time.Second
 
-// Tool makes it a tool of package agent. The result is visible text: parts that are
-// marked as reasoning are left out, and so is reasoning that the agent left in its
-// text.
+// Tool makes it a tool of package agent. The result is the visible text of the artifact:
+// parts that are marked as reasoning are left out, and so is reasoning that the agent
+// left in its text. What the agent says in status updates is narration, and never an
+// answer. If the call is canceled, so is the task.
 func (r Remote) Tool() (agent.Tool, error) {
 	base, err := url.Parse(r.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -72,24 +76,126 @@ func ask(ctx context.Context, base *url.URL, hc *http.Client, text string, task 
 	defer func() { _ = c.Destroy() }()
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
 	m.TaskID = task
-	res, err := c.SendMessage(ctx, &a2a.SendMessageRequest{Message: m})
-	if err != nil {
-		return "", scrub(err)
+	q := question{client: c, task: task}
+	answer, err := q.ask(ctx, m)
+	if ctx.Err() != nil {
+		q.cancel(ctx)
+	}
+	return answer, err
+}
+
+// A question is a message to an agent, and the task that it became.
+type question struct {
+	client *a2aclient.Client
+	task   a2a.TaskID // "" if it is not known
+	known  atomic.Bool
+	told   string     // the last narration
+}
+
+// ask follows the task by its stream, and if that breaks off, by polling.
+func (q *question) ask(ctx context.Context, m *a2a.Message) (string, error) {
+	var broken error
+	stream, stop := q.following(ctx)
+	defer stop()
+	for e, err := range q.client.SendStreamingMessage(stream, &a2a.SendMessageRequest{Message: m}) {
+		if err != nil {
+			broken = scrub(err)
+			break
+		}
+		if answer, done, err := q.take(ctx, e); done || err != nil {
+			return answer, err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if u, ok := e.(*a2a.TaskStatusUpdateEvent); ok && !waits(u.Status.State) {
+			break
+		}
+	}
+	if q.task == "" {
+		return "", cmp.Or(ctx.Err(), broken, errors.New("the agent did not answer"))
 	}
 	for {
-		answer, done, err := answerIn(res)
-		if done || err != nil {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		t, err := q.client.GetTask(ctx, &a2a.GetTaskRequest{ID: q.task})
+		if err != nil {
+			return "", scrub(err)
+		}
+		if answer, done, err := q.take(ctx, t); done || err != nil {
 			return answer, err
 		}
 		select {
 		case <-time.After(pollWait):
 		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-		if res, err = c.GetTask(ctx, &a2a.GetTaskRequest{ID: res.TaskInfo().TaskID}); err != nil {
-			return "", scrub(err)
 		}
 	}
+}
+
+// following returns the context of the stream. If the call ends before the task is
+// known, the stream goes on for a moment: a task must be known to be canceled.
+func (q *question) following(ctx context.Context) (context.Context, func()) {
+	stream, stop := context.WithCancel(context.WithoutCancel(ctx))
+	undo := context.AfterFunc(ctx, func() {
+		if !q.known.Load() {
+			select {
+			case <-time.After(cancelTime):
+			case <-stream.Done():
+			}
+		}
+		stop()
+	})
+	return stream, func() {
+		undo()
+		stop()
+	}
+}
+
+// waits reports whether the agent continues by itself.
+func waits(s a2a.TaskState) bool {
+	return s == a2a.TaskStateSubmitted || s == a2a.TaskStateWorking || s == a2a.TaskStateUnspecified
+}
+
+// take takes an event of the task. What a status says while the agent works is
+// narration.
+func (q *question) take(ctx context.Context, e a2a.Event) (answer string, done bool, err error) {
+	if id := e.TaskInfo().TaskID; id != "" && q.task == "" {
+		q.task = id
+	}
+	q.known.Store(q.task != "")
+	var status a2a.TaskStatus
+	switch e := e.(type) {
+	case *a2a.Message:
+		return answerIn(e)
+	case *a2a.Task:
+		if answer, done, err = answerIn(e); done || err != nil {
+			return answer, done, err
+		}
+		status = e.Status
+	case *a2a.TaskStatusUpdateEvent:
+		status = e.Status
+	}
+	if status.Message != nil && waits(status.State) {
+		if text := onlyVisible(status.Message.Parts); text != q.told {
+			q.told = text
+			agent.Narrate(ctx, text)
+		}
+	}
+	return "", false, nil
+}
+
+// cancelTime is how long the cancellation of a task may take.
+const cancelTime = 2 * time.Second
+
+// cancel ends the task, if it is known, because nobody waits for it any more.
+func (q *question) cancel(ctx context.Context) {
+	if q.task == "" {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer stop()
+	_, _ = q.client.CancelTask(ctx, &a2a.CancelTaskRequest{ID: q.task})
 }
 
 // answerIn returns what an agent said, if it is done.
@@ -122,9 +228,6 @@ func answerIn(res a2a.SendMessageResult) (answer string, done bool, err error) {
 			}
 		}
 		answer = strings.Join(texts, "\n\n")
-		if answer == "" {
-			answer = said
-		}
 	}
 	if blank(answer) {
 		return "", false, errors.New("the agent's answer has no visible text")

@@ -1,0 +1,170 @@
+package a2aserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/agent"
+	"github.com/sotto-llm/sotto/model"
+)
+
+// remoteTool is a remote agent as a tool of the name "remote".
+func remoteTool(t *testing.T, url string) agent.Tool {
+	t.Helper()
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	tool, err := Remote{Name: "remote", Description: "r", URL: url, Transport: tr}.Tool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool
+}
+
+// An events agent sends these events of a task, and ends.
+type eventsAgent func(*a2asrv.ExecutorContext) []a2a.Event
+
+func (f eventsAgent) Execute(_ context.Context, ec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		for _, e := range append([]a2a.Event{a2a.NewSubmittedTask(ec, ec.Message)}, f(ec)...) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (eventsAgent) Cancel(context.Context, *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(func(a2a.Event, error) bool) {}
+}
+
+// serveEvents serves an agent by the official server.
+func serveEvents(t *testing.T, streams bool, f eventsAgent) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	card := &a2a.AgentCard{
+		Name: "other", Version: "1", Capabilities: a2a.AgentCapabilities{Streaming: streams},
+		SupportedInterfaces: []*a2a.AgentInterface{a2a.NewAgentInterface(s.URL+"/rpc", a2a.TransportProtocolJSONRPC)},
+	}
+	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
+	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(f, a2asrv.WithLogger(slog.New(slog.DiscardHandler)))))
+	return s.URL
+}
+
+// TestRemoteStatus: what a remote agent says in a status is never its answer. A
+// question is marked as one.
+func TestRemoteStatus(t *testing.T) {
+	says := func(ec *a2asrv.ExecutorContext, state a2a.TaskState, text string) a2a.Event {
+		return a2a.NewStatusUpdateEvent(ec, state, a2a.NewMessageForTask(a2a.MessageRoleAgent, ec, a2a.NewTextPart(text)))
+	}
+	for _, streams := range []bool{true, false} {
+		for name, tt := range map[string]struct {
+			events eventsAgent
+			want   string
+		}{
+			"no artifact": {func(ec *a2asrv.ExecutorContext) []a2a.Event {
+				return []a2a.Event{says(ec, a2a.TaskStateWorking, "STATUS"), says(ec, a2a.TaskStateCompleted, "STATUS")}
+			}, "error: the agent's answer has no visible text"},
+			"artifact": {func(ec *a2asrv.ExecutorContext) []a2a.Event {
+				return []a2a.Event{
+					says(ec, a2a.TaskStateWorking, "STATUS"), a2a.NewArtifactEvent(ec, a2a.NewTextPart("<think>SECRET</think>The answer.")),
+					says(ec, a2a.TaskStateCompleted, "STATUS"),
+				}
+			}, "The answer."},
+			"question": {func(ec *a2asrv.ExecutorContext) []a2a.Event {
+				return []a2a.Event{says(ec, a2a.TaskStateInputRequired, "Which?")}
+			}, "The agent asks, for task "},
+		} {
+			got, err := remoteTool(t, serveEvents(t, streams, tt.events)).Call(t.Context(), agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)})
+			if err != nil {
+				got = "error: " + err.Error()
+			}
+			if !strings.HasPrefix(got, tt.want) || strings.Contains(got, "STATUS") {
+				t.Errorf("%s, streams %v: %q, want %q", name, streams, got, tt.want)
+			}
+		}
+	}
+}
+
+// A remoteCaller calls the remote agent, and then repeats the result.
+type remoteCaller struct{}
+
+func (remoteCaller) Name() string { return "caller" }
+
+func (remoteCaller) Invoke(_ context.Context, q model.Request, _ func(model.Delta) error) (model.Reply, error) {
+	last := q.Messages[len(q.Messages)-1]
+	if last.Role == model.User {
+		return model.Reply{Calls: []model.Call{{ID: "a", Name: "remote", Arguments: `{"message":"<think>SECRET</think>Hi"}`}}, End: sotto.EndStopped}, nil
+	}
+	return model.Reply{Raw: "It says: " + last.Text, End: sotto.EndStopped}, nil
+}
+
+// TestRemoteNarrates: the status updates of a remote agent are narration of the caller,
+// without thoughts, and what a thought of the caller says does not reach it.
+func TestRemoteNarrates(t *testing.T) {
+	h := serve(t, Config{Mind: mindFunc(func(_ context.Context, turn Turn, on func(Event) error) (Outcome, error) {
+		for _, e := range []Event{Reasoning{Text: "SECRET"}, Narration{Text: "I look <think>SECRET</think>it up."}} {
+			if err := on(e); err != nil {
+				return Outcome{}, err
+			}
+		}
+		return Outcome{Text: "heard " + turn.Text, End: sotto.EndStopped}, nil
+	})})
+	var mu sync.Mutex
+	narrated := ""
+	a := agent.Agent{Turn: agent.Turn{Model: remoteCaller{}, Tools: []agent.Tool{remoteTool(t, h.url())}}}
+	out, err := a.Answer(t.Context(), agent.Conversation{Messages: []model.Message{{Role: model.User, Text: "Ask."}}}, func(e agent.Event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if n, ok := e.(agent.Narration); ok {
+			narrated += n.Text
+		}
+		return nil
+	})
+	if err != nil || out.Answer != "It says: heard Hi" {
+		t.Errorf("%q, %v", out.Answer, err)
+	}
+	if !strings.Contains(narrated, "remote: I look it up.\n") || strings.Contains(narrated, "SECRET") || strings.Contains(narrated, "heard") {
+		t.Errorf("narrated %q", narrated)
+	}
+}
+
+// TestRemoteCanceled: if a call is canceled, so is the task of the remote agent.
+func TestRemoteCanceled(t *testing.T) {
+	began, ended := make(chan string, 1), make(chan error, 1)
+	h := serve(t, Config{Mind: mindFunc(func(ctx context.Context, turn Turn, _ func(Event) error) (Outcome, error) {
+		began <- turn.Task
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return Outcome{}, ctx.Err()
+	})})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := remoteTool(t, h.url()).Call(ctx, agent.Use{Arguments: json.RawMessage(`{"message":"Hi"}`)})
+		done <- err
+	}()
+	id := <-began
+	stop()
+	if err := <-done; err == nil {
+		t.Error("the call has a result")
+	}
+	<-ended
+	task, err := client(t, h.url(), 0).GetTask(t.Context(), &a2a.GetTaskRequest{ID: a2a.TaskID(id)})
+	if err != nil || task.Status.State != a2a.TaskStateCanceled {
+		t.Errorf("%v, %v", fmt.Sprint(task), err)
+	}
+}
