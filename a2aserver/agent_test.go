@@ -136,3 +136,38 @@ func TestRemote(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestPreviews: what tools get and give is in status updates if the settings say so, and
+// otherwise nowhere. It has no thoughts of the agent or of those below it, and no
+// secrets.
+func TestPreviews(t *testing.T) {
+	for _, previews := range []bool{true, false} {
+		h := serve(t, Config{Previews: previews, Mind: &AgentMind{Turn: agent.Turn{
+			Model: scripted(t, `
+{"when":{"system":"^You mix"},"text":"<think>SECRET below</think>Mixed for sk-of-the-file."}
+{"when":{"step":1},"text":"<think>SECRET one</think>","calls":[{"name":"echo","arguments":{"text":"<think>SECRET</think>red, sk-of-the-file"}},{"name":"mixer","arguments":{"task":"<think>SECRET</think>Mix."}}]}
+{"text":"<think>SECRET two</think>Done."}
+`).Model,
+			Secrets: record.NewSecrets("sk-of-the-file"), Agents: []agent.Subagent{{Name: "mixer", System: "You mix."}},
+			Tools: []agent.Tool{&agent.Func{Name: "echo", Schema: `{"type":"object"}`, Do: func(_ context.Context, u agent.Use) (string, error) {
+				return "got " + string(u.Arguments), nil
+			}}},
+		}}})
+		var all strings.Builder
+		e := json.NewEncoder(&all)
+		e.SetEscapeHTML(false)
+		for _, event := range stream(t, client(t, h.url(), 0), message("Paint.")) {
+			if err := e.Encode(event); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := all.String(); !strings.Contains(text, "Done.") || strings.Contains(text, "SECRET") || strings.Contains(text, "sk-of-the-file") {
+			t.Errorf("%s", text)
+		}
+		for _, want := range []string{`echo: started {\"text\":\"red, [secret]\"}`, `echo: done got {\"text\":\"red, [secret]\"}`, "mixer: done Mixed for [secret]."} {
+			if strings.Contains(all.String(), want) != previews {
+				t.Errorf("previews %v: %q in %s", previews, want, &all)
+			}
+		}
+	}
+}

@@ -85,6 +85,7 @@ type answer struct {
 func (r *run) run(ctx context.Context) {
 	now := time.Now()
 	r.updates, r.pieces = pace{begun: now, least: r.s.gaps.progress}, pace{begun: now, least: r.s.gaps.chunk}
+	r.progress.previews = r.s.previews
 	r.reasoning, r.chunks = r.s.asked(ctx, ReasoningExtension), r.s.asked(ctx, ChunksExtension)
 	if !r.emit(a2a.NewStatusUpdateEvent(r.ec, a2a.TaskStateWorking, nil)) {
 		return

@@ -72,7 +72,7 @@ type Outcome struct {
 // An Event says what happens while a mind works: [Visible], [Narration],
 // [Reasoning], [ToolStart], [ToolEnd] or [Alive], as for an agent. Reasoning goes to
 // clients that ask for it, in status updates, if the server allows that; else it goes
-// nowhere. What tools get and give goes nowhere.
+// nowhere. What tools get and give is shown only if [Config.Previews] is set.
 type Event = agent.Event
 
 // The events.

@@ -13,8 +13,9 @@ const (
 	progressGap   = 500 * time.Millisecond // between two updates, at least
 	chunkGap      = 200 * time.Millisecond // between two pieces of the answer, at least
 	progressParts = 32                     // of one update
-	progressBytes = 256 << 10              // of narration and reasoning, of one turn
+	progressBytes = 256 << 10              // of narration, reasoning and previews, of one turn
 	maxName       = 128                    // bytes of a tool's name
+	maxPreview    = 4 << 10                // bytes of what a tool gets or gives
 )
 
 // gaps are the times between updates, at least.
@@ -41,6 +42,8 @@ type progress struct {
 	left  int  // tool events that an update has no room for
 	full  bool // the client was told that no more text is sent
 	since time.Time
+	// previews says that tool events have what the tool gets or gives.
+	previews bool
 }
 
 // An item is a part to be sent: a run of narration or reasoning, or a tool's event.
@@ -60,17 +63,17 @@ func (p *progress) add(e Event) {
 	case Reasoning:
 		p.say("reasoning", e.Text)
 	case ToolStart:
-		p.tool(e.Name, e.ID, "start", "started")
+		p.tool(e.Name, e.ID, "start", "started", e.Arguments)
 	case ToolEnd:
 		if e.Failed {
-			p.tool(e.Name, e.ID, "failed", "failed")
+			p.tool(e.Name, e.ID, "failed", "failed", e.Result)
 		} else {
-			p.tool(e.Name, e.ID, "end", "done")
+			p.tool(e.Name, e.ID, "end", "done", e.Result)
 		}
 	}
 }
 
-func (p *progress) tool(name, id, state, word string) {
+func (p *progress) tool(name, id, state, word, preview string) {
 	if len(p.items) >= progressParts {
 		p.left++
 		return
@@ -80,6 +83,10 @@ func (p *progress) tool(name, id, state, word string) {
 	meta := map[string]any{"tool": name, "state": state}
 	if id != "" {
 		meta["call"] = id
+	}
+	if preview = shorttext.Ellipsis(preview, maxPreview); p.previews && preview != "" && p.bytes+len(preview) <= progressBytes {
+		p.bytes += len(preview)
+		word += " " + preview
 	}
 	p.items = append(p.items, item{"tool", name + ": " + word, meta})
 }

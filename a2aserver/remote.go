@@ -89,7 +89,7 @@ type question struct {
 	client *a2aclient.Client
 	task   a2a.TaskID // "" if it is not known
 	known  atomic.Bool
-	told   string     // the last narration
+	told   string // the last narration
 }
 
 // ask follows the task by its stream, and if that breaks off, by polling.

@@ -55,6 +55,9 @@ type Config struct {
 	// [ReasoningExtension].
 	Reasoning bool
 
+	// Previews says that status updates have the beginnings of what tools get and give.
+	Previews bool
+
 	// Record, if set, gets all that the mind thinks, as runs and cycles: a run is a
 	// task, named by its id, and a cycle is a message. A turn that cannot be
 	// recorded fails.
@@ -90,6 +93,7 @@ type Server struct {
 	path      string // before those of the protocol, on the card
 	access    *access.Control
 	reasoning bool
+	previews  bool
 	silence   time.Duration
 	limits    Limits
 	gaps      gaps
@@ -129,7 +133,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("a2aserver: %w", err)
 	}
 	s := &Server{
-		mind: c.Mind, card: c.Card.withDefaults(), path: c.Path, reasoning: c.Reasoning,
+		mind: c.Mind, card: c.Card.withDefaults(), path: c.Path, reasoning: c.Reasoning, previews: c.Previews,
 		silence: c.Silence, limits: limits, gaps: gaps{progressGap, chunkGap}, log: c.Logger, store: st,
 		requests: access.NewSlots(limits.All, limits.Requests), memory: newMemory(limits.MemoryBytes), running: access.NewSlots(limits.Running, limits.Each),
 		open: map[*a2asrv.ExecutorContext]struct{}{},

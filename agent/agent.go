@@ -29,6 +29,9 @@ type Agent struct {
 	// Memory names the tools of a memory that the agent has if a conversation has a
 	// memory.
 	Memory []string
+	// Previews says that those who talk to it see the beginnings of what its tools get
+	// and give. It is for servers; the events have them in any case.
+	Previews bool
 	// Secrets are the keys and tokens that its models and tools use. A record of its
 	// conversations must not hold them.
 	Secrets []string
@@ -79,7 +82,7 @@ func (c *Config) Agent(s Dependencies) (*Agent, error) {
 	b := c.builder(s)
 	x := b.experiment()
 	a := &Agent{
-		Name: x.Name, Description: c.Description, Version: c.Version, System: x.System, Memory: x.Memory, Secrets: x.Secrets, closers: x.closers,
+		Name: x.Name, Description: c.Description, Version: c.Version, Previews: c.Previews, System: x.System, Memory: x.Memory, Secrets: x.Secrets, closers: x.closers,
 		Turn: Turn{
 			Model: x.Model, API: x.API, Grammar: x.Grammar, Start: x.Start, Calls: x.Calls, Request: x.Request,
 			Tools: x.Tools, Agents: x.Agents, Limits: x.Limits, Keep: x.Policy == Keep,

@@ -35,6 +35,7 @@ type Config struct {
 	Thoughts    ThoughtsConfig `yaml:"thoughts"`
 	Memory      []string       `yaml:"memory"`
 	Tools       []ToolConfig   `yaml:"tools"`
+	Previews    bool           `yaml:"previews"`
 	Agents      []AgentConfig  `yaml:"agents"`
 	Limits      LimitsConfig   `yaml:"limits"`
 

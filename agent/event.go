@@ -14,7 +14,7 @@ type (
 	Reasoning struct{ Text string }
 	// ToolStart says that a tool is called, and ToolEnd that it has ended. ID
 	// distinguishes the calls of one turn. Arguments and Result are the beginnings of
-	// what the tool gets and gives.
+	// what the tool gets and gives, without reasoning and secrets.
 	ToolStart struct{ ID, Name, Arguments string }
 	ToolEnd   struct {
 		ID, Name string

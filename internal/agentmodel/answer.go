@@ -201,7 +201,7 @@ func (x *answer) on(e agent.Event) error {
 		}
 		x.alive, out = now, x.form.alive()
 	default:
-		text := narrationOf(e)
+		text := x.narrationOf(e)
 		x.narrated.WriteString(text)
 		out = x.form.narration(text)
 	}
@@ -211,21 +211,27 @@ func (x *answer) on(e agent.Event) error {
 	return x.write(0, "", out)
 }
 
-// narrationOf returns what a client is told of an event: narration, and which tools
-// are called. It has nothing of what tools get and give.
-func narrationOf(e agent.Event) string {
+// narrationOf returns what a client is told of an event: narration, which tools are
+// called, and if the agent's file says so, what they get and give.
+func (x *answer) narrationOf(e agent.Event) string {
+	name, word, preview := "", "started", ""
 	switch e := e.(type) {
 	case agent.Narration:
 		return e.Text
 	case agent.ToolStart:
-		return "\n" + e.Name + ": started\n"
+		name, preview = e.Name, e.Arguments
 	case agent.ToolEnd:
+		name, word, preview = e.Name, "done", e.Result
 		if e.Failed {
-			return "\n" + e.Name + ": failed\n"
+			word = "failed"
 		}
-		return "\n" + e.Name + ": done\n"
+	default:
+		return ""
 	}
-	return ""
+	if x.agent.Previews && preview != "" {
+		word += " " + preview
+	}
+	return "\n" + name + ": " + word + "\n"
 }
 
 // finish returns why the answer ended, in OpenAI's words.

@@ -229,6 +229,7 @@ func agentMind(a *agent.Agent, config *a2aserver.Config) {
 	}
 	turn := a.Turn
 	turn.Tools = append(slices.Clip(turn.Tools), a2aserver.AskCaller())
+	config.Previews = a.Previews
 	config.Mind = &a2aserver.AgentMind{System: a.System, Turn: turn}
 }
 
