@@ -1,16 +1,15 @@
 package probe
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/a2aserver"
+	"github.com/sotto-llm/sotto/internal/leak"
 )
 
 // leakIn describes the reasoning that parts deliver as if it were the answer; "" if
@@ -73,57 +72,12 @@ func walk(v any, found func(string)) {
 	}
 }
 
-// leakInText reads a text as a reply in every dialect. A tag that is quoted or in
-// code is not a leak.
+// leakInText returns the leak in a text, as a sentence.
 func leakInText(text string) string {
-	if text == "" {
-		return ""
-	}
-	for i, g := range grammars() {
-		start := sotto.StartOutside
-		if i == 0 {
-			start = sotto.StartAuto // a close alone is the end of reasoning that leaked
-		}
-		r, err := g.Parse(text, start, sotto.EndUnknown)
-		if err != nil {
-			continue
-		}
-		for _, thought := range r.Reasoning() {
-			return fmt.Sprintf("reasoning (dialect %s): %s", g.Dialect().Name, quote(thought))
-		}
-		if r.Counts[sotto.CodeOrphanClose] == 0 {
-			continue
-		}
-		found := "the end of a reasoning block whose beginning is missing"
-		for _, d := range r.Diagnostics { // the first of them
-			if d.Code == sotto.CodeOrphanClose {
-				return found + ": " + quote(text[max(0, d.Offset-40):])
-			}
-		}
-		return found
+	if l, ok := leak.Shipped().Find(text, sotto.EndStopped, leak.Answer); ok {
+		return l.String()
 	}
 	return ""
 }
 
-// grammars are those of all dialects, the default one first.
-var grammars = sync.OnceValue(func() []*sotto.Grammar {
-	list := []*sotto.Grammar{sotto.Default()}
-	for _, d := range sotto.Dialects() {
-		if d.Start == "" || d.Start == sotto.StartOutside {
-			list = append(list, sotto.MustCompile(d))
-		}
-	}
-	return list
-})
-
-// quote shows the beginning of a text.
-func quote(s string) string {
-	n := 0
-	for i := range s {
-		if n++; n > 80 {
-			s = s[:i] + "…"
-			break
-		}
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quote(s string) string { return leak.Quote(s) }

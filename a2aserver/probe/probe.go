@@ -14,9 +14,7 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +24,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"github.com/sotto-llm/sotto/a2aserver/internal/peer"
+	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -45,53 +44,34 @@ type Options struct {
 
 const defaultMessage = "Think step by step, then answer in one sentence: how many prime numbers lie between 20 and 40?"
 
-// A Status is how a check ended.
-type Status string
-
-const (
-	OK      Status = "ok"
-	Finding Status = "finding"
-	Skipped Status = "skipped" // it could not be made, or does not apply
+// A Report is what a probe found, with a [Check] for each thing that was looked at.
+type (
+	Report = probereport.Report
+	Check  = probereport.Check
+	Status = probereport.Status
 )
 
-// A Check is one thing that was looked at.
-type Check struct {
-	// Interface is the binding and version, such as "JSONRPC 1.0"; empty for checks
-	// of the server as a whole.
-	Interface string `json:"interface,omitempty"`
-	Name      string `json:"check"`
-	Status    Status `json:"status"`
-	// Detail says what was seen, and for a failure what was expected. It quotes the
-	// server: escape it where it is shown.
-	Detail string `json:"detail,omitempty"`
-}
-
-// A Report is what a probe found.
-type Report struct {
-	V        int    `json:"v"` // 1
-	URL      string `json:"url"`
-	Agent    string `json:"agent,omitempty"`
-	Findings int    `json:"findings"`
-	// Answers are the answers that were read for leaks. Without one, nothing is
-	// known about leaks.
-	Answers int     `json:"answers"`
-	Checks  []Check `json:"checks"`
-}
+// How a check ended.
+const (
+	OK      = probereport.OK
+	Finding = probereport.Finding
+	Skipped = probereport.Skipped // it could not be made, or does not apply
+)
 
 // ErrURL is the error of a URL that cannot be a server's.
-var ErrURL = errors.New("not a URL such as https://agent.example")
+var ErrURL = probereport.ErrURL
 
 // ErrUnreachable is in the error of a probe that found no server: nothing listens
 // at the address, or its name is not known.
-var ErrUnreachable = errors.New("the server cannot be reached")
+var ErrUnreachable = probereport.ErrUnreachable
 
 // Run probes the server whose card is below base. The error is about the arguments,
 // or says that there is no server to report on ([ErrUnreachable]). What a server
 // does wrong is in the report.
 func Run(ctx context.Context, base string, o Options) (*Report, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%.200q: %w", base, ErrURL)
+	u, err := probereport.ParseURL(base)
+	if err != nil {
+		return nil, err
 	}
 	if o.Message == "" {
 		o.Message = defaultMessage
@@ -102,7 +82,6 @@ func Run(ctx context.Context, base string, o Options) (*Report, error) {
 	if o.Whole == 0 {
 		o.Whole = 10 * o.Time
 	}
-	u.User = nil
 	p := &prober{Options: o, base: u, http: peer.Client(u, o.Token, o.Transport), report: &Report{V: 1, URL: u.String()}}
 	whole, cancel := context.WithTimeout(ctx, o.Whole)
 	defer cancel()
@@ -126,20 +105,11 @@ type prober struct {
 	at     string // the interface that is being looked at
 }
 
-func (p *prober) add(name string, s Status, detail string) {
-	if s == Finding {
-		p.report.Findings++
-	}
-	p.report.Checks = append(p.report.Checks, Check{p.at, name, s, shorttext.Ellipsis(detail, 500)})
-}
+func (p *prober) add(name string, s Status, detail string) { p.report.Add(p.at, name, s, detail) }
 
 // expect adds a check that holds or not.
 func (p *prober) expect(name string, holds bool, format string, args ...any) {
-	if holds {
-		p.add(name, OK, "")
-		return
-	}
-	p.add(name, Finding, fmt.Sprintf(format, args...))
+	p.report.Expect(p.at, name, holds, format, args...)
 }
 
 func (p *prober) run(ctx context.Context) error {
@@ -166,22 +136,13 @@ func (p *prober) run(ctx context.Context) error {
 	return nil
 }
 
-// unreached reports whether an error says that no connection was made.
-func unreached(err error) bool {
-	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" {
-		return true
-	}
-	_, ok := errors.AsType[*net.DNSError](err)
-	return ok
-}
-
 // checkCard reports whether there is a card. The error says that there is no server.
 func (p *prober) checkCard(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Time)
 	defer cancel()
 	card, err := peer.Card(ctx, p.base, p.http)
 	switch {
-	case unreached(err):
+	case probereport.Unreached(err):
 		p.add("card", Skipped, "the server cannot be reached: "+plain(err))
 		return false, fmt.Errorf("%w: %s", ErrUnreachable, plain(err))
 	case err != nil:
@@ -226,9 +187,4 @@ func (p *prober) checkInterface(ctx context.Context, c *a2aclient.Client, i *a2a
 }
 
 // plain returns an error without the URL that net/http quotes.
-func plain(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	return err.Error()
-}
+func plain(err error) string { return probereport.Plain(err) }

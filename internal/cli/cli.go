@@ -12,11 +12,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/sotto-llm/sotto/internal/catalogue"
-	"github.com/sotto-llm/sotto/internal/cli/a2acmd"
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
+	"github.com/sotto-llm/sotto/internal/cli/probecmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
 	"github.com/sotto-llm/sotto/internal/cli/runcmd"
 	"github.com/sotto-llm/sotto/internal/cli/scorecmd"
@@ -38,7 +38,8 @@ type commandLine struct {
 	Split      textcmd.Split      `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
 	Chat       chatcmd.Command    `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command   `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
-	A2A        a2acmd.Command     `cmd:"" name:"a2a" help:"Check A2A servers."`
+	Probe      probecmd.Chat      `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
+	A2A        probecmd.A2A       `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract   `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
 	Score      scorecmd.Score     `cmd:"" help:"Judge the answers of replies, and summarize them."`
 	Solve      solvecmd.Command   `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`

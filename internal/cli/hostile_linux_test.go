@@ -208,6 +208,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		},
 		"dialects":  hostileDialects(t),
 		"a2a probe": hostileA2A(t),
+		"probe":     hostileProbe(t),
 		"run":       hostileRun(t),
 		"chat":      hostileChat(t, badYAML),
 		"mcp": {
@@ -384,6 +385,26 @@ func hostileA2A(t *testing.T) []hostileCase {
 	return []hostileCase{
 		of("--all", "--time", "2s", server.URL), of("--json", "--time", "2s", server.URL), of("http://" + terminaltest.Strange), of("http://127.0.0.1:1/" + strangeText), unnamed("--token-file", strangeFile("none"), server.URL),
 		{args: []string{"--time", "2s", broken.URL}, silent: "what is not a card is not shown"},
+	}
+}
+
+// hostileProbe makes chat servers whose every text is hostile.
+func hostileProbe(t *testing.T) []hostileCase {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/models"):
+			fmt.Fprintf(w, `{"data":[{"id":%s}]}`, quote(strangeText))
+		case strings.HasPrefix(r.URL.Path, "/bad"):
+			w.WriteHeader(http.StatusTeapot)
+			fmt.Fprintf(w, `{"error":{"message":%s}}`, quote(strangeText))
+		default:
+			fmt.Fprintf(w, `{"choices":[{"message":{"content":%s},"finish_reason":%s}]}`, quote("<think>"+strangeText+" and more</think>"+strangeText), quote(strangeText))
+		}
+	}))
+	t.Cleanup(server.Close)
+	return []hostileCase{
+		of("--all", server.URL), of("--json", server.URL), of("--model", terminaltest.Strange, server.URL+"/bad"), of("http://" + terminaltest.Strange),
+		unnamed("--token-file", strangeFile("none"), server.URL),
 	}
 }
 

@@ -190,7 +190,13 @@ func (d *Detector) AddBytes(reply []byte) { add(d, reply) }
 func add[T text](d *Detector, reply T) {
 	d.total.Add(1)
 	var room [16]int
-	found := room[:0]
+	if found := search(d, reply, room[:0]); len(found) > 0 {
+		d.count(found)
+	}
+}
+
+// search appends the markers that a reply has, each once.
+func search[T text](d *Detector, reply T, found []int) []int {
 	for _, i := range d.lead {
 		m := d.markers[i]
 		if begins(reply[skipSpace(reply):], m) && slices.ContainsFunc(m.until, func(close string) bool { return strings.Contains(string(reply), close) }) {
@@ -214,9 +220,27 @@ func add[T text](d *Detector, reply T) {
 			}
 		}
 	}
-	if len(found) > 0 {
-		d.count(found)
+	return found
+}
+
+// Readers returns the dialects, in their order, that know a marker of reasoning, or of
+// a header, in a reply: only those that know one which no dialect before them knows.
+func (d *Detector) Readers(reply string) []string {
+	var room [16]int
+	left := search(d, reply, room[:0])
+	var names []string
+	for i := range d.rows {
+		if len(left) == 0 {
+			break
+		}
+		r := &d.rows[i]
+		n := len(left)
+		left = slices.DeleteFunc(left, func(m int) bool { return r.telling[m] })
+		if len(left) < n {
+			names = append(names, r.name)
+		}
 	}
+	return names
 }
 
 // count counts a reply with these markers.

@@ -11,14 +11,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
-	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/mcpserver"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -83,7 +81,7 @@ const endWait = 5 * time.Second
 
 // serve serves over HTTP until ctx ends.
 func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Server) error {
-	token, err := c.token(sh)
+	token, err := sh.Token("SOTTO_MCP_TOKEN", c.TokenFile)
 	if err != nil {
 		return err
 	}
@@ -116,21 +114,6 @@ func (c *Command) serve(ctx context.Context, sh *shell.Shell, s *mcpserver.Serve
 		return errors.Join(err, server.Close())
 	}
 	return nil
-}
-
-func (c *Command) token(sh *shell.Shell) (string, error) {
-	token := sh.Getenv("SOTTO_MCP_TOKEN")
-	if c.TokenFile != "" {
-		data, err := files.ReadSecret(c.TokenFile)
-		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", err)
-		}
-		token = strings.TrimRight(string(data), "\r\n")
-	}
-	if token == "" {
-		return "", nil
-	}
-	return token, files.CheckSecret(token)
 }
 
 // version is the version of this build.

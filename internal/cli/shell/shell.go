@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/decompress"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -130,4 +131,21 @@ func (sh *Shell) Print(object []byte) error {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil
+}
+
+// Token returns the token of the file, if it has a name, or else of the environment
+// variable; "" if there is none. No error contains any part of it.
+func (sh *Shell) Token(variable, file string) (string, error) {
+	token := sh.Getenv(variable)
+	if file != "" {
+		data, err := files.ReadSecret(file)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimRight(string(data), "\r\n")
+	}
+	if token == "" {
+		return "", nil
+	}
+	return token, files.CheckSecret(token)
 }

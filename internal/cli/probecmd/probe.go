@@ -1,0 +1,152 @@
+// Package probecmd has the commands that check servers: whether they leak reasoning,
+// and, for A2A, whether they follow the protocol.
+package probecmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/a2aserver/probe"
+	"github.com/sotto-llm/sotto/internal/chatprobe"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// flags are those of every probe.
+type flags struct {
+	Message string        `placeholder:"TEXT" help:"The message to send, instead of a question that makes most models think."`
+	Time    time.Duration `default:"2m" placeholder:"TIME" help:"How long a call may take (${default})."`
+	JSON    bool          `name:"json" help:"Print the report as JSON."`
+	All     bool          `help:"Print the checks that passed too."`
+}
+
+// A2A holds the commands about A2A servers.
+type A2A struct {
+	Probe a2aProbe `cmd:"" help:"Check any A2A server, and whether it leaks reasoning."`
+}
+
+// a2aProbe checks an A2A server.
+type a2aProbe struct {
+	URL       string `arg:"" name:"URL" help:"The server's base URL, such as https://agent.example."`
+	TokenFile string `placeholder:"FILE" help:"The file with the server's bearer token. $$SOTTO_A2A_TOKEN holds the token itself."`
+	flags
+}
+
+// Help shows examples.
+func (a2aProbe) Help() string {
+	return `Reads the agent card, then checks every interface that the card declares: JSON-RPC and REST of protocol 1.0, JSON-RPC of 0.3. It sends messages (streamed and not), gets, lists and cancels tasks, subscribes to them, and asks for tasks that do not exist. It reads all delivered text in every dialect, to find reasoning. Exit status: 0 nothing found, 1 findings, 2 wrong usage, 4 the server cannot be reached. The server answers a few messages; if it charges for messages, it charges for these.
+
+Examples:
+
+    sotto a2a probe http://localhost:8383
+    sotto a2a probe --json https://agent.example
+    SOTTO_A2A_TOKEN=… sotto a2a probe --all https://agent.example`
+}
+
+// Run probes and prints the report.
+func (c *a2aProbe) Run(sh *shell.Shell) error {
+	token, err := sh.Token("SOTTO_A2A_TOKEN", c.TokenFile)
+	if err != nil {
+		return err
+	}
+	return c.run(sh, "sotto a2a probe", func(ctx context.Context) (*probereport.Report, error) {
+		return probe.Run(ctx, c.URL, probe.Options{Message: c.Message, Token: token, Time: c.Time})
+	})
+}
+
+// Chat checks a server of OpenAI's chat completions.
+type Chat struct {
+	URL       string `arg:"" name:"URL" help:"The server's base URL, such as http://localhost:11434 or https://api.example/v1."`
+	Model     string `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
+	TokenFile string `placeholder:"FILE" help:"The file with the API key. $$SOTTO_PROBE_TOKEN holds the key itself."`
+	flags
+}
+
+// Help shows examples.
+func (Chat) Help() string {
+	return `Asks a model of any server of OpenAI's chat completions a few short questions, and reads in every dialect what comes back: is reasoning in the answer, in a stream, in a reply that a limit cuts, in a title, beside a tool call or in its arguments, in the answer to a tool's result? It sends at most ten requests. If the server charges for tokens, it charges for these. Exit status: 0 nothing found, 1 findings, 2 wrong usage, 4 the server cannot be reached. The guide is docs/probe.md. For A2A servers there is sotto a2a probe.
+
+Examples:
+
+    sotto probe http://localhost:11434
+    sotto probe --model qwen3:8b --all http://localhost:8383
+    SOTTO_PROBE_TOKEN=… sotto probe --json --model o-mini https://api.example/v1`
+}
+
+// Run probes and prints the report.
+func (c *Chat) Run(sh *shell.Shell) error {
+	token, err := sh.Token("SOTTO_PROBE_TOKEN", c.TokenFile)
+	if err != nil {
+		return err
+	}
+	return c.run(sh, "sotto probe", func(ctx context.Context) (*probereport.Report, error) {
+		return chatprobe.Run(ctx, c.URL, chatprobe.Options{Model: c.Model, Message: c.Message, Token: token, Time: c.Time})
+	})
+}
+
+// run makes a probe, prints its report, and says by its error what was found.
+func (f *flags) run(sh *shell.Shell, command string, probe func(context.Context) (*probereport.Report, error)) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := probe(ctx)
+	if errors.Is(err, probereport.ErrURL) {
+		return hint.Usage(err, fmt.Sprintf("run %q", command+" --help"))
+	}
+	missing := errors.Is(err, probereport.ErrUnreachable)
+	if missing {
+		err = shell.Unreachable(err)
+	}
+	switch {
+	case err != nil && !(missing && f.JSON):
+		return err
+	case f.JSON:
+		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
+	default:
+		err = f.table(sh, r)
+	}
+	if err == nil && r.Findings > 0 {
+		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
+	}
+	return err
+}
+
+// table prints the findings, or every check, and the counts.
+func (f *flags) table(sh *shell.Shell, r *probereport.Report) error {
+	count := map[probereport.Status]int{}
+	var rows [][]string
+	for _, check := range r.Checks {
+		count[check.Status]++
+		if check.Status == probereport.Finding || f.All {
+			rows = append(rows, []string{string(check.Status), orDash(check.Interface), check.Name, onOneLine(check.Detail)})
+		}
+	}
+	if err := texttable.Print(sh.Text, rows); err != nil {
+		return err
+	}
+	unknown := ""
+	if r.Answers == 0 {
+		unknown = "; no answer came, so nothing is known about leaks"
+	}
+	_, err := fmt.Fprintf(sh.Text, "%s: %d passed, %d skipped, %s%s\n", onOneLine(strings.TrimSpace(r.Agent+r.Model+" "+r.URL)),
+		count[probereport.OK], count[probereport.Skipped], shell.Plural(r.Findings, "1 finding", "%d findings"), unknown)
+	return err
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return onOneLine(s)
+}
+
+// onOneLine keeps text from a server from breaking lines and columns.
+func onOneLine(s string) string { return strings.Join(strings.Fields(visible.Line(s)), " ") }
