@@ -159,6 +159,9 @@ type Options struct {
 	// FromReasoning lets explicit markers in reasoning count if the text has no
 	// answer. The method then ends in "_in_reasoning".
 	FromReasoning bool
+	// Reasoning is what a server has separated from the reply. FromReasoning looks at
+	// it if the reply itself has none. A candidate found there has no span.
+	Reasoning string
 	// ScanCut lets the bottom scan look at a reply that was cut.
 	ScanCut bool
 }

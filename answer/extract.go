@@ -59,7 +59,7 @@ func (s *search) look(out *Extraction, o Options) {
 		return
 	}
 	if o.FromReasoning {
-		s.fromReasoning(out)
+		s.fromReasoning(out, o.Reasoning)
 	}
 }
 
@@ -132,8 +132,11 @@ func (s *search) own(look func(string, Problem) []Span) {
 	}
 }
 
-func (s *search) fromReasoning(out *Extraction) {
+func (s *search) fromReasoning(out *Extraction, separated string) {
 	rd := s.reading.reasoningText()
+	if rd.text == "" {
+		rd = reading{raw: separated, text: separated, cut: rd.cut, apart: true}
+	}
 	s.reading, s.text, s.suffix, s.from = &rd, rd.text, inReasoning, 0
 	s.fenced = fences(s.text, rd.cut)
 	s.explicit(out, false)
@@ -184,7 +187,7 @@ type methodNamer interface {
 // take records where the candidate stands.
 func (s *search) take(out *Extraction, sp Span) {
 	out.Written = s.text[sp.Start:sp.End]
-	if raw, ok := s.reading.rawSpan(sp); ok {
+	if raw, ok := s.reading.rawSpan(sp); ok && !s.reading.apart {
 		s.room.at = raw
 		out.Span = &s.room.at
 		out.Written = s.reading.raw[raw.Start:raw.End]

@@ -15,6 +15,7 @@ type reading struct {
 	pieces    []piece
 	cut       bool // the reply did not reach its natural end
 	reply     *sotto.Reply
+	apart     bool // it is no part of the reply
 }
 
 // A piece is a part of the text that is contiguous in the raw reply. raw is -1 for

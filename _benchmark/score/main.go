@@ -4,6 +4,7 @@
 //
 //	cd _benchmark && go run ./score [-rounds 5] [-lines 200000] [-field input] [FILE]
 //	cd _benchmark && go run ./score -tasks [-rounds 5] [-lines 10000]
+//	cd _benchmark && go run ./score -cores [-rounds 5] [-lines 400000]
 //
 // FILE holds replies to the game of 24 as JSON Lines, with the numbers in field.
 // Without FILE, lines are generated. Rivals that are not installed are left out.
@@ -34,11 +35,16 @@ func main() {
 	lines := flag.Int("lines", 200_000, "how many lines are made")
 	field := flag.String("field", "input", "the field of the numbers")
 	every := flag.Bool("tasks", false, "measure every task, on made lines")
+	cores := flag.Bool("cores", false, "compare one core with two, on made lines")
 	flag.Parse()
-	if *every {
+	if *every || *cores {
+		measure := runTasks
+		if *cores {
+			measure = runCores
+		}
 		dir, err := os.MkdirTemp("", "score")
 		if err == nil {
-			err = runTasks(dir, *lines, *rounds)
+			err = measure(dir, *lines, *rounds)
 			os.RemoveAll(dir)
 		}
 		if err != nil {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -86,7 +88,11 @@ func runTasks(dir string, lines, rounds int) error {
 
 // writeTask writes lines of replies with about 2 kB before their answers.
 func writeTask(name string, p posed, lines int) (size int, err error) {
-	var out []byte
+	file, err := os.Create(name)
+	if err != nil {
+		return 0, err
+	}
+	out := bufio.NewWriter(file)
 	for i := range lines {
 		var raw strings.Builder
 		for k := 0; raw.Len() < 2000; k++ {
@@ -97,7 +103,8 @@ func writeTask(name string, p posed, lines int) (size int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		out = append(append(out, line...), '\n')
+		n, _ := out.Write(append(line, '\n'))
+		size += n
 	}
-	return len(out), os.WriteFile(name, out, 0o600)
+	return size, errors.Join(out.Flush(), file.Close())
 }

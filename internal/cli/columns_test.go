@@ -85,7 +85,7 @@ func TestAddColumns(t *testing.T) {
 		}
 		fromRows, _, _ := runSotto(t, "", append(test.args, "--add-columns", rows)...)
 		fromLines, _, status := runSotto(t, "", append(test.args, "--jsonl", "--add-columns", lines)...)
-		if status != 0 || fromRows != fromLines {
+		if status != 0 || strings.ReplaceAll(fromRows, `"at":"row `, `"at":"line `) != fromLines {
 			t.Errorf("%s: of the rows\n%sof the lines\n%s", name, fromRows, fromLines)
 		}
 		results, _, _ := runSotto(t, "", append(test.args, rows)...)

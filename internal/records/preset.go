@@ -126,7 +126,6 @@ func suggest(row gjson.Result) string {
 type presetReader struct {
 	*preset
 	lines  *Source
-	bare   bool    // leave out the reasoning and the row
 	first  *string // the value of once in the first row
 	number int
 	out    []byte
@@ -187,8 +186,7 @@ func (r *presetReader) row(line []byte) error {
 		return err
 	}
 	if !r.fits(row) {
-		what := suggest(row)
-		return fmt.Errorf("it does not look like one of the %s%s", r.what, what)
+		return r.stranger(row)
 	}
 	if r.once != "" {
 		value := row.Get(r.once).String()
@@ -356,7 +354,7 @@ func (l *logged) take(v gjson.Result, depth int) {
 
 // native adds the reasoning that a server has separated.
 func (l *logged) native(v gjson.Result) {
-	for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
+	for _, name := range nativeMembers {
 		if part := v.Get(name); part.Type == gjson.String {
 			l.think(part.String())
 			return
@@ -378,6 +376,22 @@ func (l *logged) ends(v gjson.Result) {
 			l.finish = reason.String()
 		}
 	}
+}
+
+// placeMember says where in the log a reply is.
+const placeMember = "at"
+
+// Place returns where in the log a record of a preset is. It returns "" if the record
+// does not say it: the error of a row that cannot be read does.
+func (s *Source) Place(line []byte) string {
+	if s.Preset == "" {
+		return ""
+	}
+	row, err := foreignjson.Parse(line)
+	if err != nil {
+		return ""
+	}
+	return row.Get(placeMember).String()
 }
 
 // append appends the line of a reply.
@@ -410,12 +424,15 @@ func (r *presetReader) append(row gjson.Result, l *logged, i, n int) {
 		member("failed", jsontext.AppendVerbatim(nil, l.failed))
 		member("end", []byte(`"aborted"`))
 	}
-	if !r.bare {
-		if l.reasoning.Len() > 0 {
-			member("reasoning", jsontext.AppendVerbatim(nil, l.reasoning.String()))
-		}
-		member("row", oneLine(row.Raw))
+	if l.reasoning.Len() > 0 {
+		member("reasoning", jsontext.AppendVerbatim(nil, l.reasoning.String()))
 	}
+	at := fmt.Sprintf("%s %d", r.lines.Unit, r.number)
+	if n > 1 {
+		at += fmt.Sprintf(", reply %d of %d", i+1, n)
+	}
+	member(placeMember, jsontext.AppendString(nil, at))
+	member("row", oneLine(row.Raw))
 	dst = jsontext.AppendVerbatim(append(dst, `"raw":`...), l.text.String())
 	r.out = append(dst, "}\n"...)
 }

@@ -95,9 +95,6 @@ type Settings struct {
 	// From is the preset whose logs the input holds, or "". For an .eval file it is
 	// always that of Inspect.
 	From string
-	// Bare leaves out of the records of a preset what only a program that reports on
-	// replies needs: the reasoning that the log has separated, and the row.
-	Bare bool
 }
 
 // Open returns the records of an input.
@@ -118,7 +115,7 @@ func Open(in Input, set Settings) (*Source, error) {
 	if p == nil {
 		return rows, nil
 	}
-	replies := &presetReader{preset: p, lines: rows, bare: set.Bare}
+	replies := &presetReader{preset: p, lines: rows}
 	source := &Source{Reader: bufio.NewReaderSize(replies, buffered), Unit: "reply", Preset: p.name, faulty: true, close: rows.close}
 	if p.single() {
 		source.file = rows.file

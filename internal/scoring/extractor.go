@@ -38,7 +38,7 @@ func ReadTask(name string) (answer.Task, error) {
 // Extract extracts the candidate from one reply.
 func (e *Extractor) Extract(r *Posed) answer.Extraction {
 	o := e.Options
-	o.Grammar, o.Start, o.End = r.Grammar, r.Start, r.End
+	o.Grammar, o.Start, o.End, o.Reasoning = r.Grammar, r.Start, r.End, r.separated
 	if o.Grammar == sotto.Default() {
 		o.Grammar = nil // the same, but known to be the default
 	}

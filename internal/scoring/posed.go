@@ -5,6 +5,7 @@ package scoring
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,13 +21,15 @@ type Posed struct {
 	id      []byte // as it stands in the line; nil if there is none
 	Raw     string
 	Problem answer.Problem
-	golds   []string // further right answers
-	group   []byte   // the problem that it is a sample of
-	by      []byte
-	logged  []byte // a verdict
-	File    *Origin
-	Line    int // its number in the input
-	outcome Result
+	// separated is the reasoning that a server has separated, if it may count.
+	separated string
+	golds     []string // further right answers
+	group     []byte   // the problem that it is a sample of
+	by        []byte
+	logged    []byte // a verdict
+	File      *Origin
+	Line      int // its number in the input
+	outcome   Result
 }
 
 // An Origin is the input that a line comes from.
@@ -66,6 +69,7 @@ type LineReader struct {
 	Places  [placesEnd]LineField
 	Lines   *catalogue.LineReader
 	paths   [][]jsonpath.Step // of the places to read
+	beside  [][]jsonpath.Step // and of the reasoning beside the reply
 	at      [placesEnd]int
 	manner  int // the first path of what says how to read the reply
 	finders sync.Pool
@@ -110,7 +114,26 @@ func (r *LineReader) compile() error {
 	}
 	r.manner = len(r.paths)
 	r.paths = append(r.paths, r.Lines.Paths...)
+	r.beside = slices.Clone(r.paths)
+	raw := r.paths[r.at[placeRaw]]
+	for _, name := range separated {
+		r.beside = append(r.beside, append(slices.Clone(raw[:len(raw)-1]), jsonpath.Step{Name: name}))
+	}
 	return nil
+}
+
+// separated are the members beside a reply in which servers put its reasoning. The
+// first that a line has counts.
+var separated = []string{"reasoning_content", "reasoning", "thinking"}
+
+// readSeparated reads the reasoning beside the reply.
+func (r *LineReader) readSeparated(f *jsonpath.Finder) string {
+	for i := range separated {
+		if v := f.Last(len(r.paths) + i); v != nil && v[0] == '"' {
+			return jsontext.Unquote(v)
+		}
+	}
+	return ""
 }
 
 // value returns what a line holds at a place, or nil if it holds nothing.
@@ -126,7 +149,11 @@ func (r *LineReader) value(f *jsonpath.Finder, i int) []byte {
 func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
-	if err := f.Find(line, r.paths...); err != nil {
+	paths := r.paths
+	if e.Options.FromReasoning {
+		paths = r.beside
+	}
+	if err := f.Find(line, paths...); err != nil {
 		return err
 	}
 	for i := range r.Places {
@@ -139,6 +166,9 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 		return fmt.Errorf("field %s %w", r.Places[placeRaw].Name, jsonpath.ErrNotString)
 	}
 	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsontext.Unquote(raw)}
+	if e.Options.FromReasoning {
+		p.separated = r.readSeparated(f)
+	}
 	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, PlaceGroup), r.value(f, PlaceBy), r.value(f, PlaceLogged)
 	p.Problem.Input = jsonpath.TextOr(r.value(f, PlaceInput), p.Problem.Input)
 	if err := r.readGold(f, p, e.Task); err != nil {

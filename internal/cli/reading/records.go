@@ -45,13 +45,13 @@ type Input struct {
 	Name string
 }
 
-// Open opens FILE. If bare is set, the records of a preset have no reasoning.
-func (r *Records) Open(sh *shell.Shell, name string, bare bool) (*Input, error) {
+// Open opens FILE.
+func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 	file, err := sh.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Settings{Format: records.Format(r.InputFormat), From: r.From, Bare: bare})
+	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Settings{Format: records.Format(r.InputFormat), From: r.From})
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
@@ -78,8 +78,28 @@ func (in *Input) Lines(f batch.LineFunc) batch.LineFunc {
 			return batch.AppendError(dst, number, err), err
 		}
 		dst, err := f(dst, line, end, number)
-		return dst, in.Explain(line, err)
+		return dst, in.Placed(line, in.Explain(line, err))
 	}
+}
+
+// Placed adds to the error of a record of a log where in the log it is.
+func (in *Input) Placed(line []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	if at := in.Place(line); at != "" {
+		return fmt.Errorf("%s: %w", at, err)
+	}
+	return err
+}
+
+// At returns the place of a record for messages. That of a reply of a log is in its
+// error.
+func (in *Input) At(number int) string {
+	if in.Preset != "" {
+		return in.Name
+	}
+	return fmt.Sprintf("%s %d", in.Unit, number)
 }
 
 // Explain adds to the error of a record which preset would fit, if the field of the

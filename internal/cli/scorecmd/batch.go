@@ -149,6 +149,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 			p.File, p.Line = &src.origin, src.first+number
 			b.watch.See(p.Grammar, p.Raw)
 			dst, err = b.judge(dst, p)
+			err = src.Placed(line, err)
 		}
 		if err != nil && b.lost != nil {
 			b.lost()
@@ -174,7 +175,7 @@ func (b *batchRun) read(src *source, p *scoring.Posed, line []byte) error {
 			return err
 		}
 	}
-	return src.Explain(line, b.reader.Read(p, line, b.extractor))
+	return src.Placed(line, src.Explain(line, b.reader.Read(p, line, b.extractor)))
 }
 
 // replay skips the lines that an earlier run has done.

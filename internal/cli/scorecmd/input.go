@@ -1,8 +1,6 @@
 package scorecmd
 
 import (
-	"fmt"
-
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
@@ -19,7 +17,7 @@ type source struct {
 }
 
 func openSource(sh *shell.Shell, records reading.Records, name string) (*source, error) {
-	in, err := records.Open(sh, name, false)
+	in, err := records.Open(sh, name)
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +26,8 @@ func openSource(sh *shell.Shell, records reading.Records, name string) (*source,
 
 // lineError prints the error of one line.
 func (s *source) lineError(sh *shell.Shell, number int, err error) {
-	place := fmt.Sprintf("%s %d", s.origin.Unit, number)
-	if s.named {
+	place := s.At(number)
+	if s.named && s.Preset == "" {
 		place = s.origin.Name + ": " + place
 	}
 	s.faults.Print(sh, place, err)

@@ -2,6 +2,7 @@ package textcmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
 	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/internal/records"
 )
 
 // runLines strips a field of every line.
@@ -38,8 +40,16 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if s.Adds(s.Output) && jsonpath.Many(path) {
 		return hint.Usage(fmt.Errorf("--field %s: new members need the path of one field", s.field()), "")
 	}
-	pool := &sync.Pool{New: func() any { return newStripper(m, lines, watch, s.field(), path, s.inline()) }}
-	r := &lineRun{records: s.Records, to: &s.lineOutput, file: s.File, members: new(columns.Strip), bare: !s.Adds(s.Output)}
+	in, log, err := s.rewrites()
+	if err != nil {
+		return err
+	}
+	pool := &sync.Pool{New: func() any {
+		work := newStripper(m, lines, watch, s.field(), path, s.inline())
+		work.log = log
+		return work
+	}}
+	r := &lineRun{records: in, to: &s.lineOutput, file: s.File, members: new(columns.Strip)}
 	r.Strict = s.Strict
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
 		if set != nil {
@@ -47,6 +57,21 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 		}
 		return stripLine(pool)
 	})
+}
+
+// rewrites returns how to read the records, and the log whose rows are rewritten. It
+// is "" if there is no log, or if its replies come out as new members of records.
+func (s *Strip) rewrites() (in reading.Records, log string, err error) {
+	if !s.Log(s.File) || s.Adds(s.Output) {
+		return s.Records, "", nil
+	}
+	if !records.CanRewrite(s.From) {
+		return in, "", hint.Usage(fmt.Errorf("strip cannot rewrite a log of %s", cmp.Or(s.From, "inspect")),
+			"sotto split prints the visible text of each reply, and --add-columns writes it beside each record")
+	}
+	in = s.Records
+	in.From = ""
+	return in, s.From, nil
 }
 
 // A lineOutput holds the flags that say where the lines of a command go.
@@ -69,8 +94,7 @@ type lineRun struct {
 	records reading.Records
 	to      *lineOutput
 	file    string
-	members any  // a struct with the types of new members
-	bare    bool // the records of a log need no reasoning
+	members any // a struct with the types of new members
 }
 
 // run processes each line with the function that process returns. The set of new
@@ -83,7 +107,7 @@ func (r *lineRun) run(sh *shell.Shell, process func(*columns.Set) batch.LineFunc
 			return err
 		}
 	}
-	in, err := r.records.Open(sh, r.file, r.bare)
+	in, err := r.records.Open(sh, r.file)
 	if err != nil {
 		return err
 	}
@@ -105,7 +129,7 @@ func (r *lineRun) runInput(sh *shell.Shell, in *reading.Input, out *reading.Adde
 	var faults shell.Faults
 	r.Fault = func(number int, err error) {
 		bar.Clear()
-		faults.Print(sh, fmt.Sprintf("%s %d", in.Unit, number), err)
+		faults.Print(sh, in.At(number), err)
 	}
 	err = r.Run(in, to)
 	bar.Clear()
@@ -159,6 +183,7 @@ type stripper struct {
 	splitter *sotto.Splitter
 	text     []byte
 	object   []byte // a line with its field stripped
+	log      string // the preset whose rows are rewritten, or ""
 }
 
 func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch, field string, path []jsonpath.Step, inline []sotto.Channel) *stripper {
@@ -176,6 +201,9 @@ func newStripper(m catalogue.Manner, lines *catalogue.LineReader, watch *reading
 func (s *stripper) line(dst, line []byte) ([]byte, error) {
 	if err := s.Find(line, s.paths...); err != nil {
 		return dst, err
+	}
+	if s.log != "" {
+		return s.row(dst, line)
 	}
 	if len(s.Found[0]) == 0 {
 		return dst, fmt.Errorf("field %s %w", s.field, jsonpath.ErrMissing)
@@ -206,6 +234,23 @@ func (s *stripper) line(dst, line []byte) ([]byte, error) {
 		from = at.End
 	}
 	return append(dst, line[from:]...), nil
+}
+
+// row appends a row of a log with its replies stripped.
+func (s *stripper) row(dst, line []byte) ([]byte, error) {
+	m := s.manner
+	if err := s.lines.Read(&s.Finder, 1, &m); err != nil {
+		return dst, err
+	}
+	return records.Rewrite(dst, line, s.log, func(text string) (string, error) {
+		s.text = append(s.text[:0], text...)
+		s.watch.SeeBytes(m.Grammar, s.text)
+		visible, err := s.strip(m)
+		if err != nil {
+			err = fmt.Errorf("strip: %w", err)
+		}
+		return visible, err
+	})
 }
 
 // strip returns the visible text of the reply.
