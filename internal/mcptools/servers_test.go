@@ -115,7 +115,7 @@ func hostile(mode string) {
 			case "pages":
 				answer(m.ID, fmt.Sprintf(`{"tools":[{"name":"t%s","inputSchema":{"type":"object"}}],"nextCursor":"%sx"}`, m.Params.Cursor, m.Params.Cursor))
 			case "list":
-				tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, 1_000_000)
+				tools := strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, 100_000)
 				answer(m.ID, `{"tools":[`+strings.TrimSuffix(tools, ",")+`]}`)
 			case "schema":
 				answer(m.ID, `{"tools":[{"name":"work","inputSchema":{"type":"object","description":"`+strings.Repeat("x", maxSchema)+`"}}]}`)
