@@ -90,9 +90,11 @@ type Outcome struct {
 	// Of is where the record has the last reply; nil without a record.
 	Of      *record.Ref
 	Metrics record.Metrics
-	// ReasoningTokens are those of the output tokens that the servers counted as
-	// reasoning, also for the agents that it called.
-	ReasoningTokens int64
+	// ReasoningTokens are those of the output tokens that were reasoning, also of the
+	// agents that it called. Where a server does not count them, they are estimated by
+	// their share of the bytes, and ReasoningEstimated is true.
+	ReasoningTokens    int64
+	ReasoningEstimated bool
 	// Waiting is what [Turn.Continue] needs if the status is Paused.
 	Waiting *Waiting
 }

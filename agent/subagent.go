@@ -128,7 +128,7 @@ func (t *subagentTool) Call(ctx context.Context, u Use) (string, error) {
 	caller.tokens += child.tokens
 	caller.metrics.InputTokens += child.metrics.InputTokens
 	caller.metrics.OutputTokens += child.metrics.OutputTokens
-	caller.reasoned += child.reasoned
+	caller.reasoned, caller.guessed = caller.reasoned+child.reasoned, caller.guessed || child.guessed
 	end := record.RunEnd{Status: string(o.Status), Bound: string(o.Bound), Cycles: 1, Millis: child.spent.Milliseconds(), Metrics: &o.Metrics, Result: record.Say(o.Answer)}
 	if _, err := child.journal.put(ctx, child.Run, 0, end); err != nil {
 		return "", &ownError{err}

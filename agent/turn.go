@@ -50,6 +50,7 @@ type turn struct {
 	metrics   record.Metrics
 	tokens    int64
 	reasoned  int64         // tokens of reasoning, of those that were written
+	guessed   bool          // … some of which are estimated
 	spent     time.Duration // in invocations and calls
 	left      *budget       // of the run; nil for none
 	window    *window       // of the model; nil if it is not known
@@ -343,7 +344,7 @@ func (t *turn) textBack() (text string, hidden bool) {
 }
 
 func (t *turn) outcome() Outcome {
-	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, Waiting: t.waiting}
+	o := Outcome{Status: t.status, Bound: t.bound, Messages: t.messages[t.given:], Reading: t.reading, Of: t.ref, Metrics: t.metrics, ReasoningTokens: t.reasoned, ReasoningEstimated: t.guessed, Waiting: t.waiting}
 	o.Metrics.SavedTokens = int(about(o.Metrics.SavedBytes))
 	if t.status == Answered || t.status == Bounded {
 		o.Answer = t.visible

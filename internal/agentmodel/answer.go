@@ -242,5 +242,14 @@ func (x *answer) finish() string {
 	return "stop"
 }
 
+// reasoningTokens are the details of the tokens that were written.
+func (x *answer) reasoningTokens() object {
+	out := object{"reasoning_tokens": x.outcome.ReasoningTokens}
+	if x.outcome.ReasoningEstimated {
+		out["reasoning_tokens_estimated"] = true
+	}
+	return out
+}
+
 // model is the name of the agent as a model.
 func (x *answer) model() string { return Prefix + x.agent.Name }

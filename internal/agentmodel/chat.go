@@ -55,7 +55,7 @@ func (chat) fail(message []byte) []byte {
 func (c chat) tokens() object {
 	m := c.outcome.Metrics
 	return object{"prompt_tokens": m.InputTokens, "completion_tokens": m.OutputTokens, "total_tokens": m.InputTokens + m.OutputTokens,
-		"completion_tokens_details": object{"reasoning_tokens": c.outcome.ReasoningTokens}}
+		"completion_tokens_details": c.reasoningTokens()}
 }
 
 func (c chat) whole() []byte {

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,9 +19,11 @@ import (
 	"github.com/tidwall/gjson"
 	"go.uber.org/goleak"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/agentmodel"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -185,28 +189,19 @@ func (a api) ask(t testing.TB, base, what string, stream bool) (r reading) {
 }
 
 // By every API, streamed and whole, the content is the visible text and nothing
-// else, and thoughts of the agent are where the display puts them: in the field, or
-// nowhere in the response. Thoughts of the agent below reach no client.
+// else, and thoughts of the agent are where the display puts them: in the field, in
+// tags before the text, or nowhere in the response. Thoughts of the agent below reach
+// no client, nor does any reach what is kept of the conversation.
 func TestVisibleOnly(t *testing.T) {
 	for name, a := range apis {
 		for _, stream := range []bool{true, false} {
-			for _, display := range []gateway.Display{gateway.DisplayField, gateway.DisplayHide} {
+			for _, display := range gateway.Displays() {
 				t.Run(fmt.Sprintf("%s/stream=%v/%s", name, stream, display), func(t *testing.T) {
-					base := serve(t, painter(t), nil, func(c *gateway.Config) { c.Default.Display = display })
+					folder := t.TempDir()
+					m := &agentmodel.Models{Agents: []*agent.Agent{painter(t)}, Kept: &conversation.Store{Folder: folder}}
+					base := serveModels(t, m, func(c *gateway.Config) { c.Default.Display = display })
 					r := a.ask(t, base, "Paint.", stream)
-					if r.text != said || r.status != 200 {
-						t.Errorf("%d %q, want %q\n%s", r.status, r.text, said, r.raw)
-					}
-					want := "CANARY one\n\nCANARY two"
-					if display == gateway.DisplayHide {
-						want = ""
-						if strings.Contains(r.raw, canary) {
-							t.Error("hidden, but in the response:", r.raw)
-						}
-					}
-					if got := strings.ReplaceAll(r.thought, "oneCANARY", "one\n\nCANARY"); got != want {
-						t.Errorf("the thought is %q, want %q", got, want)
-					}
+					checkDisplay(t, r, display)
 					if strings.Contains(r.raw, "below") || strings.Contains(r.narration, canary) {
 						t.Error(r.raw)
 					}
@@ -216,7 +211,80 @@ func TestVisibleOnly(t *testing.T) {
 					if !strings.Contains(r.raw, "4100") || !strings.Contains(r.raw, `:60`) {
 						t.Error("the tokens are not summed:", r.raw)
 					}
+					m.Close()
+					kept := filesBelow(t, folder)
+					if strings.Contains(kept, canary) || strings.Contains(kept, "It is red.") != (name == "responses") {
+						t.Errorf("kept: %s", kept)
+					}
 				})
+			}
+		}
+	}
+}
+
+// checkDisplay checks where a reading has the text and the thoughts of painter.
+func checkDisplay(t *testing.T, r reading, display gateway.Display) {
+	t.Helper()
+	thoughts := "CANARY one\n\nCANARY two"
+	text, thought := said, thoughts
+	switch display {
+	case gateway.DisplayHide:
+		if thought = ""; strings.Contains(r.raw, canary) {
+			t.Error("hidden, but in the response:", r.raw)
+		}
+	case gateway.DisplayTags:
+		thought = ""
+		reading, err := sotto.Default().Parse(r.text, sotto.StartOutside, sotto.EndStopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(strings.Fields(strings.Join(reading.Reasoning(), " ")), " "); all != "CANARY one CANARY two" {
+			t.Errorf("the tags hold %q", all)
+		}
+		text, r.text = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(reading.Visible()), " ")
+	}
+	if r.text != text || r.status != 200 {
+		t.Errorf("%d %q, want %q\n%s", r.status, r.text, text, r.raw)
+	}
+	if got := strings.ReplaceAll(r.thought, "oneCANARY", "one\n\nCANARY"); got != thought {
+		t.Errorf("the thought is %q, want %q", got, thought)
+	}
+}
+
+// filesBelow returns the files of a folder, joined.
+func filesBelow(t *testing.T, folder string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		b.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The tokens of reasoning are those that the servers counted, or an estimate that says
+// so.
+func TestReasoningTokens(t *testing.T) {
+	for usage, want := range map[string]string{"{input: 10, output: 9, reasoning: 2}": `{"reasoning_tokens":2}`, "{input: 10, output: 36}": `{"reasoning_tokens":6,"reasoning_tokens_estimated":true}`} {
+		a := painter(t)
+		s, err := model.ReadScript(strings.NewReader("- text: \"<think>12345</think>678901\"\n  usage: "+usage+"\n"), "s.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Turn.Model = model.NewScripted("scripted", s)
+		base := serve(t, a, nil, nil)
+		for _, name := range []string{"chat", "responses"} {
+			for _, stream := range []bool{true, false} {
+				if r := apis[name].ask(t, base, "Go.", stream); !strings.Contains(r.raw, want) {
+					t.Errorf("%s, stream=%v: %s, want %s", name, stream, r.raw, want)
+				}
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (r *response) object(status string) object {
 		m := r.outcome.Metrics
 		v["usage"] = object{
 			"input_tokens": m.InputTokens, "output_tokens": m.OutputTokens, "total_tokens": m.InputTokens + m.OutputTokens,
-			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": r.outcome.ReasoningTokens},
+			"input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": r.reasoningTokens(),
 		}
 	}
 	return v
