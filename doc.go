@@ -65,7 +65,8 @@
 //
 //   - StartAuto if the family's templates open the block (pre_opens: yes).
 //     Nothing leaks, but a stream shows nothing before the close. Text without any
-//     marker comes only at its end, and such text longer than MaxHold is withheld.
+//     marker comes only at its end. It is withheld as reasoning if it is longer than
+//     MaxHold, or if the reply was cut.
 //   - StartOutside otherwise, also in [Default]. Text comes at once, but a stream
 //     cannot see a thought that the prompt opened: it gives the thought as text,
 //     and can only report [CodeOrphanClose] when the close comes.

@@ -35,13 +35,13 @@ type Grammar struct {
 	closes      closes
 	tools       watch
 
-	code, stray          bool
-	nest                 bool // openers inside reasoning count (G6)
-	closeFamily, deliver bool
-	leading, anywhere    bool
-	afterToolReasoning   bool
-	asideBetween         bool
-	firstReasoning       int16 // name id, or -1
+	code, stray                    bool
+	nest                           bool // openers inside reasoning count (G6)
+	closeFamily, deliver, preOpens bool
+	leading, anywhere              bool
+	afterToolReasoning             bool
+	asideBetween                   bool
+	firstReasoning                 int16 // name id, or -1
 
 	reasoningGroups uint32 // bit per group
 	orphans         bool   // a close may settle an undecided start
@@ -131,7 +131,7 @@ func Compile(d Dialect) (*Grammar, error) {
 	g := &Grammar{d: d.withDefaults(), headerGroup: -1, firstReasoning: -1}
 	d = g.d
 	g.code, g.stray, g.nest = *d.Code, *d.Stray, d.hasTags()
-	g.closeFamily, g.deliver = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver
+	g.closeFamily, g.deliver, g.preOpens = d.Close == CloseFamily, d.OnDoubt == OnDoubtDeliver, d.PreOpens == PreOpensYes
 	g.leading = d.Placement == PlacementLeading
 	g.anywhere = d.Output == OutputAnywhere && slices.ContainsFunc(d.Markers, func(m Marker) bool { return m.Role == RoleOutput })
 	g.afterToolReasoning = d.AfterTool == ChannelReasoning

@@ -92,6 +92,7 @@ func (s *Splitter) expire(p int) {
 		s.settleOutside()
 	case s.autoHold:
 		s.readInside()
+		s.reportExpired(p)
 	case s.pads.hold == p:
 		s.expirePads()
 	case s.outHold == p:
@@ -117,11 +118,21 @@ func (s *Splitter) reportExpired(p int) {
 	s.diag(CodeHoldExpired, p, "")
 }
 
-// readInside reads an expired auto start again, inside a block that the close
-// of any reasoning name ends.
+// settleStart settles a start that no marker has settled, at the reply's end. Where
+// prompts open the reasoning, a reply that was cut was most likely cut inside it.
+func (s *Splitter) settleStart() {
+	if s.g.preOpens && !s.g.deliver && s.end.incomplete() {
+		s.readInside()
+		s.read()
+		return
+	}
+	s.settleOutside()
+}
+
+// readInside reads a reply with an undecided start again, inside a block that the
+// close of any reasoning name ends.
 func (s *Splitter) readInside() {
 	s.forget()
-	s.reportExpired(0)
 	s.ti, s.absorb = s.tok0, absorb{}
 	if s.g.firstReasoning < 0 {
 		s.openBodyOn(ChannelReasoning, 0)

@@ -419,7 +419,7 @@ func (s *Splitter) finish() {
 		s.finishPads()
 	}
 	if s.autoHold {
-		s.settleOutside()
+		s.settleStart()
 	}
 	s.outHold = -1
 	s.flush()

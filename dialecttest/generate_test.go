@@ -138,6 +138,7 @@ func factors() []factor {
 		}},
 		{"close", []level{dflt, set("family", func(d *sotto.Dialect) { d.Close = sotto.CloseFamily })}},
 		{"on doubt", []level{dflt, set("deliver", func(d *sotto.Dialect) { d.OnDoubt = sotto.OnDoubtDeliver })}},
+		{"pre-opens", []level{dflt, set("yes", func(d *sotto.Dialect) { d.PreOpens = sotto.PreOpensYes })}},
 		{"after tool", []level{dflt, set("reasoning", func(d *sotto.Dialect) { d.AfterTool = sotto.ChannelReasoning })}},
 		{"code", []level{dflt, set("on", func(d *sotto.Dialect) { d.Code = &on }), set("off", func(d *sotto.Dialect) { d.Code = &off })}},
 		{"stray", []level{dflt, set("on", func(d *sotto.Dialect) { d.Stray = &on }), set("off", func(d *sotto.Dialect) { d.Stray = &off })}},

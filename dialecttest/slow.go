@@ -336,25 +336,32 @@ func (r *slowReader) beginAuto() {
 		r.mark(sotto.ChannelMarkup, id, false, m)
 		r.out.afterMarker = true
 	case c.autoRes == autoOutside:
-	case expires:
-		if !r.expire(0) && !r.hasReasoning() {
-			r.headed = true
-			r.headerBody(sotto.ChannelReasoning, -1)
-		} else if !r.g.deliver {
-			r.phrases = ^uint64(0)
-			b := slowBlock{def: -1, fam: -1, own: ^uint64(0), implicit: true, force: -1}
-			r.block++
-			b.id = r.block
-			for _, d := range r.g.defs {
-				if d.role == sotto.RoleReasoning {
-					r.families |= 1 << d.fam
-				}
-			}
-			r.reasoningBlock(&b, &r.out)
-			r.out.afterMarker = true
-		}
+	case expires && r.expire(0):
+	case expires, r.cut && r.g.preOpens && !r.g.deliver:
+		r.unsettled()
 	}
 	r.outer()
+}
+
+// unsettled reads a reply whose start no marker settles, inside a block that any
+// close of reasoning ends.
+func (r *slowReader) unsettled() {
+	if !r.hasReasoning() {
+		r.headed = true
+		r.headerBody(sotto.ChannelReasoning, -1)
+		return
+	}
+	r.phrases = ^uint64(0)
+	b := slowBlock{def: -1, fam: -1, own: ^uint64(0), implicit: true, force: -1}
+	r.block++
+	b.id = r.block
+	for _, d := range r.g.defs {
+		if d.role == sotto.RoleReasoning {
+			r.families |= 1 << d.fam
+		}
+	}
+	r.reasoningBlock(&b, &r.out)
+	r.out.afterMarker = true
 }
 
 // hasOrphans reports whether a close can be an orphan: a token that ends a header's

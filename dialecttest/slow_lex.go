@@ -23,6 +23,7 @@ type slowGrammar struct {
 	anywhere bool // Output
 	family   bool // Close
 	deliver  bool // OnDoubt
+	preOpens bool
 	afterRea bool // AfterTool
 
 	code, stray        bool
@@ -97,6 +98,7 @@ func (g *slowGrammar) choices(d sotto.Dialect) {
 	g.leading = d.Placement == sotto.PlacementLeading
 	g.family = d.Close == sotto.CloseFamily
 	g.deliver = d.OnDoubt == sotto.OnDoubtDeliver
+	g.preOpens = d.PreOpens == sotto.PreOpensYes
 	g.anywhere = d.Output == sotto.OutputAnywhere && slices.ContainsFunc(d.Markers, func(m sotto.Marker) bool { return m.Role == sotto.RoleOutput })
 	g.afterRea = d.AfterTool == sotto.ChannelReasoning
 	g.start = d.Start

@@ -74,6 +74,7 @@ type slowCase struct {
 }
 
 func anywhere(d *sotto.Dialect) { d.Output = "anywhere" }
+func preOpens(d *sotto.Dialect) { d.PreOpens = sotto.PreOpensYes }
 func deliver(d *sotto.Dialect)  { d.OnDoubt = "deliver" }
 func both(d *sotto.Dialect)     { anywhere(d); deliver(d) }
 func withTools(d *sotto.Dialect) {
@@ -176,6 +177,11 @@ var slowCases = []slowCase{
 	{name: "G8 auto outside", raw: "a <think>r</think>b</think>c", start: sotto.StartAuto, visible: "a b</think>c"},
 	{name: "G8 auto fence", raw: "```\n<think>x</think>\n```\nb</think>a", start: sotto.StartAuto, visible: "a", codes: "orphan_close@26"},
 	{name: "G8 auto expires", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, visible: "b", codes: "hold_expired@0"},
+	{name: "G8 auto cut", raw: "r", start: sotto.StartAuto, end: sotto.EndCut, change: preOpens, shape: "r:r", codes: "assumed_unclosed@0 no_visible_answer@1"},
+	{name: "G8 auto aborted at a quoted close", raw: "r `</think>` q", start: sotto.StartAuto, end: sotto.EndAborted, change: preOpens, visible: "", codes: "assumed_unclosed@0 no_visible_answer@14"},
+	{name: "G8 auto stopped", raw: "a", start: sotto.StartAuto, change: preOpens, visible: "a"},
+	{name: "G8 auto cut, of a family that opens no block", raw: "a", start: sotto.StartAuto, end: sotto.EndCut, visible: "a"},
+	{name: "G8 auto cut deliver", raw: "a", start: sotto.StartAuto, end: sotto.EndCut, change: func(d *sotto.Dialect) { preOpens(d); deliver(d) }, visible: "a"},
 	{name: "G8 auto expires deliver", raw: "aaaaaaaaaaaaaaaaaaaaaa</think>b", start: sotto.StartAuto, hold: 16, change: deliver, visible: "aaaaaaaaaaaaaaaaaaaaaa</think>b", codes: "hold_expired@0 orphan_close@22"},
 
 	// G9
