@@ -9,16 +9,18 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of clients to docs/gateway.md")
+var update = flag.Bool("update", false, "write the tables of clients and of other readers to the documents")
 
-const (
-	document   = "../../docs/gateway.md"
-	tableOpen  = "<!-- clients of npm, from: go test ./npm -update -->\n"
-	tableClose = "<!-- end -->\n"
-)
-
-// checkTable compares the table in the document to the clients that were judged.
+// checkTable compares the table in docs/gateway.md to the clients that were judged.
 func checkTable(t *testing.T, clients []*npmClient) {
+	checkGenerated(t, "../../docs/gateway.md", "clients of npm", table(clients))
+}
+
+// checkGenerated compares the part of a document that a test of this package writes.
+func checkGenerated(t *testing.T, document, name, want string) {
+	t.Helper()
+	tableOpen := "<!-- " + name + ", from: go test ./npm -update -->\n"
+	const tableClose = "<!-- end -->\n"
 	b, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +30,6 @@ func checkTable(t *testing.T, clients []*npmClient) {
 	if !ok || !closed {
 		t.Fatalf("%s has no %s…%s", document, tableOpen, tableClose)
 	}
-	want := table(clients)
 	if old == want {
 		return
 	}
