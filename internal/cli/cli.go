@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/chatcmd"
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/probecmd"
 	"github.com/sotto-llm/sotto/internal/cli/recordcmd"
@@ -38,6 +39,7 @@ type commandLine struct {
 	Split      textcmd.Split      `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
 	Chat       chatcmd.Command    `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command   `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Leaks      leakscmd.Command   `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
 	Probe      probecmd.Chat      `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
 	A2A        probecmd.A2A       `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract   `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
@@ -54,7 +56,7 @@ type commandLine struct {
 
 const description = `Separate what a model thinks from what it says, in whole replies and in streams.
 
-Without FILE, or if FILE is "-", a command reads standard input. Results go to standard output, everything else to standard error. Exit status: 0 success, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 a single reply has no visible answer, 4 the server to check cannot be reached, 5 the results are worse than --min-solved or --max-lost allow. A flag comes from the command line; if it is not there, from the environment variable shown.
+Without FILE, or if FILE is "-", a command reads standard input. Results go to standard output, everything else to standard error. Exit status: 0 success, 1 the work failed (in a batch: a line failed), 2 wrong usage, 3 a single reply has no visible answer, 4 the server to check cannot be reached, 5 the results are worse than --min-solved, --max-lost or --max-leaked allow. A flag comes from the command line; if it is not there, from the environment variable shown.
 
 Examples:
 

@@ -209,8 +209,12 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"dialects":  hostileDialects(t),
 		"a2a probe": hostileA2A(t),
 		"probe":     hostileProbe(t),
-		"run":       hostileRun(t),
-		"chat":      hostileChat(t, badYAML),
+		"leaks": {
+			of(write(t, strangeFile("leaks.jsonl"), fmt.Sprintf(`{"model":%[1]s,"path":%[1]s,"title":%[2]s,"messages":[{"role":"assistant","content":%[2]s}]}`+"\n"+`{%[1]s`+"\n", q, quote("<think>"+strangeText+" and more</think>"+strangeText)))),
+			of("--json", strangeFile("leaks.jsonl")), of(reply), of("--max-leaked", terminaltest.Strange), of(missing),
+		},
+		"run":  hostileRun(t),
+		"chat": hostileChat(t, badYAML),
 		"mcp": {
 			{stdin: `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":` + q + `,"version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
 				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"split","arguments":{"text":` + q + `}}}` + "\n" + terminaltest.Strange + "\n"},

@@ -159,6 +159,23 @@ func open(r *bufio.Reader, file *os.File, format Format, log bool) (*Source, err
 	return &Source{Reader: r, Unit: "line", Sized: true}, nil
 }
 
+// Looks reports whether a file begins with records whose format its name need not say:
+// with a JSON object on one line, a list of objects, or what begins a Parquet file or
+// an archive.
+func Looks(in *bufio.Reader) bool {
+	head, _ := in.Peek(in.Size())
+	if bytes.HasPrefix(head, []byte(parquetfile.Magic)) || bytes.HasPrefix(head, []byte(zipMagic)) {
+		return true
+	}
+	start := bytes.TrimLeft(head, " \t\r\n\ufeff")
+	if rest, array := bytes.CutPrefix(start, []byte("[")); array {
+		return bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("{"))
+	}
+	line, _, whole := bytes.Cut(start, []byte("\n"))
+	line = bytes.TrimRight(line, " \t\r")
+	return bytes.HasPrefix(line, []byte("{")) && (!whole || bytes.HasSuffix(line, []byte("}")))
+}
+
 // zipMagic begins a zip archive with a file in it.
 const zipMagic = "PK\x03\x04"
 

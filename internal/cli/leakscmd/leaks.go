@@ -1,0 +1,256 @@
+// Package leakscmd has the command that counts leaks in logs.
+package leakscmd
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/leak"
+	"github.com/sotto-llm/sotto/internal/records"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// Command counts leaks in logs.
+type Command struct {
+	Files     []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The logs. Without one, standard input is read."`
+	MaxLeaked string   `name:"max-leaked" placeholder:"N" help:"Exit with status 5 if more replies leak: a number, or a share such as 1%."`
+	Examples  int      `default:"2" placeholder:"N" help:"How many examples of each kind to show (${default})."`
+	JSON      bool     `name:"json" help:"Print the report as JSON."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Reads logs that exist already, and counts the replies in which reasoning was delivered as the answer: by kind, by model and by route, with examples. The shape of the log is found out: conversations, requests with their responses, responses of OpenAI, Anthropic, Ollama and Gemini, streams, and rows with a column for the reply, in JSON Lines, JSON, CSV, Parquet or an .eval file; and plain text, as a transcript or as one reply. Compressed files are decompressed. What users and systems say is not looked at, and of a request with a response only the response.
+
+A tag that is quoted, in code, or a word in a sentence is not a leak, and reasoning without any marker is not found. The guide is docs/leaks.md. Exit status: 0 if all files were read, 1 if something could not be read or no reply was found, 5 if more replies leak than --max-leaked allows.
+
+Examples:
+
+    sotto leaks requests.jsonl
+    sotto leaks --json logs/*.jsonl.gz export.parquet
+    sotto leaks --max-leaked 0 nightly.jsonl`
+}
+
+// maxExamples bounds --examples.
+const maxExamples = 1000
+
+// Validate refuses flags that cannot be read.
+func (c *Command) Validate() error {
+	if c.Examples < 0 || c.Examples > maxExamples {
+		return fmt.Errorf("--examples %d: want 0 to %d", c.Examples, maxExamples)
+	}
+	_, err := c.exceeds(&leak.Report{})
+	return err
+}
+
+// exceeds reports whether more replies leak than the gate allows.
+func (c *Command) exceeds(r *leak.Report) (bool, error) {
+	wrong := fmt.Errorf("--max-leaked %s: want a number of replies, or a share from 0%% to 100%%", c.MaxLeaked)
+	switch number, percent := strings.CutSuffix(c.MaxLeaked, "%"); {
+	case c.MaxLeaked == "":
+		return false, nil
+	case percent:
+		share, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(share >= 0 && share <= 100) {
+			return false, wrong
+		}
+		return float64(r.Leaked)*100 > share*float64(r.Replies), nil
+	default:
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return false, wrong
+		}
+		return r.Leaked > n, nil
+	}
+}
+
+// Run reads the logs and prints the report.
+func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+	l := &logs{sh: sh, finder: leak.New(names.Dialects()), tally: leak.NewTally(c.Examples)}
+	if len(c.Files) == 0 {
+		c.Files = []string{"-"}
+	}
+	for _, name := range c.Files {
+		if err := l.read(name); err != nil {
+			return err
+		}
+	}
+	report := l.tally.Report()
+	if err := c.print(sh, report); err != nil {
+		return err
+	}
+	more, err := c.exceeds(report)
+	switch {
+	case err != nil:
+		return err
+	case more:
+		return shell.GateFailed(fmt.Errorf("%d of %d replies leak, which is more than --max-leaked %s", report.Leaked, report.Replies, c.MaxLeaked))
+	case l.faults > 0:
+		return errors.New(shell.Plural(l.faults, "1 record could not be read", "%d records could not be read"))
+	case report.Replies == 0:
+		return hint.Add(errors.New("no reply was found"), "a row needs a column such as response, or the role of a message")
+	}
+	return nil
+}
+
+// logs are being read.
+type logs struct {
+	sh     *shell.Shell
+	finder *leak.Finder
+	tally  *leak.Tally
+	faults int
+}
+
+// shownFaults is how many faults of a file are printed.
+const shownFaults = 3
+
+// read reads one file.
+func (l *logs) read(name string) error {
+	file, err := l.sh.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 64<<10)
+	if records.FormatOf(name) == "" && !records.Looks(in) {
+		return l.whole(file.Name, in)
+	}
+	source, err := records.Open(records.Input{Reader: in, Name: file.Name, File: file.File()}, records.Settings{})
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.Name, err)
+	}
+	defer source.Close()
+	progress := &shell.Progress{}
+	if source.Sized {
+		progress = shell.NewProgress(l.sh, file)
+	}
+	defer progress.Clear()
+	faults := 0
+	p := &batch.Pipeline{
+		Line: func(dst, line, _ []byte, number int) ([]byte, error) {
+			if err := source.Fault(line); err != nil {
+				return dst, err
+			}
+			return dst, l.record(file.Name, number, line)
+		},
+		Fault: func(number int, err error) {
+			if faults++; faults <= shownFaults {
+				progress.Clear()
+				l.sh.Errorf("%s: %s %d: %v", file.Name, source.Unit, number, err)
+			}
+		},
+		Advance: progress.Advance,
+	}
+	err = p.Run(source, io.Discard)
+	l.faults += faults
+	if faults > shownFaults {
+		l.sh.Errorf("%s: %d more records could not be read", file.Name, faults-shownFaults)
+	}
+	if errors.Is(err, batch.ErrFailed) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file.Name, err)
+	}
+	return nil
+}
+
+// record counts the replies of a line.
+func (l *logs) record(file string, number int, line []byte) error {
+	if batch.Blank(line) {
+		return nil
+	}
+	v, err := foreignjson.Parse(line)
+	if err != nil {
+		return err
+	}
+	l.finder.Record(v, func(r leak.Reply) { l.tally.Add(file, number, r) })
+	return nil
+}
+
+// whole counts the replies of a text, or of one JSON object over several lines.
+func (l *logs) whole(name string, in io.Reader) error {
+	text, err := files.ReadAll(in, files.MaxReply)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n\ufeff"), []byte("{")) {
+		if v, err := foreignjson.Parse(bytes.TrimLeft(text, "\ufeff")); err == nil {
+			l.finder.Record(v, func(r leak.Reply) { l.tally.Add(name, 1, r) })
+			return nil
+		}
+	}
+	l.finder.Transcript(string(text), func(r leak.Reply) { l.tally.Add(name, 0, r) })
+	return nil
+}
+
+// sampleWidth is how much of an example is shown.
+const sampleWidth = 80
+
+// print prints the report.
+func (c *Command) print(sh *shell.Shell, r *leak.Report) error {
+	if c.JSON {
+		return shell.PrintJSON(sh.Out, r)
+	}
+	if r.Leaked > 0 {
+		rows := [][]string{{"LEAK", "IN", "REPLIES", "SHARE"}}
+		for _, k := range r.Kinds {
+			rows = append(rows, []string{string(k.Kind), string(k.Where), strconv.Itoa(k.Replies), share(k.Replies, r.Replies)})
+		}
+		rows = append(rows, nil, []string{"MODEL", "ROUTE", "LEAKED", "OF", "SHARE"})
+		for _, g := range r.Groups[:min(len(r.Groups), shownGroups)] {
+			rows = append(rows, []string{short(g.Model), short(g.Route), strconv.Itoa(g.Leaked), strconv.Itoa(g.Replies), share(g.Leaked, g.Replies)})
+		}
+		for _, table := range [][][]string{rows[:len(r.Kinds)+1], rows[len(r.Kinds)+2:]} {
+			if err := texttable.Print(sh.Text, table); err != nil {
+				return err
+			}
+			fmt.Fprintln(sh.Text)
+		}
+		for _, e := range r.Examples {
+			where := short(e.File)
+			if e.Record > 0 {
+				where += ":" + strconv.Itoa(e.Record)
+			}
+			fmt.Fprintf(sh.Text, "%s: %s in %s: %s\n", where, e.Kind, e.Where, onOneLine(shorttext.Columns(visible.Line(e.Sample), sampleWidth)))
+		}
+		if len(r.Examples) > 0 {
+			fmt.Fprintln(sh.Text)
+		}
+	}
+	_, err := fmt.Fprintf(sh.Text, "%d of %s leak (%s)\n", r.Leaked, shell.Plural(r.Replies, "1 reply", "%d replies"), share(r.Leaked, r.Replies))
+	return err
+}
+
+// shownGroups is how many models are shown; --json has all.
+const shownGroups = 20
+
+func share(n, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(of))
+}
+
+// short shows a name from a log.
+func short(name string) string {
+	if name == "" {
+		return "-"
+	}
+	return onOneLine(visible.Line(shorttext.Ellipsis(name, 60)))
+}
+
+func onOneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
