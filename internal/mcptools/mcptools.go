@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -69,6 +70,7 @@ type server struct {
 
 	turn    chan struct{} // held while the session is replaced
 	session *session      // nil if there is none
+	closing sync.WaitGroup
 	closed  bool
 	stderr  tail // of the process
 }
@@ -99,7 +101,7 @@ func (s *server) connected(ctx context.Context) (*session, error) {
 		if !s.session.over() {
 			return s.session, nil
 		}
-		s.session.close()
+		s.closing.Go(s.session.close) // which no call waits for
 		s.session = nil
 	}
 	ctx, stop := context.WithTimeout(ctx, s.Timeout)
@@ -121,6 +123,7 @@ func (s *server) close() error {
 		s.session.close()
 		s.session = nil
 	}
+	s.closing.Wait()
 	return nil
 }
 
@@ -130,6 +133,7 @@ type session struct {
 	traffic *traffic
 	process *process // nil for a server that is reached by HTTP
 	ended   chan struct{}
+	broken  atomic.Bool // a call found it so
 
 	mu       sync.Mutex
 	calls    int // so far
@@ -175,7 +179,7 @@ func (n *session) over() bool {
 	case <-n.ended:
 		return true
 	default:
-		return n.process.over()
+		return n.broken.Load() || n.process.over()
 	}
 }
 
@@ -296,6 +300,9 @@ func (s *server) call(ctx context.Context, name string, u agent.Use) (string, er
 	params.SetProgressToken(token)
 	result, err := n.CallTool(ctx, params)
 	if err != nil {
+		if ctx.Err() == nil && refusal(err) == nil {
+			n.broken.Store(true)
+		}
 		return "", s.failure(ctx, err, "ended, or broke the protocol")
 	}
 	return textOf(result)
@@ -306,10 +313,22 @@ func (s *server) failure(ctx context.Context, err error, otherwise string) error
 	if ctx.Err() != nil {
 		return fmt.Errorf("the server %s did not answer in time: %w", s.Name, ctx.Err())
 	}
-	if said, ok := errors.AsType[*jsonrpc.Error](err); ok {
+	if said := refusal(err); said != nil {
 		return fmt.Errorf("the server %s refused the call: %s", s.Name, said.Message)
 	}
 	return fmt.Errorf("the server %s %s", s.Name, otherwise)
+}
+
+// rejected is the code of errors that the client makes of those of HTTP.
+const rejected = -32005
+
+// refusal returns the error with which a server answered, if it did.
+func refusal(err error) *jsonrpc.Error {
+	said, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || said.Code == rejected {
+		return nil
+	}
+	return said
 }
 
 // expect returns the token of a call's progress, and a function that forgets it.
