@@ -60,6 +60,24 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// No attribute's name makes html/template take a word for a script, which it would
+// quote: data-on is to it what onclick is.
+func TestAttributes(t *testing.T) {
+	entries, err := templateFiles.ReadDir("templates")
+	if err != nil || len(entries) == 0 {
+		t.Fatal(err, "no templates")
+	}
+	for _, e := range entries {
+		data, err := templateFiles.ReadFile("templates/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`\s(data-)?on\w*=`).Find(data); found != nil {
+			t.Errorf("%s has%s", e.Name(), found)
+		}
+	}
+}
+
 // Text has a contrast of 4.5 to what is behind it, in light and in dark, and what is
 // only drawn has 3.
 func TestContrast(t *testing.T) {

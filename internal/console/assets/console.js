@@ -109,7 +109,7 @@ function follow(on) {
     stream.onopen = refresh;
   }
   button.setAttribute("aria-pressed", String(on));
-  button.querySelector(".said").textContent = on ? button.dataset.on : button.dataset.off;
+  button.querySelector(".said").textContent = on ? button.dataset.live : button.dataset.paused;
 }
 if (button && list) {
   const wanted = sessionStorage.getItem("live") !== "off";
