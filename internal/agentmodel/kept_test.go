@@ -240,6 +240,31 @@ func TestOneTurnAtATime(t *testing.T) {
 	}
 }
 
+// A base is a transport to a server that only notes the headers that it gets.
+type base struct{ got []http.Header }
+
+func (b *base) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.got = append(b.got, r.Header)
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+// The name of a conversation does not reach the model server.
+func TestNameStaysHere(t *testing.T) {
+	b := &base{}
+	m := &agentmodel.Models{Base: b, Agents: []*agent.Agent{counter(t)}}
+	q, _ := http.NewRequestWithContext(t.Context(), "POST", "http://upstream/v1/chat/completions", strings.NewReader(`{"model":"other"}`))
+	q.Header.Set("Sotto-Conversation", "holidays")
+	q.Header.Set("Other", "x")
+	resp, err := m.RoundTrip(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if len(b.got) != 1 || b.got[0].Get("Sotto-Conversation") != "" || b.got[0].Get("Other") != "x" || q.Header.Get("Sotto-Conversation") == "" {
+		t.Errorf("%v, %v", b.got, q.Header)
+	}
+}
+
 // A client that sends what no agent can read or give is told so.
 func TestUnsupported(t *testing.T) {
 	base := serve(t, painter(t), nil, nil)

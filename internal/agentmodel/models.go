@@ -100,6 +100,10 @@ func (m *Models) RoundTrip(r *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 	}
+	if r.Header.Get(conversationHeader) != "" { // it is for agents, and nobody else's business
+		r = r.Clone(r.Context())
+		r.Header.Del(conversationHeader)
+	}
 	return m.Base.RoundTrip(r)
 }
 

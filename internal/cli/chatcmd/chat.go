@@ -98,6 +98,9 @@ func (c *Command) agent(sh *shell.Shell, names *catalogue.Catalogue) (*agent.Age
 			return nil, faulty(sh, c.Agent, err)
 		}
 	}
+	if p := agent.Policy(config.Thoughts.Policy); p != "" && p != agent.Strip {
+		sh.Hintf("thoughts.policy: %s is for runs: here no thought of an earlier message returns to the model", p)
+	}
 	a, err := config.Agent(agentfile.Dependencies(sh.Getenv, func(name string) (*sotto.Grammar, error) { return names.Named(name) }))
 	if err == nil {
 		if err = a.Check(true); err != nil {
