@@ -13,7 +13,7 @@ var words = map[string]string{
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
 	"key.raw": "the line in the record", "key.bytes": "bytes", "key.live": "follow the record, or stop",
 
-	"filter.text": "Search prompts, thoughts and replies", "filter.more": "Filters", "filter.apply": "Apply", "filter.clear": "Clear all", "filter.any": "any",
+	"filter.text": "Search all texts", "filter.more": "Filters", "filter.apply": "Apply", "filter.clear": "Clear all", "filter.any": "any",
 	"filter.remove": "Remove the filter", "filter.model": "Model", "filter.route": "API or path", "filter.caller": "Caller", "filter.outcome": "Outcome",
 	"filter.diagnostic": "Diagnostic", "filter.leaked": "Reasoning in the text", "filter.from": "From", "filter.to": "To", "filter.id": "Response or client id",
 	"filter.time": "2026-11-21, or 2h",

@@ -55,6 +55,11 @@ document.addEventListener("click", (e) => {
   }
 }
 
+// A filter that is not set is not in the address.
+document.querySelector("form.filter")?.addEventListener("formdata", (e) => {
+  for (const [name, value] of [...e.formData]) if (value === "") e.formData.delete(name);
+});
+
 // Following: the server says when the record has grown, and the page asks for itself
 // again, once at a time and at most once a second.
 const list = $("list");

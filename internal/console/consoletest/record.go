@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sotto-llm/sotto"
@@ -109,6 +110,36 @@ func Attacked(t testing.TB) (dir string, n int) {
 		r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}
 		r.ToolCalls = []record.Call{{Name: text, ID: text, Arguments: record.Say(text)}}
 		x.Messages[0].Role, x.Messages[0].CallID = text, text
+		Put(t, w, x)
+		n++
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, n
+}
+
+// choices is how many replies of an exchange the console shows on a page.
+const choices = 64
+
+// Crowded records the hostile texts as the replies and messages of few exchanges, so
+// that a browser has few pages to open. It returns the record's folder and how many
+// exchanges it holds.
+func Crowded(t testing.TB) (dir string, n int) {
+	t.Helper()
+	w, dir := Open(t)
+	for texts := range slices.Chunk(Hostile(), choices) {
+		var x record.Exchange
+		for i, text := range texts {
+			one := Exchange(shorttext.Cut(text, 200), text, "<think>"+text+"</think>\n"+text)
+			r := one.Replies[0]
+			r.Choice, r.Finish = i, text
+			r.ToolCalls = []record.Call{{Name: text, ID: text, Arguments: record.Say(text)}}
+			r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}
+			one.Messages[0].Role = text
+			one.Replies, one.Messages = append(x.Replies, r), append(x.Messages, one.Messages...)
+			x = one
+		}
 		Put(t, w, x)
 		n++
 	}
