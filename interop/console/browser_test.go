@@ -134,8 +134,8 @@ func (b *tab) look(width int64, scheme string) {
 	}))
 }
 
-// strangers are requests to anywhere except the console.
-func (b *tab) strangers() (list []string) {
+// elsewhere are requests to anywhere except the console.
+func (b *tab) elsewhere() (list []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.requests {
@@ -208,7 +208,7 @@ func TestLooks(t *testing.T) {
 			}
 		}
 	}
-	if out := b.strangers(); len(out) > 0 {
+	if out := b.elsewhere(); len(out) > 0 {
 		t.Errorf("requests to %v", out)
 	}
 }
@@ -274,7 +274,7 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%s: %d wide", path, wide)
 			}
 		}
-		if out := b.strangers(); len(out) > 0 || b.dialogs > 0 {
+		if out := b.elsewhere(); len(out) > 0 || b.dialogs > 0 {
 			t.Errorf("requests to %v, %d dialogs", out, b.dialogs)
 		}
 	}
