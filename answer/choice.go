@@ -41,7 +41,7 @@ func (choiceTask) Form() Form {
 	}
 }
 
-var choiceMarkers = said("Ans", "Answers", "Correct option", "Correct choice", "Solution",
+var choiceMarkers = said("Ans", "Answers", "Correct", "Correct option", "Correct choice", "Solution",
 	"Selected option", "Selected answer", "Selected choice", "Chosen option", "Chosen answer", "Final pick", "Final choice", "Final selection", "My pick", "My choice", "My final pick", "My final choice")
 
 // These expressions match the letters of a choice, one or several, and what may
@@ -49,7 +49,7 @@ var choiceMarkers = said("Ans", "Answers", "Correct option", "Correct choice", "
 // continues the sentence.
 const (
 	oneLetter  = `[\[(]?(?:[A-Z]|[a-z][)\]])[\])]?`
-	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | ?[\p{Han}\p{Hangul}\p{Hiragana}\p{So}。，、；]|<| (?i:because|since|as|is|which|for|due|based|given|being|with|would)\b)`
+	letterTail = `(?:[.:;,!]?(?:\s*$)|[.:;,](?:\s|$)| ?[(–—=]| - | ?[\p{Han}\p{Hangul}\p{Hiragana}\p{Devanagari}\p{So}。，、；]|<| (?i:because|since|as|is|which|for|due|based|given|being|with|would|here)\b)`
 	letterList = `(?:` + oneLetter + `(?:(?: ?[,;、，] ?(?:and |or )?| and | or | ?[&/+] ?)` + oneLetter + `)*|[A-J]{2,8})`
 )
 
@@ -88,7 +88,7 @@ func choiceLetter(s string) string {
 		return joinLetters(strings.Join(strings.Split(strings.ReplaceAll(run, " ", ""), ""), ","))
 	}
 	m := choiceStart.FindStringSubmatch(s)
-	if m != nil && letterDenied.MatchString(s[len(m[1]):]) {
+	if m != nil && (letterDenied.MatchString(s[len(m[1]):]) || comparesLetters(s[len(m[1]):])) {
 		return s
 	}
 	if m != nil && letterRun.MatchString(m[1]) && !ascending(m[1]) {
@@ -169,6 +169,18 @@ var letterItem = lazyregexp.New(`^[*_]{0,3}([A-Z])\) ?[*_]{0,3}[\pL\pN$]`)
 // "Answer: A is incorrect, so it must be B".
 var letterDenied = lazyregexp.New(`^[*_"”]{0,4},? (?i:(?:is|are|was|were|would be|looks?|seems?) (?:also |clearly |definitely |obviously |simply |therefore )?(?:not|wrong|incorrect|false|out|ruled out|eliminated|impossible|invalid|too|never|a distractor)\b|(?:is|are|was|were|ca|does|do)n['’]t\b|cannot\b)`)
 
+// letterCompared matches what says something of one option and then of another one:
+// "Solution: A is hot, B is hotter." That chooses neither.
+var letterCompared = lazyregexp.New(`^[*_"”)\]]{0,4} (?i:is|are|was|were|has|would be) [^.;!?\n]*[,;] ?(?i:and |but |while |whereas |so )?(?i:option |choice )?[(\[]?[A-Z][)\]]? (?i:is|are|was|were|has|would be)\b`)
+
+// letterRight matches what calls the letter before it right.
+var letterRight = lazyregexp.New(`^[*_"”)\]]{0,4} (?i:is|are) (?i:the |clearly |therefore )*(?i:correct|right|best|true)\b`)
+
+// comparesLetters reports whether what follows a letter compares it with another one.
+func comparesLetters(tail string) bool {
+	return letterCompared.MatchString(tail) && !letterRight.MatchString(tail)
+}
+
 // maxLetters is how far letters may reach.
 const maxLetters = 96
 
@@ -180,7 +192,7 @@ func lettersAt(text string, at int) (Span, bool) {
 	if m == nil {
 		m = letterItem.FindStringSubmatchIndex(s)
 	}
-	if m == nil || initials.MatchString(s[m[2]:]) || letterDenied.MatchString(s[m[3]:]) {
+	if m == nil || initials.MatchString(s[m[2]:]) || letterDenied.MatchString(s[m[3]:]) || comparesLetters(s[m[3]:]) {
 		return Span{}, false
 	}
 	if letters := s[m[2]:m[3]]; letterRun.MatchString(letters) && !ascending(letters) {

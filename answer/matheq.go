@@ -186,8 +186,12 @@ func nameLen(s string) int {
 	if len(s) > n+1 && s[n] == '_' {
 		return n + 2
 	}
-	if len(s) > n+2 && s[n] == '(' && s[n+2] == ')' { // f(x)
-		return n + 3
+	primes := n
+	for primes < len(s) && s[primes] == '\'' {
+		primes++
+	}
+	if len(s) > primes+2 && s[primes] == '(' && s[primes+2] == ')' { // f(x), f'(x)
+		return primes + 3
 	}
 	return n
 }

@@ -69,8 +69,32 @@ func (c comparer) equalRelations(a, b string, depth int) (by string, applies boo
 		return c.sameRelation(r, s, depth), true
 	case n != "" && m != "":
 		return byNone, true
+	case isRelation && m == "" && c.computed(r, depth):
+		return c.equal(r.right, b, depth+1), true
+	case otherToo && n == "" && c.computed(s, depth):
+		return c.equal(a, s.right, depth+1), true
 	}
 	return byNone, isRelation && n == "" || otherToo && m == ""
+}
+
+// computed reports whether an equation states the value of a number, as 5! = 120
+// does. Both sides have no letters and are equal: the right one is then the answer. An
+// identity such as 5 = 5 states nothing.
+func (c comparer) computed(r relation, depth int) bool {
+	return r.sign == "=" && textKey(r.left) != textKey(r.right) && lettersIn(r.left+r.right) == 0 && c.equal(r.left, r.right, depth+1) != byNone
+}
+
+// lettersIn counts the letters of a formula that belong to no command.
+func lettersIn(s string) (n int) {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i += lettersLen(s[i+1:])
+		case isLetter(s[i]):
+			n++
+		}
+	}
+	return n
 }
 
 // sameRelation compares two relations: side by side, or by the difference of their

@@ -219,6 +219,10 @@ func readNumber(s string) (string, bool) {
 	if side, ok := rightSide(s); ok {
 		s = side
 	}
+	if n, ok := numberWords[strings.ToLower(strings.TrimRight(s, ".!"))]; ok {
+		return n, true
+	}
+	s = sumInBrackets.ReplaceAllString(s, "$1")
 	m := numberExpr.FindStringSubmatch(s)
 	if m == nil || m[1] != "" && m[3] != "" {
 		return "", false
@@ -238,6 +242,15 @@ func readNumber(s string) (string, bool) {
 	}
 	return writeNumber(m, n)
 }
+
+// numberWords are numbers that people write as words.
+var numberWords = map[string]string{
+	"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12",
+}
+
+// sumInBrackets matches how an amount was computed, after its unit: "260 sheep (20 +
+// 80 + 160)".
+var sumInBrackets = lazyregexp.New(`^([^()]*[\pL%°]) \([$\d., ]+(?:[-+*/×÷=] ?[$\d., ]+)+\)[.!]?$`)
 
 // listed matches the rest of a list of numbers, and letterScale a letter that may
 // multiply a number without a currency, or name its unit.

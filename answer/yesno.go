@@ -30,7 +30,7 @@ func (yesNoTask) Form() Form {
 	}
 }
 
-var verdictMarkers = said("Ans", "A", "Verdict", "Final verdict", "Short answer", "Conclusion")
+var verdictMarkers = said("Ans", "A", "Verdict", "Final verdict", "Short answer", "In short", "Conclusion", "Kurz gesagt")
 
 // yesNoWords are the words for each answer.
 var yesNoWords = map[string]string{
