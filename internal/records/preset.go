@@ -31,6 +31,7 @@ type preset struct {
 	options []string
 	model   []string
 	failed  []string // why there is no reply
+	scored  []string // a text here says that the row has likelihoods, not replies
 	once    string   // rows with another value of this than the first row repeat its replies
 }
 
@@ -39,7 +40,8 @@ var presets = []preset{
 	{ // lm-evaluation-harness, --log_samples. Each filter repeats the rows.
 		name: "lm-eval", what: "samples of lm-eval", marks: [][]string{{"doc_id", "resps"}},
 		replies: []string{"resps"}, id: []string{"doc_id"}, gold: []string{"target"},
-		input: []string{"arguments.gen_args_0.arg_0", "arguments.0.0"}, once: "filter",
+		input:  []string{"arguments.gen_args_0.arg_0", "arguments.0.0"},
+		scored: []string{"arguments.gen_args_0.arg_1", "arguments.0.1"}, once: "filter",
 	},
 	{ // UK AISI Inspect: the samples of an .eval file or of a log in JSON.
 		name: "inspect", what: "samples of Inspect", marks: [][]string{{"epoch", "output", "target"}},
@@ -187,6 +189,9 @@ func (r *presetReader) row(line []byte) error {
 	}
 	if !r.fits(row) {
 		return r.stranger(row)
+	}
+	if get(row, r.scored).Type == gjson.String {
+		return errors.New("it has likelihoods of given answers: there is no reply to read")
 	}
 	if r.once != "" {
 		value := row.Get(r.once).String()

@@ -145,3 +145,35 @@ func TestWrongPreset(t *testing.T) {
 		t.Error("Suggest")
 	}
 }
+
+// TestPublishedForms reads rows with every member that the programs write, in their
+// order, also those that Sotto has no use for.
+func TestPublishedForms(t *testing.T) {
+	for _, test := range []struct{ from, file, want string }{
+		{"lm-eval", `{"doc_id": 0, "doc": {"question": "2+16?", "answer": "It is 18.\n#### 18"}, "target": "It is 18.\n#### 18", "arguments": {"gen_args_0": {"arg_0": "Question: 2+16?\nAnswer:", "arg_1": {"until": ["Question:", "</s>", "<|im_end|>"], "do_sample": false, "temperature": 0.0}}}, "resps": [[" It is 18. The answer is 18."]], "filtered_resps": ["18"], "filter": "strict-match", "metrics": ["exact_match"], "doc_hash": "0b", "prompt_hash": "1c", "target_hash": "2d", "exact_match": 1.0}
+{"doc_id": 0, "doc": {"question": "2+16?", "answer": "It is 18.\n#### 18"}, "target": "It is 18.\n#### 18", "arguments": {"gen_args_0": {"arg_0": "Question: 2+16?\nAnswer:", "arg_1": {"until": ["Question:"]}}}, "resps": [[" It is 18. The answer is 18."]], "filtered_resps": ["18"], "filter": "flexible-extract", "metrics": ["exact_match"], "doc_hash": "0b", "prompt_hash": "1c", "target_hash": "2d", "exact_match": 1.0}
+{"doc_id": 1, "doc": {"goal": "g", "gold": 0}, "target": "0", "arguments": {"gen_args_0": {"arg_0": "Question: g\nAnswer:", "arg_1": " yes"}, "gen_args_1": {"arg_0": "Question: g\nAnswer:", "arg_1": " no"}}, "resps": [[["-3.25", "False"]], [["-4.5", "False"]]], "filtered_resps": [["-3.25", "False"], ["-4.5", "False"]], "filter": "none", "metrics": ["acc"], "doc_hash": "0b", "prompt_hash": "1c", "target_hash": "2d", "acc": 1.0}
+`, `{"id":0,"group":0,"input":"Question: 2+16?\nAnswer:","gold":"It is 18.\n#### 18","raw":" It is 18. The answer is 18."}
+` + "\x00line 3: it has likelihoods of given answers: there is no reply to read"},
+		{"inspect", `{"version": 2, "status": "success", "eval": {"task": "t", "model": "m-1"}, "plan": {"steps": []}, "results": {"total_samples": 1}, "stats": {}, "samples": [{"id": 1, "epoch": 1, "input": [{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}], "choices": ["Rome", "Lima"], "target": "B", "messages": [{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}, {"id": "a2", "content": "ANSWER: B", "source": "generate", "role": "assistant", "model": "m-1"}], "output": {"model": "m-1", "choices": [{"message": {"id": "a2", "content": "ANSWER: B", "source": "generate", "role": "assistant", "model": "m-1"}, "stop_reason": "max_tokens"}], "completion": "ANSWER: B", "usage": {"input_tokens": 9, "output_tokens": 4, "total_tokens": 13}, "time": 0.5}, "scores": {"choice": {"value": "C", "answer": "B", "explanation": "ANSWER: B", "history": []}}, "metadata": {}, "store": {}, "events": [{"span_id": "s", "timestamp": "t", "event": "span_begin"}], "model_usage": {"m-1": {"input_tokens": 9}}, "total_time": 0.6, "working_time": 0.6, "uuid": "u", "error_retries": [], "attachments": {}}], "reductions": []}
+`, `{"id":1,"group":1,"model":"m-1","input":[{"id": "a1", "content": "Which city?", "source": "input", "role": "user"}],"gold":"B","options":["Rome", "Lima"],"finish_reason":"max_tokens","raw":"ANSWER: B"}`},
+		{"openai-batch", `{"id": "batch_req_1", "custom_id": "request-2", "response": {"status_code": 200, "request_id": "req_1", "body": {"id": "chatcmpl-1", "object": "chat.completion", "created": 1711652795, "model": "m-1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello.", "refusal": null, "annotations": []}, "logprobs": null, "finish_reason": "stop"}, {"index": 1, "message": {"role": "assistant", "content": "Hi.", "refusal": null}, "logprobs": null, "finish_reason": "length"}], "usage": {"prompt_tokens": 22, "completion_tokens": 2, "total_tokens": 24}, "service_tier": "default", "system_fingerprint": "fp_1"}}, "error": null}
+{"id": "batch_req_2", "custom_id": "request-3", "response": null, "error": {"code": "batch_expired", "message": "This request could not be executed before the completion window expired."}}
+{"id": "batch_req_3", "custom_id": "request-4", "response": {"status_code": 200, "request_id": "req_3", "body": {"id": "resp_1", "object": "response", "created_at": 1741476777, "status": "completed", "error": null, "incomplete_details": null, "instructions": null, "model": "m-2", "output": [{"id": "rs_1", "type": "reasoning", "summary": []}, {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [{"type": "output_text", "text": "Good day.", "annotations": []}]}], "parallel_tool_calls": true, "reasoning": {"effort": "low", "summary": null}, "store": true, "text": {"format": {"type": "text"}}, "usage": {"output_tokens_details": {"reasoning_tokens": 3}}}}, "error": null}
+`, `{"id":"request-2/1","group":"request-2","model":"m-1","finish_reason":"stop","raw":"Hello."}
+{"id":"request-2/2","group":"request-2","model":"m-1","finish_reason":"length","raw":"Hi."}
+{"id":"request-3","group":"request-3","failed":"This request could not be executed before the completion window expired.","end":"aborted","raw":""}
+{"id":"request-4","group":"request-4","model":"m-2","raw":"Good day."}`},
+		{"anthropic-batch", `{"custom_id":"my-second-request","result":{"type":"succeeded","message":{"id":"msg_1","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"Hello again."}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":11,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":36,"service_tier":"batch"}}}}
+{"custom_id":"my-first-request","result":{"type":"errored","error":{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: Field required"},"request_id":"req_1"}}}
+{"custom_id":"my-third-request","result":{"type":"canceled"}}
+`, `{"id":"my-second-request","group":"my-second-request","model":"m-1","finish_reason":"end_turn","raw":"Hello again."}
+{"id":"my-first-request","group":"my-first-request","failed":"max_tokens: Field required","end":"aborted","raw":""}
+{"id":"my-third-request","group":"my-third-request","failed":"canceled","end":"aborted","raw":""}`},
+	} {
+		got := strings.Join(recordsOf(t, Input{Reader: strings.NewReader(test.file)}, Settings{From: test.from}), "\n")
+		if got != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s", test.from, got, test.want)
+		}
+	}
+}
