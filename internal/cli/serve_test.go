@@ -24,6 +24,7 @@ import (
 type running struct {
 	t       *testing.T
 	gateway string // its URL
+	console string // its URL, if there is one
 	signals chan os.Signal
 	ended   chan error
 	log     chan string // what standard error says after the start
@@ -57,6 +58,8 @@ func startServe(t *testing.T, args ...string) *running {
 	return r
 }
 
+var consoleAt = regexp.MustCompile(`the console is up" at=(\S+)`)
+
 var gatewayAt = regexp.MustCompile(`The gateway: +(\S+)`)
 
 // readStart reads standard error to the end of the start messages, and the rest of
@@ -68,6 +71,9 @@ func (r *running) readStart(stderr io.Reader) {
 		line, err := lines.ReadString('\n')
 		if err != nil {
 			r.t.Fatalf("serve has ended: %v", <-r.ended)
+		}
+		if m := consoleAt.FindStringSubmatch(line); m != nil {
+			r.console = m[1]
 		}
 		if m := gatewayAt.FindStringSubmatch(line); m != nil {
 			r.gateway = m[1]

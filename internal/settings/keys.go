@@ -29,6 +29,8 @@ type Settings struct {
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration
+	Console        bool // serve the page of the record
+	ConsoleListen  string
 	Agents         []string // files of agents that are served as models
 	A2A            A2A
 
@@ -100,6 +102,8 @@ func (s *Settings) keys() []key {
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
 	}, recordKeys(&s.Recording), []key{
 		{"record-headers", "", listValue(&g.RecordHeaders, "a list of headers such as X-Session-Id", checkText)},
+		{"console", "false", yesNo(&s.Console)},
+		{"console-listen", "127.0.0.1:8385", textValue(&s.ConsoleListen, "an address such as 127.0.0.1:8385", checkAddress)},
 	}, replyKeys(&g.Default), []key{
 		{"history-dry-run", "false", yesNo(&g.HistoryDryRun)},
 		{"agents", "", listValue(&s.Agents, "a list of agents' files", checkText)},

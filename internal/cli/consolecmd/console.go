@@ -3,15 +3,12 @@ package consolecmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -29,7 +26,7 @@ import (
 type Command struct {
 	Dir       string   `arg:"" name:"dir" help:"The folder of the record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
-	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" setting:"SOTTO_CONSOLE_LISTEN" help:"The address of the page (${default})."`
+	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
 	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
 }
@@ -80,29 +77,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN")
 	}
 	fmt.Fprintf(sh.Err, "the console is at %s\n", serving.Reach(l))
-	return Serve(ctx, l, console.New(config))
-}
-
-// endWait is how long a page may still take after a signal.
-const endWait = 2 * time.Second
-
-// Serve serves a console until ctx ends.
-func Serve(ctx context.Context, l net.Listener, c *console.Console) error {
-	server := serving.NewServer(serving.Bodies(c))
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(serving.Bound(l, serving.Bounds{})) }()
-	select {
-	case err := <-ended:
-		return fmt.Errorf("the console: %w", err)
-	case <-ctx.Done():
-	}
-	c.Close() // ends the streams of live pages
-	last, cancel := context.WithTimeout(context.Background(), endWait)
-	defer cancel()
-	if err := server.Shutdown(last); err != nil && !errors.Is(err, net.ErrClosed) {
-		return server.Close()
-	}
-	return nil
+	return console.New(config).Serve(ctx, l)
 }
 
 func (c *Command) token(sh *shell.Shell) (string, error) {

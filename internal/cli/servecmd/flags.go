@@ -39,6 +39,8 @@ func (c *Command) overrides(ctx *kong.Context, getenv func(string) string) []set
 	add("agents", listed(c.Agent, getenv(listVariables["agent"]))...)
 	c.a2aOverrides(getenv, add)
 	c.recordOverrides(getenv, add)
+	add("console", string(c.Console))
+	add("console-listen", c.ConsoleListen)
 	add("dialect", c.Dialect)
 	add("start", c.Start)
 	add("display", c.Display)

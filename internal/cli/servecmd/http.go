@@ -99,11 +99,15 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	}
 	v := newServer(handler, s, log)
 	leave, err := c.answerA2A(s, agents, at, v, kept, log)
+	quit := func() error { return nil }
+	if err == nil {
+		quit, err = serveConsole(s, log)
+	}
 	if err == nil {
 		announce(sh, &s.Settings, log, at)
 		err = v.run(bound(&s.Settings, front, metrics, log), signals)
 	}
-	err = errors.Join(err, leave(), closeGateway(handler))
+	err = errors.Join(err, quit(), leave(), closeGateway(handler))
 	models.Close() // before the record that they write to
 	return errors.Join(err, closeRecord(kept, log))
 }

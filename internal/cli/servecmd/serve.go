@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/settings"
 )
 
 // Command holds the flags. Most of them are also keys of the configuration file,
@@ -49,7 +50,9 @@ type Command struct {
 	Agent []string `sep:"none" placeholder:"FILE" help:"Serve the agent of FILE (YAML) as the model agent/NAME; repeatable. In $$SOTTO_AGENT, separate files with commas."`
 
 	recording.Settings
-	RecordHeader []string `sep:"none" placeholder:"NAME" help:"Record this request header as an identifier, such as X-Session-Id; repeatable. In $$SOTTO_RECORD_HEADER, separate names with commas."`
+	RecordHeader  []string `sep:"none" placeholder:"NAME" help:"Record this request header as an identifier, such as X-Session-Id; repeatable. In $$SOTTO_RECORD_HEADER, separate names with commas."`
+	Console       toggle   `negatable:"" setting:"SOTTO_CONSOLE" help:"Serve the web page of the record too, on an address of its own. It shows what models thought. The guide is docs/console.md."`
+	ConsoleListen string   `placeholder:"ADDRESS" setting:"SOTTO_CONSOLE_LISTEN" help:"The address of that page (127.0.0.1:8385)."`
 	a2aFlags
 
 	ShutdownDelay  string `placeholder:"TIME" setting:"SOTTO_SHUTDOWN_DELAY" help:"How long new requests are still accepted after the first interrupt, while /readyz says 503 (0s)."`
@@ -112,6 +115,9 @@ func (s *Command) Run(sh *shell.Shell, c *catalogue.Catalogue, ctx *kong.Context
 	case s.Check:
 		s.checkAgents(sh, set)
 		s.checkA2A(sh, set)
+		if err := checkConsole(set, set.ConsoleListen); err != nil {
+			set.Faults = append(set.Faults, &settings.Fault{Err: err})
+		}
 		return printChecked(sh, set)
 	case len(set.Faults) > 0:
 		return refuse(sh, set)

@@ -1,0 +1,62 @@
+package servecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/serving"
+	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// checkConsole returns what is wrong with the settings of the console. Thoughts are
+// never open to other machines without a token, whatever the gateway allows.
+func checkConsole(s *settings.Setup, address string) error {
+	switch {
+	case !s.Console:
+	case s.Recording.Record == "":
+		return hint.Usage(errors.New("--console: nothing is recorded"), "name a folder for the record with --record DIR")
+	case !settings.IsLoopback(address) && !s.Guarded():
+		return hint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)
+	}
+	return nil
+}
+
+// serveConsole serves the console on an address of its own, if it is on. quit ends
+// it.
+func serveConsole(s *settings.Setup, log *slog.Logger) (quit func() error, err error) {
+	quit = func() error { return nil }
+	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
+		return quit, err
+	}
+	reader, err := recording.OpenReader(s.Recording.Record, record.ReadOptions{})
+	if err != nil {
+		return quit, err
+	}
+	l, err := serving.Listen("--console-listen", s.ConsoleListen)
+	if err != nil {
+		return quit, err
+	}
+	address := l.Addr().String()
+	if err := checkConsole(s, address); err != nil { // a name may stand for any address
+		return quit, errors.Join(err, l.Close())
+	}
+	config := console.Config{
+		Record: reader, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
+		AllowHosts: s.Gateway.AllowHosts, Log: log,
+	}
+	for _, d := range sotto.Dialects() {
+		config.Dialects = append(config.Dialects, d.Name)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- console.New(config).Serve(ctx, l) }()
+	log.Info("the console is up", "at", serving.Reach(l).String())
+	return func() error { stop(); return <-ended }, nil
+}
