@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
 	"slices"
 	"strings"
 	"sync"
