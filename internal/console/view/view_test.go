@@ -95,8 +95,8 @@ func selected(f view.Filter, i int, x *record.Exchange) bool {
 func TestSearchStops(t *testing.T) {
 	w, dir := consoletest.Open(t)
 	long := strings.Repeat("words ", 150_000)
-	for range 75 {
-		w.Enqueue(record.Event{Payload: consoletest.Exchange("m", long, "x")})
+	for range 80 {
+		consoletest.Put(t, w, consoletest.Exchange("m", long, "x"))
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestSearchStops(t *testing.T) {
 		}
 		f.Before = p.Older
 	}
-	if searched != 75 || pages < 2 || pages > 4 {
+	if searched != 80 || pages < 2 || pages > 4 {
 		t.Errorf("%d events in %d pages", searched, pages)
 	}
 }
