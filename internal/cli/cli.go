@@ -4,10 +4,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -91,7 +94,7 @@ type helpShown int
 
 func run(args []string, sh *shell.Shell) error {
 	var line commandLine
-	parser, err := newParser(&line, sh)
+	parser, err := newParser(&line, sh, needed(args)...)
 	if err != nil {
 		return err
 	}
@@ -112,8 +115,8 @@ func run(args []string, sh *shell.Shell) error {
 	return sh.Flush()
 }
 
-func newParser(line *commandLine, sh *shell.Shell) (*kong.Kong, error) {
-	return kong.New(line,
+func newParser(line *commandLine, sh *shell.Shell, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(line, append(more,
 		kong.Name("sotto"),
 		kong.Description(description),
 		kong.Writers(sh.Text, sh.Err),
@@ -121,7 +124,32 @@ func newParser(line *commandLine, sh *shell.Shell) (*kong.Kong, error) {
 		kong.Resolvers(environment.Resolver(sh.Getenv)),
 		kong.ValueFormatter(environment.Describe),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100}),
-	)
+	)...)
+}
+
+// needed makes the parser leave out the commands other than the one that the arguments
+// begin with: kong takes half a millisecond to describe each of them to itself. The
+// parser of everything else, such as sotto --help or a misspelled command, has all.
+func needed(args []string) []kong.Option {
+	if len(args) == 0 || args[0] == "completion" { // which prints all commands
+		return nil
+	}
+	var others []string
+	found := false
+	for field := range reflect.TypeFor[commandLine]().Fields() {
+		if _, ok := field.Tag.Lookup("cmd"); !ok {
+			continue
+		}
+		if args[0] == cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)) {
+			found = true
+			continue
+		}
+		others = append(others, field.Name)
+	}
+	if !found {
+		return nil
+	}
+	return []kong.Option{kong.IgnoreFields(`^commandLine\.(?:` + strings.Join(others, "|") + `)$`)}
 }
 
 // parseError turns an error of kong into a usage error, with the help that applies.
