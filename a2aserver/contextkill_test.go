@@ -67,7 +67,11 @@ func said(ctx context.Context, s *Server, text string) error {
 // talks is the process of a turn, which is killed at a point of it, or when the client
 // has the answer.
 func talks(dir, text string) error {
-	s, err := New(Config{Mind: talker(func(Turn) {}), File: filepath.Join(dir, "a2a.db")})
+	mind := talker(func(Turn) {})
+	if os.Getenv("A2A_MIND") == "eraser" {
+		mind = eraser(dir)
+	}
+	s, err := New(Config{Mind: mind, File: filepath.Join(dir, "a2a.db")})
 	if err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func TestContextKill(t *testing.T) {
 
 // after lets a process make a turn on a copy of a file, to be killed at a point. It
 // returns the copy, or "" if the process did not come to the point.
-func after(t *testing.T, file, text, at string) string {
+func after(t *testing.T, file, text, at string, env ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	data, err := os.ReadFile(file)
@@ -120,7 +124,7 @@ func after(t *testing.T, file, text, at string) string {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "A2A_CHILD="+dir, "A2A_SAY="+text, "A2A_KILL="+at)
+	cmd.Env = append(append(os.Environ(), "A2A_CHILD="+dir, "A2A_SAY="+text, "A2A_KILL="+at), env...)
 	out, _ := cmd.CombinedOutput()
 	switch {
 	case bytes.HasPrefix(out, []byte("killed")):
