@@ -115,7 +115,7 @@ func (s *screen) event(e agent.Event) error {
 	case agent.Narration:
 		s.fold()
 		s.narrated.WriteString(e.Text)
-		s.show(s.narrated.String())
+		s.show(lastLine(s.narrated.String()))
 	case agent.ToolStart:
 		s.card("▸ "+e.Name, e.Arguments)
 	case agent.ToolEnd:
@@ -232,6 +232,13 @@ func (s *screen) show(text string) {
 	s.w.Set(shell.Italic, s.fitted(text, 0))
 	s.w.Flush()
 	s.status, s.drawn = true, time.Now()
+}
+
+// lastLine returns the last line of a text that is not blank. Of the progress of a
+// tool, each report is a line.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // fitted cuts a text to what a line has room for.
