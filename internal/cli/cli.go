@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -93,6 +94,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(s
 type helpShown int
 
 func run(args []string, sh *shell.Shell) error {
+	if len(args) > 0 && args[0] == "help" { // as people also ask
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	var line commandLine
 	parser, err := newParser(&line, sh, needed(args)...)
 	if err != nil {
