@@ -94,8 +94,11 @@ func one(file, hook string) error {
 	}
 	for {
 		left, err := s.store.unsent()
-		if err != nil || len(left) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(left) == 0 {
+			return s.Close() // which lets the sender come to its last point
 		}
 		time.Sleep(time.Millisecond)
 	}
