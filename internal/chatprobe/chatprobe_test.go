@@ -50,9 +50,9 @@ func probe(t *testing.T, base string, o Options) (*probereport.Report, []string)
 	return r, found
 }
 
-// TestScripted: every scripted model whose thoughts come in the text leaks, and no
-// other does; behind a gateway of Sotto none leaks. An answer that writes about tags
-// is no leak.
+// TestScripted: the scripted models whose thoughts come in the text leak, and the
+// others do not. Through Sotto's gateway, no model leaks. An answer that is about tags
+// is not a leak.
 func TestScripted(t *testing.T) {
 	upstream := httptest.NewServer(scripted.New(scripted.Options{}))
 	defer upstream.Close()

@@ -134,15 +134,23 @@ type exchangeData struct {
 // views are the forms of an exchange.
 var views = []string{"reading", "compare", "request", "curl"}
 
+// exchange returns the exchange that a request names, its event, and how the request
+// wants it read.
+func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re view.Reread, err error) {
+	if seq, err = eventOf(r); err != nil {
+		return nil, 0, re, err
+	}
+	re = again(r)
+	if x, err = c.source.Exchange(r.Context(), seq, re); err != nil {
+		return nil, 0, re, rereadError(re, err)
+	}
+	return x, seq, re, nil
+}
+
 func one(c *Console, r *http.Request) (answer, error) {
-	seq, err := eventOf(r)
+	x, seq, re, err := c.exchange(r)
 	if err != nil {
 		return answer{}, err
-	}
-	re := again(r)
-	x, err := c.source.Exchange(r.Context(), seq, re)
-	if err != nil {
-		return answer{}, rereadError(re, err)
 	}
 	d := exchangeData{
 		Exchange: x, View: cmp.Or(r.URL.Query().Get("view"), views[0]), Markdown: r.URL.Query().Get("markdown") == "1",
@@ -271,14 +279,9 @@ func rawLine(c *Console, r *http.Request) (answer, error) {
 
 // export serves an exchange as one file that needs nothing else.
 func export(c *Console, r *http.Request) (answer, error) {
-	seq, err := eventOf(r)
+	x, seq, re, err := c.exchange(r)
 	if err != nil {
 		return answer{}, err
-	}
-	re := again(r)
-	x, err := c.source.Exchange(r.Context(), seq, re)
-	if err != nil {
-		return answer{}, rereadError(re, err)
 	}
 	page, err := renderExport(exchangeData{Exchange: x, View: "export", Now: c.config.Now(), Again: re})
 	if err != nil {

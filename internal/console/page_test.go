@@ -78,8 +78,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Text has a contrast of 4.5 to what is behind it, in light and in dark, and what is
-// only drawn has 3.
+// The contrast between text and its background is at least 4.5, in the light and in the
+// dark palette. That of shapes is at least 3.
 func TestContrast(t *testing.T) {
 	colours := map[string][2]string{}
 	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(styleText, -1) {

@@ -56,7 +56,8 @@ func (s *Source) open(ctx context.Context, seq uint64) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{event: e, parts: partsOf(&e), readings: make([]*reading, len(partsOf(&e).replies))}
+	p := partsOf(&e)
+	o := &opened{event: e, parts: p, readings: make([]*reading, len(p.replies))}
 	s.keep(o)
 	return o, nil
 }
@@ -115,7 +116,7 @@ func (s *Source) Find(ctx context.Context, id string) (uint64, error) {
 }
 
 // Neighbours returns the events shown before and after one: the older and the newer
-// exchange, 0 where there is none.
+// exchange. A number is 0 if the record has no such exchange.
 func (s *Source) Neighbours(seq uint64) (older, newer uint64) {
 	q, _ := (&Filter{Before: seq}).query()
 	q.Limit = 1
