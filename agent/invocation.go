@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
@@ -69,7 +70,7 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	}
 	point("before model")
 	_, err = t.through(ctx, open, func() (heard bool, failure error) {
-		i.Reply, i.Reading, i.Took, i.Err = t.call(ctx, q)
+		t.call(ctx, q, &i)
 		return i.Reading != nil, i.Err
 	})
 	switch {
@@ -82,7 +83,9 @@ func (t *turn) attempt(ctx context.Context, q model.Request, purpose string, att
 	if e, ok := errors.AsType[*model.Error](i.Err); ok {
 		t.after = e.RetryAfter
 	}
-	if x = i.Payload(); i.Reading != nil {
+	x = i.Payload()
+	x.Parameters, x.Tools = settingsOf(&q)
+	if i.Reading != nil {
 		x.Replies[0].Segments = t.segments(i.Reading, i.Reply.Calls)
 	}
 	if f := t.Observer.OnReply; f != nil && i.Reading != nil && i.Err != nil {
@@ -150,7 +153,7 @@ const maxTokens = 1 << 32
 // estimated. An invocation to which nothing came has the tokens that were counted,
 // and nil if none were: a server that was not reached read nothing.
 func usageOf(reply model.Reply, x record.Invocation) *record.Usage {
-	u := record.Usage{Input: reply.Usage.Input, Output: reply.Usage.Output, Reasoning: reply.Usage.Reasoning}
+	u := record.Usage{Input: reply.Usage.Input, Output: reply.Usage.Output, Reasoning: reply.Usage.Reasoning, CacheRead: reply.Usage.CacheRead, CacheWrite: reply.Usage.CacheWrite}
 	if x.Usage != nil { // it was recorded
 		u = *x.Usage
 	}
@@ -176,41 +179,78 @@ func usageOf(reply model.Reply, x record.Invocation) *record.Usage {
 
 // call asks the model and shows the reply as it becomes certain. If a thought came
 // before any text, the text begins outside.
-func (t *turn) call(ctx context.Context, q model.Request) (model.Reply, *sotto.Reply, time.Duration, error) {
+func (t *turn) call(ctx context.Context, q model.Request, i *Invocation) {
 	limit, late := t.Limits.ReplyTime, fmt.Errorf("%w: within %v", errSlow, t.Limits.ReplyTime)
 	if left := t.left.time(t); left > 0 && left < limit {
 		limit, late = left, fmt.Errorf("no whole reply within %v, which was left of the time of the run", left)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
-	l := listener{turn: t}
-	began := time.Now()
-	reply, err := t.Model.Invoke(ctx, q, l.hear)
-	took := time.Since(began)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
+	l := listener{turn: t, began: time.Now()}
+	i.Reply, i.Err = t.Model.Invoke(ctx, q, l.hear)
+	i.Took = time.Since(l.began)
+	if cause := context.Cause(ctx); i.Err != nil && cause != nil {
+		i.Err = cause
 	}
-	if err != nil && reply.Raw == "" && len(reply.Thoughts) == 0 && len(reply.Calls) == 0 {
-		return reply, nil, took, err
+	if i.Err != nil && i.Reply.Raw == "" && len(i.Reply.Thoughts) == 0 && len(i.Reply.Calls) == 0 {
+		return
 	}
-	if err != nil {
-		reply.End = sotto.EndAborted
+	if i.Err != nil {
+		i.Reply.End = sotto.EndAborted
 	}
+	var err error
+	if i.Reading, err = l.end(i.Reply); err != nil {
+		i.Err = err
+	}
+	i.FirstThought, i.FirstAnswer = l.thought, l.answer
+}
+
+// end reads the whole of a reply that has been heard.
+func (l *listener) end(reply model.Reply) (*sotto.Reply, error) {
 	if l.filter == nil {
 		l.open(len(reply.Thoughts) > 0)
 	}
-	reading, err2 := t.Grammar.Parse(reply.Raw, l.start, reply.End)
-	if err2 != nil {
-		return reply, nil, took, err2
+	reading, err := l.Grammar.Parse(reply.Raw, l.start, reply.End)
+	if err != nil {
+		return nil, err
 	}
-	if t.unclosed(l.start, reading) {
-		if reading, err2 = t.Grammar.Parse(reply.Raw, sotto.StartInsideFirst, reply.End); err2 != nil {
-			return reply, nil, took, err2
-		}
-		return reply, reading, took, err
+	if l.unclosed(l.start, reading) {
+		return l.Grammar.Parse(reply.Raw, sotto.StartInsideFirst, reply.End)
 	}
 	l.filter.Close(reply.End)
-	return reply, reading, took, err
+	return reading, nil
+}
+
+// settingsOf returns what the record keeps of how a request sets the model, and of
+// the tools that it offers.
+func settingsOf(q *model.Request) (set record.Content, tools []record.Tool) {
+	members := map[string]any{}
+	if q.MaxTokens > 0 {
+		members["max_tokens"] = q.MaxTokens
+	}
+	if q.Temperature != nil {
+		members["temperature"] = *q.Temperature
+	}
+	if q.Seed != nil {
+		members["seed"] = *q.Seed
+	}
+	if len(q.Stop) > 0 {
+		members["stop"] = q.Stop
+	}
+	if q.Think != "" {
+		members["think"] = q.Think
+	}
+	if q.NoCalls {
+		members["tool_choice"] = "none"
+	}
+	if text, err := json.Marshal(members); err == nil && len(members) > 0 {
+		set = record.Say(string(text))
+	}
+	for _, t := range q.Tools {
+		text, _ := json.Marshal(t) // a schema that is not JSON is not sent either
+		tools = append(tools, record.Tool{Name: t.Name, Digest: record.DigestOf(string(text)).String()})
+	}
+	return set, tools
 }
 
 // unclosed reports whether a reply may be one thought that was cut before its
@@ -237,6 +277,16 @@ type listener struct {
 	start  sotto.Start
 	bytes  int
 	native bool
+
+	began           time.Time
+	thought, answer time.Duration // when the first of each came; zero before
+}
+
+// came notes when something came first.
+func (l *listener) came(first *time.Duration, text string) {
+	if *first == 0 && strings.TrimSpace(text) != "" {
+		*first = max(time.Since(l.began), 1)
+	}
 }
 
 func (l *listener) open(native bool) {
@@ -248,10 +298,20 @@ func (l *listener) open(native bool) {
 	if err != nil {
 		panic(fmt.Sprintf("agent: unreachable: a checked start: %v", err))
 	}
-	if !l.template { // else the text may be a reflection, with a thought in it
-		f.OnText = l.Observer.OnText
+	onText, onReasoning := l.Observer.OnText, inBlocks(l.Observer.OnReasoning)
+	f.OnText = func(text string) {
+		l.came(&l.answer, text)
+		if onText != nil && !l.template { // else the text may be a reflection, with a thought in it
+			onText(text)
+		}
 	}
-	f.OnNarration, f.OnReasoning = inBlocks(l.Observer.OnNarration), inBlocks(l.Observer.OnReasoning)
+	f.OnReasoning = func(block int, text string) {
+		l.came(&l.thought, text)
+		if onReasoning != nil {
+			onReasoning(block, text)
+		}
+	}
+	f.OnNarration = inBlocks(l.Observer.OnNarration)
 	l.filter = f
 }
 
@@ -282,6 +342,7 @@ func (l *listener) hear(d model.Delta) error {
 	if on := l.Observer.OnDelta; on != nil {
 		on()
 	}
+	l.came(&l.thought, d.Thought)
 	if on := l.Observer.OnReasoning; on != nil && d.Thought != "" {
 		on(d.Thought)
 	}

@@ -21,7 +21,10 @@ type Invocation struct {
 	Reply   model.Reply
 	Reading *sotto.Reply // of Reply; nil if nothing came
 	Took    time.Duration
-	Err     error // why the reply is not whole, or did not come
+	// FirstThought and FirstAnswer are how long after the request the first thought and
+	// the first visible text came; zero if none came.
+	FirstThought, FirstAnswer time.Duration
+	Err                       error // why the reply is not whole, or did not come
 }
 
 // Payload returns what the record keeps of an invocation.
@@ -29,6 +32,7 @@ func (i *Invocation) Payload() record.Invocation {
 	x := record.Invocation{
 		Model: i.Model.Name(), Provider: i.API, Purpose: i.Purpose, Attempt: i.Attempt,
 		Messages: recordMessages(i.Messages), Millis: millis(i.Took),
+		FirstThought: millis(i.FirstThought), FirstAnswer: millis(i.FirstAnswer),
 	}
 	if i.Err != nil {
 		var refused *model.Error

@@ -199,7 +199,8 @@ func refOf(e *record.Event) *record.Ref {
 func asked(p record.Payload) record.Payload {
 	switch x := p.(type) {
 	case record.Invocation:
-		x.Millis, x.Error, x.Final, x.Usage, x.Replies = 0, "", false, nil, nil
+		x = whole(x).(record.Invocation)
+		x.Error, x.Final, x.Usage, x.Replies = "", false, nil, nil
 		return x
 	case record.ToolCall:
 		x.Millis, x.Error, x.Result, x.Child = 0, "", record.Content{}, nil
@@ -227,7 +228,8 @@ func whole(p record.Payload) record.Payload {
 		delete(x.Config, "tools") // a run takes them from here
 		return x
 	case record.Invocation:
-		x.Millis = 0
+		x.Millis, x.FirstThought, x.FirstAnswer = 0, 0, 0
+		x.Parameters, x.Tools = record.Content{}, nil
 		return x
 	case record.ToolCall:
 		x.Millis = 0

@@ -200,6 +200,15 @@ func (x *exchange) settle() {
 	x.engine.observers.settled(x)
 }
 
+// since returns the time from the request to a moment of a streamed reply, or 0 if
+// there was no such moment. The parts of a whole reply have no moments of their own.
+func (x *exchange) since(moment time.Time) time.Duration {
+	if !x.streamed || moment.IsZero() {
+		return 0
+	}
+	return max(moment.Sub(x.began), 1)
+}
+
 // outcome says in one word how the exchange ended, for metrics.
 func (x *exchange) outcome() string {
 	switch {

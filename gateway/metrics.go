@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -29,6 +30,8 @@ type metrics struct {
 	tokens    *prometheus.CounterVec
 	hold      prometheus.Histogram
 	seconds   *prometheus.HistogramVec
+	thought   *prometheus.HistogramVec
+	answer    *prometheus.HistogramVec
 
 	mu     sync.Mutex
 	max    int
@@ -72,9 +75,11 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 			Help: "How long text of a reply waited until its channel was certain.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9)}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: "exchange_seconds",
 			Help: "How long exchanges took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 9)}, []string{"api"}),
-		max: e.config.Limits.Labels, models: map[string]bool{},
+		thought: firstSeconds("first_thought_seconds", "How long after its request the first thought of a streamed reply came."),
+		answer:  firstSeconds("first_answer_seconds", "How long after its request the first visible text of a streamed reply came."),
+		max:     e.config.Limits.Labels, models: map[string]bool{},
 	}
-	all = append(all, m.hold, m.seconds, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
+	all = append(all, m.hold, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
 	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
 	for i, c := range all {
@@ -86,6 +91,19 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// firstSeconds is a histogram of times to the first of something, by model and API.
+func firstSeconds(name, help string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "sotto", Name: name, Help: help,
+		Buckets: prometheus.ExponentialBuckets(0.01, 2.5, 10)}, []string{"api", "model"})
+}
+
+// first counts how long after its request something came first, if it came.
+func (m *metrics) first(to *prometheus.HistogramVec, x *exchange, model string, moment time.Time) {
+	if d := x.since(moment); d > 0 {
+		to.WithLabelValues(x.codec.Name(), model).Observe(d.Seconds())
+	}
 }
 
 // model bounds the label.
@@ -105,6 +123,8 @@ func (m *metrics) exchange(x *exchange) {
 	model := m.model(x.model)
 	m.exchanges.WithLabelValues(x.codec.Name(), model, x.ended).Inc()
 	m.seconds.WithLabelValues(x.codec.Name()).Observe(x.took.Seconds())
+	m.first(m.thought, x, model, x.reading.firstThought)
+	m.first(m.answer, x, model, x.reading.firstAnswer)
 	found := x.reading.findings()
 	for _, code := range found {
 		m.doubts.WithLabelValues(string(code)).Inc()

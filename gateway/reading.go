@@ -35,6 +35,8 @@ type reading struct {
 	// complete says that the API's own sign of the end was read.
 	complete bool
 
+	firstThought, firstAnswer time.Time // when the first of each came; zero before
+
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
 	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
@@ -178,6 +180,9 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 	if r.account != nil {
 		r.account.Found(f, r.texts)
 	}
+	if f.Kind == wire.FoundRefusal && len(f.Text) > 0 {
+		came(&r.firstAnswer)
+	}
 	r.called = r.called || f.Kind == wire.FoundCall
 	r.complete = r.complete || f.Kind == wire.FoundEnd
 	if (f.Kind == wire.FoundCall || f.Kind == wire.FoundRefusal || f.Kind == wire.FoundOther) && r.asks() {
@@ -195,6 +200,13 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		return r.thought(f.Choice, f.Text)
 	}
 	return nil
+}
+
+// came notes when something came first.
+func came(first *time.Time) {
+	if first.IsZero() {
+		*first = time.Now()
+	}
 }
 
 // text reads content from the model.
@@ -249,6 +261,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 			r.reasoning += len(p.Bytes)
 			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
+				came(&r.firstThought)
 				r.keep(c, &c.kept.inline, text)
 				c.echo.inline(p.Block, text, func(text []byte) { r.thoughts(c, text) })
 			})
@@ -295,6 +308,9 @@ func (r *reading) content(c *choice, text []byte) {
 func (r *reading) say(c *choice, text []byte) {
 	if len(text) == 0 {
 		return
+	}
+	if len(trimLeft(text)) > 0 {
+		came(&r.firstAnswer)
 	}
 	c.shown += len(text)
 	r.couldAnswer(c.number, text)
@@ -343,6 +359,9 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 		return nil
 	}
 	c.native = true
+	if len(trimLeft(text)) > 0 {
+		came(&r.firstThought)
+	}
 	r.all += len(text)
 	r.keep(c, &c.kept.native, text)
 	r.weigh(c)

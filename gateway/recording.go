@@ -57,7 +57,7 @@ func newRecorder(c Config) *recorder {
 	if c.Recorder == nil {
 		return nil
 	}
-	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets(), headers: c.RecordHeaders}
+	r := &recorder{to: c.Recorder, log: c.Logger, secrets: c.secrets(), headers: slices.Concat(record.SessionHeaders(), c.RecordHeaders)}
 	r.backlog = newBacklog(c.Limits.MemoryBytes/backlogShare, r.fault)
 	return r
 }
@@ -137,7 +137,7 @@ func (r *recorder) tell() {
 // secretsOf returns the secrets of a request that must not be recorded of its
 // exchange.
 func (r *recorder) secretsOf(q *http.Request) *record.Secrets {
-	if len(r.headers) > 0 { // a session's id would be taken for a credential
+	if slices.ContainsFunc(r.headers, func(name string) bool { return q.Header.Get(name) != "" }) { // a session's id would be taken for a credential
 		c := *q
 		c.Header = q.Header.Clone()
 		for _, name := range r.headers {
@@ -155,7 +155,7 @@ func (r *recorder) addHeaders(ids map[string]string, h http.Header) map[string]s
 	for _, name := range r.headers {
 		ids = account.HeaderID(ids, name, h.Get(name))
 	}
-	return ids
+	return account.Trace(ids, h.Get("traceparent"))
 }
 
 // A recording collects what the record keeps of an exchange, while it lasts.
@@ -201,9 +201,11 @@ func (x *exchange) event() record.Event {
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
 		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
+		FirstThought: millis(x.since(x.reading.firstThought)), FirstAnswer: millis(x.since(x.reading.firstAnswer)),
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
+	e.Parameters, e.Tools = account.Settings(x.body, &asked)
 	if e.IDs == nil {
 		e.IDs = rec.ids
 	} else {
@@ -292,10 +294,14 @@ func (x *exchange) replies() []record.Reply {
 		r.Reasoning, r.ToolCalls = a.Of(func(choice int) bool {
 			return choice == belongs || x.reading.can.Texts && last && choice > belongs
 		})
+		r.Refusal = record.Say(a.Refusal(func(choice int) bool { return choice == belongs }))
 		list = append(list, r)
 	}
 	return list
 }
+
+// millis rounds up, so that a short time does not count as none.
+func millis(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
 
 // maxRefusal bounds how much of an upstream's error is read.
 const maxRefusal = 4 << 10

@@ -110,9 +110,11 @@ func (l *listener) take(f *wire.Found) error {
 	case wire.FoundCall:
 		return l.callFound(f)
 	case wire.FoundUsage:
-		l.usage.Input = max(l.usage.Input, max(f.Usage.Input, 0)+f.Usage.Cached)
+		l.usage.Input = max(l.usage.Input, f.Usage.All())
 		l.usage.Output = max(l.usage.Output, f.Usage.Output)
 		l.usage.Reasoning = max(l.usage.Reasoning, f.Usage.Reasoning)
+		l.usage.CacheRead = max(l.usage.CacheRead, f.Usage.CacheRead)
+		l.usage.CacheWrite = max(l.usage.CacheWrite, f.Usage.CacheWrite)
 	case wire.FoundModel:
 		if l.model == "" {
 			l.model = short(f.Name)

@@ -172,4 +172,7 @@ type Usage struct {
 	Input, Output int64
 	// Reasoning is the part of Output that was reasoning.
 	Reasoning int64
+	// CacheRead and CacheWrite are the parts of Input that the server read from its
+	// cache, and that it wrote to it.
+	CacheRead, CacheWrite int64
 }

@@ -223,7 +223,7 @@ var streams = []stream{
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":30}}`,
 			`{"type":"message_stop"}`),
 		want: model.Reply{
-			Model: "c-1", Raw: "Well.", Finish: "tool_use", Usage: model.Usage{Input: 115, Output: 30},
+			Model: "c-1", Raw: "Well.", Finish: "tool_use", Usage: model.Usage{Input: 115, Output: 30, CacheRead: 100, CacheWrite: 10},
 			Thoughts: []model.Thought{
 				{Field: "thinking", Text: "a<", Sealed: true, Raw: []byte(`{"type":"thinking","thinking":"a<","signature":"S=="}`)},
 				{Field: "redacted_thinking", Sealed: true, Raw: []byte(`{"type":"redacted_thinking","data":"ZGF0YQ=="}`), At: 5},

@@ -33,6 +33,9 @@
 //	EXCHANGE.replies.reasoning.raw                reasoning  as the thought
 //	EXCHANGE.replies.tool_calls.arguments         answer     the call, as it is
 //	EXCHANGE.replies.tool_calls.extra             reasoning  as the call
+//	EXCHANGE.replies.refusal                      reply      as the text
+//	EXCHANGE.parameters                           answer     this is a prompt
+//	EXCHANGE.tools.definition                     answer     this is a prompt
 //	EXCHANGE.messages.text                        reply      this is a prompt
 //	EXCHANGE.messages.reasoning.text              reasoning  this is a prompt
 //	EXCHANGE.messages.reasoning.raw               reasoning  this is a prompt
@@ -43,6 +46,9 @@
 //	LLM_INVOCATION.replies.reasoning.raw          reasoning  as the thought
 //	LLM_INVOCATION.replies.tool_calls.arguments   answer     the call, as it is
 //	LLM_INVOCATION.replies.tool_calls.extra       reasoning  as the call
+//	LLM_INVOCATION.replies.refusal                reply      as the text
+//	LLM_INVOCATION.parameters                     answer     this is a prompt
+//	LLM_INVOCATION.tools.definition               answer     this is a prompt
 //	LLM_INVOCATION.messages.text                  reply      this is a prompt
 //	LLM_INVOCATION.messages.reasoning.text        reasoning  this is a prompt
 //	LLM_INVOCATION.messages.reasoning.raw         reasoning  this is a prompt
@@ -100,6 +106,7 @@
 // sealed to age recipients as it is written. Then the host cannot read back what it
 // wrote, and only numbers, times and sizes of batches are not encrypted. Digests of
 // withheld text are keyed, since short texts can be guessed. A plain digest is only
-// used for text that is recorded beside it. Models and users wrote the texts of the
+// used for text that is recorded beside it, and, if answers are recorded in full, for
+// definitions of tools that are too long to be recorded. Models and users wrote the texts of the
 // record: escape them where they are shown.
 package record

@@ -246,7 +246,28 @@ func (g *guard) reply(r Reply) Reply {
 	r.Digest = DigestOf(string(r.Raw.Text))
 	r.Reasoning = g.thoughts(r.Reasoning)
 	r.ToolCalls = g.calls(r.ToolCalls)
+	r.Refusal = g.mixed(r.Refusal)
 	return r
+}
+
+// mixed cuts a text that nobody has read and that may hold thoughts in tags.
+func (g *guard) mixed(c Content) Content {
+	if !g.withholds() || c.Text == "" {
+		return g.content(c, said)
+	}
+	return g.cut(string(c.Text), readAgain(Reply{Raw: c}))
+}
+
+// tools cuts definitions. A digest would betray what a level withholds.
+func (g *guard) tools(list []Tool) []Tool {
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Definition = g.content(out[i].Definition, said)
+		if g.levels[said] > Full {
+			out[i].Digest = ""
+		}
+	}
+	return out
 }
 
 func (g *guard) replies(list []Reply) []Reply {
@@ -295,11 +316,10 @@ func readAgain(r Reply) []Segment {
 func (g *guard) messages(list []Message) []Message {
 	out := make([]Message, len(list))
 	for i, m := range list {
-		switch {
-		case !g.withholds() || m.Role == "system" || m.Role == "developer":
+		if m.Role == "system" || m.Role == "developer" {
 			m.Text = g.content(m.Text, said)
-		case m.Text.Text != "":
-			m.Text = g.cut(string(m.Text.Text), readAgain(Reply{Raw: m.Text}))
+		} else {
+			m.Text = g.mixed(m.Text)
 		}
 		m.Reasoning = g.thoughts(m.Reasoning)
 		m.ToolCalls = g.calls(m.ToolCalls)
@@ -359,6 +379,7 @@ func DigestID(key []byte, id string) string {
 
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
+	x.Parameters, x.Tools = g.content(x.Parameters, said), g.tools(x.Tools)
 	x.Caller = g.message(x.Caller)
 	x.ResponseID, x.IDs = g.secrets.scrub(x.ResponseID), g.ids(x.IDs)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)
@@ -367,6 +388,7 @@ func (x Exchange) guarded(g *guard) Payload {
 
 func (x Invocation) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
+	x.Parameters, x.Tools = g.content(x.Parameters, said), g.tools(x.Tools)
 	x.Error = g.message(x.Error)
 	return x
 }

@@ -83,6 +83,9 @@ type Reply struct {
 	ToolCalls []Call    `json:"tool_calls,omitempty"`
 	// Finish is the finish reason in the provider's own word.
 	Finish string `json:"finish,omitempty"`
+	// Refusal is the text by which the model refused, if the API has a place of its
+	// own for it.
+	Refusal Content `json:"refusal,omitzero"`
 }
 
 // ReplyOf returns a reading in the form in which it is recorded.
@@ -106,12 +109,27 @@ type Message struct {
 	CallID    string    `json:"call_id,omitempty"` // of the call whose result it is
 }
 
+// A Tool is the definition of a tool that a request offers.
+type Tool struct {
+	Name string `json:"name"`
+	// Definition is its JSON, as the request has it. It is empty if the definitions of
+	// the request are too long to be recorded, or if the event holds only names.
+	Definition Content `json:"definition,omitzero"`
+	// Digest is the SHA-256 of a definition that is not recorded. There is
+	// none unless the level of answers is [Full].
+	Digest string `json:"digest,omitempty"`
+}
+
 // A Usage counts tokens, as the provider does.
 type Usage struct {
-	Input     int64 `json:"input"`
+	Input     int64 `json:"input"` // all tokens of the prompt
 	Output    int64 `json:"output"`
 	Reasoning int64 `json:"reasoning,omitempty"`
-	Estimated bool  `json:"estimated,omitempty"` // Sotto estimated what the provider did not count
+	// CacheRead and CacheWrite are the parts of Input that the provider read from its
+	// cache, and that it wrote to it.
+	CacheRead  int64 `json:"cache_read,omitempty"`
+	CacheWrite int64 `json:"cache_write,omitempty"`
+	Estimated  bool  `json:"estimated,omitempty"` // Sotto estimated what the provider did not count
 }
 
 // An Exchange is one request to a model's route through the gateway, and its reply.
@@ -130,25 +148,40 @@ type Exchange struct {
 	Streamed bool              `json:"streamed,omitempty"`
 	Outcome  string            `json:"outcome"` // answered, refused, failed, canceled
 	Millis   int64             `json:"ms"`
-	History  string            `json:"history,omitempty"` // what was done to earlier reasoning
-	Error    string            `json:"error,omitempty"`
-	Usage    *Usage            `json:"usage,omitempty"`
-	Replies  []Reply           `json:"replies,omitempty"`
-	Messages []Message         `json:"messages,omitempty"` // as sent to the upstream
+	// FirstThought and FirstAnswer are the times from the request to the first thought
+	// and to the first visible text of a streamed reply, in milliseconds, rounded up.
+	// They are 0 if none came, and for a reply that came whole.
+	FirstThought int64  `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64  `json:"first_answer_ms,omitempty"`
+	History      string `json:"history,omitempty"` // what was done to earlier reasoning
+	Error        string `json:"error,omitempty"`
+	Usage        *Usage `json:"usage,omitempty"`
+	// Parameters are the request's settings of the model, such as its temperature, in
+	// a JSON object. Tools are the tools that it offers.
+	Parameters Content   `json:"parameters,omitzero"`
+	Tools      []Tool    `json:"tools,omitempty"`
+	Replies    []Reply   `json:"replies,omitempty"`
+	Messages   []Message `json:"messages,omitempty"` // as sent to the upstream
 }
 
 // An Invocation is one call of a model by an agent.
 type Invocation struct {
-	Model    string    `json:"model"`
-	Provider string    `json:"provider,omitempty"`
-	Purpose  string    `json:"purpose,omitempty"` // plan, act, judge, …
-	Attempt  int       `json:"attempt,omitempty"`
-	Millis   int64     `json:"ms"`
-	Error    string    `json:"error,omitempty"`
-	Final    bool      `json:"final,omitempty"` // the error is not worth retrying
-	Usage    *Usage    `json:"usage,omitempty"`
-	Replies  []Reply   `json:"replies,omitempty"`
-	Messages []Message `json:"messages,omitempty"`
+	Model    string `json:"model"`
+	Provider string `json:"provider,omitempty"`
+	Purpose  string `json:"purpose,omitempty"` // plan, act, judge, …
+	Attempt  int    `json:"attempt,omitempty"`
+	Millis   int64  `json:"ms"`
+	// FirstThought and FirstAnswer are the times to the first thought and to the first
+	// text of the reply, as in an [Exchange].
+	FirstThought int64     `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64     `json:"first_answer_ms,omitempty"`
+	Error        string    `json:"error,omitempty"`
+	Final        bool      `json:"final,omitempty"` // the error is not worth retrying
+	Usage        *Usage    `json:"usage,omitempty"`
+	Parameters   Content   `json:"parameters,omitzero"` // as in an [Exchange]
+	Tools        []Tool    `json:"tools,omitempty"`     // their names and digests
+	Replies      []Reply   `json:"replies,omitempty"`
+	Messages     []Message `json:"messages,omitempty"`
 }
 
 // A ToolCall is one use of a tool by an agent, and its result. An agent records it

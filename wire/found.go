@@ -56,7 +56,17 @@ type Found struct {
 // Usage are token counts. A count that the provider did not give is -1.
 type Usage struct {
 	Input, Output, Reasoning int64
-	// Cached are the tokens of the input that were read from a cache or written to
-	// it, if Input does not include them.
-	Cached int64
+	// CacheRead and CacheWrite are the tokens of the prompt that the provider read
+	// from its cache, and that it wrote to it. Apart says that Input does not include
+	// them.
+	CacheRead, CacheWrite int64
+	Apart                 bool
+}
+
+// All returns all tokens of the prompt, or -1 if the provider did not count them.
+func (u Usage) All() int64 {
+	if u.Input < 0 || !u.Apart {
+		return u.Input
+	}
+	return u.Input + max(u.CacheRead, 0) + max(u.CacheWrite, 0)
 }

@@ -76,12 +76,12 @@ func TestFound(t *testing.T) {
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"f","arguments":""}},{"index":1,"id":"c2","function":{"name":"g","arguments":"{}"}}]}}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}}]}}]}`,
 			`{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`,
-			`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}`,
+			`{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":2}}}`,
 			`[DONE]`,
 		}, `model m|text 0/0|thought 0/0 reasoning_content r1 member|thought 0/0 reasoning_content r2 member|
 			thought 0/0 reasoning same again member|thought 0/0 reasoning_content same member|details 0/0 reasoning_details d member|
 			text 0/0 a1|text 0/0 a2|thought 0/0 thinking p|text 0/0 a3|call 0/0 c1 f|call 0/1 c2 g {}|call 0/0 {"x":1}|
-			finish 0/0 length cut|usage {3 9 -1 0}|end`},
+			finish 0/0 length cut|usage {3 9 -1 2 -1 false}|end`},
 		{"frames that are alike", openai.Chat, []string{
 			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"id":"c1","function":{"name":"f","arguments":"ha"}}]}}]}`,
 			`{"choices":[{"index":0,"delta":{"content":"","tool_calls":[{"index":0,"function":{"arguments":"ha"}}]}}]}`,
@@ -103,7 +103,7 @@ func TestFound(t *testing.T) {
 			`{"model":"m","message":{"role":"assistant","content":"a","tool_calls":[{"function":{"name":"f","arguments":{"x":1}}},{"function":{"name":"f","arguments":{}}}]},"done":false}`,
 			`{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":4}`,
 		}, `model m|thought 0/0 thinking r member|text 0/0|thought 0/0 thinking s member|text 0/0|text 0/0 a|call 0/0 f {"x":1}|call 0/1 f {}|text 0/0|
-			usage {3 4 -1 0}|finish 0/0 stop stopped|end`},
+			usage {3 4 -1 -1 -1 false}|finish 0/0 stop stopped|end`},
 		{"anthropic", anthropic.Messages, []string{
 			`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
@@ -122,8 +122,17 @@ func TestFound(t *testing.T) {
 			`{"type":"content_block_stop","index":3}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}`,
 			`{"type":"message_stop"}`,
-		}, `model m|usage {3 1 -1 5}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
-			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 0}|finish 1/0 tool_use stopped|end`},
+		}, `model m|usage {3 1 -1 5 -1 true}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
+			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 -1 -1 true}|finish 1/0 tool_use stopped|end`},
+		{"a refusal", responses.Codec, []string{
+			`{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`,
+			`{"type":"response.content_part.added","item_id":"m","output_index":0,"content_index":0,"part":{"type":"refusal","refusal":""}}`,
+			`{"type":"response.refusal.delta","item_id":"m","output_index":0,"content_index":0,"delta":"n"}`,
+			`{"type":"response.refusal.delta","item_id":"m","output_index":0,"content_index":0,"delta":"o"}`,
+			`{"type":"response.refusal.done","item_id":"m","output_index":0,"content_index":0,"refusal":"no"}`,
+			`{"type":"response.content_part.done","item_id":"m","output_index":0,"content_index":0,"part":{"type":"refusal","refusal":"no"}}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{"id":"m","type":"message","content":[{"type":"refusal","refusal":"no"}]}}`,
+		}, `refusal 0/0|refusal 0/0 n|refusal 0/0 o`},
 		{"responses", responses.Codec, []string{
 			`{"type":"response.output_item.added","output_index":0,"item":{"id":"r","type":"reasoning","summary":[]}}`,
 			`{"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"summary_index":0,"delta":"s"}`,
@@ -131,9 +140,9 @@ func TestFound(t *testing.T) {
 			`{"type":"response.output_item.added","output_index":1,"item":{"id":"c","type":"function_call","call_id":"c1","name":"f","arguments":""}}`,
 			`{"type":"response.function_call_arguments.delta","item_id":"c","output_index":1,"delta":"{}"}`,
 			`{"type":"response.output_item.done","output_index":1,"item":{"id":"c","type":"function_call","call_id":"c1","name":"f","arguments":"{}"}}`,
-			`{"type":"response.completed","response":{"model":"m","status":"completed","output":[],"usage":{"input_tokens":3,"output_tokens":4,"output_tokens_details":{"reasoning_tokens":2}}}}`,
+			`{"type":"response.completed","response":{"model":"m","status":"completed","output":[],"usage":{"input_tokens":3,"input_tokens_details":{"cached_tokens":1},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":2}}}}`,
 		}, `thought 0/0 summary s|thought 0/0 summary s again whole|sealed 0/0 encrypted_content x again whole|call 0/1 c1 f|call 0/1 {}|call 0/1 c1 f {} whole|
-			model m|usage {3 4 2 0}|finish 0/0 completed stopped|end`},
+			model m|usage {3 4 2 1 -1 false}|finish 0/0 completed stopped|end`},
 	} {
 		want := strings.Split(strings.NewReplacer("\n", "", "\t", "").Replace(test.want), "|")
 		for _, set := range []wire.Settings{{}, {Hide: true}, {Keep: true}} {

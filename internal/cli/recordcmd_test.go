@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -231,6 +232,70 @@ func TestExportHoldsAll(t *testing.T) {
 	}
 	if len(traces) != 3 {
 		t.Errorf("%d traces of 3 runs", len(traces))
+	}
+}
+
+// An exchange joins the trace of its request, if the record has it as it is. Its span
+// has the parameters for which the conventions have attributes, whatever names the API
+// has for them, and the tools only with --content.
+func TestExportSettings(t *testing.T) {
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	exchange := func(set string) record.Event {
+		return record.Event{Payload: record.Exchange{
+			API: "ollama.chat", Model: "m", Streamed: true, Outcome: "answered", FirstThought: 210, FirstAnswer: 3610,
+			IDs:   map[string]string{record.IDTrace: trace, record.IDParentSpan: parent, "conversation_id": "talk-1"},
+			Usage: &record.Usage{Input: 9, Output: 2, CacheRead: 4, CacheWrite: 3}, Parameters: record.Say(set),
+			Tools: []record.Tool{{Name: "add", Definition: record.Say(`{"a":1}`)}, {Name: "long", Digest: "d"}},
+		}}
+	}
+	for _, c := range []struct {
+		set    string
+		level  record.Level
+		joined bool
+		want   map[string]string
+	}{
+		{`{"temperature":0.20,"max_completion_tokens":5,"seed":7,"stop":["a","b"],"top_p":"x"}`, record.Full, true, map[string]string{
+			"gen_ai.request.temperature": "0.2", "gen_ai.request.max_tokens": `"5"`, "gen_ai.request.seed": `"7"`, "gen_ai.request.stop_sequences": "a b ", "gen_ai.request.top_p": "",
+			"gen_ai.conversation.id": "talk-1", "gen_ai.response.time_to_first_chunk": "0.21", "sotto.reply.time_to_first_answer": "3.61",
+			"gen_ai.usage.cache_read.input_tokens": `"4"`, "gen_ai.usage.cache_creation.input_tokens": `"3"`,
+			"gen_ai.tool.definitions": `[{"type":"function","name":"add","sotto.definition":{"a":1}},{"type":"function","name":"long"}]`,
+		}},
+		{`{"options":{"temperature":0,"num_predict":6,"stop":"c"}}`, record.Digests, false, map[string]string{
+			"gen_ai.request.temperature": "0", "gen_ai.request.max_tokens": `"6"`, "gen_ai.request.stop_sequences": "c ", "gen_ai.request.seed": "",
+		}},
+	} {
+		dir := writeRun(t, []record.Event{exchange(c.set)}, record.Options{IDs: c.level})
+		if plain := outputOf(t, "record", "export", dir); strings.Contains(plain, "tool.definitions") {
+			t.Errorf("tools without --content:\n%s", plain)
+		}
+		var l otlp.Line
+		if err := json.Unmarshal([]byte(outputOf(t, "record", "export", "--content", dir)), &l); err != nil {
+			t.Fatal(err)
+		}
+		s := l.Spans[0].ScopeSpans[0].Spans[0]
+		if joined := s.TraceID == trace && s.Parent == parent; joined != c.joined || len(s.TraceID) != 32 {
+			t.Errorf("%v: the span is in trace %q below %q", c.level, s.TraceID, s.Parent)
+		}
+		got := map[string]string{}
+		for _, a := range s.Attributes {
+			switch {
+			case a.Value.String != nil:
+				got[a.Key] = *a.Value.String
+			case a.Value.Int != nil:
+				got[a.Key] = strconv.Quote(*a.Value.Int)
+			case a.Value.Double != nil:
+				got[a.Key] = strconv.FormatFloat(*a.Value.Double, 'g', -1, 64)
+			case a.Value.Array != nil:
+				for _, v := range a.Value.Array.Values {
+					got[a.Key] += *v.String + " "
+				}
+			}
+		}
+		for key, want := range c.want {
+			if got[key] != want {
+				t.Errorf("%s is %s, want %s", key, got[key], want)
+			}
+		}
 	}
 }
 

@@ -72,7 +72,10 @@ func (x *Exporter) Span(e *record.Event) *Line {
 		x.call(&s, &a, callOf(p))
 	case record.Invocation:
 		took = p.Millis
-		x.call(&s, &a, modelCall{model: p.Model, provider: p.Provider, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages})
+		x.call(&s, &a, modelCall{
+			model: p.Model, provider: p.Provider, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages,
+			thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools,
+		})
 		a.text("sotto.purpose", p.Purpose)
 	case record.ToolCall:
 		if p.Phase == "start" {
@@ -123,6 +126,12 @@ func (x *Exporter) Span(e *record.Event) *Line {
 func (x *Exporter) place(s *Span, e *record.Event) {
 	if e.Run == "" {
 		s.TraceID = identifier(16, "event", e.Seq, e.Time.UnixNano())
+		if p, ok := e.Payload.(record.Exchange); ok && isID(p.IDs[record.IDTrace], 16) {
+			s.TraceID = p.IDs[record.IDTrace]
+			if parent := p.IDs[record.IDParentSpan]; isID(parent, 8) {
+				s.Parent = parent
+			}
+		}
 		return
 	}
 	r := x.run(e.Run)
@@ -139,6 +148,13 @@ func (x *Exporter) place(s *Span, e *record.Event) {
 	}
 }
 
+// isID reports whether a text is an identifier of n bytes. A record may have the
+// digest of one in its place.
+func isID(text string, n int) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == n
+}
+
 // A modelCall is what an EXCHANGE and an LLM_INVOCATION have in common.
 type modelCall struct {
 	operation       string
@@ -150,10 +166,18 @@ type modelCall struct {
 	usage           *record.Usage
 	replies         []record.Reply
 	messages        []record.Message
+	session         string // its id
+	thought, answer int64  // when the first of each came, in ms
+	parameters      record.Content
+	tools           []record.Tool
 }
 
 func callOf(p record.Exchange) modelCall {
-	c := modelCall{model: p.Model, response: p.ResponseID, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages}
+	c := modelCall{
+		model: p.Model, response: p.ResponseID, streamed: p.Streamed, failure: p.Error, usage: p.Usage, replies: p.Replies, messages: p.Messages,
+		thought: p.FirstThought, answer: p.FirstAnswer, parameters: p.Parameters, tools: p.Tools,
+	}
+	_, c.session = p.Session()
 	api, kind, _ := strings.Cut(p.API, ".")
 	c.provider = api
 	if kind == "completions" || kind == "generate" {
@@ -192,7 +216,16 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 		if u.Reasoning > 0 {
 			a.number(genAIReasoningTokens, u.Reasoning)
 		}
+		if u.CacheRead > 0 {
+			a.number(genAICacheRead, u.CacheRead)
+		}
+		if u.CacheWrite > 0 {
+			a.number(genAICacheWrite, u.CacheWrite)
+		}
 	}
+	c.first(a)
+	c.settings(a)
+	a.text(genAIConversation, c.session)
 	var f recordstats.Figures
 	f.Diagnostics = map[string]int{}
 	var reasons, codes []string
@@ -209,6 +242,7 @@ func (x *Exporter) call(s *Span, a *attributes, c modelCall) {
 	a.flag("sotto.reply.leaked", f.Leaks > 0)
 	a.texts("sotto.reply.diagnostics", codes)
 	if x.content {
+		a.json(genAITools, toolDefinitions(c.tools))
 		a.json(genAIInputMessages, inputMessages(c.messages))
 		a.json(GenAIOutputMessages, outputMessages(c.replies))
 	}

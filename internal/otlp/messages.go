@@ -56,6 +56,9 @@ func outputMessages(list []record.Reply) []Message {
 	for i := range list {
 		r := &list[i]
 		parts := thoughtParts(r.Reasoning)
+		if r.Refusal.Text != "" {
+			parts = append(parts, Part{Type: "text", Content: string(r.Refusal.Text)})
+		}
 		text := eventtext.Text{Content: r.Raw, Reply: &record.Reply{Segments: eventtext.SegmentsOf(r)}}
 		for _, s := range text.Stretches() {
 			if kind := partTypes[s.Channel]; kind != "" && s.Text != "" {

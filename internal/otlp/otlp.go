@@ -28,6 +28,10 @@ const (
 	genAIInputTokens     = "gen_ai.usage.input_tokens"
 	genAIOutputTokens    = "gen_ai.usage.output_tokens"
 	genAIReasoningTokens = "gen_ai.usage.reasoning.output_tokens"
+	genAICacheRead       = "gen_ai.usage.cache_read.input_tokens"
+	genAICacheWrite      = "gen_ai.usage.cache_creation.input_tokens"
+	genAIFirstChunk      = "gen_ai.response.time_to_first_chunk" // in seconds
+	genAITools           = "gen_ai.tool.definitions"
 	genAIInputMessages   = "gen_ai.input.messages"
 	GenAIOutputMessages  = "gen_ai.output.messages"
 	genAIConversation    = "gen_ai.conversation.id"

@@ -59,10 +59,10 @@ func counted(u gjson.Result, r wire.Reader) {
 	if !u.IsObject() {
 		return
 	}
-	cached := max(chatjson.Count(u.Get("cache_creation_input_tokens")), 0) + max(chatjson.Count(u.Get("cache_read_input_tokens")), 0)
 	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
 		Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
-		Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")), Cached: cached,
+		Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
+		CacheRead: chatjson.Count(u.Get("cache_read_input_tokens")), CacheWrite: chatjson.Count(u.Get("cache_creation_input_tokens")), Apart: true,
 	}})
 }
 

@@ -147,7 +147,7 @@ func (y *reply) diagnose(edits []jsonedit.Edit, root gjson.Result, r wire.Reader
 func (y *reply) finish(root gjson.Result, r wire.Reader) {
 	y.finished = true
 	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
-		Input: chatjson.Count(root.Get("prompt_eval_count")), Output: chatjson.Count(root.Get("eval_count")), Reasoning: -1,
+		Input: chatjson.Count(root.Get("prompt_eval_count")), Output: chatjson.Count(root.Get("eval_count")), Reasoning: -1, CacheRead: -1, CacheWrite: -1,
 	}})
 	r.Found(wire.Found{Kind: wire.FoundFinish, Name: root.Get("done_reason").Str, End: endOf(root)})
 	r.Found(wire.Found{Kind: wire.FoundEnd})

@@ -181,8 +181,18 @@ func (y *reply) about(root, model, fault, usage gjson.Result, r wire.Reader) {
 		r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
 			Input: chatjson.Count(usage.Get("prompt_tokens")), Output: chatjson.Count(usage.Get("completion_tokens")),
 			Reasoning: chatjson.Count(usage.Get("completion_tokens_details.reasoning_tokens")),
+			CacheRead: cacheRead(usage), CacheWrite: chatjson.Count(usage.Get("prompt_tokens_details.cache_write_tokens")),
 		}})
 	}
+}
+
+// cacheRead returns how many tokens of the prompt were cached. DeepSeek has a member
+// of its own.
+func cacheRead(usage gjson.Result) int64 {
+	if n := chatjson.Count(usage.Get("prompt_tokens_details.cached_tokens")); n >= 0 {
+		return n
+	}
+	return chatjson.Count(usage.Get("prompt_cache_hit_tokens"))
 }
 
 // finish reports why a choice ended.

@@ -66,6 +66,7 @@ type Account struct {
 	parts  []*part
 	byKey  map[key]*part
 	usage  record.Usage
+	apart  bool // the input that was counted does not include what was cached
 	counts bool // a usage was sent
 	id     string
 	faults []string
@@ -85,10 +86,11 @@ type part struct {
 // A key identifies a part. If the choices are texts, choice is 0: a piece of a part
 // may come after the next text began.
 type key struct {
-	call   bool
-	choice int
-	index  int
-	field  string
+	call    bool
+	refusal bool
+	choice  int
+	index   int
+	field   string
 }
 
 // New returns the account of a reply. What it keeps is taken from room.
@@ -116,6 +118,13 @@ func (a *Account) Found(f wire.Found, texts int) {
 		a.count(&a.usage.Input, f.Usage.Input)
 		a.count(&a.usage.Output, f.Usage.Output)
 		a.count(&a.usage.Reasoning, f.Usage.Reasoning)
+		a.count(&a.usage.CacheRead, f.Usage.CacheRead)
+		a.count(&a.usage.CacheWrite, f.Usage.CacheWrite)
+		a.apart = f.Usage.Apart
+	case wire.FoundRefusal:
+		if len(f.Text) > 0 {
+			a.add(a.refusal(&f, texts), &f)
+		}
 	case wire.FoundModel:
 		if a.id == "" && len(f.ID) <= maxID {
 			a.id = a.room.take(strings.Clone(f.ID))
@@ -220,6 +229,7 @@ func (a *Account) Usage() *record.Usage {
 		return nil
 	}
 	u := a.usage
+	u.Input = wire.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Apart: a.apart}.All()
 	return &u
 }
 
@@ -246,7 +256,7 @@ func (a *Account) Choices() []int {
 func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, calls []record.Call) {
 	for _, p := range a.parts {
 		switch {
-		case !belongs(p.choice):
+		case !belongs(p.choice) || p.key.refusal:
 		case p.key.call:
 			calls = append(calls, record.Call{ID: p.id, Name: p.name, Arguments: record.Say(string(p.text))})
 		case len(p.text) == 0:
@@ -255,6 +265,27 @@ func (a *Account) Of(belongs func(choice int) bool) (thoughts []record.Thought, 
 		}
 	}
 	return thoughts, calls
+}
+
+// refusal returns the part of a refusal. If the choices are texts, it belongs to the
+// text before it.
+func (a *Account) refusal(f *wire.Found, texts int) *part {
+	choice := f.Choice
+	if a.texts {
+		choice = max(texts-1, 0)
+	}
+	return a.part(key{refusal: true, choice: choice}, choice)
+}
+
+// Refusal returns the text by which the model refused, in the choices that belong to
+// one reply.
+func (a *Account) Refusal(belongs func(choice int) bool) string {
+	for _, p := range a.parts {
+		if p.key.refusal && belongs(p.choice) {
+			return string(p.text)
+		}
+	}
+	return ""
 }
 
 // maxParts bounds the thoughts and calls of a reply.

@@ -180,6 +180,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add(`{"type":"content_block_delta","index":1e99,"delta":{"type":"thinking_delta","thinking":"\ud800"}}`)
 	f.Add(`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","summary":[{"text":"x"}],"encrypted_content":"y"}}`)
 	f.Add(`{"messages":[{"role":1,"content":[{"type":"tool_result","content":[1,{"text":"x"}]}],"tool_calls":7}],"prompt":[1,"x"],"input":[{"type":"reasoning","content":"x"}]}`)
+	f.Add(`{"temperature":1,"stop":"x","options":{"a":[1]},"seed":-0.0,"tools":[{"name":"a"},{"function":{"name":1}},7,{"type":"web"}],"functions":[[]],"top_p":null}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		for _, codec := range codecs {
 			name := codec.Name()
@@ -210,6 +211,17 @@ func FuzzAccount(f *testing.F) {
 			}
 			if n > 2*limit || asked.Left < 0 {
 				t.Fatalf("%s: %d bytes of messages", name, n)
+			}
+			all := Room{Left: limit}
+			set, tools := Settings([]byte(data), &all)
+			if n = len(set.Text); n > 0 && !json.Valid([]byte(set.Text)) {
+				t.Fatalf("the parameters %s", set.Text)
+			}
+			for _, tool := range tools {
+				n += len(tool.Name) + len(tool.Definition.Text)
+			}
+			if n > limit+1 || all.Left < 0 {
+				t.Fatalf("%d bytes of settings", n)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/record"
 )
 
 const (
@@ -18,6 +19,7 @@ const (
 // conversation and what else it wants to find again.
 var idMembers = map[string]bool{
 	"user": true, "safety_identifier": true, "session_id": true, "conversation_id": true, "thread_id": true, "conversation": true, "metadata": true,
+	"previous_response_id": true,
 }
 
 // IDs returns the identifiers in the body of a request, by the names of their
@@ -60,6 +62,22 @@ func keepID(list map[string]string, name string, v gjson.Result, room *Room) {
 	if name, text = room.take(name), room.take(text); !room.Cut {
 		list[strings.Clone(name)] = strings.Clone(text)
 	}
+}
+
+// Trace adds the trace and the span that a request belongs to, by W3C Trace Context,
+// to identifiers.
+func Trace(list map[string]string, traceparent string) map[string]string {
+	parts := strings.Split(traceparent, "-") // version-trace-span-flags, and more in later versions
+	if len(parts) < 4 || !isHex(parts[0], 2) || parts[0] == "ff" || !isHex(parts[1], 32) || !isHex(parts[2], 16) || parts[0] == "00" && len(parts) > 4 {
+		return list
+	}
+	return HeaderID(HeaderID(list, record.IDTrace, parts[1]), record.IDParentSpan, parts[2])
+}
+
+// isHex reports whether a text is an identifier of n hexadecimal digits, in lower
+// case and not all zero.
+func isHex(text string, n int) bool {
+	return len(text) == n && strings.Trim(text, "0123456789abcdef") == "" && (n == 2 || strings.Trim(text, "0") != "")
 }
 
 // HeaderID adds the value of a header to identifiers.

@@ -60,7 +60,21 @@ func (y *reply) foundThought(item gjson.Result, index int) {
 // foundPart reports a part of a message that has no text which is read: a refusal, or
 // another kind of output.
 func (y *reply) foundPart(part gjson.Result, index int) {
-	y.r.Found(wire.Found{Kind: wire.FoundOther, Choice: y.choices, Index: index, Name: part.Get("type").Str})
+	f := wire.Found{Kind: wire.FoundOther, Choice: y.choices, Index: index, Name: part.Get("type").Str}
+	if f.Name == "refusal" {
+		f.Kind, f.Name, f.Text = wire.FoundRefusal, "", chatjson.ValueText(part.Get("refusal"))
+	}
+	y.r.Found(f)
+}
+
+// foundRefusal reports a piece of a refusal.
+func (y *reply) foundRefusal(e *event) {
+	if string(e.name) != "response.refusal.delta" {
+		return
+	}
+	var text []byte
+	text, y.text = jsonedit.TextOf(y.text, e.text.Of(e.Data))
+	y.r.Found(wire.Found{Kind: wire.FoundRefusal, Choice: y.choices, Index: max(e.content, 0), Text: text})
 }
 
 // foundCallDelta reports a piece of a call's arguments.
@@ -82,6 +96,7 @@ func (y *reply) foundResponse(response gjson.Result, end sotto.End) {
 		y.r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
 			Input: chatjson.Count(u.Get("input_tokens")), Output: chatjson.Count(u.Get("output_tokens")),
 			Reasoning: chatjson.Count(u.Get("output_tokens_details.reasoning_tokens")),
+			CacheRead: chatjson.Count(u.Get("input_tokens_details.cached_tokens")), CacheWrite: -1,
 		}})
 	}
 	y.r.Found(wire.Found{Kind: wire.FoundFinish, Choice: y.choices, Name: response.Get("status").Str, End: end})

@@ -25,6 +25,7 @@ func (y *reply) messageEvent(e *event, it *outputItem) {
 	case textDone, partDone, itemDone:
 		y.messageDone(e, it)
 	default: // annotations, refusals
+		y.foundRefusal(e)
 		switch {
 		case len(it.ending) > 0:
 			it.ending = y.wait(it.ending, e)
