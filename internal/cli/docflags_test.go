@@ -19,7 +19,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exists := map[string]bool{"--help": true}
+	exists := map[string]bool{"--help": true, "help": true, "--reasoning-parser": true} // the last is vLLM's
 	for _, command := range parser.Model.Children {
 		exists[command.Name] = true
 	}
