@@ -1,6 +1,7 @@
 package sotto_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +16,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply := indented(t, string(doc), "then has only the closing tag:\n\n")
+	reply := indented(t, string(doc), "reply is this:\n\n")
 	thought, answer, ok := strings.Cut(reply, "</think>")
 	if !ok {
 		t.Fatalf("the first reply is %q", reply)
@@ -52,6 +53,40 @@ func TestReadme(t *testing.T) {
 				t.Errorf("program %d prints %q of %q, want %q", i+1, got, deltas, want)
 			}
 		}
+	}
+}
+
+// The figures of README.md on other readers are those of docs/alternatives.md.
+func TestReadmeCounts(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/alternatives.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| Sotto |\n| --- |")
+	table, _, _ = strings.Cut(table, "<!-- end -->")
+	rows := strings.Split(strings.TrimSpace(table), "\n")[1:]
+	var wrong [7]int
+	for _, row := range rows {
+		for i, cell := range strings.Split(row, " | ") {
+			if strings.Contains(cell, "**") {
+				wrong[i]++
+			}
+		}
+	}
+	for _, want := range []string{
+		fmt.Sprintf("| a regular expression | for whole replies with both tags | %d of %d everyday replies go wrong |", wrong[1], len(rows)),
+		fmt.Sprintf("| %d of %d everyday replies go wrong; with `startWithReasoning`, %d |", wrong[3], len(rows), wrong[4]),
+	} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md does not say %q", want)
+		}
+	}
+	if wrong[5] != 1 || !strings.Contains(string(readme), "Sotto gets one of them wrong") {
+		t.Errorf("Sotto gets %d wrong", wrong[5])
 	}
 }
 
