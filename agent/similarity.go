@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
-	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/lexical"
 )
 
 // The advisory compares a reflection with earlier ones. The thresholds are those
@@ -137,10 +136,10 @@ func (r *run) threshold(method string) float64 {
 
 // similarities compares a text with others by their letters, 0 to 1.
 func similarities(text string, others []string) []float64 {
-	a := letterGroups(text)
+	a := lexical.Groups(text)
 	out := make([]float64, len(others))
 	for i, s := range others {
-		out[i] = cosineOf(a, letterGroups(s))
+		out[i] = lexical.Cosine(a, lexical.Groups(s))
 	}
 	return out
 }
@@ -151,7 +150,7 @@ func lexicalAll(query string, texts []string) []float64 {
 	groups := make([]map[string]float64, len(texts))
 	in := map[string]float64{}
 	for i, s := range texts {
-		groups[i] = letterGroups(s)
+		groups[i] = lexical.Groups(s)
 		for g := range groups[i] {
 			in[g]++
 		}
@@ -161,59 +160,12 @@ func lexicalAll(query string, texts []string) []float64 {
 			m[g] *= math.Log(1 + float64(len(texts))/(0.5+in[g]))
 		}
 	}
-	q := letterGroups(query)
+	q := lexical.Groups(query)
 	weigh(q)
 	out := make([]float64, len(texts))
 	for i := range groups {
 		weigh(groups[i])
-		out[i] = cosineOf(q, groups[i])
+		out[i] = lexical.Cosine(q, groups[i])
 	}
 	return out
 }
-
-// maxCompared bounds how much of a text is compared, in bytes.
-const maxCompared = 16 << 10
-
-// letterGroups counts the groups of four letters in a text's words. Each word
-// includes its ends. Function words carry no meaning and are left out.
-func letterGroups(text string) map[string]float64 {
-	m := map[string]float64{}
-	words := strings.FieldsFunc(strings.ToLower(shorttext.Cut(text, maxCompared)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for _, w := range words {
-		if functionWords[w] {
-			continue
-		}
-		letters := []rune(" " + w + " ")
-		for i := 0; i < max(1, len(letters)-3); i++ {
-			m[string(letters[i:min(len(letters), i+4)])]++
-		}
-	}
-	for g, n := range m {
-		m[g] = 1 + math.Log(n)
-	}
-	return m
-}
-
-func cosineOf(a, b map[string]float64) float64 {
-	var dot, x, y float64
-	for g, n := range a {
-		dot += n * b[g]
-		x += n * n
-	}
-	for _, n := range b {
-		y += n * n
-	}
-	if x == 0 || y == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(x*y)
-}
-
-var functionWords = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(`a an and are as at be been but by can cycle did do for from had has have i if in into is it its me my next no
-		not now of on or so than that the their them then there these this those to up was we were what when which will with would you your`) {
-		m[w] = true
-	}
-	return m
-}()

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/sotto-llm/sotto/internal/lexical"
 )
 
 // A pair of reflections; people say whether one says again what the other said.
@@ -100,7 +102,7 @@ func TestSimilarity(t *testing.T) {
 		if math.Abs(x[0]-y[0]) > 1e-9 || x[0] < 0 || x[0] > 1+1e-9 {
 			t.Fatalf("%v, %v", x, y)
 		}
-		if len(letterGroups(a)) > 0 && math.Abs(x[1]-1) > 1e-9 {
+		if len(lexical.Groups(a)) > 0 && math.Abs(x[1]-1) > 1e-9 {
 			t.Fatalf("%q with itself: %v", a, x[1])
 		}
 	})
