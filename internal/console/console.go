@@ -21,6 +21,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/access"
+	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
@@ -51,6 +52,7 @@ type Config struct {
 type Console struct {
 	config  Config
 	source  *view.Source
+	runs    *runview.Source
 	control *access.Control
 	session *sessions
 	live    *live
@@ -67,7 +69,7 @@ func New(c Config) *Console {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Console{
-		config: c, source: view.NewSource(c.Record, c.Named), session: newSessions(c.Now), mux: http.NewServeMux(),
+		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), session: newSessions(c.Now), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(),
 	}
 	k.control = access.New(access.Rules{
@@ -86,13 +88,16 @@ type screen struct {
 	path string // relative to the console, and the name of its template
 	key  string // g and this key open it
 	icon string // of an SVG path in a box of 20
+	// under is the screen in the rail that leads to this one, if it is not there
+	// itself.
+	under string
 	// routes are the paths below the screen, as patterns of a ServeMux, and what
 	// answers them. "" is the screen itself.
 	routes map[string]handler
 }
 
 // screens are those in the rail, in its order.
-func screens() []screen { return []screen{exchangesScreen()} }
+func screens() []screen { return []screen{exchangesScreen(), runsScreen()} }
 
 // A handler makes the answer to a request.
 type handler func(*Console, *http.Request) (answer, error)
@@ -108,6 +113,7 @@ type answer struct {
 	raw      []byte            // in place of a page
 	header   map[string]string // of the response
 	live     bool              // the page follows the record
+	script   string            // of the folder assets, which the page has in addition to console.js
 }
 
 // A crumb is a step to a page: its name and its relative address.
@@ -127,7 +133,7 @@ func (c *Console) routes() {
 			if path != "" {
 				pattern += "/" + path
 			}
-			c.mux.Handle(pattern, c.guarded(c.page(s.path, h)))
+			c.mux.Handle(pattern, c.guarded(c.page(cmp.Or(s.under, s.path), h)))
 		}
 	}
 	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (answer, error) {
@@ -276,6 +282,7 @@ type frame struct {
 	Crumbs  []crumb
 	Record  string
 	Live    bool
+	Script  string
 	Guarded bool // with a session that can be ended
 	Version string
 	Data    any
@@ -289,9 +296,12 @@ func rootOf(path string) string { return strings.Repeat("../", max(0, strings.Co
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at string, a answer) {
 	f := frame{
 		Title: cmp.Or(a.title, word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.crumbs, Record: c.config.Name,
-		Live: a.live, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data,
+		Live: a.live, Script: a.script, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data,
 	}
 	for _, s := range screens() {
+		if s.under != "" {
+			continue
+		}
 		f.Screens = append(f.Screens, railItem{s.path, s.key, s.icon, word("screen." + s.path)})
 	}
 	body, err := renderPage(a.template, f)

@@ -14,7 +14,7 @@ import (
 func TestWords(t *testing.T) {
 	used := map[string]bool{}
 	quoted := regexp.MustCompile(`(?:\bw |word\()"([a-z.]+)"`)
-	sources := []string{"console.go", "exchanges.go", "login.go", "pages.go"}
+	sources := []string{"console.go", "exchanges.go", "login.go", "pages.go", "runs.go"}
 	entries, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		t.Fatal(err)

@@ -25,11 +25,29 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-//go:embed assets/style.css
-var styleText string
+//go:embed assets
+var assetFiles embed.FS
 
-//go:embed assets/console.js
-var scriptText string
+// styleText is the style sheet of all pages: style.css, and those of single screens
+// after it.
+var styleText = styles()
+
+func styles() string {
+	text := assetText("style.css")
+	files, _ := assetFiles.ReadDir("assets")
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".css") && f.Name() != "style.css" {
+			text += assetText(f.Name())
+		}
+	}
+	return text
+}
+
+// assetText returns a file of the folder assets; "" if there is none.
+func assetText(name string) string {
+	data, _ := assetFiles.ReadFile("assets/" + name)
+	return string(data)
+}
 
 // standalone are pages with a frame of their own.
 var standalone = []string{"login", "export"}
@@ -54,6 +72,7 @@ var functions = template.FuncMap{
 	"clock": clock, "line": line, "outcome": outcomeOf,
 	"bars": func() int { return view.Strip() }, "markdown": markdown, "style": func() template.CSS { return template.CSS(styleText) },
 	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
+	"runAt": runToken, "state": stateOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
 	"textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
 }
 
@@ -92,20 +111,24 @@ func exportPolicy() string {
 // assetVersion changes with the assets, so that a new version of the program does
 // not use old ones.
 var assetVersion = sync.OnceValue(func() string {
-	sum := sha256.Sum256([]byte(styleText + scriptText))
-	return hex.EncodeToString(sum[:6])
+	sum := sha256.New()
+	files, _ := assetFiles.ReadDir("assets")
+	for _, f := range files {
+		sum.Write([]byte(assetText(f.Name())))
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
 })
 
 // asset serves the style sheet and the script. They hold nothing secret.
 func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	var text string
-	switch r.PathValue("file") {
-	case "style.css":
+	switch name := r.PathValue("file"); {
+	case name == "style.css":
 		text = styleText
 		h.Set("Content-Type", "text/css; charset=utf-8")
-	case "console.js":
-		text = scriptText
+	case strings.HasSuffix(name, ".js") && assetText(name) != "":
+		text = assetText(name)
 		h.Set("Content-Type", "text/javascript; charset=utf-8")
 	default:
 		refuse(w, r, http.StatusNotFound, "there is no such file")

@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
@@ -50,6 +50,15 @@ var words = map[string]string{
 	"curl.none": "There is no command: the record has not the whole prompt, or not where it was sent.", "curl.note": "The record has neither the key nor the parameters of the request.",
 
 	"bytes.slice": "Slice", "bytes.of": "of", "bytes.prev": "Previous slice", "bytes.next": "Next slice", "bytes.range": "bytes %s to %s of %s", "bytes.empty": "The reply is empty.",
+
+	"runs.caption": "Runs, the newest first", "runs.below": "with called agents", "runs.page": "runs", "runs.end": "the oldest run", "runs.stopped": "The page ended early: too many events came between.",
+	"runs.none": "No run matches these filters.", "runs.empty": "No runs yet.", "runs.empty.do": "Record an agent that works alone. This one needs no model:", "runs.empty.command": "sotto run --record DIR",
+	"run.agent": "Agent", "run.status": "Status", "run.unknown": "status unknown", "run.goal": "Goal", "run.cycles": "Cycles", "run.below": "called", "run.resumed": "resumed", "run.bound": "bound:", "run.parent": "Called by",
+	"run.empty": "No events in these cycles.", "run.all": "All cycles", "run.before": "Earlier", "run.after": "Later", "run.window": "Cycles", "run.cycle": "Cycle", "run.cycles.n": "cycles", "run.invocations": "invocations", "run.calls": "calls of tools",
+	"run.grouped": "each row sums up its cycles: open one to see the invocations", "run.partial": "there was more to read than a page reads: zoom in", "run.from": "From cycle", "run.to": "To cycle", "run.zoom": "Zoom", "run.caption": "The run in time",
+	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
+	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
+	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
 
 	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. It stays in this browser for 12 hours at most.",
 	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",

@@ -184,14 +184,24 @@ func pages() map[string]string {
 func TestLooks(t *testing.T) {
 	base := serve(t, consoletest.Scripted(t))
 	b := open(t, base)
-	axe := axeCore(t)
-	shots := os.Getenv("SOTTO_SHOTS")
 	b.visit("exchanges")
 	event := js[int](b, `Number([...document.querySelectorAll("tr")].find(r => r.querySelector(".c-model")?.textContent === "scratch-pad").id.slice(1))`)
-	for name, path := range pages() {
+	list := pages()
+	for name, path := range list {
 		if strings.Contains(path, "%d") {
-			path = fmt.Sprintf(path, event)
+			list[name] = fmt.Sprintf(path, event)
 		}
+	}
+	b.looks(list)
+}
+
+// looks looks at pages, by their names.
+func (b *tab) looks(list map[string]string) {
+	t := b.t
+	t.Helper()
+	axe := axeCore(t)
+	shots := os.Getenv("SOTTO_SHOTS")
+	for name, path := range list {
 		for _, width := range []int64{1440, 900, 390, 360} {
 			for _, scheme := range []string{"light", "dark"} {
 				if shots == "" && (scheme == "dark") == (width == 1440 || width == 390) {
@@ -275,23 +285,30 @@ func TestHostileTexts(t *testing.T) {
 	for base, paths := range map[string][]string{serve(t, single): lists, serve(t, crowded): forms} {
 		b := open(t, base)
 		b.look(900, "light")
-		for _, path := range paths {
-			b.visit(path)
-			b.press("t") // unfolds the thoughts
-			at := js[string](b, "location.href")
-			if at != base+path || js[bool](b, `"hacked" in window || document.querySelector("iframe, img, object, embed, base, form form") !== null`) {
-				t.Errorf("%s: the page is %s, and something of a text is alive in it", path, at)
-			}
-			if found := js[[]string](b, "violations"); len(found) > 0 {
-				t.Errorf("%s: %v", path, found)
-			}
-			if wide := js[int](b, "document.documentElement.scrollWidth"); wide > 900 {
-				t.Errorf("%s: %d wide", path, wide)
-			}
+		b.inert(paths)
+	}
+}
+
+// inert visits pages with hostile texts, and finds all of them inert.
+func (b *tab) inert(paths []string) {
+	t := b.t
+	t.Helper()
+	for _, path := range paths {
+		b.visit(path)
+		b.press("t") // unfolds the thoughts
+		at := js[string](b, "location.href")
+		if at != b.base+path || js[bool](b, `"hacked" in window || document.querySelector("iframe, img, object, embed, base, form form") !== null`) {
+			t.Errorf("%s: the page is %s, and something of a text is alive in it", path, at)
 		}
-		if out := b.elsewhere(); len(out) > 0 || b.dialogs > 0 {
-			t.Errorf("requests to %v, %d dialogs", out, b.dialogs)
+		if found := js[[]string](b, "violations"); len(found) > 0 {
+			t.Errorf("%s: %v", path, found)
 		}
+		if wide := js[int](b, "document.documentElement.scrollWidth"); wide > 900 {
+			t.Errorf("%s: %d wide", path, wide)
+		}
+	}
+	if out := b.elsewhere(); len(out) > 0 || b.dialogs > 0 {
+		t.Errorf("requests to %v, %d dialogs", out, b.dialogs)
 	}
 }
 

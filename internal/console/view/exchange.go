@@ -180,7 +180,7 @@ func exchangeOf(e *record.Event) *Exchange {
 	case record.Invocation:
 		g.Model, x.Purpose = y.Model, y.Purpose
 	}
-	x.Row, x.Error = rowOf(&g), p.err
+	x.Row, x.Error = RowOf(&g), p.err
 	x.prompt(p.messages)
 	return x
 }

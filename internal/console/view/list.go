@@ -107,7 +107,7 @@ func (s *Source) List(ctx context.Context, f Filter) (*Page, error) {
 		}
 		p.Searched++
 		bytes += min(g.Size, longLine)
-		row := rowOf(&g)
+		row := RowOf(&g)
 		switch {
 		case g.Partial && (f.Text != "" || f.Leaked):
 			p.Unread++
@@ -129,7 +129,7 @@ func (p *Page) full(seq uint64, bytes int, searching bool) bool {
 }
 
 // rowOf returns the row of an event.
-func rowOf(g *record.Glimpse) Row {
+func RowOf(g *record.Glimpse) Row {
 	row := Row{
 		Event: g.Event.Seq, Time: g.Time, Type: g.Type, Run: g.Run, Model: g.Model, Diagnostics: distinct(g.Diagnostics),
 		Size: g.Size, Partial: g.Partial,
