@@ -23,6 +23,7 @@ type exchange struct {
 	route      Route
 	request    *wire.Request
 	body       []byte // as sent to the upstream
+	original   []byte // the body of the client, if history was edited and is recorded
 	model      string // fit to be shown in logs
 	caller     string // the name of its token, if there are tokens
 	credential string // the client's, to keep clients apart
@@ -145,6 +146,9 @@ func (x *exchange) editHistory() error {
 	body, err := x.codec.Edit(nil, x.body, x.plan.Changes)
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
+	}
+	if x.engine.recorder != nil {
+		x.original = x.body // its memory stays reserved
 	}
 	x.body = body
 	return nil

@@ -205,6 +205,7 @@ func (x *exchange) event() record.Event {
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),
 	}
+	e.Revisions = x.revisions(e.Messages, &asked)
 	e.Parameters, e.Tools = account.Settings(x.body, &asked)
 	if e.IDs == nil {
 		e.IDs = rec.ids
@@ -219,6 +220,16 @@ func (x *exchange) event() record.Event {
 		rec.to.truncated.Add(1)
 	}
 	return record.Event{Payload: e, Secrets: rec.secrets}
+}
+
+// revisions are what the history policy did to the messages of the client. If not all
+// of the messages are recorded, the rest is not compared.
+func (x *exchange) revisions(sent []record.Message, room *account.Room) []record.Revision {
+	if x.original == nil || room.Cut {
+		return nil
+	}
+	client := account.Messages(x.codec, x.original, &account.Room{Left: math.MaxInt})
+	return account.Revisions(client, sent, x.codec.Capabilities().Items, room)
 }
 
 // remarks say what went wrong, and what is not recorded.

@@ -36,6 +36,7 @@
 //	EXCHANGE.replies.refusal                      reply      as the text
 //	EXCHANGE.parameters                           answer     this is a prompt
 //	EXCHANGE.tools.definition                     answer     this is a prompt
+//	EXCHANGE.revisions.removed                    reasoning  nothing: it was taken out of a prompt
 //	EXCHANGE.messages.text                        reply      this is a prompt
 //	EXCHANGE.messages.reasoning.text              reasoning  this is a prompt
 //	EXCHANGE.messages.reasoning.raw               reasoning  this is a prompt

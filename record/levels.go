@@ -380,6 +380,10 @@ func DigestID(key []byte, id string) string {
 func (x Exchange) guarded(g *guard) Payload {
 	x.Replies, x.Messages = g.replies(x.Replies), g.messages(x.Messages)
 	x.Parameters, x.Tools = g.content(x.Parameters, said), g.tools(x.Tools)
+	x.Revisions = slices.Clone(x.Revisions)
+	for i := range x.Revisions {
+		x.Revisions[i].Removed = g.content(x.Revisions[i].Removed, thought)
+	}
 	x.Caller = g.message(x.Caller)
 	x.ResponseID, x.IDs = g.secrets.scrub(x.ResponseID), g.ids(x.IDs)
 	x.Path, x.Upstream, x.Error = plainPath(g.secrets.scrub(x.Path)), plainURL(g.secrets.scrub(x.Upstream)), g.message(x.Error)

@@ -120,6 +120,24 @@ type Tool struct {
 	Digest string `json:"digest,omitempty"`
 }
 
+// A Revision is what the history policy did at one place of the messages of a
+// request. Together, the revisions turn the messages that were sent to the upstream
+// back into those of the client.
+type Revision struct {
+	// Message is the index in [Exchange.Messages] of the message that was changed. If
+	// Role is set, a message of that role was taken out before it.
+	Message int    `json:"message"`
+	Role    string `json:"role,omitempty"`
+	// Field is the member or the kind of block that was changed; empty for the text.
+	Field string `json:"field,omitempty"`
+	// At is the byte of the text where it was changed, and Added is how many bytes from
+	// there on the policy put in.
+	At    int `json:"at,omitempty"`
+	Added int `json:"added,omitempty"`
+	// Removed is what the client had sent there. It counts as reasoning.
+	Removed Content `json:"removed,omitzero"`
+}
+
 // A Usage counts tokens, as the provider does.
 type Usage struct {
 	Input     int64 `json:"input"` // all tokens of the prompt
@@ -162,6 +180,8 @@ type Exchange struct {
 	Tools      []Tool    `json:"tools,omitempty"`
 	Replies    []Reply   `json:"replies,omitempty"`
 	Messages   []Message `json:"messages,omitempty"` // as sent to the upstream
+	// Revisions are what the history policy did to the messages of the client.
+	Revisions []Revision `json:"revisions,omitempty"`
 }
 
 // An Invocation is one call of a model by an agent.
