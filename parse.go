@@ -2,6 +2,11 @@ package sotto
 
 // Parse reads a whole reply: the splitter fed once and closed, with no bound on a
 // hold. An unknown StartInside name is an error.
+//
+// If start is "", it is the dialect's, which is StartOutside in [Default]: then a
+// thought that the prompt opened is text, flagged [CodeOrphanClose]. If you do not
+// know how the reply began, pass StartAuto. The whole reply is there, so it waits for
+// nothing.
 func (g *Grammar) Parse(raw string, start Start, end End) (*Reply, error) {
 	s, err := g.parser(start)
 	if err != nil {

@@ -56,6 +56,18 @@ func (l *Lines) ValidateLines(jsonl bool) error {
 	return nil
 }
 
+// CheckField refuses the field of a reply without lines. A variable may name the
+// field for all commands.
+func CheckField(sh *shell.Shell, field string, jsonl bool) error {
+	if jsonl || field == "" || field == sh.Getenv("SOTTO_FIELD") {
+		return nil
+	}
+	return hint.Usage(errors.New("--field needs --jsonl"), "without it, the whole input is one reply")
+}
+
+// DefaultField is the field of the reply if no flag names one.
+const DefaultField = "raw"
+
 // shownModels is how many models ReportUnknown names.
 const shownModels = 5
 

@@ -47,6 +47,9 @@ func (x *Extract) Validate() error {
 
 // Run extracts from one reply, or from the reply of every line.
 func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
+		return err
+	}
 	e, v, err := x.prepare(sh, c, "extract")
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // fields are the flags that say which member of a line holds what. A path that you
 // give must exist in every line. A default may be missing.
 type fields struct {
-	Field        string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
+	Field        string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply (raw), such as choices.0.message.content."`
 	IDField      string `name:"id-field" placeholder:"PATH" help:"With --jsonl: the field of the id (id)."`
 	InputField   string `name:"input-field" placeholder:"PATH" help:"With --jsonl: the field of the question (input). A value that is not a string is used as JSON text."`
 	GoldField    string `name:"gold-field" placeholder:"PATH" help:"With --jsonl: the field of the right answer (gold). With --gold-file, it is in that file."`
@@ -38,11 +38,12 @@ func (f *fields) validate(jsonl bool) error {
 
 func (f *fields) reader(sh *shell.Shell, lines *catalogue.LineReader) (*scoring.LineReader, error) {
 	id, gold, options := scoring.Placed(f.IDField, "id"), scoring.Placed(f.GoldField, "gold"), scoring.Placed(f.OptionsField, "options")
+	field := cmp.Or(f.Field, reading.DefaultField)
 	if f.GoldFile == "" {
-		return scoring.NewLineReader(lines, id, f.Field, scoring.Placed(f.InputField, "input"), gold, options)
+		return scoring.NewLineReader(lines, id, field, scoring.Placed(f.InputField, "input"), gold, options)
 	}
 	options.Required = false // it may be in the gold file
-	r, err := scoring.NewLineReader(lines, id, f.Field, scoring.Placed(f.InputField, "input"), scoring.LineField{}, options)
+	r, err := scoring.NewLineReader(lines, id, field, scoring.Placed(f.InputField, "input"), scoring.LineField{}, options)
 	if err == nil {
 		r.Golds, err = f.golds(sh)
 	}

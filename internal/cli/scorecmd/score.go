@@ -87,6 +87,9 @@ func (x *Score) Validate() error {
 
 // Run judges one reply, or the reply of every line.
 func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
+		return err
+	}
 	e, v, err := x.prepare(sh, c, "score")
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ type Split struct {
 	lineOutput
 	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
 	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
-	Field  string `default:"raw" placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply, such as raw or choices.0.message.content."`
+	Field  string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply (raw), such as choices.0.message.content."`
 	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
 }
 
@@ -67,6 +67,9 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	defer reading.ReportUnknown(sh, lines, m)
+	if err := reading.CheckField(sh, s.Field, s.batch()); err != nil {
+		return err
+	}
 	if s.Stream {
 		in, err := sh.Open(s.File)
 		if err != nil {
@@ -101,13 +104,14 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 
 // runLines reads the reply of every record.
 func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
-	steps, err := jsonpath.Parse(s.Field)
+	field := cmp.Or(s.Field, reading.DefaultField)
+	steps, err := jsonpath.Parse(field)
 	if err != nil || jsonpath.Many(steps) {
-		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", s.Field), "")
+		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")
 	}
 	r := &lineRun{records: s.Records, to: &s.lineOutput, file: s.File, members: new(columns.Split)}
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
-		return set.Checked(splitLine(m, lines, s.Field, s.Log(s.File), watch))
+		return set.Checked(splitLine(m, lines, field, s.Log(s.File), watch))
 	})
 }
 

@@ -81,8 +81,8 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if s.batch() {
 		return s.runLines(sh, c)
 	}
-	if s.Field != "" && s.Field != sh.Getenv("SOTTO_FIELD") {
-		return hint.Usage(errors.New("--field needs --jsonl"), "without it, the whole file is one reply")
+	if err := reading.CheckField(sh, s.Field, false); err != nil {
+		return err
 	}
 	whole := s.File != "" && s.File != "-"
 	start := sotto.StartOutside
@@ -130,6 +130,9 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 		reading.HintLines(sh, s.File, head.String())
 	}
 	if err := verdict(last, m.Start); err != nil {
+		if !whole && strings.TrimSpace(head.String()) == "" {
+			return hint.Add(err, "standard input is empty; in a pipe, ollama run needs its prompt as an argument: ollama run MODEL PROMPT")
+		}
 		return err
 	}
 	if shown.leaked() && m.Name != ollamaDialect {
