@@ -1,0 +1,68 @@
+package sotto
+
+import "github.com/sotto-llm/sotto/internal/holds"
+
+func init() { holds.Of = func(s any) holds.Reason { return s.(*Splitter).heldFor() } }
+
+// heldFor returns why the first held byte is held, between two deltas. If several
+// doubts hold it, it is the widest one.
+func (s *Splitter) heldFor() holds.Reason {
+	switch b := s.barrier(); {
+	case s.Held() == 0:
+		return ""
+	case s.easy.on: // only a form's first bytes are held there
+		return holds.Marker
+	case b > s.pos:
+		return s.waitsFor()
+	case s.autoHold:
+		return holds.Start
+	case s.pads.hold == b:
+		return holds.Pad
+	}
+	return holds.Output
+}
+
+// waitsFor returns what the reader waits for at pos.
+func (s *Splitter) waitsFor() holds.Reason {
+	at := s.pos
+	if s.doubt >= 0 {
+		at = s.doubt
+	}
+	t, whole := s.tokenAt(at)
+	switch {
+	case s.doubt < 0 && whole && t.end == s.n:
+		return holds.Quote
+	case s.doubt < 0 || !whole && s.mode != inNarration:
+		return holds.Marker
+	case s.mode == inNarration:
+		return holds.Blank
+	case s.mode == inReasoning:
+		return s.closeWaitsFor(t)
+	case t.kind == kindClose:
+		return holds.Stray
+	case s.stream().fence.open(), len(s.stream().runs.list) > 0:
+		return holds.Code
+	}
+	return holds.Opener
+}
+
+// closeWaitsFor returns what decides a marker in a reasoning block.
+func (s *Splitter) closeWaitsFor(t token) holds.Reason {
+	switch {
+	case t.watch()&s.g.tools != 0:
+		return holds.Tool
+	case s.r.credit == 0 && s.r.blank && s.r.own&s.g.names[t.name].bit == 0 && firstNonSpace(s.buf[t.end-s.base:]) < 0:
+		return holds.Line
+	}
+	return holds.Family
+}
+
+// tokenAt returns the first marker whose form stands at a byte.
+func (s *Splitter) tokenAt(at int) (t token, found bool) {
+	for _, t := range s.toks {
+		if t.start == at {
+			return t, true
+		}
+	}
+	return token{}, false
+}
