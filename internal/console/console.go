@@ -29,7 +29,8 @@ import (
 
 // Config says what a console shows, and to whom.
 type Config struct {
-	// Record is what the console reads. It writes nothing.
+	// Record is what the console reads. It writes nothing. If it is nil, the console
+	// has only the screens that need none.
 	Record *record.Reader
 	// Name names the record on the page: its folder.
 	Name string
@@ -92,12 +93,26 @@ type screen struct {
 	// itself.
 	under string
 	// routes are the paths below the screen, as patterns of a ServeMux, and what
-	// answers them. "" is the screen itself.
+	// answers them. "" is the screen itself. A path after "POST " takes a form.
 	routes map[string]handler
+	// shown says whether a console has the screen; nil means one with a record.
+	shown func(*Config) bool
 }
 
 // screens are those in the rail, in its order.
-func screens() []screen { return []screen{exchangesScreen(), runsScreen()} }
+func screens() []screen {
+	return []screen{exchangesScreen(), runsScreen(), playgroundScreen()}
+}
+
+// screens are those of this console.
+func (c *Console) screens() []screen {
+	return slices.DeleteFunc(screens(), func(s screen) bool {
+		if s.shown == nil {
+			return c.config.Record == nil
+		}
+		return !s.shown(&c.config)
+	})
+}
 
 // A handler makes the answer to a request.
 type handler func(*Console, *http.Request) (answer, error)
@@ -123,13 +138,16 @@ func (c *Console) routes() {
 	c.mux.HandleFunc("GET /assets/{file}", c.asset)
 	c.mux.HandleFunc("POST /login", c.login)
 	c.mux.Handle("POST /logout", c.guarded(http.HandlerFunc(c.logout)))
-	c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.live.serve)))
+	if c.config.Record != nil {
+		c.mux.Handle("GET /live", c.guarded(http.HandlerFunc(c.live.serve)))
+	}
 	c.mux.Handle("GET /{$}", c.guarded(c.page("", func(*Console, *http.Request) (answer, error) {
-		return answer{redirect: screens()[0].path}, nil
+		return answer{redirect: c.screens()[0].path}, nil
 	})))
-	for _, s := range screens() {
+	for _, s := range c.screens() {
 		for path, h := range s.routes {
-			pattern := "GET /" + s.path
+			method, path := methodOf(path)
+			pattern := method + " /" + s.path
 			if path != "" {
 				pattern += "/" + path
 			}
@@ -139,6 +157,14 @@ func (c *Console) routes() {
 	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (answer, error) {
 		return answer{}, fmt.Errorf("%s %s: %w", r.Method, shorttext.Quote(r.URL.Path), errNoPage)
 	})))
+}
+
+// methodOf divides a path of a screen into its method and the path.
+func methodOf(route string) (method, path string) {
+	if path, ok := strings.CutPrefix(route, "POST "); ok {
+		return http.MethodPost, path
+	}
+	return http.MethodGet, route
 }
 
 var errNoPage = errors.New("there is no such page")
@@ -213,9 +239,13 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b.Bytes())
 }
 
+// maxBody bounds the body of a request to a screen.
+const maxBody = 1 << 20
+
 // page serves what a handler makes, as a page of a screen.
 func (c *Console) page(at string, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		a, err := h(c, r)
 		if err != nil {
 			c.failed(w, r, at, err)
@@ -283,7 +313,8 @@ type frame struct {
 	Record  string
 	Live    bool
 	Script  string
-	Guarded bool // with a session that can be ended
+	Guarded bool   // with a session that can be ended
+	Home    string // the first screen
 	Version string
 	Data    any
 }
@@ -296,9 +327,9 @@ func rootOf(path string) string { return strings.Repeat("../", max(0, strings.Co
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, at string, a answer) {
 	f := frame{
 		Title: cmp.Or(a.title, word("name")), Root: rootOf(r.URL.Path), Screen: at, Crumbs: a.crumbs, Record: c.config.Name,
-		Live: a.live, Script: a.script, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data,
+		Live: a.live, Script: a.script, Guarded: c.control.Guarded(), Version: assetVersion(), Data: a.data, Home: c.screens()[0].path,
 	}
-	for _, s := range screens() {
+	for _, s := range c.screens() {
 		if s.under != "" {
 			continue
 		}

@@ -78,7 +78,7 @@ func walk(t *testing.T, page string, visit func(n *html.Node)) {
 func TestEveryLink(t *testing.T) {
 	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Dialects: []string{"default", "qwen3"}}, "/any/prefix/")
 	seen, kinds := crawl(t, base, "", "", "exchanges?text=tower&outcome=answered&from=2h", "exchanges/1?dialect=qwen3&start=inside", "exchanges/1?markdown=1")
-	if seen < 200 || kinds["text/css"] != 1 || kinds["text/javascript"] != 1 || kinds["text/plain"] == 0 {
+	if seen < 200 || kinds["text/css"] != 1 || kinds["text/javascript"] < 1 || kinds["text/plain"] == 0 {
 		t.Errorf("%d addresses of the kinds %v", seen, kinds)
 	}
 }

@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.playground": "Playground",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
@@ -59,13 +59,24 @@ var words = map[string]string{
 	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
 	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
 	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
+	"play.note": "Paste a reply, and drag the cut below it: each byte appears when its channel is certain.", "play.text": "Reply", "play.reading": "Reading", "play.start": "Start", "play.end": "How it ended", "play.own": "the dialect's own",
+	"play.link": "Copy link", "play.linked": "Copied", "play.unlinked": "The address bar has the link", "play.arrival": "Arrived", "play.of": "of", "play.bytes": "bytes", "play.whole": "The reply has ended", "play.wait": "wait", "play.json": "The reading as JSON",
+	"play.holds": "Bytes that waited", "play.from": "While", "play.byte": "From byte", "play.why": "Why", "play.none": "No byte waited: each was certain when it came.", "play.more": "further waits", "play.examples": "Examples", "play.prev": "Previous wait", "play.next": "Next wait", "play.empty": "No visible answer yet.", "play.longest": "longest",
+	"play.alone": "This console shows no record.",
+
+	"example.plain": "a thought", "example.doubt": "a close in doubt", "example.orphan": "a close without an opener", "example.output": "an output block", "example.code": "a marker in code", "example.prose": "tags in prose",
+
+	"hold.marker": "may begin a marker", "hold.quote": "a marker: the next byte may show that it is quoted", "hold.start": "may be a thought: a close without an opener may come",
+	"hold.output": "may be set aside: an output block may come", "hold.pad": "may be the answer: waits for text after the scratch pad", "hold.line": "may be a close: waits for the line's end",
+	"hold.family": "may be a close: waits for the next marker", "hold.opener": "may open a thought: waits for its close", "hold.code": "may be in code: waits for the code's end",
+	"hold.stray": "may be a stray close: waits for what follows", "hold.tool": "may be a tool call: waits for what follows", "hold.blank": "a blank line would end the narration",
 
 	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. It stays in this browser for 12 hours at most.",
 	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",
 
 	"error.failed": "The page could not be made.", "error.failed.do": "The log of the console says more. If it happens again, report it with sotto version.",
 	"error.missing": "Not found", "error.missing.do": "It may have been pruned. The list has what the record holds now.",
-	"error.request": "The address makes no sense.", "error.request.do": "Go back, or begin at the list.",
+	"error.request": "This request cannot be answered.", "error.request.do": "Go back and change it, or begin at the list.",
 	"error.sealed": "This record is encrypted.", "error.sealed.do": "Start the console with the identity that opens it: sotto console DIR --identity FILE",
 	"error.record": "The record cannot be read.", "error.record.do": "Check that the folder is there and that you may read it.",
 

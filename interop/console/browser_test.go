@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,17 +165,20 @@ func (b *tab) elsewhere() (list []string) {
 // serve serves a console.
 func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := console.New(console.Config{Record: consoletest.Reader(t, dir), Name: "audit", Dialects: []string{"default", "qwen3", "gpt_oss"}})
+	c := console.New(console.Config{Record: consoletest.Reader(t, dir), Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/ops/"
 }
 
+// cutReply is a reply of which some bytes wait after 71 have come.
+const cutReply = "<think>\nThe user asks which tower is taller: they want a name.\n</thinking>\nToronto's is taller: 553 metres."
+
 // pages are those that are looked at, by their names.
 func pages() map[string]string {
 	return map[string]string{
 		"exchanges": "exchanges", "filtered": "exchanges?text=tower&outcome=answered", "exchange": "exchanges/%d", "bytes": "exchanges/%d/bytes",
-		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999",
+		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999", "playground": "playground", "playground-cut": "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(),
 	}
 }
 

@@ -3,6 +3,7 @@ package consolecmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,7 +25,7 @@ import (
 
 // Command serves the console of a record.
 type Command struct {
-	Dir       string   `arg:"" name:"dir" help:"The folder of the record."`
+	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record. Without it, the page has the screens that need no record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
@@ -38,6 +39,7 @@ func (Command) Help() string {
 Examples:
 
     sotto console audit
+    sotto console                  # the playground alone
     sotto console audit --identity identity.txt
     SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
 }
@@ -46,11 +48,7 @@ Examples:
 func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ids, err := recording.ReadIdentities(c.Identity)
-	if err != nil {
-		return fmt.Errorf("--identity: %w", err)
-	}
-	reader, err := recording.OpenReader(c.Dir, record.ReadOptions{Identities: ids})
+	reader, err := c.reader()
 	if err != nil {
 		return err
 	}
@@ -78,6 +76,21 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	fmt.Fprintf(sh.Err, "the console is at %s\n", serving.Reach(l))
 	return console.New(config).Serve(ctx, l)
+}
+
+// reader opens the record, if there is one.
+func (c *Command) reader() (*record.Reader, error) {
+	if c.Dir == "" {
+		if len(c.Identity) > 0 {
+			return nil, hint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
+		}
+		return nil, nil
+	}
+	ids, err := recording.ReadIdentities(c.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("--identity: %w", err)
+	}
+	return recording.OpenReader(c.Dir, record.ReadOptions{Identities: ids})
 }
 
 func (c *Command) token(sh *shell.Shell) (string, error) {

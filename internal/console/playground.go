@@ -1,0 +1,128 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/holds"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+)
+
+func playgroundScreen() screen {
+	return screen{
+		path: "playground", key: "p", icon: "M3 5h14M3 10h6M3 15h9M13 8v4M11.500 10h3",
+		routes: map[string]handler{"": playground, "POST read": playground},
+		shown:  func(*Config) bool { return true },
+	}
+}
+
+// An example is a reply to begin with.
+type example struct{ name, title, text, dialect, start string }
+
+// examples are replies of which some bytes wait, each for another reason.
+func examples() []example {
+	return []example{
+		{"doubt", word("example.doubt"), "<think>\nThe user asks which tower is taller. I must not write </think> too early.\n</think>\nToronto's is taller: 553 metres.", "", ""},
+		{"plain", word("example.plain"), "<think>The CN Tower has 553 metres, the Peace Tower 92.</think>\n\nThe one in **Toronto** is taller.", "", ""},
+		{"orphan", word("example.orphan"), "They ask about towers. The CN Tower it is.\n</think>\n\nThe one in Toronto.", "qwen3", "auto"},
+		{"output", word("example.output"), "Let me see: 553 is more than 92.\n<output>Toronto</output>\nI hope this helps!", "output", ""},
+		{"code", word("example.code"), "Write `<think>` before it, and `</think>` after it.\n\n```\n<think>a</think>\n```\nDone.", "", ""},
+		{"prose", word("example.prose"), "If a < b and <b>bold</b> is set, then <thinking is hard> applies. I <think this is text.", "", ""},
+	}
+}
+
+// playData is what the playground shows.
+type playData struct {
+	*view.Play
+	Text     string                  `json:"-"`
+	Again    view.Reread             `json:"-"` // the dialect and start that were chosen
+	Ended    string                  `json:"-"`
+	Dialects []string                `json:"-"`
+	Ends     []string                `json:"-"`
+	Examples []example               `json:"-"`
+	Example  string                  `json:"-"` // the one that is shown
+	Base     string                  `json:"-"` // the relative way to this screen
+	Alone    bool                    `json:"-"` // there is no record
+	Reasons  map[holds.Reason]string `json:"reasons"`
+}
+
+// Name and Title are for the template.
+func (e example) Name() string  { return e.name }
+func (e example) Title() string { return e.title }
+
+// maxHoldRows bounds the table of what waited.
+const maxHoldRows = 50
+
+// FirstHolds are the waits that the page lists, and MoreHolds how many more there are.
+func (d playData) FirstHolds() []view.Hold { return d.Holds[:min(len(d.Holds), maxHoldRows)] }
+func (d playData) MoreHolds() int          { return len(d.Holds) - len(d.FirstHolds()) }
+
+// playground reads a reply that a reader gives: an example, or the text of a form.
+// Nothing of it is kept.
+func playground(c *Console, r *http.Request) (answer, error) {
+	d := playData{Ends: ends(), Examples: examples(), Dialects: c.config.Dialects, Base: "playground", Alone: c.config.Record == nil, Reasons: reasons()}
+	if err := d.choose(r); err != nil {
+		return answer{}, badRequest{err}
+	}
+	var end sotto.End
+	if err := end.UnmarshalText([]byte(d.Ended)); err != nil {
+		return answer{}, badRequest{fmt.Errorf("end: %s: want %s", shorttext.Quote(d.Ended), strings.Join(ends(), ", "))}
+	}
+	named := c.config.Named
+	if named == nil {
+		named = sotto.Named
+	}
+	g, err := named(cmp.Or(d.Again.Dialect, sotto.Default().Dialect().Name))
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	if d.Play, err = view.PlayReply(g, d.Text, sotto.Start(d.Again.Start), end); err != nil {
+		return answer{}, badRequest{err}
+	}
+	return answer{
+		template: "playground", title: word("screen.playground"), crumbs: []crumb{{Name: word("screen.playground")}}, data: d,
+		script: "playground.js",
+	}, nil
+}
+
+// choose reads what is to be read, and how.
+func (d *playData) choose(r *http.Request) error {
+	if err := r.ParseForm(); err != nil {
+		return errors.New("the form is longer than 1 MiB, or not a form")
+	}
+	d.Again = view.Reread{Dialect: shorttext.Cut(r.Form.Get("dialect"), 128), Start: shorttext.Cut(r.Form.Get("start"), 128)}
+	d.Ended = cmp.Or(shorttext.Cut(r.Form.Get("end"), 128), sotto.EndStopped.String())
+	if r.Method == http.MethodPost {
+		d.Base = "../playground"
+		d.Text = strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n") // as a form sends the newlines of a text
+		return nil
+	}
+	list := examples()
+	i := slices.IndexFunc(list, func(e example) bool { return e.name == cmp.Or(r.Form.Get("example"), list[0].name) })
+	if i < 0 {
+		return fmt.Errorf("example: %s: there is no such example", shorttext.Quote(r.Form.Get("example")))
+	}
+	d.Example, d.Text, d.Again.Start = list[i].name, list[i].text, cmp.Or(d.Again.Start, list[i].start)
+	d.Again.Dialect = cmp.Or(d.Again.Dialect, list[i].dialect)
+	return nil
+}
+
+// ends are the ways in which a reply can end.
+func ends() []string {
+	return []string{sotto.EndStopped.String(), sotto.EndCut.String(), sotto.EndAborted.String(), sotto.EndUnknown.String()}
+}
+
+// reasons say why bytes wait.
+func reasons() map[holds.Reason]string {
+	return map[holds.Reason]string{
+		holds.Marker: word("hold.marker"), holds.Quote: word("hold.quote"), holds.Start: word("hold.start"), holds.Output: word("hold.output"),
+		holds.Pad: word("hold.pad"), holds.Line: word("hold.line"), holds.Family: word("hold.family"), holds.Opener: word("hold.opener"),
+		holds.Code: word("hold.code"), holds.Stray: word("hold.stray"), holds.Tool: word("hold.tool"), holds.Blank: word("hold.blank"),
+	}
+}
