@@ -123,6 +123,7 @@ func (s *docSession) files() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.put(".curlrc", []byte("fail-with-body\n")) // an error of a server is one of the command
 	s.put("identity.txt", []byte(identity.String()+"\n"))
 	var log bytes.Buffer
 	w := gzip.NewWriter(&log)
@@ -204,8 +205,9 @@ var (
 	// aServer is a command that runs until it is stopped, and what kind it is.
 	aServer = regexp.MustCompile(`^(?:[A-Z_]+=\S* )*sotto (serve|console|mcp --listen)\b`)
 	brief   = regexp.MustCompile(` --(?:check|learned|forget|help)\b`)
-	// alone are commands for which the reader stops the server first.
-	alone = regexp.MustCompile(` --(?:record|learned|forget)\b`)
+	// alone are commands for which the gateway is stopped first: they write what it
+	// writes, or read what it may still hold.
+	alone = regexp.MustCompile(` --(?:record|learned|forget)\b|sotto record `)
 	// listens is the port of a flag.
 	listens = regexp.MustCompile(`(--(?:[a-z]+-)?listen[ =]\S*?:)\d+`)
 	port    = regexp.MustCompile(`:\d{4,5}\b`)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
@@ -42,10 +43,14 @@ func Reader(t testing.TB, dir string) *record.Reader {
 
 // Scripted records one exchange of every scripted model through a gateway, over
 // HTTP, with a prompt that holds an earlier thought. It returns the record's folder.
-func Scripted(t testing.TB) (dir string) {
+func Scripted(t testing.TB) (dir string) { return Paced(t, 0) }
+
+// Paced is Scripted with a pause before each frame of a stream, so that the exchanges
+// take some time.
+func Paced(t testing.TB, pause time.Duration) (dir string) {
 	t.Helper()
 	w, dir := Open(t)
-	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	up := httptest.NewServer(scripted.New(scripted.Options{Pause: pause}))
 	defer up.Close()
 	base, err := url.Parse(up.URL)
 	if err != nil {

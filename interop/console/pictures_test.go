@@ -1,0 +1,140 @@
+package console
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/sotto-llm/sotto/internal/console/consoletest"
+)
+
+var update = flag.Bool("update", false, "take the pictures of docs/images")
+
+// scripted and runs are the records that pictures show.
+var (
+	scripted = func(t *testing.T) string {
+		if *update {
+			return consoletest.Paced(t, 25*time.Millisecond)
+		}
+		return consoletest.Scripted(t)
+	}
+	runs = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
+)
+
+// pictures are the pictures of the console in the documents: name, record, address,
+// the keys to press, and in which colours. A %d in the address is the exchange of
+// shownModel. A screen's picture is a row here, and a line of docs/console.md that
+// shows it.
+var pictures = []struct {
+	name    string
+	record  *func(*testing.T) string
+	path    string
+	keys    []string
+	schemes []string
+}{
+	{"exchanges", &scripted, "exchanges", nil, []string{"light"}},
+	{"exchange", &scripted, "exchanges/%d", []string{"t"}, []string{"light", "dark"}},
+	{"bytes", &scripted, "exchanges/%d/bytes", nil, []string{"light"}},
+	{"compare", &scripted, "exchanges/%d?view=compare", nil, []string{"light"}},
+	{"runs", &runs, "runs", nil, []string{"light"}},
+	{"run", &runs, "runs/" + consoletest.First, nil, []string{"light"}},
+}
+
+// shownModel is the model whose exchange is in the pictures.
+const shownModel = "deepseek-r1"
+
+// A picture has at most so many bytes.
+const maxPicture = 150 << 10
+
+// TestPictures opens every page that a document shows. -update takes the pictures.
+// Otherwise each must be there, be small, and be shown; a picture without a row is an
+// error.
+func TestPictures(t *testing.T) {
+	const folder = "../../docs/images"
+	var documents string
+	for _, name := range []string{"../../README.md", "../../docs/console.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents += string(text)
+	}
+	tabs := map[*func(*testing.T) string]*tab{}
+	known := map[string]bool{}
+	for _, p := range pictures {
+		b := tabs[p.record]
+		if b == nil {
+			b = open(t, serve(t, (*p.record)(t)))
+			tabs[p.record] = b
+		}
+		path := p.path
+		if strings.Contains(path, "%d") {
+			b.visit("exchanges")
+			path = fmt.Sprintf(path, js[int](b, `Number([...document.querySelectorAll("tr")].find(r => r.querySelector(".c-model")?.textContent === "`+shownModel+`").id.slice(1))`))
+		}
+		for _, scheme := range p.schemes {
+			name := fmt.Sprintf("console-%s-%s.webp", p.name, scheme)
+			known[name] = true
+			b.visit(path)
+			b.press(p.keys...)
+			if status := js[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`); status != 200 {
+				t.Errorf("%s: %s: status %d", name, path, status)
+			}
+			if *update {
+				if err := os.WriteFile(filepath.Join(folder, name), b.picture(scheme), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() > maxPicture {
+				t.Errorf("%s: %v, or more than %d bytes (go test ./console -run TestPictures -update takes it)", name, err, maxPicture)
+			}
+			if !strings.Contains(documents, "images/"+name) {
+				t.Errorf("no document shows %s", name)
+			}
+		}
+	}
+	there, err := filepath.Glob(folder + "/console-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range there {
+		if !known[filepath.Base(name)] {
+			t.Errorf("%s has no row in pictures", name)
+		}
+	}
+}
+
+// picture takes a picture of a page, with two pixels for one.
+func (b *tab) picture(scheme string) []byte {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(1200, 780, chromedp.EmulateScale(2)))
+	height := js[int64](b, `Math.ceil(Math.min(780, Math.max(420, document.querySelector("main").lastElementChild.getBoundingClientRect().bottom + scrollY + 24)))`)
+	b.do(chromedp.EmulateViewport(1200, height, chromedp.EmulateScale(2)), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		})
+		return err
+	}))
+	quality := int64(70)
+	shot, err := chromedp.Run(b, chromedp.Action[[]byte](func(ctx context.Context, target *chromedp.Target) ([]byte, error) {
+		r, err := cdp.Call(ctx, target, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		if err != nil {
+			return nil, err
+		}
+		return r.Data, nil
+	}))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return shot
+}
