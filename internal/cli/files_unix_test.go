@@ -156,6 +156,7 @@ func TestSmallFiles(t *testing.T) {
 		"configuration": {"serve", "--check", "--config", "NAME"},
 		"token":         {"a2a", "probe", "--token-file", "NAME", "http://127.0.0.1:1"},
 		"probe token":   {"probe", "--token-file", "NAME", "http://127.0.0.1:1"},
+		"doctor key":    {"doctor", "--upstream-key-file", "NAME", "--upstream", "http://127.0.0.1:1"},
 		"token-file":    {"serve", "--check", "--token-file", "NAME"},
 		"upstream-key":  {"serve", "--check", "--upstream-key-file", "NAME"},
 		"identities":    {"record", "show", dir, "-i", "NAME"},
@@ -173,7 +174,7 @@ func TestSmallFiles(t *testing.T) {
 				want = "not a regular file"
 			}
 			status, errs := statusOf(named1(args, endless)...)
-			secret := slices.Contains([]string{"token", "probe token", "token-file", "upstream-key"}, what) // the name is not shown
+			secret := slices.Contains([]string{"token", "probe token", "doctor key", "token-file", "upstream-key"}, what) // the name is not shown
 			if status == 0 || !strings.Contains(errs, want) || strings.Contains(errs, endless) == secret {
 				t.Errorf("status %d: %s", status, errs)
 			}

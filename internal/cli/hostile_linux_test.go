@@ -209,6 +209,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"dialects":  hostileDialects(t),
 		"a2a probe": hostileA2A(t),
 		"probe":     hostileProbe(t),
+		"doctor":    hostileDoctor(t),
 		"leaks": {
 			of(write(t, strangeFile("leaks.jsonl"), fmt.Sprintf(`{"model":%[1]s,"path":%[1]s,"title":%[2]s,"messages":[{"role":"assistant","content":%[2]s}]}`+"\n"+`{%[1]s`+"\n", q, quote("<think>"+strangeText+" and more</think>"+strangeText)))),
 			of("--json", strangeFile("leaks.jsonl")), of(reply), of("--max-leaked", terminaltest.Strange), of(missing),
@@ -409,6 +410,35 @@ func hostileProbe(t *testing.T) []hostileCase {
 	return []hostileCase{
 		of("--all", server.URL), of("--json", server.URL), of("--model", terminaltest.Strange, server.URL+"/bad"), of("http://" + terminaltest.Strange),
 		unnamed("--token-file", strangeFile("none"), server.URL),
+	}
+}
+
+// hostileDoctor makes model servers whose every text is hostile.
+func hostileDoctor(t *testing.T) []hostileCase {
+	q := quote(strangeText)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Via", "1.1 strange")
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/bad") && !strings.HasSuffix(r.URL.Path, "/models"):
+			w.WriteHeader(http.StatusTeapot)
+			fmt.Fprintf(w, `{"error":{"message":%s}}`, q)
+		case strings.HasSuffix(r.URL.Path, "/api/version"):
+			fmt.Fprintf(w, `{"version":%s}`, q)
+		case strings.HasSuffix(r.URL.Path, "/models"):
+			fmt.Fprintf(w, `{"data":[{"id":%s,"owned_by":%[1]s}]}`, q)
+		case strings.HasSuffix(r.URL.Path, "/api/show"):
+			fmt.Fprintf(w, `{"template":%s,"model_info":{%s:7}}`, q, quote(strangeText+".context_length"))
+		case strings.HasSuffix(r.URL.Path, "/api/chat"):
+			fmt.Fprintf(w, `{"message":{"content":%s,"thinking":%s,"tool_calls":[{"function":{"name":%[2]s,"arguments":{%[2]s:%[2]s}}}]},"done":true,"done_reason":%[2]s}`+"\n", quote("<think>"+strangeText+" and more</think>"+strangeText), q)
+		default:
+			fmt.Fprintf(w, `{"choices":[{"message":{"content":%s},"finish_reason":%s}]}`, quote("[THINK]"+strangeText+" and more[/THINK]"+strangeText), q)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return []hostileCase{
+		of("--upstream", server.URL), of("--upstream", server.URL, "--json"), of("--upstream", server.URL, "--api", "openai"),
+		of("--upstream", server.URL+"/bad", "--model", terminaltest.Strange), of("--upstream", "http://"+terminaltest.Strange), of("--api", terminaltest.Strange),
+		unnamed("--upstream-key-file", strangeFile("none"), "--upstream", server.URL),
 	}
 }
 

@@ -18,6 +18,8 @@ const (
 	OK      Status = "ok"
 	Finding Status = "finding"
 	Skipped Status = "skipped" // it could not be made, or does not apply
+	Unknown Status = "unknown" // it was made, and does not tell
+	Mended  Status = "mended"  // something is wrong with the server, and Sotto in front of it mends it
 )
 
 // A Check is one thing that was looked at.
@@ -30,6 +32,8 @@ type Check struct {
 	// Detail says what was seen, and for a failure what was expected. It quotes the
 	// server: escape it where it is shown.
 	Detail string `json:"detail,omitempty"`
+	// Do says what to do about it.
+	Do string `json:"do,omitempty"`
 }
 
 // A Report is what a probe found.
@@ -50,7 +54,7 @@ func (r *Report) Add(of, name string, s Status, detail string) {
 	if s == Finding {
 		r.Findings++
 	}
-	r.Checks = append(r.Checks, Check{of, name, s, shorttext.Ellipsis(detail, 500)})
+	r.Checks = append(r.Checks, Check{Interface: of, Name: name, Status: s, Detail: shorttext.Ellipsis(detail, 500)})
 }
 
 // Expect adds a check that holds or not.

@@ -136,11 +136,16 @@ func (sh *Shell) Print(object []byte) error {
 // Token returns the token of the file, if it has a name, or else of the environment
 // variable; "" if there is none. No error contains any part of it.
 func (sh *Shell) Token(variable, file string) (string, error) {
+	return sh.Secret(variable, "--token-file", file)
+}
+
+// Secret is Token for a flag of another name.
+func (sh *Shell) Secret(variable, flag, file string) (string, error) {
 	token := sh.Getenv(variable)
 	if file != "" {
 		data, err := files.ReadSecret(file)
 		if err != nil {
-			return "", fmt.Errorf("--token-file: %w", err)
+			return "", fmt.Errorf("%s: %w", flag, err)
 		}
 		token = strings.TrimRight(string(data), "\r\n")
 	}

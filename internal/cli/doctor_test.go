@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/internal/doctor"
+	"github.com/sotto-llm/sotto/internal/scripted"
+)
+
+// runWith runs a command with an environment.
+func runWith(env map[string]string, args ...string) (status int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	status = Run(args, strings.NewReader(""), &stdout, &stderr, func(name string) string { return env[name] })
+	return status, stdout.String(), stderr.String()
+}
+
+// TestDoctor: the exit status says whether something is wrong that Sotto does not mend.
+// What the diagnosis costs is printed first, and the key goes to the server alone.
+func TestDoctor(t *testing.T) {
+	model := scripted.New(scripted.Options{})
+	key := "canary-of-the-key"
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if key != "" && r.Header.Get("Authorization") != "Bearer "+key {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error":{"message":"\u001b[31mno key"}}`)
+			return
+		}
+		model.ServeHTTP(w, r)
+	}))
+	defer upstream.Close()
+	env := map[string]string{"SOTTO_UPSTREAM_KEY": key}
+	status, out, errs := runWith(env, "doctor", "--upstream", upstream.URL, "--model", "qwen3:8b")
+	if status != 0 || !strings.Contains(out, "mended   whole") || !strings.HasPrefix(errs, "sotto: examining "+upstream.URL+": at most 26 requests, 8 of them questions") || strings.Contains(out+errs, "canary") {
+		t.Errorf("%d\n%s%s", status, out, errs)
+	}
+	status, out, errs = runWith(env, "doctor", "--upstream", upstream.URL, "--model", "qwen3:8b", "--json")
+	var report doctor.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil || status != 0 || report.V != 1 || report.Server.Name != doctor.Ollama || len(report.Asks) != 6 {
+		t.Errorf("%d %v\n%s%s", status, err, out, errs)
+	}
+	status, out, errs = runWith(nil, "doctor", "--upstream", upstream.URL)
+	if status != 1 || !strings.Contains(out, "SOTTO_UPSTREAM_KEY") || !strings.Contains(errs, "1 finding") || strings.Contains(out+errs, "\x1b") {
+		t.Errorf("%d\n%s%s", status, out, errs)
+	}
+	status, out, errs = runWith(nil, "doctor", "--upstream", "http://127.0.0.1:1", "--json")
+	if err := json.Unmarshal([]byte(out), &report); err != nil || status != 4 || !strings.Contains(errs, "hint: start the model server") {
+		t.Errorf("%d %v\n%s%s", status, err, out, errs)
+	}
+	for _, args := range [][]string{{"--upstream", "localhost:11434"}, {"--api", "grpc"}, {"--tokens", "-1"}} {
+		if status, _, errs := runWith(nil, append([]string{"doctor"}, args...)...); status != 2 {
+			t.Errorf("%q: %d %s", args, status, errs)
+		}
+	}
+	key = ""
+	local := strings.TrimPrefix(upstream.URL, "http://")
+	if status, out, errs := runWith(map[string]string{"OLLAMA_HOST": local}, "doctor", "--no-questions"); status != 0 || !strings.Contains(out, "skipped  questions") || !strings.Contains(errs, "the model is asked nothing") {
+		t.Errorf("%d\n%s%s", status, out, errs)
+	}
+}

@@ -1,0 +1,107 @@
+// Package doctorcmd has the command that examines a model server.
+package doctorcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/doctor"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/probereport"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// Command holds the flags.
+type Command struct {
+	Upstream        string        `placeholder:"URL" setting:"SOTTO_UPSTREAM" help:"The base URL of the model server. Without it, the first server at the usual ports of this machine."`
+	Model           string        `short:"m" placeholder:"NAME" help:"The model to ask (the first that the server lists)."`
+	API             string        `name:"api" placeholder:"NAME" help:"The API to ask in: openai, ollama, anthropic (the server's own)."`
+	UpstreamKeyFile string        `placeholder:"FILE" setting:"SOTTO_UPSTREAM_KEY_FILE" help:"The file with the API key for the server. $$SOTTO_UPSTREAM_KEY holds the key itself."`
+	NoQuestions     bool          `help:"Ask the model nothing, so that no token is used."`
+	Tokens          int           `default:"512" placeholder:"N" help:"The most tokens of a reply (${default})."`
+	Time            time.Duration `default:"1m" placeholder:"TIME" help:"How long a request may take (${default})."`
+	JSON            bool          `name:"json" help:"Print the report as JSON."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Finds out which server, API and model there are; on which field reasoning arrives, with which markers; whether replies begin inside a block; whether earlier reasoning must be sent back; whether a proxy between cuts streams or holds them back; and how large the context is. It asks the model one short question in each of six ways: whole, streamed, with thinking on and off, with a tool, and for JSON. Before that it prints how many requests and tokens this costs at most. Then it says what Sotto does in front of this server, and prints a configuration for sotto serve. What it could not find out is marked unknown or skipped.
+
+Exit status: 0 nothing is wrong that Sotto does not mend by itself, 1 findings, 2 wrong usage, 4 the server cannot be reached. The guide is docs/doctor.md.
+
+Examples:
+
+    sotto doctor
+    sotto doctor --upstream http://localhost:8000 --model qwen3-8b
+    SOTTO_UPSTREAM_KEY=… sotto doctor --upstream https://openrouter.ai/api/v1 --model NAME
+    sotto doctor --upstream http://localhost:11434 --no-questions --json`
+}
+
+// Run examines the server and prints the report.
+func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
+	key, err := sh.Secret("SOTTO_UPSTREAM_KEY", "--upstream-key-file", c.UpstreamKeyFile)
+	if err != nil {
+		return err
+	}
+	options := doctor.Options{
+		Model: c.Model, API: c.API, Key: key, Silent: c.NoQuestions, Tokens: c.Tokens, Time: c.Time,
+		Named: names.Named, ForModel: names.ForModel,
+	}
+	if err := options.Check(); err != nil {
+		return hint.Usage(err, `run "sotto doctor --help"`)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if c.Upstream == "" {
+		if err := c.findLocal(ctx, sh); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(sh.Err, "sotto: examining %s: %s\n", visible.Line(c.Upstream), options.Cost())
+	r, err := doctor.Run(ctx, c.Upstream, options)
+	if errors.Is(err, probereport.ErrURL) {
+		return hint.Usage(err, `run "sotto doctor --help"`)
+	}
+	missing := errors.Is(err, probereport.ErrUnreachable)
+	if missing {
+		err = hint.Add(shell.Unreachable(err), r.Checks[0].Do)
+	}
+	switch {
+	case err != nil && !(missing && c.JSON):
+		return err
+	case c.JSON:
+		err = errors.Join(json.NewEncoder(sh.Out).Encode(r), err)
+	default:
+		err = r.Print(sh.Text)
+	}
+	if err == nil && r.Findings > 0 {
+		err = errors.New(shell.Plural(r.Findings, "1 finding", "%d findings"))
+	}
+	return err
+}
+
+// findLocal takes the first server of this machine.
+func (c *Command) findLocal(ctx context.Context, sh *shell.Shell) error {
+	found := doctor.FindLocal(ctx, nil, sh.Getenv)
+	if len(found) == 0 {
+		var tried []string
+		for _, a := range doctor.Addresses(sh.Getenv) {
+			tried = append(tried, a[1]+" ("+a[0]+")")
+		}
+		return hint.Add(shell.Unreachable(errors.New("no model server answers at the usual ports of this machine: "+strings.Join(tried, ", "))),
+			"start one, or name its address with --upstream")
+	}
+	for _, other := range found[1:] {
+		sh.Hintf("there is also %s at %s: examine it with --upstream", other.Server, other.URL)
+	}
+	c.Upstream = found[0].URL
+	return nil
+}
