@@ -189,7 +189,7 @@ func Narrations() []Narration {
 
 // Policies lists the values of [Route.History].
 func Policies() []history.Policy {
-	return []history.Policy{history.Auto, history.Preserve, history.Strip, history.Restore}
+	return history.Policies()
 }
 
 // Limits bound everything that a peer can make larger. Zero means the default; a

@@ -118,6 +118,8 @@ func (x *exchange) remembers() bool {
 			parts && (x.request.Tools || rule.Need == history.NeedUnknown || rule.Need == history.NeedSealed)
 	case history.Strip:
 		return rule.Signs || parts && x.request.Tools
+	case history.StripAll:
+		return rule.Signs
 	}
 	return false
 }

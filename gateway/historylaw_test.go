@@ -19,6 +19,8 @@ import (
 //   - a request to the upstream has each earlier thought at most once,
 //   - exactly once if the policy, or the provider's family, requires it,
 //   - and not at all if the policy removes it.
+//
+// Under strip-all this holds within the turn that is under way, too.
 
 // An assistant is how the upstream of one API replies, and how a client of it sends a
 // conversation.
@@ -37,8 +39,9 @@ type assistant struct {
 	result func(call string) any
 	// body is the member with the conversation.
 	body string
-	// adds says that reasoning can be added to a message in a place of its own.
-	adds bool
+	// adds says that reasoning can be added to a message in a place of its own, blank
+	// that a message that calls tools may have a blank text.
+	adds, blank bool
 }
 
 func inline(style, thought, text string) string {
@@ -91,7 +94,7 @@ func chatReply(style, thought, text, call string) map[string]any {
 
 var assistants = []assistant{
 	{
-		name: "openai.chat", path: "/v1/chat/completions", styles: []string{"inline", "member"}, body: "messages", adds: true,
+		name: "openai.chat", path: "/v1/chat/completions", styles: []string{"inline", "member"}, body: "messages", adds: true, blank: true,
 		reply: func(style, thought, text, call string) any {
 			return map[string]any{"choices": []any{map[string]any{"index": 0, "message": chatReply(style, thought, text, call), "finish_reason": "stop"}}}
 		},
@@ -102,7 +105,7 @@ var assistants = []assistant{
 		},
 	},
 	{
-		name: "ollama.chat", path: "/api/chat", styles: []string{"inline", "member"}, body: "messages", adds: true,
+		name: "ollama.chat", path: "/api/chat", styles: []string{"inline", "member"}, body: "messages", adds: true, blank: true,
 		reply: func(style, thought, text, call string) any {
 			m := without(chatReply("", "", inline(style, thought, text), ""))
 			if style == "member" {
@@ -301,11 +304,11 @@ func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
 	case c.style == "member" && rule.Demands && th.calls:
 		required = true
 	}
-	earlier, removed := th.turn < turn, false
+	earlier, removed := th.turn < turn || c.policy == history.StripAll, false
 	switch c.policy {
 	case history.Auto:
 		removed = earlier && (rule.Need == history.NeedNone || rule.Need == history.NeedCalls && !th.calls)
-	case history.Strip:
+	case history.Strip, history.StripAll:
 		removed = earlier && !demanded
 		required = false
 	case history.Preserve:
@@ -322,7 +325,11 @@ func (c lawCase) bounds(th lawThought, turn int) (least, most int) {
 		restorable = false
 	}
 	switch {
+	case c.client == "text" && c.textless && c.display == gateway.DisplayTags: // the thought ends a request: it begins the next reply
+		return 0, 2
 	case removed && (c.style == "signed" || c.client == "text" && c.textless): // a message of reasoning alone keeps it
+		return 0, 1
+	case removed && c.textless && !c.api.blank && (c.display == gateway.DisplayTags || c.style == "inline"): // and so does a text
 		return 0, 1
 	case removed:
 		return 0, 0

@@ -29,7 +29,7 @@ func newWorld(seed uint64) *world {
 	w := &world{rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.model = pick(w.rnd, "qwen3", "deepseek-v4", "kimi-k2.6", "minimax-m2", "gpt-oss", "claude-4", "magistral", "granite-3.2", "frobnicator", "qwq")
 	w.api = pick(w.rnd, chat, chat, "ollama.chat", messages)
-	w.policy = pick(w.rnd, history.Auto, history.Auto, history.Preserve, history.Strip, history.Restore)
+	w.policy = pick(w.rnd, append(history.Policies(), history.Auto)...)
 	w.k.Native = pick(w.rnd, "", history.Inline, "reasoning_content", "reasoning", "thinking")
 	w.k.Fields = pick(w.rnd, nil, []string{"reasoning_content"}, []string{"reasoning", "thinking"})
 	w.k.Tags = w.rnd.IntN(4) == 0
@@ -185,7 +185,10 @@ func (w *world) laws(t *testing.T, q *wire.Request, p history.Plan, got *wire.Re
 		if sealed(a) != sealed(b) {
 			t.Errorf("message %d: sealed parts changed: %s, %s", i, sealed(a), sealed(b))
 		}
-		if i > last {
+		switch {
+		case w.policy == history.StripAll:
+			w.drops(t, i, a, b)
+		case i > last:
 			w.keeps(t, i, a, b)
 		}
 		if says(a) && !says(b) {
@@ -198,6 +201,21 @@ func (w *world) laws(t *testing.T, q *wire.Request, p history.Plan, got *wire.Re
 	}
 	if grown != p.Restored-p.Removed || p.Restored < 0 || p.Removed < 0 {
 		t.Errorf("grew by %d bytes", grown)
+	}
+}
+
+// drops checks that a message has no reasoning in a place of its own, except sealed
+// parts, what the provider demands, and that of a message that has nothing else.
+func (w *world) drops(t *testing.T, i int, a, b *wire.Message) {
+	t.Helper()
+	said := a.Calls || strings.TrimSpace(strings.Join(b.Texts, "")) != ""
+	if a.Role != "assistant" || !said || history.RuleFor(w.model, w.api).Demands {
+		return
+	}
+	for _, th := range b.Thoughts {
+		if !th.Sealed {
+			t.Errorf("message %d still has %q", i, th.Text)
+		}
 	}
 }
 

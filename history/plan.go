@@ -22,9 +22,15 @@ const (
 	// Strip removes the reasoning of earlier turns, of any family, except for what
 	// the family's rule requires back.
 	Strip Policy = "strip"
+	// StripAll removes the reasoning of the current turn too, for providers that
+	// refuse it in any message. What the family's rule requires back stays.
+	StripAll Policy = "strip-all"
 	// Restore preserves, and puts back everything that is missing and remembered.
 	Restore Policy = "restore"
 )
+
+// Policies lists the policies.
+func Policies() []Policy { return []Policy{Auto, Preserve, Strip, StripAll, Restore} }
 
 // Knowledge is what is known about the upstream of a request, and about its client.
 type Knowledge struct {
@@ -236,7 +242,7 @@ func (p *planner) message(i int) {
 
 // strips reports whether a message should lose its reasoning.
 func (p *planner) strips(i int) bool {
-	if i >= p.from {
+	if i >= p.from && p.policy != StripAll {
 		return false
 	}
 	switch p.policy {
@@ -245,7 +251,7 @@ func (p *planner) strips(i int) bool {
 			return true
 		}
 		return p.rule.Need == NeedNone || p.rule.Need == NeedCalls && !p.tools[i]
-	case Strip:
+	case Strip, StripAll:
 		demanded := p.rule.Demands && (p.rule.Need == NeedAll || p.tools[i])
 		p.kept = p.kept || demanded
 		return !demanded

@@ -123,8 +123,8 @@ func Open(c Config) (Model, error) {
 	if c.Model == "" {
 		return nil, errors.New("model: the name of the model is missing")
 	}
-	if !slices.Contains(policies, c.History) {
-		return nil, fmt.Errorf("model: history %q: want auto, preserve, strip or restore", c.History)
+	if c.History != "" && !slices.Contains(history.Policies(), c.History) {
+		return nil, fmt.Errorf("model: history %q: want auto, preserve, strip, strip-all or restore", c.History)
 	}
 	if c.Extra != nil && !isObject(string(c.Extra)) {
 		return nil, errors.New("model: extra: is not a JSON object")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sotto-llm/sotto/history"
 )
 
 // thinks are the values of Request.Think.
@@ -76,5 +75,3 @@ func (l Limits) orDefaults() Limits {
 	}
 	return l
 }
-
-var policies = []history.Policy{"", history.Auto, history.Preserve, history.Strip, history.Restore}

@@ -57,7 +57,7 @@ func TestConfigFaults(t *testing.T) {
 		{"display: ~\n", "f:1:1: display: has no value: give one, or leave the key out"},
 		{"limits:\nroutes:\n", "f:1:1: limits: has no value: give one, or leave the key out\nf:2:1: routes: has no value: give one, or leave the key out"},
 		{"display: ''\n", "f:1:10: display: is empty"},
-		{"display: &a hide\nhistory: *a\n", "f:1:10: display: want field, hide, keep or tags, not an anchor, which is not supported\nf:2:10: history: want auto, preserve, strip or restore, not an alias, which is not supported"},
+		{"display: &a hide\nhistory: *a\n", "f:1:10: display: want field, hide, keep or tags, not an anchor, which is not supported\nf:2:10: history: want auto, preserve, strip, strip-all or restore, not an alias, which is not supported"},
 		{"display: !!str hide\n", "f:1:10: display: want field, hide, keep or tags, not a tag, which is not supported"},
 		{"? display\n: hide\n", ""},
 
