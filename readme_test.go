@@ -56,6 +56,29 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// The program in the quick start prints what its comments say.
+func TestQuickStart(t *testing.T) {
+	text, err := os.ReadFile("docs/quickstart.zh.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```go\n")
+	body, _, closed := strings.Cut(rest, "```\n")
+	if !ok || !closed || strings.Contains(rest[len(body)+4:], "```go\n") {
+		t.Fatal("want one program")
+	}
+	var want string
+	for line := range strings.Lines(body) {
+		if _, says, ok := strings.Cut(line, ") // "); ok {
+			want += says
+		}
+	}
+	program := "package main\n\nimport (\n\"fmt\"\n\n\"github.com/sotto-llm/sotto\"\n)\n\nfunc main() {\n" + body + "}\n"
+	if got := string(runProgram(t, buildProgram(t, program))); got != want || want == "" {
+		t.Errorf("prints %q, want %q", got, want)
+	}
+}
+
 // The figures of README.md on other readers are those of docs/alternatives.md.
 func TestReadmeCounts(t *testing.T) {
 	readme, err := os.ReadFile("README.md")

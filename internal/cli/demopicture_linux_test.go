@@ -16,7 +16,7 @@ import (
 )
 
 // shownReplies are the replies of sotto demo that are in the picture, by number.
-var shownReplies = []string{"1", "4", "10"}
+var shownReplies = []string{"1", "2", "4", "10"}
 
 // TestDemoPicture: the picture in README.md is what sotto demo writes to a terminal.
 // -update draws it.
@@ -48,7 +48,7 @@ func TestDemoPicture(t *testing.T) {
 		}
 	}
 	const name = "../../docs/images/demo.svg"
-	picture := terminalSVG(text, 100)
+	picture := terminalSVG(text, 104)
 	if *update {
 		if err := os.WriteFile(name, []byte(picture), 0o644); err != nil {
 			t.Fatal(err)
