@@ -32,6 +32,8 @@ type Config struct {
 	// Record is what the console reads. It writes nothing. If it is nil, the console
 	// has only the screens that need none.
 	Record *record.Reader
+	// Dir is the folder of the record, to measure it.
+	Dir string
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.
@@ -59,6 +61,8 @@ type Console struct {
 	live    *live
 	mux     *http.ServeMux
 	same    *http.CrossOriginProtection
+	// searches holds a place for each search that runs.
+	searches chan struct{}
 }
 
 // New returns a console. Check the tokens before.
@@ -71,7 +75,7 @@ func New(c Config) *Console {
 	}
 	k := &Console{
 		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), session: newSessions(c.Now), mux: http.NewServeMux(),
-		same: http.NewCrossOriginProtection(),
+		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 	}
 	k.control = access.New(access.Rules{
 		Name: "console", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
@@ -101,7 +105,7 @@ type screen struct {
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{exchangesScreen(), runsScreen(), playgroundScreen()}
+	return []screen{exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen()}
 }
 
 // screens are those of this console.
@@ -122,13 +126,14 @@ type answer struct {
 	template string
 	title    string
 	crumbs   []crumb
-	data     any               // of the template
-	json     any               // the value of ?format=json; data if nil
-	redirect string            // relative
-	raw      []byte            // in place of a page
-	header   map[string]string // of the response
-	live     bool              // the page follows the record
-	script   string            // of the folder assets, which the page has in addition to console.js
+	data     any                       // of the template
+	json     any                       // the value of ?format=json; data if nil
+	redirect string                    // relative
+	raw      []byte                    // in place of a page
+	stream   func(http.ResponseWriter) // writes what comes in place of a page
+	header   map[string]string         // of the response
+	live     bool                      // the page follows the record
+	script   string                    // of the folder assets, which the page has in addition to console.js
 }
 
 // A crumb is a step to a page: its name and its relative address.
@@ -166,6 +171,8 @@ func methodOf(route string) (method, path string) {
 	}
 	return http.MethodGet, route
 }
+
+var errBusy = errors.New("too many searches run at once")
 
 var errNoPage = errors.New("there is no such page")
 
@@ -258,6 +265,8 @@ func (c *Console) page(at string, h handler) http.Handler {
 		case a.redirect != "":
 			w.Header().Set("Location", a.redirect) // relative, unlike what http.Redirect writes
 			w.WriteHeader(http.StatusSeeOther)
+		case a.stream != nil:
+			a.stream(w)
 		case a.raw != nil:
 			_, _ = w.Write(a.raw)
 		case wantsJSON(r):
@@ -285,6 +294,8 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	switch {
 	case errors.Is(err, view.ErrNotFound), errors.Is(err, errNoPage):
 		status, what = http.StatusNotFound, "error.missing"
+	case errors.Is(err, errBusy):
+		status, what = http.StatusServiceUnavailable, "error.busy"
 	case errors.As(err, &bad):
 		status, what = http.StatusBadRequest, "error.request"
 	case errors.Is(err, record.ErrSealed):

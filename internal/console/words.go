@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.playground": "Playground",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.search": "Search", "screen.playground": "Playground",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
@@ -59,6 +59,10 @@ var words = map[string]string{
 	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
 	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
 	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
+	"search.text": "Search the record", "search.in": "Where", "search.anywhere": "everywhere", "search.regexp": "regular expression", "search.go": "Search", "search.of": "Searched %s of %s", "search.ended": "the whole record", "search.more": "more in this event", "search.failed": "The search failed:",
+	"search.bar": "How far the search is", "search.stop": "Stop", "search.sealed": "Some events are encrypted, and were not searched.", "search.kinds": "Kinds of hits", "search.none": "No hit so far.", "search.empty": "What are you looking for?", "search.empty.do": "A search reads the texts of all events, the newest first: thoughts, answers, prompts, tools.",
+	"kind.thought": "Thoughts", "kind.answer": "Answers", "kind.prompt": "Prompts", "kind.tool": "Tools", "kind.other": "Other",
+
 	"play.note": "Paste a reply, and drag the cut below it: each byte appears when its channel is certain.", "play.text": "Reply", "play.reading": "Reading", "play.start": "Start", "play.end": "How it ended", "play.own": "the dialect's own",
 	"play.link": "Copy link", "play.linked": "Copied", "play.unlinked": "The address bar has the link", "play.arrival": "Arrived", "play.of": "of", "play.bytes": "bytes", "play.whole": "The reply has ended", "play.wait": "wait", "play.json": "The reading as JSON",
 	"play.holds": "Bytes that waited", "play.from": "While", "play.byte": "From byte", "play.why": "Why", "play.none": "No byte waited: each was certain when it came.", "play.more": "further waits", "play.examples": "Examples", "play.prev": "Previous wait", "play.next": "Next wait", "play.empty": "No visible answer yet.", "play.longest": "longest",
@@ -78,6 +82,7 @@ var words = map[string]string{
 	"error.missing": "Not found", "error.missing.do": "It may have been pruned. The list has what the record holds now.",
 	"error.request": "This request cannot be answered.", "error.request.do": "Go back and change it, or begin at the list.",
 	"error.sealed": "This record is encrypted.", "error.sealed.do": "Start the console with the identity that opens it: sotto console DIR --identity FILE",
+	"error.busy": "Too many searches run at once.", "error.busy.do": "Wait until one has ended, or stop one in another window.",
 	"error.record": "The record cannot be read.", "error.record.do": "Check that the folder is there and that you may read it.",
 
 	"export.by": "Exported from a record by Sotto", "export.event": "event",

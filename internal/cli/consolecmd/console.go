@@ -62,7 +62,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Dir: c.Dir, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
 	}
 	for _, d := range names.Dialects() {

@@ -48,7 +48,7 @@ func serveConsole(s *settings.Setup, log *slog.Logger) (quit func() error, err e
 		return quit, errors.Join(err, l.Close())
 	}
 	config := console.Config{
-		Record: reader, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
+		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
 		AllowHosts: s.Gateway.AllowHosts, Log: log,
 	}
 	for _, d := range sotto.Dialects() {

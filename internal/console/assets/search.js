@@ -1,0 +1,109 @@
+// The search goes on where the page of the server stopped, as long as there is room
+// for hits. Hits come as lines of JSON; the script makes elements and texts of them.
+
+const $ = (id) => document.getElementById(id);
+const box = $("found");
+
+function el(name, className, ...children) {
+  const e = document.createElement(name);
+  if (className) e.className = className;
+  e.append(...children);
+  return e;
+}
+const visible = (text) =>
+  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (c) =>
+    c === "\n" || c === "\t" ? c : c < " " ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : [...c].map((u) => `\\u{${u.codePointAt(0).toString(16)}}`).join(""),
+  );
+// A text that is not UTF-8 comes in base64.
+const words = (t) => visible(t.startsWith("base64:") ? new TextDecoder().decode(Uint8Array.from(atob(t.slice(7)), (c) => c.charCodeAt(0))) : t);
+const size = (n) => (n < 1e3 ? `${n} B` : n < 1e6 ? `${(n / 1e3).toFixed(n < 9950 ? 1 : 0)} kB` : n < 1e9 ? `${(n / 1e6).toFixed(n < 9.95e6 ? 1 : 0)} MB` : `${(n / 1e9).toFixed(1)} GB`);
+
+let older = Number(box?.dataset.older ?? 0), searched = Number(box?.dataset.searched ?? 0), count = document.querySelectorAll(".hits li").length;
+let reading = null;
+
+function add(hit) {
+  const section = $(`hits-${hit.kind}`);
+  if (!section) return;
+  section.hidden = false;
+  $("search-none").hidden = true;
+  const at = new Date(hit.time);
+  const time = el("time", "", at.toISOString().slice(0, 16).replace("T", " "));
+  time.dateTime = hit.time;
+  const row = el(hit.opens ? "a" : "span", "row");
+  if (hit.opens) row.href = link(hit);
+  row.append(
+    el("span", "where", time, " ", el("b", "", visible(hit.model ?? "")), " ", el("span", "dim", `#${hit.event} ${visible(hit.path)}`)),
+    el("span", "text", words(hit.before), el("mark", "", words(hit.match)), words(hit.after)),
+  );
+  if (hit.more) row.append(el("span", "dim", `${hit.more} ${box.dataset.more}`));
+  section.querySelector("ul").append(el("li", "", row));
+  const shown = document.querySelector(`[data-count="${CSS.escape(hit.kind)}"] b`);
+  shown.textContent = String(Number(shown.textContent) + 1);
+  count++;
+}
+function link(hit) {
+  if (hit.choice < 0) return `exchanges/${hit.event}${hit.kind === "prompt" ? "?view=request" : ""}`;
+  const q = new URLSearchParams();
+  if (hit.choice > 0) q.set("choice", hit.choice);
+  if (hit.start > 0) q.set("at", hit.start);
+  return `exchanges/${hit.event}/bytes${q.size > 0 ? "?" + q : ""}`;
+}
+
+function say(ended, failed) {
+  const [a, b] = [size(searched), size(Number(box.dataset.total))];
+  const parts = [box.dataset.of.replace("%s", a).replace("%s", b)];
+  if (ended) parts.push(box.dataset.ended);
+  if (failed) parts.push(`${box.dataset.failed} ${visible(failed)}`);
+  $("search-said").textContent = parts.join(" · ");
+  $("search-bar").value = searched;
+}
+
+// next sets the link to the rest, which holds the cursor.
+function next() {
+  const on = $("search-on");
+  on.hidden = older === 0;
+  const q = new URLSearchParams(location.search);
+  q.set("before", String(older));
+  q.set("done", String(searched));
+  on.setAttribute("href", "search?" + q);
+}
+
+async function run() {
+  reading = new AbortController();
+  $("search-stop").hidden = false;
+  $("search-on").hidden = true;
+  let failed = "", done = false;
+  try {
+    const q = new URLSearchParams(location.search);
+    q.set("before", String(older));
+    q.set("done", String(searched));
+    const response = await fetch("search/stream?" + q, { signal: reading.signal });
+    if (!response.ok) throw new Error(response.statusText);
+    const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ""; ; ) {
+      const { value, done: end } = await lines.read();
+      if (end) break;
+      const list = (rest + value).split("\n");
+      rest = list.pop();
+      for (const line of list) {
+        const got = JSON.parse(line);
+        if (got.error) throw new Error(got.error.message);
+        for (const hit of got.hits ?? []) add(hit);
+        if (got.progress) {
+          searched = got.progress.searched;
+          older = got.progress.older ?? 0;
+          done = got.done === true;
+        }
+      }
+      say(done && older === 0, "");
+    }
+  } catch (e) {
+    if (e.name !== "AbortError") failed = e.message;
+  }
+  $("search-stop").hidden = true;
+  say(done && older === 0, failed);
+  next();
+}
+$("search-stop")?.addEventListener("click", () => reading?.abort());
+addEventListener("pagehide", () => reading?.abort());
+if (box && older > 0 && count < Number(box.dataset.most)) run();

@@ -1,0 +1,144 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/console/view"
+)
+
+func searchScreen() screen {
+	return screen{
+		path: "search", key: "s", icon: "M8.500 3.500a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM12.500 12.500l4 4",
+		routes: map[string]handler{"": search, "stream": searchStream},
+	}
+}
+
+// maxSearches bounds the searches that run at once.
+const maxSearches = 4
+
+// searchData is what the page of a search shows.
+type searchData struct {
+	*view.Found
+	Groups []hitGroup
+	Kinds  []view.Kind
+	Next   string // the link to the rest
+	Now    time.Time
+	Ended  bool // the whole record was searched
+}
+
+// A hitGroup is the hits of one kind, in the order of the search.
+type hitGroup struct {
+	Kind view.Kind
+	Name string
+	Hits []view.Hit
+}
+
+// kindName names a kind of hits.
+func kindName(k view.Kind) string {
+	return map[view.Kind]string{
+		view.InThought: word("kind.thought"), view.InAnswer: word("kind.answer"), view.InPrompt: word("kind.prompt"), view.InTool: word("kind.tool"), view.InOther: word("kind.other"),
+	}[k]
+}
+
+func search(c *Console, r *http.Request) (answer, error) {
+	q, err := view.ParseSearch(r.URL.Query())
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	if !c.searching(r) {
+		return answer{}, errBusy
+	}
+	defer c.searched()
+	f, err := c.source.SearchPage(r.Context(), q, c.config.Dir)
+	if err != nil {
+		return answer{}, err
+	}
+	d := searchData{Found: f, Kinds: view.Kinds(), Now: c.config.Now(), Ended: f.Older == 0}
+	for _, k := range view.Kinds() {
+		g := hitGroup{Kind: k, Name: kindName(k)}
+		for _, h := range f.List {
+			if h.Kind == k {
+				g.Hits = append(g.Hits, h)
+			}
+		}
+		d.Groups = append(d.Groups, g)
+	}
+	if f.Older > 0 {
+		q.Before, q.Done = f.Older, f.Searched
+		d.Next = "search?" + q.Values().Encode()
+	}
+	return answer{
+		template: "search", title: word("screen.search"), crumbs: []crumb{{Name: word("screen.search")}}, data: d, json: f, script: "search.js",
+	}, nil
+}
+
+// searching takes one of the places for searches, when one is free.
+func (c *Console) searching(r *http.Request) bool {
+	select {
+	case c.searches <- struct{}{}:
+		return true
+	case <-r.Context().Done():
+	case <-time.After(5 * time.Second):
+	}
+	return false
+}
+
+func (c *Console) searched() { <-c.searches }
+
+// searchStream gives the hits as they are found: a line of JSON for the hits of each
+// event, and lines that say how far the search is. The last line has "done".
+func searchStream(c *Console, r *http.Request) (answer, error) {
+	q, err := view.ParseSearch(r.URL.Query())
+	if err == nil && q.Text == "" {
+		err = errors.New("q: want the text to be found")
+	}
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	return answer{header: map[string]string{"Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no"}, stream: func(w http.ResponseWriter) {
+		if !c.searching(r) {
+			return
+		}
+		defer c.searched()
+		control := http.NewResponseController(w)
+		send := func(v map[string]any) bool {
+			line, err := json.Marshal(v)
+			_ = control.SetWriteDeadline(time.Now().Add(liveWrite))
+			_, failed := w.Write(append(line, '\n'))
+			return err == nil && failed == nil && control.Flush() == nil
+		}
+		p, err := c.source.Search(r.Context(), q, c.config.Dir, 0,
+			func(hits []view.Hit, p view.Progress) bool { return send(map[string]any{"hits": hits, "progress": p}) },
+			func(p view.Progress) bool { return send(map[string]any{"progress": p}) })
+		if err != nil {
+			send(map[string]any{"error": map[string]string{"message": err.Error()}})
+			return
+		}
+		send(map[string]any{"progress": p, "done": true})
+	}}, nil
+}
+
+// First is the link to the beginning of the search, and Most how many hits a page
+// has.
+func (d searchData) First() string {
+	q := d.Query
+	q.Before = 0
+	return "search?" + q.Values().Encode()
+}
+func (d searchData) Most() int { return view.MaxHits }
+
+// hitLink is the address of a hit: the bytes of a reply, or the exchange.
+func hitLink(h view.Hit) string {
+	to := "exchanges/" + strconv.FormatUint(h.Event, 10)
+	switch {
+	case h.Choice >= 0:
+		return to + "/" + byteLink(h.Choice, h.Start, view.Reread{})
+	case h.Kind == view.InPrompt:
+		return to + "?view=request"
+	}
+	return to
+}
