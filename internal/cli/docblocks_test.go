@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 )
 
 // A docCommand is a command of a document, with the output that the document shows.
@@ -33,12 +35,12 @@ type docCommand struct {
 var (
 	docComment = regexp.MustCompile(`^<!-- (file|not run|before): (.+) -->$`)
 	// listed is a line that is a command, though no "$ " says so.
-	listed = regexp.MustCompile(`^(?:[A-Z_]+=\S* )*(?:sotto|curl|printf|cat|head|ollama|age-keygen|go|cd|\.ci/\S+) `)
+	listed = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:sotto|curl|printf|cat|head|ollama|age-keygen|go|cd|\.ci/\S+) `)
 	// placeholder is what the reader replaces.
-	placeholder = regexp.MustCompile(`…|\b(?:URL|FILE|NAME|FOLDER|DIR|TOKEN|HOST)\b`)
+	placeholder = lazyregexp.New(`…|\b(?:URL|FILE|NAME|FOLDER|DIR|TOKEN|HOST)\b`)
 	omitted     = regexp.MustCompile(` ?… ?`)
 	// ofTheTree are commands for those who work on the program.
-	ofTheTree = regexp.MustCompile(`^(?:[A-Z_]+=\S* )*(?:go (?:test|build|install|get|run \./(?:ratios|load|score|internal)\S*)|cd |\.ci/|.* testdata/)`)
+	ofTheTree = lazyregexp.New(`^(?:[A-Z_]+=\S* )*(?:go (?:test|build|install|get|run \./(?:ratios|load|score|internal)\S*)|cd |\.ci/|.* testdata/)`)
 )
 
 // docCommands returns the commands and files of a document, in order.
