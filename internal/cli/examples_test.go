@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto/internal/scripted"
+	"github.com/sotto-llm/sotto/internal/yamlfile"
+)
+
+// exampleFolder is the folder of the examples.
+const exampleFolder = "../../examples"
+
+// TestExamples: --check accepts each configuration of the examples. A file that no check
+// knows fails, so that none is forgotten. Addresses of a model server are those of a
+// scripted one.
+func TestExamples(t *testing.T) {
+	upstream := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer upstream.Close()
+	dir := t.TempDir()
+	var files []string
+	if err := filepath.WalkDir(exampleFolder, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		below, _ := filepath.Rel(exampleFolder, name)
+		files = append(files, filepath.ToSlash(below))
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, below)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(to, []byte(strings.ReplaceAll(string(text), "http://127.0.0.1:11434", upstream.URL)), 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(exampleFolder, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"SOTTO_TOKEN": strings.Repeat("t", 40), "XDG_STATE_HOME": t.TempDir()}
+	gateways := 0
+	for _, file := range files {
+		name := filepath.Join(dir, filepath.FromSlash(file))
+		folder, base := filepath.Split(file)
+		if !strings.Contains(string(readme), "("+file+")") && !strings.HasPrefix(folder, "compose") && base != "README.md" {
+			t.Errorf("README.md does not list %s", file)
+		}
+		var args []string
+		switch {
+		case folder == "gateway/" || file == "compose/sotto.yaml":
+			gateways++
+			args = []string{"serve", "--config", name, "--check"}
+		case file == "agent/agent.yaml":
+			args = []string{"serve", "--agent", name, "--upstream", upstream.URL, "--check"}
+		case file == "agent/experiment.yaml":
+			args = []string{"run", "--config", name, "--check"}
+		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "systemd/sotto.service"}, file):
+			continue
+		default:
+			t.Errorf("no test knows %s", file)
+			continue
+		}
+		status, out, errs := runWith(env, args...)
+		if status != 0 {
+			t.Errorf("%s: status %d\n%s%s", file, status, out, errs)
+		}
+	}
+	if gateways != 7 {
+		t.Errorf("%d configurations of gateways: %q", gateways, files)
+	}
+}
+
+// TestComposeExample: the compose file has only keys that compose knows, and what its
+// services name is in it or beside it. Nothing but the gateway and the page is published,
+// and only on this machine.
+func TestComposeExample(t *testing.T) {
+	// The keys of compose.yaml, by the path of the mapping that they are in; * is any name.
+	keys := map[string][]string{
+		"":                       {"name", "services", "networks", "volumes"},
+		"services.*":             {"image", "build", "command", "restart", "read_only", "environment", "volumes", "ports", "networks", "depends_on"},
+		"services.*.build":       {"context", "dockerfile"},
+		"services.*.environment": nil, // any
+		"services":               nil,
+		"networks":               nil,
+		"volumes":                nil,
+		"networks.*":             {},
+		"volumes.*":              {},
+	}
+	data, err := os.ReadFile(filepath.Join(exampleFolder, "compose", "compose.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := yamlfile.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(n *yamlfile.Node, path string)
+	walk = func(n *yamlfile.Node, path string) {
+		known, ok := keys[path]
+		if !ok {
+			t.Errorf("no mapping is known at %q", path)
+		}
+		for _, m := range n.Members {
+			if known != nil && !slices.Contains(known, m.Key.Text) {
+				t.Errorf("%q: no key is called %s", path, m.Key.Text)
+			}
+			if m.Value.Kind == yamlfile.Mapping {
+				name := m.Key.Text
+				if known == nil {
+					name = "*"
+				}
+				walk(m.Value, strings.TrimPrefix(path+"."+name, "."))
+			}
+		}
+	}
+	walk(top, "")
+	at := func(n *yamlfile.Node, keys ...string) *yamlfile.Node {
+		for _, key := range keys {
+			i := slices.IndexFunc(n.Members, func(m yamlfile.Member) bool { return m.Key.Text == key })
+			if i < 0 {
+				return &yamlfile.Node{}
+			}
+			n = n.Members[i].Value
+		}
+		return n
+	}
+	services := at(top, "services")
+	for _, s := range services.Members {
+		for _, of := range []struct{ key, in string }{{"networks", "networks"}, {"depends_on", "services"}} {
+			for _, item := range at(s.Value, of.key).Items {
+				if at(top, of.in, item.Text).Kind != yamlfile.Mapping {
+					t.Errorf("%s: there is no %s in %s", s.Key.Text, item.Text, of.in)
+				}
+			}
+		}
+		for _, item := range at(s.Value, "volumes").Items {
+			from, _, _ := strings.Cut(item.Text, ":")
+			_, err := os.Stat(filepath.Join(exampleFolder, "compose", from))
+			if strings.HasPrefix(from, ".") && err != nil || !strings.HasPrefix(from, ".") && at(top, "volumes", from).Kind != yamlfile.Mapping {
+				t.Errorf("%s: there is no %s", s.Key.Text, from)
+			}
+		}
+		for _, item := range at(s.Value, "ports").Items {
+			if !strings.HasPrefix(item.Text, "127.0.0.1:") || s.Key.Text == "ollama" {
+				t.Errorf("%s is published at %s", s.Key.Text, item.Text)
+			}
+		}
+	}
+	build := at(services, "sotto", "build")
+	if _, err := os.Stat(filepath.Join(exampleFolder, "compose", at(build, "context").Text, at(build, "dockerfile").Text)); err != nil || len(services.Members) != 3 {
+		t.Errorf("%v, %d services", err, len(services.Members))
+	}
+}
+
+// TestSystemdExample: systemd accepts the unit.
+func TestSystemdExample(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no systemd-analyze")
+	}
+	text, err := os.ReadFile(filepath.Join(exampleFolder, "systemd", "sotto.service"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable() // systemd looks for the file
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "sotto.service")
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/sotto", program)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || strings.Contains(string(out), "sotto.service") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
