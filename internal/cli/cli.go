@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/cli/initcmd"
 	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
 	"github.com/sotto-llm/sotto/internal/cli/probecmd"
@@ -45,6 +46,7 @@ type commandLine struct {
 	Chat       chatcmd.Command    `cmd:"" help:"Talk to an agent or a model on the terminal."`
 	Serve      servecmd.Command   `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
 	Leaks      leakscmd.Command   `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
+	Init       initcmd.Command    `cmd:"" help:"Write a configuration for the gateway, and say what clients are set to."`
 	Doctor     doctorcmd.Command  `cmd:"" help:"Examine a model server: where its reasoning comes, and what Sotto does about it."`
 	Probe      probecmd.Chat      `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
 	A2A        probecmd.A2A       `cmd:"" name:"a2a" help:"Check A2A servers."`

@@ -210,6 +210,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"a2a probe": hostileA2A(t),
 		"probe":     hostileProbe(t),
 		"doctor":    hostileDoctor(t),
+		"init":      hostileInit(t),
 		"leaks": {
 			of(write(t, strangeFile("leaks.jsonl"), fmt.Sprintf(`{"model":%[1]s,"path":%[1]s,"title":%[2]s,"messages":[{"role":"assistant","content":%[2]s}]}`+"\n"+`{%[1]s`+"\n", q, quote("<think>"+strangeText+" and more</think>"+strangeText)))),
 			of("--json", strangeFile("leaks.jsonl")), of(reply), of("--max-leaked", terminaltest.Strange), of(missing),
@@ -439,6 +440,18 @@ func hostileDoctor(t *testing.T) []hostileCase {
 		of("--upstream", server.URL), of("--upstream", server.URL, "--json"), of("--upstream", server.URL, "--api", "openai"),
 		of("--upstream", server.URL+"/bad", "--model", terminaltest.Strange), of("--upstream", "http://"+terminaltest.Strange), of("--api", terminaltest.Strange),
 		unnamed("--upstream-key-file", strangeFile("none"), "--upstream", server.URL),
+	}
+}
+
+// hostileInit makes a model server whose name and version are hostile.
+func hostileInit(t *testing.T) []hostileCase {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"version":%s,"data":[{"id":%[1]s}]}`, quote(strangeText))
+	}))
+	t.Cleanup(server.Close)
+	return []hostileCase{
+		of("--upstream", server.URL, "--print"), of("--upstream", server.URL, strangeFile("sotto.yaml")), of("--upstream", "http://"+terminaltest.Strange),
+		of("--upstream", "http://127.0.0.1:1", "--listen", terminaltest.Strange),
 	}
 }
 

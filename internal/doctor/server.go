@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto/internal/probereport"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -175,20 +177,35 @@ func loopback(host string) string {
 func FindLocal(ctx context.Context, transport http.RoundTripper, getenv func(string) string) []Local {
 	var found []Local
 	for _, a := range Addresses(getenv) {
-		base, err := url.Parse(a[1])
-		if err != nil {
-			continue
+		if l, err := Look(ctx, a[1], transport); err == nil {
+			found = append(found, l)
 		}
-		c, done := newClient(base, Options{Time: localTime, Transport: transport}, metadataRequests)
-		if list, err := c.get(ctx, below(base, "/v1/models"), nil); err == nil {
-			server, _ := c.identify(ctx, base, list)
-			if names := modelNames(list); server.Name != "" || len(names) > 0 {
-				found = append(found, Local{a[1], server, names})
-			}
-		}
-		done()
 	}
 	return found
+}
+
+// Look says which server there is at a base URL. Like FindLocal, it only reads. A hosted
+// service is known by its name, and asked nothing.
+func Look(ctx context.Context, base string, transport http.RoundTripper) (Local, error) {
+	u, err := probereport.ParseURL(base)
+	if err != nil {
+		return Local{}, err
+	}
+	if name, ok := hosts[u.Hostname()]; ok {
+		return Local{URL: base, Server: Server{Name: name, Evidence: "the name of the host"}}, nil
+	}
+	c, done := newClient(u, Options{Time: localTime, Transport: transport}, metadataRequests)
+	defer done()
+	list, err := c.get(ctx, below(u, "/v1/models"), nil)
+	if err != nil {
+		return Local{}, err
+	}
+	server, _ := c.identify(ctx, u, list)
+	names := modelNames(list)
+	if server.Name == "" && len(names) == 0 {
+		return Local{}, errors.New("no model server answers there")
+	}
+	return Local{base, server, names}, nil
 }
 
 // maxModels bounds the models of a list that are looked at.
