@@ -200,7 +200,7 @@ func (x *exchange) event() record.Event {
 	asked := account.Room{Left: x.engine.config.Limits.Recorded}
 	e := record.Exchange{
 		API: x.codec.Name(), Model: x.model, Caller: x.caller, Path: rec.path, Upstream: rec.upstream,
-		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: x.took.Milliseconds(),
+		Status: x.status, Streamed: x.streamed, Outcome: x.ended, Millis: millis(x.took),
 		FirstThought: millis(x.since(x.reading.firstThought)), FirstAnswer: millis(x.since(x.reading.firstAnswer)),
 		ResponseID: rec.account.ID(), IDs: account.IDs(x.body, &asked),
 		Usage: x.usage(), Replies: x.replies(), Messages: account.Messages(x.codec, x.body, &asked),

@@ -174,12 +174,12 @@ type Exchange struct {
 	History      string `json:"history,omitempty"` // what was done to earlier reasoning
 	Error        string `json:"error,omitempty"`
 	Usage        *Usage `json:"usage,omitempty"`
+	Replies      []Reply   `json:"replies,omitempty"`
+	Messages     []Message `json:"messages,omitempty"` // as sent to the upstream
 	// Parameters are the request's settings of the model, such as its temperature, in
 	// a JSON object. Tools are the tools that it offers.
-	Parameters Content   `json:"parameters,omitzero"`
-	Tools      []Tool    `json:"tools,omitempty"`
-	Replies    []Reply   `json:"replies,omitempty"`
-	Messages   []Message `json:"messages,omitempty"` // as sent to the upstream
+	Parameters Content `json:"parameters,omitzero"`
+	Tools      []Tool  `json:"tools,omitempty"`
 	// Revisions are what the history policy did to the messages of the client.
 	Revisions []Revision `json:"revisions,omitempty"`
 }
@@ -198,10 +198,10 @@ type Invocation struct {
 	Error        string    `json:"error,omitempty"`
 	Final        bool      `json:"final,omitempty"` // the error is not worth retrying
 	Usage        *Usage    `json:"usage,omitempty"`
-	Parameters   Content   `json:"parameters,omitzero"` // as in an [Exchange]
-	Tools        []Tool    `json:"tools,omitempty"`     // their names and digests
 	Replies      []Reply   `json:"replies,omitempty"`
 	Messages     []Message `json:"messages,omitempty"`
+	Parameters   Content   `json:"parameters,omitzero"` // as in an [Exchange]
+	Tools        []Tool    `json:"tools,omitempty"`     // their names and digests
 }
 
 // A ToolCall is one use of a tool by an agent, and its result. An agent records it

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // serve serves the console of a record below a prefix, as a proxy would.
@@ -424,5 +426,75 @@ func TestEmptyStates(t *testing.T) {
 	}
 	if resp, body := get(t, base+"exchanges/1"); resp.StatusCode != 403 || !strings.Contains(body, "--identity FILE") {
 		t.Errorf("an encrypted exchange: %s", resp.Status)
+	}
+}
+
+// TestListAndBack: the rows of a filtered list lead to exchanges that keep the filter:
+// their neighbours, their forms and the way back are those of the list. From an older
+// page there is a way to the page before.
+func TestListAndBack(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	for i := range 450 {
+		x := consoletest.Exchange([]string{"odd", "even"}[i%2], "p", fmt.Sprint("answer ", i))
+		x.Caller = []string{"ada", "bob"}[i/2%2]
+		consoletest.Put(t, w, x)
+	}
+	w.Close()
+	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	links := func(page string) (list []string) {
+		_, body := get(t, base+page)
+		for z := html.NewTokenizer(strings.NewReader(body)); ; {
+			if z.Next() == html.ErrorToken {
+				return list
+			}
+			for _, a := range z.Token().Attr {
+				if a.Key == "href" {
+					list = append(list, a.Val)
+				}
+			}
+		}
+	}
+	has := func(page string, want ...string) {
+		t.Helper()
+		all := links(page)
+		for _, w := range want {
+			if !slices.Contains(all, w) {
+				t.Errorf("%s has no link to %s, but %.2000q", page, w, all)
+			}
+		}
+	}
+	const bob = "caller=bob&model=even"
+	has("exchanges?model=even&caller=bob", "exchanges/448?"+bob, "exchanges/444?"+bob, "exchanges?before=51&"+bob)
+	has("exchanges?before=52&"+bob, "exchanges?after=48&"+bob, "exchanges?"+bob)
+	has("exchanges?after=48&"+bob, "exchanges/448?"+bob, "exchanges/52?"+bob)
+	has("exchanges?before=100", "exchanges?after=99")
+	has("exchanges?after=99", "exchanges/199", "exchanges/100", "exchanges?after=199", "exchanges?before=100", "exchanges")
+	has("exchanges/444?"+bob, "448?"+bob, "440?"+bob, "../exchanges?"+bob, "444/bytes?"+bob, "444?"+bob+"&view=request", "444?caller=bob&markdown=1&model=even")
+	has("exchanges/444/bytes?"+bob, "../../exchanges?"+bob, "../444?"+bob)
+	has("exchanges/444", "445", "443", "../exchanges")
+}
+
+// TestCurl: the command sends the parameters and the tools of the request again. If
+// not all of them are in the record, there is none.
+func TestCurl(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	x := consoletest.Exchange("m", "it's", "a")
+	x.Parameters, x.Tools = record.Say(`{"temperature":0.20,"stop":["'"]}`), []record.Tool{{Name: "add", Definition: record.Say(`{"type":"function"}`)}}
+	consoletest.Put(t, w, x)
+	x.Tools = append(x.Tools, record.Tool{Name: "long", Digest: "d"})
+	consoletest.Put(t, w, x)
+	w.Close()
+	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/")
+	_, body := get(t, base+"exchanges/1?view=curl")
+	_, command, _ := strings.Cut(body, `id="command">`)
+	command, _, _ = strings.Cut(html.UnescapeString(command), "</pre>")
+	_, sent, _ := strings.Cut(command, "-d '")
+	sent = strings.TrimSuffix(strings.ReplaceAll(sent, `'\''`, "'"), "'")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(sent), &got); err != nil || got["temperature"] != 0.2 || fmt.Sprint(got["stop"], got["tools"], got["messages"]) != "['] [map[type:function]] [map[content:it's role:user]]" {
+		t.Errorf("%v: %s", err, command)
+	}
+	if _, body := get(t, base+"exchanges/2?view=curl"); strings.Contains(body, `id="command"`) {
+		t.Error("a command without all of the tools")
 	}
 }

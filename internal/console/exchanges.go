@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func exchangesScreen() screen {
 // listData is what the list shows.
 type listData struct {
 	*view.Page
-	Query    string // of the filter, for links
+	filter   url.Values // without its cursor, for links
 	Chips    []chip
 	Codes    []sotto.Code
 	Outcomes []string
@@ -38,7 +39,17 @@ type listData struct {
 	Callers  bool     // some row has a caller
 	Now      time.Time
 	Older    string // the link to the next page
+	Newer    string // the link to the page before
 	First    bool   // the newest exchanges are on this page
+}
+
+// Link is the address of an exchange of the list, or of the list's first page. It is made
+// whole, because html/template takes a query that is put into an address for one value.
+func (d listData) Link(event uint64) string {
+	if event == 0 {
+		return withQuery("exchanges", d.filter)
+	}
+	return withQuery("exchanges/"+strconv.FormatUint(event, 10), d.filter)
 }
 
 // A chip is a filter in force, with the link that removes it.
@@ -53,10 +64,9 @@ func list(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Now: c.config.Now(), First: f.Before == 0}
-	bare := f
-	bare.Before = 0
-	d.Query = bare.Values().Encode()
+	d := listData{Page: p, Codes: codes(), Outcomes: view.Outcomes(), Now: c.config.Now(), First: p.Filter.Before == 0 && p.Filter.After == 0}
+	bare := f.Bare()
+	d.filter = bare.Values()
 	for _, name := range []string{"text", "model", "route", "caller", "outcome", "diagnostic", "leaked", "from", "to", "id"} {
 		if q := bare.Values(); q.Has(name) {
 			value := q.Get(name)
@@ -65,9 +75,14 @@ func list(c *Console, r *http.Request) (answer, error) {
 		}
 	}
 	if p.Older > 0 {
-		q := f
+		q := bare
 		q.Before = p.Older
 		d.Older = "exchanges?" + q.Values().Encode()
+	}
+	if p.Newer > 0 {
+		q := bare
+		q.After = p.Newer
+		d.Newer = "exchanges?" + q.Values().Encode()
 	}
 	seen := map[string]bool{}
 	for _, row := range p.Rows {
@@ -110,10 +125,44 @@ func eventOf(r *http.Request) (uint64, error) {
 	return seq, nil
 }
 
-// again reads which reading of the reply is wanted.
-func again(r *http.Request) view.Reread {
+// A manner says how an exchange is shown: in which reading, and as an exchange of
+// which list, so that its neighbours and the way back are those of the list.
+type manner struct {
+	view.Reread
+	Filter view.Filter
+}
+
+// mannerOf reads the manner that a request asks for.
+func mannerOf(r *http.Request) (m manner, err error) {
 	q := r.URL.Query()
-	return view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), 128), Start: shorttext.Cut(q.Get("start"), 128)}
+	m.Reread = view.Reread{Dialect: shorttext.Cut(q.Get("dialect"), 128), Start: shorttext.Cut(q.Get("start"), 128)}
+	if m.Filter, err = view.ParseFilter(q); err != nil {
+		return m, badRequest{err}
+	}
+	m.Filter = m.Filter.Bare()
+	return m, nil
+}
+
+// values are the query of the manner.
+func (m manner) values() url.Values {
+	q := m.Filter.Values()
+	if m.Dialect != "" {
+		q.Set("dialect", m.Dialect)
+	}
+	if m.Start != "" {
+		q.Set("start", m.Start)
+	}
+	return q
+}
+
+// list is the address of the list, from a page at the same place as "exchanges".
+func (m manner) list() string { return withQuery("exchanges", m.Filter.Values()) }
+
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
 }
 
 // exchangeData is what the page of an exchange shows.
@@ -121,7 +170,7 @@ type exchangeData struct {
 	*view.Exchange
 	View     string
 	Markdown bool
-	Again    view.Reread
+	Again    manner
 	Dialects []string
 	Now      time.Time
 	Base     string // the relative way to this exchange, from its pages
@@ -131,19 +180,27 @@ type exchangeData struct {
 	Diff     string // between the recorded answer and the other reading's
 }
 
+// ByID is the address of the list of the exchanges with an identifier.
+func (d exchangeData) ByID(id string) string {
+	return "../" + manner{Filter: view.Filter{ID: id}}.list()
+}
+
 // views are the forms of an exchange.
 var views = []string{"reading", "compare", "request", "curl"}
 
 // exchange returns the exchange that a request names, its event, and how the request
 // wants it read.
-func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re view.Reread, err error) {
+func (c *Console) exchange(r *http.Request) (x *view.Exchange, seq uint64, re manner, err error) {
 	if seq, err = eventOf(r); err != nil {
 		return nil, 0, re, err
 	}
-	re = again(r)
-	if x, err = c.source.Exchange(r.Context(), seq, re); err != nil {
-		return nil, 0, re, rereadError(re, err)
+	if re, err = mannerOf(r); err != nil {
+		return nil, 0, re, err
 	}
+	if x, err = c.source.Exchange(r.Context(), seq, re.Reread); err != nil {
+		return nil, 0, re, rereadError(re.Reread, err)
+	}
+	x.Older, x.Newer = c.source.Neighbours(r.Context(), seq, re.Filter)
 	return x, seq, re, nil
 }
 
@@ -154,13 +211,13 @@ func one(c *Console, r *http.Request) (answer, error) {
 	}
 	d := exchangeData{
 		Exchange: x, View: cmp.Or(r.URL.Query().Get("view"), views[0]), Markdown: r.URL.Query().Get("markdown") == "1",
-		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../exchanges",
+		Again: re, Dialects: c.config.Dialects, Now: c.config.Now(), Base: strconv.FormatUint(seq, 10), List: "../" + re.list(),
 	}
 	switch d.View {
 	case "reading", "request":
 	case "compare":
 		for i := range x.Replies {
-			s, err := c.source.Bytes(r.Context(), seq, i, 0, re)
+			s, err := c.source.Bytes(r.Context(), seq, i, 0, re.Reread)
 			if err != nil {
 				return answer{}, err
 			}
@@ -171,12 +228,12 @@ func one(c *Console, r *http.Request) (answer, error) {
 	default:
 		return answer{}, badRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(views, ", "))}
 	}
-	if re != (view.Reread{}) {
+	if re.Reread != (view.Reread{}) {
 		d.Diff = readingsDiff(x)
 	}
 	return answer{
 		template: "exchange", title: fmt.Sprintf("%s #%d", x.Model, seq), data: d, json: x,
-		crumbs: []crumb{{word("screen.exchanges"), "../exchanges"}, {Name: "#" + strconv.FormatUint(seq, 10)}},
+		crumbs: []crumb{{word("screen.exchanges"), d.List}, {Name: "#" + strconv.FormatUint(seq, 10)}},
 	}, nil
 }
 
@@ -217,7 +274,7 @@ type bytesData struct {
 	Prev, Next string
 	Choices    int
 	View       string
-	Again      view.Reread
+	Again      manner
 }
 
 func byteSlice(c *Console, r *http.Request) (answer, error) {
@@ -241,12 +298,15 @@ func byteSlice(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	re := again(r)
-	s, err := c.source.Bytes(r.Context(), seq, choice, at, re)
+	re, err := mannerOf(r)
 	if err != nil {
-		return answer{}, rereadError(re, err)
+		return answer{}, err
 	}
-	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../exchanges", View: "bytes", Again: re}
+	s, err := c.source.Bytes(r.Context(), seq, choice, at, re.Reread)
+	if err != nil {
+		return answer{}, rereadError(re.Reread, err)
+	}
+	d := bytesData{Slice: s, Base: "../" + strconv.FormatUint(seq, 10), List: "../../" + re.list(), View: "bytes", Again: re}
 	to := func(number int) string { return byteLink(choice, (number-1)*view.SliceSize, re) }
 	if s.Number > 1 {
 		d.Prev = to(s.Number - 1)
@@ -256,13 +316,20 @@ func byteSlice(c *Console, r *http.Request) (answer, error) {
 	}
 	return answer{
 		template: "bytes", title: fmt.Sprintf("%s #%d", word("view.bytes"), seq), data: d, json: s,
-		crumbs: []crumb{{word("screen.exchanges"), "../../exchanges"}, {"#" + strconv.FormatUint(seq, 10), "../" + strconv.FormatUint(seq, 10)}, {Name: word("view.bytes")}},
+		crumbs: []crumb{{word("screen.exchanges"), d.List}, {"#" + strconv.FormatUint(seq, 10), withQuery(d.Base, re.values())}, {Name: word("view.bytes")}},
 	}, nil
 }
 
 // byteLink is the query of the slice that holds a byte.
-func byteLink(choice, at int, re view.Reread) string {
-	return "bytes?" + byteQuery(choice, at, re)
+func byteLink(choice, at int, re manner) string {
+	q := re.values()
+	if choice > 0 {
+		q.Set("choice", strconv.Itoa(choice))
+	}
+	if at > 0 {
+		q.Set("at", strconv.Itoa(at))
+	}
+	return "bytes?" + q.Encode()
 }
 
 func rawLine(c *Console, r *http.Request) (answer, error) {
@@ -294,8 +361,8 @@ func export(c *Console, r *http.Request) (answer, error) {
 	}}, nil
 }
 
-// curl is a command that sends the prompt of an exchange again, as far as the record
-// has it: it has no parameters and no key.
+// curl is a command that sends the prompt of an exchange again, with its parameters and
+// tools, as far as the record has them. The record has no key.
 func curl(x *view.Exchange) string {
 	if x.Upstream == "" || x.Path == "" || len(x.Prompt) == 0 {
 		return ""
@@ -305,6 +372,9 @@ func curl(x *view.Exchange) string {
 		Content string `json:"content"`
 	}
 	body := map[string]any{"model": x.Model, "stream": x.Streamed}
+	if !settings(body, x) {
+		return ""
+	}
 	var messages []message
 	var prompt strings.Builder
 	for _, m := range x.Prompt {
@@ -320,7 +390,9 @@ func curl(x *view.Exchange) string {
 	case strings.HasSuffix(x.Path, "/generate"), strings.HasSuffix(x.Path, "/completions") && !strings.HasSuffix(x.Path, "/chat/completions"):
 		body["prompt"] = prompt.String()
 	case strings.HasSuffix(x.Path, "/messages"):
-		body["max_tokens"] = 4096
+		if body["max_tokens"] == nil {
+			body["max_tokens"] = 4096
+		}
 		if messages[0].Role == "system" {
 			body["system"], messages = messages[0].Content, messages[1:]
 		}
@@ -337,6 +409,28 @@ func curl(x *view.Exchange) string {
 	}
 	url := strings.TrimRight(x.Upstream, "/") + x.Path
 	return "curl -sS " + quoted(url) + " \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoted(strings.TrimSpace(b.String()))
+}
+
+// settings adds the parameters and the tools of a request to a body. ok is false if
+// not all of them are there.
+func settings(body map[string]any, x *view.Exchange) (ok bool) {
+	for _, p := range x.Parameters {
+		if p.Value.Cut {
+			return false
+		}
+		body[p.Name] = json.RawMessage(p.Value.Text)
+	}
+	var tools []json.RawMessage
+	for _, t := range x.Tools {
+		if t.Digest != "" || t.Definition.Cut || !json.Valid([]byte(t.Definition.Text)) {
+			return false
+		}
+		tools = append(tools, json.RawMessage(t.Definition.Text))
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	return x.MoreTools == 0
 }
 
 // quoted quotes a word for a POSIX shell.

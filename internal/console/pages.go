@@ -6,10 +6,10 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,7 +73,7 @@ var functions = template.FuncMap{
 	"bars": func() int { return view.Strip() }, "markdown": markdown, "style": func() template.CSS { return template.CSS(styleText) },
 	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
 	"runAt": runToken, "state": stateOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
-	"textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
+	"given": givenBy, "others": otherIDs, "tokens": func(bytes int) int { return bytes / 4 }, "json": indented, "textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
 }
 
 // renderPage makes a page. In addition to what html/template escapes, no character in
@@ -221,39 +221,18 @@ func outcomeOf(outcome string) string {
 	return "unknown"
 }
 
-// byteQuery is the query of a slice of bytes.
-func byteQuery(choice, at int, re view.Reread) string {
-	q := rereadValues(re)
-	if choice > 0 {
-		q.Set("choice", strconv.Itoa(choice))
-	}
-	if at > 0 {
-		q.Set("at", strconv.Itoa(at))
-	}
-	return q.Encode()
-}
-
-func rereadValues(re view.Reread) url.Values {
-	q := url.Values{}
-	if re.Dialect != "" {
-		q.Set("dialect", re.Dialect)
-	}
-	if re.Start != "" {
-		q.Set("start", re.Start)
-	}
-	return q
-}
-
-// exchangeQuery is the query of a form of an exchange.
-func exchangeQuery(form string, re view.Reread) string {
-	q := rereadValues(re)
-	if form != views[0] && form != "" {
+// exchangeQuery is the query of a form of an exchange. The form markdown is the
+// first one, rendered.
+func exchangeQuery(form string, re manner) string {
+	q := re.values()
+	switch form {
+	case "", views[0]:
+	case "markdown":
+		q.Set("markdown", "1")
+	default:
 		q.Set("view", form)
 	}
-	if len(q) == 0 {
-		return ""
-	}
-	return "?" + q.Encode()
+	return withQuery("", q)
 }
 
 // tick is where a byte is in a strip.
@@ -293,4 +272,40 @@ func channelNames() []string {
 		list = append(list, c.String())
 	}
 	return list
+}
+
+// given is a parameter that fits into the facts of an exchange.
+type given struct{ Name, Value string }
+
+// maxGiven is how long the value of a parameter may be to be among the facts.
+const maxGiven = 32
+
+// givenBy returns the short parameters of an exchange.
+func givenBy(x *view.Exchange) (list []given) {
+	for _, p := range x.Parameters {
+		if n := len(p.Value.Text); n > 0 && n <= maxGiven && !p.Value.Cut && len(list) < 12 {
+			list = append(list, given{p.Name, string(p.Value.Text)})
+		}
+	}
+	return list
+}
+
+// indented prints JSON on several lines, or a text as it is.
+func indented(t record.Text) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(t), "", "  ") != nil || b.Len() > 4*len(t)+1024 {
+		return string(t)
+	}
+	return b.String()
+}
+
+// otherIDs returns the identifiers of an exchange that are shown nowhere else.
+func otherIDs(x *view.Exchange) map[string]string {
+	others := map[string]string{}
+	for name, value := range x.IDs {
+		if value != x.Session && value != x.Trace {
+			others[name] = value
+		}
+	}
+	return others
 }

@@ -136,7 +136,7 @@ func hitLink(h view.Hit) string {
 	to := "exchanges/" + strconv.FormatUint(h.Event, 10)
 	switch {
 	case h.Choice >= 0:
-		return to + "/" + byteLink(h.Choice, h.Start, view.Reread{})
+		return to + "/" + byteLink(h.Choice, h.Start, manner{})
 	case h.Kind == view.InPrompt:
 		return to + "?view=request"
 	}

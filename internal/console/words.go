@@ -21,7 +21,7 @@ var words = map[string]string{
 	"col.time": "Time", "col.outcome": "Outcome", "col.model": "Model", "col.route": "API", "col.caller": "Caller", "col.answer": "Answer", "col.thought": "Thought",
 	"col.tokens": "Tokens", "col.took": "Took",
 
-	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.page": "exchanges", "list.end": "the oldest exchange",
+	"list.caption": "Exchanges, the newest first", "list.older": "Older", "list.newest": "Newest", "list.newer": "Newer", "list.page": "exchanges", "list.end": "the oldest exchange",
 	"list.stopped": "The search stopped after %s events.", "list.on": "Search on", "list.unread": "long events were not searched", "list.unreadable": "lines of the record cannot be read: run sotto record verify",
 	"list.empty": "No exchanges yet.", "list.empty.do": "Record the requests that pass through a gateway:", "list.empty.command": "sotto serve --upstream http://localhost:11434 --record DIR",
 	"list.none": "No exchange matches these filters.", "list.sealed": "This record is encrypted.", "list.sealed.do": "Start the console with the identity that opens it:",
@@ -38,6 +38,10 @@ var words = map[string]string{
 	"fact.path": "Path", "fact.upstream": "Upstream", "fact.caller": "Caller", "fact.status": "Status", "fact.streamed": "streamed", "fact.id": "Response", "fact.ids": "Client", "fact.dialect": "Dialect", "fact.start": "start",
 	"fact.end": "End", "fact.run": "Run", "fact.history": "History", "fact.size": "Recorded", "fact.purpose": "Purpose", "facts": "Facts", "fact.unsearched": "May hold secrets", "fact.error": "Error",
 
+	"fact.first.thought": "First thought", "fact.first.answer": "First answer", "fact.cached": "of it cached", "fact.cache.written": "written to the cache", "fact.session": "Session", "fact.trace": "Trace",
+	"parameters": "Parameters", "tools": "Tools", "tools.digest": "The definition is too long to be recorded. Its SHA-256 is", "refusal": "Refusal",
+	"change": "What the history policy changed", "change.sent": "The prompt as it was sent", "change.message": "message %s", "change.whole": "taken out whole", "change.removed": "removed", "change.added": "added",
+
 	"reread": "Read it again", "reread.dialect": "Dialect", "reread.start": "Start", "reread.go": "Read", "reread.recorded": "as recorded", "reread.is": "This is another reading than the recorded one.", "reread.back": "Back to the recorded reading",
 	"reread.same": "The answer is the same.", "diff.recorded": "recorded", "diff.reread": "this reading", "diff.long": "The answers differ, and are too long to be compared here.\n", "diff": "What changes in the answer",
 
@@ -45,9 +49,9 @@ var words = map[string]string{
 	"compare.beside": "Beside the text", "compare.note": "A route's display may also give clients the thoughts, in a field of their own.",
 
 	"request": "Prompt", "request.none": "The record has no prompt.", "request.removed": "Earlier reasoning was taken out of the prompt before it was sent:", "request.kept": "The prompt was sent as the client sent it, as far as the record says.",
-	"request.saved": "less to send", "request.before": "The record has the prompt as it was sent to the upstream, not what was taken out.", "request.more": "further messages", "request.cut": "the rest is in the raw event",
+	"request.saved": "less to send", "request.tokens": "about %s tokens", "request.before": "The record has the prompt as it was sent to the upstream, not what was taken out.", "request.more": "further messages", "request.cut": "the rest is in the raw event",
 
-	"curl.none": "There is no command: the record has not the whole prompt, or not where it was sent.", "curl.note": "The record has neither the key nor the parameters of the request.",
+	"curl.none": "There is no command: the record does not have the whole request, or where it was sent.", "curl.note": "The record does not have the key of the request.", "copy": "Copy", "copied": "Copied.",
 
 	"bytes.slice": "Slice", "bytes.of": "of", "bytes.prev": "Previous slice", "bytes.next": "Next slice", "bytes.range": "bytes %s to %s of %s", "bytes.empty": "The reply is empty.",
 

@@ -329,12 +329,12 @@ func TestKeys(t *testing.T) {
 	b.visit("exchanges?model=even")
 	b.until(`document.getElementById("live").getAttribute("aria-pressed") === "true"`)
 	b.press("j", "j", "k", "j")
-	if at := js[string](b, `document.activeElement.getAttribute("href")`); at != "exchanges/118" {
+	if at := js[string](b, `document.activeElement.getAttribute("href")`); at != "exchanges/118?model=even" {
 		t.Errorf("the second row is %s", at)
 	}
 	consoletest.Put(t, w, consoletest.Exchange("even", "p", "the newest"))
 	b.until(`document.querySelector(".rows tbody tr")?.textContent.includes("the newest")`)
-	if at := js[string](b, `document.activeElement.getAttribute("href")`); at != "exchanges/118" {
+	if at := js[string](b, `document.activeElement.getAttribute("href")`); at != "exchanges/118?model=even" {
 		t.Errorf("after a new row, the focus is on %s", at)
 	}
 	b.press("\r")
@@ -342,9 +342,13 @@ func TestKeys(t *testing.T) {
 	b.press("t")
 	b.until(`document.querySelector("details.thought").open`)
 	b.press("]")
-	b.until(`location.pathname.endsWith("exchanges/117") && document.readyState === "complete"`)
+	b.until(`location.pathname.endsWith("exchanges/116") && location.search === "?model=even" && document.readyState === "complete"`)
+	b.press("[")
+	b.until(`location.pathname.endsWith("exchanges/118") && document.readyState === "complete"`)
+	b.press("]")
+	b.until(`location.pathname.endsWith("exchanges/116") && document.readyState === "complete"`)
 	b.press("b")
-	b.until(`location.pathname.endsWith("117/bytes") && document.readyState === "complete"`)
+	b.until(`location.pathname.endsWith("116/bytes") && document.readyState === "complete"`)
 	b.press("?")
 	b.until(`document.getElementById("keys").open`)
 	b.press("\u001b")
@@ -355,8 +359,8 @@ func TestKeys(t *testing.T) {
 	_ = js[string](b, `document.activeElement.value = ""`) // this keyboard also types the key that was taken
 	b.press("x", "\r")
 	b.until(`location.search === "?text=x"`)
-	_ = js[bool](b, "setTimeout(() => history.go(-5)), true")
-	b.until(`location.search === "?model=even" && document.activeElement?.getAttribute("href") === "exchanges/118"`)
+	_ = js[bool](b, "setTimeout(() => history.go(-7)), true")
+	b.until(`location.search === "?model=even" && document.activeElement?.getAttribute("href") === "exchanges/118?model=even"`)
 	if found := js[[]string](b, "violations"); len(found) > 0 {
 		t.Errorf("%v", found)
 	}

@@ -128,6 +128,20 @@ if (button && list) {
   follow(wanted);
 }
 
+// A button copies the text of an element, and says so.
+document.addEventListener("click", async (e) => {
+  const from = $(e.target.closest?.("[data-copy]")?.dataset.copy);
+  if (!from) return;
+  getSelection()?.selectAllChildren(from); // what a browser without a clipboard leaves to the reader
+  const said = $("copied");
+  try {
+    await navigator.clipboard.writeText(from.textContent);
+    if (said) said.textContent = said.dataset.text;
+  } catch {
+    if (said) said.textContent = "";
+  }
+});
+
 // Keys.
 const help = $("keys");
 $("keys-open")?.addEventListener("click", () => help.showModal());

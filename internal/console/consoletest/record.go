@@ -15,6 +15,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
@@ -56,7 +57,7 @@ func Paced(t testing.TB, pause time.Duration) (dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: base, Recorder: w})
+	g, err := gateway.New(gateway.Config{Upstream: base, Recorder: w, Default: gateway.Route{History: history.Strip}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +65,23 @@ func Paced(t testing.TB, pause time.Duration) (dir string) {
 	defer front.Close()
 	for i, m := range scripted.Models() {
 		body, _ := json.Marshal(map[string]any{
-			"model": m.Name, "stream": i%2 == 0, "user": "ada", "messages": []map[string]string{
+			"model": m.Name, "stream": i%2 == 0, "user": "ada", "temperature": 0.2, "seed": 7, "max_tokens": 4096,
+			"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "height_of", "description": "The height of a tower in metres.", "parameters": map[string]any{"type": "object"}}}},
+			"messages": []map[string]string{
 				{"role": "system", "content": "You are terse."},
 				{"role": "user", "content": "What is the capital of Canada?"},
 				{"role": "assistant", "content": "<think>They want the capital of Canada, which is Ottawa and not Toronto.</think>Ottawa."},
 				{"role": "user", "content": "Which tower is taller, the one in Toronto or the one in Ottawa?"},
 			},
 		})
-		resp, err := http.Post(front.URL+"/v1/chat/completions", "application/json", bytes.NewReader(body))
+		q, err := http.NewRequest(http.MethodPost, front.URL+"/v1/chat/completions", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", "application/json")
+		q.Header.Set("X-OpenWebUI-Chat-Id", "towers-of-canada")
+		q.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+		resp, err := http.DefaultClient.Do(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,8 +120,9 @@ func Attacked(t testing.TB) (dir string, n int) {
 		name := shorttext.Cut(text, 200) // the index holds the names of models
 		x := Exchange(name, text, "<think>"+text+"</think>\n"+text)
 		x.Caller, x.ResponseID, x.IDs, x.Error, x.History, x.Path = "c", text, map[string]string{text: text}, text, text, "/v1/"+text
+		hostileRequest(&x, text)
 		r := &x.Replies[0]
-		r.Finish = text
+		r.Finish, r.Refusal = text, record.Say(text)
 		r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}
 		r.ToolCalls = []record.Call{{Name: text, ID: text, Arguments: record.Say(text)}}
 		x.Messages[0].Role, x.Messages[0].CallID = text, text
@@ -122,6 +133,14 @@ func Attacked(t testing.TB) (dir string, n int) {
 		t.Fatal(err)
 	}
 	return dir, n
+}
+
+// hostileRequest puts a text into what an exchange has of its request.
+func hostileRequest(x *record.Exchange, text string) {
+	name, _ := json.Marshal(text)
+	x.Parameters = record.Say(`{` + string(name) + `:` + string(name) + `}`)
+	x.Tools = []record.Tool{{Name: text, Definition: record.Say(text)}, {Name: text, Digest: text}}
+	x.Revisions = []record.Revision{{Field: text, Removed: record.Say(text)}}
 }
 
 // choices is how many replies of an exchange the console shows on a page.
@@ -142,6 +161,9 @@ func Crowded(t testing.TB) (dir string, n int) {
 			r.ToolCalls = []record.Call{{Name: text, ID: text, Arguments: record.Say(text)}}
 			r.Reasoning = []record.Thought{{Field: text, Text: record.Say(text)}}
 			one.Messages[0].Role = text
+			hostileRequest(&one, text)
+			one.Parameters, one.Revisions[0].Message = record.Content{}, len(x.Messages)
+			one.Tools, one.Revisions = append(x.Tools, one.Tools...), append(x.Revisions, one.Revisions...)
 			one.Replies, one.Messages = append(x.Replies, r), append(x.Messages, one.Messages...)
 			x = one
 		}

@@ -31,6 +31,20 @@ type Exchange struct {
 	ResponseID string            `json:"response_id,omitempty"`
 	IDs        map[string]string `json:"ids,omitempty"`
 	Error      string            `json:"error,omitempty"`
+	// FirstThought and FirstAnswer are when the first of each came, in ms after the
+	// request; 0 if none came, or if the reply was not streamed.
+	FirstThought int64 `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64 `json:"first_answer_ms,omitempty"`
+	// Session is the conversation that the exchange belongs to, and Trace the trace.
+	Session string `json:"session,omitempty"`
+	Trace   string `json:"trace,omitempty"`
+	// Parameters and Tools are of the request.
+	Parameters []Parameter `json:"parameters,omitempty"`
+	Tools      []Tool      `json:"tools,omitempty"`
+	MoreTools  int         `json:"more_tools,omitempty"`
+	// Changes are what the history policy did to the prompt.
+	Changes     []Change `json:"changes,omitempty"`
+	MoreChanges int      `json:"more_changes,omitempty"`
 	// History is what was done to earlier reasoning, and Removed how many bytes of it
 	// were taken out of the prompt.
 	History string    `json:"history,omitempty"`
@@ -61,6 +75,9 @@ type Reply struct {
 	Narration []Excerpt     `json:"narration,omitempty"`
 	Answer    Excerpt       `json:"answer"`
 	ToolCalls []Call        `json:"tool_calls,omitempty"`
+
+	// Refusal is how the model refused, in a place of its own.
+	Refusal Excerpt `json:"refusal,omitzero"`
 
 	Diagnostics     []sotto.Diagnostic `json:"diagnostics,omitempty"`
 	MoreDiagnostics int                `json:"more_diagnostics,omitempty"`
@@ -159,7 +176,6 @@ func (s *Source) Exchange(ctx context.Context, seq uint64, again Reread) (*Excha
 		}
 		x.Replies = append(x.Replies, shown)
 	}
-	x.Older, x.Newer = s.Neighbours(seq)
 	return x, nil
 }
 
@@ -177,8 +193,14 @@ func exchangeOf(e *record.Event) *Exchange {
 	case record.Exchange:
 		g.Model = y.Model
 		x.Upstream, x.ResponseID, x.IDs, x.History, x.Removed = y.Upstream, y.ResponseID, y.IDs, y.History, removedBy(y.History)
+		_, x.Session = y.Session()
+		x.Trace, x.FirstThought, x.FirstAnswer = y.IDs[record.IDTrace], y.FirstThought, y.FirstAnswer
+		x.settings(y.Parameters, y.Tools)
+		x.changes(&y)
 	case record.Invocation:
 		g.Model, x.Purpose = y.Model, y.Purpose
+		x.FirstThought, x.FirstAnswer = y.FirstThought, y.FirstAnswer
+		x.settings(y.Parameters, y.Tools)
 	}
 	x.Row, x.Error = RowOf(&g), p.err
 	x.prompt(p.messages)
@@ -236,7 +258,7 @@ func replyOf(r *reading) Reply {
 	out := Reply{
 		Choice: r.reply.Choice, Dialect: r.dialect, Start: r.start, End: r.reply.End, Finish: r.reply.Finish, Bytes: r.total,
 		Answer: excerpt(r.answer, maxShown), Withheld: r.withheld, Reread: r.reread, Bars: r.bars(),
-		Diagnostics: r.diags[:min(len(r.diags), maxListed)],
+		Refusal: excerpt(string(r.reply.Refusal.Text), maxMessage), Diagnostics: r.diags[:min(len(r.diags), maxListed)],
 	}
 	out.MoreDiagnostics = r.more + len(r.diags) - len(out.Diagnostics)
 	room := maxShown

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -24,8 +25,10 @@ type Filter struct {
 	To         string `json:"to,omitempty"`
 	Text       string `json:"text,omitempty"`
 	ID         string `json:"id,omitempty"` // a response's id, or an identifier of the client
-	// Before is the cursor: only older events.
+	// Before is the cursor: only older events. After is the cursor of the page before:
+	// the oldest of the newer events.
 	Before uint64 `json:"before,omitempty"`
+	After  uint64 `json:"after,omitempty"`
 }
 
 // Outcomes are what the outcome of a row can be.
@@ -49,10 +52,15 @@ func ParseFilter(q url.Values) (f Filter, err error) {
 	default:
 		return f, fmt.Errorf("leaked: %s: want 1, or leave it out", shorttext.Quote(q.Get("leaked")))
 	}
-	if text := q.Get("before"); text != "" {
-		if f.Before, err = strconv.ParseUint(text, 10, 64); err != nil || f.Before == 0 {
-			return f, fmt.Errorf("before: %s: want the number of an event", shorttext.Quote(text))
+	for name, into := range map[string]*uint64{"before": &f.Before, "after": &f.After} {
+		if text := q.Get(name); text != "" {
+			if *into, err = strconv.ParseUint(text, 10, 64); err != nil || *into == 0 {
+				return f, fmt.Errorf("%s: %s: want the number of an event", name, shorttext.Quote(text))
+			}
 		}
+	}
+	if f.Before > 0 && f.After > 0 {
+		return f, errors.New("after: a page has one cursor: leave out before or after")
 	}
 	if f.Outcome != "" && !slices.Contains(Outcomes(), f.Outcome) {
 		return f, fmt.Errorf("outcome: %s: want %s", shorttext.Quote(f.Outcome), strings.Join(Outcomes(), ", "))
@@ -83,13 +91,21 @@ func (f Filter) Values() url.Values {
 	if f.Before > 0 {
 		q.Set("before", strconv.FormatUint(f.Before, 10))
 	}
+	if f.After > 0 {
+		q.Set("after", strconv.FormatUint(f.After, 10))
+	}
 	return q
 }
 
 // Active reports whether the filter selects anything except a place.
 func (f Filter) Active() bool {
-	f.Before = 0
-	return f != Filter{}
+	return f.Bare() != Filter{}
+}
+
+// Bare returns the filter without its cursor.
+func (f Filter) Bare() Filter {
+	f.Before, f.After = 0, 0
+	return f
 }
 
 // inContent reports whether only the line of an event shows whether it is selected.

@@ -5,6 +5,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -62,6 +63,9 @@ type Page struct {
 	// Older is the cursor of the next page, which begins with older events: the
 	// value of before. It is 0 if there is none.
 	Older uint64 `json:"older,omitempty"`
+	// Newer is the cursor of the page before, with newer events: the value of after. It
+	// is 0 on the first page.
+	Newer uint64 `json:"newer,omitempty"`
 	// Stopped says that the search for rows stopped early, at event Older, because a
 	// page reads only so much.
 	Stopped  bool `json:"stopped,omitempty"`
@@ -74,6 +78,9 @@ type Page struct {
 	Sealed bool `json:"sealed,omitempty"`
 	// Head is the newest event of the record.
 	Head uint64 `json:"head"`
+
+	most  int // rows that it may have; if 0, Rows
+	bytes int // that were read for it
 }
 
 // List returns a page of exchanges, the newest first.
@@ -82,31 +89,92 @@ func (s *Source) List(ctx context.Context, f Filter) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f.After > 0 {
+		if p, err := s.newer(ctx, f); p != nil || err != nil {
+			return p, err
+		}
+		f.After = 0 // there is less than a page: it is the first one
+	}
 	p := &Page{V: 1, Rows: []Row{}, Filter: f}
+	if err := s.rows(ctx, p, q); err != nil {
+		return nil, err
+	}
+	if f.Before > 0 && len(p.Rows) > 0 {
+		p.Newer = p.Rows[0].Event
+	}
+	return p, nil
+}
+
+// newer returns the page of the oldest exchanges after a cursor, or nil if they do not
+// fill a page, or not within what a page may read.
+func (s *Source) newer(ctx context.Context, f Filter) (*Page, error) {
+	whole := &Page{V: 1, Rows: []Row{}, Filter: f}
+	for after := f.After; ; {
+		last, err := s.forward(ctx, whole, after)
+		if last == 0 || err != nil || whole.Stopped {
+			return nil, err
+		}
+		if n := len(whole.Rows); n >= Rows {
+			whole.Rows = whole.Rows[n-Rows:]
+			whole.Newer, whole.Older = whole.Rows[0].Event, whole.Rows[Rows-1].Event
+			return whole, nil
+		}
+		after = last
+	}
+}
+
+// forward adds the exchanges of the next events to a page, before its rows. It returns
+// the last of the events, or 0 if there are none, or if the index does not know them:
+// that of an encrypted record has only batches.
+func (s *Source) forward(ctx context.Context, whole *Page, after uint64) (last uint64, err error) {
+	q, err := whole.Filter.query()
+	q.After, q.Before, q.Limit = after, 0, Rows
+	for e, err := range s.reader.Entries(q) {
+		if err != nil {
+			return 0, nil
+		}
+		last = e.Seq
+	}
+	if last == 0 || err != nil {
+		return 0, err
+	}
+	p := &Page{Filter: whole.Filter, Searched: whole.Searched, bytes: whole.bytes}
+	q.Before, q.Limit = last+1, 0
+	if err := s.rows(ctx, p, q); err != nil {
+		return 0, err
+	}
+	whole.Rows = append(p.Rows, whole.Rows...)
+	whole.Head, whole.Searched, whole.Stopped, whole.bytes = p.Head, p.Searched, p.Stopped, p.bytes
+	return last, nil
+}
+
+// rows fills a page with the exchanges that a query and the filter select, the newest
+// first.
+func (s *Source) rows(ctx context.Context, p *Page, q record.Query) error {
+	f := p.Filter
 	if head, err := s.reader.Head(); err == nil {
 		p.Head = head.Seq
 	}
-	bytes := 0
 	for g, err := range s.reader.Back(q, longLine) {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		var line *record.LineError
 		switch {
 		case errors.Is(err, record.ErrSealed):
 			p.Sealed = true
-			return p, nil
+			return nil
 		case errors.As(err, &line):
 			p.Unreadable++
 			continue
 		case err != nil:
-			return nil, err
+			return err
 		}
-		if p.full(g.Seq, bytes, f.inContent()) {
+		if p.full(g.Seq, f.inContent()) {
 			break
 		}
 		p.Searched++
-		bytes += min(g.Size, longLine)
+		p.bytes += min(g.Size, longLine)
 		row := RowOf(&g)
 		switch {
 		case g.Partial && (f.Text != "" || f.Leaked):
@@ -115,20 +183,21 @@ func (s *Source) List(ctx context.Context, f Filter) (*Page, error) {
 			p.Rows = append(p.Rows, row)
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // full reports whether the event seq is for the next page.
-func (p *Page) full(seq uint64, bytes int, searching bool) bool {
-	p.Stopped = searching && len(p.Rows) < Rows && (p.Searched >= maxSearched || bytes >= maxSearchedBytes)
-	if len(p.Rows) < Rows && !p.Stopped {
+func (p *Page) full(seq uint64, searching bool) bool {
+	most := cmp.Or(p.most, Rows)
+	p.Stopped = searching && len(p.Rows) < most && (p.Searched >= maxSearched || p.bytes >= maxSearchedBytes)
+	if len(p.Rows) < most && !p.Stopped {
 		return false
 	}
 	p.Older = seq + 1
 	return true
 }
 
-// rowOf returns the row of an event.
+// RowOf returns the row of an event.
 func RowOf(g *record.Glimpse) Row {
 	row := Row{
 		Event: g.Event.Seq, Time: g.Time, Type: g.Type, Run: g.Run, Model: g.Model, Diagnostics: distinct(g.Diagnostics),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/eventtext"
@@ -23,8 +24,19 @@ type Reread struct {
 type opened struct {
 	event record.Event
 	parts
-	readings []*reading
+
+	mu       sync.Mutex // over the readings of this event only
+	readings map[readingKey]*reading
 }
+
+// A readingKey names a reading of one reply of an event.
+type readingKey struct {
+	choice int
+	again  Reread
+}
+
+// maxRereads bounds the readings of an event in other dialects that are kept.
+const maxRereads = 2
 
 // A reading is a reply, divided into runs of bytes on one channel.
 type reading struct {
@@ -47,18 +59,44 @@ type run struct {
 	block   int
 }
 
-// reading returns the reading of a reply. The recorded one is kept with its event.
+// reading returns the reading of a reply. It is kept with its event, because a long
+// reply is shown slice by slice.
 func (s *Source) reading(o *opened, choice int, again Reread) (*reading, error) {
-	reply := &o.replies[choice]
-	if again != (Reread{}) {
-		return s.reread(reply, again)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := readingKey{choice, again}
+	if r := o.readings[key]; r != nil {
+		return r, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if o.readings[choice] == nil {
-		o.readings[choice] = s.read(reply)
+	if again == (Reread{}) {
+		o.readings[key] = s.read(&o.replies[choice])
+		return o.readings[key], nil
 	}
-	return o.readings[choice], nil
+	r, err := s.reread(&o.replies[choice], again)
+	if err != nil {
+		return nil, err
+	}
+	o.forget(again)
+	o.readings[key] = r
+	return r, nil
+}
+
+// forget makes room for a reading in another dialect.
+func (o *opened) forget(again Reread) {
+	others := map[Reread]bool{}
+	for key := range o.readings {
+		if key.again != (Reread{}) && key.again != again {
+			others[key.again] = true
+		}
+	}
+	if len(others) < maxRereads {
+		return
+	}
+	for key := range o.readings {
+		if others[key.again] {
+			delete(o.readings, key)
+		}
+	}
 }
 
 // read divides a reply as it was recorded.

@@ -10,13 +10,17 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// A Source reads a record for the console. It is safe for concurrent use.
+// A Source reads a record for the console. It is safe for concurrent use. Whoever
+// reads one event does not wait for those who read others, except that long events
+// are parsed one at a time, so that the memory is bounded.
 type Source struct {
 	reader *record.Reader
 	named  func(dialect string) (*sotto.Grammar, error)
+	long   chan struct{} // who parses a long event holds it
 
-	mu   sync.Mutex // one event is parsed at a time, so that the memory is bounded
-	kept []*opened  // the last used first
+	mu      sync.Mutex
+	kept    []*opened // the last used first
+	opening map[uint64]*opening
 }
 
 // NewSource returns a source of a record. named finds dialects; if it is nil, those
@@ -25,7 +29,7 @@ func NewSource(r *record.Reader, named func(string) (*sotto.Grammar, error)) *So
 	if named == nil {
 		named = sotto.Named
 	}
-	return &Source{reader: r, named: named}
+	return &Source{reader: r, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}}
 }
 
 // ErrNotFound is in the error for an event that the record does not have, or that
@@ -38,15 +42,76 @@ const (
 	maxKeptBytes = 64 << 20
 )
 
-// open returns the exchange of an event, as it was read.
+// An opening is an event that is being read.
+type opening struct {
+	done chan struct{} // closed when o or err is set
+	o    *opened
+	err  error
+}
+
+// open returns an exchange, parsed. Those who want the same one wait for the first of
+// them.
 func (s *Source) open(ctx context.Context, seq uint64) (*opened, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	for {
+		s.mu.Lock()
+		if o := s.cached(seq); o != nil {
+			s.mu.Unlock()
+			return o, nil
+		}
+		w := s.opening[seq]
+		if w == nil {
+			w = &opening{done: make(chan struct{})}
+			s.opening[seq] = w
+			s.mu.Unlock()
+			s.load(ctx, seq, w)
+			return w.o, w.err
+		}
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-w.done:
+		}
+		if !errors.Is(w.err, context.Canceled) && !errors.Is(w.err, context.DeadlineExceeded) {
+			return w.o, w.err
+		} // the first one left before it was read
+	}
+}
+
+// cached returns an event that is kept.
+func (s *Source) cached(seq uint64) *opened {
 	for i, o := range s.kept {
 		if o.event.Seq == seq {
 			copy(s.kept[1:], s.kept[:i])
 			s.kept[0] = o
-			return o, nil
+			return o
+		}
+	}
+	return nil
+}
+
+// load reads an event for all who wait for it.
+func (s *Source) load(ctx context.Context, seq uint64, w *opening) {
+	w.err = errors.New("the event could not be read") // unless parse returns
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if w.err == nil {
+			s.keep(w.o)
+		}
+		delete(s.opening, seq)
+		close(w.done)
+	}()
+	w.o, w.err = s.parse(ctx, seq)
+}
+
+func (s *Source) parse(ctx context.Context, seq uint64) (*opened, error) {
+	if s.isLong(seq) {
+		select {
+		case s.long <- struct{}{}:
+			defer func() { <-s.long }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
 	if ctx.Err() != nil {
@@ -57,9 +122,16 @@ func (s *Source) open(ctx context.Context, seq uint64) (*opened, error) {
 		return nil, err
 	}
 	p := partsOf(&e)
-	o := &opened{event: e, parts: p, readings: make([]*reading, len(p.replies))}
-	s.keep(o)
-	return o, nil
+	return &opened{event: e, parts: p, readings: map[readingKey]*reading{}}, nil
+}
+
+// isLong reports whether an event is long, by the index. Of an encrypted one it is not
+// known.
+func (s *Source) isLong(seq uint64) bool {
+	for e, err := range s.reader.Entries(record.Query{After: max(seq, 1) - 1, Limit: 1}) {
+		return err != nil || e.Size > longLine
+	}
+	return false
 }
 
 func (s *Source) keep(o *opened) {
@@ -115,10 +187,15 @@ func (s *Source) Find(ctx context.Context, id string) (uint64, error) {
 	return p.Rows[0].Event, nil
 }
 
-// Neighbours returns the events shown before and after one: the older and the newer
-// exchange. A number is 0 if the record has no such exchange.
-func (s *Source) Neighbours(seq uint64) (older, newer uint64) {
-	q, _ := (&Filter{Before: seq}).query()
+// Neighbours returns the exchanges that are before and after an event in a list: the
+// older and the newer one. A number is 0 if there is none, or if none was found within
+// what a page may read.
+func (s *Source) Neighbours(ctx context.Context, seq uint64, f Filter) (older, newer uint64) {
+	if f = f.Bare(); f.inContent() {
+		return s.found(ctx, seq, f)
+	}
+	f.Before = seq
+	q, _ := f.query()
 	q.Limit = 1
 	for g, err := range s.reader.Back(q, 0) {
 		if err == nil {
@@ -139,6 +216,27 @@ func (s *Source) Neighbours(seq uint64) (older, newer uint64) {
 				newer = e.Seq
 			}
 		}
+	}
+	return older, newer
+}
+
+// found returns the neighbours for a filter that the index does not answer.
+func (s *Source) found(ctx context.Context, seq uint64, f Filter) (older, newer uint64) {
+	back := f
+	back.Before = seq
+	p := &Page{Filter: back, most: 1}
+	if q, err := back.query(); err == nil && s.rows(ctx, p, q) == nil && len(p.Rows) > 0 {
+		older = p.Rows[0].Event
+	}
+	p = &Page{Filter: f}
+	for after := seq; after > 0 && len(p.Rows) == 0 && !p.Stopped; {
+		var err error
+		if after, err = s.forward(ctx, p, after); err != nil {
+			break
+		}
+	}
+	if n := len(p.Rows); n > 0 {
+		newer = p.Rows[n-1].Event
 	}
 	return older, newer
 }

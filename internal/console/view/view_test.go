@@ -68,17 +68,48 @@ func TestPages(t *testing.T) {
 			for _, r := range p.Rows {
 				got = append(got, r.Event)
 			}
-			if f.Before = p.Older; f.Before == 0 {
+			if older := p.Older; older == 0 {
 				break
+			} else if f.Before > 0 && !p.Stopped && f.Before <= want[0] { // from the page after it, the way back leads here
+				back := f.Bare()
+				if back.After = p.Rows[len(p.Rows)-1].Event - 1; back.After > 0 {
+					again, err := s.List(context.Background(), back)
+					if err != nil || again.Filter.After == 0 && len(again.Rows) > 0 && again.Rows[0].Event != want[0] || again.Filter.After > 0 && !sameRows(again.Rows, p.Rows) {
+						t.Fatalf("after %d: %v, want %v (%v)", back.After, again.Rows, p.Rows, err)
+					}
+				}
+				f.Before = older
+			} else {
+				f.Before = older
 			}
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v: %v, want %v", f, got, want)
 		}
+		for i, seq := range want {
+			if i%41 > 0 {
+				continue
+			}
+			older, newer := s.Neighbours(context.Background(), seq, f)
+			var left, right uint64
+			if i > 0 {
+				right = want[i-1]
+			}
+			if i+1 < len(want) {
+				left = want[i+1]
+			}
+			if older != left || newer != right {
+				t.Fatalf("%+v: beside %d are %d and %d, want %d and %d", f, seq, older, newer, left, right)
+			}
+		}
 	})
 }
 
 // selected is what a filter means.
+func sameRows(a, b []view.Row) bool {
+	return slices.EqualFunc(a, b, func(a, b view.Row) bool { return a.Event == b.Event })
+}
+
 func selected(f view.Filter, i int, x *record.Exchange) bool {
 	long := len(x.Messages[0].Text.Text) > 1<<20 // not read for a list
 	r := x.Replies[0]
@@ -217,7 +248,7 @@ func TestWithheld(t *testing.T) {
 // Values of a filter that make no sense are refused with their name.
 func TestParseFilter(t *testing.T) {
 	for query, want := range map[string]string{
-		"before=0": "before:", "before=-1": "before:", "leaked=maybe": "leaked:", "outcome=lost": "outcome:", "from=soon": "from:", "to=soon": "to:", "text=" + strings.Repeat("x", 600): "text:",
+		"before=0": "before:", "before=-1": "before:", "after=0": "after:", "after=3&before=9": "after:", "leaked=maybe": "leaked:", "outcome=lost": "outcome:", "from=soon": "from:", "to=soon": "to:", "text=" + strings.Repeat("x", 600): "text:",
 	} {
 		q, _ := url.ParseQuery(query)
 		if _, err := view.ParseFilter(q); err == nil || !strings.HasPrefix(err.Error(), want) {
