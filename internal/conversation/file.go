@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,12 @@ type Message struct {
 	Text string     `json:"text,omitempty"`
 	// Stopped says that the user stopped the reply.
 	Stopped bool `json:"stopped,omitempty"`
+	// Parent is the number of the message that this one follows, in a conversation
+	// with branches; 0 if it is the first.
+	Parent int          `json:"parent,omitempty"`
+	At     time.Time    `json:"at,omitzero"`
+	Files  []Attachment `json:"files,omitempty"` // of the user
+	Reply  *Reply       `json:"reply,omitempty"` // of the assistant
 }
 
 // A Head says what a conversation is. It is in its first line.
@@ -52,6 +59,8 @@ type Head struct {
 // A Change is one line of a file.
 type Change struct {
 	Head *Head `json:"head,omitempty"`
+	// Title names the conversation.
+	Title string `json:"title,omitempty"`
 	// Turn is the number of the turn that ends with this change; 0 if none does.
 	Turn int `json:"turn,omitempty"`
 	// Retry removes the last message if it is a reply. Add follows it.
@@ -63,7 +72,8 @@ type Change struct {
 
 // A File is a conversation that this process has locked.
 type File struct {
-	Head     *Head // nil if there is no conversation yet
+	Head     *Head  // nil if there is no conversation yet
+	Named    string // the title that the user gave it
 	Messages []Message
 	Memory   map[string]string
 	Turn     int // number of the last turn
@@ -151,7 +161,7 @@ func (c *File) read(data []byte, until int) error {
 			return files.Cause(err)
 		}
 	}
-	c.Head, c.Messages, c.Memory, c.Turn, c.size = nil, nil, map[string]string{}, 0, int64(end)
+	c.Head, c.Named, c.Messages, c.Memory, c.Turn, c.size = nil, "", nil, map[string]string{}, 0, int64(end)
 	number := 0
 	for line := range bytes.Lines(data[:end]) {
 		number++
@@ -175,6 +185,9 @@ func (c *File) read(data []byte, until int) error {
 func (c *File) apply(x Change) {
 	if x.Head != nil {
 		c.Head = x.Head
+	}
+	if x.Title != "" {
+		c.Named = x.Title
 	}
 	if n := len(c.Messages); x.Retry && n > 0 && c.Messages[n-1].Role == model.Assistant {
 		c.Messages = c.Messages[:n-1]
@@ -212,10 +225,9 @@ func (c *File) Append(x Change) error {
 func (c *File) line(x *Change) ([]byte, error) {
 	add := make([]Message, len(x.Add))
 	for i, m := range x.Add {
-		m.Text = c.secrets.Redact(m.Text)
-		add[i] = m
+		add[i] = c.redacted(m)
 	}
-	x.Add = add
+	x.Add, x.Title = add, c.secrets.Redact(x.Title)
 	for key, v := range x.Memory {
 		if v != nil {
 			clean := c.secrets.Redact(*v)
@@ -227,6 +239,24 @@ func (c *File) line(x *Change) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(x)
 	return b.Bytes(), err
+}
+
+// redacted returns a message without secrets.
+func (c *File) redacted(m Message) Message {
+	m.Text = c.secrets.Redact(m.Text)
+	m.Files = slices.Clone(m.Files)
+	for i, f := range m.Files {
+		m.Files[i] = Attachment{c.secrets.Redact(f.Name), c.secrets.Redact(f.Text)}
+	}
+	if m.Reply != nil {
+		r := *m.Reply
+		r.Narration, r.Error, r.Calls = c.secrets.Redact(r.Narration), c.secrets.Redact(r.Error), slices.Clone(r.Calls)
+		for i, call := range r.Calls {
+			r.Calls[i] = Call{c.secrets.Redact(call.Name), c.secrets.Redact(call.Arguments)}
+		}
+		m.Reply = &r
+	}
+	return m
 }
 
 func (c *File) write(line []byte) error {
