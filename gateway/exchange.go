@@ -27,6 +27,7 @@ type exchange struct {
 	model      string // fit to be shown in logs
 	caller     string // the name of its token, if there are tokens
 	credential string // the client's, to keep clients apart
+	inside     bool   // the caller is another server of this process
 	key        learnedKey
 	plan       history.Plan
 	family     *family
@@ -79,6 +80,9 @@ func (x *exchange) read() {
 	r := x.route
 	narration := r.Narration
 	can := x.codec.Capabilities()
+	if narration == NarrationText && x.inside {
+		narration = NarrationField // a page of this program shows it apart
+	}
 	if narration == NarrationField && !can.Members {
 		narration = NarrationText
 	}

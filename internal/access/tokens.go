@@ -126,7 +126,7 @@ func (c *Control) Guarded() bool { return len(c.tokens) > 0 }
 // answers the request: with 401 if the token is missing or wrong, and with 403 if
 // the token does not have the scope. The request that it returns knows its [Caller].
 func (c *Control) Authorize(w http.ResponseWriter, r *http.Request, s Scope) (*http.Request, bool) {
-	if !c.Guarded() {
+	if IsInside(r.Context()) || !c.Guarded() {
 		return r, true
 	}
 	t, ok := c.token(r)
@@ -157,13 +157,29 @@ func (c *Control) tokenOf(secret string) (t Token, ok bool) {
 	return t, ok
 }
 
-type callerKey struct{}
+type (
+	callerKey struct{}
+	insideKey struct{}
+)
+
+// Inside returns a request that another server of this process makes for somebody whom
+// it has admitted itself. It needs no token. The caller is the name by which logs and
+// records know it.
+func Inside(r *http.Request, caller string) *http.Request {
+	return r.WithContext(context.WithValue(context.WithValue(r.Context(), insideKey{}, true), callerKey{}, caller))
+}
 
 // Caller returns the name of the token that a request was admitted by. It is empty
 // if the server has no tokens.
 func Caller(ctx context.Context) string {
 	name, _ := ctx.Value(callerKey{}).(string)
 	return name
+}
+
+// IsInside reports whether a request is one of [Inside].
+func IsInside(ctx context.Context) bool {
+	inside, _ := ctx.Value(insideKey{}).(bool)
+	return inside
 }
 
 // HasToken reports whether a value of a header or parameter is one of the server's
