@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,4 +57,57 @@ func TestServeConsole(t *testing.T) {
 		}
 		r.interrupt(t)
 	}
+}
+
+// TestServeChat: sotto serve --console alone has a chat in which the scripted upstream
+// answers. A conversation is there again after a restart. The reply is recorded under the
+// console's name if there is a record.
+func TestServeChat(t *testing.T) {
+	data, audit := t.TempDir(), filepath.Join(t.TempDir(), "audit")
+	post := func(r *running, path, body string) (status int, text string) {
+		resp, err := r.client.Post(r.console+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		all, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(all)
+	}
+	get := func(r *running, path string) string {
+		resp, err := r.client.Get(r.console + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		all, _ := io.ReadAll(resp.Body)
+		return string(all)
+	}
+	args := []string{"--data=" + data, "--scripted-pause=0s", "--console", "--console-listen=127.0.0.1:0"}
+	r := startServe(t, args...)
+	if page := get(r, ""); !strings.Contains(page, "qwen3:8b") || strings.Contains(page, `href="../exchanges"`) {
+		t.Errorf("the first page is not a chat without a record: %s", page)
+	}
+	status, lines := post(r, "/chat/send", `{"id":"new","text":"A question about **bees**","model":"qwen3:8b"}`)
+	id := regexp.MustCompile(`"id":"([0-9a-f]{32})"`).FindStringSubmatch(lines)
+	if status != 200 || id == nil || !strings.Contains(lines, `"k":"thought"`) || !strings.Contains(lines, `"k":"end"`) {
+		t.Fatalf("%d %s", status, lines)
+	}
+	r.interrupt(t)
+	r = startServe(t, append(args, "--record="+audit)...)
+	if page := get(r, "/chat/"+id[1]); !strings.Contains(page, "A question about **bees**") || !strings.Contains(page, `id="m2"`) {
+		t.Errorf("after a restart: %s", page)
+	}
+	if _, lines := post(r, "/chat/send", `{"id":"`+id[1]+`","after":2,"text":"And wasps?","model":"qwen3:8b"}`); !strings.Contains(lines, `"n":4`) {
+		t.Errorf("after a restart: %s", lines)
+	}
+	end := time.Now().Add(time.Minute)
+	for list := ""; !strings.Contains(list, `"caller":"console"`); list = get(r, "/exchanges?format=json") {
+		if time.Now().After(end) {
+			t.Fatalf("the exchange is not in the record: %s", list)
+		}
+	}
+	r.interrupt(t)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Record *record.Reader
 	// Dir is the folder of the record, to measure it.
 	Dir string
+	// Chat, if set, is what the chat talks with.
+	Chat *Chat
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.
@@ -59,6 +62,7 @@ type Console struct {
 	control *access.Control
 	session *sessions
 	live    *live
+	talks   *talks
 	mux     *http.ServeMux
 	same    *http.CrossOriginProtection
 	// searches holds a place for each search that runs.
@@ -80,13 +84,17 @@ func New(c Config) *Console {
 	k.control = access.New(access.Rules{
 		Name: "console", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
 	})
-	k.live = newLive(k.source)
+	k.live, k.talks = newLive(k.source), newTalks(c.Chat, c.Now)
 	k.routes()
 	return k
 }
 
-// Close ends the streams of live pages.
-func (c *Console) Close() { c.live.close() }
+// Close ends the streams of live pages and the replies under way, which are kept as far
+// as they came.
+func (c *Console) Close() {
+	c.live.close()
+	c.talks.close()
+}
 
 // A screen is a part of the console that the rail leads to.
 type screen struct {
@@ -99,13 +107,15 @@ type screen struct {
 	// routes are the paths below the screen, as patterns of a ServeMux, and what
 	// answers them. "" is the screen itself. A path after "POST " takes a form.
 	routes map[string]handler
+	// streams are the paths whose answers to a form are neither pages nor one JSON value.
+	streams map[string]func(*Console, http.ResponseWriter, *http.Request)
 	// shown says whether a console has the screen; nil means one with a record.
 	shown func(*Config) bool
 }
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen()}
+	return []screen{chatScreen(), exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen()}
 }
 
 // screens are those of this console.
@@ -157,6 +167,9 @@ func (c *Console) routes() {
 				pattern += "/" + path
 			}
 			c.mux.Handle(pattern, c.guarded(c.page(cmp.Or(s.under, s.path), h)))
+		}
+		for path, h := range s.streams {
+			c.mux.Handle("POST /"+s.path+"/"+path, c.guarded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h(c, w, r) })))
 		}
 	}
 	c.mux.Handle("/", c.guarded(c.page("", func(_ *Console, r *http.Request) (answer, error) {
@@ -296,6 +309,10 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		status, what = http.StatusNotFound, "error.missing"
 	case errors.Is(err, errBusy):
 		status, what = http.StatusServiceUnavailable, "error.busy"
+	case errors.Is(err, conversation.ErrNotFound):
+		status, what = http.StatusNotFound, "error.talk"
+	case errors.Is(err, errNoTalk):
+		status, what = http.StatusForbidden, "error.notalk"
 	case errors.As(err, &bad):
 		status, what = http.StatusBadRequest, "error.request"
 	case errors.Is(err, record.ErrSealed):
@@ -373,8 +390,12 @@ func scopes() []access.Scope { return []access.Scope{access.Console, access.Reco
 // guarded lets in requests with a session or a token.
 func (c *Console) guarded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !c.control.Guarded() || c.session.valid(r) {
-			h.ServeHTTP(w, r)
+		v, ok := c.session.valid(r)
+		if !c.control.Guarded() {
+			v, ok = viewer{Talks: true}, true
+		}
+		if ok {
+			h.ServeHTTP(w, v.as(r))
 			return
 		}
 		if access.Key(r) != "" || wantsJSON(r) {
@@ -384,11 +405,17 @@ func (c *Console) guarded(h http.Handler) http.Handler {
 					return
 				}
 			}
-			h.ServeHTTP(w, r)
+			h.ServeHTTP(w, c.viewer(access.Key(r)).as(r))
 			return
 		}
 		c.askToken(w, r, http.StatusUnauthorized, "")
 	})
+}
+
+// viewer returns whom a token admits.
+func (c *Console) viewer(secret string) viewer {
+	name, talks := c.control.Opens(secret, access.Models)
+	return viewer{name, talks}
 }
 
 // opens reports whether a secret is a token that opens the console.

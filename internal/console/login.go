@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -19,9 +20,9 @@ const (
 	maxForm = 8 << 10
 )
 
-// sessions makes and checks the cookies of those who have logged in. A cookie is its
-// end and a code that only this process can make, so that nothing grows with the
-// number of logins.
+// sessions makes and checks the cookies of those who have logged in. A cookie has
+// its end, its viewer and a code that only this process can make, so that nothing grows
+// with the number of logins.
 type sessions struct {
 	key [32]byte
 	now func() time.Time
@@ -33,32 +34,59 @@ func newSessions(now func() time.Time) *sessions {
 	return s
 }
 
-func (s *sessions) code(end []byte) []byte {
+func (s *sessions) code(text []byte) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
-	mac.Write(end)
+	mac.Write(text)
 	return mac.Sum(nil)
 }
 
-// cookie returns a cookie for a session that begins now. It has no Path, so that the
-// browser sends it below the folder of the login, whatever a proxy calls that.
-func (s *sessions) cookie(secure bool) *http.Cookie {
-	end := binary.BigEndian.AppendUint64(nil, uint64(s.now().Add(sessionTime).Unix()))
+// A viewer is somebody whom the console has admitted.
+type viewer struct {
+	Name  string // of the token; "" if there are no tokens
+	Talks bool   // the token opens the models too
+}
+
+type viewerKey struct{}
+
+// as returns a request of a viewer.
+func (v viewer) as(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), viewerKey{}, v))
+}
+
+func viewerOf(r *http.Request) viewer {
+	v, _ := r.Context().Value(viewerKey{}).(viewer)
+	return v
+}
+
+// cookie returns a cookie for a session of a viewer that begins now. It has no Path, so
+// that the browser sends it below the folder of the login, whatever a proxy calls that.
+func (s *sessions) cookie(v viewer, secure bool) *http.Cookie {
+	text := binary.BigEndian.AppendUint64(nil, uint64(s.now().Add(sessionTime).Unix()))
+	talks := byte(0)
+	if v.Talks {
+		talks = 1
+	}
+	text = append(append(text, talks), v.Name...)
 	return &http.Cookie{
-		Name: cookieName, Value: base64.RawURLEncoding.EncodeToString(append(end, s.code(end)...)),
+		Name: cookieName, Value: base64.RawURLEncoding.EncodeToString(append(s.code(text), text...)),
 		HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode, MaxAge: int(sessionTime.Seconds()),
 	}
 }
 
-// valid reports whether a request has the cookie of a session that has not ended.
-func (s *sessions) valid(r *http.Request) bool {
+// valid returns the viewer of a request that has the cookie of a session that has not
+// ended.
+func (s *sessions) valid(r *http.Request) (viewer, bool) {
 	for _, c := range r.CookiesNamed(cookieName) {
 		raw, err := base64.RawURLEncoding.DecodeString(c.Value)
-		if err == nil && len(raw) == 8+sha256.Size && hmac.Equal(raw[8:], s.code(raw[:8])) &&
-			s.now().Unix() < int64(binary.BigEndian.Uint64(raw)) {
-			return true
+		if err != nil || len(raw) < sha256.Size+9 {
+			continue
+		}
+		code, text := raw[:sha256.Size], raw[sha256.Size:]
+		if hmac.Equal(code, s.code(text)) && s.now().Unix() < int64(binary.BigEndian.Uint64(text)) {
+			return viewer{string(text[9:]), text[8] == 1}, true
 		}
 	}
-	return false
+	return viewer{}, false
 }
 
 // askToken serves the form for the token. It leads back to the page that was asked
@@ -80,7 +108,8 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		refuse(w, r, http.StatusBadRequest, "the form cannot be read")
 		return
 	}
-	name, ok := c.opens(strings.TrimSpace(r.PostForm.Get("token")))
+	secret := strings.TrimSpace(r.PostForm.Get("token"))
+	name, ok := c.opens(secret)
 	switch {
 	case !c.control.Guarded():
 	case !ok && name != "":
@@ -91,7 +120,7 @@ func (c *Console) login(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		c.config.Log.Info("a login to the console", "caller", name)
-		http.SetCookie(w, c.session.cookie(r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
+		http.SetCookie(w, c.session.cookie(c.viewer(secret), r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")))
 	}
 	w.Header().Set("Location", nextPage(r.PostForm.Get("next")))
 	w.WriteHeader(http.StatusSeeOther)

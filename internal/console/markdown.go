@@ -9,7 +9,11 @@ import (
 
 	"github.com/microcosm-cc/bluemonday"
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	rendering "github.com/yuin/goldmark/renderer"
+	gmtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
@@ -22,8 +26,41 @@ const (
 	maxNested   = 32
 )
 
-// renderer renders Markdown without raw HTML.
-var renderer = sync.OnceValue(func() goldmark.Markdown { return goldmark.New(goldmark.WithExtensions(extension.GFM)) })
+// renderer renders Markdown. It shows raw HTML as text, since a model that writes about
+// markup means it as that.
+var renderer = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(rendering.WithNodeRenderers(util.Prioritized(htmlAsText{}, 1))))
+})
+
+// htmlAsText renders raw HTML as text.
+type htmlAsText struct{}
+
+func (htmlAsText) RegisterFuncs(r rendering.NodeRendererFuncRegisterer) {
+	write := func(w util.BufWriter, lines *gmtext.Segments, source []byte) {
+		for i := range lines.Len() {
+			at := lines.At(i)
+			_, _ = w.Write(util.EscapeHTML(at.Value(source)))
+		}
+	}
+	r.Register(ast.KindRawHTML, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			write(w, n.(*ast.RawHTML).Segments, source)
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(ast.KindHTMLBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		_, _ = w.WriteString("<p>")
+		write(w, n.Lines(), source)
+		if b := n.(*ast.HTMLBlock); b.HasClosure() {
+			_, _ = w.Write(util.EscapeHTML(b.ClosureLine.Value(source)))
+		}
+		_, _ = w.WriteString("</p>\n")
+		return ast.WalkContinue, nil
+	})
+}
 
 // sanitizer lets through the elements of Markdown: no images, no styles, no ids, and
 // links only to the web.
@@ -53,6 +90,27 @@ func markdown(text record.Text) template.HTML {
 		return ""
 	}
 	return template.HTML(sanitizer().SanitizeBytes(b.Bytes()))
+}
+
+// rendered returns a block as HTML, or "" if it is shown as it is.
+func (b block) rendered() template.HTML {
+	if b.Plain {
+		return ""
+	}
+	return markdown(record.Text(b.Text))
+}
+
+// answerHTML renders an answer for a page.
+func answerHTML(text string) template.HTML {
+	var out strings.Builder
+	for _, b := range blocksOf(text) {
+		if h := b.rendered(); h != "" {
+			out.WriteString(string(h))
+			continue
+		}
+		out.WriteString(`<div class="words">` + template.HTMLEscapeString(visible.Text(b.Text)) + `</div>`)
+	}
+	return template.HTML(out.String())
 }
 
 // nests reports whether a line of a text begins with so many marks that the blocks

@@ -8,6 +8,7 @@ var words = map[string]string{
 	"record": "Record",
 
 	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.search": "Search", "screen.playground": "Playground",
+	"screen.chat": "Chat",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",
@@ -90,6 +91,20 @@ var words = map[string]string{
 	"error.record": "The record cannot be read.", "error.record.do": "Check that the folder is there and that you may read it.",
 
 	"export.by": "Exported from a record by Sotto", "export.event": "event",
+
+	"chat.list": "Conversations", "chat.new": "New chat", "chat.search": "Search conversations", "chat.untitled": "without a title", "chat.nothing": "Nothing found.", "chat.none": "No conversations yet.",
+	"chat.searched": "Searched", "chat.earlier": "Earlier messages", "chat.later": "Later messages", "chat.end": "The end",
+	"chat.empty": "What would you like to ask?", "chat.empty.do": "Choose a model or an agent, and write below. What it thinks is folded above its answer.",
+	"chat.scripts": "You can read conversations without scripts. To write messages, allow scripts for this page.", "chat.scope": "Your token reads conversations. To write messages, it needs the scope models.",
+	"chat.tools": "This conversation", "chat.markdown": "Markdown", "chat.manage": "Rename or delete", "chat.title": "Title", "chat.rename": "Rename", "chat.delete": "Delete", "chat.delete.how": "Type delete to delete it", "chat.delete.word": "delete",
+	"chat.you": "You", "chat.assistant": "Assistant", "chat.edit": "Edit", "chat.edit.go": "Send as a new branch", "chat.cancel": "Cancel", "chat.remove": "Remove", "chat.cut": "The rest is in the exported file.",
+	"chat.branches": "Branches", "chat.branch.before": "Previous branch", "chat.branch.after": "Next branch",
+	"chat.thought.record": "Read it in the record", "chat.thought.none": "Thoughts are kept in the record only.", "chat.stopped": "stopped", "chat.tokens": "tokens", "chat.rate": "tokens/s", "chat.first.thought": "first thought", "chat.first.answer": "first answer",
+	"chat.retry": "Retry", "chat.raw": "Exchange", "chat.message": "Message", "chat.agents": "Agents", "chat.models": "Models", "chat.think": "Thinking", "chat.think.usual": "Thinking: default", "chat.think.yes": "Thinking: on", "chat.think.no": "Thinking: off",
+	"chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
+
+	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
+	"error.notalk": "You may read, but not write.", "error.notalk.do": "Log in with a token that also has the scope models.",
 
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",
 }

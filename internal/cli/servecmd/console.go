@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
@@ -20,8 +22,8 @@ import (
 func checkConsole(s *settings.Setup, address string) error {
 	switch {
 	case !s.Console:
-	case s.Recording.Record == "":
-		return hint.Usage(errors.New("--console: nothing is recorded"), "name a folder for the record with --record DIR")
+	case s.Recording.Record == "" && s.Gateway.Data == "":
+		return hint.Usage(errors.New("--console: there is no record to show, and no folder for conversations"), "name a folder for the record with --record DIR, or one for conversations with --data DIR")
 	case !settings.IsLoopback(address) && !s.Guarded():
 		return hint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)
 	}
@@ -29,15 +31,17 @@ func checkConsole(s *settings.Setup, address string) error {
 }
 
 // serveConsole serves the console on an address of its own, if it is on. quit ends
-// it.
-func serveConsole(s *settings.Setup, log *slog.Logger) (quit func() error, err error) {
+// it. Its chat talks through the gateway's handler.
+func serveConsole(s *settings.Setup, handler http.Handler, kept *conversation.Store, at *addresses, log *slog.Logger) (quit func() error, err error) {
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
 	}
-	reader, err := recording.OpenReader(s.Recording.Record, record.ReadOptions{})
-	if err != nil {
-		return quit, err
+	var reader *record.Reader
+	if s.Recording.Record != "" {
+		if reader, err = recording.OpenReader(s.Recording.Record, record.ReadOptions{}); err != nil {
+			return quit, err
+		}
 	}
 	l, err := serving.Listen("--console-listen", s.ConsoleListen)
 	if err != nil {
@@ -51,12 +55,16 @@ func serveConsole(s *settings.Setup, log *slog.Logger) (quit func() error, err e
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
 		AllowHosts: s.Gateway.AllowHosts, Log: log,
 	}
+	if kept != nil {
+		config.Chat = &console.Chat{Gateway: handler, Kept: kept}
+	}
 	for _, d := range sotto.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- console.New(config).Serve(ctx, l) }()
-	log.Info("the console is up", "at", serving.Reach(l).String())
+	at.console = serving.Reach(l)
+	log.Info("the console is up", "at", at.console.String())
 	return func() error { stop(); return <-ended }, nil
 }

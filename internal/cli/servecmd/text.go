@@ -14,6 +14,7 @@ import (
 // addresses are the addresses of the gateway and its upstream.
 type addresses struct {
 	gateway, upstream *url.URL
+	console           *url.URL // nil if there is none
 	scripted          bool
 	open              string // the address that other machines reach; "" if there is none
 }
@@ -29,6 +30,9 @@ func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addres
 		if kept := recordedAs(s); kept != "" {
 			fields = append(fields, "record", kept)
 		}
+		if at.console != nil && s.Gateway.Data != "" {
+			fields = append(fields, "chat", at.console.JoinPath("chat").String())
+		}
 		log.Info("the gateway is up", fields...)
 		return
 	}
@@ -39,6 +43,12 @@ func announce(sh *shell.Shell, s *settings.Settings, log *slog.Logger, at addres
 	kept := ""
 	if as := recordedAs(s); as != "" {
 		kept = "\nThe record:            " + as
+	}
+	if at.console != nil {
+		kept += "\nThe console:           " + at.console.String()
+		if s.Gateway.Data != "" {
+			kept += "\nThe chat:              " + at.console.JoinPath("chat").String()
+		}
 	}
 	key := ""
 	if s.Guarded() {
