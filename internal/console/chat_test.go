@@ -55,8 +55,8 @@ func says(pieces ...string) http.Handler {
 	})
 }
 
-// post sends JSON, as the page's script does.
-func post(t *testing.T, address, body string, header ...string) (*http.Response, string) {
+// postJSON sends JSON, as the page's script does.
+func postJSON(t *testing.T, address, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequest("POST", address, strings.NewReader(body))
 	if err != nil {
@@ -76,7 +76,7 @@ func send(t *testing.T, base string, q map[string]any) (events []map[string]any)
 		q["model"] = "plain"
 	}
 	body, _ := json.Marshal(q)
-	resp, text := post(t, base+"chat/send", string(body))
+	resp, text := postJSON(t, base+"chat/send", string(body))
 	if resp.StatusCode != 200 {
 		t.Fatalf("%s: %s", resp.Status, text)
 	}
@@ -154,7 +154,7 @@ func TestChatBranches(t *testing.T) {
 		t.Errorf("the search: %s", text)
 	}
 	form := func(path, body string) (*http.Response, string) {
-		return post(t, base+"chat/"+id+path, body, "Content-Type", "application/x-www-form-urlencoded")
+		return postJSON(t, base+"chat/"+id+path, body, "Content-Type", "application/x-www-form-urlencoded")
 	}
 	if resp, _ := form("/title", "title=About+numbers"); resp.StatusCode != 303 || resp.Header.Get("Location") != "../"+id {
 		t.Errorf("a new title: %s", resp.Status)
@@ -308,7 +308,7 @@ func TestChatStops(t *testing.T) {
 			}
 			switch how {
 			case "stop":
-				if _, text := post(t, s.URL+"/chat/stop", `{"stop":"`+begin.Stop+`"}`); !strings.Contains(text, `"stopped":true`) {
+				if _, text := postJSON(t, s.URL+"/chat/stop", `{"stop":"`+begin.Stop+`"}`); !strings.Contains(text, `"stopped":true`) {
 					t.Error(text)
 				}
 			case "gone":
@@ -362,7 +362,7 @@ func TestChatRefusals(t *testing.T) {
 		`{"id":"../../x","model":"m","text":"x"}`:                                                              "no such conversation",
 		strings.Repeat(" ", 4<<20+1):                                                                           "larger than",
 	} {
-		resp, text := post(t, base+"chat/send", body)
+		resp, text := postJSON(t, base+"chat/send", body)
 		if resp.StatusCode < 400 || resp.StatusCode >= 500 || !strings.Contains(text, want) {
 			t.Errorf("%.80s: %s %s", body, resp.Status, text)
 		}
@@ -372,7 +372,7 @@ func TestChatRefusals(t *testing.T) {
 	}
 	for name, header := range map[string][]string{"another origin": {"Origin", "https://attacker.invalid"}, "another site": {"Sec-Fetch-Site", "cross-site"}, "a page of this site": {"Sec-Fetch-Site", "same-site"}} {
 		for _, path := range []string{"chat/send", "chat/stop", "chat/" + id + "/title", "chat/" + id + "/delete"} {
-			if resp, _ := post(t, base+path, `{"id":"new","text":"x","model":"plain"}`, header...); resp.StatusCode != 403 {
+			if resp, _ := postJSON(t, base+path, `{"id":"new","text":"x","model":"plain"}`, header...); resp.StatusCode != 403 {
 				t.Errorf("%s, %s: %s", name, path, resp.Status)
 			}
 		}
@@ -389,7 +389,7 @@ func TestChatTokens(t *testing.T) {
 	config.Tokens = []access.Token{{Name: "ada", Secret: "secret-of-ada"}, {Name: "bob", Secret: "secret-of-bob"}, {Name: "eve", Secret: "secret-of-eve", Scopes: reads}}
 	base := serve(t, config, "/")
 	say := func(token string) (*http.Response, string) {
-		return post(t, base+"chat/send?format=json", `{"id":"new","text":"x","model":"plain"}`, "Authorization", "Bearer "+token)
+		return postJSON(t, base+"chat/send?format=json", `{"id":"new","text":"x","model":"plain"}`, "Authorization", "Bearer "+token)
 	}
 	resp, text := say("secret-of-ada")
 	if resp.StatusCode != 200 {
@@ -409,12 +409,12 @@ func TestChatTokens(t *testing.T) {
 		}
 	}
 	// A login knows whose it is.
-	login, _ := post(t, base+"login", "token=secret-of-eve", "Content-Type", "application/x-www-form-urlencoded")
+	login, _ := postJSON(t, base+"login", "token=secret-of-eve", "Content-Type", "application/x-www-form-urlencoded")
 	cookie := login.Header.Get("Set-Cookie")
 	if _, page := get(t, base+"chat/new", "Cookie", cookie); strings.Contains(page, `id="composer"`) || !strings.Contains(page, "scope models") {
 		t.Errorf("the page of a token that only reads: %s", page)
 	}
-	if resp, _ := post(t, base+"chat/send", `{"id":"new","text":"x","model":"plain"}`, "Cookie", cookie); resp.StatusCode != 403 {
+	if resp, _ := postJSON(t, base+"chat/send", `{"id":"new","text":"x","model":"plain"}`, "Cookie", cookie); resp.StatusCode != 403 {
 		t.Errorf("a login that only reads: %s", resp.Status)
 	}
 }
@@ -429,7 +429,7 @@ func TestNoChat(t *testing.T) {
 		if resp, _ := get(t, base+path); resp.StatusCode != 404 {
 			t.Errorf("%s: %s", path, resp.Status)
 		}
-		if resp, _ := post(t, base+path, "{}"); resp.StatusCode != 404 {
+		if resp, _ := postJSON(t, base+path, "{}"); resp.StatusCode != 404 {
 			t.Errorf("POST %s: %s", path, resp.Status)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/conversation"
-	"github.com/sotto-llm/sotto/internal/scripted"
+	upstream "github.com/sotto-llm/sotto/internal/scripted"
 )
 
 // A talking is a console with a chat, before a gateway that records, before an upstream.
@@ -30,9 +30,9 @@ type talking struct {
 	base   string
 }
 
-func talkWith(t *testing.T, upstream http.Handler) *talking {
+func talkWith(t *testing.T, server http.Handler) *talking {
 	t.Helper()
-	up := httptest.NewServer(upstream)
+	up := httptest.NewServer(server)
 	t.Cleanup(up.Close)
 	base, err := url.Parse(up.URL)
 	if err != nil {
@@ -84,14 +84,14 @@ func (b *tab) answers() []string {
 // TestChat talks: it writes, retries, edits, goes to another branch, restarts the console,
 // and opens a link to a message.
 func TestChat(t *testing.T) {
-	k := talkWith(t, scripted.New(scripted.Options{}))
+	k := talkWith(t, upstream.New(upstream.Options{}))
 	b := open(t, k.base)
 	b.look(1440, "light")
 	b.visit("")
 	b.until(`location.pathname.endsWith("/chat/new") && document.activeElement.id === "say"`)
 	_ = js[string](b, `document.getElementById("model").value = "qwen3:8b"`)
 	b.write("Which months have 31 days in a row?")
-	want, _ := scripted.Find("qwen3:8b")
+	want, _ := upstream.Find("qwen3:8b")
 	if got := b.answers(); len(got) != 1 || got[0] != want.Reply.Visible {
 		t.Fatalf("the answers are %q", got)
 	}
@@ -160,7 +160,7 @@ func TestChat(t *testing.T) {
 
 // TestChatStop stops a reply that runs. What came stays, and the next message is answered.
 func TestChatStop(t *testing.T) {
-	k := talkWith(t, scripted.New(scripted.Options{Pause: 20 * time.Millisecond}))
+	k := talkWith(t, upstream.New(upstream.Options{Pause: 20 * time.Millisecond}))
 	b := open(t, k.base)
 	b.look(390, "dark")
 	b.visit("chat/new")
@@ -282,7 +282,7 @@ func TestChatHostile(t *testing.T) {
 // TestChatLooks takes pictures of the chat, if SOTTO_SHOTS names a folder, and lets
 // axe-core look at it.
 func TestChatLooks(t *testing.T) {
-	k := talkWith(t, scripted.New(scripted.Options{}))
+	k := talkWith(t, upstream.New(upstream.Options{}))
 	b := open(t, k.base)
 	axe := axeCore(t)
 	b.look(1440, "light")
