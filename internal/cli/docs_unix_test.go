@@ -309,6 +309,11 @@ var addresses = []struct {
 
 var ready = regexp.MustCompile(`the gateway is up" at=|To stop: ctrl-C|the console is at |the MCP server is at `)
 
+// isReady reports whether a server has said all its addresses.
+func isReady(printed, text string) bool {
+	return ready.MatchString(printed) && (!strings.Contains(text, "--console") || strings.Contains(printed, "the console is up"))
+}
+
 // serve starts a server, and waits until it is up. It replaces an earlier one of its
 // kind.
 func (s *docSession) serve(c docCommand, text, kind string) (string, error) {
@@ -320,6 +325,9 @@ func (s *docSession) serve(c docCommand, text, kind string) (string, error) {
 			text = strings.ReplaceAll(text, p, ":"+actual)
 		}
 	}
+	if kind == "console" && !strings.Contains(text, "--listen") {
+		text = strings.Replace(text, "sotto console", "sotto console --listen 127.0.0.1:0", 1) // no variable says it
+	}
 	d := &docServer{cmd: s.shell(context.Background(), listens.ReplaceAllString(text, "${1}0")), done: make(chan struct{})}
 	d.cmd.Env = append(d.cmd.Env, "SOTTO_LISTEN=127.0.0.1:0", "SOTTO_SCRIPTED_LISTEN=127.0.0.1:0", "SOTTO_CONSOLE_LISTEN=127.0.0.1:0")
 	d.cmd.Stdout, d.cmd.Stderr = d, d
@@ -328,7 +336,7 @@ func (s *docSession) serve(c docCommand, text, kind string) (string, error) {
 	}
 	go func() { _ = d.cmd.Wait(); close(d.done) }()
 	s.servers[kind] = d
-	for end := time.Now().Add(time.Minute); !ready.MatchString(d.printed()); {
+	for end := time.Now().Add(time.Minute); !isReady(d.printed(), text); {
 		select {
 		case <-d.done:
 			return d.printed(), fmt.Errorf("the server ended")
