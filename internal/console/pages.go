@@ -73,6 +73,7 @@ var functions = template.FuncMap{
 	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML, "style": func() template.CSS { return template.CSS(styleText) },
 	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
 	"runAt": runToken, "state": stateOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
+	"shade": shade, "share": share,
 	"given": givenBy, "others": otherIDs, "tokens": func(bytes int) int { return bytes / 4 }, "json": indented, "textType": func(t record.Type) string { return strings.ToLower(strings.ReplaceAll(string(t), "_", " ")) },
 }
 

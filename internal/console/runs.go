@@ -3,11 +3,14 @@ package console
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/runview"
@@ -19,7 +22,7 @@ import (
 func runsScreen() screen {
 	return screen{
 		path: "runs", key: "r", icon: "M3 5h6M6 10h8M11 15h6",
-		routes: map[string]handler{"": listRuns, "{run}": oneRun},
+		routes: map[string]handler{"": listRuns, "{run}": oneRun, "{run}/compare": compareRuns},
 	}
 }
 
@@ -112,10 +115,17 @@ type runData struct {
 	Timeline *runview.Timeline
 	Selected *selectedData
 	Links    windowLinks
+
+	Memory   *runview.Remembered
+	Matrix   *runview.Matrix
+	Commands []command
+	Others   []string // runs to compare with
+	Compared *runview.Comparison
+	With     string
 }
 
-// runViews are the forms of a run.
-var runViews = []string{"timeline"}
+// runViews are the forms of a run that share its address.
+var runViews = []string{"timeline", "memory", "reflections", "again"}
 
 func oneRun(c *Console, r *http.Request) (answer, error) {
 	name, err := runNamed(r)
@@ -127,8 +137,14 @@ func oneRun(c *Console, r *http.Request) (answer, error) {
 	switch d.View {
 	case "timeline":
 		json, err = d.timeline(c, r, name)
+	case "memory":
+		json, err = d.memory(c, r, name)
+	case "reflections":
+		json, err = d.reflections(c, r, name)
+	case "again":
+		json, err = d.again(c, r, name)
 	default:
-		err = badRequest{fmt.Errorf("view: %s: want %v", shorttext.Quote(d.View), runViews)}
+		err = badRequest{fmt.Errorf("view: %s: want %s", shorttext.Quote(d.View), strings.Join(runViews, ", "))}
 	}
 	if err != nil {
 		return answer{}, err
@@ -138,6 +154,14 @@ func oneRun(c *Console, r *http.Request) (answer, error) {
 		live:   d.Run.Status == runview.Open && d.View == "timeline" && r.URL.Query().Get("at") == "",
 		crumbs: []crumb{{word("screen.runs"), "../runs"}, {Name: shorttext.Cut(name, 64)}},
 	}, nil
+}
+
+// Began is when the run began, or was resumed if its first start is not shown.
+func (d runData) Began() time.Time {
+	if d.Timeline != nil {
+		return d.Timeline.Began
+	}
+	return d.Run.Time
 }
 
 // windowLinks lead from one part of a timeline to others.
@@ -247,3 +271,149 @@ func (d runData) At(event uint64) string {
 
 // Zoom is the query of the cycles of a lane.
 func (d runData) Zoom(l runview.Lane) string { return windowQuery(l.From, l.To, 0) }
+
+// memory shows what the run remembered at the end of a cycle.
+func (d *runData) memory(c *Console, r *http.Request, name string) (any, error) {
+	cycle := math.MaxInt
+	if text := r.URL.Query().Get("cycle"); text != "" {
+		var err error
+		if cycle, err = strconv.Atoi(text); err != nil {
+			return nil, badRequest{fmt.Errorf("cycle: %s: want the number of a cycle", shorttext.Quote(text))}
+		}
+	}
+	m, err := c.runs.Remembered(r.Context(), name, cycle)
+	if err != nil {
+		return nil, err
+	}
+	d.Memory, d.Run, d.Head = m, m.Run, m.Head
+	return m, nil
+}
+
+// reflections compares the reflections of the run with each other.
+func (d *runData) reflections(c *Console, r *http.Request, name string) (any, error) {
+	w, err := runview.ParseWindow(r.URL.Query())
+	if err != nil {
+		return nil, badRequest{err}
+	}
+	m, err := c.runs.Matrix(r.Context(), name, w)
+	if err != nil {
+		return nil, err
+	}
+	d.Matrix, d.Run, d.Head = m, m.Run, m.Head
+	if err := d.others(c, r, name); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// others are the newest other runs, to compare with.
+func (d *runData) others(c *Console, r *http.Request, name string) error {
+	l, err := c.runs.List(r.Context(), runview.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, row := range l.Rows {
+		if row.Run != name && len(d.Others) < 20 {
+			d.Others = append(d.Others, row.Run)
+		}
+	}
+	return nil
+}
+
+// A command continues or repeats a run. Why says why there is none.
+type command struct {
+	What string `json:"what"`
+	Text string `json:"text,omitempty"`
+	Note string `json:"note,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+// again has the commands that extend and replay the run.
+func (d *runData) again(c *Console, r *http.Request, name string) (any, error) {
+	t, err := c.runs.Timeline(r.Context(), name, runview.Window{From: math.MinInt, To: math.MinInt})
+	if err != nil {
+		return nil, err
+	}
+	d.Run, d.Head = t.Run, t.Head
+	extend, replay := command{What: word("again.extend")}, command{What: word("again.replay")}
+	switch {
+	case t.Run.Agent == "sotto" && t.Run.Parent == "" && record.CheckRun(name) == nil:
+		dir := shellWord(c.config.Name)
+		extend.Text, extend.Note = fmt.Sprintf("sotto run --config FILE --name %s --record %s", shellWord(name), dir), word("again.extend.note")
+		if t.Run.Status != "done" {
+			extend.What, extend.Note = word("again.resume"), word("again.resume.note")
+		}
+		replay.Text, replay.Note = fmt.Sprintf("sotto run --config FILE --name %s --replay %s", shellWord(name), dir), word("again.replay.note")
+	case t.Run.Parent != "":
+		extend.Why, replay.Why = word("again.called"), word("again.called")
+	default:
+		extend.Why, replay.Why = word("again.other"), word("again.other")
+	}
+	d.Commands = []command{extend, replay}
+	return struct {
+		V        int         `json:"v"`
+		Run      runview.Run `json:"run"`
+		Commands []command   `json:"commands"`
+	}{1, t.Run, d.Commands}, nil
+}
+
+// shellWord quotes a word for a shell.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+/", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// compareRuns puts a run beside another one.
+func compareRuns(c *Console, r *http.Request) (answer, error) {
+	name, err := runNamed(r)
+	if err != nil {
+		return answer{}, err
+	}
+	q := r.URL.Query()
+	with := q.Get("with")
+	if with == "" && !wantsJSON(r) { // the reader has not chosen one yet
+		return answer{redirect: "../" + runToken(name) + "?view=reflections"}, nil
+	}
+	if with == "" || len(with) > 512 {
+		return answer{}, badRequest{errors.New("with: want the name of another run")}
+	}
+	from := math.MinInt
+	if text := q.Get("from"); text != "" {
+		if from, err = strconv.Atoi(text); err != nil {
+			return answer{}, badRequest{fmt.Errorf("from: %s: want the number of a cycle", shorttext.Quote(text))}
+		}
+	}
+	x, err := c.runs.Compare(r.Context(), name, with, from)
+	if err != nil {
+		return answer{}, err
+	}
+	d := runData{
+		Run: x.A, View: "compare", Now: c.config.Now(), Base: "../../runs/" + runToken(name), Root: "../../", Head: x.Head, Compared: x, With: with,
+	}
+	if err := d.others(c, r, name); err != nil {
+		return answer{}, err
+	}
+	return answer{
+		template: "run", title: shorttext.Cut(name, 100), data: d, json: x,
+		crumbs: []crumb{{word("screen.runs"), "../../runs"}, {shorttext.Cut(name, 64), d.Base}, {Name: word("run.compare")}},
+	}, nil
+}
+
+// shade is the class of a similarity: of ten, the darker the more similar.
+func shade(v float64) string { return "s" + strconv.Itoa(min(9, max(0, int(v*10)))) }
+
+// share prints a number from 0 to 1 without its first digit.
+func share(v float64) string {
+	if v >= 0.995 {
+		return "1"
+	}
+	return strings.TrimPrefix(strconv.FormatFloat(v, 'f', 2, 64), "0")
+}
+
+// NextCycle is where the rest of a comparison begins.
+func (d runData) NextCycle() int { return d.Compared.Cycles[len(d.Compared.Cycles)-1].Cycle + 1 }

@@ -19,7 +19,11 @@ import (
 func TestEveryLinkOfRuns(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
 	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/any/prefix/")
-	paths := []string{"runs", "runs?below=1", "runs/" + consoletest.First, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved}
+	paths := []string{
+		"runs", "runs?below=1", "runs/" + consoletest.Second, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved,
+		"runs/" + consoletest.First + "?view=memory&cycle=2", "runs/" + consoletest.Solved + "?view=memory&cycle=3", "runs/" + consoletest.First + "?view=reflections", "runs/" + consoletest.First + "?view=again",
+		"runs/" + consoletest.First + "/compare?with=" + consoletest.Second,
+	}
 	if seen, kinds := crawl(t, base, "runs", paths...); seen < 200 || kinds["text/javascript"] != 2 {
 		t.Errorf("%d addresses of the kinds %v", seen, kinds)
 	}
@@ -60,6 +64,23 @@ func TestRunPage(t *testing.T) {
 		if resp, _ := get(t, base+path); resp.StatusCode != status {
 			t.Errorf("%s: %s, want %d", path, resp.Status, status)
 		}
+	}
+}
+
+// The commands that go on with a run name it as a shell takes it. Other runs say why
+// there is no command.
+func TestAgain(t *testing.T) {
+	dir, _ := consoletest.Runs(t)
+	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Name: "my record's"}, "/")
+	var v struct{ Commands []struct{ Text, Why string } }
+	_, body := get(t, base+"runs/"+consoletest.First+"?view=again&format=json")
+	if err := json.Unmarshal([]byte(body), &v); err != nil || len(v.Commands) != 2 || v.Commands[0].Text != `sotto run --config FILE --name first-a --record 'my record'\''s'` || !strings.Contains(v.Commands[1].Text, "--replay") {
+		t.Errorf("%s", body)
+	}
+	_, body = get(t, base+"runs/"+consoletest.Solved+"?view=again&format=json")
+	v.Commands = nil
+	if err := json.Unmarshal([]byte(body), &v); err != nil || v.Commands[0].Text != "" || v.Commands[0].Why == "" {
+		t.Errorf("%s", body)
 	}
 }
 

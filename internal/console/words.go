@@ -80,6 +80,19 @@ var words = map[string]string{
 	"hold.family": "may be a close: waits for the next marker", "hold.opener": "may open a thought: waits for its close", "hold.code": "may be in code: waits for the code's end",
 	"hold.stray": "may be a stray close: waits for what follows", "hold.tool": "may be a tool call: waits for what follows", "hold.blank": "a blank line would end the narration",
 
+	"run.forms": "Forms of this run", "run.timeline": "Timeline", "run.memory": "Memory", "run.reflections": "Reflections", "run.compare": "Compare", "run.again": "Extend and replay",
+	"memory.after": "What the run remembered after cycle", "memory.before": "Cycle before", "memory.next": "Next cycle", "memory.cycle": "The cycle in time", "memory.partial": "The run is too long to be read whole. Keys that no cycle has written since cycle %s are missing.",
+	"memory.none": "This run kept nothing until then.", "memory.keys": "Keys", "memory.in": "in cycle", "memory.now": "written", "memory.deleted": "deleted", "memory.gone": "deleted in this cycle", "memory.learned": "What the problem taught",
+	"memory.solved": "solved", "memory.unsolved": "not solved", "memory.templates": "templates", "memory.traces": "traces", "memory.used": "used:", "memory.template": "template:", "memory.newtemplate": "new template:", "memory.trace": "trace:", "memory.newtrace": "new trace:",
+	"memory.reflections": "Reflections", "memory.newest": "the newest first", "memory.silent": "no text", "memory.like": "the run compared it with cycle",
+	"matrix.none": "No reflections yet.", "matrix.caption": "Similarity of the reflections", "matrix.method": "Similarity of each reflection to the earlier ones: the cosine of their groups of four letters, 0 to 1, without function words.",
+	"matrix.threshold": "From %s on, marked by a frame, two are taken to say the same.", "matrix.more": "These are the last %d; %s earlier ones are not compared.",
+	"compare.with": "another run", "compare.missing": "This run has no such cycle.", "compare.facts": "The runs", "compare.saved": "Saved of prompts", "compare.settings": "Settings that differ", "compare.setting": "Setting", "compare.unknown": "The record does not have the settings of both runs.",
+	"compare.same": "The settings are the same.", "compare.cycles": "Reflections, cycle by cycle", "compare.differ": "they differ from cycle", "compare.partial": "The runs are too long to be read whole: their first cycles are missing.", "compare.equal": "equal", "compare.similar": "similarity",
+	"again.extend": "Extend the run", "again.extend.note": "FILE is the experiment of the run. Raise cycles in it, and change nothing else. Leave --config out if the run is the example that comes with sotto.", "again.resume": "Resume the run", "again.resume.note": "FILE is the experiment of the run, unchanged. Replies and results that the record has are not asked for again.",
+	"again.replay": "Replay the run", "again.replay.note": "The command repeats the run with its recorded replies and results, asks no model, calls no tool, and reports the first event that differs.", "again.called": "Another run called this one as a tool. Extend or replay that run.", "again.other": "Only runs of sotto run can be extended and replayed.",
+	"again.difference": "Replay difference", "again.difference.why": "The record has the settings of a run and what came of them, but not the program of its tools nor the files that its experiment names. So the console does not replay it: the command above does, where these are.",
+
 	"login.title": "Log in", "login.token": "Token", "login.go": "Log in", "login.note": "The token needs the scopes console and record. It stays in this browser for 12 hours at most.",
 	"login.wrong": "This is not a token of this console.", "login.scope": "This token does not have the scopes console and record.",
 

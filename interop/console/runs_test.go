@@ -11,6 +11,8 @@ func TestRunLooks(t *testing.T) {
 	dir, _ := consoletest.Runs(t)
 	b := open(t, serve(t, dir))
 	b.looks(map[string]string{
+		"memory": "runs/" + consoletest.First + "?view=memory", "run-learned": "runs/" + consoletest.Solved + "?view=memory&cycle=3", "reflections": "runs/" + consoletest.First + "?view=reflections",
+		"again": "runs/" + consoletest.First + "?view=again", "compared": "runs/" + consoletest.First + "/compare?with=" + consoletest.Second,
 		"runs": "runs", "run": "runs/" + consoletest.First, "zoomed": "runs/" + consoletest.First + "?from=5&to=6", "run-solve": "runs/" + consoletest.Solved,
 	})
 }
@@ -22,7 +24,9 @@ func TestHostileRuns(t *testing.T) {
 	b.look(900, "light")
 	paths := []string{"runs", "runs?below=1"}
 	for _, name := range names {
-		paths = append(paths, "runs/"+name)
+		for _, form := range []string{"", "?view=memory", "?view=reflections", "?view=again", "/compare?with=" + names[0]} {
+			paths = append(paths, "runs/"+name+form)
+		}
 	}
 	b.inert(paths)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/record"
@@ -240,5 +241,132 @@ func TestHostileRun(t *testing.T) {
 	}
 	if _, err := s.Timeline(context.Background(), "nobody", window(t, "")); err == nil {
 		t.Error("a run that is not there")
+	}
+}
+
+// What a run remembered at each cycle is what its tools wrote until then; the last
+// state is the one that the run's own memory has.
+func TestRemembered(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	tool := func(cycle, n int, name, arguments, result, failed string) {
+		put(t, w, "r", cycle, record.ToolCall{Name: name, Number: n, Phase: "start", Arguments: record.Say(arguments)})
+		put(t, w, "r", cycle, record.ToolCall{Name: name, Number: n, Phase: "end", Arguments: record.Say(arguments), Result: record.Say(result), Error: failed})
+	}
+	put(t, w, "r", 0, record.RunStart{Agent: "sotto"})
+	tool(1, 1, "write", `{"key":"a","value":"one"}`, `wrote "a", 3 bytes`, "")
+	tool(1, 2, "write", `{"key":"b","value":"two"}`, `wrote "b", 3 bytes`, "")
+	put(t, w, "r", 1, record.CycleEnd{Status: "answered", Summary: record.Say("first")})
+	tool(2, 3, "write", `{"key":"a","value":"uno"}`, `replaced "a", 3 bytes`, "")
+	tool(2, 4, "write", `{"key":"c"`, `error: not JSON`, "refused")
+	tool(2, 5, "write", `{"key":"d","value":"x"}`, `saved the file`, "") // another tool of this name
+	put(t, w, "r", 2, record.CycleEnd{Status: "answered", Summary: record.Say("second"), Metrics: &record.Metrics{Similarity: 0.5, SimilarTo: 1, Method: "lexical"}})
+	tool(3, 6, "delete", `{"key":"b"}`, `deleted "b"`, "")
+	put(t, w, "r", 3, record.CycleEnd{Status: "answered"})
+	tool(4, 7, "delete", `{"key":"a"}`, `deleted "a"`, "")
+	put(t, w, "r", 4, record.CycleEnd{Status: "answered", Summary: record.Say("fourth")})
+	s := source(t, dir)
+	for cycle, want := range map[int]string{
+		1: "a=one!, b=two! / first", 2: "a=uno!, b=two / second first", 3: "a=uno, b deleted / second first", 4: "a deleted / fourth second first", 99: "a deleted / fourth second first",
+	} {
+		m, err := s.Remembered(context.Background(), "r", cycle)
+		if err != nil || m.Partial {
+			t.Fatal(m, err)
+		}
+		var keys, reflections []string
+		for _, k := range m.Keys {
+			one := fmt.Sprintf("%s=%s", k.Key, k.Value.Text)
+			if k.Deleted {
+				one = k.Key + " deleted"
+			} else if k.Now {
+				one += "!"
+			}
+			keys = append(keys, one)
+		}
+		for _, r := range m.Reflections {
+			reflections = append(reflections, string(r.Text.Text))
+		}
+		if got := strings.Join(keys, ", ") + " / " + strings.Join(reflections, " "); got != want {
+			t.Errorf("cycle %d: %s, want %s", cycle, got, want)
+		}
+	}
+	recorded, _ := consoletest.Runs(t)
+	m, err := source(t, recorded).Remembered(context.Background(), consoletest.First, 2)
+	if err != nil || len(m.Keys) != 1 || m.Keys[0].Key != "rule" || !strings.Contains(string(m.Keys[0].Value.Text), "unless 400 does") || m.Keys[0].Cycle != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	learned, err := source(t, recorded).Remembered(context.Background(), consoletest.Solved, 1)
+	if err != nil || len(learned.Nodes) != 1 || learned.Nodes[0].Template == nil || !learned.Nodes[0].Template.New || learned.Nodes[0].Templates != 1 {
+		t.Errorf("%+v, %v", learned, err)
+	}
+}
+
+// The matrix has the similarities that the agent itself recorded, and 1 only for
+// reflections that say the same.
+func TestMatrix(t *testing.T) {
+	dir, _ := consoletest.Runs(t)
+	s := source(t, dir)
+	m, err := s.Matrix(context.Background(), consoletest.First, window(t, ""))
+	if err != nil || len(m.Reflections) < 8 || len(m.Similar) != len(m.Reflections) {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	measured := 0
+	for i, r := range m.Reflections {
+		best := 0.0
+		for j, v := range m.Similar[i] {
+			best = max(best, v)
+			if v < 0 || v > 1 || (v == 1) != (m.Reflections[j].Text.Text == r.Text.Text) {
+				t.Errorf("cycles %d and %d: %v", m.Reflections[j].Cycle, r.Cycle, v)
+			}
+		}
+		if r.Method == "lexical" {
+			if measured++; math.Abs(best-r.Similarity) > 0.0011 {
+				t.Errorf("cycle %d: %v, the run measured %v", r.Cycle, best, r.Similarity)
+			}
+		}
+	}
+	if m.Threshold != agent.LexicalThreshold {
+		t.Errorf("the threshold is %v, that of the agent %v", m.Threshold, agent.LexicalThreshold)
+	}
+	if measured < 3 {
+		t.Errorf("the run measured %d", measured)
+	}
+	w, long := consoletest.Open(t)
+	for c := range 60 {
+		put(t, w, "r", c, record.CycleEnd{Summary: record.Say(strings.Repeat(fmt.Sprintf("word%d ", c), 20_000))})
+	}
+	if m, err := source(t, long).Matrix(context.Background(), "r", window(t, "to=50")); err != nil || len(m.Reflections) != 24 || m.More != 27 || m.Last != 50 || len(m.Reflections[0].Text.Text) > 4096 {
+		t.Errorf("%d reflections, %d more, %v", len(m.Reflections), m.More, err)
+	}
+}
+
+// Two recordings of the same experiment differ in what was changed, and in nothing
+// else; a run beside itself is equal.
+func TestCompare(t *testing.T) {
+	dir, _ := consoletest.Runs(t)
+	s := source(t, dir)
+	c, err := s.Compare(context.Background(), consoletest.First, consoletest.Second, math.MinInt)
+	if err != nil || len(c.Cycles) != 10 || c.Unknown {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if len(c.Settings) != 2 || c.Settings[0] != (runview.Setting{Name: "cycles", A: "10", B: "6"}) || c.Settings[1].Name != "name" {
+		t.Errorf("settings %+v", c.Settings)
+	}
+	for _, p := range c.Cycles {
+		if p.A == nil || (p.B == nil) != (p.Cycle > 6) || p.Cycle < 6 && !p.Same {
+			t.Errorf("%+v", p)
+		}
+	}
+	same, err := s.Compare(context.Background(), consoletest.First, consoletest.First, 4)
+	if err != nil || same.Differ != nil || len(same.Settings) > 0 || len(same.Cycles) != 7 || *same.Cycles[0].Similar != 1 {
+		t.Errorf("%+v, %v", same, err)
+	}
+	if c, err := s.Compare(context.Background(), consoletest.First, consoletest.Solved, math.MinInt); err != nil || len(c.Settings) == 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	hostile, names := consoletest.AttackedRuns(t)
+	for _, name := range names {
+		if _, err := source(t, hostile).Compare(context.Background(), name, names[0], math.MinInt); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -306,11 +306,10 @@ func (t *Timeline) axis() {
 
 // A drawn event has its place in milliseconds from the beginning of its cycle.
 type drawn struct {
-	lane     *Lane
-	at, ms   int64
-	step     *Step
-	mark     *Mark
-	endOfOne bool
+	lane   *Lane
+	at, ms int64
+	step   *Step
+	mark   *Mark
 }
 
 // detail draws each invocation and each call.

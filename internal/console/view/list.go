@@ -197,7 +197,7 @@ func (p *Page) full(seq uint64, searching bool) bool {
 	return true
 }
 
-// RowOf returns the row of an event.
+// RowOf returns the row of an exchange or an invocation.
 func RowOf(g *record.Glimpse) Row {
 	row := Row{
 		Event: g.Event.Seq, Time: g.Time, Type: g.Type, Run: g.Run, Model: g.Model, Diagnostics: distinct(g.Diagnostics),
