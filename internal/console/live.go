@@ -51,7 +51,8 @@ func (l *live) join() (chan uint64, bool) {
 	l.watchers[ch] = true
 	if len(l.watchers) == 1 {
 		l.stop = make(chan struct{})
-		go l.look(l.stop)
+		last, _ := l.source.Head() // before the watcher hears anything, so that it misses no event
+		go l.look(last, l.stop)
 	}
 	return ch, true
 }
@@ -65,9 +66,8 @@ func (l *live) leave(ch chan uint64) {
 	}
 }
 
-// look watches the end of the record until nobody wants to know.
-func (l *live) look(stop chan struct{}) {
-	last, _ := l.source.Head()
+// look watches the end of the record after an event, until nobody wants to know.
+func (l *live) look(last uint64, stop chan struct{}) {
 	tick := time.NewTicker(l.every)
 	defer tick.Stop()
 	for {
