@@ -27,6 +27,7 @@ const (
 	TypeCycleEnd   Type = "CYCLE_END"
 	TypeRunEnd     Type = "RUN_END"
 	TypeExchange   Type = "EXCHANGE"
+	TypeAudit      Type = "AUDIT"
 
 	// TypeCheckpoint is a signature of everything before it. Only the writer makes
 	// them.
@@ -186,6 +187,7 @@ var payloadReaders = map[Type]func([]byte) (Payload, error){
 	TypeCycleEnd:   readPayload[CycleEnd],
 	TypeRunEnd:     readPayload[RunEnd],
 	TypeExchange:   readPayload[Exchange],
+	TypeAudit:      readPayload[Audit],
 	TypeCheckpoint: readPayload[Checkpoint],
 	TypeSealed:     readPayload[Sealed],
 }

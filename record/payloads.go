@@ -169,11 +169,11 @@ type Exchange struct {
 	// FirstThought and FirstAnswer are the times from the request to the first thought
 	// and to the first visible text of a streamed reply, in milliseconds, rounded up.
 	// They are 0 if none came, and for a reply that came whole.
-	FirstThought int64  `json:"first_thought_ms,omitempty"`
-	FirstAnswer  int64  `json:"first_answer_ms,omitempty"`
-	History      string `json:"history,omitempty"` // what was done to earlier reasoning
-	Error        string `json:"error,omitempty"`
-	Usage        *Usage `json:"usage,omitempty"`
+	FirstThought int64     `json:"first_thought_ms,omitempty"`
+	FirstAnswer  int64     `json:"first_answer_ms,omitempty"`
+	History      string    `json:"history,omitempty"` // what was done to earlier reasoning
+	Error        string    `json:"error,omitempty"`
+	Usage        *Usage    `json:"usage,omitempty"`
 	Replies      []Reply   `json:"replies,omitempty"`
 	Messages     []Message `json:"messages,omitempty"` // as sent to the upstream
 	// Parameters are the request's settings of the model, such as its temperature, in

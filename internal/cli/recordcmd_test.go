@@ -369,3 +369,20 @@ func TestExportOfPart(t *testing.T) {
 		}
 	}
 }
+
+// TestShowAudit: who looked at what is shown as any event, and found by its type.
+func TestShowAudit(t *testing.T) {
+	dir := writeRun(t, []record.Event{
+		{Payload: record.Exchange{Model: "m"}},
+		{Payload: record.Audit{Action: "view", Who: "ann\x1b[2J", From: "127.0.0.1", Page: "/exchanges/1", Events: []uint64{1}}},
+	}, record.Options{})
+	out := outputOf(t, "record", "show", dir, "--type", "AUDIT")
+	for _, want := range []string{"#2 AUDIT", "action view", "who ann", "from 127.0.0.1", "page /exchanges/1", "events: 0 1"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "EXCHANGE") || strings.Contains(out, "\x1b[2J") {
+		t.Errorf("%q", out)
+	}
+}

@@ -49,6 +49,11 @@ type Config struct {
 	Public     bool
 	Tokens     []access.Token
 	AllowHosts []string
+	// Audit records who looked at which thoughts, before they are shown. If it is nil,
+	// nobody does. AuditApart says that it writes to another record than the one that is
+	// shown.
+	Audit      Auditor
+	AuditApart bool
 	Log        *slog.Logger
 	// Now is the clock; if it is nil, time.Now.
 	Now func() time.Time
@@ -67,6 +72,7 @@ type Console struct {
 	same    *http.CrossOriginProtection
 	// searches holds a place for each search that runs.
 	searches chan struct{}
+	audit    audit
 }
 
 // New returns a console. Check the tokens before.
@@ -85,6 +91,10 @@ func New(c Config) *Console {
 		Name: "console", Public: c.Public, Tokens: c.Tokens, AllowHosts: c.AllowHosts, Log: c.Log, Refuse: refuse,
 	})
 	k.live, k.talks = newLive(k.source), newTalks(c.Chat, c.Now)
+	k.audit.to = c.Audit
+	if c.AuditApart {
+		k.audit.other = c.Name
+	}
 	k.routes()
 	return k
 }
@@ -144,6 +154,10 @@ type answer struct {
 	header   map[string]string         // of the response
 	live     bool                      // the page follows the record
 	script   string                    // of the folder assets, which the page has in addition to console.js
+	// seen are the events whose thoughts it shows, which the audit records, and action
+	// is how it shows them; view if empty.
+	seen   []uint64
+	action string
 }
 
 // A crumb is a step to a page: its name and its relative address.
@@ -271,6 +285,10 @@ func (c *Console) page(at string, h handler) http.Handler {
 			c.failed(w, r, at, err)
 			return
 		}
+		if err := c.saw(r, cmp.Or(a.action, "view"), a.seen...); err != nil {
+			c.failed(w, r, at, err)
+			return
+		}
 		for name, value := range a.header {
 			w.Header().Set(name, value)
 		}
@@ -317,6 +335,8 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		status, what = http.StatusBadRequest, "error.request"
 	case errors.Is(err, record.ErrSealed):
 		status, what = http.StatusForbidden, "error.sealed"
+	case errors.Is(err, errUnaudited):
+		status, what = http.StatusServiceUnavailable, "error.audit"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		what = "error.record"
 	}

@@ -232,7 +232,7 @@ func one(c *Console, r *http.Request) (answer, error) {
 		d.Diff = readingsDiff(x)
 	}
 	return answer{
-		template: "exchange", title: fmt.Sprintf("%s #%d", x.Model, seq), data: d, json: x,
+		template: "exchange", title: fmt.Sprintf("%s #%d", x.Model, seq), data: d, json: x, seen: []uint64{seq},
 		crumbs: []crumb{{word("screen.exchanges"), d.List}, {Name: "#" + strconv.FormatUint(seq, 10)}},
 	}, nil
 }
@@ -315,7 +315,7 @@ func byteSlice(c *Console, r *http.Request) (answer, error) {
 		d.Next = to(s.Number + 1)
 	}
 	return answer{
-		template: "bytes", title: fmt.Sprintf("%s #%d", word("view.bytes"), seq), data: d, json: s,
+		template: "bytes", title: fmt.Sprintf("%s #%d", word("view.bytes"), seq), data: d, json: s, seen: []uint64{seq},
 		crumbs: []crumb{{word("screen.exchanges"), d.List}, {"#" + strconv.FormatUint(seq, 10), withQuery(d.Base, re.values())}, {Name: word("view.bytes")}},
 	}, nil
 }
@@ -341,7 +341,7 @@ func rawLine(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{raw: line, header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
+	return answer{raw: line, seen: []uint64{seq}, header: map[string]string{"Content-Type": "text/plain; charset=utf-8"}}, nil
 }
 
 // export serves an exchange as one file that needs nothing else.
@@ -354,7 +354,7 @@ func export(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{raw: page, header: map[string]string{
+	return answer{raw: page, seen: []uint64{seq}, action: "export", header: map[string]string{
 		"Content-Type":            "text/html; charset=utf-8",
 		"Content-Disposition":     fmt.Sprintf(`attachment; filename="exchange-%d.html"`, seq),
 		"Content-Security-Policy": exportPolicy() + "; sandbox",

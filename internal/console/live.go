@@ -79,8 +79,10 @@ func (l *live) look(last uint64, stop chan struct{}) {
 		case <-tick.C:
 		}
 		if head, err := l.source.Head(); err == nil && head != last {
+			if !l.source.OnlyAudits(last) { // a page that followed its own views would never rest
+				l.tell(head)
+			}
 			last = head
-			l.tell(head)
 		}
 	}
 }

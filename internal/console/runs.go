@@ -149,7 +149,12 @@ func oneRun(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	var seen []uint64
+	if d.Selected != nil {
+		seen = []uint64{d.Timeline.At}
+	}
 	return answer{
+		seen:     seen,
 		template: "run", title: shorttext.Cut(name, 100), data: d, json: json, script: "runs.js",
 		live:   d.Run.Status == runview.Open && d.View == "timeline" && r.URL.Query().Get("at") == "",
 		crumbs: []crumb{{word("screen.runs"), "../runs"}, {Name: shorttext.Cut(name, 64)}},

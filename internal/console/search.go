@@ -72,7 +72,7 @@ func search(c *Console, r *http.Request) (answer, error) {
 		d.Next = "search?" + q.Values().Encode()
 	}
 	return answer{
-		template: "search", title: word("screen.search"), crumbs: []crumb{{Name: word("screen.search")}}, data: d, json: f, script: "search.js",
+		template: "search", title: word("screen.search"), crumbs: []crumb{{Name: word("screen.search")}}, data: d, json: f, script: "search.js", seen: thoughtsIn(f.List), action: "search",
 	}, nil
 }
 
@@ -112,7 +112,13 @@ func searchStream(c *Console, r *http.Request) (answer, error) {
 			return err == nil && failed == nil && control.Flush() == nil
 		}
 		p, err := c.source.Search(r.Context(), q, c.config.Dir, 0,
-			func(hits []view.Hit, p view.Progress) bool { return send(map[string]any{"hits": hits, "progress": p}) },
+			func(hits []view.Hit, p view.Progress) bool {
+				if err := c.saw(r, "search", thoughtsIn(hits)...); err != nil {
+					send(map[string]any{"error": map[string]string{"message": err.Error()}})
+					return false
+				}
+				return send(map[string]any{"hits": hits, "progress": p})
+			},
 			func(p view.Progress) bool { return send(map[string]any{"progress": p}) })
 		if err != nil {
 			send(map[string]any{"error": map[string]string{"message": err.Error()}})
@@ -141,4 +147,15 @@ func hitLink(h view.Hit) string {
 		return to + "?view=request"
 	}
 	return to
+}
+
+// thoughtsIn returns the events of the hits that show a thought. A prompt may hold
+// earlier ones.
+func thoughtsIn(hits []view.Hit) (events []uint64) {
+	for _, h := range hits {
+		if h.Kind == view.InThought || h.Kind == view.InPrompt {
+			events = append(events, h.Event)
+		}
+	}
+	return events
 }

@@ -101,6 +101,7 @@ var words = map[string]string{
 	"error.request": "This request cannot be answered.", "error.request.do": "Go back and change it, or begin at the list.",
 	"error.sealed": "This record is encrypted.", "error.sealed.do": "Start the console with the identity that opens it: sotto console DIR --identity FILE",
 	"error.busy": "Too many searches run at once.", "error.busy.do": "Wait until one has ended, or stop one in another window.",
+	"error.audit": "This view cannot be recorded, so it is not shown.", "error.audit.do": "Check that the record of the views can be written: that its disk has room, and that it was not moved.",
 	"error.record": "The record cannot be read.", "error.record.do": "Check that the folder is there and that you may read it.",
 
 	"export.by": "Exported from a record by Sotto", "export.event": "event",

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -29,18 +30,19 @@ type Command struct {
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
+	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
 	AllowHost []string `sep:"none" placeholder:"NAME" help:"A name that browsers may use for this machine; repeatable."`
 }
 
 // Help shows examples.
 func (Command) Help() string {
-	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token. The guide is docs/console.md.
+	return `Serves a web page that shows a record: the exchanges as they arrive, what was thought and what was said, every byte with its channel. It writes nothing, except indexes that are missing, and, with --audit, who looked at which thoughts. Every page is also JSON, with ?format=json. The page shows what models thought to everybody who can reach its address; on an address that other machines reach, it needs a token. The guide is docs/console.md.
 
 Examples:
 
     sotto console audit
     sotto console                  # the playground alone
-    sotto console audit --identity identity.txt
+    sotto console audit --identity identity.txt --audit views
     SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
 }
 
@@ -74,8 +76,33 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if config.Public && token == "" {
 		return hint.Usage(fmt.Errorf("%s is open to other machines, and there is no token", l.Addr()), "give the page a token with --token-file or SOTTO_CONSOLE_TOKEN")
 	}
+	views, err := c.audit(&config)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(sh.Err, "the console is at %s\n", serving.Reach(l))
-	return console.New(config).Serve(ctx, l)
+	return errors.Join(console.New(config).Serve(ctx, l), views())
+}
+
+// audit opens the record of who looks at what, if there is one. end closes it.
+func (c *Command) audit(config *console.Config) (end func() error, err error) {
+	if c.Audit == "" {
+		return func() error { return nil }, nil
+	}
+	if c.Dir == "" {
+		return nil, hint.Usage(errors.New("--audit: there is no record to look at"), "name its folder: sotto console DIR --audit DIR2")
+	}
+	w, err := record.Open(c.Audit, record.Options{Log: config.Log})
+	if errors.Is(err, record.ErrLocked) {
+		return nil, hint.Usage(fmt.Errorf("--audit: %w", err), "give it a folder of its own; sotto serve --console records views in the record that it writes")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--audit: %w", err)
+	}
+	one, err1 := filepath.Abs(c.Dir)
+	other, err2 := filepath.Abs(c.Audit)
+	config.Audit, config.AuditApart = w, err1 != nil || err2 != nil || one != other
+	return w.Close, nil
 }
 
 // reader opens the record, if there is one.

@@ -30,9 +30,10 @@ func checkConsole(s *settings.Setup, address string) error {
 	return nil
 }
 
-// serveConsole serves the console on an address of its own, if it is on. quit ends
-// it. Its chat talks through the gateway's handler.
-func serveConsole(s *settings.Setup, handler http.Handler, kept *conversation.Store, at *addresses, log *slog.Logger) (quit func() error, err error) {
+// serveConsole serves the console on an address of its own, if it is on. Its chat
+// talks through the gateway's handler, and who looks at a thought is in the record.
+// quit ends it.
+func serveConsole(s *settings.Setup, handler http.Handler, talks *conversation.Store, kept *record.Writer, at *addresses, log *slog.Logger) (quit func() error, err error) {
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
@@ -55,8 +56,11 @@ func serveConsole(s *settings.Setup, handler http.Handler, kept *conversation.St
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
 		AllowHosts: s.Gateway.AllowHosts, Log: log,
 	}
+	if talks != nil {
+		config.Chat = &console.Chat{Gateway: handler, Kept: talks}
+	}
 	if kept != nil {
-		config.Chat = &console.Chat{Gateway: handler, Kept: kept}
+		config.Audit = kept
 	}
 	for _, d := range sotto.Dialects() {
 		config.Dialects = append(config.Dialects, d.Name)

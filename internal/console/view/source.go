@@ -255,3 +255,18 @@ func (s *Source) Line(ctx context.Context, seq uint64) ([]byte, error) {
 	}
 	return o.event.Line(), nil
 }
+
+// maxAudits bounds the events that OnlyAudits looks at.
+const maxAudits = 1000
+
+// OnlyAudits reports whether all events after one say only who looked at what.
+func (s *Source) OnlyAudits(after uint64) bool {
+	n := 0
+	for e, err := range s.reader.Entries(record.Query{After: after, Limit: maxAudits}) {
+		if err != nil || e.Type != record.TypeAudit && e.Type != record.TypeCheckpoint {
+			return false
+		}
+		n++
+	}
+	return n > 0 && n < maxAudits
+}

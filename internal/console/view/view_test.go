@@ -256,3 +256,21 @@ func TestParseFilter(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyAudits: views alone are not news for those who follow a record.
+func TestOnlyAudits(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	s := view.NewSource(consoletest.Reader(t, dir), nil)
+	seq := consoletest.Put(t, w, consoletest.Exchange("m", "p", "x"))
+	for range 3 {
+		consoletest.Put(t, w, record.Audit{Action: "view", Events: []uint64{seq}})
+	}
+	if !s.OnlyAudits(seq) || s.OnlyAudits(seq-1) || s.OnlyAudits(seq+3) {
+		t.Errorf("after the exchange %v, before it %v, at the end %v", s.OnlyAudits(seq), s.OnlyAudits(seq-1), s.OnlyAudits(seq+3))
+	}
+	consoletest.Put(t, w, consoletest.Exchange("m", "p", "x"))
+	if s.OnlyAudits(seq) {
+		t.Error("a new exchange after the views is not noticed")
+	}
+	w.Close()
+}
