@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -96,7 +97,22 @@ func TestServeChat(t *testing.T) {
 		t.Fatalf("%d %s", status, lines)
 	}
 	r.interrupt(t)
-	r = startServe(t, append(args, "--record="+audit)...)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"script.yaml": "- text: <think>It is a small one.</think>The agent's answer.\n",
+		"agent.yaml":  "v: 1\nname: boss\nstart: outside\nmodel: {provider: scripted, script: script.yaml}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = startServe(t, append(args, "--record="+audit, "--agent="+filepath.Join(dir, "agent.yaml"))...)
+	if page := get(r, "/chat/new"); !strings.Contains(page, "<option>agent/boss</option>") {
+		t.Errorf("the agent is not in the list: %s", page)
+	}
+	if _, lines := post(r, "/chat/send", `{"id":"new","text":"How many?","model":"agent/boss"}`); !strings.Contains(lines, "The agent's answer.") || !strings.Contains(lines, `"k":"thought"`) {
+		t.Errorf("the agent: %s", lines)
+	}
 	if page := get(r, "/chat/"+id[1]); !strings.Contains(page, "A question about **bees**") || !strings.Contains(page, `id="m2"`) {
 		t.Errorf("after a restart: %s", page)
 	}

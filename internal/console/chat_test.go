@@ -367,6 +367,13 @@ func TestChatRefusals(t *testing.T) {
 			t.Errorf("%.80s: %s %s", body, resp.Status, text)
 		}
 	}
+	config := chatScripted(t)
+	config.Chat.Kept.Limits.Each = 1
+	small := serve(t, config, "/")
+	full := send(t, small, map[string]any{"id": "new", "text": "x"})[0]["id"].(string)
+	if resp, text := postJSON(t, small+"chat/send", `{"id":"`+full+`","model":"plain","text":"x","after":2}`); resp.StatusCode != 400 || !strings.Contains(text, "begin a new chat") {
+		t.Errorf("a full conversation: %s %s", resp.Status, text)
+	}
 	if got := tree(t, base, "chat/"+id+"?format=json"); got.All != 2 {
 		t.Errorf("a refused message was kept: %+v", got)
 	}

@@ -249,6 +249,13 @@ func (c *Console) chatSend(w http.ResponseWriter, r *http.Request) {
 	}
 	defer slot.GiveBack()
 	all, number, err := c.keepQuestion(r.Context(), keeper(v), &s)
+	switch {
+	case errors.Is(err, conversation.ErrFull):
+		err = badRequest{fmt.Errorf("%w: begin a new chat", err)}
+	case errors.Is(err, conversation.ErrBusy), errors.Is(err, conversation.ErrNoRoom):
+		writeJSON(w, http.StatusServiceUnavailable, errorJSON(err.Error()+": try again later"))
+		return
+	}
 	if err != nil {
 		c.refuseSend(w, r, err)
 		return
