@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -59,6 +60,35 @@ func (k *talking) start() {
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	k.t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	k.base = s.URL + "/ops/"
+}
+
+// chatted serves a console with two conversations.
+func chatted(t *testing.T) (base string) {
+	t.Helper()
+	k := talkWith(t, upstream.New(upstream.Options{Pause: 20 * time.Millisecond}))
+	for _, one := range [][]string{{"long", "How does rain come about?"}, {"qwen3:8b", "Which months have 31 days in a row?", "Is that so every year?"}} {
+		id, after := "new", 0
+		for _, text := range one[1:] {
+			body, _ := json.Marshal(map[string]any{"id": id, "after": after, "model": one[0], "text": text})
+			resp, err := http.Post(k.base+"chat/send", "application/json", bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := json.NewDecoder(resp.Body)
+			for {
+				var e struct{ K, ID string }
+				if err := lines.Decode(&e); err != nil {
+					break
+				}
+				if e.K == "begin" {
+					id = e.ID
+				}
+			}
+			resp.Body.Close()
+			after += 2
+		}
+	}
+	return k.base
 }
 
 // write types a message and sends it, and waits until it is answered.

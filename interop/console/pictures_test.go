@@ -28,7 +28,8 @@ var (
 		}
 		return consoletest.Scripted(t)
 	}
-	runs = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
+	runs  = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
+	chats = func(t *testing.T) string { return chatted(t) }
 )
 
 // pictures are the pictures of the console in the documents: name, record, address,
@@ -46,6 +47,7 @@ var pictures = []struct {
 	{"exchange", &scripted, "exchanges/%d", []string{"t"}, []string{"light", "dark"}},
 	{"bytes", &scripted, "exchanges/%d/bytes", nil, []string{"light"}},
 	{"compare", &scripted, "exchanges/%d?view=compare", nil, []string{"light"}},
+	{"chat", &chats, "chat/%s", nil, []string{"light"}},
 	{"runs", &runs, "runs", nil, []string{"light"}},
 	{"run", &runs, "runs/" + consoletest.First, nil, []string{"light"}},
 }
@@ -74,13 +76,21 @@ func TestPictures(t *testing.T) {
 	for _, p := range pictures {
 		b := tabs[p.record]
 		if b == nil {
-			b = open(t, serve(t, (*p.record)(t)))
+			base := (*p.record)(t)
+			if !strings.HasPrefix(base, "http") { // a record, and not a console that is served
+				base = serve(t, base)
+			}
+			b = open(t, base)
 			tabs[p.record] = b
 		}
 		path := p.path
 		if strings.Contains(path, "%d") {
 			b.visit("exchanges")
 			path = fmt.Sprintf(path, js[int](b, `Number([...document.querySelectorAll("tr")].find(r => r.querySelector(".c-model")?.textContent === "`+shownModel+`").id.slice(1))`))
+		}
+		if strings.Contains(path, "%s") {
+			b.visit("chat/new")
+			path = fmt.Sprintf(path, js[string](b, `document.querySelector(".talks li a").getAttribute("href")`))
 		}
 		for _, scheme := range p.schemes {
 			name := fmt.Sprintf("console-%s-%s.webp", p.name, scheme)
