@@ -22,6 +22,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console/runview"
+	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/console/view"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/shorttext"
@@ -37,6 +38,8 @@ type Config struct {
 	Dir string
 	// Chat, if set, is what the chat talks with.
 	Chat *Chat
+	// Scores are the scored files that the evaluation shows; nil if none was named.
+	Scores *scoreview.Files
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.
@@ -125,7 +128,7 @@ type screen struct {
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{chatScreen(), exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen()}
+	return []screen{chatScreen(), exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen(), evaluationScreen()}
 }
 
 // screens are those of this console.
@@ -323,7 +326,7 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 	status, what := http.StatusInternalServerError, "error.failed"
 	var bad badRequest
 	switch {
-	case errors.Is(err, view.ErrNotFound), errors.Is(err, errNoPage):
+	case errors.Is(err, view.ErrNotFound), errors.Is(err, scoreview.ErrNotFound), errors.Is(err, errNoPage):
 		status, what = http.StatusNotFound, "error.missing"
 	case errors.Is(err, errBusy):
 		status, what = http.StatusServiceUnavailable, "error.busy"

@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.search": "Search", "screen.playground": "Playground",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.playground": "Playground",
 	"screen.chat": "Chat",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
@@ -64,6 +64,13 @@ var words = map[string]string{
 	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
 	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
 	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
+	"eval.empty": "No scored file.", "eval.empty.do": "Score replies, and start the console with the result:", "eval.empty.score": "sotto score --task math --jsonl -o scored.jsonl replies.jsonl", "eval.empty.command": "sotto console --scores scored.jsonl --replies replies.jsonl",
+	"eval.file": "File", "eval.with": "Compare with", "eval.nothing": "nothing", "eval.right": "right", "eval.wrong": "wrong", "eval.interval": "95 %% interval %.1f … %.1f %%", "eval.against": "Against", "eval.gained": "gained", "eval.lost": "lost",
+	"eval.both": "right in both", "eval.neither": "wrong in both", "eval.alone": "only here", "eval.caption": "Scored lines", "eval.verdict": "Verdict", "eval.id": "Id", "eval.found": "Found", "eval.expected": "Expected", "eval.method": "Method", "eval.reason": "Reason",
+	"eval.none": "No line matches these filters.", "eval.lines": "lines", "eval.unreadable": "lines cannot be read", "eval.cut": "the lines after the first 4 million are not shown", "eval.first": "First", "eval.next": "Next", "eval.prev": "Previous", "eval.facets": "Facets",
+	"eval.by": "equal by", "eval.unknown": "not in the file", "eval.question": "Question", "eval.reply": "Reply", "eval.before": "before this", "eval.after": "after this", "eval.noreply": "The scored file does not have the reply. Name the file that does:", "eval.noreply.do": "--replies FILE",
+	"eval.attempts": "Attempts", "eval.finds": "Finds", "eval.noattempts": "The file lists no attempts.", "eval.rules": "Rules", "eval.line": "Line",
+
 	"search.text": "Search the record", "search.in": "Where", "search.anywhere": "everywhere", "search.regexp": "regular expression", "search.go": "Search", "search.of": "Searched %s of %s", "search.ended": "the whole record", "search.more": "more in this event", "search.failed": "The search failed:",
 	"search.bar": "How far the search is", "search.stop": "Stop", "search.sealed": "Some events are encrypted, and were not searched.", "search.kinds": "Kinds of hits", "search.none": "No hit so far.", "search.empty": "What are you looking for?", "search.empty.do": "A search reads the texts of all events, the newest first: thoughts, answers, prompts, tools.",
 	"kind.thought": "Thoughts", "kind.answer": "Answers", "kind.prompt": "Prompts", "kind.tool": "Tools", "kind.other": "Other",

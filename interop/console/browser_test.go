@@ -165,7 +165,7 @@ func (b *tab) elsewhere() (list []string) {
 // serve serves a console.
 func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
-	c := console.New(console.Config{Record: consoletest.Reader(t, dir), Dir: dir, Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}})
+	c := console.New(console.Config{Record: consoletest.Reader(t, dir), Dir: dir, Scores: scored(t), Name: "audit", Dialects: []string{"default", "qwen3", "harmony"}})
 	s := httptest.NewServer(http.StripPrefix("/ops", c))
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/ops/"
@@ -178,7 +178,7 @@ const cutReply = "<think>\nThe user asks which tower is taller: they want a name
 func pages() map[string]string {
 	return map[string]string{
 		"exchanges": "exchanges", "filtered": "exchanges?text=tower&outcome=answered", "exchange": "exchanges/%d", "bytes": "exchanges/%d/bytes",
-		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999", "search": "search?q=tower", "search-none": "search?q=nothing+like+it", "search-empty": "search", "playground": "playground", "playground-cut": "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(),
+		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999", "evaluation": "evaluation", "evaluation-lost": "evaluation?with=1&change=lost", "scored": "evaluation/4?with=1", "search": "search?q=tower", "search-none": "search?q=nothing+like+it", "search-empty": "search", "playground": "playground", "playground-cut": "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(),
 	}
 }
 

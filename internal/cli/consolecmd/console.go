@@ -16,6 +16,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
@@ -28,6 +29,8 @@ import (
 type Command struct {
 	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record. Without it, the page has the screens that need no record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
+	Scores    []string `sep:"none" placeholder:"FILE" help:"Show the verdicts in FILE, the output of sotto score --jsonl; repeatable."`
+	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
 	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
@@ -42,6 +45,7 @@ Examples:
 
     sotto console audit
     sotto console                  # the playground alone
+    sotto console --scores scored.jsonl --replies replies.jsonl
     sotto console audit --identity identity.txt --audit views
     SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
 }
@@ -51,6 +55,10 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	reader, err := c.reader()
+	if err != nil {
+		return err
+	}
+	scores, err := c.scores()
 	if err != nil {
 		return err
 	}
@@ -64,7 +72,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Dir: c.Dir, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Dir: c.Dir, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
 	}
 	for _, d := range names.Dialects() {
@@ -103,6 +111,32 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 	other, err2 := filepath.Abs(c.Audit)
 	config.Audit, config.AuditApart = w, err1 != nil || err2 != nil || one != other
 	return w.Close, nil
+}
+
+// scores opens the scored files, if there are any.
+func (c *Command) scores() (*scoreview.Files, error) {
+	if len(c.Scores) == 0 {
+		if len(c.Replies) > 0 {
+			return nil, hint.Usage(errors.New("--replies: there is no scored file"), "name one with --scores FILE")
+		}
+		return nil, nil
+	}
+	var all scoreview.Files
+	for _, name := range c.Scores {
+		f, err := scoreview.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--scores: %w", err)
+		}
+		all.Scores = append(all.Scores, f)
+	}
+	for _, name := range c.Replies {
+		f, err := scoreview.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--replies: %w", err)
+		}
+		all.Replies = append(all.Replies, f)
+	}
+	return &all, nil
 }
 
 // reader opens the record, if there is one.

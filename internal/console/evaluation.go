@@ -1,0 +1,149 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/console/scoreview"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+)
+
+func evaluationScreen() screen {
+	return screen{
+		path: "evaluation", key: "v", icon: "M4 10.500l3 3 4-6M13 6h4M13 10h4M13 14h4",
+		routes: map[string]handler{"": evaluation, "{line}": scoredLine},
+		shown:  func(c *Config) bool { return c.Record != nil || c.Scores != nil },
+	}
+}
+
+// evaluationData is what the page of a scored file shows.
+type evaluationData struct {
+	*scoreview.Page
+	Names  []string // of the files
+	Chips  []chip
+	Facets []facetLinks
+	Older  string // the next page
+	First  string
+	Suffix string // of the links of rows
+}
+
+// facetLinks is a facet whose values are links.
+type facetLinks struct {
+	Name   string
+	Values []facetValue
+}
+
+type facetValue struct {
+	scoreview.Value
+	Link   string
+	Chosen bool
+}
+
+// shownValues is how many values of a facet are listed.
+const shownValues = 12
+
+func evaluation(c *Console, r *http.Request) (answer, error) {
+	if c.config.Scores == nil {
+		return answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}}, data: evaluationData{}, json: map[string]any{"v": 1, "files": []string{}}}, nil
+	}
+	q, err := scoreview.ParseQuery(r.URL.Query())
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	p, err := c.config.Scores.List(r.Context(), q)
+	if err != nil {
+		return answer{}, err
+	}
+	d := evaluationData{Page: p, Names: p.Files}
+	link := func(change func(url.Values)) string {
+		bare := q
+		bare.At = 0
+		v := bare.Values()
+		change(v)
+		return "evaluation?" + v.Encode()
+	}
+	for _, name := range []string{"verdict", "method", "reason", "model", "task", "change"} {
+		if value := q.Values().Get(name); value != "" {
+			d.Chips = append(d.Chips, chip{name, value, link(func(v url.Values) { v.Del(name) })})
+		}
+	}
+	for _, f := range p.Facets {
+		links := facetLinks{Name: f.Name}
+		for _, v := range f.Values[:min(len(f.Values), shownValues)] {
+			links.Values = append(links.Values, facetValue{v, link(func(u url.Values) { u.Set(f.Name, v.Value) }), q.Values().Get(f.Name) == v.Value})
+		}
+		d.Facets = append(d.Facets, links)
+	}
+	d.First = link(func(url.Values) {})
+	if p.Next > 0 {
+		d.Older = link(func(v url.Values) { v.Set("at", strconv.Itoa(p.Next)) })
+	}
+	bare := q
+	bare.At = 0
+	if d.Suffix = bare.Values().Encode(); d.Suffix != "" {
+		d.Suffix = "?" + d.Suffix
+	}
+	return answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}, {Name: filepath.Base(p.Files[q.File])}}, data: d, json: p}, nil
+}
+
+// Link is the address with one member of the query set.
+func (d evaluationData) Link(name, value string) string {
+	q := d.Query
+	q.At = 0
+	v := q.Values()
+	v.Set(name, value)
+	return "evaluation?" + v.Encode()
+}
+
+// lineData is what the page of a scored line shows.
+type lineData struct {
+	*scoreview.Line
+	List       string
+	PrevLink   string
+	NextLink   string
+	ComparedTo string
+}
+
+func scoredLine(c *Console, r *http.Request) (answer, error) {
+	n, err := strconv.Atoi(r.PathValue("line"))
+	if err != nil {
+		return answer{}, badRequest{fmt.Errorf("%s: want the number of a line", shorttext.Quote(r.PathValue("line")))}
+	}
+	q, err := scoreview.ParseQuery(r.URL.Query())
+	if err != nil {
+		return answer{}, badRequest{err}
+	}
+	if c.config.Scores == nil {
+		return answer{}, scoreview.ErrNotFound
+	}
+	named := c.config.Named
+	if named == nil {
+		named = sotto.Named
+	}
+	l, err := c.config.Scores.Line(r.Context(), q, n, named)
+	if err != nil {
+		return answer{}, err
+	}
+	suffix := ""
+	if v := q.Values().Encode(); v != "" {
+		suffix = "?" + v
+	}
+	d := lineData{Line: l, List: "../evaluation" + suffix}
+	if l.Prev >= 0 {
+		d.PrevLink = strconv.Itoa(l.Prev) + suffix
+	}
+	if l.Next >= 0 {
+		d.NextLink = strconv.Itoa(l.Next) + suffix
+	}
+	if q.With >= 0 {
+		d.ComparedTo = filepath.Base(c.config.Scores.Scores[q.With].Name)
+	}
+	return answer{
+		template: "scored", title: word("screen.evaluation") + " " + l.ID, data: d, json: l,
+		crumbs: []crumb{{word("screen.evaluation"), d.List}, {Name: l.ID}},
+	}, nil
+}

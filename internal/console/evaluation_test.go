@@ -1,0 +1,120 @@
+package console_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/scoreview"
+	"github.com/sotto-llm/sotto/internal/terminaltest"
+)
+
+// scored opens files of lines.
+func scored(t *testing.T, files ...[]map[string]any) []*scoreview.File {
+	t.Helper()
+	var list []*scoreview.File
+	for _, lines := range files {
+		var b strings.Builder
+		for _, l := range lines {
+			_ = json.NewEncoder(&b).Encode(l)
+		}
+		name := filepath.Join(t.TempDir(), "scored.jsonl")
+		if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := scoreview.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// verdicts are lines with a text in every member that is shown.
+func verdicts(texts []string) (list []map[string]any) {
+	for i, text := range texts {
+		list = append(list, map[string]any{
+			"id": text, "candidate": text, "method": text, "span": []int{8, 8 + len(text)}, "status": text, "rules": text, "ok": i%2 == 0, "reason": text, "detail": text, "by": text,
+			"attempts": []map[string]any{{"method": text, "found": 1, "why": text}}, "raw": "<think> " + text + "</think>" + text, "gold": text, "model": text, "task": text, "input": text,
+		})
+	}
+	return list
+}
+
+// Every link of the evaluation leads somewhere; the candidate is marked in the reply.
+// What a file says is inert, and no address names a file.
+func TestEvaluation(t *testing.T) {
+	texts := consoletest.Hostile()
+	files := scored(t, verdicts(texts[:130]), verdicts(texts))
+	base := serve(t, console.Config{Scores: &scoreview.Files{Scores: files}}, "/p/")
+	allowed := map[string]bool{"mark": true}
+	for _, e := range elements {
+		allowed[e] = true
+	}
+	seen := map[string]bool{}
+	queue := []string{"evaluation", "evaluation?with=1", "evaluation?file=1&verdict=wrong", "evaluation/0?with=1", "evaluation/7", "evaluation/129"}
+	marks := 0
+	for len(queue) > 0 && len(seen) < 120 {
+		at := queue[0]
+		if queue = queue[1:]; seen[at] {
+			continue
+		}
+		seen[at] = true
+		resp, page := get(t, base+at)
+		if bad := terminaltest.Forbidden([]byte(page)); resp.StatusCode != 200 || bad != "" {
+			t.Fatalf("%s: %s, holds %s", at, resp.Status, bad)
+		}
+		walk(t, page, func(n *html.Node) {
+			if !allowed[n.Data] {
+				t.Errorf("%s: an element %s", at, n.Data)
+			}
+			if n.Data == "mark" {
+				marks++
+			}
+			for _, a := range n.Attr {
+				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || (a.Key == "href" || a.Key == "src") && strings.Contains(strings.SplitN(a.Val, "?", 2)[0], ":") {
+					t.Errorf("%s: %s has %s=%s", at, n.Data, a.Key, a.Val)
+				}
+				if a.Key == "href" && strings.HasPrefix(a.Val, "evaluation") {
+					queue = append(queue, a.Val)
+				}
+			}
+		})
+	}
+	if len(seen) < 100 || marks == 0 {
+		t.Errorf("%d pages, %d marks", len(seen), marks)
+	}
+	for path, status := range map[string]int{
+		"evaluation?file=2": 404, "evaluation?file=/etc/passwd": 400, "evaluation?with=9": 404, "evaluation/130": 404, "evaluation/x": 400, "evaluation?verdict=maybe": 400, "evaluation?change=lost": 400, "evaluation/0?with=9": 404,
+	} {
+		if resp, _ := get(t, base+path); resp.StatusCode != status {
+			t.Errorf("%s: %s, want %d", path, resp.Status, status)
+		}
+	}
+	var page struct {
+		V, Lines int
+		Compared struct{ Alone, Both int }
+	}
+	_, body := get(t, base+"evaluation?file=1&with=0&format=json")
+	if err := json.Unmarshal([]byte(body), &page); err != nil || page.V != 1 || page.Lines != len(texts) || page.Compared.Alone < len(texts)-130 {
+		t.Errorf("%v: %.300s", err, body)
+	}
+}
+
+// Without a scored file, the screen says how to get one.
+func TestEvaluationEmpty(t *testing.T) {
+	base := serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t))}, "/")
+	if _, page := get(t, base+"evaluation"); !strings.Contains(page, "sotto console --scores scored.jsonl") {
+		t.Error(page)
+	}
+	if resp, _ := get(t, base+"evaluation/0"); resp.StatusCode != 404 {
+		t.Error(resp.Status)
+	}
+}

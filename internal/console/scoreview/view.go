@@ -1,0 +1,517 @@
+package scoreview
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/stats"
+)
+
+const (
+	// Rows is how many lines a page has at most.
+	Rows = 100
+	// maxCell bounds a text in a row, and maxReply what is shown of a reply: so much
+	// on each side of its candidate. Both are in bytes.
+	maxCell  = 200
+	maxReply = 32 << 10
+	// maxText bounds a text of a line's page, in bytes.
+	maxText = 16 << 10
+	// maxAttempts bounds the attempts that are listed.
+	maxAttempts = 64
+)
+
+// ErrNotFound is in the error for a file or a line that does not exist.
+var ErrNotFound = errors.New("not found")
+
+// Files are the scored files of a console, and those with the replies.
+type Files struct {
+	Scores  []*File
+	Replies []*File
+}
+
+// A Query selects lines. It is the query of a URL, and back.
+type Query struct {
+	File    int    `json:"file"`
+	Verdict string `json:"verdict,omitempty"` // right or wrong
+	Method  string `json:"method,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Task    string `json:"task,omitempty"`
+	With    int    `json:"with"`             // the file to compare with, or -1
+	Change  string `json:"change,omitempty"` // gained or lost, against the other file
+	At      int    `json:"at,omitempty"`     // the cursor: the first line that is looked at
+}
+
+// Changes are the ways in which a line can differ from that of another file.
+func Changes() []string { return []string{"gained", "lost"} }
+
+// ParseQuery reads a query from a URL.
+func ParseQuery(v url.Values) (q Query, err error) {
+	q = Query{Verdict: v.Get("verdict"), Method: v.Get("method"), Reason: v.Get("reason"), Model: v.Get("model"), Task: v.Get("task"), Change: v.Get("change"), With: -1}
+	for name, into := range map[string]*int{"file": &q.File, "with": &q.With, "at": &q.At} {
+		if text := v.Get(name); text != "" {
+			if *into, err = strconv.Atoi(text); err != nil || *into < 0 {
+				return q, fmt.Errorf("%s: %s: want a number", name, shorttext.Quote(text))
+			}
+		}
+	}
+	if q.Verdict != "" && q.Verdict != "right" && q.Verdict != "wrong" {
+		return q, fmt.Errorf("verdict: %s: want right or wrong", shorttext.Quote(q.Verdict))
+	}
+	if q.Change != "" && (!slices.Contains(Changes(), q.Change) || q.With < 0) {
+		return q, fmt.Errorf("change: %s: want gained or lost, and with, the number of the other file", shorttext.Quote(q.Change))
+	}
+	return q, nil
+}
+
+// Values returns a query as that of a URL.
+func (q Query) Values() url.Values {
+	v := url.Values{}
+	for name, value := range map[string]string{"verdict": q.Verdict, "method": q.Method, "reason": q.Reason, "model": q.Model, "task": q.Task, "change": q.Change} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	for name, n := range map[string]int{"file": q.File, "at": q.At} {
+		if n > 0 {
+			v.Set(name, strconv.Itoa(n))
+		}
+	}
+	if q.With >= 0 {
+		v.Set("with", strconv.Itoa(q.With))
+	}
+	return v
+}
+
+func (q Query) facet(i facet) string {
+	return [facets]string{q.Method, q.Reason, q.Model, q.Task}[i]
+}
+
+// A Facet is a member by which lines are counted.
+type Facet struct {
+	Name   string  `json:"name"`
+	Values []Value `json:"values"`
+}
+
+// A Value is a value of a facet: how many lines have it, and how many of them are
+// right.
+type Value struct {
+	Value string `json:"value"`
+	Lines int    `json:"lines"`
+	Right int    `json:"right"`
+}
+
+// A Row is a scored line in a list.
+type Row struct {
+	Line      int    `json:"line"` // from 0, of those that can be read
+	ID        string `json:"id"`
+	OK        bool   `json:"ok"`
+	Candidate string `json:"candidate"`
+	Expected  string `json:"expected,omitempty"`
+	Method    string `json:"method"`
+	Reason    string `json:"reason"`
+	Model     string `json:"model,omitempty"`
+	Status    string `json:"status,omitempty"`
+	Change    string `json:"change,omitempty"`
+}
+
+// A Compared counts how the lines of two files differ.
+type Compared struct {
+	Name    string `json:"name"`
+	Both    int    `json:"both"`    // right in both
+	Neither int    `json:"neither"` // wrong in both
+	Gained  int    `json:"gained"`  // right here only
+	Lost    int    `json:"lost"`    // right there only
+	Alone   int    `json:"alone"`   // lines that only this file has
+}
+
+// A Page is a part of a scored file.
+type Page struct {
+	V          int        `json:"v"`
+	Query      Query      `json:"query"`
+	Files      []string   `json:"files"`
+	Rows       []Row      `json:"rows"`
+	Lines      int        `json:"lines"`    // of the file
+	Selected   int        `json:"selected"` // by the query
+	Right      stats.Rate `json:"right"`    // of the selected
+	Facets     []Facet    `json:"facets"`   // of the selected
+	Compared   *Compared  `json:"compared,omitempty"`
+	Next       int        `json:"next,omitempty"` // the cursor of the next page
+	Unreadable int        `json:"unreadable,omitempty"`
+	Cut        bool       `json:"cut,omitempty"` // lines beyond MaxLines are not shown
+}
+
+// file returns a scored file by its number.
+func (f *Files) file(n int) (*File, error) {
+	if n < 0 || n >= len(f.Scores) {
+		return nil, fmt.Errorf("there is no scored file %d: %w", n, ErrNotFound)
+	}
+	return f.Scores[n], nil
+}
+
+// List returns a page of a scored file.
+func (f *Files) List(ctx context.Context, q Query) (*Page, error) {
+	file, err := f.file(q.File)
+	if err != nil {
+		return nil, err
+	}
+	x, err := file.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{V: 1, Query: q, Rows: []Row{}, Lines: len(x.at), Unreadable: x.unreadable, Cut: x.cut}
+	for _, s := range f.Scores {
+		p.Files = append(p.Files, s.Name)
+	}
+	var other *index
+	var pairs []int32
+	if q.With >= 0 {
+		with, err := f.file(q.With)
+		if err != nil {
+			return nil, err
+		}
+		if other, err = with.load(ctx); err != nil {
+			return nil, err
+		}
+		pairs = joined(x, other)
+		p.Compared = &Compared{Name: with.Name}
+	}
+	replies, err := f.replies(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	var counts [facets]map[string]Value
+	for k := range counts {
+		counts[k] = map[string]Value{}
+	}
+	right := 0
+	var lines []int
+	for i := range x.at {
+		change := ""
+		if pairs != nil {
+			change = p.Compared.count(x.ok[i], pairs[i], other)
+		}
+		if !q.selects(x, i, replies) || q.Change != "" && change != q.Change {
+			continue
+		}
+		p.Selected++
+		for k := range facets {
+			name := x.value(k, i, replies)
+			v := counts[k][name]
+			v.Lines++
+			if x.ok[i] {
+				v.Right++
+			}
+			counts[k][name] = v
+		}
+		if x.ok[i] {
+			right++
+		}
+		switch {
+		case i < q.At:
+		case len(lines) < Rows:
+			lines = append(lines, i)
+			p.Rows = append(p.Rows, Row{Line: i, Change: change})
+		case p.Next == 0:
+			p.Next = i
+		}
+	}
+	p.Right = stats.NewRate("", right, p.Selected)
+	for k := range facets {
+		if values := valuesOf(counts[k]); len(values) > 0 {
+			p.Facets = append(p.Facets, Facet{names[k], values})
+		}
+	}
+	for n, i := range lines {
+		if err := file.row(x, i, &p.Rows[n], replies); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// count counts a line that is right or not against that of the other file, and
+// returns how it differs.
+func (c *Compared) count(ok bool, pair int32, other *index) (change string) {
+	switch {
+	case pair < 0:
+		c.Alone++
+	case ok && other.ok[pair]:
+		c.Both++
+	case ok:
+		c.Gained++
+		return "gained"
+	case other.ok[pair]:
+		c.Lost++
+		return "lost"
+	default:
+		c.Neither++
+	}
+	return ""
+}
+
+// selects reports whether a query selects a line.
+func (q *Query) selects(x *index, i int, replies []source) bool {
+	if q.Verdict != "" && x.ok[i] != (q.Verdict == "right") {
+		return false
+	}
+	for k := range facets {
+		if want := q.facet(k); want != "" && x.value(k, i, replies) != want {
+			return false
+		}
+	}
+	return true
+}
+
+// value is that of a facet of a line. The model and the task may be with the reply.
+func (x *index) value(k facet, i int, replies []source) string {
+	value := x.names[k][x.codes[k][i]]
+	if value != "" || k < models {
+		return value
+	}
+	for _, s := range replies {
+		if j := s.lines[i]; j >= 0 {
+			return s.x.names[k][s.x.codes[k][j]]
+		}
+	}
+	return ""
+}
+
+// valuesOf are the values of a facet that are named, the most frequent first.
+func valuesOf(counts map[string]Value) []Value {
+	var list []Value
+	for name, v := range counts {
+		if v.Value = name; name != "" {
+			list = append(list, v)
+		}
+	}
+	slices.SortFunc(list, func(a, b Value) int { return cmp.Or(cmp.Compare(b.Lines, a.Lines), cmp.Compare(a.Value, b.Value)) })
+	return list
+}
+
+// A source of replies is a file and which of its lines belongs to each scored one.
+type source struct {
+	file  *File
+	x     *index
+	lines []int32
+}
+
+func (f *Files) replies(ctx context.Context, x *index) (list []source, err error) {
+	for _, file := range f.Replies {
+		y, err := file.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, source{file, y, joined(x, y)})
+	}
+	return list, nil
+}
+
+// reply returns the line with the reply of a scored line: in a file of replies, or
+// the scored line itself.
+func reply(i int, scored gjson.Result, replies []source) (gjson.Result, error) {
+	for _, s := range replies {
+		if j := s.lines[i]; j >= 0 {
+			return s.file.line(s.x.at[j])
+		}
+	}
+	return scored, nil
+}
+
+// first returns the first of several members that a line has.
+func first(v gjson.Result, names ...string) gjson.Result {
+	for _, n := range names {
+		if m := v.Get(n); m.Exists() && m.Type != gjson.Null {
+			return m
+		}
+	}
+	return gjson.Result{}
+}
+
+func expected(v gjson.Result) string {
+	return first(v, "gold", "expected", "target", "reference").String()
+}
+
+// row fills a row from the line and that of its reply.
+func (f *File) row(x *index, i int, r *Row, replies []source) error {
+	v, err := f.line(x.at[i])
+	if err != nil {
+		return err
+	}
+	from, err := reply(i, v, replies)
+	if err != nil {
+		return err
+	}
+	text := func(m gjson.Result) string { return shorttext.Cut(m.String(), maxCell) }
+	r.ID, r.OK, r.Candidate, r.Method = text(v.Get("id")), x.ok[i], text(member(v, "candidate")), text(member(v, "method"))
+	r.Reason, r.Status, r.Expected = text(member(v, "reason")), text(member(v, "status")), shorttext.Cut(expected(from), maxCell)
+	r.Model = cmp.Or(text(v.Get("model")), text(from.Get("model")))
+	return nil
+}
+
+// A Part is a part of a reply on one channel, inside the candidate or not.
+type Part struct {
+	Channel sotto.Channel `json:"channel"`
+	Marked  bool          `json:"candidate,omitempty"`
+	Start   int           `json:"start"`
+	Text    string        `json:"text"`
+}
+
+// An Attempt is a way in which a candidate was looked for.
+type Attempt struct {
+	Method string `json:"method"`
+	Found  int64  `json:"found"`
+	Why    string `json:"why,omitempty"`
+	Used   bool   `json:"used,omitempty"`
+}
+
+// A Line is one scored line, with its reply.
+type Line struct {
+	V int `json:"v"`
+	Row
+	Candidate string    `json:"candidate"`
+	Expected  string    `json:"expected,omitempty"`
+	Question  string    `json:"question,omitempty"`
+	Detail    string    `json:"detail,omitempty"`
+	By        string    `json:"by,omitempty"`
+	Rules     string    `json:"rules,omitempty"`
+	Attempts  []Attempt `json:"attempts"`
+	Parts     []Part    `json:"parts"`
+	Bytes     int       `json:"bytes"` // of the reply
+	Before    int       `json:"before,omitempty"`
+	After     int       `json:"after,omitempty"` // bytes of it that are not shown
+	Other     *Row      `json:"other,omitempty"`
+	Prev      int       `json:"-"` // the line before, or -1
+	Next      int       `json:"-"`
+}
+
+// Line returns a scored line. named finds the dialect that a line names.
+func (f *Files) Line(ctx context.Context, q Query, n int, named func(string) (*sotto.Grammar, error)) (*Line, error) {
+	file, err := f.file(q.File)
+	if err != nil {
+		return nil, err
+	}
+	x, err := file.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 || n >= len(x.at) {
+		return nil, fmt.Errorf("the file has %d lines, and no line %d: %w", len(x.at), n, ErrNotFound)
+	}
+	replies, err := f.replies(ctx, x)
+	if err != nil {
+		return nil, err
+	}
+	l := &Line{V: 1, Row: Row{Line: n}, Prev: q.near(x, n, -1, replies), Next: q.near(x, n, 1, replies), Attempts: []Attempt{}, Parts: []Part{}}
+	if err := file.row(x, n, &l.Row, replies); err != nil {
+		return nil, err
+	}
+	v, err := file.line(x.at[n])
+	if err != nil {
+		return nil, err
+	}
+	from, err := reply(n, v, replies)
+	if err != nil {
+		return nil, err
+	}
+	l.read(v, from, named)
+	if q.With >= 0 {
+		with, err := f.file(q.With)
+		if err != nil {
+			return nil, err
+		}
+		y, err := with.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if j := joined(x, y)[n]; j >= 0 {
+			l.Other = &Row{Line: int(j)}
+			l.Change = (&Compared{}).count(l.OK, j, y)
+			theirs, err := f.replies(ctx, y)
+			if err != nil {
+				return nil, err
+			}
+			return l, with.row(y, int(j), l.Other, theirs)
+		}
+	}
+	return l, nil
+}
+
+// near returns the selected line before or after another, or -1. Changes against
+// another file are not looked at.
+func (q Query) near(x *index, n, step int, replies []source) int {
+	for i := n + step; i >= 0 && i < len(x.at); i += step {
+		if q.selects(x, i, replies) {
+			return i
+		}
+	}
+	return -1
+}
+
+// read takes what a page shows from a scored line and that of its reply.
+func (l *Line) read(v, from gjson.Result, named func(string) (*sotto.Grammar, error)) {
+	text := func(m gjson.Result) string { return shorttext.Cut(m.String(), maxText) }
+	l.Candidate, l.Expected, l.Question = text(member(v, "candidate")), shorttext.Cut(expected(from), maxText), text(first(from, "input", "question", "problem", "prompt"))
+	l.Detail, l.By, l.Rules = text(member(v, "detail")), text(member(v, "by")), text(member(v, "rules"))
+	member(v, "attempts").ForEach(func(_, a gjson.Result) bool {
+		method := text(a.Get("method"))
+		l.Attempts = append(l.Attempts, Attempt{method, a.Get("found").Int(), text(a.Get("why")), method == l.Method})
+		return len(l.Attempts) < maxAttempts
+	})
+	raw := first(from, "raw", "reply", "response", "completion", "output", "text")
+	if raw.Type != gjson.String {
+		return
+	}
+	start, end := -1, -1
+	if span := member(v, "span").Array(); len(span) == 2 {
+		start, end = int(span[0].Int()), int(span[1].Int())
+	}
+	g := sotto.Default()
+	if name := from.Get("dialect").String(); name != "" {
+		if found, err := named(name); err == nil {
+			g = found
+		}
+	}
+	l.mark(g, raw.String(), start, end)
+}
+
+// mark divides a reply by channel and at its candidate.
+func (l *Line) mark(g *sotto.Grammar, raw string, start, end int) {
+	l.Bytes = len(raw)
+	if start < 0 || end < start || end > len(raw) {
+		start, end = -1, -1
+	}
+	from, to := 0, min(len(raw), 2*maxReply)
+	if start >= 0 {
+		from, to = max(0, start-maxReply), min(len(raw), end+maxReply, start+2*maxReply)
+	}
+	from, to = shorttext.Boundary(raw, from), shorttext.Boundary(raw, to)
+	l.Before, l.After = from, len(raw)-to
+	parsed, err := g.Parse(raw, sotto.StartAuto, sotto.EndUnknown)
+	if err != nil {
+		return
+	}
+	for _, s := range parsed.Segments {
+		cuts := []int{s.Start, start, end, s.End}
+		for i, a := range cuts[:3] {
+			b := cuts[i+1]
+			a, b = max(a, s.Start, from), min(b, s.End, to)
+			if i == 0 && start < 0 {
+				b = min(s.End, to)
+			}
+			if i > 0 && start < 0 || a >= b {
+				continue
+			}
+			l.Parts = append(l.Parts, Part{s.Channel, i == 1, a, raw[a:b]})
+		}
+	}
+}
