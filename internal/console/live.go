@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/view"
@@ -28,6 +29,7 @@ type live struct {
 	every  time.Duration
 	done   chan struct{}
 	once   sync.Once
+	looks  atomic.Int64 // at the record
 
 	mu       sync.Mutex
 	watchers map[chan uint64]bool // each holds the newest event that was not sent
@@ -51,7 +53,7 @@ func (l *live) join() (chan uint64, bool) {
 	l.watchers[ch] = true
 	if len(l.watchers) == 1 {
 		l.stop = make(chan struct{})
-		last, _ := l.source.Head() // before the watcher hears anything, so that it misses no event
+		last, _ := l.head() // before the watcher hears anything, so that it misses no event
 		go l.look(last, l.stop)
 	}
 	return ch, true
@@ -78,13 +80,19 @@ func (l *live) look(last uint64, stop chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if head, err := l.source.Head(); err == nil && head != last {
+		if head, err := l.head(); err == nil && head != last {
 			if !l.source.OnlyAudits(last) { // a page that followed its own views would never rest
 				l.tell(head)
 			}
 			last = head
 		}
 	}
+}
+
+// head looks at the end of the record.
+func (l *live) head() (uint64, error) {
+	l.looks.Add(1)
+	return l.source.Head()
 }
 
 // tell gives every watcher the newest event, in place of one it has not taken yet.

@@ -83,8 +83,9 @@ type Page struct {
 	bytes int // that were read for it
 }
 
-// List returns a page of exchanges, the newest first.
-func (s *Source) List(ctx context.Context, f Filter) (*Page, error) {
+// list reads a page of exchanges, the newest first.
+func (s *Source) list(ctx context.Context, f Filter) (*Page, error) {
+	s.reads.Add(1)
 	q, err := f.query()
 	if err != nil {
 		return nil, err

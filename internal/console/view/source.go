@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/record"
@@ -21,6 +23,9 @@ type Source struct {
 	mu      sync.Mutex
 	kept    []*opened // the last used first
 	opening map[uint64]*opening
+	lists   map[Filter]*listing
+	fresh   time.Duration
+	reads   atomic.Int64 // pages that were read
 }
 
 // NewSource returns a source of a record. named finds dialects; if it is nil, those
@@ -29,7 +34,7 @@ func NewSource(r *record.Reader, named func(string) (*sotto.Grammar, error)) *So
 	if named == nil {
 		named = sotto.Named
 	}
-	return &Source{reader: r, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}}
+	return &Source{reader: r, named: named, long: make(chan struct{}, 1), opening: map[uint64]*opening{}, lists: map[Filter]*listing{}, fresh: freshFor}
 }
 
 // ErrNotFound is in the error for an event that the record does not have, or that
