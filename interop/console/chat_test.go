@@ -144,7 +144,7 @@ func TestChat(t *testing.T) {
 	}
 	// Thinking off, and retry: the first reply stays on its branch.
 	_ = js[string](b, `document.getElementById("think").value = "off"`)
-	_ = js[bool](b, `document.querySelector(".again").click(), true`)
+	_ = js[bool](b, `document.querySelector(".ask-again").click(), true`)
 	b.until(`document.querySelectorAll(".reply").length === 1 && document.querySelector(".reply").id === "m3" && document.querySelector("[aria-busy]") === null`)
 	if got := js[string](b, `document.querySelector(".reply .branches").innerText.replace(/\s/g, "")`); got != "‹2/2" {
 		t.Errorf("the branches are %q", got)
@@ -322,7 +322,7 @@ func TestChatLooks(t *testing.T) {
 		b.write("Which months have 31 days in a row? Say it in one sentence, please.")
 	}
 	at := strings.TrimPrefix(js[string](b, "location.pathname"), "/ops/")
-	_ = js[bool](b, `[...document.querySelectorAll(".again")].at(-1).click(), true`)
+	_ = js[bool](b, `[...document.querySelectorAll(".ask-again")].at(-1).click(), true`)
 	b.until(`document.querySelector("#m11") !== null`)
 	b.visit("chat/new")
 	b.write("Something else about the water cycle")

@@ -312,7 +312,7 @@ function busy(on) {
   if (!on) running = null;
   $("stop").hidden = !on;
   $("send").hidden = on;
-  for (const b of document.querySelectorAll(".again, .edit-this")) b.disabled = on;
+  for (const b of document.querySelectorAll(".ask-again, .edit-this")) b.disabled = on;
   if (!on) {
     $("pace").textContent = "";
     if (document.activeElement === document.body || document.activeElement === $("stop")) say.focus({ preventScroll: true });
@@ -437,7 +437,7 @@ if (form) {
   thread.addEventListener("click", (e) => {
     const el = e.target.closest(".said");
     if (!el || running) return;
-    if (e.target.closest(".again")) {
+    if (e.target.closest(".ask-again")) {
       const after = Number(el.dataset.parent);
       cutFrom(el);
       ask({ after, again: true }, null);
