@@ -240,6 +240,9 @@ func (d *diagnosis) reach() (*response, error) {
 		d.add("reachable", probereport.OK, "", "")
 		d.addKey(list)
 		return nil, errStopped
+	case list.status == http.StatusTooManyRequests:
+		d.add("reachable", probereport.Unknown, "the server is busy: status 429: "+list.said(), "try again later")
+		return nil, errStopped
 	case list.status == http.StatusBadRequest && strings.Contains(list.said(), "HTTPS"):
 		d.add("reachable", probereport.Finding, "the server speaks HTTPS, not HTTP", "write https:// instead of http:// in --upstream")
 		return nil, errStopped

@@ -63,13 +63,12 @@ func TestErrors(t *testing.T) {
 		}
 	}()
 	for name, c := range map[string]struct {
-		url             string
-		model           string
-		check           string
-		detail, do      string
-		status          probereport.Status
-		unreachable     bool
-		atMost, atLeast int // requests
+		url         string
+		model       string
+		check       string
+		detail, do  string
+		status      probereport.Status
+		unreachable bool
 	}{
 		"refused":                {url: "http://127.0.0.1:1", check: "reachable", detail: "nothing listens at 127.0.0.1:1", do: "start the model server", status: probereport.Skipped, unreachable: true},
 		"an unknown name":        {url: "http://no-such-host.invalid", check: "reachable", do: "--upstream", status: probereport.Skipped, unreachable: true},
@@ -81,8 +80,9 @@ func TestErrors(t *testing.T) {
 		"a web page":             {url: started(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, page) }), check: "reachable", detail: "a web page", do: "base URL", status: probereport.Finding},
 		"nothing there":          {url: started(t, http.NotFound), check: "reachable", detail: "status 404", do: "base URL", status: probereport.Finding},
 		"a proxy without server": {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502); io.WriteString(w, page) }), check: "reachable", detail: "status 502", do: "not ready", status: probereport.Finding},
+		"a busy server":          {url: started(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(429) }), check: "reachable", detail: "busy", do: "later", status: probereport.Unknown},
 		"no such model":          {url: plain, model: "mistery", check: "model", detail: "does not list mistery", do: "did you mean --model mystery?", status: probereport.Finding},
-		"no model by the answer": {url: model(404, `{"error":{"message":"The model does not exist"}}`), check: "whole", detail: "no such model", do: "--model", status: probereport.Finding, atMost: 20},
+		"no model by the answer": {url: model(404, `{"error":{"message":"The model does not exist"}}`), check: "whole", detail: "no such model", do: "--model", status: probereport.Finding},
 		"no route":               {url: model(404, `{"detail":"Not Found"}`), check: "whole", detail: "there is no ", do: "/v1", status: probereport.Finding},
 		"a key for questions":    {url: model(401, `{"error":{"message":"No auth credentials found"}}`), check: "API key", detail: "wants an API key", do: "SOTTO_UPSTREAM_KEY", status: probereport.Finding},
 		"busy":                   {url: model(429, `{"error":{"message":"Rate limit"}}`), check: "whole", detail: "busy", do: "later", status: probereport.Unknown},
