@@ -3,6 +3,7 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -67,9 +68,11 @@ func (d *diagnosis) askAll() {
 			detail, do, _ := inWords(err, d.base, d.options.Time)
 			d.report.Asks = append(d.report.Asks, Ask{Way: w.name})
 			d.add(w.name, probereport.Finding, detail, do)
-			stopped = "the server did not answer the question before"
-			if errors.Is(err, errSpent) {
+			switch {
+			case errors.Is(err, errSpent):
 				stopped = err.Error()
+			case !errors.Is(err, io.ErrUnexpectedEOF): // the other ways may work
+				stopped = "the server did not answer the question before"
 			}
 			continue
 		}
@@ -133,6 +136,9 @@ func (d *diagnosis) send(a *asked) (err error) {
 	return nil
 }
 
+// statusOverloaded is Anthropic's status of a server that is busy.
+const statusOverloaded = 529
+
 // refused judges a request that has an error for its answer. It returns why nothing
 // more should be asked, or "".
 func (d *diagnosis) refused(a *asked) (stop string) {
@@ -143,7 +149,7 @@ func (d *diagnosis) refused(a *asked) (stop string) {
 	case res.status == http.StatusUnauthorized || res.status == http.StatusForbidden:
 		d.addKey(res)
 		return "the server wants another API key"
-	case res.status == http.StatusTooManyRequests || res.status == http.StatusServiceUnavailable:
+	case res.status == http.StatusTooManyRequests || res.status == http.StatusServiceUnavailable || res.status == statusOverloaded:
 		d.add(a.way.name, probereport.Unknown, "the server is busy: "+said, "try again later")
 		return "the server is busy"
 	case optional && res.status < 500:

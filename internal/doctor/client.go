@@ -204,6 +204,8 @@ func inWords(err error, u *url.URL, limit time.Duration) (detail, do string, mis
 		return fmt.Sprintf("no answer within %s", limit), "check that the server is not busy or stuck; --time allows more", false
 	case probereport.Unreached(err):
 		return text, "check the host and the port in --upstream, and the network", true
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the reply broke off before its end", cutHelp, false
 	case strings.Contains(text, "EOF") || strings.Contains(text, "connection reset"):
 		return "the server closed the connection without an answer: " + text, "read the server's log", false
 	case strings.Contains(text, "malformed HTTP") || strings.Contains(text, "readLoopPeekFailLocked"): // it spoke first
@@ -211,6 +213,9 @@ func inWords(err error, u *url.URL, limit time.Duration) (detail, do string, mis
 	}
 	return text, "", false
 }
+
+// cutHelp says what to do about replies that break off.
+const cutHelp = "look for a limit on time or size in the proxies between, such as nginx's proxy_read_timeout, and in the server's log"
 
 // isCertificate reports whether an error is about the certificate of a server.
 func isCertificate(err error) bool {

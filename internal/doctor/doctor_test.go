@@ -259,6 +259,9 @@ func TestServers(t *testing.T) {
 			}
 			var switches []any
 			for _, q := range c.fake.seen {
+				if f, ok := q["response_format"].(map[string]any); ok && (f["type"] == "json_schema") != (name == "LM Studio") {
+					t.Errorf("JSON is asked for by %v", f)
+				}
 				if v, ok := c.think(q); ok {
 					switches = append(switches, v)
 				}
@@ -339,6 +342,55 @@ func TestNothingNeeded(t *testing.T) {
 	}
 	if checks["delivery"].Status != probereport.Unknown || !strings.Contains(checks["tools"].Detail, "called no tool") || !strings.Contains(checks["JSON"].Detail, "not JSON") {
 		t.Errorf("%+v", r.Checks)
+	}
+}
+
+// TestFaultyModels: a reply that breaks off, with and without an error, is a finding, and
+// so is one that fails. Nothing is concluded from a server that is busy.
+func TestFaultyModels(t *testing.T) {
+	url := started(t, scripted.New(scripted.Options{}).ServeHTTP)
+	seen := 0
+	for _, m := range scripted.Models() {
+		want := probereport.Finding
+		switch m.Fault {
+		case "":
+			continue
+		case scripted.Busy:
+			want = probereport.Unknown
+		}
+		for _, api := range APIs() {
+			r, checks := examine(t, url, Options{Model: m.Name, API: api})
+			if c := checks["stream"]; c.Status != want && !(want == probereport.Unknown && c.Status == probereport.Skipped) {
+				t.Errorf("%s (%s) in %s: %+v", m.Name, m.Fault, api, r.Checks)
+			}
+		}
+		seen++
+	}
+	if seen < 4 {
+		t.Errorf("%d models fail: the test sees too little", seen)
+	}
+}
+
+// TestLimit: a server that knows the limit on tokens by its other name is asked again,
+// once.
+func TestLimit(t *testing.T) {
+	f := &fake{say: func(q map[string]any) (map[string]any, string) {
+		if q["max_tokens"] != nil {
+			return nil, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+		}
+		return always(separated)(q)
+	}}
+	if r, _ := examine(t, started(t, f.ServeHTTP), Options{Tokens: 77}); r.Findings > 0 || len(f.seen) != len(ways)+1 || f.seen[1]["max_completion_tokens"] != 77.0 {
+		t.Errorf("%d questions: %+v", len(f.seen), r.Checks)
+	}
+}
+
+// TestBlocks: a message of Anthropic's API may have several texts.
+func TestBlocks(t *testing.T) {
+	body := `{"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"},{"type":"text","text":"b"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":5}}`
+	r := read(findAPI("anthropic").codec, &response{status: 200, kind: "application/json", body: []byte(body), trace: new(trace)}, false)
+	if r.text != "ab" || r.reasoning != "t" || !slices.Equal(r.fields, []string{"thinking"}) || r.output != 5 || r.fault != "" {
+		t.Errorf("%+v", r)
 	}
 }
 

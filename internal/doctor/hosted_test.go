@@ -30,8 +30,8 @@ func (s *wired) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestHosted: a service is known by its name, and asked nothing but for its models and
-// the questions. Its key goes where its API has it, and nowhere else. Its way to switch
+// TestHosted: a service is known by its name, and asked only for its models and for
+// answers. Its key goes where its API has it, and nowhere else. Its way to switch
 // thinking is used.
 func TestHosted(t *testing.T) {
 	for base, c := range map[string]struct {

@@ -45,7 +45,7 @@ func faultHelp(fault string, a *asked) string {
 	switch {
 	case strings.Contains(fault, "broke off"):
 		_, last, _ := a.response.trace.times()
-		return fmt.Sprintf("the last bytes came after %.1f s: look for a limit on time or size in the proxies between, such as nginx's proxy_read_timeout, and in the server's log", last.Seconds())
+		return fmt.Sprintf("the last bytes came after %.1f s: %s", last.Seconds(), cutHelp)
 	case strings.Contains(fault, "a web page"):
 		return "a page of a proxy or of a login answers instead of the API: correct --upstream"
 	case strings.Contains(fault, "a stream was asked for"):
