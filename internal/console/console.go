@@ -46,6 +46,9 @@ type Config struct {
 	Named func(string) (*sotto.Grammar, error)
 	// Dialects lists the names of dialects that a reply can be read in.
 	Dialects []string
+	// Memory is the file of a memory that the page shows beside that of the record; it
+	// may be nil.
+	Memory *runview.File
 	// Public says that other machines can reach the console. Tokens open it if they
 	// have the scopes console and record. AllowHosts are further names that it is
 	// served under.
@@ -128,7 +131,7 @@ type screen struct {
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{chatScreen(), exchangesScreen(), runsScreen(), searchScreen(), playgroundScreen(), evaluationScreen()}
+	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), searchScreen(), playgroundScreen(), evaluationScreen()}
 }
 
 // screens are those of this console.

@@ -11,18 +11,25 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/console/runview"
+	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // Every address in the pages of runs leads to a page, and each page is also JSON of
 // version 1.
 func TestEveryLinkOfRuns(t *testing.T) {
-	dir, _ := consoletest.Runs(t)
-	base := serve(t, console.Config{Record: consoletest.Reader(t, dir)}, "/any/prefix/")
+	dir, file := consoletest.Runs(t)
+	g, err := metagraph.Open(file, metagraph.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Memory: runview.NewFile(g, "memory.db")}, "/any/prefix/")
 	paths := []string{
 		"runs", "runs?below=1", "runs/" + consoletest.Second, "runs/" + consoletest.First + "?from=2&to=4", "runs/" + consoletest.Solved,
 		"runs/" + consoletest.First + "?view=memory&cycle=2", "runs/" + consoletest.Solved + "?view=memory&cycle=3", "runs/" + consoletest.First + "?view=reflections", "runs/" + consoletest.First + "?view=again",
-		"runs/" + consoletest.First + "/compare?with=" + consoletest.Second,
+		"runs/" + consoletest.First + "/compare?with=" + consoletest.Second, "sessions?run=" + consoletest.First, "sessions?id=nothing", "memory", "memory?run=" + consoletest.Solved, "memory?from=record",
 	}
 	if seen, kinds := crawl(t, base, "runs", paths...); seen < 200 || kinds["text/javascript"] != 2 {
 		t.Errorf("%d addresses of the kinds %v", seen, kinds)

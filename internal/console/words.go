@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.playground": "Playground",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.playground": "Playground",
 	"screen.chat": "Chat",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
@@ -63,6 +63,12 @@ var words = map[string]string{
 	"run.grouped": "each row sums up its cycles: open one to see the invocations", "run.partial": "there was more to read than a page reads: zoom in", "run.from": "From cycle", "run.to": "To cycle", "run.zoom": "Zoom", "run.caption": "The run in time",
 	"run.time": "Time from the beginning of the cycle", "run.visible": "visible", "run.failed": "failed", "run.pause": "the run stopped and was resumed after", "run.of": "run", "run.noend": "has no end", "run.steps": "Invocations", "run.at": "Began at", "run.attempt": "attempt",
 	"run.earlier": "earlier invocations: zoom in to list them", "run.agents": "Agents that it called", "run.tokens": "tokens", "run.prev": "Previous", "run.next": "Next", "run.open": "Open the exchange", "run.nothought": "No thought.",
+	"session.names": "This identifier was sent as", "session.none": "Nothing in the record has this identifier.", "session.stopped": "The search stopped: too many events came between.", "session.ask": "A session is what shares an identifier: one that a client sends, or the context of an A2A server.", "session.open": "Open",
+	"session.older": "Earlier turns", "session.exchange": "Exchange", "session.last": "Only the last turns of this run are shown.", "session.more": "It called further agents: open its run.", "session.of": "Session", "run.turns": "turns of this run",
+	"memory.empty": "No memory in this record.", "memory.empty.do": "Record a stream of problems that uses a memory, or name the file of a memory when you start the console:", "memory.empty.command": "sotto console DIR --memory FILE",
+	"memory.cut": "the record is too long to be read whole", "memory.choose": "Memories", "memory.file": "File", "memory.alltasks": "All tasks", "memory.earned": "What the templates earned", "memory.onetemplate": "Template", "memory.onetrace": "Trace", "memory.solvedby": "Solved", "memory.failedby": "Failed", "memory.offered": "Offered", "memory.seen": "Seen", "memory.tokens": "Tokens a problem",
+	"memory.graph": "Templates and their problems", "memory.graph.note": "those that earned most", "memory.lines": "A line is a problem that the template was used for or found in. A dashed one was not solved.", "memory.moreleft": "further templates,", "memory.morelinks": "further lines are not drawn.",
+	"memory.curve": "Memory", "memory.curve.run": "templates and traces after each problem", "memory.curve.file": "templates and traces, in the order in which they were found", "memory.hits": "Solved by a known template", "memory.hits.note": "share of the problems so far", "memory.numbers": "The numbers", "memory.nodes": "Nodes", "memory.problems": "Problems", "memory.rest": "Traces", "memory.morenodes": "further nodes are in the memory.",
 	"run.legend.thought": "thought", "run.legend.visible": "visible", "run.legend.call": "call of a tool", "run.legend.cut": "Times begin with the cycle. A bar is as long as the invocation took; it is cut by bytes, not by time.",
 	"eval.empty": "No scored file.", "eval.empty.do": "Score replies, and start the console with the result:", "eval.empty.score": "sotto score --task math --jsonl -o scored.jsonl replies.jsonl", "eval.empty.command": "sotto console --scores scored.jsonl --replies replies.jsonl",
 	"eval.file": "File", "eval.with": "Compare with", "eval.nothing": "nothing", "eval.right": "right", "eval.wrong": "wrong", "eval.interval": "95 %% interval %.1f … %.1f %%", "eval.against": "Against", "eval.gained": "gained", "eval.lost": "lost",

@@ -48,7 +48,7 @@ func Bars(rates []stats.Rate) template.HTML {
 }
 
 func openDrawing(b *strings.Builder, wide, high int) {
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 %d %d" width="%d" height="%d">`, wide, high, wide, high)
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" role="group" viewBox="0 0 %d %d" width="%d" height="%d">`, wide, high, wide, high)
 }
 
 // label escapes a name and cuts a long one.

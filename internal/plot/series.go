@@ -59,15 +59,20 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 	if most == 0 {
 		most = 1
 	}
+	ticks := Ticks(most*scale, valueParts, unit)
+	most = ticks[len(ticks)-1].Value / scale
 	x := func(i int) float64 { return curveLeft + 20 + (curveWide-20)*float64(i)/float64(long-1) }
 	y := func(v float64) float64 { return curveTop + curveHigh*(1-min(1, v/most)) }
 	var b strings.Builder
 	openDrawing(&b, plotWide, curveHigh+40)
-	for i := 0; i <= 4; i++ {
-		v := most * float64(i) / 4
-		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" y1="%.1f" x2="%d" y2="%.1f"/><text class="axis left" x="%.1f" y="%.1f">%s%s</text>`, x(0), y(v), curveLeft+curveWide, y(v), x(0)-6, y(v)+4, short(v*scale), unit)
-		n := 1 + (long-1)*i/4
-		fmt.Fprintf(&b, `<text class="axis" x="%.1f" y="%d">%d</text>`, x(n-1), curveTop+curveHigh+18, n)
+	for _, t := range ticks {
+		at := y(t.Value / scale)
+		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" y1="%.1f" x2="%d" y2="%.1f"/><text class="axis left" x="%.1f" y="%.1f">%s</text>`, x(0), at, curveLeft+curveWide, at, x(0)-6, at+4, t.Label)
+	}
+	for _, t := range Ticks(float64(long), problemParts, "") {
+		if n := max(1, int(t.Value)); n <= long {
+			fmt.Fprintf(&b, `<text class="axis" x="%.1f" y="%d">%s</text>`, x(n-1), curveTop+curveHigh+18, figure(float64(n), 1))
+		}
 	}
 	var taken []float64 // where labels are
 	for _, l := range lines {
@@ -89,6 +94,8 @@ func short(v float64) string {
 }
 
 const (
-	maxPoints = 400  // of a line, whatever its length
-	labelHigh = 13.0 // the space that a label needs
+	maxPoints = 400 // of a line, whatever its length
+	// valueParts and problemParts are how many parts the axes have at most.
+	valueParts, problemParts = 5, 8
+	labelHigh                = 13.0 // the space that a label needs
 )

@@ -28,7 +28,7 @@ func Step(most float64, n int) float64 {
 }
 
 // Ticks returns round values from 0 to the first that is not below most, at most n
-// parts. The unit stands behind each number.
+// parts. The unit follows each number.
 func Ticks(most float64, n int, unit string) []Tick {
 	step := Step(most, n)
 	var list []Tick

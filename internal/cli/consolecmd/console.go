@@ -16,12 +16,15 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/console"
+	"github.com/sotto-llm/sotto/internal/console/runview"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -31,6 +34,7 @@ type Command struct {
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Scores    []string `sep:"none" placeholder:"FILE" help:"Show the verdicts in FILE, the output of sotto score --jsonl; repeatable."`
 	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
+	Memory    string   `placeholder:"FILE" help:"Show the memory of sotto solve in FILE too."`
 	Listen    string   `default:"127.0.0.1:8385" placeholder:"ADDRESS" help:"The address of the page (${default})."`
 	TokenFile string   `placeholder:"FILE" help:"The file with the token that opens the page. $$SOTTO_CONSOLE_TOKEN holds the token itself."`
 	Audit     string   `placeholder:"DIR" help:"Record in the folder DIR who looks at which thoughts, before they are shown. It may be the record itself, if no other program writes it."`
@@ -45,6 +49,7 @@ Examples:
 
     sotto console audit
     sotto console                  # the playground alone
+    sotto console audit --memory memory.db
     sotto console --scores scored.jsonl --replies replies.jsonl
     sotto console audit --identity identity.txt --audit views
     SOTTO_CONSOLE_TOKEN=… sotto console audit --listen :8385`
@@ -62,6 +67,11 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
+	memory, end, err := c.memory()
+	if err != nil {
+		return err
+	}
+	defer end()
 	token, err := c.token(sh)
 	if err != nil {
 		return err
@@ -72,7 +82,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Dir: c.Dir, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Dir: c.Dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
 	}
 	for _, d := range names.Dialects() {
@@ -152,6 +162,24 @@ func (c *Command) reader() (*record.Reader, error) {
 		return nil, fmt.Errorf("--identity: %w", err)
 	}
 	return recording.OpenReader(c.Dir, record.ReadOptions{Identities: ids})
+}
+
+// maxMemory bounds the file of a memory, since all of it is read.
+const maxMemory = 256 << 20
+
+// memory opens the memory that is shown, if one is named.
+func (c *Command) memory() (f *runview.File, end func(), err error) {
+	if c.Memory == "" {
+		return nil, func() {}, nil
+	}
+	if info, err := os.Stat(c.Memory); err == nil && info.Size() > maxMemory {
+		return nil, nil, hint.Add(fmt.Errorf("--memory: %s has %d bytes: the console shows at most %d", shorttext.Quote(c.Memory), info.Size(), maxMemory), "sotto solve memory ls lists it")
+	}
+	g, err := metagraph.Open(c.Memory, metagraph.Options{ReadOnly: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--memory: %w", err)
+	}
+	return runview.NewFile(g, c.Memory), func() { _ = g.Close() }, nil
 }
 
 func (c *Command) token(sh *shell.Shell) (string, error) {

@@ -29,9 +29,8 @@ const (
 func Runs(t testing.TB) (dir, memory string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "audit")
-	for name, cycles := range map[string]int{First: 10, Second: 6} {
-		RunCycles(t, dir, name, cycles)
-	}
+	RunCycles(t, dir, First, 10)
+	RunCycles(t, dir, Second, 6)
 	memory = filepath.Join(t.TempDir(), "memory.db")
 	w, err := record.Open(dir, record.Options{Policy: record.None})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/runview"
+	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -367,6 +368,134 @@ func TestCompare(t *testing.T) {
 	for _, name := range names {
 		if _, err := source(t, hostile).Compare(context.Background(), name, names[0], math.MinInt); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A session is every exchange and every run with its identifier, in order, page by
+// page; the agents that were called are nested, once each.
+func TestSession(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	for i := range 130 {
+		x := consoletest.Exchange("m", fmt.Sprintf("question %d", i), fmt.Sprintf("<think>t</think>answer %d", i))
+		x.IDs = map[string]string{[]string{"user", "session"}[i%2]: []string{"ada", "s-1", "s-1"}[i%3]}
+		put(t, w, "", 0, x)
+	}
+	put(t, w, "task", 0, record.RunStart{Agent: "painter", IDs: map[string]string{"context": "s-1"}, Goal: record.Say("paint")})
+	for cycle := 1; cycle <= 2; cycle++ {
+		put(t, w, "task", cycle, record.CycleStart{Goal: record.Say(fmt.Sprintf("message %d", cycle))})
+		for _, child := range []string{"task+a.1", "task", "task+a.1"} { // one calls its parent, and one twice
+			put(t, w, "task", cycle, record.ToolCall{Name: "a", Phase: "end", Child: &record.Child{Run: child}})
+		}
+		put(t, w, "task", cycle, record.CycleEnd{Status: "answered", Summary: record.Say(fmt.Sprintf("done %d", cycle))})
+	}
+	for i := range 100 { // a chain of agents that ends where it began
+		put(t, w, fmt.Sprintf("task+a.%d", i+1), 0, record.RunStart{Agent: "a", Parent: "task", Goal: record.Say("go")})
+		put(t, w, fmt.Sprintf("task+a.%d", i+1), 0, record.ToolCall{Phase: "end", Child: &record.Child{Run: fmt.Sprintf("task+a.%d", (i+1)%100+1)}})
+		put(t, w, fmt.Sprintf("task+a.%d", i+1), 0, record.RunEnd{Status: "answered", Result: record.Say("gone")})
+	}
+	s := source(t, dir)
+	var all []string
+	for q, page := (runview.SessionQuery{ID: "s-1"}), 0; ; page++ {
+		v, err := s.Session(context.Background(), q)
+		if err != nil || len(v.Turns) > 60 || page > 4 {
+			t.Fatal(page, err)
+		}
+		var turns []string
+		for i, turn := range v.Turns {
+			turns = append(turns, string(turn.Asked.Text)+": "+string(turn.Answered.Text))
+			if i > 0 && turn.Event <= v.Turns[i-1].Event {
+				t.Errorf("turn %d is out of order", turn.Event)
+			}
+			if turn.Cycle == 1 {
+				depth := 0
+				for list := turn.Agents; len(list) > 0; list = list[0].Agents {
+					if depth++; len(list) != 1 || list[0].Agent != "a" || list[0].Result.Text != "gone" {
+						t.Errorf("%+v", list)
+					}
+				}
+				if depth != 5 {
+					t.Errorf("%d deep", depth)
+				}
+			} else if len(turn.Agents) > 0 {
+				t.Errorf("%+v", turn.Agents)
+			}
+		}
+		all = append(turns, all...)
+		if q.Before = v.Older; q.Before == 0 {
+			break
+		}
+	}
+	var want []string
+	for i := range 130 {
+		if i%3 > 0 {
+			want = append(want, fmt.Sprintf("question %d: answer %d", i, i))
+		}
+	}
+	want = append(want, "message 1: done 1", "message 2: done 2")
+	if got := strings.Join(all, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("%d turns, want %d:\n%s", len(all), len(want), got)
+	}
+	recorded, _ := consoletest.Runs(t)
+	v, err := source(t, recorded).Session(context.Background(), runview.SessionQuery{Run: consoletest.First})
+	if err != nil || len(v.Turns) != 10 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	called := 0
+	for _, turn := range v.Turns {
+		for _, a := range turn.Agents {
+			if called++; a.Agent != "librarian" || len(a.Result.Text) == 0 {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	if called == 0 {
+		t.Error("no agent is nested")
+	}
+}
+
+// The memory of a stream is the same by its record and by its file, and the drawing
+// joins only what is drawn.
+func TestMemory(t *testing.T) {
+	dir, file := consoletest.Runs(t)
+	g, err := metagraph.Open(file, metagraph.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	byRecord, err := source(t, dir).RecordMemory(context.Background(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFile, err := runview.NewFile(g, "memory.db").Memory(context.Background(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if byRecord.Run != consoletest.Solved || byRecord.Templates == 0 || byRecord.Templates != byFile.Templates || byRecord.Traces != byFile.Traces || len(byRecord.Earned) != len(byFile.Earned) {
+		t.Errorf("%d templates, %d traces, %d rows by the record; %d, %d, %d by the file", byRecord.Templates, byRecord.Traces, len(byRecord.Earned), byFile.Templates, byFile.Traces, len(byFile.Earned))
+	}
+	earned := map[string][2]int64{}
+	for _, e := range byFile.Earned {
+		earned[e.Kind+string(e.Key.Text)] = [2]int64{e.Used, e.Solved}
+	}
+	for _, e := range byRecord.Earned {
+		if got := [2]int64{e.Used, e.Solved}; e.Kind == "template" && got != earned[e.Kind+string(e.Key.Text)] {
+			t.Errorf("%s: used and solved %v by the record, %v by the file", e.Key.Text, got, earned[e.Kind+string(e.Key.Text)])
+		}
+	}
+	hostile, _ := consoletest.AttackedRuns(t)
+	attacked, err := source(t, hostile).RecordMemory(context.Background(), "")
+	if err != nil || len(attacked.Earned) > 100 {
+		t.Fatal(err)
+	}
+	for _, m := range []*runview.Memory{byRecord, byFile, attacked} {
+		if len(m.Graph.Links) == 0 || len(m.Graph.Left) > 12 || len(m.Graph.Right) > 36 || len(m.Curve) != 2 {
+			t.Errorf("%q %q: %d links of %d and %d", m.File, m.Run, len(m.Graph.Links), len(m.Graph.Left), len(m.Graph.Right))
+		}
+		for _, l := range m.Graph.Links {
+			if l.Y1 != m.Graph.Left[l.From].Y || l.Y2 != m.Graph.Right[l.To].Y || l.Y1 < 0 || l.Y1 > m.Graph.High {
+				t.Errorf("%+v", l)
+			}
 		}
 	}
 }

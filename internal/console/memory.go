@@ -1,0 +1,123 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/console/runview"
+	"github.com/sotto-llm/sotto/internal/plot"
+)
+
+func memoryScreen() screen {
+	return screen{
+		path: "memory", key: "m", icon: "M4 5a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M13 10a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M4 15a1.500 1.500 0 1 0 3 0 1.500 1.500 0 1 0-3 0M7 5.500l6 4M7 14.500l6-4", routes: map[string]handler{"": memory},
+		shown: func(c *Config) bool { return c.Record != nil || c.Memory != nil },
+	}
+}
+
+// memoryData is what the page of a memory shows.
+type memoryData struct {
+	*runview.Memory
+	Now       time.Time
+	Choices   []choice
+	Size, Hit plot.Plot
+	HasFile   bool
+	HasRecord bool
+	Seen      bool // the page shows the record, though there is a file
+	Templates []runview.Earned
+	Rest      []runview.Earned
+	Points    []curvePoint
+}
+
+// A choice is another memory that the page can show.
+type choice struct {
+	Name, Link string
+	Current    bool
+}
+
+// A curvePoint is a row of the table beside a curve.
+type curvePoint struct {
+	After             int
+	Templates, Traces int
+	Hits              float64
+	HasHits           bool
+}
+
+func memory(c *Console, r *http.Request) (answer, error) {
+	q := r.URL.Query()
+	task, run := q.Get("task"), q.Get("run")
+	if len(task) > 512 || len(run) > 512 {
+		return answer{}, badRequest{errors.New("task and run: at most 512 bytes each")}
+	}
+	ofRecord := c.config.Record != nil && (c.config.Memory == nil || run != "" || q.Get("from") == "record")
+	var m *runview.Memory
+	var err error
+	if ofRecord {
+		m, err = c.runs.RecordMemory(r.Context(), run)
+	} else {
+		m, err = c.config.Memory.Memory(r.Context(), task)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	d := memoryData{Memory: m, Now: c.config.Now(), HasFile: c.config.Memory != nil, HasRecord: c.config.Record != nil, Seen: ofRecord}
+	for _, e := range m.Earned {
+		if e.Kind == "template" {
+			d.Templates = append(d.Templates, e)
+		} else {
+			d.Rest = append(d.Rest, e)
+		}
+	}
+	d.choose()
+	if len(m.Curve) > 0 {
+		d.Size.Drawing = plot.Series(m.Curve, 0, "", 1)
+		d.points()
+	}
+	if len(m.Hits) > 0 {
+		d.Hit.Drawing = plot.Series(m.Hits, 1, " %", 100)
+	}
+	return answer{template: "memory", title: word("screen.memory"), crumbs: []crumb{{Name: word("screen.memory")}}, data: d, json: m, live: ofRecord}, nil
+}
+
+// choose lists the other memories that the page can show.
+func (d *memoryData) choose() {
+	add := func(name, key, value string, current bool) {
+		d.Choices = append(d.Choices, choice{name, "memory?" + url.Values{key: {value}}.Encode(), current})
+	}
+	if d.HasFile && d.Seen {
+		d.Choices = append(d.Choices, choice{word("memory.file"), "memory", false})
+	}
+	if len(d.Tasks) > 1 {
+		d.Choices = append(d.Choices, choice{word("memory.alltasks"), "memory", d.Task == ""})
+		for _, t := range d.Tasks {
+			add(t, "task", t, t == d.Task)
+		}
+	}
+	if len(d.Runs) > 1 {
+		for _, run := range d.Runs {
+			add(run, "run", run, run == d.Run)
+		}
+	}
+	if d.HasFile && !d.Seen && d.HasRecord {
+		add(word("record"), "from", "record", false)
+	}
+}
+
+// points are some of the numbers of the curves: ten, and the last.
+func (d *memoryData) points() {
+	n := len(d.Curve[0].Points)
+	step := max(1, int(plot.Step(float64(n), 10)))
+	for at := step; ; at += step {
+		at = min(at, n)
+		p := curvePoint{After: at, Templates: int(d.Curve[0].Points[at-1]), Traces: int(d.Curve[1].Points[at-1])}
+		if len(d.Hits) > 0 {
+			p.Hits, p.HasHits = d.Hits[0].Points[at-1], true
+		}
+		d.Points = append(d.Points, p)
+		if at == n {
+			return
+		}
+	}
+}
