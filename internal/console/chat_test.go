@@ -486,3 +486,30 @@ func TestChatHostile(t *testing.T) {
 		}
 	}
 }
+
+// The model is asked the branch up to the message, with the files as fenced text. An
+// edited message keeps its files, and a reply that was asked again is not in the prompt.
+func TestChatPrompt(t *testing.T) {
+	var asked []string
+	config := chatConfig(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Messages []struct{ Role, Content string } }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		var list []string
+		for _, m := range q.Messages {
+			list = append(list, m.Role+": "+m.Content)
+		}
+		asked = append(asked, strings.Join(list, " | "))
+		says(fmt.Sprintf("answer %d", len(asked))).ServeHTTP(w, r)
+	}))
+	base := serve(t, config, "/")
+	file := []map[string]string{{"name": "notes.txt", "text": "a\n```\nb\n"}}
+	id := send(t, base, map[string]any{"id": "new", "text": "One?", "files": file})[0]["id"].(string)
+	send(t, base, map[string]any{"id": id, "after": 1, "again": true})
+	send(t, base, map[string]any{"id": id, "after": 3, "text": "Two?"})
+	send(t, base, map[string]any{"id": id, "after": 1, "edits": true, "text": "Uno?"})
+	fenced := "\n\nnotes.txt\n````\na\n```\nb\n````"
+	want := []string{"user: One?" + fenced, "user: One?" + fenced, "user: One?" + fenced + " | assistant: answer 2 | user: Two?", "user: Uno?" + fenced}
+	if fmt.Sprintf("%q", asked) != fmt.Sprintf("%q", want) {
+		t.Errorf("asked\n%q, want\n%q", asked, want)
+	}
+}

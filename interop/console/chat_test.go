@@ -160,12 +160,25 @@ func TestChat(t *testing.T) {
 	b.do(chromedp.SendKeys("#edit-say", "Another question"))
 	_ = js[bool](b, `document.querySelector("form.edit").requestSubmit(), true`)
 	b.until(`document.querySelectorAll(".said").length === 2 && document.querySelector("#m7") !== null`)
+	// A text file goes with a message; one that is not text is refused.
+	dir := t.TempDir()
+	for name, data := range map[string]string{"notes.txt": "the notes", "picture.bin": "\x00\xff"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.do(chromedp.SetUploadFiles("#files", []string{filepath.Join(dir, "notes.txt"), filepath.Join(dir, "picture.bin")}))
+	b.until(`document.querySelectorAll("#chosen li").length === 1 && document.getElementById("refused").innerText.startsWith("picture.bin")`)
+	b.write("See the file")
 	// A restart, and the same address.
 	k.start()
 	b.base = k.base
 	b.visit(strings.TrimPrefix(at, "/ops/"))
 	if got := js[string](b, `document.querySelector(".user .words").innerText`); got != "Another question" {
 		t.Errorf("after a restart the first message is %q", got)
+	}
+	if got := js[string](b, `document.querySelector(".user .files summary").innerText`); !strings.HasPrefix(got, "notes.txt") {
+		t.Errorf("after a restart the file is %q", got)
 	}
 	if got := js[string](b, `document.querySelector(".talks li a[aria-current] .title").innerText`); got != "Which months have 31 days in a row?" {
 		t.Errorf("the list has %q", got)
