@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 )
 
@@ -30,26 +33,39 @@ var (
 	}
 	runs  = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
 	chats = func(t *testing.T) string { return chatted(t) }
+	// evaluations is a console with scored files, whose names are short.
+	evaluations = func(t *testing.T) string {
+		t.Chdir(t.TempDir())
+		c := console.New(console.Config{Scores: scoredIn(t, ".")})
+		s := httptest.NewServer(c)
+		t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
+		return s.URL + "/"
+	}
 )
 
 // pictures are the pictures of the console in the documents: name, record, address,
-// the keys to press, and in which colours. A %d in the address is the exchange of
-// shownModel. A screen's picture is a row here, and a line of docs/console.md that
-// shows it.
+// the keys to press, what to wait for, and in which colours. A %d in the address is
+// the exchange of shownModel. A screen's picture is a row here, and a line of
+// docs/console.md that shows it.
 var pictures = []struct {
 	name    string
 	record  *func(*testing.T) string
 	path    string
 	keys    []string
+	until   string // an expression that is true when the scripts have finished
 	schemes []string
 }{
-	{"exchanges", &scripted, "exchanges", nil, []string{"light"}},
-	{"exchange", &scripted, "exchanges/%d", []string{"t"}, []string{"light", "dark"}},
-	{"bytes", &scripted, "exchanges/%d/bytes", nil, []string{"light"}},
-	{"compare", &scripted, "exchanges/%d?view=compare", nil, []string{"light"}},
-	{"chat", &chats, "chat/%s", nil, []string{"light"}},
-	{"runs", &runs, "runs", nil, []string{"light"}},
-	{"run", &runs, "runs/" + consoletest.First, nil, []string{"light"}},
+	{"exchanges", &scripted, "exchanges", nil, "", []string{"light"}},
+	{"exchange", &scripted, "exchanges/%d", []string{"t"}, "", []string{"light", "dark"}},
+	{"bytes", &scripted, "exchanges/%d/bytes", nil, "", []string{"light"}},
+	{"compare", &scripted, "exchanges/%d?view=compare", nil, "", []string{"light"}},
+	{"chat", &chats, "chat/%s", nil, "", []string{"light"}},
+	{"runs", &runs, "runs", nil, "", []string{"light"}},
+	{"run", &runs, "runs/" + consoletest.First, nil, "", []string{"light"}},
+	{"evaluation", &evaluations, "evaluation?with=1", nil, "", []string{"light"}},
+	{"scored", &evaluations, "evaluation/4?with=1", nil, "", []string{"light"}},
+	{"search", &scripted, "search?q=tower", nil, `document.getElementById("search-stop").hidden`, []string{"light"}},
+	{"playground", &scripted, "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(), nil, `document.querySelector(".waits") !== null`, []string{"light"}},
 }
 
 // shownModel is the model whose exchange is in the pictures.
@@ -62,7 +78,10 @@ const maxPicture = 150 << 10
 // Otherwise each must be there, be small, and be shown; a picture without a row is an
 // error.
 func TestPictures(t *testing.T) {
-	const folder = "../../docs/images"
+	folder, err := filepath.Abs("../../docs/images")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var documents string
 	for _, name := range []string{"../../README.md", "../../docs/console.md"} {
 		text, err := os.ReadFile(name)
@@ -97,6 +116,9 @@ func TestPictures(t *testing.T) {
 			known[name] = true
 			b.visit(path)
 			b.press(p.keys...)
+			if p.until != "" {
+				b.until(p.until)
+			}
 			if status := js[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`); status != 200 {
 				t.Errorf("%s: %s: status %d", name, path, status)
 			}
@@ -128,7 +150,7 @@ func TestPictures(t *testing.T) {
 func (b *tab) picture(scheme string) []byte {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(1200, 780, chromedp.EmulateScale(2)))
-	height := js[int64](b, `Math.ceil(Math.min(780, Math.max(420, document.querySelector("main").lastElementChild.getBoundingClientRect().bottom + scrollY + 24)))`)
+	height := js[int64](b, `Math.ceil(Math.min(780, Math.max(600, document.querySelector("main").lastElementChild.getBoundingClientRect().bottom + scrollY + 24)))`)
 	b.do(chromedp.EmulateViewport(1200, height, chromedp.EmulateScale(2)), chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},

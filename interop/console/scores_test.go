@@ -15,9 +15,11 @@ import (
 )
 
 // scored judges two runs of replies to sums, of which the second is right more often.
-func scored(t *testing.T) *scoreview.Files {
+func scored(t *testing.T) *scoreview.Files { return scoredIn(t, t.TempDir()) }
+
+// scoredIn is scored, with the files in a folder. The page names them by it.
+func scoredIn(t *testing.T, dir string) *scoreview.Files {
 	t.Helper()
-	dir := t.TempDir()
 	all := &scoreview.Files{}
 	add := func(name string, data []byte) *scoreview.File {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
