@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sotto-llm/sotto/internal/plot"
 )
 
 // Every text of the page is in the table of words, and every word of the table is
@@ -109,6 +111,18 @@ func TestContrast(t *testing.T) {
 	}
 	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(styleText, "--mono", 2)[1], -1); len(hex) > 0 {
 		t.Errorf("colours outside the palette: %v", hex)
+	}
+}
+
+// A channel has the same colour on the pages of sotto score and sotto solve.
+func TestOnePalette(t *testing.T) {
+	pages := string(plot.Style())
+	for _, channel := range []string{"reasoning", "narration", "tool", "aside", "markup"} {
+		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(styleText)
+		found := regexp.MustCompile(`--`+channel+`: (#[0-9a-f]{6})`).FindAllStringSubmatch(pages, -1)
+		if m == nil || len(found) != 2 || found[0][1] != m[1] || found[1][1] != m[2] || !strings.Contains(pages, "."+channel+" { color: var(--"+channel+")") {
+			t.Errorf("%s is %v here, and %v on the other pages", channel, m, found)
+		}
 	}
 }
 
