@@ -19,7 +19,7 @@ import (
 // page and for all its slices, and once for another dialect.
 func TestLongReplyHoldsNobody(t *testing.T) {
 	w, dir := consoletest.Open(t)
-	slow := consoletest.Exchange("m", "p", "<think>t</think>"+strings.Repeat("The answer is long.\n", 100_000))
+	slow := consoletest.Exchange("m", "p", "<think>t</think>"+strings.Repeat("The answer is long.\n", 20_000))
 	slow.Replies[0].Dialect = "slow"
 	consoletest.Put(t, w, slow)
 	consoletest.Put(t, w, consoletest.Exchange("m", "p", "quick"))
