@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +47,20 @@ func TestServeConsole(t *testing.T) {
 				if time.Now().After(end) {
 					t.Fatalf("the exchange is not on the page: %s", page)
 				}
+			}
+			page := get(r, r.console+"/health")
+			for _, part := range []string{"reachable", "sotto_exchanges_total", "minimax-m2", "console: true", `action="health/forget"`} {
+				if !strings.Contains(page, part) {
+					t.Errorf("the health has no %s: %s", part, page)
+				}
+			}
+			resp, err := r.client.PostForm(r.console+"/health/forget", url.Values{"model": {"minimax-m2"}, "confirm": {"minimax-m2"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if page := get(r, r.console+"/health"); strings.Contains(page, `value="minimax-m2"`) {
+				t.Errorf("the start is not forgotten: %s", page)
 			}
 			live, err := r.client.Get(r.console + "/live")
 			if err != nil {

@@ -38,6 +38,8 @@ type Config struct {
 	Dir string
 	// Chat, if set, is what the chat talks with.
 	Chat *Chat
+	// Health is what the console knows of the gateway beside it; nil without one.
+	Health *Health
 	// Scores are the scored files that the evaluation shows; nil if none was named.
 	Scores *scoreview.Files
 	// Name names the record on the page: its folder.
@@ -67,15 +69,16 @@ type Config struct {
 
 // A Console serves the page. Close it after its server.
 type Console struct {
-	config  Config
-	source  *view.Source
-	runs    *runview.Source
-	control *access.Control
-	session *sessions
-	live    *live
-	talks   *talks
-	mux     *http.ServeMux
-	same    *http.CrossOriginProtection
+	config   Config
+	source   *view.Source
+	runs     *runview.Source
+	control  *access.Control
+	session  *sessions
+	live     *live
+	talks    *talks
+	mux      *http.ServeMux
+	same     *http.CrossOriginProtection
+	verifier verifier
 	// searches holds a place for each search that runs.
 	searches chan struct{}
 	audit    audit
@@ -131,7 +134,7 @@ type screen struct {
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), searchScreen(), playgroundScreen(), evaluationScreen()}
+	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), searchScreen(), playgroundScreen(), evaluationScreen(), healthScreen()}
 }
 
 // screens are those of this console.

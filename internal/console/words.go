@@ -7,7 +7,7 @@ var words = map[string]string{
 	"live": "Live", "live.off": "Paused", "live.title": "Follow the record (l)", "keys": "Keys", "keys.open": "Keys (?)", "close": "Close",
 	"record": "Record",
 
-	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.playground": "Playground",
+	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
 	"screen.chat": "Chat",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
@@ -76,6 +76,11 @@ var words = map[string]string{
 	"eval.none": "No line matches these filters.", "eval.lines": "lines", "eval.unreadable": "lines cannot be read", "eval.cut": "the lines after the first 4 million are not shown", "eval.first": "First", "eval.next": "Next", "eval.prev": "Previous", "eval.facets": "Facets",
 	"eval.by": "equal by", "eval.unknown": "not in the file", "eval.question": "Question", "eval.reply": "Reply", "eval.before": "before this", "eval.after": "after this", "eval.noreply": "The scored file does not have the reply. Name the file that does:", "eval.noreply.do": "--replies FILE",
 	"eval.attempts": "Attempts", "eval.finds": "Finds", "eval.noattempts": "The file lists no attempts.", "eval.rules": "Rules", "eval.line": "Line",
+
+	"health.upstream": "Upstream", "health.reached": "reachable", "health.unreached": "cannot be reached", "health.size": "Size", "health.segments": "segments", "health.pruned": "pruned", "health.free": "Disk room", "health.head": "Newest event",
+	"health.verified": "Verification", "health.running": "Under way, began", "health.good": "Verified up to event", "health.bad": "The record is damaged or was changed.", "health.events": "events", "health.unverified": "Not verified since the console began.", "health.verify": "Verify now",
+	"health.verify.note": "It reads the whole record, and checks the chain. To check signatures too: sotto record verify", "health.learned": "Learned starts", "health.switch": "Switch", "health.native": "Reasoning in", "health.seen": "Last seen", "health.forget": "Forget", "health.undecided": "undecided", "health.type": "Type the model's name",
+	"health.nothing": "Nothing is learned yet.", "health.counters": "Counters since the start", "health.metric": "Metric", "health.labels": "Of", "health.value": "Value", "health.settings": "Settings in force", "health.gateway": "Gateway", "health.nogateway": "This console is not beside a gateway. To see one:", "health.nogateway.command": "sotto serve --record DIR --console",
 
 	"search.text": "Search the record", "search.in": "Where", "search.anywhere": "everywhere", "search.regexp": "regular expression", "search.go": "Search", "search.of": "Searched %s of %s", "search.ended": "the whole record", "search.more": "more in this event", "search.failed": "The search failed:",
 	"search.bar": "How far the search is", "search.stop": "Stop", "search.sealed": "Some events are encrypted, and were not searched.", "search.kinds": "Kinds of hits", "search.none": "No hit so far.", "search.empty": "What are you looking for?", "search.empty.do": "A search reads the texts of all events, the newest first: thoughts, answers, prompts, tools.",

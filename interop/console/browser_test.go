@@ -178,7 +178,7 @@ const cutReply = "<think>\nThe user asks which tower is taller: they want a name
 func pages() map[string]string {
 	return map[string]string{
 		"exchanges": "exchanges", "filtered": "exchanges?text=tower&outcome=answered", "exchange": "exchanges/%d", "bytes": "exchanges/%d/bytes",
-		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999", "evaluation": "evaluation", "evaluation-lost": "evaluation?with=1&change=lost", "scored": "evaluation/4?with=1", "search": "search?q=tower", "search-none": "search?q=nothing+like+it", "search-empty": "search", "playground": "playground", "playground-cut": "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(),
+		"compare": "exchanges/%d?view=compare", "request": "exchanges/%d?view=request", "curl": "exchanges/%d?view=curl", "reread": "exchanges/%d?dialect=qwen3&start=inside", "missing": "exchanges/999", "health": "health", "evaluation": "evaluation", "evaluation-lost": "evaluation?with=1&change=lost", "scored": "evaluation/4?with=1", "search": "search?q=tower", "search-none": "search?q=nothing+like+it", "search-empty": "search", "playground": "playground", "playground-cut": "playground#" + url.Values{"text": {cutReply}, "dialect": {"default"}, "at": {"71"}}.Encode(),
 	}
 }
 

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -33,7 +33,7 @@ func checkConsole(s *settings.Setup, address string) error {
 // serveConsole serves the console on an address of its own, if it is on. Its chat
 // talks through the gateway's handler, and who looks at a thought is in the record.
 // quit ends it.
-func serveConsole(s *settings.Setup, handler http.Handler, talks *conversation.Store, kept *record.Writer, at *addresses, log *slog.Logger) (quit func() error, err error) {
+func serveConsole(s *settings.Setup, handler *gateway.Handler, health *console.Health, talks *conversation.Store, kept *record.Writer, at *addresses, log *slog.Logger) (quit func() error, err error) {
 	quit = func() error { return nil }
 	if err := checkConsole(s, s.ConsoleListen); err != nil || !s.Console {
 		return quit, err
@@ -54,7 +54,7 @@ func serveConsole(s *settings.Setup, handler http.Handler, talks *conversation.S
 	}
 	config := console.Config{
 		Record: reader, Dir: s.Recording.Record, Name: s.Recording.Record, Named: s.Gateway.Named, Public: !settings.IsLoopback(address), Tokens: s.Tokens(),
-		AllowHosts: s.Gateway.AllowHosts, Log: log,
+		AllowHosts: s.Gateway.AllowHosts, Log: log, Health: health,
 	}
 	if talks != nil {
 		config.Chat = &console.Chat{Gateway: handler, Kept: talks}

@@ -101,7 +101,7 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	leave, err := c.answerA2A(s, agents, at, v, kept, log)
 	quit := func() error { return nil }
 	if err == nil {
-		quit, err = serveConsole(s, handler, models.Kept, kept, &at, log)
+		quit, err = serveConsole(s, handler, healthOf(s, handler, metrics), models.Kept, kept, &at, log)
 	}
 	if err == nil {
 		announce(sh, &s.Settings, log, at)

@@ -1,0 +1,225 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// A Health is what a console beside a gateway knows of it.
+type Health struct {
+	Upstream string
+	// Reach connects to the upstream.
+	Reach func(context.Context) error
+	// Counters are the gateway's metrics as they are now.
+	Counters func() []Counter
+	// Starts are what the gateway learned of how replies begin, and Forget removes
+	// what it learned of one model.
+	Starts func() []LearnedStart
+	Forget func(model string) (int, error)
+	// Settings are those in force, without secrets.
+	Settings string
+}
+
+// A Counter is a value of a metric.
+type Counter struct {
+	Name   string  `json:"name"`
+	Help   string  `json:"help"`
+	Labels string  `json:"labels,omitempty"`
+	Value  float64 `json:"value"`
+}
+
+// A LearnedStart says how the replies of a model begin.
+type LearnedStart struct {
+	Upstream string    `json:"upstream"`
+	Model    string    `json:"model"`
+	Switch   string    `json:"switch,omitempty"`
+	Start    string    `json:"start,omitempty"`
+	Native   string    `json:"native,omitempty"`
+	Seen     time.Time `json:"seen"`
+}
+
+func healthScreen() screen {
+	return screen{
+		path: "health", key: "h", icon: "M2.500 10.500h4l2-5 3 9 2-4h4",
+		routes: map[string]handler{"": health, "POST verify": verify, "POST forget": forget},
+		shown:  func(c *Config) bool { return c.Record != nil || c.Health != nil },
+	}
+}
+
+// maxCounters and maxStarts bound what the page lists.
+const (
+	maxCounters = 300
+	maxStarts   = 200
+	maxFindings = 20
+	reachTime   = 2 * time.Second
+)
+
+// A recordHealth is the state of the record's files.
+type recordHealth struct {
+	Bytes    int64  `json:"bytes"`
+	Segments int    `json:"segments"`
+	Pruned   int    `json:"pruned_segments"`
+	Head     uint64 `json:"head"`
+	Digest   string `json:"digest,omitempty"`
+	Free     int64  `json:"free_bytes,omitempty"` // of its disk; 0 if not known
+	Fault    string `json:"error,omitempty"`
+}
+
+// A verified is the last verification of the record.
+type verified struct {
+	Running  bool      `json:"running,omitempty"`
+	Began    time.Time `json:"began,omitzero"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Event    uint64    `json:"event,omitempty"` // the last one that was verified
+	Events   uint64    `json:"events,omitempty"`
+	Findings []string  `json:"findings,omitempty"`
+	More     int       `json:"more_findings,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Fault    string    `json:"error,omitempty"`
+}
+
+// A verifier verifies a record, once at a time.
+type verifier struct {
+	mu   sync.Mutex
+	last verified
+}
+
+// healthData is what the page shows.
+type healthData struct {
+	V            int            `json:"v"`
+	Record       *recordHealth  `json:"record,omitempty"`
+	Verified     verified       `json:"verified"`
+	Gateway      bool           `json:"gateway"`
+	Upstream     string         `json:"upstream,omitempty"`
+	Unreached    string         `json:"upstream_error,omitempty"`
+	Counters     []Counter      `json:"counters,omitempty"`
+	MoreCounters int            `json:"more_counters,omitempty"`
+	Starts       []LearnedStart `json:"learned_starts,omitempty"`
+	MoreStarts   int            `json:"more_learned_starts,omitempty"`
+	Settings     string         `json:"settings,omitempty"`
+	Now          time.Time      `json:"-"`
+}
+
+func health(c *Console, r *http.Request) (answer, error) {
+	d := healthData{V: 1, Now: c.config.Now()}
+	if c.config.Record != nil {
+		d.Record, d.Verified = c.recordHealth(), c.verifier.state()
+	}
+	if h := c.config.Health; h != nil {
+		d.Gateway, d.Upstream, d.Settings = true, h.Upstream, h.Settings
+		ctx, cancel := context.WithTimeout(r.Context(), reachTime)
+		defer cancel()
+		if err := h.Reach(ctx); err != nil {
+			d.Unreached = shorttext.Escape(err.Error(), 1<<10)
+		}
+		d.Counters, d.Starts = h.Counters(), h.Starts()
+		if d.MoreCounters = max(0, len(d.Counters)-maxCounters); d.MoreCounters > 0 {
+			d.Counters = d.Counters[:maxCounters]
+		}
+		if d.MoreStarts = max(0, len(d.Starts)-maxStarts); d.MoreStarts > 0 {
+			d.Starts = d.Starts[:maxStarts]
+		}
+	}
+	return answer{template: "health", title: word("screen.health"), crumbs: []crumb{{Name: word("screen.health")}}, data: d}, nil
+}
+
+// recordHealth looks at the record's files.
+func (c *Console) recordHealth() *recordHealth {
+	h := &recordHealth{Bytes: view.Size(c.config.Dir), Free: freeOf(c.config.Dir)}
+	head, err := c.config.Record.Head()
+	if err == nil {
+		h.Head, h.Digest = head.Seq, head.Digest.String()
+	} else {
+		h.Fault = shorttext.Escape(err.Error(), 1<<10)
+	}
+	files, err := os.ReadDir(c.config.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.Fault = cmp.Or(h.Fault, shorttext.Escape(err.Error(), 1<<10))
+	}
+	for _, f := range files {
+		switch name := f.Name(); {
+		case strings.HasSuffix(name, ".jsonl"):
+			h.Segments++
+		case strings.HasSuffix(name, ".pruned"):
+			h.Pruned++
+		}
+	}
+	return h
+}
+
+func (v *verifier) state() verified {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.last
+}
+
+// start verifies the record in a folder, unless that is under way.
+func (v *verifier) start(dir string, now func() time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last.Running {
+		return
+	}
+	v.last.Running, v.last.Began = true, now()
+	go func() {
+		report, err := record.Verify(dir, record.VerifyOptions{})
+		done := verified{Ended: now(), Event: report.Head.Seq, Events: report.Events, Warnings: report.Warnings[:min(len(report.Warnings), maxFindings)]}
+		for _, f := range report.Findings[:min(len(report.Findings), maxFindings)] {
+			done.Findings = append(done.Findings, fmt.Sprint(f))
+		}
+		done.More = report.More + len(report.Findings) - len(done.Findings)
+		if err != nil {
+			done.Fault = shorttext.Escape(err.Error(), 1<<10)
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		done.Began, v.last = v.last.Began, done
+	}()
+}
+
+// verify begins to verify the record. The page shows the result when it is there.
+func verify(c *Console, _ *http.Request) (answer, error) {
+	if c.config.Record == nil {
+		return answer{}, errNoPage
+	}
+	c.verifier.start(c.config.Dir, c.config.Now)
+	return answer{redirect: "../health"}, nil
+}
+
+// forget removes what was learned of one model. The reader types its name.
+func forget(c *Console, r *http.Request) (answer, error) {
+	if c.config.Health == nil {
+		return answer{}, errNoPage
+	}
+	if err := r.ParseForm(); err != nil {
+		return answer{}, badRequest{errors.New("this is not a form")}
+	}
+	model := r.PostForm.Get("model")
+	switch {
+	case model == "" || strings.Contains(model, "*"):
+		return answer{}, badRequest{errors.New("model: want the name of one model")}
+	case r.PostForm.Get("confirm") != model:
+		return answer{}, badRequest{fmt.Errorf("to forget how the replies of %s begin, type its name; you typed %s", shorttext.Quote(model), shorttext.Quote(r.PostForm.Get("confirm")))}
+	}
+	n, err := c.config.Health.Forget(model)
+	if err != nil {
+		return answer{}, err
+	}
+	if n == 0 {
+		return answer{}, fmt.Errorf("nothing is learned of %s: %w", shorttext.Quote(model), view.ErrNotFound)
+	}
+	c.config.Log.Info("learned starts were forgotten by the console", "model", model, "entries", n)
+	return answer{redirect: "../health"}, nil
+}
