@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
 )
 
 // thinks are the values of Request.Think.

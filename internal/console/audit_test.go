@@ -110,3 +110,20 @@ func TestAuditFails(t *testing.T) {
 		t.Errorf("the list: %s", resp.Status)
 	}
 }
+
+// TestAuditOfChat: the thought of a reply that the chat shows is a view, too.
+func TestAuditOfChat(t *testing.T) {
+	w, dir := consoletest.Open(t)
+	x := consoletest.Exchange("m", "p", "<think>needle</think>answer")
+	x.ResponseID = "chatcmpl-1"
+	consoletest.Put(t, w, x)
+	c := chatScripted(t)
+	c.Record, c.Audit, c.Dir = consoletest.Reader(t, dir), w, dir
+	base := serve(t, c, "/")
+	for _, id := range []string{"chatcmpl-1", "chatcmpl-2"} {
+		_, body := get(t, base+"chat/talk/thought?response="+id)
+		if shown := strings.Contains(body, "needle"); shown != (id == "chatcmpl-1") || len(views(t, dir)) != 1 {
+			t.Errorf("%s: %s\n%s", id, body, views(t, dir))
+		}
+	}
+}

@@ -388,7 +388,7 @@ func chatThought(c *Console, r *http.Request) (answer, error) {
 		}
 	}
 	data, err := encodeJSON(map[string]any{"v": 1, "event": seq, "thoughts": list})
-	return answer{raw: data, header: map[string]string{"Content-Type": "application/json"}}, err
+	return answer{raw: data, seen: []uint64{seq}, header: map[string]string{"Content-Type": "application/json"}}, err
 }
 
 // chatTitle names a conversation.

@@ -492,7 +492,9 @@ func TestChatHostile(t *testing.T) {
 func TestChatPrompt(t *testing.T) {
 	var asked []string
 	config := chatConfig(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var q struct{ Messages []struct{ Role, Content string } }
+		var q struct {
+			Messages []struct{ Role, Content string }
+		}
 		_ = json.NewDecoder(r.Body).Decode(&q)
 		var list []string
 		for _, m := range q.Messages {
