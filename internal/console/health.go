@@ -132,7 +132,11 @@ func health(c *Console, r *http.Request) (answer, error) {
 			d.Starts = d.Starts[:maxStarts]
 		}
 	}
-	return answer{template: "health", title: word("screen.health"), crumbs: []crumb{{Name: word("screen.health")}}, data: d}, nil
+	a := answer{template: "health", title: word("screen.health"), crumbs: []crumb{{Name: word("screen.health")}}, data: d}
+	if d.Verified.Running {
+		a.header = map[string]string{"Refresh": "2"} // seconds, until there is a result
+	}
+	return a, nil
 }
 
 // recordHealth looks at the record's files.

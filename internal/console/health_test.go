@@ -27,8 +27,13 @@ func verified(t *testing.T, base string) (page string) {
 		t.Fatalf("%s: %s", resp.Status, body)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		_, page = get(t, base+"health")
-		if !strings.Contains(page, "Under way") {
+		var resp *http.Response
+		resp, page = get(t, base+"health")
+		running := strings.Contains(page, "Under way")
+		if running != (resp.Header.Get("Refresh") != "") {
+			t.Errorf("running %v, and the page comes again after %q s", running, resp.Header.Get("Refresh"))
+		}
+		if !running {
 			return page
 		}
 		if time.Now().After(end) {
@@ -43,7 +48,7 @@ func TestHealthOfRecord(t *testing.T) {
 	dir := consoletest.Scripted(t)
 	base := serve(t, console.Config{Record: consoletest.Reader(t, dir), Dir: dir}, "/p/")
 	_, page := get(t, base+"health")
-	if !strings.Contains(page, "Not verified since") || !strings.Contains(page, "1 segments") || !strings.Contains(page, "not beside a gateway") {
+	if !strings.Contains(page, "Not verified since") || !strings.Contains(page, "<dt>Segments</dt><dd>1</dd>") || !strings.Contains(page, "not beside a gateway") {
 		t.Error(page)
 	}
 	if page := verified(t, base); !strings.Contains(page, "Verified up to event 3") {
