@@ -31,8 +31,9 @@ var (
 		}
 		return consoletest.Scripted(t)
 	}
-	runs  = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
-	chats = func(t *testing.T) string { return chatted(t) }
+	runs   = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
+	chats  = func(t *testing.T) string { return chatted(t) }
+	beside = besideGateway
 	// evaluations is a console with scored files, whose names are short.
 	evaluations = func(t *testing.T) string {
 		t.Chdir(t.TempDir())
@@ -62,6 +63,10 @@ var pictures = []struct {
 	{"chat", &chats, "chat/%s", nil, "", []string{"light"}},
 	{"runs", &runs, "runs", nil, "", []string{"light"}},
 	{"run", &runs, "runs/" + consoletest.First, nil, "", []string{"light"}},
+	{"reflections", &runs, "runs/" + consoletest.First + "?view=reflections", nil, "", []string{"light"}},
+	{"session", &runs, "sessions?run=" + consoletest.First, nil, "", []string{"light"}},
+	{"memory", &runs, "memory", nil, "", []string{"light"}},
+	{"health", &beside, "health", nil, "", []string{"light"}},
 	{"evaluation", &evaluations, "evaluation?with=1", nil, "", []string{"light"}},
 	{"scored", &evaluations, "evaluation/4?with=1", nil, "", []string{"light"}},
 	{"search", &scripted, "search?q=tower", nil, `document.getElementById("search-stop").hidden`, []string{"light"}},

@@ -1,0 +1,81 @@
+package console
+
+import (
+	"bufio"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// besideGateway runs the real program with scripted replies, sends it a request for
+// each of some models, and returns the address of its console.
+func besideGateway(t *testing.T) (base string) {
+	t.Helper()
+	dir := t.TempDir()
+	sotto := filepath.Join(dir, "sotto")
+	build := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
+	build.Dir = "../.."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(sotto, "serve", "--listen", "127.0.0.1:0", "--scripted-listen", "127.0.0.1:0", "--console", "--console-listen", "127.0.0.1:0", "--record", "audit", "--data", "data")
+	cmd.Dir = dir
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = cmd.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() })
+	hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer hang.Stop()
+	var gateway string
+	lines := bufio.NewScanner(said)
+	for base == "" && lines.Scan() {
+		name, address, _ := strings.Cut(lines.Text(), ":")
+		switch name {
+		case "The gateway":
+			gateway = strings.TrimSpace(address)
+		case "The console":
+			base = strings.TrimSpace(address) + "/"
+		}
+	}
+	if base == "" {
+		t.Fatal("sotto serve did not say where its console is")
+	}
+	go func() {
+		for lines.Scan() { // so that the program never waits for a reader
+		}
+	}()
+	for _, model := range []string{"deepseek-r1", "deepseek-r1", "cut-off", "scratch-pad"} {
+		resp, err := http.Post(gateway+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"`+model+`","messages":[{"role":"user","content":"Which tower?"}]}`))
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(model, err, resp)
+		}
+		resp.Body.Close()
+	}
+	return base
+}
+
+// TestHealth looks at the health of a real gateway, verifies its record, and forgets
+// what was learned of a model.
+func TestHealth(t *testing.T) {
+	b := open(t, besideGateway(t))
+	b.looks(map[string]string{"health-gateway": "health"})
+	b.look(1440, "light")
+	b.visit("health")
+	if text := js[string](b, "document.body.innerText"); !strings.Contains(text, "reachable") || !strings.Contains(text, "deepseek-r1") || !strings.Contains(text, "sotto_leaks_corrected_total") {
+		t.Errorf("the page says\n%s", text)
+	}
+	_ = js[bool](b, `setTimeout(() => document.querySelector('form[action="health/verify"]').requestSubmit()), true`)
+	b.until(`/Verified up to event [4-9]/.test(document.body?.innerText)`)
+	const learned = `[...document.querySelectorAll("form.forget")].find(f => f.model.value === "deepseek-r1")`
+	_ = js[bool](b, `setTimeout(() => { const f = `+learned+`; f.confirm.value = "deepseek-r1"; f.requestSubmit() }), true`)
+	b.until(`document.readyState === "complete" && document.querySelector("form.forget") !== null && `+learned+` === undefined`)
+}
