@@ -72,6 +72,7 @@ type Console struct {
 	config   Config
 	source   *view.Source
 	runs     *runview.Source
+	scores   *scoreview.Files
 	control  *access.Control
 	session  *sessions
 	live     *live
@@ -93,7 +94,7 @@ func New(c Config) *Console {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	k := &Console{
-		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), session: newSessions(c.Now), mux: http.NewServeMux(),
+		config: c, source: view.NewSource(c.Record, c.Named), runs: runview.NewSource(c.Record), scores: scoresOf(&c), session: newSessions(c.Now), mux: http.NewServeMux(),
 		same: http.NewCrossOriginProtection(), searches: make(chan struct{}, maxSearches),
 	}
 	k.control = access.New(access.Rules{

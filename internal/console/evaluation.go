@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/sotto-llm/sotto"
@@ -46,17 +47,33 @@ type facetValue struct {
 // shownValues is how many values of a facet are listed.
 const shownValues = 12
 
+// scoresOf are the scored files of a console. The verdicts of its record are the last.
+func scoresOf(c *Config) *scoreview.Files {
+	var all scoreview.Files
+	if c.Scores != nil {
+		all = *c.Scores
+	}
+	if c.Record != nil {
+		all.Scores = append(slices.Clip(all.Scores), scoreview.OfRecord(c.Name, c.Record))
+	}
+	return &all
+}
+
 func evaluation(c *Console, r *http.Request) (answer, error) {
-	if c.config.Scores == nil {
-		return answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}}, data: evaluationData{}, json: map[string]any{"v": 1, "files": []string{}}}, nil
+	empty := answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}}, data: evaluationData{}, json: map[string]any{"v": 1, "files": []string{}}}
+	if len(c.scores.Scores) == 0 {
+		return empty, nil
 	}
 	q, err := scoreview.ParseQuery(r.URL.Query())
 	if err != nil {
 		return answer{}, badRequest{err}
 	}
-	p, err := c.config.Scores.List(r.Context(), q)
+	p, err := c.scores.List(r.Context(), q)
 	if err != nil {
 		return answer{}, err
+	}
+	if p.Lines == 0 && c.config.Scores == nil { // a record without verdicts
+		return empty, nil
 	}
 	d := evaluationData{Page: p, Names: p.Files}
 	link := func(change func(url.Values)) string {
@@ -87,7 +104,10 @@ func evaluation(c *Console, r *http.Request) (answer, error) {
 	if d.Suffix = bare.Values().Encode(); d.Suffix != "" {
 		d.Suffix = "?" + d.Suffix
 	}
-	return answer{template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}, {Name: filepath.Base(p.Files[q.File])}}, data: d, json: p}, nil
+	return answer{
+		template: "evaluation", title: word("screen.evaluation"), crumbs: []crumb{{Name: word("screen.evaluation")}, {Name: filepath.Base(p.Files[q.File])}},
+		data: d, json: p, seen: p.Thoughts(),
+	}, nil
 }
 
 // Link is the address with one member of the query set.
@@ -117,14 +137,11 @@ func scoredLine(c *Console, r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, badRequest{err}
 	}
-	if c.config.Scores == nil {
-		return answer{}, scoreview.ErrNotFound
-	}
 	named := c.config.Named
 	if named == nil {
 		named = sotto.Named
 	}
-	l, err := c.config.Scores.Line(r.Context(), q, n, named)
+	l, err := c.scores.Line(r.Context(), q, n, named)
 	if err != nil {
 		return answer{}, err
 	}
@@ -140,9 +157,14 @@ func scoredLine(c *Console, r *http.Request) (answer, error) {
 		d.NextLink = strconv.Itoa(l.Next) + suffix
 	}
 	if q.With >= 0 {
-		d.ComparedTo = filepath.Base(c.config.Scores.Scores[q.With].Name)
+		d.ComparedTo = filepath.Base(c.scores.Scores[q.With].Name)
+	}
+	var seen []uint64
+	if l.Event > 0 {
+		seen = []uint64{l.Event}
 	}
 	return answer{
+		seen:     seen,
 		template: "scored", title: word("screen.evaluation") + " " + l.ID, data: d, json: l,
 		crumbs: []crumb{{word("screen.evaluation"), d.List}, {Name: l.ID}},
 	}, nil

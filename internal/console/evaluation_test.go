@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
 	"github.com/sotto-llm/sotto/internal/console/scoreview"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
+	"github.com/sotto-llm/sotto/record"
 )
 
 // scored opens files of lines.
@@ -116,5 +118,74 @@ func TestEvaluationEmpty(t *testing.T) {
 	}
 	if resp, _ := get(t, base+"evaluation/0"); resp.StatusCode != 404 {
 		t.Error(resp.Status)
+	}
+}
+
+// The verdicts of a record are a scored file: each with the reply that it judges, in
+// which the candidate is marked. Who opens one is in the audit. A record without
+// verdicts shows what to do.
+func TestEvaluationOfRecord(t *testing.T) {
+	dir, _ := consoletest.Runs(t)
+	w, audits := consoletest.Open(t)
+	c := console.Config{Record: consoletest.Reader(t, dir), Name: "audit", Audit: w, AuditApart: true}
+	base := serve(t, c, "/")
+	var list scoreview.Page
+	getJSON(t, base+"evaluation?format=json", &list)
+	if want := judged(t, dir); list.Lines != len(want) || list.Lines == 0 {
+		t.Fatalf("%d lines, want %d", list.Lines, len(want))
+	}
+	right := 0
+	for i, want := range judged(t, dir)[:min(len(list.Rows), 20)] {
+		row := list.Rows[i]
+		if row.OK != want.Verdict.OK || row.Candidate != string(want.Candidate.Text) || row.Event != want.Of.Seq {
+			t.Errorf("row %d: %+v, want %+v", i, row, want)
+		}
+		var line scoreview.Line
+		getJSON(t, fmt.Sprintf("%sevaluation/%d?format=json", base, i), &line)
+		var marked, all strings.Builder
+		for _, p := range line.Parts {
+			all.WriteString(p.Text)
+			if p.Marked {
+				marked.WriteString(p.Text)
+			}
+		}
+		if want.Span != nil && marked.String() != string(want.Written.Text) || line.Bytes != all.Len() || line.Bytes == 0 || line.Question == "" {
+			t.Errorf("line %d: %+v, want %q marked", i, line, want.Written.Text)
+		}
+		if row.OK {
+			right++
+		}
+	}
+	if right == 0 {
+		t.Error("no line is right")
+	}
+	if n := len(views(t, audits)); n != min(len(list.Rows), 20) {
+		t.Errorf("%d views are in the audit", n)
+	}
+	_, page := get(t, serve(t, console.Config{Record: consoletest.Reader(t, consoletest.Scripted(t)), Name: "audit"}, "/")+"evaluation")
+	if !strings.Contains(page, "No scored file.") {
+		t.Error(page)
+	}
+}
+
+// judged are the extractions of a record that have a verdict.
+func judged(t *testing.T, dir string) (list []record.Extraction) {
+	t.Helper()
+	for e, err := range consoletest.Reader(t, dir).Events(record.Query{Types: []record.Type{record.TypeExtraction}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := e.Payload.(record.Extraction); x.Verdict != nil {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+func getJSON(t *testing.T, address string, into any) {
+	t.Helper()
+	resp, body := get(t, address)
+	if err := json.Unmarshal([]byte(body), into); err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%s: %s: %v\n%s", address, resp.Status, err, body)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/sotto-llm/sotto/internal/foreignjson"
+	"github.com/sotto-llm/sotto/record"
 )
 
 const (
@@ -62,13 +63,15 @@ type index struct {
 	order []int32 // the lines by id, then by place
 }
 
-// A File is a file of lines that was named on the command line.
+// A File is a file of lines that was named on the command line, or the verdicts of a
+// record.
 type File struct {
-	Name string
+	Name   string
+	record *record.Reader // nil for a file of lines
 
 	mu    sync.Mutex
 	index *index
-	size  int64
+	size  int64 // or the number of the record's last event
 	time  time.Time
 }
 
@@ -94,6 +97,9 @@ var seed = maphash.MakeSeed()
 func (f *File) load(ctx context.Context) (*index, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.record != nil {
+		return f.loadRecord(ctx)
+	}
 	in, err := os.Open(f.Name)
 	if err != nil {
 		return nil, err
@@ -106,10 +112,7 @@ func (f *File) load(ctx context.Context) (*index, error) {
 	if f.index != nil && info.Size() == f.size && info.ModTime().Equal(f.time) {
 		return f.index, nil
 	}
-	x := &index{}
-	for i := range x.numbers {
-		x.numbers[i] = map[string]uint8{}
-	}
+	x := newIndex()
 	err = eachLine(in, func(at int64, line []byte) error {
 		if len(x.at)%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -127,6 +130,31 @@ func (f *File) load(ctx context.Context) (*index, error) {
 	x.sort()
 	f.index, f.size, f.time = x, info.Size(), info.ModTime()
 	return x, nil
+}
+
+func (f *File) loadRecord(ctx context.Context) (*index, error) {
+	head, err := f.record.Head()
+	if err != nil {
+		return nil, err
+	}
+	if f.index != nil && f.size == int64(head.Seq) {
+		return f.index, nil
+	}
+	x := newIndex()
+	if err := x.indexRecord(ctx, f.record); err != nil {
+		return nil, err
+	}
+	x.sort()
+	f.index, f.size = x, int64(head.Seq)
+	return x, nil
+}
+
+func newIndex() *index {
+	x := &index{}
+	for i := range x.numbers {
+		x.numbers[i] = map[string]uint8{}
+	}
+	return x
 }
 
 // eachLine gives each line that is not empty, and nil for one that is too long. The
@@ -251,6 +279,9 @@ func joined(x, y *index) []int32 {
 
 // line reads a line of a file.
 func (f *File) line(at int64) (v gjson.Result, err error) {
+	if f.record != nil {
+		return judgedLine(f.record, uint64(at))
+	}
 	in, err := os.Open(f.Name)
 	if err != nil {
 		return v, err

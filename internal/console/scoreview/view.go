@@ -122,6 +122,8 @@ type Row struct {
 	Model     string `json:"model,omitempty"`
 	Status    string `json:"status,omitempty"`
 	Change    string `json:"change,omitempty"`
+	Event     uint64 `json:"event,omitempty"` // of its reply, in a record
+	thought   bool   // the candidate was found in reasoning
 }
 
 // A Compared counts how the lines of two files differ.
@@ -156,6 +158,17 @@ func (f *Files) file(n int) (*File, error) {
 		return nil, fmt.Errorf("there is no scored file %d: %w", n, ErrNotFound)
 	}
 	return f.Scores[n], nil
+}
+
+// Thoughts are the events of a record whose thoughts the page shows: candidates that
+// were found in reasoning.
+func (p *Page) Thoughts() (list []uint64) {
+	for _, r := range p.Rows {
+		if r.thought {
+			list = append(list, r.Event)
+		}
+	}
+	return list
 }
 
 // List returns a page of a scored file.
@@ -355,6 +368,9 @@ func (f *File) row(x *index, i int, r *Row, replies []source) error {
 	r.ID, r.OK, r.Candidate, r.Method = text(v.Get("id")), x.ok[i], text(member(v, "candidate")), text(member(v, "method"))
 	r.Reason, r.Status, r.Expected = text(member(v, "reason")), text(member(v, "status")), shorttext.Cut(expected(from), maxCell)
 	r.Model = cmp.Or(text(v.Get("model")), text(from.Get("model")))
+	if f.record != nil {
+		r.Event, r.thought = v.Get("event").Uint(), v.Get("thought").Bool()
+	}
 	return nil
 }
 
