@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/access"
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -98,7 +99,11 @@ func crawl(t *testing.T, base, named string, begin ...string) (visited int, kind
 	}
 	kinds = map[string]int{}
 	others := 0
-	for len(queue) > 0 && len(seen) < 3000 {
+	most := 3000
+	if effort.Brief() || testing.Short() {
+		most = 600
+	}
+	for len(queue) > 0 && len(seen) < most {
 		at := queue[0]
 		queue = queue[1:]
 		if at, _, _ = strings.Cut(at, "#"); seen[at] {
