@@ -77,5 +77,5 @@ func TestHealth(t *testing.T) {
 	b.until(`/Verified up to event [4-9]/.test(document.body?.innerText)`)
 	const learned = `[...document.querySelectorAll("form.forget")].find(f => f.model.value === "deepseek-r1")`
 	_ = js[bool](b, `setTimeout(() => { const f = `+learned+`; f.confirm.value = "deepseek-r1"; f.requestSubmit() }), true`)
-	b.until(`document.readyState === "complete" && document.querySelector("form.forget") !== null && `+learned+` === undefined`)
+	b.until(`document.readyState === "complete" && document.querySelector("form.forget") !== null && ` + learned + ` === undefined`)
 }
