@@ -197,7 +197,8 @@ type talkMessage struct {
 // Place says which of the branches this is, beginning with 1.
 func (m talkMessage) Place() int { return slices.Index(m.Beside, m.N) + 1 }
 
-// Step returns the message of another branch, some places further; 0 if there is none.
+// Step returns the message that is so many places after this one among those of other
+// branches; 0 if there is none.
 func (m talkMessage) Step(by int) int {
 	if i := slices.Index(m.Beside, m.N) + by; i >= 0 && i < len(m.Beside) {
 		return m.Beside[i]

@@ -87,8 +87,8 @@ func TestEveryLink(t *testing.T) {
 }
 
 // crawl visits the pages of a console and everything that they lead to, and counts
-// the addresses and the types of what is there. Of pages whose paths do not begin as
-// named it visits 20, and follows no link in them.
+// the addresses and the types of what is there. It follows links in pages whose path
+// begins with the given one. Of the other pages it visits 20, and follows no link.
 func crawl(t *testing.T, base, named string, begin ...string) (visited int, kinds map[string]int) {
 	t.Helper()
 	root, _ := url.Parse(base)

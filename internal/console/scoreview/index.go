@@ -137,7 +137,8 @@ func (f *File) loadRecord(ctx context.Context) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.index != nil && f.size == int64(head.Seq) {
+	if f.index != nil && !judgedAfter(f.record, uint64(f.size)) {
+		f.size = int64(head.Seq)
 		return f.index, nil
 	}
 	x := newIndex()

@@ -82,6 +82,15 @@ func (x *index) indexRecord(ctx context.Context, r *record.Reader) error {
 	return nil
 }
 
+// judgedAfter reports whether there may be verdicts after an event. A gateway adds
+// other events all the time, for which nothing has to be indexed again.
+func judgedAfter(r *record.Reader, seq uint64) bool {
+	for range r.Events(record.Query{Types: []record.Type{record.TypeExtraction}, After: seq, Limit: 1}) {
+		return true
+	}
+	return false
+}
+
 // judgedLine returns the line of an event, with its reply.
 func judgedLine(r *record.Reader, seq uint64) (v gjson.Result, err error) {
 	e, err := eventOf(r, seq)
