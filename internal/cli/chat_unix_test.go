@@ -40,9 +40,21 @@ func (p *pane) screen() string {
 // waits returns the screen as soon as it has a text.
 func (p *pane) waits(text string) string {
 	p.t.Helper()
+	return p.waitsFor(text, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// waitsWrapped waits for a text that the screen may have wrapped anywhere: the name of
+// a temporary folder has any length.
+func (p *pane) waitsWrapped(text string) string {
+	p.t.Helper()
+	return p.waitsFor(text, func(s string) bool { return strings.Contains(strings.ReplaceAll(s, "\n", ""), text) })
+}
+
+func (p *pane) waitsFor(text string, there func(screen string) bool) string {
+	p.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		s := p.screen()
-		if strings.Contains(s, text) {
+		if there(s) {
 			return s
 		}
 		if time.Now().After(end) {
@@ -183,7 +195,7 @@ a  b
 	p.types("/thoughts", "Enter")
 	p.waits("SECRET three")
 	p.types("/save "+filepath.Join(dir, "saved.md"), "Enter")
-	p.waits("saved.md.\n>")
+	p.waitsWrapped("saved.md.>")
 	for _, name := range []string{"data/chats/red.jsonl", "saved.md"} {
 		kept, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || strings.Contains(string(kept), "SECRET") || strings.Contains(string(kept), "sk-of-the-painter") || !strings.Contains(string(kept), "**blue**") {
