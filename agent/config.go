@@ -41,13 +41,18 @@ type Config struct {
 
 	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
 	// is empty, this file holds them.
-	AgentFile        string         `yaml:"agent"`
-	Goal             string         `yaml:"goal"`
-	Cycles           int            `yaml:"cycles"`
-	Reflection       string         `yaml:"reflection"`
-	ReflectionBudget int            `yaml:"reflection-budget"`
-	Advisory         AdvisoryConfig `yaml:"advisory"`
-	Operator         OperatorConfig `yaml:"operator"`
+	AgentFile        string `yaml:"agent"`
+	Goal             string `yaml:"goal"`
+	Cycles           int    `yaml:"cycles"`
+	Reflection       string `yaml:"reflection"`
+	ReflectionBudget int    `yaml:"reflection-budget"`
+	// Heading and Label stand above earlier reflections and before each of them.
+	ReflectionHeading string         `yaml:"reflection-heading"`
+	ReflectionLabel   string         `yaml:"reflection-label"`
+	CarryCalls        string         `yaml:"carry-calls"`
+	CarryBudget       int            `yaml:"carry-budget"`
+	Advisory          AdvisoryConfig `yaml:"advisory"`
+	Operator          OperatorConfig `yaml:"operator"`
 
 	document yamlfile.Document
 	folder   string
@@ -216,7 +221,8 @@ func (b *builder) experiment() Experiment {
 	x := Experiment{
 		Name: c.Name, System: c.System, Goal: c.Goal, Cycles: c.Cycles, Start: sotto.Start(c.Start), Calls: CallMode(c.Calls),
 		Policy: Policy(c.Thoughts.Policy), DecisionMarks: c.Thoughts.Marks, DecisionTools: c.Thoughts.Tools, ThoughtBudget: c.Thoughts.Budget,
-		ReflectionBudget: c.ReflectionBudget, Template: c.Reflection == "template", Limits: c.Limits.limits(),
+		ReflectionBudget: c.ReflectionBudget, ReflectionHeading: c.ReflectionHeading, ReflectionLabel: c.ReflectionLabel,
+		CarryCalls: CarryMode(c.CarryCalls), CarryBudget: c.CarryBudget, Template: c.Reflection == "template", Limits: c.Limits.limits(),
 		Advisory: Advisory{Off: c.Advisory.Method == "off", Threshold: c.Advisory.Threshold}, Wait: c.Operator.Wait,
 	}
 	if err := checkName(c.Name); err != nil {
@@ -225,6 +231,7 @@ func (b *builder) experiment() Experiment {
 	b.among("calls", c.Calls, "native", "text", "both")
 	b.among("thoughts.policy", c.Thoughts.Policy, "strip", "keep", "selective", "summary", "retrieve")
 	b.among("reflection", c.Reflection, "text", "template")
+	b.among("carry-calls", c.CarryCalls, "none", "last", "all")
 	b.among("advisory.method", c.Advisory.Method, "auto", "lexical", "embedding", "off")
 	b.among("operator.by", c.Operator.By, "none", "terminal", "inbox")
 	b.counts()
@@ -247,10 +254,16 @@ func (b *builder) experiment() Experiment {
 // counts reports numbers that are out of their range.
 func (b *builder) counts() {
 	c := b.c
-	for path, n := range map[string]int{"cycles": c.Cycles, "reflection-budget": c.ReflectionBudget, "thoughts.budget": c.Thoughts.Budget} {
+	for path, n := range map[string]int{"cycles": c.Cycles, "reflection-budget": c.ReflectionBudget, "carry-budget": c.CarryBudget, "thoughts.budget": c.Thoughts.Budget} {
 		if n < 0 {
 			b.fault(path, "want a number from 1")
 		}
+	}
+	if err := checkHeading(c.ReflectionHeading); err != nil {
+		b.fault("reflection-heading", "%w", err)
+	}
+	if err := checkLabel(c.ReflectionLabel); err != nil {
+		b.fault("reflection-label", "%w", err)
 	}
 	if c.Cycles > 100000 {
 		b.fault("cycles", "want 100000 at most")

@@ -50,7 +50,7 @@ func parseOne(name string, data []byte) *Config {
 // experiment that names its agent's file may also have sharedKeys; all other keys
 // are the agent's.
 var (
-	experimentKeys = []string{"agent", "goal", "cycles", "reflection", "reflection-budget", "advisory", "operator"}
+	experimentKeys = []string{"agent", "goal", "cycles", "reflection", "reflection-budget", "reflection-heading", "reflection-label", "carry-calls", "carry-budget", "advisory", "operator"}
 	sharedKeys     = []string{"v", "name", "limits"}
 )
 

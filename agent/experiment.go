@@ -51,6 +51,15 @@ type Experiment struct {
 	// ReflectionBudget is how many bytes of earlier reflections, with the notes
 	// beside them, a prompt holds. The latest are taken. If zero, 16 KiB.
 	ReflectionBudget int
+	// ReflectionHeading is the line above earlier reflections; if empty,
+	// [DefaultHeading]. ReflectionLabel stands before each of them, with the number of
+	// the cycle in the place of {cycle}; if empty, [DefaultLabel].
+	ReflectionHeading, ReflectionLabel string
+	// CarryCalls says which calls of earlier cycles a prompt holds; if empty,
+	// [CarryNone]. CarryBudget is how many bytes of them; if zero, 8 KiB. The latest
+	// are taken.
+	CarryCalls  CarryMode
+	CarryBudget int
 	// Template asks for reflections of three parts; see [Reflection].
 	Template bool
 
@@ -92,6 +101,13 @@ type Advisory struct {
 	// method's default.
 	Threshold float64
 }
+
+const (
+	// DefaultHeading stands above earlier reflections unless another is given.
+	DefaultHeading = "## Your reflections of earlier cycles"
+	// DefaultLabel stands before each of them unless another is given.
+	DefaultLabel = "**Cycle {cycle}**:"
+)
 
 // AllMemory names all tools of the memory.
 func AllMemory() []string { return []string{"write", "read", "list", "delete", "pattern_search"} }
@@ -139,6 +155,14 @@ func (x *Experiment) check() error {
 	if x.Cycles < 0 {
 		list = append(list, errors.New("negative number of cycles"))
 	}
+	of := func(field string, err error) {
+		if err != nil {
+			list = append(list, fmt.Errorf("%s: %w", field, err))
+		}
+	}
+	of("CarryCalls", x.CarryCalls.check())
+	of("ReflectionHeading", checkHeading(x.ReflectionHeading))
+	of("ReflectionLabel", checkLabel(x.ReflectionLabel))
 	for i := range x.Agents {
 		list = append(list, x.Agents[i].check(1))
 	}
@@ -151,6 +175,9 @@ func (x Experiment) filled() *Experiment {
 	x.Policy = cmp.Or(x.Policy, Strip)
 	x.ThoughtBudget = cmp.Or(x.ThoughtBudget, 4<<10)
 	x.ReflectionBudget = cmp.Or(x.ReflectionBudget, 16<<10)
+	x.ReflectionHeading = cmp.Or(x.ReflectionHeading, DefaultHeading)
+	x.ReflectionLabel = cmp.Or(x.ReflectionLabel, DefaultLabel)
+	x.CarryBudget = cmp.Or(x.CarryBudget, defaultCarryBudget)
 	x.Limits = x.Limits.filled()
 	return &x
 }
@@ -183,6 +210,7 @@ func (x *Experiment) config() map[string]string {
 			"cycles": x.Cycles, "system": x.System, "policy": x.Policy, "calls": x.Calls, "template": x.Template,
 			"limits": x.Limits, "memory": x.Memory, "start": x.Start, "request": x.Request,
 		}
+		x.addSettings(settings)
 	}
 	text := encode(settings)
 	config := map[string]string{"experiment": string(text), "sha256": record.DigestOf(string(text)).String()}
@@ -190,6 +218,20 @@ func (x *Experiment) config() map[string]string {
 		config["tools"] = tools
 	}
 	return config
+}
+
+// addSettings adds the settings that earlier versions did not have, unless they have
+// their defaults: a run that was recorded without them can be resumed.
+func (x *Experiment) addSettings(settings map[string]any) {
+	if x.CarryCalls.on() {
+		settings["carry-calls"], settings["carry-budget"] = x.CarryCalls, x.CarryBudget
+	}
+	if x.ReflectionHeading != DefaultHeading {
+		settings["reflection-heading"] = x.ReflectionHeading
+	}
+	if x.ReflectionLabel != DefaultLabel {
+		settings["reflection-label"] = x.ReflectionLabel
+	}
 }
 
 // changed finds the first setting in which two configurations differ.

@@ -95,7 +95,7 @@ func TestSaved(t *testing.T) {
 // Reflections in a prompt are the latest, in order, within the budget.
 func TestBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := &run{x: &Experiment{ReflectionBudget: rapid.IntRange(1, 400).Draw(t, "budget")}}
+		r := &run{x: &Experiment{ReflectionLabel: DefaultLabel, ReflectionBudget: rapid.IntRange(1, 400).Draw(t, "budget")}}
 		for i := range rapid.IntRange(0, 12).Draw(t, "cycles") {
 			r.memories = append(r.memories, memory{cycle: i + 1, reflection: rapid.StringMatching(`[a-zä]{1,80}`).Draw(t, "text")})
 		}

@@ -2,8 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/model"
@@ -18,11 +22,46 @@ type memory struct {
 	thoughts   []string // all its thoughts
 }
 
-func (c *memory) line() string {
-	if c.note == "" {
-		return fmt.Sprintf("**Cycle %d**: %s", c.cycle, c.reflection)
+// line returns a memory as a prompt holds it, after a label.
+func (c *memory) line(label string) string {
+	line := strings.Replace(label, cyclePlace, strconv.Itoa(c.cycle), 1) + " " + c.reflection
+	if c.note != "" {
+		line += "\n" + c.note
 	}
-	return fmt.Sprintf("**Cycle %d**: %s\n%s", c.cycle, c.reflection, c.note)
+	return line
+}
+
+// cyclePlace stands in a label for the number of the cycle.
+const cyclePlace = "{cycle}"
+
+// maxHeading and maxLabel bound, in bytes, what stands above and before reflections.
+const (
+	maxHeading = 200
+	maxLabel   = 100
+)
+
+// checkHeading returns what is wrong with the line above earlier reflections. Empty
+// means the default.
+func checkHeading(s string) error { return checkLine(s, maxHeading) }
+
+// checkLabel returns what is wrong with the pattern before each earlier reflection.
+func checkLabel(s string) error {
+	if s != "" && strings.Count(s, cyclePlace) != 1 {
+		return fmt.Errorf("%q: want %s in it, once, for the number of the cycle", shorttext.Ellipsis(s, maxLabel), cyclePlace)
+	}
+	return checkLine(s, maxLabel)
+}
+
+func checkLine(s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("has %d bytes: want %d at most", len(s), limit)
+	case s != "" && strings.TrimSpace(s) == "":
+		return errors.New("white space only: want a text, or leave it out")
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Errorf("%q: want one line of printable characters", shorttext.Ellipsis(s, limit))
+	}
+	return nil
 }
 
 // prompt assembles the messages of a cycle.
@@ -32,7 +71,7 @@ func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
 	past, extra := r.past()
 	r.turn.extra = extra
 	if past != "" {
-		b.WriteString("\n\n## Your reflections of earlier cycles\n\n" + past)
+		b.WriteString("\n\n" + r.x.ReflectionHeading + "\n\n" + past)
 	}
 	if thoughts := r.how.bring(r); thoughts != "" {
 		r.turn.extra -= len(thoughts)
@@ -44,7 +83,7 @@ func (r *run) prompt(ctx context.Context) ([]model.Message, error) {
 	if text := r.turn.lesson(); text != "" {
 		b.WriteString("\n\n" + text)
 	}
-	task := fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.planned)
+	task := r.carried.text() + fmt.Sprintf("This is cycle %d of %d.", r.cycle, r.planned)
 	if r.x.Goal != "" {
 		task += "\n\n" + r.x.Goal
 	}
@@ -66,7 +105,7 @@ func (r *run) past() (text string, extra int) {
 	first := len(r.memories)
 	for first > 0 {
 		c := &r.memories[first-1]
-		line := c.line()
+		line := c.line(r.x.ReflectionLabel)
 		if len(line) > left {
 			if len(lines) == 0 && left > 0 { // the latest one is kept, cut, even if it is too long
 				lines = append(lines, shorttext.Cut(line, left)+" […]")

@@ -28,6 +28,7 @@ type run struct {
 	planned  int // cycles, so far
 	window   window
 	memories []memory
+	carried  carried
 	failed   int // cycles in a row
 	like     likeness
 	vectors  map[string][]float32
@@ -215,7 +216,7 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 	if r.how, err = r.x.Policy.strategy(r.x); err != nil {
 		return nil, err
 	}
-	r.budget.limits = r.x.Limits
+	r.budget.limits, r.carried.budget = r.x.Limits, r.x.CarryBudget
 	tools, err := memory.named(x.Memory)
 	if err != nil {
 		return nil, err
@@ -376,6 +377,9 @@ func (r *run) newTurn() *turn {
 	t.journal, t.Cycle, t.used, t.left, t.top = r.journal, r.cycle, &r.used, &r.budget, r
 	t.window = &r.window
 	t.keeps, t.template = r.how.keeps, r.x.Template
+	if r.x.CarryCalls.on() {
+		t.carried = &carried{budget: r.x.CarryBudget}
+	}
 	r.turn = &t
 	return &t
 }
@@ -447,6 +451,12 @@ func (r *run) remember(c memory, t *turn) {
 	if c.reflection != "" {
 		r.memories = append(r.memories, c)
 		r.summary.Last = c.reflection
+	}
+	switch r.x.CarryCalls {
+	case CarryLast:
+		r.carried = *t.carried
+	case CarryAll:
+		r.carried.then(t.carried)
 	}
 	if t.status == Answered {
 		r.failed = 0

@@ -45,6 +45,7 @@ type turn struct {
 	// agreement is the answer to whether the first call is made.
 	agreement *string
 	waiting   *Waiting
+	carried   *carried // calls for later cycles; nil if none are carried
 	thoughts  []string // of all replies
 	marked    []string // thoughts of the replies whose thoughts are kept
 	metrics   record.Metrics

@@ -78,7 +78,11 @@ func (t *turn) room(ctx context.Context, q *model.Request) error {
 		return nil
 	}
 	t.full = level
-	text := fmt.Sprintf("The prompt has about %d tokens, and the model's context window %d. %s Make the window larger, or the prompt smaller (reflection-budget, limits.result).", n, size, says)
+	keys := "reflection-budget, limits.result"
+	if t.carried != nil {
+		keys += ", carry-budget"
+	}
+	text := fmt.Sprintf("The prompt has about %d tokens, and the model's context window %d. %s Make the window larger, or the prompt smaller (%s).", n, size, says, keys)
 	if f := t.Observer.OnWindow; f != nil && t.journal.live() {
 		f(WindowReport{Run: t.Run, Cycle: t.Cycle, Prompt: n, Window: size, Text: text})
 	}

@@ -45,6 +45,7 @@ func (t *turn) work(ctx context.Context) error {
 			return err
 		}
 		t.result(c, text)
+		t.carry(c, text)
 		t.calls = t.calls[1:]
 	}
 	return nil
