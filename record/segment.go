@@ -87,12 +87,26 @@ func settled(read func() ([]uint64, error)) ([]uint64, error) {
 
 func numbersIn(dir, ext string) (list []uint64, err error) {
 	err = eachName(dir, func(name string) {
-		name, ok := strings.CutSuffix(name, ext)
-		if n, err := strconv.ParseUint(name, 10, 64); ok && err == nil && len(name) == nameDigits && n > 0 {
+		if n, ok := numberOf(name, ext); ok {
 			list = append(list, n)
 		}
 	})
 	return list, err
+}
+
+// numberOf returns the number in the name of a file with an extension.
+func numberOf(name, ext string) (n uint64, ok bool) {
+	name, ok = strings.CutSuffix(name, ext)
+	n, err := strconv.ParseUint(name, 10, 64)
+	return n, ok && err == nil && len(name) == nameDigits && n > 0
+}
+
+// IsSegment reports whether a file with this name, in the folder of a record, holds
+// events, or held them until they were pruned.
+func IsSegment(name string) bool {
+	_, segment := numberOf(name, segmentExt)
+	_, pruned := numberOf(name, tombstoneExt)
+	return segment || pruned
 }
 
 // lines reads a file line by line.

@@ -2,8 +2,8 @@ package recording
 
 import (
 	"fmt"
+	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/files"
@@ -22,16 +22,39 @@ func OpenReader(dir string, o record.ReadOptions) (*record.Reader, error) {
 // CheckFolder refuses a folder that is not a record. Otherwise an empty result would
 // look as if nothing had been recorded.
 func CheckFolder(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", dir, files.Cause(err))
-	}
-	for _, e := range entries {
-		if name := e.Name(); name == "LOCK" || strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".pruned") {
-			return nil
-		}
+	ok, err := holds(dir, func(name string) bool { return name == "LOCK" || record.IsSegment(name) })
+	if err != nil || ok {
+		return err
 	}
 	return hint.Add(fmt.Errorf("%s is not a record", dir), "sotto serve, extract, score, solve and run write records, with --record DIR")
+}
+
+// HasEvents reports whether a folder is a record that holds events, or held them
+// until they were pruned. A record that nothing was written to yet has only a lock,
+// as other folders have too.
+func HasEvents(dir string) (bool, error) { return holds(dir, record.IsSegment) }
+
+// holds reports whether a folder has a file whose name is wanted.
+func holds(dir string, wanted func(name string) bool) (bool, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return false, fmt.Errorf("open %s: %w", dir, files.Cause(err))
+	}
+	defer d.Close()
+	for {
+		entries, err := d.ReadDir(256)
+		for _, e := range entries {
+			if !e.IsDir() && wanted(e.Name()) {
+				return true, nil
+			}
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("open %s: %w", dir, files.Cause(err))
+		}
+	}
 }
 
 // ParseTime reads a time, or a duration before now. A date means midnight UTC.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -31,6 +33,8 @@ type Command struct {
 func (Command) Help() string {
 	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. docs/record.md describes its format and what it proves. Reading a record never disturbs the program that writes it.
 
+All commands except follow and prune also take a folder that holds several records, directly or in its folder "records", such as the folder of a study: events come by time, each with the name of its record.
+
 Examples:
 
     sotto record ls audit --run run-7 --type LLM_INVOCATION
@@ -39,20 +43,38 @@ Examples:
     sotto record verify audit --key audit.pub --head "$(cat head)"`
 }
 
-// A source names a record that is read.
+// A source names what is read: a record, or several as one.
 type source struct {
-	Dir      string   `arg:"" name:"dir" help:"The folder of the record."`
+	Dir      string   `arg:"" name:"dir" help:"The folder of the record, or a folder that holds several, which are read as one."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 }
 
-// reader opens the record.
-func (d *source) reader() (*record.Reader, error) {
+// records opens the records.
+func (d *source) records() (*recordset.Set, error) {
 	ids, err := recording.ReadIdentities(d.Identity)
 	if err != nil {
 		return nil, fmt.Errorf("--identity: %w", err)
 	}
-	r, err := recording.OpenReader(d.Dir, record.ReadOptions{Identities: ids})
-	return r, readHint(err)
+	set, err := recordset.Open(d.Dir, record.ReadOptions{Identities: ids})
+	return set, readHint(err)
+}
+
+// eventName returns how an event is named on the screen: by its number, and by its
+// record where there are several.
+func eventName(set *recordset.Set, from *recordset.Source, seq uint64) string {
+	if !set.Several() {
+		return strconv.FormatUint(seq, 10)
+	}
+	return from.Name + ":" + strconv.FormatUint(seq, 10)
+}
+
+// recordName returns the name of a record for an object of JSON: none if there is
+// only one.
+func recordName(set *recordset.Set, from *recordset.Source) string {
+	if !set.Several() {
+		return ""
+	}
+	return from.Name
 }
 
 // readHint adds a hint to a reading error.
@@ -75,7 +97,7 @@ type filter struct {
 	Diagnostic string   `short:"d" placeholder:"CODE" help:"Only events with this diagnostic, or this code of an error or advisory."`
 	From       string   `placeholder:"TIME" help:"Only events at TIME or later: 2026-11-21, 2026-11-21T10:00:00Z, or 2h (ago)."`
 	To         string   `placeholder:"TIME" help:"Only events before TIME."`
-	After      uint64   `placeholder:"SEQ" help:"Only events with a number above SEQ."`
+	After      uint64   `placeholder:"SEQ" help:"Only events with a number above SEQ; of several records, in each."`
 	Limit      int      `short:"n" placeholder:"N" help:"At most N events."`
 }
 

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"iter"
+	"time"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/otlp"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -41,23 +43,27 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 	q.NoCheckpoints = true
 	limit := q.Limit
 	q.Limit = 0
-	r, err := x.reader()
+	set, err := x.records()
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(sh.Out, 64<<10)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	exp := otlp.NewExporter(x.Content)
+	exporters := map[*recordset.Source]*otlp.Exporter{} // runs of two records may have the same name
+	for _, from := range set.Sources() {
+		exporters[from] = otlp.NewExporter(x.Content)
+	}
 	bad := badLines{sh: sh}
-	for e, err := range placed(r, q) {
+	for e, err := range placed(set, q) {
 		if err = bad.skip(err); err == nil && e.Type == record.TypeSealed {
-			err = readHint(record.ErrSealed)
+			err = readHint(e.from.Err(record.ErrSealed))
 		}
 		if err != nil {
 			return err
 		}
 		var line *otlp.Line
+		exp := exporters[e.from]
 		if x.Signal == "logs" && e.selected {
 			line = exp.Log(&e.Event)
 		} else {
@@ -80,6 +86,7 @@ func (x *exportCommand) Run(sh *shell.Shell) error {
 // belong.
 type placedEvent struct {
 	record.Event
+	from     *recordset.Source
 	selected bool
 }
 
@@ -87,21 +94,28 @@ type placedEvent struct {
 // and ends that say to which trace and cycle an event belongs. Those may stand
 // before the first selected event, and in other runs. So a part of an export has the
 // same lines as the whole.
-func placed(r *record.Reader, q record.Query) iter.Seq2[placedEvent, error] {
+func placed(set *recordset.Set, q record.Query) iter.Seq2[placedEvent, error] {
+	return recordset.Merge(set, func(from *recordset.Source) iter.Seq2[placedEvent, error] {
+		return placedIn(from, q)
+	}, func(e *placedEvent) time.Time { return e.Time })
+}
+
+// placedIn is placed for one record.
+func placedIn(from *recordset.Source, q record.Query) iter.Seq2[placedEvent, error] {
 	return func(yield func(placedEvent, error) bool) {
-		places, stop := iter.Pull2(r.Events(record.Query{
+		places, stop := iter.Pull2(from.Reader.Events(record.Query{
 			Types: []record.Type{record.TypeRunStart, record.TypeCycleStart, record.TypeCycleEnd}, To: q.To,
 		}))
 		defer stop()
 		place, err, more := places()
-		for e, failed := range r.Events(q) {
+		for e, failed := range from.Reader.Events(q) {
 			for ; more && (err != nil || failed == nil && place.Seq <= e.Seq); place, err, more = places() {
 				// A line that cannot be read is reported where it is selected.
-				if err == nil && place.Seq < e.Seq && !yield(placedEvent{place, false}, nil) {
+				if err == nil && place.Seq < e.Seq && !yield(placedEvent{place, from, false}, nil) {
 					return
 				}
 			}
-			if !yield(placedEvent{e, true}, failed) {
+			if !yield(placedEvent{e, from, true}, failed) {
 				return
 			}
 		}

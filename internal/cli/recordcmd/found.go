@@ -6,6 +6,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -15,8 +16,14 @@ type found struct {
 	ID        string `name:"id" placeholder:"ID" help:"Only events that an application knows by this identifier: a response's id, a user, a session, an A2A task or context; and those of its runs."`
 	DigestKey string `placeholder:"FILE" help:"With --id: the key of the record's digests (--record-digest-key), to find identifiers that were recorded as digests."`
 
-	values map[string]bool // the forms in which the record may have the identifier
-	runs   map[string]bool // that have it
+	values map[string]bool   // the forms in which the record may have the identifier
+	runs   map[foundRun]bool // that have it, or that it names
+}
+
+// A foundRun is a run of a record. Runs of two records may have the same name.
+type foundRun struct {
+	from *recordset.Source
+	name string
 }
 
 // open reads the flags.
@@ -27,7 +34,7 @@ func (f *found) open() error {
 		}
 		return nil
 	}
-	f.values, f.runs = map[string]bool{f.ID: true}, map[string]bool{f.ID: true}
+	f.values, f.runs = map[string]bool{f.ID: true}, map[foundRun]bool{}
 	if f.DigestKey == "" {
 		return nil
 	}
@@ -41,7 +48,7 @@ func (f *found) open() error {
 
 // has reports whether an event belongs to the identifier. Events come in the order
 // of the record.
-func (f *found) has(e *record.Event) bool {
+func (f *found) has(e *recordset.Event) bool {
 	if f.ID == "" {
 		return true
 	}
@@ -51,10 +58,10 @@ func (f *found) has(e *record.Event) bool {
 		return f.values[p.ResponseID] && p.ResponseID != "" || f.among(p.IDs)
 	case record.RunStart:
 		if f.values[p.ID] && p.ID != "" || f.among(p.IDs) {
-			f.runs[e.Run] = true
+			f.runs[foundRun{e.Source, e.Run}] = true
 		}
 	}
-	return run != "" && f.runs[run] || f.runs[e.Run] && e.Run != ""
+	return run != "" && (run == f.ID || f.runs[foundRun{e.Source, run}] || e.Run == f.ID || f.runs[foundRun{e.Source, e.Run}])
 }
 
 func (f *found) among(ids map[string]string) bool {

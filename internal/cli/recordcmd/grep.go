@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recordsearch"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -27,7 +28,7 @@ type grepCommand struct {
 func (grepCommand) Help() string {
 	return `Searches replies, prompts, reasoning, tool calls and results, goals, summaries, candidates and errors; --limit counts events. The filters use the index, so that only the lines that they select are read.
 
-The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; path is the place of the text in the payload. start and end are byte offsets into the text as it was before anything was cut out.`
+The object: {"v":1,"seq","time","run","cycle","type","path","channel","start","end","match","line"}; path is the place of the text in the payload. start and end are byte offsets into the text as it was before anything was cut out. If the folder holds several records, "record" names that of the event.`
 }
 
 // Run searches.
@@ -42,18 +43,18 @@ func (g *grepCommand) Run(sh *shell.Shell) error {
 	}
 	limit := q.Limit
 	q.Limit, q.NoCheckpoints = 0, true
-	r, err := g.reader()
+	set, err := g.records()
 	if err != nil {
 		return err
 	}
-	p := &matchPrinter{json: g.JSON, out: bufio.NewWriterSize(sh.Results(g.JSON), 64<<10)}
+	p := &matchPrinter{set: set, json: g.JSON, out: bufio.NewWriterSize(sh.Results(g.JSON), 64<<10)}
 	defer p.out.Flush()
 	s := &recordsearch.Search{Pattern: re, In: recordsearch.Scope(g.In), Found: p.print}
 	events := 0 // with a match
 	bad := badLines{sh: sh}
-	for e, err := range r.Events(q) {
+	for e, err := range set.Events(q) {
 		if err == nil && e.Type == record.TypeSealed {
-			err = record.ErrSealed
+			err = e.Source.Err(record.ErrSealed)
 		}
 		if err != nil {
 			if err = bad.skip(err); err != nil {
@@ -61,7 +62,8 @@ func (g *grepCommand) Run(sh *shell.Shell) error {
 			}
 			continue
 		}
-		if s.Event(&e) {
+		p.from = e.Source
+		if s.Event(&e.Event) {
 			events++
 		}
 		if p.err != nil {
@@ -76,6 +78,8 @@ func (g *grepCommand) Run(sh *shell.Shell) error {
 
 // A matchPrinter prints matches until a write fails.
 type matchPrinter struct {
+	set  *recordset.Set
+	from *recordset.Source // of the event that is searched
 	json bool
 	out  *bufio.Writer
 	err  error
@@ -88,12 +92,15 @@ func (p *matchPrinter) print(m recordsearch.Match) {
 	if p.json {
 		enc := json.NewEncoder(p.out)
 		enc.SetEscapeHTML(false)
-		p.err = enc.Encode(m)
+		p.err = enc.Encode(struct {
+			recordsearch.Match
+			Record string `json:"record,omitempty"`
+		}{m, recordName(p.set, p.from)})
 		return
 	}
 	prefix := painter.Word(m.Channel)
 	if prefix == "" {
 		prefix = "mark │ "
 	}
-	_, p.err = fmt.Fprintf(p.out, "%d %s %s@%d %s%s\n", m.Seq, visible.Line(string(m.Type)), visible.Line(m.Path), m.Start, prefix, visible.Line(string(m.Line)))
+	_, p.err = fmt.Fprintf(p.out, "%s %s %s@%d %s%s\n", visible.Word(eventName(p.set, p.from, m.Seq)), visible.Line(string(m.Type)), visible.Line(m.Path), m.Start, prefix, visible.Line(string(m.Line)))
 }

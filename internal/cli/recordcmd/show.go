@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/painter"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/eventtext"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -23,7 +26,7 @@ type showCommand struct {
 	filter
 	found
 	JSON bool     `name:"json" help:"Print the lines of the events exactly as the record has them."`
-	Seq  []uint64 `arg:"" optional:"" name:"seq" help:"The numbers of events. Without one, all events that the flags select."`
+	Seq  []string `arg:"" optional:"" name:"seq" help:"The numbers of events, as ls prints them: 1234, or worker-1:1234 if the folder holds several records. Without one, all events that the flags select."`
 }
 
 // Help explains how events are shown.
@@ -35,6 +38,7 @@ Examples:
     sotto record show audit 1234
     sotto record show audit --run run-7 --cycle 2
     sotto record show audit --id chatcmpl-7Qy
+    sotto record show study worker-1:1234
     sotto record show audit --json --from 2h | jq .payload.model`
 }
 
@@ -52,17 +56,17 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 		q.Limit, q.Types = 0, nil // they are about the events that are found
 	}
 	q.NoCheckpoints = !s.JSON && len(q.Types) == 0
-	r, err := s.reader()
+	set, err := s.records()
 	if err != nil {
 		return err
 	}
-	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: s.JSON}
+	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: s.JSON, set: set}
 	defer p.Flush()
 	if len(s.Seq) > 0 {
-		return p.numbered(r, s.Seq)
+		return p.numbered(s.Seq)
 	}
 	bad := badLines{sh: sh}
-	for e, err := range r.Events(q) {
+	for e, err := range set.Events(q) {
 		if err == nil {
 			if !s.has(&e) || len(types) > 0 && !slices.Contains(types, e.Type) {
 				continue
@@ -82,26 +86,49 @@ func (s *showCommand) Run(sh *shell.Shell) error {
 	return bad.err()
 }
 
-// numbered prints the events with the given numbers.
-func (p *eventPrinter) numbered(r *record.Reader, numbers []uint64) error {
-	for _, n := range numbers {
+// numbered prints the events with the given names.
+func (p *eventPrinter) numbered(names []string) error {
+	for _, name := range names {
+		from, n, err := eventNamed(p.set, name)
+		if err != nil {
+			return err
+		}
 		found := false
-		for e, err := range r.Events(record.Query{After: max(n, 1) - 1, Limit: 1}) {
+		for e, err := range from.Reader.Events(record.Query{After: max(n, 1) - 1, Limit: 1}) {
 			if err != nil {
-				return readHint(err)
+				return readHint(from.Err(err))
 			}
 			sealed, _ := e.Payload.(record.Sealed)
 			if found = e.Seq <= n && n <= max(e.Seq, sealed.Last); found {
-				if err := p.event(&e); err != nil {
+				if err := p.event(&recordset.Event{Event: e, Source: from}); err != nil {
 					return err
 				}
 			}
 		}
 		if !found {
-			return fmt.Errorf("there is no event %d in the record", n)
+			return from.Err(fmt.Errorf("there is no event %d in the record", n))
 		}
 	}
 	return nil
+}
+
+// eventNamed reads the name of an event: its number, after its record and a colon if
+// there are several records.
+func eventNamed(set *recordset.Set, name string) (from *recordset.Source, n uint64, err error) {
+	number := name
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		number = name[i+1:]
+		from, err = set.Named(name[:i])
+	} else {
+		from, err = set.Only("a number alone")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if n, err = strconv.ParseUint(number, 10, 64); err != nil {
+		return nil, 0, hint.Usage(fmt.Errorf("event %q: want a number, such as 1234 or worker-1:1234", name), "")
+	}
+	return from, n, nil
 }
 
 type followCommand struct {
@@ -122,10 +149,15 @@ func (f *followCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	r, err := f.reader()
+	set, err := f.records()
 	if err != nil {
 		return err
 	}
+	from, err := set.Only("follow")
+	if err != nil {
+		return err
+	}
+	r := from.Reader
 	q.NoCheckpoints = !f.JSON && len(q.Types) == 0
 	if q.After == 0 && q.From.IsZero() && !f.All {
 		head, err := r.Head()
@@ -136,11 +168,11 @@ func (f *followCommand) Run(sh *shell.Shell) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: f.JSON}
+	p := &eventPrinter{Painter: painter.New(sh), sh: sh, json: f.JSON, set: set}
 	bad := badLines{sh: sh}
 	for e, err := range r.Follow(ctx, q) {
 		if err == nil {
-			err = errors.Join(p.event(&e), p.Flush())
+			err = errors.Join(p.event(&recordset.Event{Event: e, Source: from}), p.Flush())
 		} else {
 			err = bad.skip(err)
 		}
@@ -156,10 +188,11 @@ type eventPrinter struct {
 	*painter.Painter
 	sh   *shell.Shell
 	json bool
+	set  *recordset.Set
 	n    int
 }
 
-func (p *eventPrinter) event(e *record.Event) error {
+func (p *eventPrinter) event(e *recordset.Event) error {
 	if p.json {
 		return p.sh.Print(append(e.Line(), '\n'))
 	}
@@ -168,13 +201,13 @@ func (p *eventPrinter) event(e *record.Event) error {
 	}
 	p.head(e)
 	w := eventtext.Walker{Text: p.text, Members: p.members}
-	w.Event(e)
+	w.Event(&e.Event)
 	return p.Flush() // after an error of the stream, every later write fails with it
 }
 
 // head prints the kind of an event.
-func (p *eventPrinter) head(e *record.Event) {
-	number := fmt.Sprint(e.Seq)
+func (p *eventPrinter) head(e *recordset.Event) {
+	number := eventName(p.set, e.Source, e.Seq)
 	if s, ok := e.Payload.(record.Sealed); ok && s.Last > e.Seq {
 		number += fmt.Sprintf("-%d", s.Last)
 	}

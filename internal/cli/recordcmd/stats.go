@@ -38,13 +38,13 @@ func (s *statsCommand) Run(sh *shell.Shell) error {
 	if len(q.Types) == 0 {
 		q.Types = []record.Type{record.TypeExchange, record.TypeInvocation, record.TypeCycleEnd}
 	}
-	r, err := s.reader()
+	set, err := s.records()
 	if err != nil {
 		return err
 	}
 	sum := recordstats.New()
 	bad := badLines{sh: sh}
-	for e, err := range r.Events(q) {
+	for e, err := range set.Events(q) {
 		if err = bad.skip(err); err != nil {
 			return err
 		}

@@ -9,11 +9,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
 type verifyCommand struct {
-	Dir  string   `arg:"" name:"dir" help:"The folder of the record."`
+	Dir  string   `arg:"" name:"dir" help:"The folder of the record, or a folder that holds several: each is checked."`
 	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
 	ID   string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
@@ -23,6 +25,8 @@ type verifyCommand struct {
 // Help explains what is proved.
 func (verifyCommand) Help() string {
 	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
+
+Of a folder that holds several records, each is checked, and one that was changed makes the exit status 1. A head and an identity are of one record, so --head and --id need its folder. With --json, "records" has an object for each, with its name in "record".
 
 Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
 }
@@ -44,22 +48,52 @@ func (v *verifyCommand) Run(sh *shell.Shell) error {
 		}
 		o.Keys = append(o.Keys, keys...)
 	}
-	if err := recording.CheckFolder(v.Dir); err != nil {
-		return err
-	}
-	report, err := record.Verify(v.Dir, o)
+	set, err := recordset.Open(v.Dir, record.ReadOptions{})
 	if err != nil {
 		return readHint(err)
 	}
-	if v.JSON {
-		err = v.printJSON(sh, report, o)
-	} else {
-		err = v.print(sh, report, o)
+	if v.Head != "" || v.ID != "" {
+		if _, err := set.Only("--head or --id"); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	return v.verify(sh, set, o)
+}
+
+// verify verifies all records, and returns what is wrong with the first of those
+// that are not as they were written.
+func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.VerifyOptions) error {
+	var first error
+	all := verifiedSet{V: 1, OK: true}
+	for i, from := range set.Sources() {
+		report, err := record.Verify(from.Dir, o)
+		if err != nil {
+			return readHint(from.Err(err))
+		}
+		if err := unproven(report, o); err != nil {
+			all.OK = false
+			if first == nil {
+				first = from.Err(err)
+			}
+		}
+		switch {
+		case !v.JSON:
+			err = printReport(sh, i, set, from, report, o)
+		case set.Several():
+			all.Records = append(all.Records, verified{Record: from.Name, verifiedRecord: reportJSON(report, o)})
+		default:
+			err = shell.PrintJSON(sh.Out, verified{V: 1, verifiedRecord: reportJSON(report, o)})
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return unproven(report, o)
+	if v.JSON && set.Several() {
+		if err := shell.PrintJSON(sh.Out, all); err != nil {
+			return err
+		}
+	}
+	return first
 }
 
 // unproven returns the findings as an error. Keys that signed nothing are an error,
@@ -92,8 +126,15 @@ func readHead(text string) (head record.Head, err error) {
 	return head, nil
 }
 
-func (v *verifyCommand) print(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
+// printReport prints what was found out about a record.
+func printReport(sh *shell.Shell, i int, set *recordset.Set, from *recordset.Source, r record.Report, o record.VerifyOptions) error {
 	var b strings.Builder
+	if set.Several() {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s:\n", visible.Line(from.Name))
+	}
 	if r.ID != "" {
 		fmt.Fprintf(&b, "record %s\n", r.ID)
 	}
@@ -138,35 +179,54 @@ func (v *verifyCommand) print(sh *shell.Shell, r record.Report, o record.VerifyO
 	return err
 }
 
-func (v *verifyCommand) printJSON(sh *shell.Shell, r record.Report, o record.VerifyOptions) error {
-	type finding struct {
-		Fault   record.Fault `json:"fault"`
-		First   uint64       `json:"first"`
-		Last    uint64       `json:"last"`
-		Segment string       `json:"segment,omitempty"`
-	}
-	findings, warnings := []finding{}, append([]string{}, r.Warnings...)
+// verifiedSet is the report about several records as JSON.
+type verifiedSet struct {
+	V       int        `json:"v"`
+	OK      bool       `json:"ok"`
+	Records []verified `json:"records"`
+}
+
+// verified is the report about one record: alone, or among several.
+type verified struct {
+	V      int    `json:"v,omitempty"`
+	Record string `json:"record,omitempty"`
+	verifiedRecord
+}
+
+type verifiedRecord struct {
+	OK          bool              `json:"ok"`
+	ID          string            `json:"id"`
+	Head        record.Head       `json:"head"`
+	Events      uint64            `json:"events"`
+	Segments    int               `json:"segments"`
+	Pruned      int               `json:"pruned"`
+	Bytes       int64             `json:"bytes"`
+	Torn        int64             `json:"torn"`
+	Checked     bool              `json:"signatures_checked"`
+	Checkpoints int               `json:"checkpoints"`
+	Weak        int               `json:"weak"`
+	Signed      uint64            `json:"signed"`
+	Indexes     int               `json:"indexes"`
+	HeadPruned  bool              `json:"head_pruned"`
+	Warnings    []string          `json:"warnings"`
+	Findings    []verifiedFinding `json:"findings"`
+	More        int               `json:"more"`
+}
+
+type verifiedFinding struct {
+	Fault   record.Fault `json:"fault"`
+	First   uint64       `json:"first"`
+	Last    uint64       `json:"last"`
+	Segment string       `json:"segment,omitempty"`
+}
+
+func reportJSON(r record.Report, o record.VerifyOptions) verifiedRecord {
+	findings, warnings := []verifiedFinding{}, append([]string{}, r.Warnings...)
 	for _, f := range r.Findings {
-		findings = append(findings, finding(f))
+		findings = append(findings, verifiedFinding(f))
 	}
-	return shell.PrintJSON(sh.Out, struct {
-		V           int         `json:"v"`
-		OK          bool        `json:"ok"`
-		ID          string      `json:"id"`
-		Head        record.Head `json:"head"`
-		Events      uint64      `json:"events"`
-		Segments    int         `json:"segments"`
-		Pruned      int         `json:"pruned"`
-		Bytes       int64       `json:"bytes"`
-		Torn        int64       `json:"torn"`
-		Checked     bool        `json:"signatures_checked"`
-		Checkpoints int         `json:"checkpoints"`
-		Weak        int         `json:"weak"`
-		Signed      uint64      `json:"signed"`
-		Indexes     int         `json:"indexes"`
-		HeadPruned  bool        `json:"head_pruned"`
-		Warnings    []string    `json:"warnings"`
-		Findings    []finding   `json:"findings"`
-		More        int         `json:"more"`
-	}{1, unproven(r, o) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0, r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More})
+	return verifiedRecord{
+		unproven(r, o) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0,
+		r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More,
+	}
 }

@@ -1,0 +1,164 @@
+// Package recordset reads several records as one: those of a folder with one record
+// for each process that wrote, such as the workers of a study.
+package recordset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/record"
+)
+
+// Below is the folder that holds the records of a study.
+const Below = "records"
+
+const (
+	// maxRecords bounds the records of a set. Each has an open file and an event in
+	// memory while the set is read.
+	maxRecords = 512
+	// maxFolders bounds the folders that are looked into.
+	maxFolders = 8192
+)
+
+// A Source is one record of a set.
+type Source struct {
+	// Name is the last element of Dir. No other record of the set has it.
+	Name   string
+	Dir    string
+	Reader *record.Reader
+
+	several bool // the set has other records too
+}
+
+// Err says in an error which record it is about, if the set has several.
+func (s *Source) Err(err error) error {
+	if err == nil || !s.several {
+		return err
+	}
+	return fmt.Errorf("%s: %w", s.Name, err)
+}
+
+// A Set is one record, or several that are read as one.
+type Set struct {
+	dir     string
+	sources []*Source
+}
+
+// Open opens a record, or the records of a folder: those of its direct children that
+// are records, or else those in its folder "records".
+func Open(dir string, o record.ReadOptions) (*Set, error) {
+	dirs, err := find(dir)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{dir: dir}
+	for _, d := range dirs {
+		s := &Source{Name: baseName(d), Dir: d, several: len(dirs) > 1}
+		if s.Reader, err = record.OpenReader(d, o); err != nil {
+			return nil, s.Err(err)
+		}
+		set.sources = append(set.sources, s)
+	}
+	return set, nil
+}
+
+// baseName returns the last element of a path, also of "." and "..".
+func baseName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return filepath.Base(dir)
+}
+
+// find returns the folders of the records, in the order of their names.
+func find(dir string) ([]string, error) {
+	if ok, err := recording.HasEvents(dir); ok || err != nil {
+		return []string{dir}, err
+	}
+	for _, parent := range []string{dir, filepath.Join(dir, Below)} {
+		list, err := below(parent)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return list, nil
+		}
+	}
+	// A record that nothing was written to yet has only a lock.
+	err := recording.CheckFolder(dir)
+	if err != nil {
+		err = hint.Add(fmt.Errorf("%s is not a record, and holds none", dir), "want the folder of a record, or one whose folders, or those of its folder records, are records; sotto serve, extract, score, solve and run write records, with --record DIR")
+	}
+	return []string{dir}, err
+}
+
+// below returns the children of a folder that are records. It follows no links,
+// which could lead out of the folder.
+func below(parent string) (list []string, err error) {
+	d, err := os.Open(parent)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", parent, files.Cause(err))
+	}
+	defer d.Close()
+	for folders := 0; ; {
+		entries, err := d.ReadDir(256)
+		for _, e := range entries {
+			if !e.IsDir() {
+				continue
+			}
+			if folders++; folders > maxFolders {
+				return nil, fmt.Errorf("%s holds more than %d folders: too many to look for records in", parent, maxFolders)
+			}
+			child := filepath.Join(parent, e.Name())
+			if recording.CheckFolder(child) == nil {
+				list = append(list, child)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", parent, files.Cause(err))
+		}
+	}
+	if len(list) > maxRecords {
+		return nil, hint.Add(fmt.Errorf("%s holds %d records, %d at most can be read as one", parent, len(list), maxRecords), "read them one at a time, or in folders of their own")
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// Sources returns the records of the set, in the order of their names.
+func (s *Set) Sources() []*Source { return s.sources }
+
+// Several reports whether the set has more than one record. A number of an event
+// then names an event only together with a record.
+func (s *Set) Several() bool { return len(s.sources) > 1 }
+
+// Only returns the record of a set that has no other. what is what needs one record.
+func (s *Set) Only(what string) (*Source, error) {
+	if s.Several() {
+		return nil, hint.Usage(fmt.Errorf("%s holds %d records, and %s needs one", s.dir, len(s.sources), what), "name one: "+s.sources[0].Dir)
+	}
+	return s.sources[0], nil
+}
+
+// Named returns the record with a name.
+func (s *Set) Named(name string) (*Source, error) {
+	i, ok := slices.BinarySearchFunc(s.sources, name, func(x *Source, name string) int { return cmp.Compare(x.Name, name) })
+	if !ok {
+		return nil, fmt.Errorf("%s holds no record %q; the first is %q", s.dir, name, s.sources[0].Name)
+	}
+	return s.sources[i], nil
+}
