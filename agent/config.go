@@ -56,6 +56,7 @@ type Config struct {
 
 	document yamlfile.Document
 	folder   string
+	data     []byte  // of the file
 	agent    *Config // what AgentFile names; nil if it names nothing
 }
 

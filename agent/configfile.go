@@ -26,8 +26,43 @@ func ReadConfig(name string) (*Config, error) {
 // ParseConfig reads the bytes of a file as [ReadConfig] does. Paths in the file are
 // relative to the folder of its name.
 func ParseConfig(name string, data []byte) (*Config, error) {
-	c := parseOne(name, data)
-	c.readAgent()
+	return (&Config{document: yamlfile.Document{Name: name}, folder: filepath.Dir(name), data: data}).parse(nil)
+}
+
+// With reads the file again, with some of its keys set to other values. If the file
+// is an experiment that names the file of its agent, the agent's keys can be set too.
+func (c *Config) With(set []Setting) (*Config, error) {
+	return (&Config{document: yamlfile.Document{Name: c.document.Name}, folder: c.folder, data: c.data}).parse(set)
+}
+
+// A Setting is a key of a file and the value that replaces the one in the file.
+type Setting struct {
+	// Key is the path of the key, such as "model.name" or "tools[0].url".
+	Key string
+	// Value is a scalar, or a list or a mapping in YAML's flow style. "" removes the key.
+	Value string
+}
+
+func (s Setting) source() string { return "--set " + s.Key }
+
+// top returns the first part of the key.
+func (s Setting) top() string { return s.Key[:len(s.Key)-len(strings.TrimLeft(s.Key, letters))] }
+
+// parse reads the file, and that of the agent if it names one.
+func (c *Config) parse(set []Setting) (*Config, error) {
+	root := c.document.Read(c.data)
+	hasAgent := root != nil && slices.ContainsFunc(root.Members, func(m yamlfile.Member) bool { return m.Key.Text == "agent" })
+	hasAgent = hasAgent || slices.ContainsFunc(set, func(s Setting) bool { return s.Key == "agent" && s.Value != "" })
+	var ours, agents []Setting
+	for _, s := range set {
+		if !hasAgent || slices.Contains(experimentKeys, s.top()) || slices.Contains(sharedKeys, s.top()) {
+			ours = append(ours, s)
+		} else {
+			agents = append(agents, s)
+		}
+	}
+	c.decode(root, ours)
+	c.readAgent(agents)
 	if len(c.document.Faults) > 0 {
 		return nil, configError(c.document.Faults)
 	}
@@ -35,15 +70,38 @@ func ParseConfig(name string, data []byte) (*Config, error) {
 }
 
 // parseOne reads one file. Its faults are those of its document.
-func parseOne(name string, data []byte) *Config {
-	c := &Config{document: yamlfile.Document{Name: name}, folder: filepath.Dir(name)}
-	if n := c.document.Read(data); n != nil {
-		c.document.Decode(n, "", c)
+func parseOne(name string, data []byte, set []Setting) *Config {
+	c := &Config{document: yamlfile.Document{Name: name}, folder: filepath.Dir(name), data: data}
+	c.decode(c.document.Read(data), set)
+	return c
+}
+
+// decode takes the keys of one file. If root is nil, the file could not be read.
+func (c *Config) decode(root *yamlfile.Node, set []Setting) {
+	if root != nil {
+		for _, s := range set {
+			c.set(root, s)
+		}
+		c.document.Decode(root, "", c)
 	}
 	if c.V != 1 && len(c.document.Faults) == 0 {
 		c.document.FaultAt("v", "want 1, the only version there is")
 	}
-	return c
+}
+
+// set replaces the value of a key.
+func (c *Config) set(root *yamlfile.Node, s Setting) {
+	var value *yamlfile.Node
+	var err error
+	if s.Value != "" {
+		value, err = yamlfile.ParseValue(s.source(), s.Value)
+	}
+	if err == nil {
+		err = root.Set(s.Key, value)
+	}
+	if err != nil {
+		c.document.Faults = append(c.document.Faults, yamlfile.Fault{Place: yamlfile.Place{File: s.source()}, Key: s.Key, Err: err})
+	}
 }
 
 // experimentKeys are the keys of an experiment that an agent does not have. An
@@ -56,7 +114,7 @@ var (
 
 // readAgent reads the file that an experiment names, and takes the agent's keys from
 // it. Faults of that file are added to those of the experiment.
-func (c *Config) readAgent() {
+func (c *Config) readAgent(set []Setting) {
 	if c.AgentFile == "" {
 		return
 	}
@@ -71,7 +129,7 @@ func (c *Config) readAgent() {
 		c.document.FaultAt("agent", "%w", err)
 		return
 	}
-	a := parseOne(name, data)
+	a := parseOne(name, data, set)
 	for _, key := range a.keys() {
 		if slices.Contains(experimentKeys, key) {
 			a.document.FaultAt(key, "is a key of an experiment: put it into %s", c.document.Name)

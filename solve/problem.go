@@ -23,8 +23,7 @@ type Problem struct {
 func Games(seed uint64) []Problem {
 	games := symbolic.Games(4, 1, 13, 24)
 	if seed != 0 {
-		r := rand.New(rand.NewPCG(seed, 24))
-		r.Shuffle(len(games), func(i, j int) { games[i], games[j] = games[j], games[i] })
+		Shuffle(games, seed)
 	}
 	problems := make([]Problem, len(games))
 	for i, g := range games {
@@ -35,6 +34,13 @@ func Games(seed uint64) []Problem {
 		problems[i] = Problem{strings.Join(numbers, "-"), answer.Problem{Input: strings.Join(numbers, " ")}}
 	}
 	return problems
+}
+
+// Shuffle puts a list, such as the problems of a stream, into an order that depends
+// on the seed alone.
+func Shuffle[T any](list []T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 24))
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
 func sortWords(list []string) { slices.Sort(list) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"sync"
 
 	"github.com/sotto-llm/sotto"
@@ -46,6 +47,18 @@ func (m *Recorded) Add(p Problem, raw string, end sotto.End) {
 	defer m.mu.Unlock()
 	query := metagraph.Query(m.task, p.Problem)
 	m.replies[query] = append(m.replies[query], logged{p.ID, raw, end})
+}
+
+// Shuffle puts the replies to each problem into another order, which depends on the
+// seed and the problem alone. Call it before the first Reply.
+func (m *Recorded) Shuffle(seed uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for query, list := range m.replies {
+		h := fnv.New64a()
+		h.Write([]byte(query))
+		Shuffle(list, seed^h.Sum64())
+	}
 }
 
 // Name returns the name.

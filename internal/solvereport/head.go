@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/solve"
@@ -33,23 +34,27 @@ type Head struct {
 // SHA-256 of what they hold, in hexadecimal. The names are those of the flags.
 type Settings struct {
 	// Problems is the digest of all problems, in order, with what is known of them.
-	Problems     string `json:"problems"`
-	Count        int    `json:"count"` // of problems
-	TaskFile     string `json:"task-file,omitempty"`
-	Rules        string `json:"rules"` // the version of the rules of extraction
-	Replies      string `json:"replies,omitempty"`
-	Script       string `json:"script,omitempty"`
-	Audit        string `json:"audit,omitempty"`
-	Dialect      string `json:"dialect"`
-	DialectRow   string `json:"dialect-row"` // the digest of the dialect's row
-	Start        string `json:"start"`
-	Instruction  string `json:"instruction"`
-	Temperatures string `json:"temperatures"`
-	MaxTokens    int    `json:"max-tokens,omitempty"`
-	Seed         *int64 `json:"seed,omitempty"`
-	Think        string `json:"think,omitempty"`
-	Timeout      string `json:"timeout,omitempty"`
-	Embed        string `json:"embed,omitempty"`
+	Problems string `json:"problems"`
+	Count    int    `json:"count"` // of problems
+	// Shuffle is the seed of the order of the replies to each problem. Problems has
+	// the order of the problems.
+	Shuffle      *uint64  `json:"shuffle,omitempty"`
+	Where        []string `json:"where,omitempty"`
+	TaskFile     string   `json:"task-file,omitempty"`
+	Rules        string   `json:"rules"` // the version of the rules of extraction
+	Replies      string   `json:"replies,omitempty"`
+	Script       string   `json:"script,omitempty"`
+	Audit        string   `json:"audit,omitempty"`
+	Dialect      string   `json:"dialect"`
+	DialectRow   string   `json:"dialect-row"` // the digest of the dialect's row
+	Start        string   `json:"start"`
+	Instruction  string   `json:"instruction"`
+	Temperatures string   `json:"temperatures"`
+	MaxTokens    int      `json:"max-tokens,omitempty"`
+	Seed         *int64   `json:"seed,omitempty"`
+	Think        string   `json:"think,omitempty"`
+	Timeout      string   `json:"timeout,omitempty"`
+	Embed        string   `json:"embed,omitempty"`
 	// Memory is the identity of the memory. It and the rest are set only where the
 	// mode uses memory.
 	Memory     string  `json:"memory,omitempty"`
@@ -113,13 +118,16 @@ func (h *Head) deciding() []setting {
 			return value
 		}
 	}
-	seed := "not set"
+	seed, shuffle := "not set", "not set"
 	if s.Seed != nil {
 		seed = strconv.FormatInt(*s.Seed, 10)
 	}
+	if s.Shuffle != nil {
+		shuffle = strconv.FormatUint(*s.Shuffle, 10)
+	}
 	return []setting{
 		{"task", text(h.Task)}, {"mode", text(h.Mode)}, {"model", text(h.Model)},
-		{"problems", text(s.Problems)}, {"task-file", text(s.TaskFile)}, {"rules", text(s.Rules)},
+		{"problems", text(s.Problems)}, {"shuffle", shuffle}, {"where", text(strings.Join(s.Where, ", "))}, {"task-file", text(s.TaskFile)}, {"rules", text(s.Rules)},
 		{"replies", text(s.Replies)}, {"script", text(s.Script)}, {"audit", text(s.Audit)},
 		{"dialect", text(s.Dialect)}, {"dialect-row", text(s.DialectRow)}, {"start", text(s.Start)},
 		{"instruction", text(s.Instruction)}, {"temperatures", text(s.Temperatures)}, {"max-tokens", text(s.MaxTokens)},

@@ -40,7 +40,8 @@ func (f Fault) Error() string {
 	if f.File != "" {
 		b.WriteString(f.Place.String() + ": ")
 	}
-	if f.Key != "" {
+	named := f.Line == 0 && strings.HasSuffix(f.File, " "+f.Key) // as --set model.name
+	if f.Key != "" && !named {
 		b.WriteString(f.Key + ": ")
 	}
 	return b.String() + f.Err.Error()
@@ -119,7 +120,12 @@ func (d *Document) add(f Fault) {
 }
 
 // At returns the place of a node.
-func (d *Document) At(n *Node) Place { return Place{d.Name, n.Line, n.Column} }
+func (d *Document) At(n *Node) Place {
+	if n.source != "" {
+		return Place{File: n.source}
+	}
+	return Place{d.Name, n.Line, n.Column}
+}
 
 // Fault adds a fault of a node, whose path is the key.
 func (d *Document) Fault(n *Node, path, format string, args ...any) {

@@ -59,6 +59,7 @@ type Node struct {
 	Members      []Member // of a Mapping, in the order of the file; keys may be duplicate
 
 	scalar *yaml.Node // of a number
+	source string     // where the node stands if it is not in the file
 }
 
 // A Member is a key of a mapping and its value.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -28,13 +29,14 @@ import (
 
 // Command runs, resumes and replays an agent experiment.
 type Command struct {
-	Config string `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
-	Name   string `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
-	Replay string `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
-	Data   string `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder). Without --record, the record is in its folder runs."`
-	Check  bool   `help:"Check the experiment, and exit."`
-	JSON   bool   `name:"json" help:"Print the summary as JSON."`
-	Quiet  bool   `short:"q" help:"Print no progress."`
+	Config string   `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
+	Name   string   `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
+	Set    []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the experiment, such as model.seed=7, instead of the value in the file; repeatable."`
+	Replay string   `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
+	Data   string   `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder). Without --record, the record is in its folder runs."`
+	Check  bool     `help:"Check the experiment, and exit."`
+	JSON   bool     `name:"json" help:"Print the summary as JSON."`
+	Quiet  bool     `short:"q" help:"Print no progress."`
 
 	recording.Settings
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Resume or replay from an encrypted record, with the age identities in FILE; repeatable."`
@@ -51,6 +53,7 @@ Examples:
     sotto run
     sotto run --config experiment.yaml --check
     sotto run --config experiment.yaml --record audit
+    sotto run --config experiment.yaml --set model.name=qwen3:8b --set cycles=3 --name short
     sotto run --config experiment.yaml --replay audit
     sotto record show audit --run leap-years`
 }
@@ -119,16 +122,45 @@ func (r *Command) config() (*agent.Config, error) {
 	} else if r.Replay == "" {
 		config.Name += time.Now().UTC().Format("-20060102-150405.000")
 	}
+	if len(r.Set) > 0 {
+		set, err := settings(r.Set)
+		if err != nil {
+			return nil, err
+		}
+		name := config.Name
+		if config, err = config.With(set); err != nil {
+			return nil, err
+		}
+		if r.Config == "" {
+			config.Name = name
+		}
+	}
 	if r.Name != "" {
 		config.Name = r.Name
 	}
 	return config, nil
 }
 
+// settings reads the values of --set.
+func settings(list []string) (set []agent.Setting, err error) {
+	for _, text := range list {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return nil, hint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.seed=7; KEY= removes a key")
+		}
+		set = append(set, agent.Setting{Key: key, Value: value})
+	}
+	return set, nil
+}
+
 // faulty reports the faults of a file, line by line.
 func (r *Command) faulty(sh *shell.Shell, err error) error {
 	var faults *agent.ConfigError
-	if !errors.As(err, &faults) {
+	var usage hint.UsageError
+	switch {
+	case errors.As(err, &usage):
+		return err
+	case !errors.As(err, &faults):
 		return fmt.Errorf("read experiment %s: %w", r.Config, files.Cause(err))
 	}
 	for _, f := range faults.Faults {
@@ -219,6 +251,9 @@ func (r *Command) again(name, dir string) string {
 	command := "sotto run"
 	if r.Config != "" {
 		command += " --config " + r.Config
+	}
+	for _, set := range r.Set {
+		command += " --set " + shell.Quote(set)
 	}
 	return fmt.Sprintf("to resume it: %s --name %s --record %s", command, name, dir)
 }

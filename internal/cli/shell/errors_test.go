@@ -16,3 +16,13 @@ func TestErrorsStayApart(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 }
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{
+		"model.name=qwen3:8b": "model.name=qwen3:8b", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "*": "'*'",
+	} {
+		if got := Quote(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (x *streamCommand) settings(o *solve.Options, problems []solve.Problem) (*s
 		return nil, err
 	}
 	s := &solvereport.Settings{
-		Problems: asked.String(), Count: len(problems), Replies: x.replies, Audit: x.Audit,
+		Problems: asked.String(), Count: len(problems), Shuffle: x.Shuffle, Where: x.Where, Replies: x.replies, Audit: x.Audit,
 		Rules:   answer.Extract(o.Task, "", answer.Problem{}, answer.Options{Grammar: o.Grammar}).Rules,
 		Dialect: o.Grammar.Dialect().Name, DialectRow: digestOf(row), Start: string(o.Start),
 		Instruction: digestOf([]byte(o.Instruction)), Temperatures: strings.Trim(string(temperatures), "[]"),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -94,6 +95,9 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 	if err != nil {
 		return nil, fmt.Errorf("--replies: %w", err)
 	}
+	if x.Shuffle != nil {
+		replies.Shuffle(*x.Shuffle)
+	}
 	x.replies = digest.String()
 	return replies, nil
 }
@@ -101,7 +105,17 @@ func (m *modelFlags) recorded(sh *shell.Shell, x *streamCommand, t solve.Task) (
 // lineReader reads problems and, if field is not "", replies to them.
 func (x *streamCommand) lineReader(t solve.Task, field string) (*problemReader, error) {
 	r := &problemReader{task: t}
-	for _, path := range []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"} {
+	paths := []string{"id", x.InputField, x.GoldField, "options", cmp.Or(field, "raw"), "end", "schema", "lang"}
+	if field != "" || x.Replies == "" {
+		for _, w := range x.Where {
+			path, value, ok := strings.Cut(w, "=")
+			if !ok {
+				return nil, hint.Usage(fmt.Errorf("--where %q: want PATH=VALUE", w), "such as --where arm=CoT")
+			}
+			paths, r.where = append(paths, path), append(r.where, value)
+		}
+	}
+	for _, path := range paths {
 		steps, err := jsonpath.Parse(path)
 		if err == nil && jsonpath.Many(steps) {
 			err = fmt.Errorf("field %q: want the path of one field", path)

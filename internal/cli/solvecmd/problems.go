@@ -22,6 +22,14 @@ import (
 // problems reads the whole stream, so that a fault in the last line is found before
 // the first call of a model.
 func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
+	list, err := x.unshuffled(sh, t)
+	if x.Shuffle != nil {
+		solve.Shuffle(list, *x.Shuffle)
+	}
+	return list, err
+}
+
+func (x *streamCommand) unshuffled(sh *shell.Shell, t solve.Task) ([]solve.Problem, error) {
 	if x.Problems == "" && x.Replies != "" {
 		return x.logged(sh, t)
 	}
@@ -30,7 +38,10 @@ func (x *streamCommand) problems(sh *shell.Shell, t solve.Task) ([]solve.Problem
 			return nil, hint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
 		}
 		seed := uint64(1)
-		if x.Seed != nil {
+		switch {
+		case x.Shuffle != nil:
+			seed = 0
+		case x.Seed != nil:
 			seed = uint64(*x.Seed)
 		}
 		return solve.Games(seed), nil
@@ -98,6 +109,7 @@ func (x *streamCommand) logged(sh *shell.Shell, t solve.Task) ([]solve.Problem, 
 type problemReader struct {
 	task   solve.Task
 	paths  [][]jsonpath.Step
+	where  []string // the values that the last paths must have
 	finder jsonpath.Finder
 }
 
@@ -127,7 +139,14 @@ func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Pr
 		if batch.BlankLine(line) {
 			continue
 		}
-		p, raw, more, err := r.read(batch.TrimLine(line), number)
+		line = batch.TrimLine(line)
+		if err := r.finder.Find(line, r.paths...); err != nil {
+			return fmt.Errorf("%s: line %d: %w", in.Name, number, err)
+		}
+		if !r.wanted() {
+			continue
+		}
+		p, raw, more, err := r.read(number)
 		if err == nil {
 			err = visit(p, raw, more)
 		}
@@ -137,11 +156,20 @@ func (r *problemReader) each(sh *shell.Shell, name string, visit func(p solve.Pr
 	}
 }
 
-func (r *problemReader) read(line []byte, number int) (p solve.Problem, raw string, more *posedLine, err error) {
-	f := &r.finder
-	if err := f.Find(line, r.paths...); err != nil {
-		return p, "", nil, err
+// wanted reports whether the line is one of those that --where selects.
+func (r *problemReader) wanted() bool {
+	for i, value := range r.where {
+		found := r.finder.Last(len(r.paths) - len(r.where) + i)
+		if found == nil || jsonpath.TextOr(found, "") != value {
+			return false
+		}
 	}
+	return true
+}
+
+// read reads the problem of the line that was found.
+func (r *problemReader) read(number int) (p solve.Problem, raw string, more *posedLine, err error) {
+	f := &r.finder
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	p.ID, p.Input, p.Lang = text(0), text(1), text(7)
 	if p.ID == "" {

@@ -54,12 +54,14 @@ Examples:
 
 // streamCommand solves problems one after another.
 type streamCommand struct {
-	Task       string `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"The task (${default}): those of sotto extract, wordsort, mgsm."`
-	TaskFile   string `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
-	Problems   string `short:"p" placeholder:"FILE" help:"The problems, one JSON object per line. Without it, those of --replies, or the solvable games of 24 in random order."`
-	InputField string `name:"input-field" default:"input" placeholder:"PATH" help:"The field of the question (${default})."`
-	GoldField  string `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
-	Mode       string `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples from memory), template (known templates first)."`
+	Task       string   `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"The task (${default}): those of sotto extract, wordsort, mgsm."`
+	TaskFile   string   `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
+	Problems   string   `short:"p" placeholder:"FILE" help:"The problems, one JSON object per line. Without it, those of --replies, or the solvable games of 24 in random order."`
+	InputField string   `name:"input-field" default:"input" placeholder:"PATH" help:"The field of the question (${default})."`
+	GoldField  string   `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
+	Where      []string `sep:"none" placeholder:"PATH=VALUE" help:"Only the lines of --replies (or else of --problems) in which this field has this value; repeatable."`
+	Shuffle    *uint64  `placeholder:"SEED" help:"Take the problems, and the logged replies to each, in another order; the order depends on SEED alone."`
+	Mode       string   `default:"template" enum:"io,cot,graph,template" placeholder:"MODE" help:"io (answer only), cot (step by step), graph (with examples from memory), template (known templates first)."`
 	modelFlags
 	Audit string `placeholder:"TASK" help:"Judge accepted answers again by this task, to measure how much of the memory is wrong."`
 
