@@ -29,7 +29,9 @@ func TestChangesNameEverySetting(t *testing.T) {
 		case reflect.Float64:
 			v.SetFloat(0.5)
 		case reflect.Pointer: // a seed of 0 is not the same as none
-			v.Set(reflect.ValueOf(new(int64)))
+			v.Set(reflect.New(v.Type().Elem()))
+		case reflect.Slice:
+			v.Set(reflect.ValueOf([]string{"x"}))
 		default:
 			t.Fatalf("%s is of kind %v", name, v.Kind())
 		}
