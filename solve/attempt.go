@@ -5,10 +5,12 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
@@ -29,6 +31,7 @@ type attempt struct {
 	of     *record.Ref // the reply that passed
 	last   *record.Ref // the last reply that was judged
 	result Result
+	room   int // how many bytes of replies the result may still carry
 }
 
 // id names the work for memory.
@@ -169,6 +172,9 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	if readErr != nil {
 		return readErr
 	}
+	if err == nil || reply.Raw != "" {
+		a.carry(&try, reply, reading)
+	}
 	ref, recErr := a.recordCall(ctx, i+1, q, reply, reading, try, err)
 	if recErr != nil {
 		return recErr
@@ -190,6 +196,18 @@ func (a *attempt) ask(ctx context.Context, i int) error {
 	a.last = ref
 	a.result.Candidate, a.result.Method, a.result.Reason = try.Candidate, try.Method, try.Reason
 	return a.recordExtraction(ctx, ref, x, v)
+}
+
+// carry adds to a try what it carries of its reply.
+func (a *attempt) carry(t *Try, r model.Reply, reading *sotto.Reply) {
+	var native strings.Builder
+	for _, thought := range r.Thoughts {
+		native.WriteString(thought.Text)
+	}
+	with := replyjson.With{Raw: a.s.o.Raw, Reading: a.s.o.Reading}
+	c, size, _ := with.Carry(r.Raw, native.String(), a.room, func() (*sotto.Reply, error) { return reading, nil })
+	a.room -= size
+	t.carry(c)
 }
 
 // maxShown is how many bytes are kept of a candidate, or of a reply that is fed
@@ -225,7 +243,12 @@ func (a *attempt) learn(ctx context.Context) error {
 	if !o.Mode.remembers() || a.query == "" || len(a.query) > metagraph.MaxQuery {
 		return nil
 	}
-	note, err := a.result.line()
+	if o.Draft != nil {
+		if err := o.Draft(a.result); err != nil {
+			return err
+		}
+	}
+	note, err := a.result.Bare().Line() // no reasoning enters the memory
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/sotto-llm/sotto/internal/replyjson"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/metagraph"
 )
@@ -77,11 +79,48 @@ type Try struct {
 	Cost        float64 `json:"cost,omitempty"`
 	Millis      float64 `json:"ms"`
 
+	// Raw is the reply as a text, if Options.Raw is set. Bytes that are not UTF-8 are
+	// U+FFFD in it; if there are any, RawBase64 is the reply byte for byte.
+	// RawOmitted is the length in bytes of a reply that was too long to carry.
+	Raw        *string `json:"raw,omitempty"`
+	RawBase64  []byte  `json:"raw_base64,omitempty"`
+	RawOmitted int     `json:"raw_omitted,omitempty"`
+	// Reading is how the reply was read, if Options.Reading is set: the object that
+	// sotto split prints. It has "native_reasoning" if the server had separated
+	// reasoning.
+	Reading json.RawMessage `json:"reading,omitempty"`
+
 	shown string // the visible text
 }
 
-// line returns the result as a line, with its newline.
-func (r *Result) line() ([]byte, error) {
+// Reply returns the reply byte for byte. ok is false if the try does not carry it.
+func (t *Try) Reply() (raw string, ok bool) {
+	switch {
+	case t.RawBase64 != nil:
+		return string(t.RawBase64), true
+	case t.Raw != nil:
+		return *t.Raw, true
+	}
+	return "", false
+}
+
+// Bare returns the result without the replies and readings that its tries carry.
+func (r Result) Bare() Result {
+	tries := slices.Clone(r.Attempts)
+	for i := range tries {
+		tries[i].carry(replyjson.Carried{})
+	}
+	r.Attempts = tries
+	return r
+}
+
+func (t *Try) carry(c replyjson.Carried) {
+	t.Raw, t.RawBase64, t.RawOmitted, t.Reading = c.Raw, c.RawBase64, c.RawOmitted, c.Reading
+}
+
+// Line returns the result as a line of JSON, with its newline. Its last member is
+// memory.
+func (r Result) Line() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -90,9 +129,6 @@ func (r *Result) line() ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
-
-// Line returns the result as a line of JSON, with its newline.
-func (r Result) Line() ([]byte, error) { return r.line() }
 
 func readResult(line []byte) (r Result, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {

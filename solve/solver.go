@@ -9,6 +9,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 	"github.com/sotto-llm/sotto/model"
@@ -74,6 +75,14 @@ type Options struct {
 	// Price is the price of the model's tokens. If nil, costs are not known.
 	Price *Price
 
+	// Raw and Reading say what the tries of a result carry of the replies: the raw
+	// reply, and how it was read. The memory never gets either.
+	Raw, Reading bool
+	// Draft, if not nil, gets each result before memory learns it. A run that is
+	// killed after that returns the result again when the problem comes again, but
+	// without the replies; the draft has them.
+	Draft func(Result) error
+
 	// Run names the run, in the record and for memory. If empty, the name is made
 	// from the time.
 	Run    string
@@ -132,7 +141,7 @@ func (s *Solver) Run() string { return s.o.Run }
 // that the problem is not finished: the context ended, the model cannot be reached,
 // or the memory or the record cannot be written.
 func (s *Solver) Solve(ctx context.Context, n int, p Problem) (Result, error) {
-	a := &attempt{s: s, problem: p, query: metagraph.Query(s.o.Task, p.Problem), began: time.Now()}
+	a := &attempt{s: s, problem: p, query: metagraph.Query(s.o.Task, p.Problem), began: time.Now(), room: replyjson.MaxCarried}
 	a.result = Result{V: 1, Type: "problem", Run: s.o.Run, N: n, ID: p.ID, Task: s.o.Task.Name(), Mode: s.o.Mode, Model: s.o.Model.Name()}
 	if r, ok, err := s.done(ctx, a); ok || err != nil {
 		return r, err

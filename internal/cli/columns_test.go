@@ -76,6 +76,8 @@ func TestAddColumns(t *testing.T) {
 		{[]string{"split", "--from", "messages"}, ""},
 		{[]string{"extract", "--task", "math", "--distill", "query"}, ""},
 		{[]string{"score", "--task", "math"}, ""},
+		{[]string{"extract", "--task", "math", "--with", "raw,reading"}, ""},
+		{[]string{"score", "--task", "math", "--with", "reading"}, ""},
 	} {
 		name := strings.Join(test.args, " ")
 		out := filepath.Join(folder, "out.parquet")

@@ -25,21 +25,27 @@ import (
 // for concurrent use.
 type Set struct {
 	prefix  string
-	columns any // a pointer to a struct with their types
+	columns reflect.Type // a struct with their types
 	paths   [][]jsonpath.Step
 	names   []string
 	finders sync.Pool
 }
 
-// NewSet returns a set. columns is one of the structs of this package.
-func NewSet(prefix string, columns any) (*Set, error) {
+// NewSet returns a set. Each of columns is one of the structs of this package.
+func NewSet(prefix string, columns ...any) (*Set, error) {
 	if strings.TrimSpace(prefix) == "" {
 		return nil, errors.New("a prefix without a letter could hide the record's own members")
 	}
-	s := &Set{prefix: prefix, columns: columns}
-	t := reflect.TypeOf(columns).Elem()
-	for i := range t.NumField() {
-		name := prefix + t.Field(i).Tag.Get("json")
+	s := &Set{prefix: prefix}
+	var fields []reflect.StructField
+	for _, c := range columns {
+		fields = append(fields, reflect.VisibleFields(reflect.TypeOf(c).Elem())...)
+	}
+	// One struct without embedded ones, in which the library takes an empty text or
+	// false for a value that is missing.
+	s.columns = reflect.StructOf(fields)
+	for _, field := range fields {
+		name := prefix + field.Tag.Get("json")
 		s.names = append(s.names, name)
 		s.paths = append(s.paths, []jsonpath.Step{{Name: name}})
 	}
@@ -133,7 +139,7 @@ type Parquet struct {
 
 // NewParquet returns a writer of a Parquet file. It reads rows, and closes it.
 func (s *Set) NewParquet(to io.Writer, rows *parquetfile.File) (*Parquet, error) {
-	w, err := parquetfile.NewWriter(to, rows, s.columns, s.prefix)
+	w, err := parquetfile.NewWriter(to, rows, reflect.New(s.columns).Interface(), s.prefix)
 	var taken *parquetfile.NameError
 	if errors.As(err, &taken) {
 		err = fmt.Errorf("%w: choose another --column-prefix", err)
@@ -167,7 +173,7 @@ func (p *Parquet) Write(lines []byte) (int, error) {
 
 // row writes a row with what its object says.
 func (p *Parquet) row(object []byte) error {
-	columns := reflect.New(reflect.TypeOf(p.set.columns).Elem()).Interface()
+	columns := reflect.New(p.set.columns).Interface()
 	if err := json.Unmarshal(object, columns); err != nil {
 		return fmt.Errorf("parquet: %w", err)
 	}

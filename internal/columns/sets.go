@@ -47,6 +47,28 @@ type Extract struct {
 	Error     *string   `json:"error" parquet:"error,optional"`
 }
 
+// A Reply is what sotto extract and score carry of a reply.
+type Reply struct {
+	Raw        *string  `json:"raw" parquet:"raw,optional"`
+	RawBase64  *string  `json:"raw_base64" parquet:"raw_base64,optional"`
+	RawOmitted *int64   `json:"raw_omitted" parquet:"raw_omitted,optional"`
+	Reading    *Reading `json:"reading" parquet:"reading,optional"`
+}
+
+// A Reading is the reading of a reply.
+type Reading struct {
+	V               int64        `json:"v" parquet:"v"`
+	Visible         string       `json:"visible" parquet:"visible"`
+	Reasoning       []string     `json:"reasoning" parquet:"reasoning,list"`
+	Narration       []string     `json:"narration" parquet:"narration,list"`
+	Segments        []Segment    `json:"segments" parquet:"segments,list"`
+	Diagnostics     []Diagnostic `json:"diagnostics" parquet:"diagnostics,list"`
+	MoreDiagnostics *int64       `json:"more_diagnostics" parquet:"more_diagnostics,optional"`
+	Dialect         string       `json:"dialect" parquet:"dialect"`
+	Start           string       `json:"start" parquet:"start"`
+	NativeReasoning *string      `json:"native_reasoning" parquet:"native_reasoning,optional"`
+}
+
 // An Attempt is a place at which an answer was looked for.
 type Attempt struct {
 	Method string  `json:"method" parquet:"method"`

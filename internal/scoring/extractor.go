@@ -7,6 +7,7 @@ import (
 	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 )
 
 // TaskNames lists the tasks for the help.
@@ -24,6 +25,14 @@ type Extractor struct {
 	Task    answer.Task
 	Problem answer.Problem // the parts that all replies share
 	Options answer.Options
+	// With are the members that the object for a reply carries of the reply itself.
+	With replyjson.With
+}
+
+// AppendCarried appends what the object for a reply carries of the reply.
+func (e *Extractor) AppendCarried(dst []byte, p *Posed) ([]byte, error) {
+	c, _, err := e.With.Carry(p.Raw, p.separated, replyjson.MaxCarried, func() (*sotto.Reply, error) { return p.Grammar.Parse(p.Raw, p.Start, p.End) })
+	return c.Append(dst), err
 }
 
 // ReadTask reads a task that the user defines.
@@ -38,7 +47,10 @@ func ReadTask(name string) (answer.Task, error) {
 // Extract extracts the candidate from one reply.
 func (e *Extractor) Extract(r *Posed) answer.Extraction {
 	o := e.Options
-	o.Grammar, o.Start, o.End, o.Reasoning = r.Grammar, r.Start, r.End, r.separated
+	o.Grammar, o.Start, o.End = r.Grammar, r.Start, r.End
+	if o.FromReasoning {
+		o.Reasoning = r.separated
+	}
 	if o.Grammar == sotto.Default() {
 		o.Grammar = nil // the same, but known to be the default
 	}

@@ -28,8 +28,21 @@ func (e *Extractor) Judge(p *Posed) *Result {
 
 // AppendResult appends the object for a reply. Without an id, it leaves that key
 // out.
-func AppendResult(dst, id []byte, was *Result) []byte {
-	return append(AppendVerdict(AppendExtraction(dst, id, was.Extraction), was.Verdict), '}')
+func AppendResult(dst, id []byte, was *Result) []byte { return append(appendOpen(dst, id, was), '}') }
+
+// appendOpen appends the object without its end.
+func appendOpen(dst, id []byte, was *Result) []byte {
+	return AppendVerdict(AppendExtraction(dst, id, was.Extraction), was.Verdict)
+}
+
+// AppendJudged is AppendResult with what the object carries of the reply.
+func (e *Extractor) AppendJudged(dst, id []byte, p *Posed, was *Result) ([]byte, error) {
+	at := len(dst)
+	dst, err := e.AppendCarried(appendOpen(dst, id, was), p)
+	if err != nil {
+		return dst[:at], err
+	}
+	return append(dst, '}'), nil
 }
 
 // BadGold is the error of a reply that cannot be judged.

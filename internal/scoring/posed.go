@@ -21,7 +21,8 @@ type Posed struct {
 	id      []byte // as it stands in the line; nil if there is none
 	Raw     string
 	Problem answer.Problem
-	// separated is the reasoning that a server has separated, if it may count.
+	// separated is the reasoning that a server has separated, if it may count or is
+	// carried.
 	separated string
 	golds     []string // further right answers
 	group     []byte   // the problem that it is a sample of
@@ -150,7 +151,8 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 	f := r.finders.Get().(*jsonpath.Finder)
 	defer r.finders.Put(f)
 	paths := r.paths
-	if e.Options.FromReasoning {
+	separated := e.Options.FromReasoning || e.With.Reading
+	if separated {
 		paths = r.beside
 	}
 	if err := f.Find(line, paths...); err != nil {
@@ -166,7 +168,7 @@ func (r *LineReader) Read(p *Posed, line []byte, e *Extractor) error {
 		return fmt.Errorf("field %s %w", r.Places[placeRaw].Name, jsonpath.ErrNotString)
 	}
 	*p = Posed{Manner: e.Manner, Problem: e.Problem, Raw: jsontext.Unquote(raw)}
-	if e.Options.FromReasoning {
+	if separated {
 		p.separated = r.readSeparated(f)
 	}
 	p.id, p.group, p.by, p.logged = r.value(f, placeID), r.value(f, PlaceGroup), r.value(f, PlaceBy), r.value(f, PlaceLogged)

@@ -245,7 +245,11 @@ func (s *Scorer) Judge(dst []byte, p *Posed) ([]byte, error) {
 			return dst, err
 		}
 	}
-	return AppendResult(dst, IDOf(p), was), s.Note(p, was)
+	dst, err := s.Extractor.AppendJudged(dst, IDOf(p), p, was)
+	if err != nil {
+		return dst, err
+	}
+	return dst, s.Note(p, was)
 }
 
 var errUnjudged = errors.New("the object has no verdict")

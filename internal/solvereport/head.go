@@ -28,6 +28,9 @@ type Head struct {
 	// others when the stream is resumed.
 	Place  *Place  `json:"place,omitempty"`
 	Bounds *Bounds `json:"bounds,omitempty"`
+	// With names what each attempt carries: raw, reading. It may be another when the
+	// stream is resumed, for the problems that are still to do.
+	With []string `json:"with,omitempty"`
 }
 
 // Settings are all that decides the results of a stream. Files are named by the

@@ -122,7 +122,8 @@ func perSolved(format string, x float64, solved int) string {
 	return fmt.Sprintf(format, x)
 }
 
-// ReadResults reads an output. The head is nil if the output is empty.
+// ReadResults reads an output, without the replies that results carry. The head is nil
+// if the output is empty. A last line that is still being written is left out.
 func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for number := 1; ; number++ {
@@ -133,6 +134,7 @@ func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		torn := !bytes.HasSuffix(line, []byte("\n"))
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
@@ -144,9 +146,12 @@ func ReadResults(r io.Reader) (head *Head, results []solve.Result, err error) {
 			continue
 		}
 		result, err := solve.ReadResult(line)
+		if err != nil && torn {
+			return head, results, nil
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		results = append(results, result)
+		results = append(results, result.Bare())
 	}
 }

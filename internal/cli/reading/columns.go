@@ -37,9 +37,9 @@ func (c *Columns) ValidateColumns(output string, jsonl bool, files int) error {
 	return nil
 }
 
-// Set returns the new members. made is a struct with their types.
-func (c *Columns) Set(made any) (*columns.Set, error) {
-	set, err := columns.NewSet(c.ColumnPrefix, made)
+// Set returns the new members. made are structs with their types.
+func (c *Columns) Set(made ...any) (*columns.Set, error) {
+	set, err := columns.NewSet(c.ColumnPrefix, made...)
 	if err != nil {
 		return nil, hint.Usage(fmt.Errorf("--column-prefix: %w", err), "")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -37,6 +38,7 @@ type common struct {
 	fields
 	output
 	reading.Columns
+	With []string `enum:"raw,reading" placeholder:"WHAT" help:"Carry in each object what it is about: raw (the reply, byte for byte), reading (the object that sotto split prints for it), or both."`
 	recording.Settings
 }
 
@@ -51,6 +53,7 @@ func (x *common) prepare(sh *shell.Shell, c *catalogue.Catalogue, agent string) 
 	if err != nil {
 		return nil, nil, err
 	}
+	e.With = replyjson.Named(x.With)
 	v, err := openEvidence(&x.Settings, sh, agent, e, x.Model, &x.output)
 	return e, v, err
 }

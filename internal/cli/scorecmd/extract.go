@@ -74,7 +74,7 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extrac
 		if err := v.line(p, found, nil); err != nil {
 			return dst, err
 		}
-		return x.append(dst, e, p, scoring.IDOf(p), found), nil
+		return x.append(dst, e, p, scoring.IDOf(p), found)
 	}
 	return b.run(&x.output)
 }
@@ -89,14 +89,19 @@ func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error 
 	if err := v.line(p, found, nil); err != nil {
 		return err
 	}
-	if err := sh.Print(append(x.append(nil, e, p, nil, found), '\n')); err != nil {
+	object, err := x.append(nil, e, p, nil, found)
+	if err != nil {
+		return err
+	}
+	if err := sh.Print(append(object, '\n')); err != nil {
 		return err
 	}
 	return noAnswer(found)
 }
 
 // append appends the object for a reply.
-func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id []byte, found answer.Extraction) []byte {
+func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id []byte, found answer.Extraction) ([]byte, error) {
+	at := len(dst)
 	dst = scoring.AppendExtraction(dst, id, found)
 	if len(x.Distill) > 0 {
 		query, trace := e.Task.Distil(p.Problem, found.Candidate)
@@ -107,7 +112,11 @@ func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id 
 			dst = jsontext.AppendString(append(dst, `,"trace":`...), trace)
 		}
 	}
-	return append(dst, '}')
+	dst, err := e.AppendCarried(dst, p)
+	if err != nil {
+		return dst[:at], err
+	}
+	return append(dst, '}'), nil
 }
 
 // readOne reads FILE as one reply in plain text.

@@ -44,8 +44,11 @@ func (x *common) validateColumns(jsonl bool, files int) error {
 // added returns the set of new members, or nil if there are none. members is a struct
 // with their types.
 func (x *common) added(members any) (*columns.Set, error) {
-	if !x.Adds(x.Output) {
+	switch {
+	case !x.Adds(x.Output):
 		return nil, nil
+	case len(x.With) > 0:
+		return x.Set(members, new(columns.Reply))
 	}
 	return x.Set(members)
 }

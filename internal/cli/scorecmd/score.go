@@ -82,6 +82,9 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && x.Record != "" {
 		return errors.New("--compare cannot be combined with --record")
 	}
+	if x.Compare != "" && len(x.With) > 0 {
+		return errors.New("--compare cannot be combined with --with: it prints only differences")
+	}
 	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), x.validateColumns(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
 }
 
@@ -162,7 +165,11 @@ func (x *Score) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error {
 	if err := v.line(p, was.Extraction, &was.Verdict); err != nil {
 		return err
 	}
-	if err := sh.Print(append(scoring.AppendResult(nil, nil, was), '\n')); err != nil {
+	object, err := e.AppendJudged(nil, nil, p, was)
+	if err != nil {
+		return err
+	}
+	if err := sh.Print(append(object, '\n')); err != nil {
 		return err
 	}
 	return cmp.Or(scoring.BadGold(was), noAnswer(was.Extraction))

@@ -1,11 +1,14 @@
 package solvecmd
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/batch"
@@ -24,6 +27,14 @@ type output struct {
 	done []solve.Result
 	file *os.File // nil for standard output
 	to   io.Writer
+
+	// Memory learns a result before it is written, and keeps no reply. So the start
+	// of its line is written first. If the run is killed between the two, the replies
+	// are in the file, at the end of which the line is incomplete.
+	regular bool          // the file is one to which that can be done
+	begun   []byte        // what is written of the next line
+	whole   int64         // the length of the lines before it
+	drafted *solve.Result // the incomplete line of an earlier run
 }
 
 // open opens the output, and reads the results of an earlier run.
@@ -42,6 +53,9 @@ func (x *streamCommand) open(sh *shell.Shell, head solvereport.Head) (*output, e
 		return nil, fmt.Errorf("open %s: %w", x.Output, err)
 	}
 	out.file, out.to = file, shell.FilePrinter(file)
+	if info, err := file.Stat(); err == nil {
+		out.regular = info.Mode().IsRegular()
+	}
 	if x.Resume {
 		if err := out.resume(); err != nil {
 			file.Close()
@@ -67,11 +81,43 @@ func (f *output) resume() error {
 		}
 		f.head, f.old, f.done = *head, true, results
 	}
-	if err := f.file.Truncate(whole); err != nil {
+	if f.drafted, err = readDraft(f.file, whole); err != nil {
 		return files.Cause(err)
 	}
-	_, err = f.file.Seek(whole, io.SeekStart)
-	return files.Cause(err)
+	f.whole = whole
+	return files.Cause(f.cut())
+}
+
+// cut cuts the file after its whole lines, and goes there.
+func (f *output) cut() error {
+	if err := f.file.Truncate(f.whole); err != nil {
+		return err
+	}
+	_, err := f.file.Seek(f.whole, io.SeekStart)
+	return err
+}
+
+// lastMember begins the member that a draft does not have.
+const lastMember = `,"memory":`
+
+// readDraft reads the incomplete last line of a file. It returns nil if there is none,
+// or if its start is not whole: then memory has not learned it.
+func readDraft(file *os.File, whole int64) (*solve.Result, error) {
+	line, err := io.ReadAll(io.NewSectionReader(file, whole, files.MaxReply))
+	if err != nil || len(line) == 0 {
+		return nil, err
+	}
+	if at := bytes.LastIndex(line, []byte(lastMember)); at >= 0 {
+		line = line[:at]
+	}
+	for n := range len(lastMember) { // a part of its name may be there
+		if start, is := bytes.CutSuffix(line, []byte(lastMember[:n])); is {
+			if r, err := solve.ReadResult(append(bytes.Clone(start), '}')); err == nil {
+				return &r, nil
+			}
+		}
+	}
+	return nil, nil
 }
 
 // resumable reports whether the settings are those that the output was begun with.
@@ -102,16 +148,40 @@ func (f *output) begin(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
+	f.whole += int64(len(line)) + 1
 	return f.put(append(line, '\n'))
 }
 
-// write writes a result at once, in a single write.
-func (f *output) write(r solve.Result) error {
+// draft writes the line of a result up to what memory learns from it.
+func (f *output) draft(r solve.Result) error {
 	line, err := r.Line()
 	if err != nil {
 		return err
 	}
-	return f.put(line)
+	f.begun = bytes.TrimSuffix(line, []byte("}\n"))
+	return f.put(f.begun)
+}
+
+// write writes a result, or the rest of its line, at once.
+func (f *output) write(r solve.Result) error {
+	if d := f.drafted; d != nil && d.ID == r.ID && d.Run == r.Run && len(d.Attempts) == len(r.Attempts) && !carries(r) {
+		r.Attempts = d.Attempts
+	}
+	line, err := r.Line()
+	if err != nil {
+		return err
+	}
+	rest, is := bytes.CutPrefix(line, f.begun)
+	if !is {
+		return fmt.Errorf("write: the result of problem %s changed while memory learned it", r.ID)
+	}
+	f.begun, f.whole = nil, f.whole+int64(len(line))
+	return f.put(rest)
+}
+
+// carries reports whether a result has replies or readings.
+func carries(r solve.Result) bool {
+	return slices.ContainsFunc(r.Attempts, func(t solve.Try) bool { return t.Raw != nil || t.RawOmitted > 0 || t.Reading != nil })
 }
 
 func (f *output) put(line []byte) error {
@@ -125,7 +195,11 @@ func (f *output) close() error {
 	if f.file == nil {
 		return nil
 	}
-	if err := f.file.Close(); err != nil {
+	var err error
+	if len(f.begun) > 0 { // memory could not learn it
+		err = f.cut()
+	}
+	if err := cmp.Or(err, f.file.Close()); err != nil {
 		return fmt.Errorf("write: %w", files.Cause(err))
 	}
 	return nil

@@ -87,12 +87,13 @@ type streamCommand struct {
 	Prices       string        `placeholder:"FILE" help:"What tokens cost: {MODEL: {input: X, output: Y}} per million, YAML or JSON."`
 
 	recording.Settings
-	Output string `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
-	Resume bool   `help:"Continue --output where a run stopped; finished problems are not repeated."`
-	CSV    string `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
-	HTML   string `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
-	JSON   bool   `name:"json" help:"Print the summary as one JSON object."`
-	Quiet  bool   `short:"q" help:"Print no summary."`
+	Output string   `short:"o" placeholder:"FILE" help:"Write the results to FILE instead of standard output."`
+	With   []string `default:"raw" enum:"raw,reading,none" placeholder:"WHAT" help:"What each attempt carries in the results: raw (the reply, byte for byte), reading (the object that sotto split prints for it), both, or none (${default})."`
+	Resume bool     `help:"Continue --output where a run stopped; finished problems are not repeated."`
+	CSV    string   `name:"csv" placeholder:"FILE" help:"Write the table as CSV."`
+	HTML   string   `name:"html" placeholder:"FILE" help:"Write a page with the table and plots."`
+	JSON   bool     `name:"json" help:"Print the summary as one JSON object."`
+	Quiet  bool     `short:"q" help:"Print no summary."`
 
 	replies string // the digest of --replies
 }
@@ -119,6 +120,8 @@ func (x *streamCommand) Validate() error {
 	switch {
 	case x.Resume && x.Output == "":
 		return errors.New("--resume needs --output")
+	case len(x.With) > 1 && slices.Contains(x.With, "none"):
+		return errors.New("--with none stands alone")
 	case x.Replies != "" && x.Script != "" || (x.Replies != "" || x.Script != "") && x.Model != "":
 		return errors.New("want one of --model, --replies and --script")
 	case math.IsNaN(x.BudgetCost) || math.IsInf(x.BudgetCost, 0):
@@ -167,6 +170,9 @@ func (x *streamCommand) Run(sh *shell.Shell, names *catalogue.Catalogue) (err er
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
 	o.Run = out.head.Run
+	if out.regular {
+		o.Draft = out.draft
+	}
 	log := slog.New(slog.NewTextHandler(sh.Err, nil))
 	if o.Record, err = x.Settings.Open(nil, log); err != nil {
 		return err
@@ -202,7 +208,7 @@ func (x *streamCommand) stream(sh *shell.Shell, o solve.Options, out *output, pr
 	}
 	budget := solve.Budget{Problems: x.Limit, Tokens: x.BudgetTokens, Money: x.BudgetCost, Time: x.BudgetTime}
 	err = s.Stream(ctx, each, out.done, budget, func(r solve.Result) error {
-		results = append(results, r)
+		results = append(results, r.Bare())
 		bar.Advance(1)
 		return out.write(r)
 	})
@@ -274,6 +280,7 @@ func findTask(name, file string) (solve.Task, error) {
 func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, task solve.Task) (*solve.Options, error) {
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
+		Raw: slices.Contains(x.With, "raw"), Reading: slices.Contains(x.With, "reading"),
 		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
 	}
 	if err := x.modelFlags.apply(sh, x, o); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
-	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/internal/replyjson"
 )
 
@@ -137,9 +136,8 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, lo
 			id = []byte("null")
 		}
 		dst = replyjson.Append(dst, id, reply)
-		if log && r.native != "" {
-			dst = jsontext.AppendString(append(dst[:len(dst)-1], `,"native_reasoning":`...), r.native)
-			dst = append(dst, '}')
+		if log {
+			dst = replyjson.WithNative(dst, r.native)
 		}
 		return append(dst, '\n'), nil
 	}

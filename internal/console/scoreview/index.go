@@ -27,7 +27,7 @@ const (
 	// MaxLines bounds the lines of a file that are indexed.
 	MaxLines = 4_000_000
 	// maxLine bounds a line that is read, in bytes.
-	maxLine = 16 << 20
+	maxLine = 32 << 20
 	// maxNames bounds the distinct values of a facet; further ones are counted as
 	// others.
 	maxNames = 200

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/answer"
+	"github.com/sotto-llm/sotto/internal/replyjson"
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
@@ -140,6 +141,32 @@ func TestCandidateIsMarked(t *testing.T) {
 		}
 		if len(l.Attempts) == 0 || l.Candidate != "" && !used(l) {
 			t.Errorf("reply %d: attempts %+v", i, l.Attempts)
+		}
+	}
+}
+
+// A line that carries its reply shows it, byte for byte and as it was read.
+func TestCarriedReplyIsShown(t *testing.T) {
+	raw := "\xff is odd\n</think>\nThe answer is 8."
+	e := scoring.Extractor{Task: answer.Number, With: replyjson.With{Raw: true, Reading: true}}
+	e.Grammar, _ = sotto.Named("deepseek_r1")
+	e.Start = "inside"
+	p := &scoring.Posed{Manner: e.Manner, Raw: raw, Problem: answer.Problem{Gold: "8"}}
+	line, err := e.AppendJudged(nil, []byte(`"p"`), p, e.Judge(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Files{Scores: []*File{write(t, string(line))}}
+	l, err := f.Line(context.Background(), Query{With: -1}, 0, sotto.Named)
+	if err != nil || len(l.Parts) == 0 {
+		t.Fatalf("%v: %+v", err, l)
+	}
+	if first := l.Parts[0]; first.Channel != sotto.Reasoning || first.Text != "\ufffd is odd\n" || l.Bytes != len(raw) {
+		t.Errorf("%+v of %d bytes", first, l.Bytes)
+	}
+	for _, part := range l.Parts {
+		if part.Marked && (part.Text != "8" || part.Start != strings.LastIndex(raw, "8")) {
+			t.Errorf("marked %+v", part)
 		}
 	}
 }

@@ -3,11 +3,13 @@ package scoreview
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -483,25 +485,38 @@ func (l *Line) read(v, from gjson.Result, named func(string) (*sotto.Grammar, er
 		l.Attempts = append(l.Attempts, Attempt{method, a.Get("found").Int(), text(a.Get("why")), method == l.Method})
 		return len(l.Attempts) < maxAttempts
 	})
-	raw := first(from, "raw", "reply", "response", "completion", "output", "text")
-	if raw.Type != gjson.String {
+	raw, ok := rawOf(v, from)
+	if !ok {
 		return
 	}
 	start, end := -1, -1
 	if span := member(v, "span").Array(); len(span) == 2 {
 		start, end = int(span[0].Int()), int(span[1].Int())
 	}
-	g := sotto.Default()
-	if name := from.Get("dialect").String(); name != "" {
+	g, begins := sotto.Default(), sotto.StartAuto
+	reading := member(v, "reading")
+	if name := cmp.Or(reading.Get("dialect").String(), from.Get("dialect").String()); name != "" {
 		if found, err := named(name); err == nil {
-			g = found
+			g, begins = found, cmp.Or(sotto.Start(reading.Get("start").String()), begins)
 		}
 	}
-	l.mark(g, raw.String(), start, end)
+	l.mark(g, begins, raw, start, end)
+}
+
+// rawOf returns the reply of a scored line: what the line carries byte for byte, or
+// else the text in the line of the reply.
+func rawOf(v, from gjson.Result) (raw string, ok bool) {
+	if exact := member(v, "raw_base64"); exact.Type == gjson.String {
+		if data, err := base64.StdEncoding.DecodeString(exact.String()); err == nil {
+			return string(data), true
+		}
+	}
+	text := first(from, "raw", "reply", "response", "completion", "output", "text", "sotto_raw")
+	return text.String(), text.Type == gjson.String
 }
 
 // mark divides a reply by channel and at its candidate.
-func (l *Line) mark(g *sotto.Grammar, raw string, start, end int) {
+func (l *Line) mark(g *sotto.Grammar, begins sotto.Start, raw string, start, end int) {
 	l.Bytes = len(raw)
 	if start < 0 || end < start || end > len(raw) {
 		start, end = -1, -1
@@ -512,7 +527,10 @@ func (l *Line) mark(g *sotto.Grammar, raw string, start, end int) {
 	}
 	from, to = shorttext.Boundary(raw, from), shorttext.Boundary(raw, to)
 	l.Before, l.After = from, len(raw)-to
-	parsed, err := g.Parse(raw, sotto.StartAuto, sotto.EndUnknown)
+	parsed, err := g.Parse(raw, begins, sotto.EndUnknown)
+	if err != nil {
+		parsed, err = g.Parse(raw, sotto.StartAuto, sotto.EndUnknown)
+	}
 	if err != nil {
 		return
 	}
@@ -527,7 +545,7 @@ func (l *Line) mark(g *sotto.Grammar, raw string, start, end int) {
 			if i > 0 && start < 0 || a >= b {
 				continue
 			}
-			l.Parts = append(l.Parts, Part{s.Channel, i == 1, a, raw[a:b]})
+			l.Parts = append(l.Parts, Part{s.Channel, i == 1, a, strings.ToValidUTF8(raw[a:b], "\ufffd")})
 		}
 	}
 }
