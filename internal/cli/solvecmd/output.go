@@ -103,7 +103,7 @@ const lastMember = `,"memory":`
 // readDraft reads the incomplete last line of a file. It returns nil if there is none,
 // or if its start is not whole: then memory has not learned it.
 func readDraft(file *os.File, whole int64) (*solve.Result, error) {
-	line, err := io.ReadAll(io.NewSectionReader(file, whole, files.MaxReply))
+	line, err := files.ReadAll(io.NewSectionReader(file, whole, files.MaxReply), files.MaxReply)
 	if err != nil || len(line) == 0 {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func TestCarriedReplyIsShown(t *testing.T) {
 	if err != nil || len(l.Parts) == 0 {
 		t.Fatalf("%v: %+v", err, l)
 	}
-	if first := l.Parts[0]; first.Channel != sotto.Reasoning || first.Text != "\ufffd is odd\n" || l.Bytes != len(raw) {
+	if first := l.Parts[0]; first.Channel != sotto.ChannelReasoning || first.Text != "\ufffd is odd\n" || l.Bytes != len(raw) {
 		t.Errorf("%+v of %d bytes", first, l.Bytes)
 	}
 	for _, part := range l.Parts {
