@@ -53,7 +53,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Provider)
-	if e.Model != "" {
+	if e.Model != "" && e.Model != e.Provider {
 		b.WriteString(" " + e.Model)
 	}
 	if e.Status != 0 {

@@ -29,14 +29,15 @@ import (
 
 // Command runs, resumes and replays an agent experiment.
 type Command struct {
-	Config string   `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
-	Name   string   `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
-	Set    []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the experiment, such as model.seed=7, instead of the value in the file; repeatable."`
-	Replay string   `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
-	Data   string   `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder). Without --record, the record is in its folder runs."`
-	Check  bool     `help:"Check the experiment, and exit."`
-	JSON   bool     `name:"json" help:"Print the summary as JSON."`
-	Quiet  bool     `short:"q" help:"Print no progress."`
+	Config  string   `short:"c" placeholder:"FILE" help:"The experiment (YAML). Without it, a short scripted one runs."`
+	Name    string   `short:"n" placeholder:"RUN" help:"The run's name, instead of the one in the file. If the record has a run of that name, it is resumed."`
+	Set     []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the experiment, such as model.seed=7, instead of the value in the file; repeatable."`
+	Replay  string   `placeholder:"DIR" xor:"record" help:"Repeat the recorded run in DIR with its recorded replies and results, and report the first event that differs."`
+	Data    string   `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for data that is kept between runs (the XDG state folder). Without --record, the record is in its folder runs."`
+	Check   bool     `help:"Check the experiment, ask the servers of its models whether they serve them, and exit."`
+	Offline bool     `help:"With --check: check the file alone. No server is asked, and no MCP server is started."`
+	JSON    bool     `name:"json" help:"Print the summary as JSON."`
+	Quiet   bool     `short:"q" help:"Print no progress."`
 
 	recording.Settings
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Resume or replay from an encrypted record, with the age identities in FILE; repeatable."`
@@ -52,6 +53,7 @@ Examples:
 
     sotto run
     sotto run --config experiment.yaml --check
+    sotto run --config experiment.yaml --check --offline
     sotto run --config experiment.yaml --record audit
     sotto run --config experiment.yaml --set model.name=qwen3:8b --set cycles=3 --name short
     sotto run --config experiment.yaml --replay audit
@@ -67,7 +69,7 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) (err error) {
 	people := &operators{sh: sh}
 	defer people.close()
 	surroundings := agentfile.Dependencies(sh.Getenv, func(name string) (*sotto.Grammar, error) { return c.Named(name) })
-	if r.Replay != "" {
+	if r.Replay != "" || r.Offline {
 		surroundings.MCP = agent.OfflineMCP
 	}
 	if !r.Check && r.Replay == "" {
@@ -96,18 +98,44 @@ func (r *Command) Run(sh *shell.Shell, c *catalogue.Catalogue) (err error) {
 	return r.live(ctx, sh, x, p)
 }
 
-// check asks the servers of the models, and says that nothing is wrong.
+// Validate refuses flags that cannot be combined.
+func (r *Command) Validate() error {
+	if r.Offline && !r.Check {
+		return errors.New("--offline needs --check")
+	}
+	return nil
+}
+
+// check asks the servers of the models, unless it is to check the file alone, and
+// says that nothing is wrong.
 func (r *Command) check(ctx context.Context, sh *shell.Shell, config *agent.Config, x *agent.Experiment) error {
-	info, err := config.Probe(ctx, x)
-	if err != nil {
-		return r.faulty(sh, err)
+	more := ""
+	if r.Offline {
+		more = ", no server was asked"
+	} else {
+		info, err := config.Probe(ctx, x)
+		if err != nil {
+			return r.unserved(sh, err)
+		}
+		if info.Window > 0 {
+			more = fmt.Sprintf(", a context window of %d tokens (%s)", info.Window, info.From)
+		}
 	}
-	window := ""
-	if info.Window > 0 {
-		window = fmt.Sprintf(", a context window of %d tokens (%s)", info.Window, info.From)
-	}
-	_, err = fmt.Fprintf(sh.Text, "%s: run %s, %d cycles%s, nothing wrong\n", config.File(), x.Name, x.Planned(), window)
+	_, err := fmt.Fprintf(sh.Text, "%s: run %s, %d cycles%s, nothing wrong\n", config.File(), x.Name, x.Planned(), more)
 	return err
+}
+
+// unserved reports the models that cannot be invoked, with the lines that name them.
+func (r *Command) unserved(sh *shell.Shell, err error) error {
+	var faults *agent.ConfigError
+	if !errors.As(err, &faults) {
+		return err
+	}
+	for _, f := range faults.Faults {
+		fmt.Fprintln(sh.Err, f)
+	}
+	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 model of the experiment cannot be invoked", "%d models of the experiment cannot be invoked")),
+		"the file itself has no fault: start the server, or see the file's model.url and model.name; --check --offline asks no server")
 }
 
 // config reads the file, or takes the experiment that comes with sotto. That

@@ -82,10 +82,11 @@ func (sh *Shell) Hintf(format string, args ...any) {
 	sh.say("hint", fmt.Sprintf(format, args...))
 }
 
-// say prints a message. Its further lines are indented, because text quoted in an
+// say prints a message, on a line of its own. Its further lines are indented, because text quoted in an
 // error must not look like our own message.
 func (sh *Shell) say(kind, text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+	sh.Err.endLine(sh.Out.terminal)
 	fmt.Fprintf(sh.Err, "sotto: %s: %s\n", kind, text)
 }
 

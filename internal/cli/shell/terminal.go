@@ -30,6 +30,8 @@ type terminal struct {
 	mu  sync.Mutex // programs log and draw at the same time
 	esc visible.Escaper
 	buf []byte
+	// within says that what was written last did not end its line.
+	within bool
 }
 
 func newTerminal(stream io.Writer, getenv func(string) string) *terminal {
@@ -56,7 +58,40 @@ func (t *terminal) verbatim(p []byte) (int, error) {
 	if err := t.flush(); err != nil {
 		return 0, err
 	}
+	return t.write(p)
+}
+
+// write writes bytes as they are.
+func (t *terminal) write(p []byte) (int, error) {
+	if len(p) > 0 {
+		t.within = p[len(p)-1] != '\n'
+	}
 	return t.device.Write(p)
+}
+
+// endLine writes the end of the line that another stream has begun, if both go to the
+// same terminal, pipe or file, so that a message does not continue that line. The
+// other stream itself stays as it is, byte for byte.
+func (t *terminal) endLine(other *terminal) {
+	other.mu.Lock()
+	within := other.within
+	other.within = false
+	other.mu.Unlock()
+	if within && sameFile(t.device, other.device) {
+		_, _ = t.verbatim([]byte("\n"))
+	}
+}
+
+// sameFile reports whether two streams are the same terminal, pipe or file.
+func sameFile(a, b io.Writer) bool {
+	x, ok := a.(*os.File)
+	y, also := b.(*os.File)
+	if !ok || !also {
+		return false
+	}
+	i, err := x.Stat()
+	j, fault := y.Stat()
+	return err == nil && fault == nil && os.SameFile(i, j)
 }
 
 // text writes text with its control characters made visible.
@@ -64,7 +99,7 @@ func (t *terminal) text(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.buf = t.esc.Append(t.buf[:0], p, false)
-	if _, err := t.device.Write(t.buf); err != nil {
+	if _, err := t.write(t.buf); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -82,7 +117,7 @@ func (t *terminal) flush() error {
 		return nil
 	}
 	t.buf = t.esc.Append(t.buf[:0], nil, true)
-	_, err := t.device.Write(t.buf)
+	_, err := t.write(t.buf)
 	return err
 }
 

@@ -58,3 +58,45 @@ func TestProgressBar(t *testing.T) {
 		t.Errorf("the bar is %q, with %s", shown, bad)
 	}
 }
+
+// TestMessageOnItsOwnLine: a message does not continue the line of a result that goes
+// to the same place. The results stay as they are.
+func TestMessageOnItsOwnLine(t *testing.T) {
+	say := func(out, errs io.Writer, result string) {
+		sh := New(nil, out, errs, func(string) string { return "" })
+		fmt.Fprint(sh.Out, result)
+		sh.Errorf("oops")
+		sh.Hintf("look")
+	}
+	const message = "sotto: error: oops\nsotto: hint: look\n"
+	for result, want := range map[string]string{"": message, "text": "text\n" + message, "text\n": "text\n" + message} {
+		shown := terminaltest.OnTerminal(t, func(tty *os.File) { say(tty, tty, result) })
+		if got := string(bytes.ReplaceAll(shown, []byte("\r\n"), []byte("\n"))); got != want {
+			t.Errorf("a terminal gets %q, want %q", got, want)
+		}
+		dir := t.TempDir()
+		read := func(name string) string {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		file := func(name string) *os.File {
+			f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			return f
+		}
+		say(file("both"), file("both"), result) // as after 2>&1
+		if got := read("both"); got != want {
+			t.Errorf("one file for both gets %q, want %q", got, want)
+		}
+		say(file("out"), file("errs"), result)
+		if out, errs := read("out"), read("errs"); out != result || errs != message {
+			t.Errorf("two files get %q and %q", out, errs)
+		}
+	}
+}
