@@ -31,6 +31,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/solvecmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
+	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/hint"
 )
 
@@ -40,26 +41,27 @@ type commandLine struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
-	Demo       textcmd.Demo       `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
-	Strip      textcmd.Strip      `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
-	Split      textcmd.Split      `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
-	Chat       chatcmd.Command    `cmd:"" help:"Talk to an agent or a model on the terminal."`
-	Serve      servecmd.Command   `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
-	Leaks      leakscmd.Command   `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
-	Init       initcmd.Command    `cmd:"" help:"Write a configuration for the gateway, and say what clients are set to."`
-	Doctor     doctorcmd.Command  `cmd:"" help:"Examine a model server: where its reasoning comes, and what Sotto does about it."`
-	Probe      probecmd.Chat      `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
-	A2A        probecmd.A2A       `cmd:"" name:"a2a" help:"Check A2A servers."`
-	Extract    scorecmd.Extract   `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
-	Score      scorecmd.Score     `cmd:"" help:"Judge the answers of replies, and summarize them."`
-	Solve      solvecmd.Command   `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
-	Record     recordcmd.Command  `cmd:"" help:"List, show, search, verify and export a record."`
-	Console    consolecmd.Command `cmd:"" help:"Serve a web page that shows a record."`
-	Run        runcmd.Command     `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
-	MCP        mcpcmd.Command     `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
-	Dialects   textcmd.Dialects   `cmd:"" help:"List the dialects, or print one."`
-	Version    versionCommand     `cmd:"" help:"Print the version."`
-	Completion completionCommand  `cmd:"" help:"Print the completion script for a shell."`
+	Demo       textcmd.Demo        `cmd:"" help:"Stream scripted replies to the terminal, each channel in its own style."`
+	Strip      textcmd.Strip       `cmd:"" help:"Print the visible text of a reply as it becomes certain."`
+	Split      textcmd.Split       `cmd:"" help:"Read a reply and print all its parts as one JSON object."`
+	Chat       chatcmd.Command     `cmd:"" help:"Talk to an agent or a model on the terminal."`
+	Serve      servecmd.Command    `cmd:"" help:"Run the gateway: a reverse proxy that keeps thoughts out of replies."`
+	Leaks      leakscmd.Command    `cmd:"" help:"Count the replies of logs in which reasoning was delivered as the answer."`
+	Init       initcmd.Command     `cmd:"" help:"Write a configuration for the gateway, and say what clients are set to."`
+	Doctor     doctorcmd.Command   `cmd:"" help:"Examine a model server: where its reasoning comes, and what Sotto does about it."`
+	Probe      probecmd.Chat       `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
+	A2A        probecmd.A2A        `cmd:"" name:"a2a" help:"Check A2A servers."`
+	Extract    scorecmd.Extract    `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
+	Score      scorecmd.Score      `cmd:"" help:"Judge the answers of replies, and summarize them."`
+	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
+	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
+	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
+	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
+	Run        runcmd.Command      `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
+	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
+	Dialects   textcmd.Dialects    `cmd:"" help:"List the dialects, or print one."`
+	Version    versionCommand      `cmd:"" help:"Print the version."`
+	Completion completionCommand   `cmd:"" help:"Print the completion script for a shell."`
 }
 
 const description = `Separate what a model thinks from what it says, in whole replies and in streams.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/cli/modelflags"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/jsonpath"
@@ -16,14 +17,12 @@ import (
 
 // modelFlags are the flags that choose the model.
 type modelFlags struct {
-	Model    string `short:"m" placeholder:"NAME" help:"The name of the model on its server. Without it, a scripted stand-in answers."`
-	Provider string `default:"ollama" enum:"ollama,openai,anthropic" placeholder:"API" help:"The model's API: ollama, openai (which many servers speak), anthropic (${default})."`
-	URL      string `name:"url" placeholder:"URL" setting:"SOTTO_MODEL_URL" help:"The model's server."`
-	KeyFile  string `name:"key-file" placeholder:"FILE" setting:"SOTTO_MODEL_KEY_FILE" help:"The API key."`
-	Script   string `placeholder:"FILE" help:"Play the scripted replies of FILE; see docs/models.md."`
-	Replies  string `placeholder:"FILE" help:"Play logged replies, one JSON object per line, in order for each problem."`
-	Field    string `default:"raw" placeholder:"PATH" help:"With --replies: the field of the reply (${default})."`
-	Embed    string `placeholder:"NAME" help:"Also compare problems by the embeddings of this model, on the same server."`
+	Model string `short:"m" placeholder:"NAME" help:"The name of the model on its server. Without it, a scripted stand-in answers."`
+	modelflags.Server
+	Script  string `placeholder:"FILE" help:"Play the scripted replies of FILE; see docs/models.md."`
+	Replies string `placeholder:"FILE" help:"Play logged replies, one JSON object per line, in order for each problem."`
+	Field   string `default:"raw" placeholder:"PATH" help:"With --replies: the field of the reply (${default})."`
+	Embed   string `placeholder:"NAME" help:"Also compare problems by the embeddings of this model, on the same server."`
 }
 
 const scriptedName = "scripted"
@@ -52,29 +51,14 @@ func (m *modelFlags) apply(sh *shell.Shell, x *streamCommand, o *solve.Options) 
 	case m.Model == "" || m.Model == scriptedName:
 		o.Model = solve.Scripted{Task: o.Task}
 	default:
-		o.Model, err = m.open(m.Model)
+		o.Model, err = m.Open(m.Model)
 	}
 	if err != nil || m.Embed == "" {
 		return err
 	}
-	embedder, err := m.open(m.Embed)
-	if err != nil {
-		return err
-	}
-	var can bool
-	if o.Embedder, can = embedder.(model.Embedder); !can {
-		return hint.Usage(fmt.Errorf("--embed: the API %s has no embeddings", m.Provider), "")
-	}
+	o.Embedder, err = m.Embedder(m.Embed)
 	o.Space = m.Embed
-	return nil
-}
-
-func (m *modelFlags) open(name string) (model.Model, error) {
-	opened, err := model.Open(model.Config{Provider: m.Provider, Model: name, URL: m.URL, KeyFile: m.KeyFile})
-	if err != nil {
-		return nil, hint.Usage(err, "")
-	}
-	return opened, nil
+	return err
 }
 
 // recorded reads logged replies.

@@ -1,0 +1,221 @@
+package thoughts
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLogOdds compares with published values: those of the README of the Python
+// package fightin_words, for two sentences and a prior of 0.05 for each of 11 words.
+func TestLogOdds(t *testing.T) {
+	const published = 0.6894227886807968
+	for name, test := range map[string]struct{ a, b, want float64 }{
+		"brown": {1, 0, published}, "donkey": {0, 1, -published}, "lazy": {1, 1, 0}, "the": {2, 2, 0},
+	} {
+		d, sd := LogOdds(test.a, 9, test.b, 9, 0.05, 0.55)
+		if math.Abs(d/sd-test.want) > 1e-12 {
+			t.Errorf("%s: z is %v, want %v", name, d/sd, test.want)
+		}
+	}
+	// The informative prior, computed apart.
+	if d, sd := LogOdds(10, 100, 2, 80, 3, 50); math.Abs(d-0.8638442565016122) > 1e-12 || math.Abs(d/sd-1.6415566539602906) > 1e-12 {
+		t.Errorf("%v, z %v", d, d/sd)
+	}
+}
+
+// TestSameGroups compares groups that say the same: nothing parts them. One that says
+// more of a phrase has it first, and the other way round the signs change.
+func TestSameGroups(t *testing.T) {
+	h := &history{t: t}
+	for i := range 12 {
+		thought := "<think>check the sum and the product again " + vocabulary[i%4] + "</think>x"
+		h.reply("a", i, "one", thought)
+		h.reply("b", i, "two", thought)
+	}
+	if rows := h.analyse(Options{}).Phrases.Rows; len(rows) > 0 {
+		t.Errorf("equal groups differ: %+v", rows)
+	}
+	for i := range 300 {
+		h.reply("a", i, "one", "<think>but slow down</think>x")
+		h.reply("b", i, "two", "<think>it follows</think>x")
+	}
+	rows := h.analyse(Options{Between: [2]string{"one", "two"}}).Phrases.Rows
+	turned := h.analyse(Options{Between: [2]string{"two", "one"}}).Phrases.Rows
+	if len(rows) == 0 || rows[0].Phrase != "but slow down" || rows[0].A != 300 || rows[0].B != 0 || rows[0].More != "one" || !rows[0].Clear {
+		t.Fatalf("%+v", rows)
+	}
+	for _, p := range rows {
+		i := slices.IndexFunc(turned, func(q Phrase) bool { return q.Phrase == p.Phrase })
+		if i < 0 || math.Abs(turned[i].Z+p.Z) > 1e-12 || turned[i].More != p.More {
+			t.Errorf("%q: z %v, turned round %+v", p.Phrase, p.Z, turned)
+		}
+	}
+}
+
+// TestLoopCountsOnce checks that a thought that loops does not outweigh others.
+func TestLoopCountsOnce(t *testing.T) {
+	if got := phrasesOf(strings.Repeat("on and ", 1000), 3); len(got) != 6 {
+		t.Errorf("%q", got)
+	}
+	if got := phrasesOf("一二三 It's"+strings.Repeat("x", 100)+" so", 2); !slices.Equal(got, []string{"so", "一", "一 二", "三", "二", "二 三"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLonger compares the share of pairs with a count of all pairs.
+func TestLonger(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for trial := range 20 {
+		g := group{name: "g"}
+		for i := range 30 {
+			g.replies = append(g.replies, &reply{place: place{seq: uint64(i)}, thought: r.IntN(12), verdict: verdict(r.IntN(3))})
+		}
+		agree, pairs := 0.0, 0.0
+		for _, a := range g.replies {
+			for _, b := range g.replies {
+				if a.verdict != right || b.verdict != wrong {
+					continue
+				}
+				pairs++
+				switch {
+				case a.thought > b.thought:
+					agree++
+				case a.thought == b.thought:
+					agree += 0.5
+				}
+			}
+		}
+		row, ok := longerOf(g)
+		if !ok || math.Abs(row.Value-agree/pairs) > 1e-12 {
+			t.Errorf("trial %d: %v, want %v", trial, row.Value, agree/pairs)
+		}
+	}
+}
+
+// TestLongerCovers counts how often the interval holds the true share: 0.5, if the
+// size says nothing, also where the sizes of a run are alike.
+func TestLongerCovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	covered := 0
+	const trials = 400
+	for range trials {
+		g := group{name: "g"}
+		for run := range 12 {
+			own, luck := r.IntN(1000), r.Float64()
+			for i := range 8 {
+				v := wrong
+				if r.Float64() < luck {
+					v = right
+				}
+				g.replies = append(g.replies, &reply{series: fmt.Sprint(run), place: place{seq: uint64(i)}, thought: own + r.IntN(100), verdict: v})
+			}
+		}
+		if row, ok := longerOf(g); ok && row.Interval.Low <= 0.5 && 0.5 <= row.Interval.High {
+			covered++
+		}
+	}
+	if share := float64(covered) / trials; share < 0.88 || share > 0.99 {
+		t.Errorf("%.3f of the intervals hold 0.5, want about 0.95", share)
+	}
+}
+
+// TestQuantiles checks that the parts hold every judged reply once, in order, and part
+// none of one size.
+func TestQuantiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	for _, sizes := range []int{1, 2, 3, 5, 100} {
+		g := group{name: "g"}
+		judged, solved := 0, 0
+		for i := range 41 {
+			x := &reply{place: place{seq: uint64(i)}, thought: r.IntN(sizes), verdict: verdict(r.IntN(3))}
+			g.replies = append(g.replies, x)
+			if x.verdict != unjudged {
+				judged++
+			}
+			if x.verdict == right {
+				solved++
+			}
+		}
+		last := -1
+		for _, q := range quantiles([]group{g}).Rows {
+			if q.From <= last || q.To < q.From || q.Right.Of == 0 || (q.Part == 0) != (q.To == 0) {
+				t.Errorf("%d sizes: after %d: %+v", sizes, last, q)
+			}
+			last = q.To
+			judged, solved = judged-q.Right.Of, solved-q.Right.Count
+		}
+		if judged != 0 || solved != 0 {
+			t.Errorf("%d sizes: %d replies and %d right ones are missing", sizes, judged, solved)
+		}
+	}
+	g := group{}
+	for i := range 40 {
+		g.replies = append(g.replies, &reply{place: place{seq: uint64(i)}, thought: i + 1, verdict: right})
+	}
+	rows := quantiles([]group{g}).Rows
+	for i, q := range rows {
+		if q.Right.Of != 10 || q.From != 10*i+1 || q.Part != i+1 {
+			t.Errorf("part %d: %+v", i, q)
+		}
+	}
+}
+
+// TestClusters finds the three topics that thoughts are about.
+func TestClusters(t *testing.T) {
+	topics := [][]string{
+		strings.Fields("calendar leap year gregorian julian february century divisible hundred"),
+		strings.Fields("chess bishop knight castle queen pawn checkmate board gambit opening"),
+		strings.Fields("recipe butter flour oven sugar dough knead vanilla whisk baking"),
+	}
+	r := rand.New(rand.NewPCG(1, 4))
+	h := &history{t: t}
+	for i := range 90 {
+		var thought []string
+		for range 12 {
+			thought = append(thought, topics[i%3][r.IntN(len(topics[i%3]))])
+		}
+		h.verdict("a", i, h.reply("a", i, fmt.Sprint("m", i%3), "<think>"+strings.Join(thought, " ")+"</think>x"), i%3 == 0)
+	}
+	for _, k := range []int{0, 3} {
+		rows := h.analyse(Options{Clusters: k}).Clusters.Rows
+		if len(rows) != 3 {
+			t.Fatalf("k %d: %d clusters", k, len(rows))
+		}
+		for _, c := range rows {
+			if c.Thoughts != 30 || len(c.Groups) != 1 || len(c.Exemplars) != 3 || len(c.Words) == 0 || c.Right.Of != 30 || c.Right.Count%30 != 0 {
+				t.Errorf("k %d: %+v", k, c)
+			}
+			if !slices.ContainsFunc(topics, func(topic []string) bool {
+				return slices.Contains(topic, c.Words[0]) && strings.Contains(c.Exemplars[0].Text, topic[0][:0])
+			}) {
+				t.Errorf("k %d: words %v", k, c.Words)
+			}
+		}
+	}
+}
+
+// TestPoorThoughts analyses thoughts that have nothing to compare: no number may be
+// one that JSON cannot hold.
+func TestPoorThoughts(t *testing.T) {
+	for _, raw := range []string{"<think></think>x", "<think>wait</think>x", "<think>\xff\xfe</think>x", "<think>...</think>", "x", "", "<think>" + strings.Repeat("a", 100) + "</think>"} {
+		h := &history{t: t}
+		for i := range 8 {
+			h.verdict(fmt.Sprint(i), 1, h.reply(fmt.Sprint(i), 1, fmt.Sprint(i%2), raw), i%2 == 0)
+		}
+		text := encoded(t, h.analyse(Options{}))
+		if !strings.Contains(text, `"replies": 8`) {
+			t.Errorf("%q: %s", raw, text)
+		}
+		for _, table := range h.analyse(Options{}).Tables() {
+			for _, row := range table.Rows {
+				if len(row) != len(table.Columns) || slices.Contains(row, "NaN") || slices.Contains(row, "+Inf") {
+					t.Errorf("%q: %s: %q", raw, table.Name, row)
+				}
+			}
+		}
+	}
+}
