@@ -3,13 +3,13 @@
 package recordset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -30,7 +30,7 @@ const (
 
 // A Source is one record of a set.
 type Source struct {
-	// Name is the last element of Dir. No other record of the set has it.
+	// Name is the last element of Dir, or Dir if another record has the same name.
 	Name   string
 	Dir    string
 	Reader *record.Reader
@@ -54,20 +54,46 @@ type Set struct {
 
 // Open opens a record, or the records of a folder: those of its direct children that
 // are records, or else those in its folder "records".
-func Open(dir string, o record.ReadOptions) (*Set, error) {
-	dirs, err := find(dir)
-	if err != nil {
-		return nil, err
+func Open(dir string, o record.ReadOptions) (*Set, error) { return OpenAll([]string{dir}, o) }
+
+// OpenAll opens the records of several folders, each as Open does. Records of the
+// same name are named by their folders.
+func OpenAll(from []string, o record.ReadOptions) (*Set, error) {
+	var dirs []string
+	for _, dir := range from {
+		list, err := find(dir)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, list...)
 	}
-	set := &Set{dir: dir}
+	if len(dirs) > maxRecords {
+		return nil, tooMany(strings.Join(from, ", "), len(dirs))
+	}
+	named := map[string]int{}
+	for _, d := range dirs {
+		named[baseName(d)]++
+	}
+	set := &Set{dir: strings.Join(from, ", ")}
 	for _, d := range dirs {
 		s := &Source{Name: baseName(d), Dir: d, several: len(dirs) > 1}
+		if named[s.Name] > 1 {
+			s.Name = filepath.ToSlash(filepath.Clean(d))
+		}
+		if slices.ContainsFunc(set.sources, func(x *Source) bool { return x.Name == s.Name }) {
+			return nil, hint.Usage(fmt.Errorf("%s is named twice", d), "")
+		}
+		var err error
 		if s.Reader, err = record.OpenReader(d, o); err != nil {
 			return nil, s.Err(err)
 		}
 		set.sources = append(set.sources, s)
 	}
 	return set, nil
+}
+
+func tooMany(where string, n int) error {
+	return hint.Add(fmt.Errorf("%s holds %d records, %d at most can be read as one", where, n, maxRecords), "read them one at a time, or in folders of their own")
 }
 
 // baseName returns the last element of a path, also of "." and "..".
@@ -133,13 +159,14 @@ func below(parent string) (list []string, err error) {
 		}
 	}
 	if len(list) > maxRecords {
-		return nil, hint.Add(fmt.Errorf("%s holds %d records, %d at most can be read as one", parent, len(list), maxRecords), "read them one at a time, or in folders of their own")
+		return nil, tooMany(parent, len(list))
 	}
 	slices.Sort(list)
 	return list, nil
 }
 
-// Sources returns the records of the set, in the order of their names.
+// Sources returns the records of the set: folder by folder, and in each in the order
+// of their names.
 func (s *Set) Sources() []*Source { return s.sources }
 
 // Several reports whether the set has more than one record. A number of an event
@@ -156,8 +183,8 @@ func (s *Set) Only(what string) (*Source, error) {
 
 // Named returns the record with a name.
 func (s *Set) Named(name string) (*Source, error) {
-	i, ok := slices.BinarySearchFunc(s.sources, name, func(x *Source, name string) int { return cmp.Compare(x.Name, name) })
-	if !ok {
+	i := slices.IndexFunc(s.sources, func(x *Source) bool { return x.Name == name })
+	if i < 0 {
 		return nil, fmt.Errorf("%s holds no record %q; the first is %q", s.dir, name, s.sources[0].Name)
 	}
 	return s.sources[i], nil

@@ -24,6 +24,7 @@ type Command struct {
 	Grep   grepCommand   `cmd:"" help:"Search what models, tools and users wrote."`
 	Stats  statsCommand  `cmd:"" help:"Summarize: how much was reasoning, what was saved, which models leaked."`
 	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry data, in JSON Lines."`
+	Table  tableCommand  `cmd:"" help:"Print a table of replies, thoughts, calls, cycles, extractions, verdicts or references."`
 	Verify verifyCommand `cmd:"" help:"Check that the record was not changed."`
 	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`
 	Keygen keygenCommand `cmd:"" help:"Make a key pair that signs records."`

@@ -1,0 +1,106 @@
+package recordcmd
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/recordtable"
+	"github.com/sotto-llm/sotto/record"
+)
+
+type tableCommand struct {
+	Kind     string   `arg:"" name:"kind" enum:"replies,thoughts,calls,cycles,extractions,verdicts,edges" help:"What has a row: replies, thoughts, calls, cycles, extractions, verdicts, or edges (references between them)."`
+	Dirs     []string `arg:"" name:"dir" help:"The folders of records, or of several records each."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
+	filter
+	Format string `placeholder:"FORMAT" help:"csv, jsonl or parquet. Without it, the name of the output says it, or it is csv."`
+	Output string `short:"o" placeholder:"FILE" help:"Write to FILE instead of standard output. It appears when it is whole."`
+}
+
+// Help explains the rows.
+func (tableCommand) Help() string {
+	return `Prints a table with a row for each thing, for programs that analyze data. Its columns, their types and units are in docs/tables.md, and stay the same. The rows come by time; seq and record say where a row comes from, and reply_seq and reply_choice join rows to replies.
+
+A text of which some was not recorded (by a level, a pattern or a secret) is null, and the column cut is true: a text in the table is always whole. Rows are written as events are read, in bounded memory. --limit counts events.
+
+In CSV, texts are in quotes, and a missing value is nothing. Texts are as the models wrote them: a spreadsheet may take one that begins with = for a formula, so import these columns as text.
+
+Examples:
+
+    sotto record table replies audit > replies.csv
+    sotto record table thoughts study -o thoughts.parquet
+    sotto record table cycles audit study --run run-7 --format jsonl`
+}
+
+// Validate checks the format.
+func (t *tableCommand) Validate() error {
+	if f := t.format(); f != recordtable.CSV && f != recordtable.JSONL && f != recordtable.Parquet {
+		return fmt.Errorf("--format %q: want csv, jsonl or parquet", t.Format)
+	}
+	return nil
+}
+
+func (t *tableCommand) format() recordtable.Format {
+	return cmp.Or(recordtable.Format(strings.ToLower(t.Format)), recordtable.FormatOf(t.Output), recordtable.CSV)
+}
+
+// Run writes the table.
+func (t *tableCommand) Run(sh *shell.Shell) error {
+	q, err := t.query()
+	if err != nil {
+		return err
+	}
+	table := recordtable.Named(t.Kind)
+	if q.Types, err = typesOf(table, q.Types); err != nil {
+		return err
+	}
+	ids, err := recording.ReadIdentities(t.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
+	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids})
+	if err != nil {
+		return readHint(err)
+	}
+	bad := badLines{sh: sh}
+	write := func(to io.Writer) error {
+		w, err := recordtable.NewWriter(t.format(), to, table.Columns)
+		if err != nil {
+			return err
+		}
+		return table.Write(w, set.Events(q), bad.skip)
+	}
+	if t.Output == "" || t.Output == "-" {
+		return cmp.Or(write(sh.Results(true)), bad.err())
+	}
+	file, err := sh.Replace(t.Output)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		file.Discard()
+		return err
+	}
+	return cmp.Or(file.Commit(), bad.err())
+}
+
+// typesOf returns the types of events to read for a table. Types that are asked for
+// narrow them.
+func typesOf(t *recordtable.Table, asked []record.Type) ([]record.Type, error) {
+	if len(asked) == 0 {
+		return t.Types, nil
+	}
+	for _, name := range asked {
+		if !slices.Contains(t.Types, name) {
+			return nil, hint.Usage(fmt.Errorf("--type %s: the table of %s is made of %v", name, t.Name, t.Types), "")
+		}
+	}
+	return asked, nil
+}
