@@ -264,3 +264,25 @@ func plainOf(s any) map[string]any {
 
 // File is the name of the file.
 func (c *Config) File() string { return c.document.Name }
+
+// Files returns the files that the experiment is read from, and then those that its
+// models play. Files with keys are not among them.
+func (c *Config) Files() (settings, scripts []string) {
+	settings = []string{c.File()}
+	if c.agent != nil {
+		settings = append(settings, c.agent.File())
+	}
+	for _, m := range append([]ModelConfig{c.Model}, c.agentModels()...) {
+		if name := c.agentFile(m.Script); name != "" && !slices.Contains(scripts, name) {
+			scripts = append(scripts, name)
+		}
+	}
+	return settings, scripts
+}
+
+func (c *Config) agentModels() (list []ModelConfig) {
+	for _, a := range c.Agents {
+		list = append(list, a.Model)
+	}
+	return list
+}

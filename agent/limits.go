@@ -6,6 +6,9 @@ import (
 	"github.com/sotto-llm/sotto/internal/retry"
 )
 
+// DefaultInvocations is the bound of the replies in a cycle if [Limits] has none.
+const DefaultInvocations = 16
+
 // Limits bound what a run may take. Zero means the default. For run bounds, a
 // negative value means unlimited.
 type Limits struct {
@@ -37,7 +40,7 @@ type Limits struct {
 const defaultOutage = 24 * time.Hour
 
 func (l Limits) filled() Limits {
-	or(&l.Invocations, 16)
+	or(&l.Invocations, DefaultInvocations)
 	or(&l.Calls, 32)
 	or(&l.Retries, 1)
 	or(&l.Attempts, 2)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type Info struct {
 	Window int
 	// From says where Window is from, such as "num_ctx" or "the server".
 	From string
+	// NoTools says that the server lists what the model can do, and that tools are
+	// not among it.
+	NoTools bool
 }
 
 var _ Checker = (*client)(nil)
@@ -150,11 +154,13 @@ func (a *ollamaAPI) inform(ctx context.Context, c *client) (Info, bool, error) {
 	})
 	info := a.window(ctx, c, show)
 	if info.Window == 0 {
-		info = Info{ollamaWindow, "assumed, Ollama's default; options.num_ctx sets it"}
+		info = Info{Window: ollamaWindow, From: "assumed, Ollama's default; options.num_ctx sets it"}
 	}
 	if most > 0 && most < info.Window {
-		info = Info{most, "the model"}
+		info = Info{Window: most, From: "the model"}
 	}
+	can := show.Get("capabilities").Array()
+	info.NoTools = len(can) > 0 && !slices.ContainsFunc(can, func(v gjson.Result) bool { return v.Str == "tools" })
 	return info, true, nil
 }
 
@@ -165,13 +171,13 @@ func (a *ollamaAPI) window(ctx context.Context, c *client, show gjson.Result) In
 	// Open checked that Extra is an object; without one there is nothing to read.
 	if extra, err := foreignjson.Parse(c.Extra); err == nil {
 		if n := positive(extra.Get("options.num_ctx")); n > 0 {
-			return Info{n, "num_ctx"}
+			return Info{Window: n, From: "num_ctx"}
 		}
 	}
 	for line := range strings.Lines(show.Get("parameters").Str) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
 			if n, err := strconv.Atoi(f[1]); err == nil && n > 0 && n <= maxWindow {
-				return Info{n, "num_ctx of the model"}
+				return Info{Window: n, From: "num_ctx of the model"}
 			}
 		}
 	}
@@ -183,7 +189,7 @@ func (a *ollamaAPI) window(ctx context.Context, c *client, show gjson.Result) In
 	_ = each(loaded.Get("models"), func(m gjson.Result) error {
 		for _, name := range []string{m.Get("name").Str, m.Get("model").Str} {
 			if n := positive(m.Get("context_length")); n > 0 && (name == c.Model || name == c.Model+":latest") {
-				info = Info{n, "the server"}
+				info = Info{Window: n, From: "the server"}
 			}
 		}
 		return nil
@@ -206,7 +212,7 @@ func (a *chatAPI) inform(ctx context.Context, c *client) (info Info, known bool,
 		if id == c.Model || strings.HasSuffix(id, "/"+c.Model) {
 			known = true
 			if n := positive(m.Get("max_model_len"), m.Get("context_length"), m.Get("context_window"), m.Get("max_context_length")); n > 0 {
-				info = Info{n, "the server"}
+				info = Info{Window: n, From: "the server"}
 			}
 		}
 		return nil
@@ -215,7 +221,7 @@ func (a *chatAPI) inform(ctx context.Context, c *client) (info Info, known bool,
 		known = true
 		if props, err := c.ask(ctx, []string{"..", "props"}, nil); err == nil {
 			if n := positive(props.Get("default_generation_settings.n_ctx"), props.Get("n_ctx")); n > 0 {
-				info = Info{n, "the server"}
+				info = Info{Window: n, From: "the server"}
 			}
 		}
 	}
@@ -229,7 +235,7 @@ func (a *messagesAPI) inform(ctx context.Context, c *client) (info Info, known b
 		return info, false, err
 	}
 	if n := positive(m.Get("max_input_tokens")); n > 0 {
-		info = Info{n, "the server"}
+		info = Info{Window: n, From: "the server"}
 	}
 	return info, m.Get("id").Exists(), nil
 }

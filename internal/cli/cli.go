@@ -30,9 +30,11 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/servecmd"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/cli/solvecmd"
+	"github.com/sotto-llm/sotto/internal/cli/studycmd"
 	"github.com/sotto-llm/sotto/internal/cli/textcmd"
 	"github.com/sotto-llm/sotto/internal/cli/thoughtscmd"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/study"
 )
 
 // commandLine is the model that kong reads.
@@ -58,6 +60,7 @@ type commandLine struct {
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
 	Run        runcmd.Command      `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
+	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings, and show how far it is."`
 	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
 	Dialects   textcmd.Dialects    `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand      `cmd:"" help:"Print the version."`
@@ -76,6 +79,7 @@ Examples:
 
 // Main runs the command line of the process and returns its exit status.
 func Main() int {
+	study.EndWithInput()
 	return Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
 }
 
@@ -119,7 +123,7 @@ func run(args []string, sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	if err := ctx.Run(sh, catalogue, parser.Model); err != nil {
+	if err := ctx.Run(sh, catalogue, parser.Model, studycmd.Streams(solvecmd.Planner)); err != nil {
 		return err
 	}
 	return sh.Flush()

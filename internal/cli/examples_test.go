@@ -62,9 +62,11 @@ func TestExamples(t *testing.T) {
 			args = []string{"serve", "--config", name, "--check"}
 		case file == "agent/agent.yaml":
 			args = []string{"serve", "--agent", name, "--upstream", upstream.URL, "--check"}
-		case file == "agent/experiment.yaml":
+		case file == "studies/policies.yaml":
+			args = []string{"study", name, "--check"}
+		case file == "agent/experiment.yaml", file == "studies/policies/experiment.yaml":
 			args = []string{"run", "--config", name, "--check"}
-		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "systemd/sotto.service"}, file):
+		case slices.Contains([]string{"README.md", "compose/compose.yaml", "compose/Dockerfile", "studies/policies/script.yaml", "systemd/sotto.service"}, file):
 			continue
 		default:
 			t.Errorf("no test knows %s", file)

@@ -31,7 +31,7 @@ var houseRules = []struct {
 	{[]string{`"\x1b"`}, []string{"cli/shell/terminal.go", "cli/shell/progress.go"}, "control sequences are a style, or those of the bar"},
 	{[]string{"github.com/schollz/progressbar/v3"}, []string{"cli/shell/progress.go"}, "every bar is made where its name is made visible"},
 	{[]string{"os.Create", "os.WriteFile"}, nil, "files are made in outfile.go, for their owner only"},
-	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go"}, "files are made in outfile.go; package files opens without waiting; conversations are in a folder of their own"},
+	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go", "study/process.go", "study/runner.go"}, "files are made in outfile.go; package files opens without waiting; conversations and studies are in folders of their own"},
 	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/http.go", "study/folder.go"}, "files are made there; serve tries whether a folder can be written, and removes the file; a study's files are in a folder of its own"},
 	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
 	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go", "console/markdown.go"}, "drawings, whose names are escaped by label; Markdown, which is sanitized"},

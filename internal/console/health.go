@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/diskroom"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -141,7 +142,7 @@ func health(c *Console, r *http.Request) (answer, error) {
 
 // recordHealth looks at the record's files.
 func (c *Console) recordHealth() *recordHealth {
-	h := &recordHealth{Bytes: view.Size(c.config.Dir), Free: freeOf(c.config.Dir)}
+	h := &recordHealth{Bytes: view.Size(c.config.Dir), Free: diskroom.Free(c.config.Dir)}
 	head, err := c.config.Record.Head()
 	if err == nil {
 		h.Head, h.Digest = head.Seq, head.Digest.String()

@@ -57,6 +57,21 @@ func Open(dir string) (*Study, error) {
 // State returns what became of a cell.
 func (s *Study) State(c *Cell) *State { return s.states[c.ID] }
 
+// IsDone reports whether a cell is done with the settings that the study has.
+func (s *Study) IsDone(cell string) bool {
+	state := s.states[cell]
+	return state != nil && state.Status == Done
+}
+
+// Counts returns how many cells have each status.
+func (s *Study) Counts() map[Status]int {
+	n := map[Status]int{}
+	for i := range s.Cells {
+		n[s.State(&s.Cells[i]).Status]++
+	}
+	return n
+}
+
 // readState reads the state of a cell. A cell that has no file is waiting.
 func readState(dir string, c *Cell) (*State, error) {
 	if err := checkID(c.ID); err != nil {

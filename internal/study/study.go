@@ -61,8 +61,8 @@ type Input struct {
 // others are compared with. Cells that agree in all other keys and in the repetition
 // are pairs.
 type Comparison struct {
-	By       string `json:"by"`
-	Baseline string `json:"baseline"`
+	By       string `json:"by" yaml:"by"`
+	Baseline string `json:"baseline" yaml:"baseline"`
 }
 
 // A Cell is one combination of the grid's values, and one of its repetitions.
@@ -119,6 +119,11 @@ type State struct {
 	Attempts int       `json:"attempts,omitempty"`
 	Began    time.Time `json:"began,omitzero"`
 	Ended    time.Time `json:"ended,omitzero"`
+	// Millis is how long all attempts together took.
+	Millis int64 `json:"ms,omitempty"`
+	// Generation counts how often the cell was run again with other settings. The
+	// name of its run depends on it; see [RunName].
+	Generation int `json:"generation,omitempty"`
 	// Reason says why the cell failed or which bound ended it.
 	Reason string `json:"reason,omitempty"`
 	// Measures are the figures of the cell by name. See [Measures] for their names

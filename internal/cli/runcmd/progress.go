@@ -18,6 +18,8 @@ type runProgress struct {
 	quiet  bool
 	said   time.Duration // how long the outage had lasted when a line said so
 	bar    *shell.Progress
+
+	answered, repeated int // cycles
 }
 
 func newRunProgress(sh *shell.Shell, cycles int, quiet bool) *runProgress {
@@ -29,6 +31,12 @@ func newRunProgress(sh *shell.Shell, cycles int, quiet bool) *runProgress {
 }
 
 func (p *runProgress) cycle(c agent.CycleReport) {
+	if c.Status == agent.Answered {
+		p.answered++
+	}
+	if c.Advice {
+		p.repeated++
+	}
 	if p.quiet {
 		return
 	}

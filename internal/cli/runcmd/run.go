@@ -258,7 +258,7 @@ func (r *Command) live(ctx context.Context, sh *shell.Shell, x agent.Experiment,
 	case err != nil:
 		return err
 	}
-	if err := r.print(sh, s, o.Record); err != nil {
+	if err := r.print(sh, s, p, o.Record); err != nil {
 		return err
 	}
 	switch s.Status {
@@ -329,11 +329,11 @@ func (r *Command) object(sh *shell.Shell, v any) error {
 }
 
 // print writes the summary.
-func (r *Command) print(sh *shell.Shell, s agent.Result, dir string) error {
+func (r *Command) print(sh *shell.Shell, s agent.Result, p *runProgress, dir string) error {
 	if r.JSON {
 		return r.object(sh, map[string]any{
 			"v": 1, "run": s.Run, "status": s.Status, "bound": s.Bound, "cycles": s.Cycles, "ms": s.Took.Milliseconds(),
-			"passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "window": s.Window, "record": dir,
+			"answered": p.answered, "repeated": p.repeated, "passed": s.Passed, "last": s.Last, "metrics": s.Metrics, "window": s.Window, "record": dir,
 		})
 	}
 	m := s.Metrics

@@ -1,0 +1,205 @@
+package studycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/sotto-llm/sotto/internal/catalogue"
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/study"
+)
+
+// Streams makes the planner of a study whose base is a stream. The family of
+// sotto solve has it.
+type Streams func(*shell.Shell, *catalogue.Catalogue, *study.File) study.Planner
+
+// runCommand runs a study.
+type runCommand struct {
+	File         string   `arg:"" name:"file" help:"The study's file (YAML)."`
+	Output       string   `short:"o" placeholder:"DIR" help:"The study's folder. Without it, the folder beside FILE that has the name of the study."`
+	Set          []string `sep:"none" placeholder:"KEY=VALUE" help:"Set a key of the base for all cells, such as model.url=URL; repeatable."`
+	Check        bool     `help:"Check the file, the servers, the models and the disk, and exit."`
+	DryRun       bool     `name:"dry-run" help:"List the cells and their commands, and exit."`
+	RerunChanged bool     `name:"rerun-changed" help:"Run finished cells again whose settings have changed. What they left is moved to DIR/old."`
+	SkipCheck    bool     `name:"skip-check" help:"Do not ask the servers before the first cell."`
+	JSON         bool     `name:"json" help:"Print the status of the study as JSON at the end."`
+	Quiet        bool     `short:"q" help:"Print no progress."`
+}
+
+// Help shows examples.
+func (runCommand) Help() string {
+	return `Runs each cell of the grid as a command of its own, such as sotto run --config BASE --set KEY=VALUE. Before the first cell, every server is asked for its models, and all that is wrong is listed. Progress goes to standard error, the table of the cells to standard output.
+
+To resume a study that was interrupted or killed, give the same command again. Finished cells stay. Cells that are new in the file are run, and finished cells whose settings have changed are named. Exit status 1: a cell failed or is left, or the file has faults (FILE:LINE:COLUMN). The guide is docs/study.md.
+
+Examples:
+
+    sotto study policies.yaml --check
+    sotto study policies.yaml --dry-run
+    sotto study policies.yaml
+    sotto study policies.yaml --rerun-changed
+    sotto study status policies --watch`
+}
+
+// Run runs the study, or checks it.
+func (x *runCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, streams Streams) error {
+	f, err := x.read()
+	if err != nil {
+		return faulty(sh, x.File, err)
+	}
+	planner := streams(sh, names, f)
+	if f.Kind == study.Runs {
+		if planner, err = runPlanner(sh, names, f); err != nil {
+			return faulty(sh, x.File, err)
+		}
+	}
+	plans, err := f.Plan(planner)
+	if err != nil {
+		return faulty(sh, x.File, err)
+	}
+	plans.Manifest.Sotto, plans.Manifest.Go = version(), runtime.Version()
+	dir := x.Output
+	if dir == "" {
+		dir = f.Path(f.Name)
+	}
+	if x.DryRun {
+		plans.Commands(dir)
+		return list(sh, plans.Manifest)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if x.Check || !x.SkipCheck {
+		if err := x.preflight(ctx, sh, f, plans, dir); err != nil || x.Check {
+			return err
+		}
+	}
+	return x.run(ctx, sh, f, plans, dir)
+}
+
+// read reads the file, and sets the keys of --set.
+func (x *runCommand) read() (*study.File, error) {
+	f, err := study.ReadFile(x.File)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range x.Set {
+		key, value, ok := strings.Cut(text, "=")
+		if !ok || key == "" {
+			return nil, hint.Usage(fmt.Errorf("--set %q: want KEY=VALUE", text), "such as --set model.url=http://localhost:11434")
+		}
+		if err := f.Set(key, value); err != nil {
+			return nil, hint.Usage(err, "")
+		}
+	}
+	return f, nil
+}
+
+// faulty reports the faults of a file, line by line.
+func faulty(sh *shell.Shell, name string, err error) error {
+	var faults *study.Faulty
+	var usage hint.UsageError
+	switch {
+	case errors.As(err, &usage):
+		return err
+	case !errors.As(err, &faults):
+		return fmt.Errorf("study %s: %w", name, files.Cause(err))
+	}
+	for _, f := range faults.Faults {
+		fmt.Fprintln(sh.Err, f)
+	}
+	return hint.Add(errors.New(shell.Plural(len(faults.Faults), "1 fault in the study", "%d faults in the study")), "docs/study.md lists the keys")
+}
+
+// list prints the cells and their commands.
+func list(sh *shell.Shell, m *study.Manifest) error {
+	for i := range m.Cells {
+		c := &m.Cells[i]
+		words := make([]string, len(c.Command))
+		for j, word := range c.Command {
+			words[j] = shell.Quote(word)
+		}
+		if _, err := fmt.Fprintf(sh.Text, "# %s\n%s\n", nameOf(c), strings.Join(words, " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameOf returns the values and the repetition of a cell, for people.
+func nameOf(c *study.Cell) string {
+	var words []string
+	for _, v := range c.Values {
+		words = append(words, v.Label)
+	}
+	return strings.Join(append(words, fmt.Sprintf("repetition %d", c.Repetition)), ", ")
+}
+
+func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, plans *study.Plans, dir string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	p := newProgress(sh, f, x.Quiet)
+	r := &study.Runner{
+		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, OnChange: p.show, Log: p.say,
+		Outcome: func(c *study.Cell, e study.Exit) study.Outcome { return outcome(dir, f.Kind, plans.Of[c.ID], c, e) },
+	}
+	if r.Cost, err = costs(f, plans); err != nil {
+		return err
+	}
+	err = r.Run(ctx)
+	p.clear()
+	var stopped *study.StoppedError
+	again := "to resume it, give the same command again"
+	switch {
+	case errors.Is(err, study.ErrBusy):
+		return hint.Add(err, fmt.Sprintf("wait for it; sotto study status %s shows how far it is", dir))
+	case errors.As(err, &stopped):
+		err = hint.Add(err, "raise the budget in the file, and give the same command again")
+	case errors.Is(err, context.Canceled):
+		err = hint.Add(fmt.Errorf("study %s was interrupted", f.Name), again)
+	case err != nil:
+		return err
+	}
+	s, openErr := study.Open(dir)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	if printErr := printStatus(sh, s, x.JSON, false); printErr != nil {
+		return errors.Join(err, printErr)
+	}
+	if err != nil {
+		return err
+	}
+	return verdict(s)
+}
+
+// verdict is the error of a study with cells that are not done.
+func verdict(s *study.Study) error {
+	n := s.Counts()
+	if n[study.Changed] > 0 && n[study.Failed]+n[study.Bounded] == 0 {
+		return hint.Add(errors.New(shell.Plural(n[study.Changed], "1 finished cell has other settings now", "%d finished cells have other settings now")),
+			"--rerun-changed runs them again, and keeps what they left")
+	}
+	if n[study.Done] == len(s.Cells) {
+		return nil
+	}
+	return hint.Add(fmt.Errorf("%d of %d cells are not done", len(s.Cells)-n[study.Done], len(s.Cells)), "what each said is in "+filepath.Join(s.Dir, "logs")+"; the same command tries them again")
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

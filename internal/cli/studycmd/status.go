@@ -1,0 +1,170 @@
+package studycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/texttable"
+	"github.com/sotto-llm/sotto/internal/visible"
+)
+
+// statusCommand shows how far a study is.
+type statusCommand struct {
+	Dir   string `arg:"" name:"dir" help:"The folder of the study."`
+	Watch bool   `short:"w" help:"Show it again whenever a cell has changed, until no cell is left or running."`
+	JSON  bool   `name:"json" help:"Print JSON: one object, with --watch one per line."`
+}
+
+// Help shows examples.
+func (statusCommand) Help() string {
+	return `Prints each cell with its state, and how many cells have each state. A cell is waiting, running, done, failed, bounded (a limit ended it) or changed (it finished with other settings than the study has now). Exit status 1: a cell failed.
+
+Examples:
+
+    sotto study status policies
+    sotto study status policies --watch
+    sotto study status policies --json`
+}
+
+// watchEvery is how often --watch looks.
+const watchEvery = 500 * time.Millisecond
+
+// Run shows the state.
+func (x *statusCommand) Run(sh *shell.Shell) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	last := ""
+	for {
+		s, err := study.Open(x.Dir)
+		if errors.Is(err, study.ErrNone) {
+			return hint.Add(err, "want the folder that sotto study made")
+		}
+		if err != nil {
+			return err
+		}
+		if now := fingerprint(s); now != last {
+			if err := printStatus(sh, s, x.JSON, x.Watch && last != ""); err != nil {
+				return err
+			}
+			last = now
+		}
+		n := s.Counts()
+		if !x.Watch || n[study.Waiting]+n[study.Running] == 0 {
+			if n[study.Failed] > 0 {
+				return errors.New(shell.Plural(n[study.Failed], "1 cell failed", "%d cells failed"))
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(watchEvery):
+		}
+	}
+}
+
+// fingerprint changes with what the table shows.
+func fingerprint(s *study.Study) string {
+	var b strings.Builder
+	for i := range s.Cells {
+		state := s.State(&s.Cells[i])
+		fmt.Fprintln(&b, state.Status, state.Attempts, state.Reason)
+	}
+	return b.String()
+}
+
+// A shownStudy is what --json prints.
+type shownStudy struct {
+	V         int                  `json:"v"`
+	Name      string               `json:"name"`
+	Kind      study.Kind           `json:"kind"`
+	Counts    map[study.Status]int `json:"counts"`
+	Remaining string               `json:"remaining,omitempty"`
+	Cells     []shownCell          `json:"cells"`
+}
+
+type shownCell struct {
+	ID         string             `json:"id"`
+	Values     map[string]string  `json:"values"`
+	Repetition int                `json:"repetition"`
+	Status     study.Status       `json:"status"`
+	Reason     string             `json:"reason,omitempty"`
+	Worker     int                `json:"worker,omitempty"`
+	Attempts   int                `json:"attempts,omitempty"`
+	Measures   map[string]float64 `json:"measures,omitempty"`
+}
+
+// printStatus prints the cells. again says that it was printed before, so that on a
+// terminal the new table takes the place of the old one.
+func printStatus(sh *shell.Shell, s *study.Study, asJSON, again bool) error {
+	if asJSON {
+		return printJSON(sh, s)
+	}
+	var rows [][]string
+	head := []string{"CELL"}
+	head = append(head, s.Keys...)
+	rows = append(rows, append(head, "REPETITION", "STATUS", ""))
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		state := s.State(c)
+		row := []string{c.ID}
+		for _, key := range s.Keys {
+			row = append(row, visible.Text(c.Value(key)))
+		}
+		rows = append(rows, append(row, strconv.Itoa(c.Repetition), string(state.Status), shorttext.Ellipsis(visible.Text(state.Reason), 100)))
+	}
+	if again {
+		if _, err := fmt.Fprintln(sh.Text); err != nil {
+			return err
+		}
+	}
+	if err := texttable.Print(sh.Text, rows); err != nil {
+		return err
+	}
+	n := s.Counts()
+	var words []string
+	for _, status := range statuses {
+		if n[status] > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n[status], status))
+		}
+	}
+	line := fmt.Sprintf("%s: %s", s.Name, strings.Join(words, ", "))
+	if left, ok := s.Remaining(running(n)); ok && left > 0 {
+		line += fmt.Sprintf("; about %v left", rounded(left))
+	}
+	_, err := fmt.Fprintln(sh.Text, line)
+	return err
+}
+
+var statuses = []study.Status{study.Done, study.Running, study.Waiting, study.Failed, study.Bounded, study.Changed}
+
+// running is how many workers there seem to be.
+func running(n map[study.Status]int) int { return max(1, n[study.Running]) }
+
+func printJSON(sh *shell.Shell, s *study.Study) error {
+	o := shownStudy{V: 1, Name: s.Name, Kind: s.Kind, Counts: s.Counts(), Cells: []shownCell{}}
+	if left, ok := s.Remaining(running(o.Counts)); ok && left > 0 {
+		o.Remaining = rounded(left).String()
+	}
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		state := s.State(c)
+		values := map[string]string{}
+		for _, v := range c.Values {
+			values[v.Key] = v.Label
+		}
+		o.Cells = append(o.Cells, shownCell{c.ID, values, c.Repetition, state.Status, state.Reason, state.Worker, state.Attempts, state.Measures})
+	}
+	return shell.PrintJSON(sh.Out, o)
+}
