@@ -316,6 +316,10 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", terminaltest.Strange), unnamed(dir, "--key", none)},
 		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", terminaltest.Strange), of(dir, "--older", terminaltest.Strange)},
 		"record keygen": {of(none + "/key")},
+		"thoughts": {
+			of(dir), of(dir, "--json"), of(none), of(dir, "--from", terminaltest.Strange), of(dir, "--figure", terminaltest.Strange), unnamed("-i", none, dir),
+			of(dir, "--rubric", none, "--judge", "m"), of(dir, "--between", terminaltest.Strange+",b"),
+		},
 	}
 }
 

@@ -50,7 +50,7 @@ func newCollector(o Options) *collector {
 		o: o, at: map[place]*reply{}, labels: map[string]string{}, open: map[string]*openRun{},
 		tools: map[toolOf]*toolCount{}, names: map[string]string{},
 	}
-	c.replies = sample{room: o.Replies, dropped: func(r *reply) { delete(c.at, r.place) }}
+	c.replies = sample{room: o.Replies, dropped: func(r *reply) { delete(c.at, r.place.key()) }}
 	c.texts = sample{room: o.Texts, dropped: func(r *reply) { r.text = "" }}
 	return c
 }
@@ -217,11 +217,12 @@ func (c *collector) hold(r *reply, t *thinking) {
 	if !c.replies.add(r) {
 		return
 	}
-	c.at[r.place] = r
+	c.at[r.place.key()] = r
 	if t.text == "" {
 		return
 	}
 	r.text = strings.Clone(shorttext.Cut(t.text, maxKept))
+	r.cut = t.more || len(t.text) > maxKept
 	if !c.texts.add(r) {
 		r.text = ""
 	}
@@ -232,8 +233,8 @@ func (c *collector) extraction(run string, x *record.Extraction) {
 	if x.Verdict != nil {
 		c.src.Verdicts++
 	}
-	r := c.at[place{run, x.Of.Seq, x.Of.Choice, x.Of.Digest}]
-	if r == nil {
+	r := c.at[place{run: run, seq: x.Of.Seq, choice: x.Of.Choice}]
+	if r == nil || !x.Of.Digest.IsZero() && x.Of.Digest != r.place.digest {
 		return
 	}
 	r.inReasoning = x.FromReasoning || strings.HasSuffix(x.Method, "_in_reasoning")
@@ -289,7 +290,7 @@ func (c *collector) groups() []group {
 	for _, r := range all {
 		label := r.label
 		if c.o.By == ByVerdict {
-			label = [...]string{"unjudged", "wrong", "right"}[r.verdict]
+			label = verdictNames[r.verdict]
 		}
 		of[label] = append(of[label], r)
 	}

@@ -27,6 +27,12 @@ type place struct {
 	digest record.Digest
 }
 
+// key is the place without the digest.
+func (p place) key() place {
+	p.digest = record.Digest{}
+	return p
+}
+
 // A reply is one reply of a model, as the figures need it.
 type reply struct {
 	rank  rank
@@ -55,6 +61,7 @@ type reply struct {
 	previous float64 // similarity to the thought before; NaN if there is none
 	nearest  float64 // the highest similarity to one of those before
 	text     string  // of those that are compared as texts
+	cut      bool    // the text is only the beginning
 }
 
 type verdict uint8
@@ -64,6 +71,9 @@ const (
 	wrong
 	right
 )
+
+// verdictNames are the names of groups by verdict.
+var verdictNames = [...]string{"unjudged", "wrong", "right"}
 
 // A rank decides which replies are held.
 type rank struct{ a, b uint64 }

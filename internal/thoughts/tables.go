@@ -16,7 +16,7 @@ type Table struct {
 
 // Tables returns every figure as a table. A cell is empty if its number is not known.
 func (r *Report) Tables() []Table {
-	return []Table{
+	list := []Table{
 		tableOf("size", r.Size.Rows, sizeColumns, Size.cells),
 		tableOf("cycles", r.Cycles.Rows, cycleColumns, Cycle.cells),
 		tableOf("repetition", r.Repetition.Rows, repetitionColumns, Repetition.cells),
@@ -28,6 +28,10 @@ func (r *Report) Tables() []Table {
 		tableOf("clusters", r.Clusters.Rows, clusterColumns, Cluster.cells),
 		exemplarTable(r.Clusters.Rows),
 	}
+	if j := r.Judge; j != nil {
+		list = append(list, tableOf("scores", j.Scores.Rows, judgedColumns, Judged.cells), scoreTable(j))
+	}
+	return list
 }
 
 func tableOf[Row any](name string, rows []Row, columns string, cells func(Row) []string) Table {
@@ -53,6 +57,9 @@ const (
 	phraseColumns   = "contrast more phrase a of_a b of_b log_odds low high z clear"
 	clusterColumns  = "number thoughts of cohesion words judged right right_rate right_low right_high groups"
 	exemplarColumns = "cluster run cycle seq choice similarity text"
+	judgedColumns   = "group criterion from to n score low high units unit right_n right right_low right_high right_units right_unit " +
+		"wrong_n wrong wrong_low wrong_high wrong_units wrong_unit repeated same same_low same_high deviation"
+	scoreColumns = "group run cycle seq choice verdict repeat criterion score"
 )
 
 func number[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
@@ -154,6 +161,27 @@ func exemplarTable(rows []Cluster) Table {
 	return t
 }
 
+func (j Judged) cells() []string {
+	return join([]string{j.Group, j.Criterion, decimal(j.From), decimal(j.To)}, estimateCells(j.Estimate), estimateCells(j.Right), estimateCells(j.Wrong),
+		[]string{number(j.Repeated)}, shareCells(j.Same), []string{decimal(j.Deviation)})
+}
+
+// scoreTable has a row for each score.
+func scoreTable(j *Judgement) Table {
+	t := Table{Name: "each_score", Columns: strings.Fields(scoreColumns)}
+	for _, s := range j.Each {
+		for repeat, scores := range s.Scores {
+			for i, score := range scores {
+				t.Rows = append(t.Rows, []string{
+					s.Group, s.Run, number(s.Cycle), strconv.FormatUint(s.Seq, 10), number(s.Choice), s.Verdict,
+					number(repeat + 1), j.Criteria[i], decimal(score),
+				})
+			}
+		}
+	}
+	return t
+}
+
 // Total reports whether the row is about all groups.
 func (s Size) Total() bool       { return s.Group == allGroup }
 func (c Cycle) Total() bool      { return c.Group == allGroup }
@@ -161,4 +189,5 @@ func (r Repetition) Total() bool { return r.Group == allGroup }
 func (a Announced) Total() bool  { return a.Group == allGroup }
 func (q Quantile) Total() bool   { return q.Group == allGroup }
 func (l Longer) Total() bool     { return l.Group == allGroup }
+func (j Judged) Total() bool     { return j.Group == allGroup }
 func (r Reading) Total() bool    { return r.Group == allGroup }

@@ -93,6 +93,34 @@ type Report struct {
 	Reading    Figure[Reading]    `json:"reading"`
 	Phrases    Figure[Phrase]     `json:"phrases"`
 	Clusters   Figure[Cluster]    `json:"clusters"`
+	// Judge is there if a judge model scored thoughts.
+	Judge *Judgement `json:"judge,omitempty"`
+
+	held []*reply
+}
+
+// A Judgement is what a judge model said about thoughts.
+type Judgement struct {
+	Rubric   string `json:"rubric"`
+	Digest   string `json:"digest"` // of the rubric and its settings
+	Model    string `json:"model"`
+	Record   string `json:"record"` // the folder
+	Run      string `json:"run"`
+	Thoughts int    `json:"thoughts"` // that were given to the judge
+	Repeat   int    `json:"repeat"`
+	// Asked is how many calls were made now, Recalled how many scores the record had,
+	// Failed how many the judge did not give in two attempts, and Left how many were not
+	// asked for because the budget was spent. Tokens are those of all calls in the record.
+	Asked     int            `json:"asked"`
+	Recalled  int            `json:"recalled"`
+	Failed    int            `json:"failed"`
+	Left      int            `json:"left"`
+	Tokens    int64          `json:"tokens"`
+	Estimated bool           `json:"tokens_estimated"`
+	Scores    Figure[Judged] `json:"scores"`
+	Each      []Scored       `json:"each"`
+	// Criteria are the names of what each list of scores has, in its order.
+	Criteria []string `json:"criteria"`
 }
 
 // A Figure is a table, and how its numbers were found.
@@ -199,7 +227,7 @@ func AnalyseSet(events iter.Seq2[recordset.Event, error], o Options) (*Report, e
 		c.event(&e.Event, e.Source)
 	}
 	c.finish()
-	r := &Report{V: 1, By: o.By, Source: c.source()}
+	r := &Report{V: 1, By: o.By, Source: c.source(), held: c.replies.list()}
 	groups := c.groups()
 	r.Size = sizes(groups)
 	r.Cycles = cycles(groups)
@@ -207,8 +235,8 @@ func AnalyseSet(events iter.Seq2[recordset.Event, error], o Options) (*Report, e
 	r.Reading = readings(groups)
 	r.Verdicts = quantiles(groups)
 	r.Longer = longer(groups)
-	r.Phrases = phrases(c.replies.list(), groups, o)
-	r.Clusters = clusters(c.replies.list(), o.Clusters)
+	r.Phrases = phrases(r.held, groups, o)
+	r.Clusters = clusters(r.held, o.Clusters)
 	var err error
 	r.Repetition, err = repetition(groups, o)
 	return r, err

@@ -2,6 +2,7 @@
 package thoughtscmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/sotto-llm/sotto/internal/batch"
+	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/modelflags"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/hint"
@@ -30,10 +32,11 @@ type Command struct {
 
 	By       string   `default:"model" placeholder:"WHAT" help:"What the groups are: model, run, purpose, verdict, or a key of the configuration of the runs (${default})."`
 	Between  []string `placeholder:"A,B" help:"Compare the phrases of these two groups. Without it, each group is compared with all others."`
-	Figure   []string `short:"f" placeholder:"NAME" help:"Print only this figure: size, cycles, repetition, announced, verdicts, longer, reading, phrases, clusters; repeatable."`
+	Figure   []string `short:"f" placeholder:"NAME" help:"Print only this figure: size, cycles, repetition, announced, verdicts, longer, reading, phrases, clusters, scores; repeatable."`
 	Clusters int      `short:"k" placeholder:"K" help:"The number of clusters. Without it, one from 2 to 8 is chosen."`
 	Texts    int      `default:"2000" placeholder:"N" help:"How many thoughts are compared as texts at most (${default})."`
 	Embed    string   `placeholder:"NAME" help:"Also compare thoughts by the embeddings of this model."`
+	judgeFlags
 	modelflags.Server
 
 	JSON bool   `name:"json" help:"Print one JSON object."`
@@ -53,20 +56,21 @@ type filter struct {
 
 // Help explains the figures.
 func (Command) Help() string {
-	return `Reads the replies of a record and says how much models think, over cycles too; how thoughts repeat; which tools they name and do not call; whether replies with more thought are right more often; which thoughts were cut or rescued; which phrases part two groups; and which clusters thoughts fall into. Every figure says its method, how many replies it rests on, and an interval if it has one. Nothing is sent anywhere, unless you give --embed.
+	return `Reads the replies of a record and says how much models think, over cycles too; how thoughts repeat; which tools they name and do not call; whether replies with more thought are right more often; which thoughts were cut or rescued; which phrases part two groups; and which clusters thoughts fall into. Every figure says its method, how many replies it rests on, and an interval if it has one. Nothing is sent anywhere, unless you give --embed or --judge.
 
-A thought is all reasoning of one reply. If a level of the record withheld its text, its bytes still count in the sizes. docs/thoughts.md explains each figure.
+A thought is all reasoning of one reply. If a level of the record withheld its text, its bytes still count in the sizes. docs/thoughts.md explains each figure, and how a judge model scores thoughts by a rubric.
 
 Examples:
 
     sotto thoughts audit
     sotto thoughts audit --by temperature --figure verdicts --figure longer
     sotto thoughts audit --json > thoughts.json
-    sotto thoughts audit --csv tables`
+    sotto thoughts audit --csv tables
+    sotto thoughts audit --rubric care.yaml --judge qwen3:8b`
 }
 
 // figureNames are the values of --figure.
-var figureNames = []string{"size", "cycles", "repetition", "announced", "verdicts", "longer", "reading", "phrases", "clusters"}
+var figureNames = []string{"size", "cycles", "repetition", "announced", "verdicts", "longer", "reading", "phrases", "clusters", "scores"}
 
 // Validate refuses flags that cannot be combined.
 func (x *Command) Validate() error {
@@ -83,14 +87,14 @@ func (x *Command) Validate() error {
 	case x.Texts < 1 || x.Texts > maxTexts:
 		return fmt.Errorf("--texts %d: want 1 to %d", x.Texts, maxTexts)
 	}
-	return nil
+	return x.judgeFlags.validate()
 }
 
 // maxTexts bounds --texts: each takes up to 16 KiB.
 const maxTexts = 100_000
 
 // Run analyses the record.
-func (x *Command) Run(sh *shell.Shell) error {
+func (x *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	o, err := x.options(ctx)
@@ -112,22 +116,27 @@ func (x *Command) Run(sh *shell.Shell) error {
 	if err := checkBetween(report, x.Between); err != nil {
 		return err
 	}
-	if x.CSV != "" {
-		err = writeTables(sh, x.CSV, report.Tables())
+	var stopped error // the scores so far are reported
+	if x.Rubric != "" {
+		if stopped = x.score(ctx, sh, names, report); report.Judge == nil {
+			return stopped
+		}
 	}
-	switch {
-	case err != nil:
-		return err
-	case x.JSON:
+	if x.CSV != "" {
+		if err := writeTables(sh, x.CSV, report.Tables()); err != nil {
+			return err
+		}
+	}
+	if x.JSON {
 		err = shell.PrintJSON(sh.Out, report)
-	default:
+	} else {
 		err = printReport(sh.Text, report, x.Figure)
 	}
 	if err == nil && bad > 0 {
 		sh.Hintf("run sotto record verify to check whether the record was changed")
-		return batch.ErrFailed
+		err = batch.ErrFailed
 	}
-	return err
+	return cmp.Or(stopped, err)
 }
 
 // options reads the flags.

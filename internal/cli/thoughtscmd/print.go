@@ -34,6 +34,7 @@ func printReport(to *shell.Printer, r *thoughts.Report, only []string) error {
 	figure(p, "phrases", "Phrases that part two groups", r.Phrases, []string{"CONTRAST", "MORE", "PHRASE", "A", "B", "LOG-ODDS", "95 %", "Z", ""}, phraseRow)
 	figure(p, "clusters", "Clusters", r.Clusters, []string{"NO", "THOUGHTS", "%", "COHESION", "RIGHT %", "WORDS"}, clusterRow)
 	p.exemplars(r.Clusters.Rows)
+	p.judgement(r.Judge)
 	return p.out.Flush()
 }
 
@@ -204,6 +205,28 @@ func clusterRow(c thoughts.Cluster) []string {
 		strconv.Itoa(c.Number), strconv.Itoa(c.Thoughts), percent(float64(c.Thoughts) / float64(c.Of)), two(c.Cohesion),
 		rateCells(c.Right)[0], visible.Line(shorttext.Columns(strings.Join(c.Words, ", "), 60)),
 	}
+}
+
+// judgement prints what the judge said.
+func (p *printer) judgement(j *thoughts.Judgement) {
+	if j == nil {
+		return
+	}
+	title := fmt.Sprintf("Scores of %s by the rubric %s", name(j.Model), j.Rubric)
+	figure(p, "scores", title, j.Scores, []string{"GROUP", "CRITERION", "SCALE", "THOUGHTS", "SCORE", "95 %", "RIGHT", "WRONG", "SAME %", "DEVIATION", "UNITS"}, judgedRow)
+	fmt.Fprintf(p.out, "\n%d thoughts, each %s; %d calls now, %d scores from the record %s, %d failed, %d left; %d tokens in all\n",
+		j.Thoughts, shell.Plural(j.Repeat, "once", "%d times"), j.Asked, j.Recalled, visible.Word(j.Record), j.Failed, j.Left, j.Tokens)
+}
+
+func judgedRow(j thoughts.Judged) []string {
+	row := []string{name(j.Group), j.Criterion, fmt.Sprintf("%g … %g", j.From, j.To), strconv.Itoa(j.N)}
+	row = append(row, estimateCells(j.Estimate, two)...)
+	row = append(row, estimateCells(j.Right, two)[0], estimateCells(j.Wrong, two)[0], rateCells(j.Same)[0])
+	deviation := "-"
+	if j.Repeated > 0 {
+		deviation = two(j.Deviation)
+	}
+	return append(row, deviation, units(j.Units, j.Unit))
 }
 
 // exemplars prints the thoughts that stand for the clusters.
