@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/effort"
 	"github.com/sotto-llm/sotto/internal/race"
 	"github.com/sotto-llm/sotto/internal/scripted"
 )
@@ -60,6 +62,9 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) {
+			if effort.Brief() && !*update && slices.Contains(longDocs, name) {
+				t.Skip("SOTTO_EFFORT=1 runs it")
+			}
 			faults, updated := newDocSession(t).run(string(text))
 			if *update && updated != string(text) {
 				if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
@@ -356,6 +361,9 @@ func (s *docSession) serve(c docCommand, text, kind string) (string, error) {
 	}
 	return s.documented(d.printed()), nil
 }
+
+// longDocs take most of the time, and other documents have most of their commands too.
+var longDocs = []string{"docs/commands.md", "docs/memory.md"}
 
 // TestDocsNotice: each way in which a document can be wrong is a fault.
 func TestDocsNotice(t *testing.T) {
