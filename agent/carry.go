@@ -103,6 +103,9 @@ func (t *turn) carry(c model.Call, result string) {
 	if v, err := decodeArguments(c.Arguments); err == nil && len(c.Arguments) <= t.Limits.Arguments {
 		arguments = shorttext.Ellipsis(t.Secrets.Redact(string(encode(cleanAll(t.Grammar, v)))), maxCarriedArguments)
 	}
+	if t.recalls(c.Name) {
+		result = "thoughts, which are not carried"
+	}
 	text := shorttext.Ellipsis(t.Secrets.Redact(t.unthought(result)), maxCarriedResult)
 	t.carried.add(fmt.Sprintf("cycle %d: %s %s gave %s", t.Cycle, name, arguments, encode(text)))
 }

@@ -89,6 +89,10 @@ type ThoughtsConfig struct {
 	Marks  []string `yaml:"marks"`
 	Tools  []string `yaml:"tools"`
 	Budget int      `yaml:"budget"`
+	// Recall gives the agent the tool recall_thoughts; see [Recall].
+	Recall       bool     `yaml:"recall"`
+	RecallRuns   []string `yaml:"recall-runs"`
+	RecallBudget int      `yaml:"recall-budget"`
 }
 
 // An AdvisoryConfig says how reflections are compared.
@@ -223,6 +227,7 @@ func (b *builder) experiment() Experiment {
 		Name: c.Name, System: c.System, Goal: c.Goal, Cycles: c.Cycles, Start: sotto.Start(c.Start), Calls: CallMode(c.Calls),
 		Policy: Policy(c.Thoughts.Policy), DecisionMarks: c.Thoughts.Marks, DecisionTools: c.Thoughts.Tools, ThoughtBudget: c.Thoughts.Budget,
 		ReflectionBudget: c.ReflectionBudget, ReflectionHeading: c.ReflectionHeading, ReflectionLabel: c.ReflectionLabel,
+		Recall:     Recall{c.Thoughts.Recall, c.Thoughts.RecallRuns, c.Thoughts.RecallBudget},
 		CarryCalls: CarryMode(c.CarryCalls), CarryBudget: c.CarryBudget, Template: c.Reflection == "template", Limits: c.Limits.limits(),
 		Advisory: Advisory{Off: c.Advisory.Method == "off", Threshold: c.Advisory.Threshold}, Wait: c.Operator.Wait,
 	}
@@ -259,6 +264,9 @@ func (b *builder) counts() {
 		if n < 0 {
 			b.fault(path, "want a number from 1")
 		}
+	}
+	if key, err := (Recall{c.Thoughts.Recall, c.Thoughts.RecallRuns, c.Thoughts.RecallBudget}).check(Policy(c.Thoughts.Policy)); err != nil {
+		b.fault("thoughts."+key, "%w", err)
 	}
 	if err := checkHeading(c.ReflectionHeading); err != nil {
 		b.fault("reflection-heading", "%w", err)
@@ -437,10 +445,16 @@ func (b *builder) names(x *Experiment) {
 	for i, a := range b.c.Agents {
 		take(fmt.Sprintf("agents[%d].name", i), a.Name)
 		for j, name := range a.Tools {
-			if !slices.Contains(given, name) {
+			switch {
+			case name == recallName && b.c.Thoughts.Recall:
+				b.fault(fmt.Sprintf("agents[%d].tools[%d]", i, j), "%q: an agent that is called does not get the thoughts of this one", name)
+			case !slices.Contains(given, name):
 				b.fault(fmt.Sprintf("agents[%d].tools[%d]", i, j), "%q: there is no such tool%s", name, insteadOf(name, given))
 			}
 		}
+	}
+	if b.c.Thoughts.Recall && slices.Contains(names, recallName) {
+		b.fault("thoughts.recall", "another tool has the name %s", recallName)
 	}
 }
 

@@ -54,6 +54,8 @@ type Turn struct {
 	Run    string
 	Cycle  int
 
+	// private are tools that no agent below gets.
+	private []Tool
 	// withhold says that a reply that was cut before it showed how it began is not an
 	// answer: all of it may be reasoning.
 	withhold bool
@@ -248,7 +250,7 @@ func (t *Turn) prepare() (*turn, error) {
 	if t.Model == nil {
 		return nil, errors.New("a turn needs a model")
 	}
-	tools := slices.Clip(t.Tools)
+	tools := slices.Concat(t.Tools, t.private)
 	for _, a := range t.Agents {
 		if err := errors.Join(a.check(1), a.checkTools(t.Tools)); err != nil {
 			return nil, err

@@ -48,6 +48,8 @@ type Experiment struct {
 	// ThoughtBudget bounds, in bytes, the thoughts that [Retrieve] brings back; if
 	// zero, 4 KiB.
 	ThoughtBudget int
+	// Recall lets the agent search its earlier thoughts.
+	Recall Recall
 	// ReflectionBudget is how many bytes of earlier reflections, with the notes
 	// beside them, a prompt holds. The latest are taken. If zero, 16 KiB.
 	ReflectionBudget int
@@ -160,6 +162,9 @@ func (x *Experiment) check() error {
 			list = append(list, fmt.Errorf("%s: %w", field, err))
 		}
 	}
+	if key, err := x.Recall.check(x.Policy); err != nil {
+		list = append(list, fmt.Errorf("Recall: %s %w", key, err))
+	}
 	of("CarryCalls", x.CarryCalls.check())
 	of("ReflectionHeading", checkHeading(x.ReflectionHeading))
 	of("ReflectionLabel", checkLabel(x.ReflectionLabel))
@@ -177,6 +182,7 @@ func (x Experiment) filled() *Experiment {
 	x.ReflectionBudget = cmp.Or(x.ReflectionBudget, 16<<10)
 	x.ReflectionHeading = cmp.Or(x.ReflectionHeading, DefaultHeading)
 	x.ReflectionLabel = cmp.Or(x.ReflectionLabel, DefaultLabel)
+	x.Recall.Budget = cmp.Or(x.Recall.Budget, defaultRecallBudget)
 	x.CarryBudget = cmp.Or(x.CarryBudget, defaultCarryBudget)
 	x.Limits = x.Limits.filled()
 	return &x
@@ -225,6 +231,9 @@ func (x *Experiment) config() map[string]string {
 func (x *Experiment) addSettings(settings map[string]any) {
 	if x.CarryCalls.on() {
 		settings["carry-calls"], settings["carry-budget"] = x.CarryCalls, x.CarryBudget
+	}
+	if x.Recall.On {
+		settings["recall"] = map[string]any{"runs": x.Recall.Runs, "budget": x.Recall.Budget}
 	}
 	if x.ReflectionHeading != DefaultHeading {
 		settings["reflection-heading"] = x.ReflectionHeading

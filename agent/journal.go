@@ -203,7 +203,7 @@ func asked(p record.Payload) record.Payload {
 		x.Error, x.Final, x.Usage, x.Replies = "", false, nil, nil
 		return x
 	case record.ToolCall:
-		x.Millis, x.Error, x.Result, x.Child = 0, "", record.Content{}, nil
+		x.Millis, x.Error, x.Result, x.Reasoning, x.Child = 0, "", record.Content{}, nil, nil
 		return x
 	case record.CycleEnd:
 		x = whole(x).(record.CycleEnd)

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -153,40 +155,50 @@ func (retrieve) bring(r *run) string {
 	if n := len(r.memories); n > 0 {
 		query += " " + r.memories[n-1].reflection
 	}
-	type found struct {
-		cycle int
-		text  string
-		score float64
-	}
-	var all []found
-	var texts []string
+	var all []thought
 	for _, c := range r.memories {
-		for _, thought := range c.thoughts {
-			all = append(all, found{cycle: c.cycle, text: thought})
-			texts = append(texts, thought)
+		for _, text := range c.thoughts {
+			all = append(all, thought{cycle: c.cycle, text: text})
 		}
 	}
-	for i, s := range lexicalAll(query, texts) {
-		all[i].score = s
-	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return b.cycle - a.cycle
-	})
 	left := r.x.ThoughtBudget
 	var lines []string
-	for _, f := range all {
+	for _, f := range ranked(query, all) {
 		line := fmt.Sprintf("**Cycle %d, thought**: %s", f.cycle, f.text)
-		if f.score < minRelevance || len(line) > left {
+		if len(line) > left {
 			continue
 		}
 		left -= len(line) + 1
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// ranked returns the thoughts that are related to a query, the most related first. Of
+// those that are equally related, those of the latest cycle come first.
+func ranked(query string, list []thought) []thought {
+	texts := make([]string, len(list))
+	for i := range list {
+		texts[i] = list[i].text
+	}
+	var order []int
+	scores := lexicalAll(query, texts)
+	for i, s := range scores {
+		// The last digits depend on the order in which the groups of a text are summed,
+		// which is random. Without them, a replay finds the same order.
+		if scores[i] = math.Round(s*1e9) / 1e9; scores[i] >= minRelevance {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if x, y := list[a], list[b]; scores[a] == scores[b] && x.run == y.run && x.cycle == y.cycle {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), b-a)
+	})
+	out := make([]thought, len(order))
+	for i, at := range order {
+		out[i] = list[at]
+	}
+	return out
 }

@@ -29,6 +29,8 @@ type run struct {
 	window   window
 	memories []memory
 	carried  carried
+	thoughts thoughts // that can be recalled
+	recall   *recallTool
 	failed   int // cycles in a row
 	like     likeness
 	vectors  map[string][]float32
@@ -138,6 +140,9 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 		return Result{}, err
 	}
 	r.summary.Passed = len(past)
+	if r.recall != nil {
+		r.recall.dir, r.recall.before, r.recall.opts = o.Record, first, record.ReadOptions{Identities: o.Identities}
+	}
 	return r.all(ctx)
 }
 
@@ -233,6 +238,10 @@ func newRun(x Experiment, memory *Memory, j *journal, o Options) (*run, error) {
 		Model: x.Model, Grammar: x.Grammar, Start: x.Start, Tools: tools, Agents: x.Agents, Calls: x.Calls, API: x.API,
 		Limits: r.x.Limits, Request: x.Request, Observer: o.Observer, Run: x.Name,
 		Secrets: record.NewSecrets(x.Secrets...), Confirm: x.Confirm, Confirmer: byOperator(x.Operator, x.Wait),
+	}
+	if x.Recall.On {
+		r.recall = &recallTool{run: r}
+		t.private = []Tool{r.recall}
 	}
 	if r.proto, err = t.prepare(); err != nil {
 		return nil, err
@@ -452,6 +461,9 @@ func (r *run) remember(c memory, t *turn) {
 		r.memories = append(r.memories, c)
 		r.summary.Last = c.reflection
 	}
+	if r.recall != nil {
+		r.keepThoughts(t)
+	}
 	switch r.x.CarryCalls {
 	case CarryLast:
 		r.carried = *t.carried
@@ -467,6 +479,17 @@ func (r *run) remember(c memory, t *turn) {
 	r.budget.spent += t.spent
 	addMetrics(&r.totals, r.metrics(t))
 	r.summary.Cycles = r.cycle
+}
+
+// keepThoughts keeps the thoughts of a cycle that the policy lets the agent recall.
+func (r *run) keepThoughts(t *turn) {
+	list := t.thoughts
+	if r.x.Policy == Selective {
+		list = t.marked
+	}
+	for _, text := range list {
+		r.thoughts.add(r.name, r.cycle, text)
+	}
 }
 
 func addMetrics(sum, m *record.Metrics) {

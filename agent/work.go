@@ -129,6 +129,9 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 		}
 	}
 	x.Result, x.Child, x.Error, x.Millis = record.Say(t.bounded(text)), t.child, failure, millis(time.Since(began))
+	if failure == "" && t.recalls(c.Name) {
+		x = recalledAs(x)
+	}
 	if !live { // a tool that is called in a replay: its times are the recorded ones
 		x.Millis = t.journal.nextMillis(x.Millis)
 	}
@@ -141,13 +144,17 @@ func (t *turn) one(ctx context.Context, c model.Call) (string, error) {
 	return t.ended(x), nil
 }
 
-// ended counts a call that has ended, and returns its result.
+// ended counts a call that has ended, and returns its result for the model.
 func (t *turn) ended(x record.ToolCall) string {
 	t.spent += time.Duration(x.Millis) * time.Millisecond
 	if x.Error != "" {
 		t.metrics.ToolErrors++
 	}
-	return string(x.Result.Text)
+	text := given(&x)
+	if len(x.Reasoning) > 0 { // no prompt from here on saves it
+		t.extra -= len(text)
+	}
+	return text
 }
 
 // understand finds the tool of a call and reads its arguments. The error is for the

@@ -57,6 +57,8 @@
 //	LLM_INVOCATION.messages.tool_calls.extra      reasoning  this is a prompt
 //	TOOL_CALL.arguments                           answer     as the call
 //	TOOL_CALL.result                              answer     as the tool's message
+//	TOOL_CALL.reasoning.text                      reasoning  as the tool's message
+//	TOOL_CALL.reasoning.raw                       reasoning  nothing
 //	EXTRACTION.candidate                          answer     nothing: it goes to the validator
 //	EXTRACTION.written                            answer     nothing
 //	EXTRACTION.verdict.detail                     answer     as the reason of a retry

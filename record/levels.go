@@ -399,6 +399,7 @@ func (x Invocation) guarded(g *guard) Payload {
 
 func (x ToolCall) guarded(g *guard) Payload {
 	x.Arguments, x.Result = g.content(x.Arguments, said), g.content(x.Result, said)
+	x.Reasoning = g.thoughts(x.Reasoning)
 	x.Error = g.message(x.Error)
 	return x
 }

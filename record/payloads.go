@@ -220,6 +220,9 @@ type ToolCall struct {
 	Of        *Ref    `json:"of,omitempty"` // the reply that asked for it
 	Arguments Content `json:"arguments"`
 	Result    Content `json:"result"`
+	// Reasoning is what the tool gave of the agent's earlier thoughts. If there is any,
+	// Result is empty.
+	Reasoning []Thought `json:"reasoning,omitempty"`
 	// Child is the run of the agent that the tool is, if it is one.
 	Child  *Child `json:"child,omitempty"`
 	Millis int64  `json:"ms"`

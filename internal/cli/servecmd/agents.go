@@ -76,6 +76,9 @@ func remarks(name string) []string {
 		}
 		list = append(list, fmt.Sprintf("%s: thoughts.policy: %s is for runs: here %s", name, p, what))
 	}
+	if c.Thoughts.Recall {
+		list = append(list, fmt.Sprintf("%s: thoughts.recall: only a run has the tool recall_thoughts", name))
+	}
 	if len(c.Memory) > 0 {
 		list = append(list, fmt.Sprintf("%s: memory: only a conversation that is kept has one: see docs/agent.md", name))
 	}
