@@ -28,6 +28,7 @@ type memoryCommand struct {
 	Show   memoryShow   `cmd:"" help:"Print a node, its statistics and its uses."`
 	Export memoryExport `cmd:"" help:"Print the whole memory as JSON Lines."`
 	Import memoryImport `cmd:"" help:"Add the nodes of an export; every node is judged again."`
+	Graph  memoryGraph  `cmd:"" help:"Write the memory as a graph: for Graphviz, as a page, or as GraphML."`
 	Prune  memoryPrune  `cmd:"" help:"Remove old nodes, or keep only the most useful ones."`
 }
 
@@ -39,6 +40,7 @@ Examples:
 
     sotto solve memory ls --task game24
     sotto solve memory show 'Solve 24 with 3 5 8 11'
+    sotto solve memory graph -o memory.html
     sotto solve memory export > memory.jsonl
     sotto solve memory import --memory other.db memory.jsonl
     sotto solve memory prune --unused 90d --keep 10000 --dry-run

@@ -35,7 +35,7 @@ import (
 type Command struct {
 	Stream  streamCommand  `cmd:"" default:"withargs" help:"Solve a stream of problems; the default."`
 	Report  reportCommand  `cmd:"" help:"Compare the results of streams side by side."`
-	Memory  memoryCommand  `cmd:"" help:"List, show, export, import and prune a memory."`
+	Memory  memoryCommand  `cmd:"" help:"List, show, draw, export, import and prune a memory."`
 	Games   gamesCommand   `cmd:"" help:"Print the solvable problems of the Game of 24."`
 	Figures figuresCommand `cmd:"" help:"Compute how much memory helps in the Game of 24."`
 }
