@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/visible"
+	"github.com/sotto-llm/sotto/internal/plot"
 )
 
 // The measures of a drawing, in its own units.
@@ -148,20 +148,6 @@ func (g *Graph) commonWords() string {
 	return common
 }
 
-// shown escapes a text and cuts it to some letters.
-func shown(text string, letters int) string {
-	runes := []rune(visible.Text(text))
-	if len(runes) > letters {
-		runes = append(runes[:letters-1], '…')
-	}
-	for i, r := range runes {
-		if r == '\n' || r == '\t' {
-			runes[i] = ' '
-		}
-	}
-	return template.HTMLEscapeString(string(runes))
-}
-
 // maxTip bounds the text that a pointer on a node shows.
 const maxTip = 300
 
@@ -173,7 +159,7 @@ func (n *Node) tip() string {
 	if n.Model != "" {
 		text += "; by " + n.Model
 	}
-	return shown(text, maxTip)
+	return plot.Label(text, maxTip)
 }
 
 // Drawing draws the graph as SVG: each template beside the solutions that belong to it,
@@ -200,12 +186,12 @@ func (g *Graph) draw(b *strings.Builder, s *group, common string) {
 		fmt.Fprintf(b, `<path class="link %s" d="M%d %dC%d %d %d %d %d %d"/>`, l.relation, s.x+hubWide, middle, s.x+hubWide+22, middle, x-26, y, x-5, y)
 		n := &g.Nodes[l.node]
 		fmt.Fprintf(b, `<g><title>%s</title><circle class="dot %s %s" cx="%d" cy="%d" r="4"/><text class="leaf" x="%d" y="%d">%s%s</text></g>`,
-			n.tip(), n.Kind, l.relation, x, y, x+9, y+4, shown(strings.TrimPrefix(n.Key, common), leafLetters), n.number())
+			n.tip(), n.Kind, l.relation, x, y, x+9, y+4, plot.Label(strings.TrimPrefix(n.Key, common), leafLetters), n.number())
 	}
 	if s.more > 0 {
 		fmt.Fprintf(b, `<text class="more" x="%d" y="%d">and %d more</text>`, x+9, s.y+len(s.leaves)*rowHigh+rowHigh/2+4, s.more)
 	}
-	label := shown(strings.TrimPrefix(hub.Key, common), hubLetters)
+	label := plot.Label(strings.TrimPrefix(hub.Key, common), hubLetters)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="hub %s" x="%d" y="%d" width="%d" height="16" rx="5"/><text class="hubname" x="%d" y="%d">%s</text></g>`,
 		hub.tip(), hub.Kind, s.x+1, middle-8, hubWide-1, s.x+hubWide/2, middle+4, label)
 }

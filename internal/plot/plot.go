@@ -38,7 +38,7 @@ func Bars(rates []stats.Rate) template.HTML {
 	for i, r := range rates {
 		y := float64(barHigh*i) + 3
 		at := func(share float64) float64 { return barFrom + barLong*share }
-		fmt.Fprintf(&b, `<text class="name" x="%d" y="%.1f">%s</text>`, barFrom-8, y+12, label(r.Name, 36))
+		fmt.Fprintf(&b, `<text class="name" x="%d" y="%.1f">%s</text>`, barFrom-8, y+12, Label(r.Name, 36))
 		fmt.Fprintf(&b, `<rect class="bar" x="%d" y="%.1f" width="%.1f" height="16"/>`, barFrom, y, barLong*r.Rate)
 		fmt.Fprintf(&b, `<line class="whisker" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, at(r.Low), y+8, at(r.High), y+8)
 		fmt.Fprintf(&b, `<text class="value" x="%d" y="%.1f">%.2f %% of %d</text>`, barFrom+barLong+12, y+12, 100*r.Rate, r.Of)
@@ -51,9 +51,9 @@ func openDrawing(b *strings.Builder, wide, high int) {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" role="group" viewBox="0 0 %d %d" width="%d" height="%d">`, wide, high, wide, high)
 }
 
-// label escapes a name and cuts a long one.
-func label(name string, long int) string {
-	runes := []rune(visible.Text(name))
+// Label escapes a name for a page and cuts it to so many letters. It is on one line.
+func Label(name string, long int) string {
+	runes := []rune(strings.NewReplacer("\n", " ", "\t", " ").Replace(visible.Text(name)))
 	if len(runes) > long {
 		runes = append(runes[:long-1], '…')
 	}
@@ -120,6 +120,6 @@ func (l *KLine) draw(b *strings.Builder, i int, x func(int) float64, y func(floa
 		fmt.Fprintf(b, `<line class="majority c%d" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`, i, curveLeft, at, curveLeft+curveWide, at)
 	}
 	last := l.Points[len(l.Points)-1]
-	name := label(l.Name, 18)
+	name := Label(l.Name, 18)
 	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %.1f %%</text>`, i, x(last.K)+8, y(last.Rate)+4, name, 100*last.Rate)
 }

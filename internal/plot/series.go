@@ -43,7 +43,7 @@ func (l *Line) draw(b *strings.Builder, x func(int) float64, y func(float64) flo
 		}
 	}
 	*taken = append(*taken, at)
-	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.Colour, x(l.From+end)+8, at, label(l.Name, 18), value)
+	fmt.Fprintf(b, `<text class="value c%d" x="%.1f" y="%.1f">%s %s</text>`, l.Colour, x(l.From+end)+8, at, Label(l.Name, 18), value)
 }
 
 // Series draws lines over the problems of a stream. Most is the top of the scale;
