@@ -94,7 +94,12 @@ func (r *Runner) process(c *Cell, s *State) *process {
 	if r.File.Kind == Runs && s.Generation > 0 {
 		args = append(args, "--name="+RunName(c.ID, s))
 	}
-	args = append(args, "--record="+RecordFolder(r.Dir, fmt.Sprintf("worker-%d", s.Worker)), "--json")
+	args = append(args, "--record="+RecordFolder(r.Dir, fmt.Sprintf("worker-%d", s.Worker)))
+	if r.File.Kind == Runs {
+		args = append(args, "--json") // the summary, which has the measures
+	} else {
+		args = append(args, "--quiet") // the output has them
+	}
 	return &process{program: r.Program, args: args, log: LogFile(r.Dir, c.ID), folders: []string{
 		filepath.Dir(LogFile(r.Dir, c.ID)), filepath.Dir(StreamFile(r.Dir, c.ID)), filepath.Dir(MemoryFile(r.Dir, c.ID)), RecordsFolder(r.Dir),
 	}}
