@@ -225,7 +225,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// An interrupted cell stays a running one, and is gone on with by the same worker.
+// An interrupted cell stays a running one, and is resumed by the same worker.
 // Nobody else runs the study meanwhile.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
