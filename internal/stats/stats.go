@@ -1,4 +1,5 @@
-// Package stats has rates and means with their intervals.
+// Package stats has rates, means and paired differences with their intervals, and
+// tests of them.
 package stats
 
 import (
