@@ -14,13 +14,16 @@ import (
 //go:embed page.css
 var styleText string
 
-// Style returns the style sheet of pages and of the plots in them.
-func Style() template.CSS { return template.CSS(styleText) }
+// Style returns the style sheet of pages and of the plots in them, with more rules
+// after it.
+func Style(more ...string) template.CSS {
+	return template.CSS(styleText + strings.Join(more, ""))
+}
 
-// Policy returns the content security policy of pages: their style and nothing
-// else.
-func Policy() string {
-	hash := sha256.Sum256([]byte(styleText))
+// Policy returns the content security policy of pages with [Style] of the same rules:
+// their style and nothing else.
+func Policy(more ...string) string {
+	hash := sha256.Sum256([]byte(Style(more...)))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 

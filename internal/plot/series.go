@@ -85,6 +85,8 @@ func Series(lines []Line, most float64, unit string, scale float64) template.HTM
 // short prints a number in few letters.
 func short(v float64) string {
 	switch {
+	case v < 0:
+		return "-" + short(-v)
 	case v >= 1e6:
 		return fmt.Sprintf("%.3g M", v/1e6)
 	case v >= 1000:

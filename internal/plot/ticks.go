@@ -44,6 +44,9 @@ func Ticks(most float64, n int, unit string) []Tick {
 
 // figure prints a multiple of a step without more digits than the step has.
 func figure(v, step float64) string {
+	if v < 0 {
+		return "-" + figure(-v, step)
+	}
 	digits := 0
 	if step < 1 {
 		digits = int(math.Ceil(-math.Log10(step) - 1e-9))

@@ -1,0 +1,174 @@
+package studyreport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/record"
+)
+
+const (
+	// maxCycles bounds the cycles of a run that are kept in memory.
+	maxCycles = 100_000
+	// maxRecords bounds the records that are read.
+	maxRecords = 512
+	// maxFaults bounds the lines of records that are named because they cannot be
+	// read.
+	maxFaults = 20
+)
+
+// A cycle is what the record has of a cycle of a run.
+type cycle struct {
+	ended   time.Time
+	metrics record.Metrics
+}
+
+// A runCurve is a kind of curve over the cycles of runs.
+type runCurve struct {
+	name, title, unit, note string
+	of                      func(*record.Metrics) float64
+}
+
+// runCurveKinds are the curves of runs. A value that a cycle does not have is NaN.
+var runCurveKinds = []runCurve{
+	{"similarity", "Repetition", "share", "similarity of the reflection to the most similar earlier one of the run", func(m *record.Metrics) float64 {
+		if m.Method == "" {
+			return math.NaN()
+		}
+		return m.Similarity
+	}},
+	{"prompt_tokens", "Tokens of a prompt", "tokens", "tokens of the prompts of a cycle, by invocations", func(m *record.Metrics) float64 {
+		return float64(m.InputTokens) / float64(m.Invocations)
+	}},
+	{"thought_share", "Share of thoughts", "share", "bytes of thoughts, of all bytes of the replies of a cycle", func(m *record.Metrics) float64 {
+		return float64(m.ThoughtBytes) / float64(m.ReplyBytes)
+	}},
+	{"saved_tokens", "Tokens saved", "tokens", "tokens that the policy kept out of the prompts of a cycle; estimated", func(m *record.Metrics) float64 {
+		return float64(m.SavedTokens)
+	}},
+}
+
+// runCurves computes the curves of runs, from the record.
+func (r *Report) runCurves(ctx context.Context, o Options) error {
+	wanted := map[string]bool{}
+	for i := range r.study.Cells {
+		if c := &r.study.Cells[i]; counts(r.study.State(c)) {
+			wanted[c.ID] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	runs, err := r.readCycles(ctx, wanted, o)
+	if err != nil {
+		return err
+	}
+	for _, kind := range runCurveKinds {
+		c := Curve{Name: kind.name, Title: kind.title, Unit: kind.unit, X: "cycle", Note: kind.note}
+		for i := range r.Groups {
+			g := &r.Groups[i]
+			var tracks []track
+			last := 0
+			for _, cell := range r.counted(g) {
+				cycles := runs[cell.ID]
+				for n := range cycles {
+					last = max(last, n)
+				}
+				tracks = append(tracks, func(x int) float64 {
+					at, ok := cycles[x]
+					if !ok {
+						return math.NaN()
+					}
+					return kind.of(&at.metrics)
+				})
+			}
+			c.Lines = append(c.Lines, lineOf(g, positions(1, last), tracks))
+		}
+		r.addCurve(c)
+	}
+	return nil
+}
+
+// readCycles reads the cycles of runs from all records of the study. A cycle that
+// ended twice, because a worker was killed and another one began the run again, is
+// that which ended last.
+func (r *Report) readCycles(ctx context.Context, wanted map[string]bool, o Options) (map[string]map[int]cycle, error) {
+	runs := map[string]map[int]cycle{}
+	records, err := recordsOf(r.study.Dir)
+	if err != nil {
+		return nil, err
+	}
+	faults := 0
+	fault := func(name string, err error) {
+		if faults++; faults <= maxFaults {
+			r.Faults = append(r.Faults, fmt.Sprintf("record %s: %v", name, err))
+		}
+	}
+	for _, name := range records {
+		reader, err := record.OpenReader(study.RecordFolder(r.study.Dir, name), record.ReadOptions{Identities: o.Identities, NoIndex: true})
+		if err != nil {
+			fault(name, err)
+			continue
+		}
+		for e, err := range reader.Events(record.Query{Types: []record.Type{record.TypeCycleEnd}}) {
+			var line *record.LineError
+			switch {
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case errors.As(err, &line):
+				fault(name, err)
+				continue
+			case err != nil:
+				fault(name, err)
+			}
+			if err != nil {
+				break
+			}
+			addCycle(runs, wanted, &e)
+		}
+	}
+	if faults > maxFaults {
+		r.Faults = append(r.Faults, fmt.Sprintf("%d more lines of records cannot be read", faults-maxFaults))
+	}
+	return runs, nil
+}
+
+func addCycle(runs map[string]map[int]cycle, wanted map[string]bool, e *record.Event) {
+	end, ok := e.Payload.(record.CycleEnd)
+	if !ok || end.Metrics == nil || !wanted[e.Run] || e.Cycle < 1 || e.Cycle > maxCycles {
+		return
+	}
+	if runs[e.Run] == nil {
+		runs[e.Run] = map[int]cycle{}
+	}
+	if was, ok := runs[e.Run][e.Cycle]; !ok || !e.Time.Before(was.ended) {
+		runs[e.Run][e.Cycle] = cycle{e.Time, *end.Metrics}
+	}
+}
+
+// recordsOf returns the names of the study's records.
+func recordsOf(dir string) (names []string, err error) {
+	list, err := os.ReadDir(study.RecordsFolder(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	if len(names) > maxRecords {
+		return nil, fmt.Errorf("%s holds %d records; at most %d are read", study.RecordsFolder(dir), len(names), maxRecords)
+	}
+	return names, nil
+}
