@@ -56,6 +56,7 @@ type commandLine struct {
 	Extract    scorecmd.Extract    `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
 	Score      scorecmd.Score      `cmd:"" help:"Judge the answers of replies, and summarize them."`
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
+	Study      studycmd.Command    `cmd:"" help:"Report on a study: many runs or streams that answer one question."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`

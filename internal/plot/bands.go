@@ -13,12 +13,15 @@ type Chart struct {
 	Title string
 	X, Y  string // what the axes show
 	Share bool   // values are shares, and are shown as percentages
+	// Most is the top of the scale at least, so that charts can have the same.
+	Most  float64
 	Lines []BandLine
 }
 
 // A BandLine is a curve with its band.
 type BandLine struct {
 	Name   string
+	Series int         // the number of its style
 	Points []BandPoint // by X
 }
 
@@ -34,15 +37,14 @@ const (
 	labelGap              = 15.0
 )
 
-// Draw draws the chart. Lines after the eighth look like earlier ones, except for
-// their labels.
+// Draw draws the chart.
 func (c *Chart) Draw() *Drawing {
 	d := &Drawing{Title: c.describe(), Wide: chartWide, High: chartHigh}
 	unit, scale := "", 1.0
 	if c.Share {
 		unit, scale = " %", 100
 	}
-	first, last, most := math.Inf(1), math.Inf(-1), 0.0
+	first, last, most := math.Inf(1), math.Inf(-1), c.Most
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			first, last, most = min(first, p.X), max(last, p.X), max(most, p.High, p.Y)
@@ -69,8 +71,8 @@ func (c *Chart) Draw() *Drawing {
 		d.write("axis", -1, xy{x(t.Value), chartBottom + 18}, t.Label)
 	}
 	d.write("axis", -1, xy{(chartLeft + chartRight) / 2, chartBottom + 36}, c.X)
-	for i, l := range c.Lines {
-		d.band(i, &l, x, y)
+	for _, l := range c.Lines {
+		d.band(&l, x, y)
 	}
 	for i, l := range c.Lines {
 		d.curve(i, len(c.Lines), &l, x, y)
@@ -88,19 +90,19 @@ func (c *Chart) describe() string {
 	return fmt.Sprintf("%s, over %s: %s", c.Title, c.X, strings.Join(names, ", "))
 }
 
-func (d *Drawing) band(series int, l *BandLine, x, y func(float64) float64) {
+func (d *Drawing) band(l *BandLine, x, y func(float64) float64) {
 	var upper, lower []xy
 	for _, p := range l.Points {
 		upper, lower = append(upper, xy{x(p.X), y(p.High)}), append(lower, xy{x(p.X), y(p.Low)})
 	}
 	slices.Reverse(lower)
 	if len(upper) > 1 {
-		d.area("band", series, l.Name, append(upper, lower...)...)
+		d.area("band", l.Series, l.Name, append(upper, lower...)...)
 	}
 }
 
 // curve draws the line and, here and there, its marker: each line at other places.
-func (d *Drawing) curve(series, of int, l *BandLine, x, y func(float64) float64) {
+func (d *Drawing) curve(place, of int, l *BandLine, x, y func(float64) float64) {
 	var points []xy
 	for _, p := range l.Points {
 		points = append(points, xy{x(p.X), y(p.Y)})
@@ -108,11 +110,11 @@ func (d *Drawing) curve(series, of int, l *BandLine, x, y func(float64) float64)
 	if len(points) == 0 {
 		return
 	}
-	d.line("curve", series, points...)
+	d.line("curve", l.Series, points...)
 	const each = 5
 	for i := range each {
-		at := int((float64(i) + float64(series+1)/float64(of+1)) / each * float64(len(points)))
-		d.marker(series, points[min(at, len(points)-1)], l.Name)
+		at := int((float64(i) + float64(place+1)/float64(of+1)) / each * float64(len(points)))
+		d.marker(l.Series, points[min(at, len(points)-1)], l.Name)
 	}
 }
 
@@ -125,13 +127,13 @@ func (c *Chart) labels(d *Drawing, x, y func(float64) float64, unit string, scal
 		text    string
 	}
 	var ends []end
-	for i, l := range c.Lines {
+	for _, l := range c.Lines {
 		if len(l.Points) == 0 {
 			continue
 		}
 		p := l.Points[len(l.Points)-1]
 		at := xy{x(p.X), y(p.Y)}
-		ends = append(ends, end{i, at, at, fmt.Sprintf("%s %s%s", cut(l.Name, chartLabel), short(p.Y*scale), unit)})
+		ends = append(ends, end{l.Series, at, at, fmt.Sprintf("%s %s%s", cut(l.Name, chartLabel), short(p.Y*scale), unit)})
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.at.y, b.at.y) })
 	for i := range ends {

@@ -91,24 +91,16 @@ func (s *Sample) moment(power int) (sum float64) {
 	return sum
 }
 
-// An Interval is an interval for a mean. Known is false if there are fewer than two
-// values, which say nothing about how much they vary.
-type Interval struct {
-	Low, High float64
-	Known     bool
-}
-
 // Bootstrap returns the 95 % interval of the mean by the bootstrap, with the
 // percentiles corrected for bias and skewness (BCa; Efron 1987), of [Resamples]
-// samples. The same values always have the same interval: the seed comes from them.
-func (s *Sample) Bootstrap() Interval {
-	if s.n < 2 {
-		return Interval{}
+// samples. The same values always have the same interval: the seed comes from them. It
+// is nil if there are fewer than two values, and if all are the same, because then
+// nothing says how much others differ.
+func (s *Sample) Bootstrap() *Interval {
+	if len(s.values) < 2 {
+		return nil
 	}
 	mean := s.Mean()
-	if len(s.values) == 1 {
-		return Interval{Low: mean, High: mean, Known: true}
-	}
 	means := s.means(s.random("bootstrap"))
 	slices.Sort(means)
 	spread := s.moment(2)
@@ -123,7 +115,7 @@ func (s *Sample) Bootstrap() Interval {
 		at := bias + quantile
 		return quantileOf(means, normal(bias+at/(1-acceleration*at)))
 	}
-	return Interval{Low: corrected(-z), High: corrected(z), Known: true}
+	return &Interval{Low: corrected(-z), High: corrected(z)}
 }
 
 // means draws samples of the size of the sample, with replacement, and returns their

@@ -137,7 +137,7 @@ func TestBootstrapOfShare(t *testing.T) {
 		t.Errorf("%.4f … %.4f, Wilson's %.4f … %.4f", got.Low, got.High, want.Low, want.High)
 	}
 	slices.Reverse(values)
-	if again := NewSample(values); again.Bootstrap() != got {
+	if again := NewSample(values); *again.Bootstrap() != *got {
 		t.Error("the interval depends on the order")
 	}
 }
@@ -147,13 +147,10 @@ func TestSample(t *testing.T) {
 	if s.N() != 8 || s.Mean() != 5 || math.Abs(s.Deviation()-math.Sqrt(32.0/7)) > 1e-12 || s.Min() != 2 || s.Max() != 9 {
 		t.Errorf("n %d mean %v deviation %v from %v to %v", s.N(), s.Mean(), s.Deviation(), s.Min(), s.Max())
 	}
-	for _, test := range []struct {
-		values []float64
-		want   Interval
-	}{{nil, Interval{}}, {[]float64{3}, Interval{}}, {[]float64{3, 3}, Interval{3, 3, true}}} {
-		s := NewSample(test.values)
-		if got := s.Bootstrap(); got != test.want {
-			t.Errorf("%v: %+v", test.values, got)
+	for _, values := range [][]float64{nil, {3}, {3, 3}} {
+		s := NewSample(values)
+		if got := s.Bootstrap(); got != nil {
+			t.Errorf("%v: %+v", values, got)
 		}
 	}
 }

@@ -222,7 +222,7 @@ func (r *Report) difference(measure string, s *side, value string, values []floa
 			d.Less++
 		}
 	}
-	if i := sample.Bootstrap(); i.Known {
+	if i := sample.Bootstrap(); i != nil {
 		d.Low, d.High = &i.Low, &i.High
 	}
 	if test := sample.SignFlip(); !math.IsNaN(test.P) {

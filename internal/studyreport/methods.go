@@ -15,7 +15,7 @@ func shorten(text string) string { return shorttext.Ellipsis(text, maxText) }
 func (r *Report) methods() []string {
 	list := []string{
 		"Repetitions are the cells with the same values. n counts those that ended, of themselves or at a bound; cells that wait, run, failed or changed have no part in any figure, and are listed.",
-		fmt.Sprintf("Intervals of means are 95 %% bootstrap intervals, corrected for bias and skewness (BCa), of %d resamples with a seed that comes from the values. With fewer than about ten repetitions a bootstrap interval is narrower than the truth; with one repetition there is none.", stats.Resamples),
+		fmt.Sprintf("Intervals of means are 95 %% bootstrap intervals, corrected for bias and skewness (BCa), of %d resamples with a seed that comes from the values. With fewer than about ten repetitions a bootstrap interval is narrower than the truth; with one repetition, and where all are the same, there is none.", stats.Resamples),
 		"sd is the standard deviation of the repetitions, with n - 1 below.",
 	}
 	if r.Kind == study.Streams {

@@ -13,6 +13,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/internal/stats"
 	"github.com/sotto-llm/sotto/internal/study"
 )
@@ -75,7 +76,7 @@ type Figure struct {
 	Mean float64 `json:"mean"`
 	SD   float64 `json:"sd"`
 	// Low and High bound the mean. They are not set if there are fewer than two
-	// repetitions.
+	// repetitions, or if all are the same.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	Min  float64  `json:"min"`
@@ -97,6 +98,9 @@ type Options struct {
 	Identities []age.Identity
 }
 
+// maxKeys bounds the keys of a grid.
+const maxKeys = 50
+
 // maxText bounds the bytes of a label, a key, a name or a reason in the report.
 const maxText = 200
 
@@ -105,6 +109,9 @@ func Build(ctx context.Context, dir string, o Options) (*Report, error) {
 	s, err := study.Open(dir)
 	if err != nil {
 		return nil, err
+	}
+	if len(s.Keys) > maxKeys {
+		return nil, fmt.Errorf("%s: %d keys; at most %d are read", study.ManifestFile(dir), len(s.Keys), maxKeys)
 	}
 	bound(s)
 	r := &Report{
@@ -134,7 +141,7 @@ func Build(ctx context.Context, dir string, o Options) (*Report, error) {
 
 // bound shortens what a manifest holds, which may come from others.
 func bound(s *study.Study) {
-	s.Name = shorten(s.Name)
+	s.Name, s.Question = shorten(s.Name), shorttext.Ellipsis(s.Question, 20*maxText)
 	for i := range s.Keys {
 		s.Keys[i] = shorten(s.Keys[i])
 	}
@@ -244,7 +251,7 @@ func (r *Report) measure(g *Group, streams map[string]*stream) {
 
 func figureOf(name string, s *stats.Sample) Figure {
 	f := Figure{Name: name, N: s.N(), Mean: s.Mean(), SD: s.Deviation(), Min: s.Min(), Max: s.Max()}
-	if i := s.Bootstrap(); i.Known {
+	if i := s.Bootstrap(); i != nil {
 		f.Low, f.High = &i.Low, &i.High
 	}
 	return f

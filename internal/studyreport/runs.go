@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
 	"time"
 
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/study"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -16,8 +16,6 @@ import (
 const (
 	// maxCycles bounds the cycles of a run that are kept in memory.
 	maxCycles = 100_000
-	// maxRecords bounds the records that are read.
-	maxRecords = 512
 	// maxFaults bounds the lines of records that are named because they cannot be
 	// read.
 	maxFaults = 20
@@ -100,41 +98,31 @@ func (r *Report) runCurves(ctx context.Context, o Options) error {
 // that which ended last.
 func (r *Report) readCycles(ctx context.Context, wanted map[string]bool, o Options) (map[string]map[int]cycle, error) {
 	runs := map[string]map[int]cycle{}
-	records, err := recordsOf(r.study.Dir)
+	dir := study.RecordsFolder(r.study.Dir)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		r.Faults = append(r.Faults, "the study has no record, so there are no curves over cycles")
+		return runs, nil
+	}
+	set, err := recordset.Open(dir, record.ReadOptions{Identities: o.Identities, NoIndex: true})
 	if err != nil {
-		return nil, err
+		r.Faults = append(r.Faults, fmt.Sprintf("the records: %v", err))
+		return runs, nil
 	}
 	faults := 0
-	fault := func(name string, err error) {
-		if faults++; faults <= maxFaults {
-			r.Faults = append(r.Faults, fmt.Sprintf("record %s: %v", name, err))
+	for e, err := range set.Events(record.Query{Types: []record.Type{record.TypeCycleEnd}}) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-	}
-	for _, name := range records {
-		reader, err := record.OpenReader(study.RecordFolder(r.study.Dir, name), record.ReadOptions{Identities: o.Identities, NoIndex: true})
-		if err != nil {
-			fault(name, err)
+		if err == nil {
+			addCycle(runs, wanted, &e.Event)
 			continue
 		}
-		for e, err := range reader.Events(record.Query{Types: []record.Type{record.TypeCycleEnd}}) {
-			var line *record.LineError
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case errors.As(err, &line):
-				fault(name, err)
-				continue
-			case err != nil:
-				fault(name, err)
-			}
-			if err != nil {
-				break
-			}
-			addCycle(runs, wanted, &e)
+		if faults++; faults <= maxFaults {
+			r.Faults = append(r.Faults, fmt.Sprintf("the records: %v", err))
 		}
 	}
 	if faults > maxFaults {
-		r.Faults = append(r.Faults, fmt.Sprintf("%d more lines of records cannot be read", faults-maxFaults))
+		r.Faults = append(r.Faults, fmt.Sprintf("the records: %d more lines cannot be read", faults-maxFaults))
 	}
 	return runs, nil
 }
@@ -150,25 +138,4 @@ func addCycle(runs map[string]map[int]cycle, wanted map[string]bool, e *record.E
 	if was, ok := runs[e.Run][e.Cycle]; !ok || !e.Time.Before(was.ended) {
 		runs[e.Run][e.Cycle] = cycle{e.Time, *end.Metrics}
 	}
-}
-
-// recordsOf returns the names of the study's records.
-func recordsOf(dir string) (names []string, err error) {
-	list, err := os.ReadDir(study.RecordsFolder(dir))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range list {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	slices.Sort(names)
-	if len(names) > maxRecords {
-		return nil, fmt.Errorf("%s holds %d records; at most %d are read", study.RecordsFolder(dir), len(names), maxRecords)
-	}
-	return names, nil
 }

@@ -6,6 +6,7 @@ package studycmd
 type Command struct {
 	Run    runCommand    `cmd:"" default:"withargs" help:"Run the cells of a study, or those that are left; the default."`
 	Status statusCommand `cmd:"" help:"Show how far a study is."`
+	Report reportCommand `cmd:"" help:"Report what a study found: tables, differences, curves."`
 }
 
 // Help shows examples.
@@ -17,5 +18,6 @@ Examples:
     sotto study policies.yaml --check
     sotto study policies.yaml --dry-run
     sotto study policies.yaml
-    sotto study status policies --watch`
+    sotto study status policies --watch
+    sotto study report policies --html report.html`
 }

@@ -1,0 +1,134 @@
+package studycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/spelling"
+	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/studyreport"
+)
+
+// reportCommand reports what a study found.
+type reportCommand struct {
+	Dir      string   `arg:"" name:"dir" help:"The folder of the study."`
+	HTML     string   `name:"html" placeholder:"FILE" help:"Write the report as one page that stands alone."`
+	CSV      string   `name:"csv" placeholder:"DIR" help:"Write the data of the report into the folder DIR: cells.csv, groups.csv, differences.csv, curves.csv."`
+	Figures  string   `placeholder:"DIR" help:"Write the figures into the folder DIR, a file each."`
+	Format   string   `default:"svg" enum:"svg,png" placeholder:"FORMAT" help:"The format of --figures: svg, or png at twice the size (${default})."`
+	Measure  []string `sep:"none" placeholder:"NAME" help:"Print only this measure; repeatable. Files have all."`
+	JSON     bool     `name:"json" help:"Print the report as JSON."`
+	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt the study's records with the age identities in FILE; repeatable."`
+}
+
+// Help shows examples.
+func (reportCommand) Help() string {
+	return `Prints the measures of each combination of values over its repetitions, and the paired differences from the baseline of the study, with intervals and corrected p-values. Cells without a result have no part in any figure, and are named. The same folder gives the same report, to the byte. A study can be reported while it runs. docs/study-report.md explains every figure and every column.
+
+Examples:
+
+    sotto study report memory-study
+    sotto study report memory-study --html report.html
+    sotto study report memory-study --csv data --figures figures --format png
+    sotto study report memory-study --measure solved_share`
+}
+
+// Run prints and writes the report.
+func (x *reportCommand) Run(sh *shell.Shell) error {
+	ids, err := recording.ReadIdentities(x.Identity)
+	if err != nil {
+		return fmt.Errorf("--identity: %w", err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, err := studyreport.Build(ctx, x.Dir, studyreport.Options{Identities: ids})
+	switch {
+	case errors.Is(err, study.ErrNone):
+		return hint.Add(err, "want the folder that sotto study made")
+	case err != nil:
+		return err
+	}
+	if err := x.checkMeasures(r.Kind); err != nil {
+		return err
+	}
+	if x.JSON {
+		err = shell.PrintJSON(sh.Out, r)
+	} else {
+		err = r.Print(sh.Text, x.Measure...)
+	}
+	return errors.Join(err, x.write(sh, r))
+}
+
+// checkMeasures refuses the name of a measure that this kind of study does not have.
+func (x *reportCommand) checkMeasures(kind study.Kind) error {
+	var names []string
+	for _, m := range study.Measures(kind) {
+		names = append(names, m.Name)
+	}
+	for _, name := range x.Measure {
+		if !slices.Contains(names, name) {
+			return hint.Usage(fmt.Errorf("--measure %q: not a measure of such studies", name), spelling.DidYouMean(name, names, ""))
+		}
+	}
+	return nil
+}
+
+// write writes the files that the flags ask for.
+func (x *reportCommand) write(sh *shell.Shell, r *studyreport.Report) error {
+	if x.HTML != "" {
+		page, err := r.Page()
+		if err != nil {
+			return err
+		}
+		if err := sh.WriteFile(x.HTML, page); err != nil {
+			return err
+		}
+	}
+	if x.CSV != "" {
+		list, err := r.CSV()
+		if err != nil {
+			return err
+		}
+		if err := writeAll(sh, x.CSV, list); err != nil {
+			return err
+		}
+	}
+	if x.Figures == "" {
+		return nil
+	}
+	var list []studyreport.File
+	var err error
+	for _, p := range r.Pictures() {
+		data := p.Drawing.SVG()
+		if x.Format == "png" {
+			if data, err = p.Drawing.PNG(); err != nil {
+				return err
+			}
+		}
+		list = append(list, studyreport.File{Name: p.Name + "." + x.Format, Data: data})
+	}
+	return writeAll(sh, x.Figures, list)
+}
+
+// writeAll writes files into a folder, and makes it if there is none.
+func writeAll(sh *shell.Shell, dir string, list []studyreport.File) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w", dir, files.Cause(err))
+	}
+	for _, f := range list {
+		if err := sh.WriteFile(filepath.Join(dir, f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
