@@ -21,6 +21,8 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/effort"
+	"github.com/sotto-llm/sotto/internal/study"
+	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
 	"github.com/sotto-llm/sotto/internal/terminaltest"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -351,6 +353,7 @@ func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCa
 			of("--task-file", task, "--problems", lines), of("--replies", lines), of("--task", terminaltest.Strange), of("--script", none), of("--prices", none), of(stream("--model", terminaltest.Strange, "--prices", write(t, "prices.yaml", quoteYAML(strangeText)+": {input: "+quoteYAML(strangeText)+"}\n"))...),
 			of("--provider", terminaltest.Strange, "--model", "x"), of("--think", terminaltest.Strange, "--model", "scripted", "--instruction", none), of(stream("-o", "stream.jsonl", "--model", terminaltest.Strange, "--url", upstream.URL)...),
 		},
+		"study report":        {of(hostileStudy(t)), of(hostileStudy(t), "--json"), of(none), of(hostileStudy(t), "--html", none+"/x"), of(hostileStudy(t), "--measure", terminaltest.Strange)},
 		"solve report":        {of(results), of(results, "--json"), of(lines), of(none), of(results, "--html", none+"/x")},
 		"solve memory ls":     {of("--memory", memory), of("--memory", memory, "--json"), of("--memory", none)},
 		"solve memory show":   {of("--memory", memory, key), of("--memory", memory, "--json", key), of("--memory", memory, terminaltest.Strange)},
@@ -567,4 +570,18 @@ func noBreak(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// hostileStudy writes a study whose texts are all hostile.
+func hostileStudy(t *testing.T) string {
+	dir := t.TempDir()
+	m := studytest.Streams(t, dir, studytest.Grid{Models: []string{strangeText}, Modes: []string{"cot", strangeText}, Repetitions: 2, Size: 3})
+	m.Name, m.Question, m.Keys, m.Cells[0].Settings = strangeText, strangeText, append(m.Keys, strangeText), "others"
+	if err := study.WriteManifest(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := study.WriteState(dir, &study.State{V: 1, Cell: m.Cells[1].ID, Status: study.Failed, Settings: "s", Reason: strangeText}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

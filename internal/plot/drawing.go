@@ -69,7 +69,9 @@ func (d *Drawing) marker(series int, at xy, tip string) {
 // write puts a text at a point. Its class says where it is aligned: texts of the
 // class name end there, those of the class axis are centred, others begin there.
 func (d *Drawing) write(class string, series int, at xy, text string) {
-	d.shapes = append(d.shapes, shape{class: class, series: series, points: []xy{at}, text: visible.Line(text)})
+	if text != "" {
+		d.shapes = append(d.shapes, shape{class: class, series: series, points: []xy{at}, text: visible.Line(text)})
+	}
 }
 
 //go:embed figure.css

@@ -148,7 +148,7 @@ func TestForest(t *testing.T) {
 			if s.class == "zero" {
 				zero = s.points[0].x
 			}
-			if s.class == "axis" && (s.text == "0" || s.text == "0 pp") {
+			if s.class == "axis" && strings.Trim(s.text, "0. p") == "" {
 				label = s.points[0].x
 			}
 			for _, at := range s.points {

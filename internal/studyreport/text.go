@@ -38,10 +38,28 @@ func (r *Report) Print(w io.Writer, names ...string) error {
 	r.printMissing(&b)
 	b.WriteString("\n")
 	for _, line := range r.Methods {
-		fmt.Fprintf(&b, "* %s\n", line)
+		wrap(&b, line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// wide is how many characters a line of the methods has at most.
+const wide = 100
+
+// wrap writes a text as an item of a list, in lines.
+func wrap(b *strings.Builder, text string) {
+	at := 1
+	b.WriteString("*")
+	for word := range strings.FieldsSeq(text) {
+		if at+1+len(word) > wide {
+			b.WriteString("\n ")
+			at = 1
+		}
+		b.WriteString(" " + word)
+		at += 1 + len(word)
+	}
+	b.WriteString("\n")
 }
 
 // summary says how many cells there are, by status.
