@@ -46,8 +46,8 @@ func TestLabelsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// Without colours, the series can be told apart by their dashes, and by their
-// markers.
+// Without colours, every series has dashes of its own, and
+// a marker of its own.
 func TestSeriesDifferWithoutColour(t *testing.T) {
 	for i := range seriesStyles {
 		for j := range i {
