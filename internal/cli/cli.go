@@ -56,12 +56,11 @@ type commandLine struct {
 	Extract    scorecmd.Extract    `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
 	Score      scorecmd.Score      `cmd:"" help:"Judge the answers of replies, and summarize them."`
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
-	Study      studycmd.Command    `cmd:"" help:"Report on a study: many runs or streams that answer one question."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
 	Run        runcmd.Command      `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
-	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings, and show how far it is."`
+	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings; show how far it is, and report what it found."`
 	MCP        mcpcmd.Command      `cmd:"" name:"mcp" help:"Offer split, extract, score and a record as tools to an MCP client."`
 	Dialects   textcmd.Dialects    `cmd:"" help:"List the dialects, or print one."`
 	Version    versionCommand      `cmd:"" help:"Print the version."`
