@@ -47,8 +47,11 @@ type Exit struct {
 // An Outcome is how a cell ended.
 type Outcome struct {
 	Status Status // Done, Failed or Bounded
-	// Suspended says that the model could not be reached, so that the cell can go on.
+	// Suspended says that the cell can be resumed: its model could not be reached, or
+	// something else was in the way for a moment. Wait is how long the first wait is;
+	// if zero, that of the study's file.
 	Suspended bool
+	Wait      time.Duration
 	Reason    string
 	Measures  map[string]float64
 }

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -320,7 +321,7 @@ func (r *Runner) settle(ctx context.Context, j *job, exit Exit) {
 		s.Reason = "interrupted"
 	case o.Suspended && j.retries < r.retries():
 		j.retries++
-		j.after = time.Now().Add(r.outageWait(j.retries))
+		j.after = time.Now().Add(r.outageWait(o.Wait, j.retries))
 		s.Reason = o.Reason + "; it is tried again"
 	default:
 		j.retries = max(j.retries, 1)
@@ -335,11 +336,8 @@ func (r *Runner) retries() int {
 	return outageRetries
 }
 
-func (r *Runner) outageWait(retry int) time.Duration {
-	wait := r.File.Outages.Wait
-	if wait == 0 {
-		wait = outageWait
-	}
+func (r *Runner) outageWait(wait time.Duration, retry int) time.Duration {
+	wait = cmp.Or(wait, r.File.Outages.Wait, outageWait)
 	for range retry - 1 {
 		if wait *= 2; wait > maxOutageWait {
 			return maxOutageWait

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sotto-llm/sotto/agent"
 	"github.com/sotto-llm/sotto/internal/files"
@@ -19,6 +20,10 @@ import (
 
 // outcome says how a cell ended, and computes its measures.
 func outcome(dir string, kind study.Kind, p *study.Plan, c *study.Cell, e study.Exit) study.Outcome {
+	if e.Err != nil && strings.Contains(e.Reason, record.ErrLocked.Error()) {
+		// A process of a study that was killed ends a moment after it.
+		return study.Outcome{Status: study.Failed, Suspended: true, Wait: time.Second, Reason: e.Reason}
+	}
 	if kind == study.Runs {
 		return outcomeOfRun(e)
 	}
