@@ -23,21 +23,43 @@ type journal struct {
 	once   bool           // nobody resumes it, so a reply that is cut off is recorded as far as it came
 }
 
-// readPast reads the events of a run and of the runs below it.
+// readPast reads the events of a run and of the runs below it. Of a record with many
+// runs, it reads the lines from the first of these events to the last.
 func readPast(dir, run string, o record.ReadOptions) ([]record.Event, error) {
 	r, err := record.OpenReader(dir, o)
 	if err != nil {
 		return nil, err
 	}
+	of := func(name string) bool { return name == run || strings.HasPrefix(name, run+childMark) }
+	q, sealed := record.Query{NoCheckpoints: true}, false
+	for e, err := range r.Entries(q) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Type == record.TypeSealed { // the index does not know which runs are in it
+			q.After, q.Before, sealed = 0, 0, true
+			break
+		}
+		if !of(e.Run) {
+			continue
+		}
+		if q.Before == 0 {
+			q.After = e.Seq - 1
+		}
+		q.Before = e.Seq + 1
+	}
+	if q.Before == 0 && !sealed {
+		return nil, nil
+	}
 	var past []record.Event
-	for e, err := range r.Events(record.Query{NoCheckpoints: true}) {
+	for e, err := range r.Events(q) {
 		if err != nil {
 			return nil, err
 		}
 		if e.Type == record.TypeSealed { // the run may be in it
 			return nil, record.ErrSealed
 		}
-		if e.Run == run || strings.HasPrefix(e.Run, run+childMark) {
+		if of(e.Run) {
 			past = append(past, e)
 		}
 	}
