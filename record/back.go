@@ -155,7 +155,7 @@ func (b *backward) sealed(x *indexing, e Event, w row) bool {
 		}
 		return b.give(Glimpse{Entry: entryOf(&e, w.size), Event: e})
 	}
-	list, err := unseal(e, b.r.o.Identities)
+	list, err := unseal(e, b.r.o.Identities, false)
 	if err != nil && !b.fail(&LineError{x.segment.name(), w.at, err}) {
 		return false
 	}

@@ -80,7 +80,7 @@ func (a *appender) Write(p []byte) (int, error) {
 }
 
 // unseal decrypts a sealed event and returns the events in it.
-func unseal(e Event, ids []age.Identity) ([]Event, error) {
+func unseal(e Event, ids []age.Identity, noPrompts bool) ([]Event, error) {
 	s, ok := e.Payload.(Sealed)
 	if !ok {
 		return nil, errors.New("an encrypted line of unknown form")
@@ -95,7 +95,7 @@ func unseal(e Event, ids []age.Identity) ([]Event, error) {
 	}
 	var list []Event
 	for line := range bytes.Lines(plain) {
-		in, err := parseEvent(line)
+		in, err := parseOwn(bytes.Clone(line), noPrompts)
 		if err != nil {
 			return list, err
 		}

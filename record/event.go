@@ -116,17 +116,20 @@ type envelope struct {
 }
 
 // parseEvent reads a line; the event keeps a copy of it.
-func parseEvent(line []byte) (Event, error) {
-	line = bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))
+func parseEvent(line []byte) (Event, error) { return parseOwn(bytes.Clone(line), false) }
+
+// parseOwn reads a line, which the event keeps. noPrompts is [ReadOptions.NoPrompts].
+func parseOwn(line []byte, noPrompts bool) (Event, error) {
+	line = bytes.TrimSuffix(line, []byte("\n"))
 	var n envelope
-	if err := json.Unmarshal(line, &n); err != nil {
+	if err := decodeJSON(line, &n, false); err != nil {
 		return Event{}, err
 	}
 	if n.V < 1 || n.Seq == 0 || n.Type == "" {
 		return Event{}, errors.New("not an event: v, seq or type is missing")
 	}
 	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Prev: n.Prev, Unsearched: n.Unsearched, line: line}
-	e.Payload = parsePayload(n)
+	e.Payload = parsePayload(n, noPrompts)
 	return e, nil
 }
 
@@ -159,12 +162,12 @@ func tooManyValues(data []byte) bool {
 
 // parsePayload reads a payload. A payload is kept unparsed if it is of a newer
 // version, does not fit its type, or has too many values.
-func parsePayload(n envelope) Payload {
+func parsePayload(n envelope, noPrompts bool) Payload {
 	if n.V > Version || tooManyValues(n.Payload) {
 		return Unknown{n.Type, n.Payload}
 	}
 	if read := payloadReaders[n.Type]; read != nil {
-		if p, err := read(n.Payload); err == nil {
+		if p, err := read(n.Payload, noPrompts); err == nil {
 			if s, ok := p.(Sealed); ok {
 				s.Last = max(n.Last, n.Seq)
 				return s
@@ -175,7 +178,7 @@ func parsePayload(n envelope) Payload {
 	return Unknown{n.Type, n.Payload}
 }
 
-var payloadReaders = map[Type]func([]byte) (Payload, error){
+var payloadReaders = map[Type]func(data []byte, noPrompts bool) (Payload, error){
 	TypeRunStart:   readPayload[RunStart],
 	TypeCycleStart: readPayload[CycleStart],
 	TypeInvocation: readPayload[Invocation],
@@ -192,8 +195,27 @@ var payloadReaders = map[Type]func([]byte) (Payload, error){
 	TypeSealed:     readPayload[Sealed],
 }
 
-func readPayload[P Payload](data []byte) (Payload, error) {
+func readPayload[P Payload](data []byte, noPrompts bool) (Payload, error) {
 	var p P
-	err := json.Unmarshal(data, &p)
-	return p, err
+	if err := decodeJSON(data, &p, noPrompts); err != nil {
+		return p, err
+	}
+	if noPrompts {
+		return withoutPrompts(p), nil
+	}
+	return p, nil
+}
+
+// withoutPrompts leaves out what decoding left out already, unless encoding/json did
+// it.
+func withoutPrompts(p Payload) Payload {
+	switch x := p.(type) {
+	case Exchange:
+		x.Messages, x.Tools, x.Revisions = nil, nil, nil
+		return x
+	case Invocation:
+		x.Messages, x.Tools = nil, nil
+		return x
+	}
+	return p
 }

@@ -16,7 +16,7 @@ import (
 func (r *Reader) Follow(ctx context.Context, q Query) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		at := place{}
-		out := sink{q: &q, ids: r.o.Identities, yield: yield}
+		out := sink{q: &q, ids: r.o.Identities, noPrompts: r.o.NoPrompts, yield: yield}
 		out.yield = func(e Event, err error) bool { return ctx.Err() == nil && yield(e, err) }
 		for ctx.Err() == nil {
 			if !r.advance(&at, &q, &out) || sleep.For(ctx, r.o.Poll) != nil {

@@ -16,7 +16,7 @@ func TestJSONIsThatOfEncodingJSON(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for typ := range payloadReaders {
 		for range 300 {
-			p, err := payloadReaders[typ]([]byte("{}"))
+			p, err := payloadReaders[typ]([]byte("{}"), false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ func verdictColumns() []column[extractionRow] {
 	}
 	return []column[extractionRow]{
 		truthColumn("ok", "Whether the validator accepts the candidate; null if it was not asked.", of(func(v *record.Verdict, c *cells) { c.Truth(v.OK) })),
-		textColumn("reason", "Why not, in a word such as wrong_numbers.", of(func(v *record.Verdict, c *cells) { c.word(v.Reason) })),
+		textColumn("reason", "The verdict in a word: ok, or why not, such as wrong_numbers.", of(func(v *record.Verdict, c *cells) { c.word(v.Reason) })),
 		textColumn("by", "How the candidate was found to be right, such as rational.", of(func(v *record.Verdict, c *cells) { c.word(v.By) })),
 		textColumn("detail", "What the validator says in addition.", of(func(v *record.Verdict, c *cells) { c.object(v.Detail) })),
 	}

@@ -7,10 +7,9 @@ package recordtable
 
 import (
 	"iter"
+	"strings"
 	"time"
 	"unicode/utf8"
-
-	"strings"
 
 	"github.com/sotto-llm/sotto/internal/parquetfile"
 	"github.com/sotto-llm/sotto/internal/recordset"

@@ -65,7 +65,7 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return fmt.Errorf("--identity: %w", err)
 	}
-	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids})
+	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: true})
 	if err != nil {
 		return readHint(err)
 	}
