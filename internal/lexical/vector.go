@@ -1,10 +1,12 @@
 package lexical
 
 import (
-	"cmp"
-	"hash/fnv"
 	"math"
 	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A Vector is the counts of [Groups] in a compact form with a fixed order, so that
@@ -15,29 +17,48 @@ type Vector struct {
 	length  float64
 }
 
-// NewVector returns the vector of a text. Only its first 16 KiB count.
+// NewVector returns the vector of a text. Only its first 16 KiB count. It counts what
+// [Groups] counts, without a map.
 func NewVector(text string) Vector {
-	type weighed struct {
-		group  uint64
-		weight float32
-	}
-	counts := Groups(text)
-	list := make([]weighed, 0, len(counts))
-	for g, n := range counts {
-		h := fnv.New64a()
-		h.Write([]byte(g))
-		list = append(list, weighed{h.Sum64(), float32(n)})
-	}
-	slices.SortFunc(list, func(a, b weighed) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.weight, b.weight))
-	})
-	v := Vector{make([]uint64, len(list)), make([]float32, len(list)), 0}
-	for i, w := range list {
-		v.groups[i], v.weights[i] = w.group, w.weight
-		v.length += float64(w.weight) * float64(w.weight)
+	list := digests(strings.ToLower(shorttext.Cut(text, maxCompared)))
+	slices.Sort(list)
+	v := Vector{}
+	for at := 0; at < len(list); {
+		end := at + 1
+		for end < len(list) && list[end] == list[at] {
+			end++
+		}
+		weight := float32(1 + math.Log(float64(end-at)))
+		v.groups, v.weights = append(v.groups, list[at]), append(v.weights, weight)
+		v.length += float64(weight) * float64(weight)
+		at = end
 	}
 	v.length = math.Sqrt(v.length)
 	return v
+}
+
+// digests returns the digests of all groups of a text in lower case.
+func digests(text string) []uint64 {
+	list := make([]uint64, 0, len(text))
+	var letters []rune
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if functionWords[word] {
+			continue
+		}
+		letters = append(letters[:0], ' ')
+		for _, r := range word {
+			letters = append(letters, r)
+		}
+		letters = append(letters, ' ')
+		for i := 0; i < max(1, len(letters)-3); i++ {
+			h := uint64(14695981039346656037) // FNV-1a, of runes
+			for _, r := range letters[i:min(len(letters), i+4)] {
+				h = (h ^ uint64(r)) * 1099511628211
+			}
+			list = append(list, h^h>>29)
+		}
+	}
+	return list
 }
 
 // Empty reports whether the text has no words that count.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sotto-llm/sotto/internal/lexical"
 	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
@@ -103,7 +102,7 @@ func (p *point) addTo(v dense) {
 }
 
 // points returns the thoughts to cluster, weighted.
-func points(replies []*reply) []point {
+func points(replies []*reply, lex lexicalVectors) []point {
 	var list []point
 	with := make([]float64, hashed) // thoughts that have a component
 	for _, r := range replies {
@@ -111,7 +110,7 @@ func points(replies []*reply) []point {
 			continue
 		}
 		v := make(dense, hashed)
-		lexical.NewVector(r.text).All(func(group uint64, share float64) { v[group%hashed] += float32(share) })
+		lex.of(r).All(func(group uint64, share float64) { v[group%hashed] += float32(share) })
 		p := point{reply: r}
 		for i, x := range v {
 			if x > 0 {
@@ -137,9 +136,9 @@ func points(replies []*reply) []point {
 }
 
 // clusters returns the clusters of the thoughts, largest first.
-func clusters(replies []*reply, k int) Figure[Cluster] {
+func clusters(replies []*reply, lex lexicalVectors, k int) Figure[Cluster] {
 	f := Figure[Cluster]{Method: clustersMethod, Rows: []Cluster{}}
-	list := points(replies)
+	list := points(replies, lex)
 	if len(list) < 3 {
 		f.Note = "fewer than three thoughts have a text"
 		return f

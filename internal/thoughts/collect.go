@@ -3,6 +3,7 @@ package thoughts
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ const (
 	// last thoughts are held.
 	maxRuns = 100_000
 	maxOpen = 256
+	// maxSettings bounds the names of settings that are listed.
+	maxSettings = 100
 	// maxGroups bounds the groups, because clients choose the names of models.
 	maxGroups = 200
 	// maxLabel bounds the name of a group, in bytes.
@@ -31,16 +34,17 @@ const (
 
 // A collector reads events, and holds what the figures need of them.
 type collector struct {
-	o       Options
-	src     Source
-	replies sample
-	texts   sample
-	at      map[place]*reply
-	labels  map[string]string // of runs, if groups are by a setting
-	open    map[string]*openRun
-	clock   int
-	tools   map[toolOf]*toolCount
-	names   map[string]string
+	o        Options
+	src      Source
+	replies  sample
+	texts    sample
+	at       map[place]*reply
+	labels   map[string]string // of runs, if groups are by a setting
+	open     map[string]*openRun
+	clock    int
+	tools    map[toolOf]*toolCount
+	names    map[string]string
+	settings map[string]bool
 	// lost says that a bound was reached.
 	lostRuns, lostTools bool
 }
@@ -48,7 +52,7 @@ type collector struct {
 func newCollector(o Options) *collector {
 	c := &collector{
 		o: o, at: map[place]*reply{}, labels: map[string]string{}, open: map[string]*openRun{},
-		tools: map[toolOf]*toolCount{}, names: map[string]string{},
+		tools: map[toolOf]*toolCount{}, names: map[string]string{}, settings: map[string]bool{},
 	}
 	c.replies = sample{room: o.Replies, dropped: func(r *reply) { delete(c.at, r.place.key()) }}
 	c.texts = sample{room: o.Texts, dropped: func(r *reply) { r.text = "" }}
@@ -60,9 +64,10 @@ func (c *collector) event(e *record.Event, from *recordset.Source) {
 	if c.o.Filter.Run != "" && e.Run != c.o.Filter.Run {
 		return
 	}
-	run, of := e.Run, e.Run
+	run, of, name := e.Run, e.Run, ""
 	if from != nil {
-		of = from.Name + "/" + e.Run
+		name = from.Name
+		of = name + "/" + e.Run
 	}
 	if run != "" {
 		run = of
@@ -73,10 +78,10 @@ func (c *collector) event(e *record.Event, from *recordset.Source) {
 	case record.RunStart:
 		c.runStart(run, &x)
 	case record.Invocation:
-		q := asked{model: x.Model, purpose: x.Purpose, run: run, of: of, tools: x.Tools, usage: x.Usage}
+		q := asked{model: x.Model, purpose: x.Purpose, run: run, of: of, record: name, own: e.Run, tools: x.Tools, usage: x.Usage}
 		c.asked(e, &q, x.Replies)
 	case record.Exchange:
-		q := asked{model: x.Model, purpose: x.API, run: run, of: of, tools: x.Tools, usage: x.Usage}
+		q := asked{model: x.Model, purpose: x.API, run: run, of: of, record: name, own: e.Run, tools: x.Tools, usage: x.Usage}
 		if q.run == "" {
 			if name, id := x.Session(); id != "" {
 				q.run = name + "=" + id
@@ -98,6 +103,11 @@ func (c *collector) event(e *record.Event, from *recordset.Source) {
 
 // runStart notes the group of a run. A run that is resumed keeps it.
 func (c *collector) runStart(run string, x *record.RunStart) {
+	for _, name := range slices.Sorted(maps.Keys(x.Config)) {
+		if len(c.settings) < maxSettings {
+			c.settings[c.name(name)] = true
+		}
+	}
 	switch c.o.By {
 	case ByModel, ByRun, ByPurpose, ByVerdict:
 		return
@@ -129,6 +139,7 @@ func (c *collector) name(text string) string {
 type asked struct {
 	model, purpose string
 	of, run        string // the event's run; and that, or the conversation
+	record, own    string // the record, and the run as it is called there
 	tools          []record.Tool
 	usage          *record.Usage
 	alone          bool // each reply is a turn of its own
@@ -145,7 +156,11 @@ func (c *collector) label(q *asked) string {
 		label = q.purpose
 	case ByVerdict:
 	default:
-		label = c.labels[q.run]
+		if c.o.Label != nil {
+			label = c.o.Label(q.record, q.own)
+		} else {
+			label = c.labels[q.run]
+		}
 	}
 	switch label {
 	case "":
@@ -255,6 +270,8 @@ func (c *collector) finish() {
 
 func (c *collector) source() Source {
 	s := c.src
+	s.Settings = slices.AppendSeq([]string{}, maps.Keys(c.settings))
+	slices.Sort(s.Settings)
 	s.Held, s.Texts = len(c.replies.heap), len(c.texts.heap)
 	for _, r := range c.replies.heap {
 		if r.verdict != unjudged {

@@ -2,7 +2,6 @@ package thoughts
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -52,9 +51,7 @@ func (c *collector) repeats(r *reply, t *thinking) {
 		return
 	}
 	r.itself = repeated(t.text)
-	h := fnv.New64a()
-	h.Write([]byte(t.text))
-	r.same = h.Sum64()
+	r.same = digestOf(t.text)
 	if r.series == "" {
 		return
 	}
@@ -84,10 +81,8 @@ func repeated(text string) float64 {
 	var last [shingle]uint64
 	n, again := 0, 0
 	for word := range words(text) {
-		h := fnv.New64a()
-		h.Write([]byte(word))
 		copy(last[:], last[1:])
-		last[shingle-1] = h.Sum64()
+		last[shingle-1] = digestOf(word)
 		if n++; n < shingle {
 			continue
 		}
@@ -106,8 +101,17 @@ func repeated(text string) float64 {
 	return float64(again) / float64(n-shingle+1)
 }
 
+// digestOf returns a digest of a text, FNV-1a.
+func digestOf(text string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * 1099511628211
+	}
+	return h
+}
+
 // repetition returns the measures of each group.
-func repetition(groups []group, o Options) (Figure[Repetition], error) {
+func repetition(groups []group, lex lexicalVectors, o Options) (Figure[Repetition], error) {
 	f := Figure[Repetition]{Method: repetitionMethod, Rows: []Repetition{}}
 	known := func(of func(*reply) float64) func(*reply) (float64, bool) {
 		return func(r *reply) (float64, bool) { v := of(r); return v, !math.IsNaN(v) }
@@ -135,7 +139,7 @@ func repetition(groups []group, o Options) (Figure[Repetition], error) {
 		add(Nearest, "lexical", mean(g.replies, known(func(r *reply) float64 { return r.nearest })))
 		withText := filtered(g.replies, func(r *reply) bool { return r.same != 0 })
 		add(Identical, "lexical", rate("", withText, func(r *reply) bool { return copies[r.same] > 1 }).estimate())
-		add(Across, "lexical", across(g.replies, lexicalSpace(g.replies)))
+		add(Across, "lexical", across(g.replies, lex))
 		if vectors != nil {
 			add(Previous, o.Space, mean(g.replies, known(vectors.previous)))
 			add(Across, o.Space, across(g.replies, vectors))
@@ -164,17 +168,17 @@ type space interface {
 	similarity(a, b *reply) float64
 }
 
+// lexicalVectors are the vectors of texts that were needed so far.
 type lexicalVectors map[*reply]lexical.Vector
 
-func lexicalSpace(replies []*reply) lexicalVectors {
-	v := lexicalVectors{}
-	for _, r := range comparable(replies) {
+func (v lexicalVectors) of(r *reply) lexical.Vector {
+	if _, ok := v[r]; !ok {
 		v[r] = lexical.NewVector(r.text)
 	}
-	return v
+	return v[r]
 }
 
-func (v lexicalVectors) similarity(a, b *reply) float64 { return v[a].Similarity(v[b]) }
+func (v lexicalVectors) similarity(a, b *reply) float64 { return v.of(a).Similarity(v.of(b)) }
 
 // comparable returns the replies that are compared as texts across runs, by rank.
 func comparable(replies []*reply) []*reply {
@@ -195,7 +199,7 @@ func across(replies []*reply, in space) Estimate {
 	for i, r := range list {
 		sum, n := 0.0, 0
 		for step := 1; step < len(list) && n < crossPairs; step++ {
-			if other := list[(i+step)%len(list)]; other.series != r.series {
+			if other := list[(i+step)%len(list)]; other.root() != r.root() {
 				sum += in.similarity(r, other)
 				n++
 			}

@@ -75,6 +75,13 @@ const (
 // verdictNames are the names of groups by verdict.
 var verdictNames = [...]string{"unjudged", "wrong", "right"}
 
+// root is the run that a reply belongs to, or the one that called it: the name of the
+// run of an agent that another one calls is the caller's, a plus sign and more.
+func (r *reply) root() string {
+	root, _, _ := strings.Cut(r.series, "+")
+	return root
+}
+
 // A rank decides which replies are held.
 type rank struct{ a, b uint64 }
 

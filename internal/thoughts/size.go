@@ -117,7 +117,7 @@ func cycles(groups []group) Figure[Cycle] {
 			}
 			runs := map[string]bool{}
 			for _, r := range replies {
-				runs[r.series] = true
+				runs[r.root()] = true
 			}
 			f.Rows = append(f.Rows, Cycle{g.name, i*width + 1, min((i+1)*width, last), len(runs), share(replies), bytesOf(replies)})
 		}

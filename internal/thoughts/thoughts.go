@@ -26,6 +26,10 @@ type Options struct {
 	// By says what the groups are: model, run, purpose, verdict, or the name of
 	// a setting in the configuration of the runs. If empty, model.
 	By string
+	// Label, if not nil, returns the group of a run instead of its configuration, and
+	// "" if the run has none. It is called for values of By that are not one of the names
+	// of this package. record is the name of the record of a set, or "".
+	Label func(record, run string) string
 	// Between names the two groups whose phrases are compared. If empty, each group is
 	// compared with all others.
 	Between [2]string
@@ -155,6 +159,9 @@ type Source struct {
 	// Reopened is how often a run was closed to measure another one, because more than
 	// 256 were open at a time. The thought after it counts as a run's first.
 	Reopened int `json:"reopened_runs"`
+	// Settings are the names of the settings that the configurations of runs have: what
+	// groups can be by. At most 100 are listed.
+	Settings []string `json:"run_settings"`
 	// Unread is how many events are of a later version, or do not fit their type.
 	Unread int `json:"unread"`
 	// Sample says how the held ones were chosen, if they are not all.
@@ -236,8 +243,9 @@ func AnalyseSet(events iter.Seq2[recordset.Event, error], o Options) (*Report, e
 	r.Verdicts = quantiles(groups)
 	r.Longer = longer(groups)
 	r.Phrases = phrases(r.held, groups, o)
-	r.Clusters = clusters(r.held, o.Clusters)
+	lex := lexicalVectors{}
+	r.Clusters = clusters(r.held, lex, o.Clusters)
 	var err error
-	r.Repetition, err = repetition(groups, o)
+	r.Repetition, err = repetition(groups, lex, o)
 	return r, err
 }

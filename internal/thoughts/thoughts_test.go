@@ -181,7 +181,7 @@ func TestSizes(t *testing.T) {
 		Reasoning: []record.Thought{{Field: "thinking", Text: record.Say("apart")}, {Field: "signed", Text: record.Say("sealed"), Sealed: true}},
 	}}}) // 11 of 15
 	r := h.analyse(Options{})
-	want := Source{Events: 3, Replies: 3, Thinking: 2, ThoughtBytes: 19, ReplyBytes: 50, Sealed: 6, Held: 3, WithText: 2, Texts: 2}
+	want := Source{Events: 3, Replies: 3, Thinking: 2, ThoughtBytes: 19, ReplyBytes: 50, Sealed: 6, Held: 3, WithText: 2, Texts: 2, Settings: []string{}}
 	if diff := cmp.Diff(want, r.Source); diff != "" {
 		t.Error(diff)
 	}
@@ -299,12 +299,12 @@ func TestAcross(t *testing.T) {
 		c.event(&h.events[i], nil)
 	}
 	list := c.replies.list()
-	in := lexicalSpace(list)
+	in := lexicalVectors{}
 	var sums []float64
 	for _, a := range list {
 		sum, n := 0.0, 0
 		for _, b := range list {
-			if a.text != "" && b.text != "" && a.series != b.series {
+			if a.text != "" && b.text != "" && a.root() != b.root() {
 				sum, n = sum+in.similarity(a, b), n+1
 			}
 		}
@@ -404,4 +404,13 @@ func TestBounds(t *testing.T) {
 	if len(r.Size.Rows) != maxGroups+1 || r.Size.Rows[maxGroups-1].Group != otherGroup {
 		t.Errorf("%d groups", len(r.Size.Rows))
 	}
+}
+
+// replyIn returns the raw reply of an invocation.
+func replyIn(e *record.Event) (string, bool) {
+	x, ok := e.Payload.(record.Invocation)
+	if !ok {
+		return "", false
+	}
+	return string(x.Replies[0].Raw.Text), true
 }

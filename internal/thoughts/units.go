@@ -23,7 +23,7 @@ func unitsOf(replies []*reply) units {
 	runs, inRun := map[string]bool{}, false
 	for _, r := range replies {
 		if r.series != "" {
-			runs[r.series], inRun = true, true
+			runs[r.root()], inRun = true, true
 		}
 	}
 	alone := func(r *reply) string { return fmt.Sprintf("\x00%s %d %d", r.place.run, r.place.seq, r.place.choice) }
@@ -33,14 +33,14 @@ func unitsOf(replies []*reply) units {
 			if r.series == "" {
 				return alone(r)
 			}
-			return r.series
+			return r.root()
 		}}
 	case inRun:
 		return units{"cycle", func(r *reply) string {
 			if r.series == "" {
 				return alone(r)
 			}
-			return r.series + "\x00" + strconv.Itoa(r.cycle)
+			return r.root() + "\x00" + strconv.Itoa(r.cycle)
 		}}
 	}
 	return units{"reply", alone}

@@ -30,7 +30,7 @@ type Command struct {
 
 	filter
 
-	By       string   `default:"model" placeholder:"WHAT" help:"What the groups are: model, run, purpose, verdict, or a key of the configuration of the runs (${default})."`
+	By       string   `default:"model" placeholder:"WHAT" help:"What the groups are: model, run, purpose, verdict, a key of the configuration of the runs, or for a study a key of its grid, cell or repetition (${default})."`
 	Between  []string `placeholder:"A,B" help:"Compare the phrases of these two groups. Without it, each group is compared with all others."`
 	Figure   []string `short:"f" placeholder:"NAME" help:"Print only this figure: size, cycles, repetition, announced, verdicts, longer, reading, phrases, clusters, scores; repeatable."`
 	Clusters int      `short:"k" placeholder:"K" help:"The number of clusters. Without it, one from 2 to 8 is chosen."`
@@ -41,6 +41,8 @@ type Command struct {
 
 	JSON bool   `name:"json" help:"Print one JSON object."`
 	CSV  string `name:"csv" placeholder:"DIR" help:"Write each figure as a CSV file into the folder DIR."`
+
+	keys []string // what the runs of a study can be grouped by
 }
 
 // A filter holds the flags that select replies.
@@ -113,7 +115,7 @@ func (x *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	if report.Source.Replies == 0 {
 		sh.Hintf("the flags select no reply of a model in %s", x.Dir)
 	}
-	if err := checkBetween(report, x.Between); err != nil {
+	if err := cmp.Or(x.checkBy(report), checkBetween(report, x.Between)); err != nil {
 		return err
 	}
 	var stopped error // the scores so far are reported
@@ -152,6 +154,9 @@ func (x *Command) options(ctx context.Context) (o thoughts.Options, err error) {
 	if o.Filter.To, err = recording.ParseTime(x.To); err != nil {
 		return o, hint.Usage(fmt.Errorf("--to: %w", err), "")
 	}
+	if o.Label, x.keys, err = studyLabels(x.Dir, x.By); err != nil {
+		return o, err
+	}
 	if x.Embed != "" {
 		embedder, err := x.Embedder(x.Embed)
 		if err != nil {
@@ -160,6 +165,16 @@ func (x *Command) options(ctx context.Context) (o thoughts.Options, err error) {
 		o.Embed, o.Space = embedder.Embed, x.Embed
 	}
 	return o, nil
+}
+
+// checkBy refuses a setting that no run has.
+func (x *Command) checkBy(r *thoughts.Report) error {
+	builtin := []string{thoughts.ByModel, thoughts.ByRun, thoughts.ByPurpose, thoughts.ByVerdict}
+	known := slices.Concat(builtin, x.keys, r.Source.Settings)
+	if r.Source.Replies == 0 || slices.Contains(known, x.By) {
+		return nil
+	}
+	return hint.Usage(fmt.Errorf("--by %s: no run has a setting of this name", x.By), "want one of "+strings.Join(known, ", "))
 }
 
 // checkBetween refuses groups that are not there.
