@@ -5,6 +5,44 @@ import (
 	"strings"
 )
 
+// Trace distils a solution to the text that memory keeps of it and a later prompt
+// shows. It is the task's own trace (see [Task]). If the task has none, the trace has
+// the task, its query and the solution, and the work if there is any:
+//
+//	Task: gsm8k
+//	Input: Ann has 3 apples and buys 4. How many?
+//	Work: 3+4=7
+//	Solution: 7
+//
+// It is empty if there is no solution. It has no newline at its end.
+func Trace(t Task, p Problem, solution, work string) string {
+	if solution == "" {
+		return ""
+	}
+	query, trace := t.Distil(p, solution)
+	if trace != "" {
+		return trace
+	}
+	if query == "" {
+		query = oneLine(p.Input)
+	}
+	if work != "" {
+		solution = work + "\nSolution: " + solution
+		return "Task: " + t.Name() + "\nInput: " + query + "\nWork: " + solution
+	}
+	return traceOf(t.Name(), query, solution)
+}
+
+// Work returns the steps that a task finds in the visible text of a reply, on one
+// line. It is empty if the task finds none, or if its trace needs none.
+func Work(t Task, p Problem, solution, shown string) string {
+	if _, trace := t.Distil(p, solution); trace != "" {
+		return ""
+	}
+	_, work := t.Distil(p, shown)
+	return oneLine(work)
+}
+
 // Distil returns the query "Solve 24 with 2 5 8 11", with the numbers in order, so
 // that all ways to pose a problem share one memory. It also returns the trace of a
 // solution:

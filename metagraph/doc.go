@@ -9,8 +9,8 @@
 //	paths, err := g.Retrieve(ctx, metagraph.Search{Task: "game24", Query: "Solve 24 with 3 5 9 11"})
 //	fmt.Print(paths[0].Text())
 //	// Template: (d-a)*(c-b)
-//	// Task: game24
-//	// Input: Solve 24 with 3 5 8 11
+//	// Task: Game24
+//	// Input: 3 5 8 11
 //	// Solution: (8-5)*(11-3)
 //
 // # Vocabulary

@@ -44,7 +44,7 @@ func Example() {
 	// 3*8 wrong_numbers {0 0}
 	// (8-5)*(11-3) ok {1 1}
 	// Template: (d-a)*(c-b)
-	// Task: game24
-	// Input: Solve 24 with 3 5 8 11
+	// Task: Game24
+	// Input: 3 5 8 11
 	// Solution: (8-5)*(11-3)
 }

@@ -24,6 +24,7 @@ type savedNode struct {
 	Problem   savedProblem `json:"problem"`
 	Candidate string       `json:"candidate"`
 	Work      string       `json:"work,omitempty"`
+	distilled string       // made again in an import
 	Stats
 	Created  time.Time `json:"created"`
 	SeenAt   time.Time `json:"seen_at"`
@@ -223,7 +224,7 @@ func (x *change) importItem(it item, fresh map[Ref]int64, n *Imported) error {
 		return err
 	}
 	id, err = x.putNode(0, Node{
-		Ref: s.Ref, Model: s.Model, Slots: s.Slots, Problem: s.Problem.problem(), Candidate: s.Candidate, Work: s.Work, Stats: s.Stats,
+		Ref: s.Ref, Model: s.Model, Slots: s.Slots, Problem: s.Problem.problem(), Candidate: s.Candidate, Work: s.Work, Distilled: s.distilled, Stats: s.Stats,
 		Created: s.Created, SeenAt: s.SeenAt, UsedAt: s.UsedAt, SolvedAt: s.SolvedAt, Space: s.Space, Vector: s.Vector,
 	})
 	fresh[s.Ref] = id
@@ -252,6 +253,7 @@ func (s *savedNode) judge(t answer.Task) error {
 	}
 	switch s.Kind {
 	case Trace:
+		s.distilled = answer.Trace(t, s.Problem.problem(), s.Candidate, s.Work)
 		if _, trace := t.Distil(s.Problem.problem(), s.Candidate); s.Key != passed.query || s.Slots != 0 || trace != "" && s.Work != "" {
 			return fmt.Errorf("%w: the key is not the query of its problem, %q", ErrRefused, passed.query)
 		}

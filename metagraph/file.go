@@ -16,7 +16,7 @@ const application = 0x536F7474
 // migrations[v] changes a file of version v to version v+1. Version 0 is an empty
 // file. The version is the file's user_version. A migration that was released is
 // never edited: a new version is a new migration.
-var migrations = []string{schema1, schema2}
+var migrations = []string{schema1, schema2, schema3}
 
 // version is the one that this package writes.
 var version = len(migrations)
@@ -73,6 +73,13 @@ UPDATE node SET model = t.model FROM earned AS e, node AS t
 		AND t.task = e.task AND t.kind = 'template' AND t.key = e.by;
 DROP TABLE was;
 DROP TABLE earned;
+`
+
+// schema3 adds the distilled text of a trace. That of an old node is made when it is
+// read, from what the node has.
+const schema3 = `
+ALTER TABLE node ADD COLUMN distilled TEXT NOT NULL DEFAULT '';
+UPDATE meta SET rev = rev + 1, epoch = epoch + 1;
 `
 
 // inspect reads the version of a file, 0 if it is empty. It opens the file to read

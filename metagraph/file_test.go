@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,48 @@ func TestMigration(t *testing.T) {
 	}
 	if _, _, ok, err := g.Done(ctx, id); !ok || err != nil {
 		t.Errorf("the old file's outcomes belong to no task: %v", err)
+	}
+}
+
+//go:embed testdata/version2.sql
+var version2 string
+
+// In a file of version 2, the text of a solution is made from what the node has. It is
+// the same whether the file is read as it is or was migrated, and the same as that of
+// a new node.
+func TestTextOfVersion2(t *testing.T) {
+	file := madeBy(t, version2)
+	texts := func(o Options) (list []string) {
+		g, err := Open(file, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		nodes, err := g.Nodes(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			list = append(list, n.Text())
+		}
+		return list
+	}
+	old := texts(Options{ReadOnly: true})
+	if now := texts(Options{}); !slices.Equal(now, old) {
+		t.Errorf("read as it is\n%q\nmigrated\n%q", old, now)
+	}
+	const game = "Task: Game24\nInput: 2 10 10 11\nSolution: (10/10+11)*2\n"
+	for _, want := range []string{
+		game, "Task: gsm8k\nInput: Ann has 3 apples and buys 4. How many?\nWork: 3+4=7\nSolution: 7\n",
+	} {
+		if !slices.Contains(old, want) {
+			t.Errorf("no %q in %q", want, old)
+		}
+	}
+	g := open(t, Options{})
+	learn(t, g, answer.Problem{Input: "11 10 2 10"}, "(10/10+11)*2")
+	if nodes, err := g.Nodes(t.Context(), ""); err != nil || !slices.ContainsFunc(nodes, func(n Node) bool { return n.Distilled+"\n" == game && n.Text() == game }) {
+		t.Errorf("no new node is %q: %+v", game, nodes)
 	}
 }
 

@@ -26,6 +26,7 @@ type Passed struct {
 	problem   answer.Problem
 	candidate string
 	work      string
+	text      string  // the trace
 	numbers   []int64 // of a game, sorted
 	template  symbolic.Template
 }
@@ -44,12 +45,10 @@ func Judge(t answer.Task, p answer.Problem, candidate, shown string) (Passed, an
 		return Passed{}, v
 	}
 	s := Passed{task: t.Name(), query: Query(t, p), problem: p, candidate: candidate}
-	if _, trace := t.Distil(p, candidate); trace == "" {
-		_, s.work = t.Distil(p, shown)
-		if s.work = oneLine(s.work); len(s.work) > maxWork {
-			s.work = ""
-		}
+	if s.work = answer.Work(t, p, candidate, shown); len(s.work) > maxWork {
+		s.work = ""
 	}
+	s.text = answer.Trace(t, p, candidate, s.work)
 	if numbers, target, ok := Numbers(t, p); ok {
 		if x, err := symbolic.Abstract(candidate); err == nil && x.Makes(numbers, target) {
 			s.numbers, s.template = numbers, x

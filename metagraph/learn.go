@@ -155,7 +155,7 @@ func (x *change) insert(o *Attempt, l *Learned) error {
 	}
 	base := Node{Model: shorttext.Cut(o.Model, maxModel), Problem: p.problem, Candidate: p.candidate}
 	trace := base
-	trace.Ref, trace.Work, trace.Space, trace.Vector = Ref{o.Task, Trace, o.Query}, p.work, o.Space, o.Vector
+	trace.Ref, trace.Work, trace.Distilled, trace.Space, trace.Vector = Ref{o.Task, Trace, o.Query}, p.work, p.text, o.Space, o.Vector
 	_, fresh, err := x.merge(trace)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package metagraph
 
 import (
-	"strings"
 	"time"
 
 	"github.com/sotto-llm/sotto/answer"
@@ -55,6 +54,7 @@ type Node struct {
 	Problem   answer.Problem // the problem that the node was first found for
 	Candidate string         // its solution
 	Work      string         // of a trace: steps from the visible text, on one line
+	Distilled string         // of a trace: what goes into a prompt; empty in a node of version 2 or earlier
 	Stats
 	Created time.Time
 	SeenAt  time.Time
@@ -69,17 +69,28 @@ type Node struct {
 
 // Text returns the node in the form that goes into a prompt.
 func (n Node) Text() string {
-	if n.Kind == Template {
+	switch {
+	case n.Kind == Template:
 		return "Template: " + n.Key + "\n"
+	case n.Distilled != "":
+		return n.Distilled + "\n"
 	}
-	var b strings.Builder
-	b.WriteString("Task: " + n.Task + "\nInput: " + n.Key + "\n")
-	if n.Work != "" {
-		b.WriteString("Work: " + n.Work + "\n")
+	t, err := answer.TaskNamed(n.Task)
+	if err != nil {
+		t = unknownTask{name: n.Task, query: n.Key}
 	}
-	b.WriteString("Solution: " + n.Candidate + "\n")
-	return b.String()
+	return answer.Trace(t, n.Problem, n.Candidate, n.Work) + "\n"
 }
+
+// An unknownTask distils an old node of a task that package answer does not have.
+type unknownTask struct {
+	answer.Task
+	name, query string
+}
+
+func (t unknownTask) Name() string { return t.name }
+
+func (t unknownTask) Distil(answer.Problem, string) (query, trace string) { return t.query, "" }
 
 // An Edge says what a node was used for: a query, and the outcome.
 type Edge struct {

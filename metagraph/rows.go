@@ -17,20 +17,24 @@ import (
 // A scanner is a row.
 type scanner interface{ Scan(...any) error }
 
-const nodeColumns = "id, task, kind, key, model, slots, problem, candidate, work, seen, used, solved, failed, success, tokens, millis, cost, created, seen_at, used_at, solved_at, space, vector"
+const nodeColumns = "id, task, kind, key, model, slots, problem, candidate, work, distilled, seen, used, solved, failed, success, tokens, millis, cost, created, seen_at, used_at, solved_at, space, vector"
 
 // columnsOf returns the columns of a node, to be read from a file of a version.
 func columnsOf(v int) string {
-	if v == 1 {
-		return strings.Replace(nodeColumns, "model", "''", 1)
+	columns := nodeColumns
+	if v < 2 {
+		columns = strings.Replace(columns, "model", "''", 1)
 	}
-	return nodeColumns
+	if v < 3 {
+		columns = strings.Replace(columns, "distilled", "''", 1)
+	}
+	return columns
 }
 
 func scanNode(row scanner) (id int64, n Node, err error) {
 	var problem string
 	var vector []byte
-	err = row.Scan(&id, &n.Task, &n.Kind, &n.Key, &n.Model, &n.Slots, &problem, &n.Candidate, &n.Work,
+	err = row.Scan(&id, &n.Task, &n.Kind, &n.Key, &n.Model, &n.Slots, &problem, &n.Candidate, &n.Work, &n.Distilled,
 		&n.Seen, &n.Used, &n.Solved, &n.Failed, &n.Success, &n.Tokens, &n.Millis, &n.Cost,
 		(*instant)(&n.Created), (*instant)(&n.SeenAt), (*instant)(&n.UsedAt), (*instant)(&n.SolvedAt), &n.Space, &vector)
 	if err != nil {
@@ -59,8 +63,8 @@ func (x *change) putNode(id int64, n Node) (int64, error) {
 	if id != 0 {
 		key = id
 	}
-	result, err := x.exec("INSERT OR REPLACE INTO node ("+nodeColumns+", rev) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-		key, n.Task, n.Kind, n.Key, n.Model, n.Slots, writeProblem(n.Problem), n.Candidate, n.Work,
+	result, err := x.exec("INSERT OR REPLACE INTO node ("+nodeColumns+", rev) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		key, n.Task, n.Kind, n.Key, n.Model, n.Slots, writeProblem(n.Problem), n.Candidate, n.Work, n.Distilled,
 		n.Seen, n.Used, n.Solved, n.Failed, n.Success, n.Tokens, n.Millis, n.Cost,
 		micros(n.Created), micros(n.SeenAt), micros(n.UsedAt), micros(n.SolvedAt), n.Space, writeVector(n.Vector), x.rev)
 	if err != nil {

@@ -231,7 +231,7 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %d calls", tt.mode, r, err, len(m.asked))
 		}
 		text := prompts(m)
-		if strings.Contains(text, "Template: (d-a)*(c-b)\nTask: game24\nInput: Solve 24 with 3 5 8 11\nSolution: (8-5)*(11-3)\n") != tt.example {
+		if strings.Contains(text, "Template: (d-a)*(c-b)\nTask: Game24\nInput: 3 5 8 11\nSolution: (8-5)*(11-3)\n") != tt.example {
 			t.Errorf("%s: prompts:\n%s", tt.mode, text)
 		}
 		if strings.Contains(text, "step by step") == (tt.mode == solve.IO) {

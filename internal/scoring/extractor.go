@@ -29,6 +29,15 @@ type Extractor struct {
 	With replyjson.With
 }
 
+// Trace distils a reply to the text that memory keeps of a solution.
+func (e *Extractor) Trace(p *Posed, candidate string) string {
+	work := ""
+	if reply, err := p.Grammar.Parse(p.Raw, p.Start, p.End); err == nil {
+		work = answer.Work(e.Task, p.Problem, candidate, reply.Visible())
+	}
+	return answer.Trace(e.Task, p.Problem, candidate, work)
+}
+
 // AppendCarried appends what the object for a reply carries of the reply.
 func (e *Extractor) AppendCarried(dst []byte, p *Posed) ([]byte, error) {
 	c, _, err := e.With.Carry(p.Raw, p.separated, replyjson.MaxCarried, func() (*sotto.Reply, error) { return p.Grammar.Parse(p.Raw, p.Start, p.End) })

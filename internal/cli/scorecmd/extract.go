@@ -103,14 +103,12 @@ func (x *Extract) one(sh *shell.Shell, e *scoring.Extractor, v *evidence) error 
 func (x *Extract) append(dst []byte, e *scoring.Extractor, p *scoring.Posed, id []byte, found answer.Extraction) ([]byte, error) {
 	at := len(dst)
 	dst = scoring.AppendExtraction(dst, id, found)
-	if len(x.Distill) > 0 {
-		query, trace := e.Task.Distil(p.Problem, found.Candidate)
-		if slices.Contains(x.Distill, "query") {
-			dst = jsontext.AppendString(append(dst, `,"query":`...), query)
-		}
-		if slices.Contains(x.Distill, "trace") {
-			dst = jsontext.AppendString(append(dst, `,"trace":`...), trace)
-		}
+	if slices.Contains(x.Distill, "query") {
+		query, _ := e.Task.Distil(p.Problem, "")
+		dst = jsontext.AppendString(append(dst, `,"query":`...), query)
+	}
+	if slices.Contains(x.Distill, "trace") {
+		dst = jsontext.AppendString(append(dst, `,"trace":`...), e.Trace(p, found.Candidate))
 	}
 	dst, err := e.AppendCarried(dst, p)
 	if err != nil {
