@@ -34,10 +34,12 @@ type Config struct {
 	Calls       string         `yaml:"calls"`
 	Thoughts    ThoughtsConfig `yaml:"thoughts"`
 	Memory      []string       `yaml:"memory"`
-	Tools       []ToolConfig   `yaml:"tools"`
-	Previews    bool           `yaml:"previews"`
-	Agents      []AgentConfig  `yaml:"agents"`
-	Limits      LimitsConfig   `yaml:"limits"`
+	// MemoryConfirm names tools of the memory that are called only if a person agrees.
+	MemoryConfirm []string      `yaml:"memory-confirm"`
+	Tools         []ToolConfig  `yaml:"tools"`
+	Previews      bool          `yaml:"previews"`
+	Agents        []AgentConfig `yaml:"agents"`
+	Limits        LimitsConfig  `yaml:"limits"`
 
 	// Of an experiment. AgentFile is the file that holds the keys of the agent; if it
 	// is empty, this file holds them.
@@ -409,15 +411,21 @@ func (b *builder) embedder(m model.Model) model.Embedder {
 }
 
 func (b *builder) memory() []string {
-	if b.c.Memory == nil {
-		return AllMemory()
-	}
-	for i, name := range b.c.Memory {
-		if !slices.Contains(AllMemory(), name) {
-			b.fault(fmt.Sprintf("memory[%d]", i), "%q: want some of %s", name, strings.Join(AllMemory(), ", "))
+	some := func(key string, list, of []string) {
+		for i, name := range list {
+			if !slices.Contains(of, name) {
+				b.fault(fmt.Sprintf("%s[%d]", key, i), "%q: want some of %s", name, strings.Join(of, ", "))
+			}
 		}
 	}
-	return b.c.Memory
+	list := b.c.Memory
+	if list == nil {
+		list = AllMemory()
+	}
+	some("memory", list, AllMemory())
+	some("memory-confirm", b.c.MemoryConfirm, list)
+	b.confirm = append(b.confirm, b.c.MemoryConfirm...)
+	return list
 }
 
 // names reports names of tools that are listed twice, and names that no tool has.

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/sotto-llm/sotto/model"
 	"github.com/sotto-llm/sotto/record"
@@ -181,6 +184,59 @@ func TestConfirmInRun(t *testing.T) {
 		if err != nil || report.Difference != nil || report.Unfinished || len(operator.asked) != 2 || calls > 1 {
 			t.Errorf("%s: the replay: %+v, %v", answer, report, err)
 		}
+	}
+}
+
+// The tools of the memory need consent if the file says so. What was agreed to is in
+// the memory, what was refused is not; neither a replay nor a run that is resumed asks
+// again. Agents below ask, too.
+func TestConfirmMemory(t *testing.T) {
+	const keys = "v: 1\nname: m\ncycles: 1\nmodel: {provider: scripted, script: s.yaml}\n"
+	script := `
+- when: {system: "You help", step: 1}
+  calls: [{name: delete, arguments: {key: a}}]
+- when: {user: "cycle 1 of", step: 1}
+  calls: [{name: write, arguments: {key: a, value: one}}, {name: write, arguments: {key: b, value: two}}, {name: read, arguments: {key: a}}, {name: helper, arguments: {task: "Delete a."}}]
+- text: Done.
+`
+	dir := write(t, map[string]string{"s.yaml": script, "m.yaml": keys + "memory-confirm: [write, delete]\noperator: {by: inbox, wait: 1m}\nagents: [{name: helper, system: You help., tools: [delete]}]\n"})
+	operator := &askedOperator{answers: []string{"yes", "no", "no"}}
+	x := experimentOf(t, filepath.Join(dir, "m.yaml"), Dependencies{Operator: func(OperatorConfig) Operator { return operator }})
+	for n := 5; ; n += 5 { // stopped and resumed until it ends
+		if !tryStop(t, x, dir, n) {
+			break
+		}
+	}
+	want := []string{"write ", "write declined", "read ", "delete declined", "helper "}
+	var got []string
+	for _, run := range []string{"m", "m+helper.4"} {
+		for _, c := range recalledIn(t, dir, run) {
+			got = append(got, c.Name+" "+c.Error)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	memory, err := OpenMemory(in(dir).Memory, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	if len(memory.past) != 1 || memory.past[0].Key != "a" || memory.past[0].Delete {
+		t.Errorf("the log of the memory is %+v", memory.past)
+	}
+	asked := len(operator.asked)
+	if r, err := Replay(t.Context(), x, in(dir).Record, Options{}); err != nil || r.Difference != nil || r.Unfinished || len(operator.asked) != asked {
+		t.Errorf("%+v, %v, asked %d times", r.Difference, err, len(operator.asked)-asked)
+	}
+	c, err := ParseConfig("f.yaml", []byte(keys+"memory: [read, write]\nmemory-confirm: [write, delete]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Experiment(Dependencies{Open: func(model.Config) (model.Model, error) { return &parrot{}, nil }}); fmt.Sprint(err) != `f.yaml:6:25: memory-confirm[1]: "delete": want some of read, write` {
+		t.Error(err)
 	}
 }
 
