@@ -353,6 +353,8 @@ func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCa
 			of("--task-file", task, "--problems", lines), of("--replies", lines), of("--task", terminaltest.Strange), of("--script", none), of("--prices", none), of(stream("--model", terminaltest.Strange, "--prices", write(t, "prices.yaml", quoteYAML(strangeText)+": {input: "+quoteYAML(strangeText)+"}\n"))...),
 			of("--provider", terminaltest.Strange, "--model", "x"), of("--think", terminaltest.Strange, "--model", "scripted", "--instruction", none), of(stream("-o", "stream.jsonl", "--model", terminaltest.Strange, "--url", upstream.URL)...),
 		},
+		"study run":           hostileStudyFiles(t),
+		"study status":        {of(hostileStudy(t)), of(hostileStudy(t), "--json"), of(none)},
 		"study report":        {of(hostileStudy(t)), of(hostileStudy(t), "--json"), of(none), of(hostileStudy(t), "--html", none+"/x"), of(hostileStudy(t), "--measure", terminaltest.Strange)},
 		"solve report":        {of(results), of(results, "--json"), of(lines), of(none), of(results, "--html", none+"/x")},
 		"solve memory ls":     {of("--memory", memory), of("--memory", memory, "--json"), of("--memory", none)},
@@ -570,6 +572,30 @@ func noBreak(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// hostileStudyFiles are files of studies that say what is wrong, or list their cells.
+func hostileStudyFiles(t *testing.T) []hostileCase {
+	q := quoteYAML(strangeText)
+	game := "v: 1\nname: s\nbase: {solve: {task: game24}}\n"
+	var list []hostileCase
+	for i, c := range []struct {
+		text string
+		args []string
+	}{
+		{game + "grid: {arm: [{label: a, set: {instruction: " + q + "}}]}\n", nil},
+		{game + "grid: {" + q + ": [1]}\n", nil},
+		{game + "grid: {mode: [" + q + "]}\n", nil},
+		{game + q + ": 1\n", nil},
+		{"v: 1\nname: " + q + "\nbase: {run: " + q + "}\n", nil},
+		{"v: 1\nname: s\nbase: {run: " + q + "}\n", nil},
+		{game + "grid: {limit: [" + q + "]}\n", nil},
+		{game + "grid: {audit: [" + q + "]}\n", []string{"--dry-run"}},
+		{game, []string{"--set", terminaltest.Strange + "=1"}},
+	} {
+		list = append(list, of(append([]string{write(t, fmt.Sprintf("study%d.yaml", i), c.text)}, c.args...)...))
+	}
+	return append(list, of(strangeFile("none")))
 }
 
 // hostileStudy writes a study whose texts are all hostile.

@@ -70,6 +70,9 @@ func RunName(cell string, s *State) string {
 	return cell + "-g" + strconv.Itoa(s.Generation)
 }
 
+// RunName is the name that the run of a cell has in the study's records.
+func (s *Study) RunName(c *Cell) string { return RunName(c.ID, s.State(c)) }
+
 // Commands gives the cells of the manifest their commands. The record that a cell
 // writes to depends on its worker, and is not among the arguments.
 func (p *Plans) Commands(dir string) {

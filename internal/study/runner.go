@@ -112,6 +112,7 @@ func lock(dir string) (func(), error) {
 func (r *Runner) prepare() error {
 	if old, err := Open(r.Dir); err == nil {
 		r.Plans.Manifest.Began = old.Began
+		r.sayRemoved(old)
 	} else if !errors.Is(err, ErrNone) {
 		return err
 	}
@@ -140,7 +141,18 @@ func (r *Runner) prepare() error {
 		}
 		r.jobs = append(r.jobs, &job{cell: c, plan: r.Plans.Of[c.ID], state: state})
 	}
+	r.OnChange(r.study)
 	return nil
+}
+
+// sayRemoved says which cells the study had, and has no more.
+func (r *Runner) sayRemoved(old *Study) {
+	for i := range old.Cells {
+		c := &old.Cells[i]
+		if r.Plans.Of[c.ID] == nil && old.State(c).Status != Waiting {
+			r.Log("cell %s is no longer in the grid: its files stay, and the study does not count them", c.ID)
+		}
+	}
 }
 
 // moveAside keeps what a cell left with its old settings in the folder old, and makes

@@ -195,7 +195,7 @@ func (p *pageData) cells() {
 		state := p.study.State(c)
 		row := cellRow{
 			ID: c.ID, Labels: labels(p.Report.Keys, c.Values), Repetition: c.Repetition, Status: state.Status, Counted: counts(state), Reason: visible.Line(state.Reason),
-			Record: "sotto record show . --run " + c.ID,
+			Record: "sotto record show . --run " + p.study.RunName(c),
 		}
 		for _, m := range p.MeasureList {
 			v, ok := state.Measures[m.Name]

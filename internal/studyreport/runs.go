@@ -57,7 +57,7 @@ func (r *Report) runCurves(ctx context.Context, o Options) error {
 	wanted := map[string]bool{}
 	for i := range r.study.Cells {
 		if c := &r.study.Cells[i]; counts(r.study.State(c)) {
-			wanted[c.ID] = true
+			wanted[r.study.RunName(c)] = true
 		}
 	}
 	if len(wanted) == 0 {
@@ -74,7 +74,7 @@ func (r *Report) runCurves(ctx context.Context, o Options) error {
 			var tracks []track
 			last := 0
 			for _, cell := range r.counted(g) {
-				cycles := runs[cell.ID]
+				cycles := runs[r.study.RunName(cell)]
 				for n := range cycles {
 					last = max(last, n)
 				}

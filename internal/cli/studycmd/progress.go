@@ -1,6 +1,7 @@
 package studycmd
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,15 +11,15 @@ import (
 
 // A progress prints a line for each cell that ends and, on a terminal, a bar.
 type progress struct {
-	sh    *shell.Shell
-	file  *study.File
-	quiet bool
-	seen  map[string]study.Status
-	bar   *shell.Progress
+	sh      *shell.Shell
+	workers int // if zero, as many as cells are running
+	quiet   bool
+	seen    map[string]study.Status
+	bar     *shell.Progress
 }
 
-func newProgress(sh *shell.Shell, f *study.File, quiet bool) *progress {
-	return &progress{sh: sh, file: f, quiet: quiet}
+func newProgress(sh *shell.Shell, workers int, quiet bool) *progress {
+	return &progress{sh: sh, workers: workers, quiet: quiet}
 }
 
 // show says what has changed since the last call. The first call says how the study
@@ -30,7 +31,7 @@ func (p *progress) show(s *study.Study) {
 	first := p.seen == nil
 	if first {
 		p.seen = map[string]study.Status{}
-		p.bar = shell.NewCountProgress(p.sh, p.file.Name, len(s.Cells), 0)
+		p.bar = shell.NewCountProgress(p.sh, s.Name, len(s.Cells), 0)
 	}
 	n := s.Counts()
 	for i := range s.Cells {
@@ -42,14 +43,16 @@ func (p *progress) show(s *study.Study) {
 			continue
 		}
 		p.clear()
+		if state.Status == study.Changed {
+			fmt.Fprintf(p.sh.Err, "%s: changed: it finished with other settings than it has now\n", nameOf(c))
+			continue
+		}
 		text := fmt.Sprintf("%d of %d: %s: %s", n[study.Done], len(s.Cells), nameOf(c), state.Status)
 		if state.Reason != "" {
 			text += " (" + state.Reason + ")"
 		}
-		if state.Status != study.Changed {
-			text += fmt.Sprintf(", %v", rounded(time.Duration(state.Millis)*time.Millisecond))
-		}
-		if left, ok := s.Remaining(p.file.Workers); ok && left > 0 {
+		text += fmt.Sprintf(", %v", rounded(time.Duration(state.Millis)*time.Millisecond))
+		if left, ok := s.Remaining(cmp.Or(p.workers, running(n))); ok && left > 0 {
 			text += fmt.Sprintf("; about %v left", rounded(left))
 		}
 		fmt.Fprintln(p.sh.Err, text)

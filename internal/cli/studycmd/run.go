@@ -149,7 +149,7 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 	if err != nil {
 		return err
 	}
-	p := newProgress(sh, f, x.Quiet)
+	p := newProgress(sh, f.Workers, x.Quiet)
 	r := &study.Runner{
 		Dir: dir, File: f, Plans: plans, Program: program, RerunChanged: x.RerunChanged, OnChange: p.show, Log: p.say,
 		Outcome: func(c *study.Cell, e study.Exit) study.Outcome { return outcome(dir, f.Kind, plans.Of[c.ID], c, e) },
@@ -175,7 +175,7 @@ func (x *runCommand) run(ctx context.Context, sh *shell.Shell, f *study.File, pl
 	if openErr != nil {
 		return errors.Join(err, openErr)
 	}
-	if printErr := printStatus(sh, s, x.JSON, false); printErr != nil {
+	if printErr := printStatus(sh, s, x.JSON); printErr != nil {
 		return errors.Join(err, printErr)
 	}
 	if err != nil {

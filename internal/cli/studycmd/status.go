@@ -22,8 +22,8 @@ import (
 // statusCommand shows how far a study is.
 type statusCommand struct {
 	Dir   string `arg:"" name:"dir" help:"The folder of the study."`
-	Watch bool   `short:"w" help:"Show it again whenever a cell has changed, until no cell is left or running."`
-	JSON  bool   `name:"json" help:"Print JSON: one object, with --watch one per line."`
+	Watch bool   `short:"w" help:"First show each cell that ends, until no cell is left or running."`
+	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Help shows examples.
@@ -44,7 +44,7 @@ const watchEvery = 500 * time.Millisecond
 func (x *statusCommand) Run(sh *shell.Shell) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	last := ""
+	p := newProgress(sh, 0, x.JSON || !x.Watch)
 	for {
 		s, err := study.Open(x.Dir)
 		if errors.Is(err, study.ErrNone) {
@@ -53,35 +53,24 @@ func (x *statusCommand) Run(sh *shell.Shell) error {
 		if err != nil {
 			return err
 		}
-		if now := fingerprint(s); now != last {
-			if err := printStatus(sh, s, x.JSON, x.Watch && last != ""); err != nil {
-				return err
-			}
-			last = now
-		}
+		p.show(s)
 		n := s.Counts()
-		if !x.Watch || n[study.Waiting]+n[study.Running] == 0 {
-			if n[study.Failed] > 0 {
-				return errors.New(shell.Plural(n[study.Failed], "1 cell failed", "%d cells failed"))
+		if x.Watch && n[study.Waiting]+n[study.Running] > 0 {
+			select {
+			case <-time.After(watchEvery):
+				continue
+			case <-ctx.Done():
 			}
-			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(watchEvery):
+		p.clear()
+		if err := printStatus(sh, s, x.JSON); err != nil {
+			return err
 		}
+		if n[study.Failed] > 0 {
+			return errors.New(shell.Plural(n[study.Failed], "1 cell failed", "%d cells failed"))
+		}
+		return nil
 	}
-}
-
-// fingerprint changes with what the table shows.
-func fingerprint(s *study.Study) string {
-	var b strings.Builder
-	for i := range s.Cells {
-		state := s.State(&s.Cells[i])
-		fmt.Fprintln(&b, state.Status, state.Attempts, state.Reason)
-	}
-	return b.String()
 }
 
 // A shownStudy is what --json prints.
@@ -105,9 +94,8 @@ type shownCell struct {
 	Measures   map[string]float64 `json:"measures,omitempty"`
 }
 
-// printStatus prints the cells. again says that it was printed before, so that on a
-// terminal the new table takes the place of the old one.
-func printStatus(sh *shell.Shell, s *study.Study, asJSON, again bool) error {
+// printStatus prints the cells.
+func printStatus(sh *shell.Shell, s *study.Study, asJSON bool) error {
 	if asJSON {
 		return printJSON(sh, s)
 	}
@@ -123,11 +111,6 @@ func printStatus(sh *shell.Shell, s *study.Study, asJSON, again bool) error {
 			row = append(row, visible.Text(c.Value(key)))
 		}
 		rows = append(rows, append(row, strconv.Itoa(c.Repetition), string(state.Status), shorttext.Ellipsis(visible.Text(state.Reason), 100)))
-	}
-	if again {
-		if _, err := fmt.Fprintln(sh.Text); err != nil {
-			return err
-		}
 	}
 	if err := texttable.Print(sh.Text, rows); err != nil {
 		return err
