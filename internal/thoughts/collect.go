@@ -237,7 +237,7 @@ func (c *collector) hold(r *reply, t *thinking) {
 		return
 	}
 	r.text = strings.Clone(shorttext.Cut(t.text, maxKept))
-	r.cut = t.more || len(t.text) > maxKept
+	r.cut = t.more || len(t.text) > maxGiven
 	if !c.texts.add(r) {
 		r.text = ""
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/shorttext"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -33,7 +34,7 @@ func (r *Report) Held(limit int) []Thought {
 		}
 		list = append(list, Thought{
 			Group: r.groupOf(x), Run: x.place.run, Cycle: x.cycle, Seq: x.place.seq, Choice: x.place.choice, Reply: x.place.digest,
-			Verdict: [...]string{"", "wrong", "right"}[x.verdict], Text: strings.ToValidUTF8(x.text, "\uFFFD"), Cut: x.cut, reply: x,
+			Verdict: [...]string{"", "wrong", "right"}[x.verdict], Text: strings.ToValidUTF8(shorttext.Cut(x.text, maxGiven), "\uFFFD"), Cut: x.cut, reply: x,
 		})
 	}
 	return list

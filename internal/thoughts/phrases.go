@@ -36,6 +36,8 @@ const (
 	fewestUses    = 3  // thoughts that have a phrase
 	phrasesShown  = 10 // of each side
 	maxContrasts  = 20
+	// maxPhraseText bounds the texts whose phrases are compared, in bytes.
+	maxPhraseText = 16 << 20
 	// maxPhraseBytes bounds a phrase: longer words are data, not language.
 	maxPhraseBytes = 80
 )
@@ -100,19 +102,9 @@ func LogOdds(a, totalA, b, totalB, prior, totalPrior float64) (difference, devia
 // phrases compares right and wrong replies, and the groups.
 func phrases(all []*reply, groups []group, o Options) Figure[Phrase] {
 	f := Figure[Phrase]{Method: phrasesMethod, Rows: []Phrase{}}
-	per := map[*reply][]string{}
-	uses := map[string]int{}
-	for _, r := range all {
-		if r.text == "" {
-			continue
-		}
-		per[r] = phrasesOf(r.text, longestPhrase)
-		for _, p := range per[r] {
-			uses[p]++
-		}
-	}
-	for r, list := range per {
-		per[r] = slices.DeleteFunc(list, func(p string) bool { return uses[p] < fewestUses })
+	per, cut := phrasesPer(all)
+	if cut {
+		f.Note = fmt.Sprintf("only the first %d of the thoughts held as texts, by rank: %d MiB", len(per), maxPhraseText>>20)
 	}
 	if len(per) == 0 {
 		f.Note = noTexts
@@ -125,6 +117,42 @@ func phrases(all []*reply, groups []group, o Options) Figure[Phrase] {
 		f.Note = "there are no two groups of thoughts, or they have no phrase in common"
 	}
 	return f
+}
+
+// phrasesPer returns the phrases of each thought that enough thoughts have. cut reports
+// whether there are more thoughts than it reads.
+func phrasesPer(all []*reply) (per map[*reply][]string, cut bool) {
+	var list []*reply
+	uses, size := map[uint64]int32{}, 0 // by digest: most phrases are rare, and need no text
+	for _, r := range all {
+		if r.text == "" {
+			continue
+		}
+		if size += len(r.text); size > maxPhraseText && len(list) > 0 {
+			cut = true
+			break
+		}
+		list = append(list, r)
+		for _, p := range phrasesOf(r.text, longestPhrase) {
+			uses[digestOf(p)]++
+		}
+	}
+	per = make(map[*reply][]string, len(list))
+	known := map[string]string{} // one copy of each
+	for _, r := range list {
+		own := []string{}
+		for _, p := range phrasesOf(r.text, longestPhrase) {
+			if uses[digestOf(p)] < fewestUses {
+				continue
+			}
+			if _, ok := known[p]; !ok {
+				known[p] = p
+			}
+			own = append(own, known[p])
+		}
+		per[r] = own
+	}
+	return per, cut
 }
 
 // A contrast is two groups whose phrases are compared.

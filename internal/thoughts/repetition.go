@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/lexical"
+	"github.com/sotto-llm/sotto/internal/shorttext"
 )
 
 // A Repetition row is one measure of one group.
@@ -42,7 +43,7 @@ var repetitionMethod = fmt.Sprintf("Itself: the share of the sequences of %d wor
 	"identical: the share of thoughts whose text is that of another one that is held. "+
 	"across: the mean similarity to thoughts of other runs, of up to %d thoughts with the %d that follow them by rank. "+
 	"Similarity is the cosine of the counts of groups of four letters in words, 1 + ln n each, without common English words, in the first %d KiB (lexical); or that of the embeddings of a model. %s; for loops and identical it is Wilson's",
-	shingle, 100*loopAt, window, maxCrossed, crossPairs, maxKept>>10, meanMethod)
+	shingle, 100*loopAt, window, maxCrossed, crossPairs, maxGiven>>10, meanMethod)
 
 // repeats measures a thought against itself and against those before it in its run.
 func (c *collector) repeats(r *reply, t *thinking) {
@@ -232,7 +233,7 @@ func embedded(replies []*reply, o Options) (*embeddings, error) {
 	var texts []string
 	for _, r := range replies {
 		if r.text != "" {
-			list, texts = append(list, r), append(texts, strings.ToValidUTF8(r.text, "\uFFFD"))
+			list, texts = append(list, r), append(texts, strings.ToValidUTF8(shorttext.Cut(r.text, maxGiven), "\uFFFD"))
 		}
 	}
 	e := &embeddings{map[*reply][]float32{}, map[ordinal]*reply{}}

@@ -12,11 +12,13 @@ import (
 	"github.com/sotto-llm/sotto/record"
 )
 
-// maxRead bounds how much of a thought is read for phrases within it and for names of
-// tools, and maxKept how much of it is kept as a text.
+// maxRead bounds how much of a thought is read for what repeats within it and for names
+// of tools, maxKept how much of it is kept as a text, and maxGiven how much of it is
+// compared with others and given to models.
 const (
-	maxRead = 1 << 20
-	maxKept = 16 << 10
+	maxRead  = 1 << 20
+	maxKept  = 64 << 10
+	maxGiven = 16 << 10
 )
 
 // A place is where a reply is: of its event, and which choice.

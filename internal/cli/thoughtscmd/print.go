@@ -105,6 +105,8 @@ func wrap(text string, width int) string {
 
 func name(s string) string { return shorttext.Columns(visible.Word(s), 40) }
 
+func line(s string, width int) string { return shorttext.Columns(visible.Line(s), width) }
+
 func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) }
 
 func decimals(f float64, n int) string { return strconv.FormatFloat(f, 'f', n, 64) }
@@ -195,7 +197,7 @@ func phraseRow(p thoughts.Phrase) []string {
 		clear = "clear"
 	}
 	return []string{
-		name(p.Contrast), name(p.More), name(p.Phrase), fmt.Sprintf("%d of %d", p.A, p.OfA), fmt.Sprintf("%d of %d", p.B, p.OfB),
+		line(p.Contrast, 40), name(p.More), line(p.Phrase, 40), fmt.Sprintf("%d of %d", p.A, p.OfA), fmt.Sprintf("%d of %d", p.B, p.OfB),
 		two(p.LogOdds), two(p.Low) + " … " + two(p.High), two(p.Z), clear,
 	}
 }
@@ -203,7 +205,7 @@ func phraseRow(p thoughts.Phrase) []string {
 func clusterRow(c thoughts.Cluster) []string {
 	return []string{
 		strconv.Itoa(c.Number), strconv.Itoa(c.Thoughts), percent(float64(c.Thoughts) / float64(c.Of)), two(c.Cohesion),
-		rateCells(c.Right)[0], visible.Line(shorttext.Columns(strings.Join(c.Words, ", "), 60)),
+		rateCells(c.Right)[0], line(strings.Join(c.Words, ", "), 60),
 	}
 }
 
