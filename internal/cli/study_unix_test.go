@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,20 +139,32 @@ func TestGame24Study(t *testing.T) {
 		t.Skip("takes half a minute; SOTTO_EFFORT=1 runs it")
 	}
 	dir := t.TempDir()
-	var reports []string
+	var reports, measures []string
+	for _, m := range study.Measures(study.Streams) {
+		if m.Unit != "ms" {
+			measures = append(measures, "--measure="+m.Name)
+		}
+	}
 	for _, name := range []string{"a", "b"} {
 		out := filepath.Join(dir, name)
 		status, _, errs := runStudy("study", filepath.Join(exampleFolder, "studies", "game24.yaml"), "--set", "replies="+filepath.Join(data, "tot_game24.jsonl"), "-q", "-o", out)
 		if status != 0 {
 			t.Fatalf("status %d: %s", status, errs)
 		}
-		reports = append(reports, resultsOf(t, out))
+		status, report, errs := runWith(nil, append([]string{"study", "report", out}, measures...)...)
+		if status != 0 {
+			t.Fatal(errs)
+		}
+		reports = append(reports, report)
 	}
 	if reports[0] != reports[1] {
 		t.Errorf("two studies differ:\n%s\n%s", reports[0], reports[1])
 	}
-	for _, line := range []string{"IO, 1 reply, solved 33 of 500", "CoT, 1 reply, solved 18 of 500"} {
-		if !strings.Contains(reports[0], line) {
+	for _, line := range []string{
+		`IO +1 reply +5 +0\.066 .* … `, `IO +10 replies +5 +0\.186 .* … `, `CoT +1 reply +5 +0\.036 .* … `, `CoT +10 replies +5 +0\.224 .* … `,
+		`memory \(replies written without memory\) +1 reply +5 +0\.072 .* … `, `memory \(replies written without memory\) +10 replies +5 +0\.36 .* … `,
+	} {
+		if !regexp.MustCompile(line).MatchString(reports[0]) {
 			t.Errorf("no line %q in\n%s", line, reports[0])
 		}
 	}
@@ -165,32 +178,4 @@ func runStudy(args ...string) (status int, out, errs string) {
 		status = 1
 	}
 	return status, stdout.String(), stderr.String()
-}
-
-// resultsOf returns all measures of a study except times, and the sums by arm.
-func resultsOf(t *testing.T, dir string) string {
-	t.Helper()
-	s, err := study.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	solved, of := map[string]float64{}, map[string]float64{}
-	var order []string
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		m := s.State(c).Measures
-		delete(m, "ms")
-		fmt.Fprintln(&text, c.ID, m)
-		name := c.Values[0].Label + ", " + c.Values[1].Label
-		if of[name] == 0 {
-			order = append(order, name)
-		}
-		solved[name] += m["solved"]
-		of[name] += m["problems"]
-	}
-	for _, name := range order {
-		fmt.Fprintf(&text, "%s, solved %.0f of %.0f\n", name, solved[name], of[name])
-	}
-	return text.String()
 }
