@@ -72,6 +72,27 @@ func (r *recording) ended(task *row) {
 	}
 }
 
+// unended returns the runs of the record that have begun and not ended. It reads only
+// the index.
+func (r *recording) unended() (map[string]bool, error) {
+	in, err := record.OpenReader(r.w.Dir(), record.ReadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	open := map[string]bool{}
+	for e, err := range in.Entries(record.Query{Types: []record.Type{record.TypeRunStart, record.TypeRunEnd}}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Type == record.TypeRunEnd:
+			delete(open, e.Run)
+		default:
+			open[e.Run] = true
+		}
+	}
+	return open, nil
+}
+
 // begin records that a mind begins to work on a message, and before the first one
 // that its task begins.
 func (r *recording) begin(t *Turn) error {

@@ -300,3 +300,63 @@ func TestInterruptedIsRecorded(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// The end of a task that a crash kept out of the record is recorded by the next server,
+// once. Tasks that the record does not have, or that have not ended, are left alone.
+func TestEndAfterACrashIsRecorded(t *testing.T) {
+	name, dir := file(t), t.TempDir()
+	server := func(crash bool) {
+		t.Helper()
+		w, err := record.Open(dir, record.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		if !crash {
+			serveUntil(t, Config{Mind: says("x"), File: name, Record: w}).close(t)
+			return
+		}
+		st, err := openStore(name, Limits{}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.close()
+		st.runs = newRecording(&Config{Record: w}, Card{})
+		for _, id := range []a2a.TaskID{"ended", "waiting", "unknown"} {
+			create(t, t.Context(), st, &a2a.Task{ID: id, ContextID: "c", Status: a2a.TaskStatus{State: a2a.TaskStateWorking}, History: []*a2a.Message{message("Hi").Message}})
+			if id == "unknown" {
+				continue
+			}
+			if err := st.runs.begin(&Turn{Task: string(id), Run: string(id), Cycle: 1, Text: "Hi"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		st.runs = nil // the process is killed before it records the ends
+		for id, state := range map[a2a.TaskID]a2a.TaskState{"ended": a2a.TaskStateCompleted, "unknown": a2a.TaskStateCompleted, "waiting": a2a.TaskStateInputRequired} {
+			if _, err := st.change(id, nil, func(r *row) error {
+				r.Task.Status.State = state
+				r.Task.SetMeta(OutcomeKey, "answered")
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	server(true)
+	server(false)
+	server(false)
+	r, err := record.OpenReader(dir, record.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []string
+	for e, err := range r.Events(record.Query{Types: []record.Type{record.TypeRunEnd}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, e.Run+" "+e.Payload.(record.RunEnd).Status)
+	}
+	if d := cmp.Diff([]string{"ended answered"}, ends); d != "" {
+		t.Error(d)
+	}
+}

@@ -201,12 +201,16 @@ func (s *Server) handler() a2asrv.RequestHandler {
 	return &handler{RequestHandler: a2asrv.NewHandler(&executor{s}, options...), s: s}
 }
 
-// recover fails the tasks that an earlier process left unfinished.
+// recover fails the tasks that an earlier process left unfinished, and records the ends
+// that it did not record.
 func (s *Server) recover() error {
 	if s.push != nil {
 		if err := s.push.resume(); err != nil {
 			return err
 		}
+	}
+	if err := s.store.endRuns(); err != nil { // the record is not needed to serve
+		s.log.Error("the ends of earlier tasks cannot be recorded", "error", err)
 	}
 	lost, err := s.store.interrupted()
 	for _, task := range lost {

@@ -15,6 +15,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv/taskstore"
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/sotto-llm/sotto/record"
 )
 
 // The buckets of the file.
@@ -328,6 +330,36 @@ func (s *store) memo(id a2a.TaskID) (memo []byte, err error) {
 		return nil
 	})
 	return memo, err
+}
+
+// endRuns records the ends of tasks that a crash kept out of the record: it came after
+// the end of the task was stored, and before it was recorded. An encrypted record does
+// not show which runs have ended; it is left as it is.
+func (s *store) endRuns() error {
+	if s.runs == nil {
+		return nil
+	}
+	open, err := s.runs.unended()
+	if errors.Is(err, record.ErrSealed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for run := range open {
+		e, ok := s.index.get(a2a.TaskID(run))
+		if !ok || !e.state.Terminal() {
+			continue
+		}
+		task, err := s.record(a2a.TaskID(run))
+		if err != nil {
+			return err
+		}
+		s.runs.ended(task)
+	}
+	return nil
 }
 
 // interrupted fails the tasks on which nobody works any more, and returns them.

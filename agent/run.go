@@ -141,7 +141,7 @@ func Run(ctx context.Context, x Experiment, o Options) (s Result, err error) {
 	}
 	r.summary.Passed = len(past)
 	if r.recall != nil {
-		r.recall.dir, r.recall.before, r.recall.opts = o.Record, first, record.ReadOptions{Identities: o.Identities}
+		r.recall.dir, r.recall.before, r.recall.opts = o.Record, first, record.ReadOptions{Identities: o.Identities, NoPrompts: true}
 	}
 	return r.all(ctx)
 }

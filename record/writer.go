@@ -246,6 +246,9 @@ func (w *Writer) create() error {
 	return nil
 }
 
+// Dir returns the folder of the record.
+func (w *Writer) Dir() string { return w.dir }
+
 // Append records an event and returns when it is as durable as the policy says.
 // After an error the event is not in the record, and the writer can still be used:
 // for example, a full disk may have room again. There is one exception: if ctx
