@@ -42,6 +42,8 @@ type Config struct {
 	Health *Health
 	// Scores are the scored files that the evaluation shows; nil if none was named.
 	Scores *scoreview.Files
+	// Studies are the studies that the page shows; nil without any.
+	Studies *Studies
 	// Name names the record on the page: its folder.
 	Name string
 	// Named finds dialects. If it is nil, those that are built in.
@@ -135,7 +137,7 @@ type screen struct {
 
 // screens are those in the rail, in its order.
 func screens() []screen {
-	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), searchScreen(), playgroundScreen(), evaluationScreen(), healthScreen()}
+	return []screen{chatScreen(), exchangesScreen(), runsScreen(), sessionsScreen(), memoryScreen(), studiesScreen(), searchScreen(), playgroundScreen(), evaluationScreen(), healthScreen()}
 }
 
 // screens are those of this console.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/console/view"
+	"github.com/sotto-llm/sotto/internal/plot"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
@@ -28,8 +29,8 @@ var templateFiles embed.FS
 //go:embed assets
 var assetFiles embed.FS
 
-// styleText is the style sheet of all pages: style.css, and those of single screens
-// after it.
+// styleText is the style sheet of all pages: style.css, those of single screens after
+// it, and that of drawings.
 var styleText = styles()
 
 func styles() string {
@@ -40,7 +41,7 @@ func styles() string {
 			text += assetText(f.Name())
 		}
 	}
-	return text
+	return text + plot.FigureRules()
 }
 
 // assetText returns a file of the folder assets; "" if there is none.

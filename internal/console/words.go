@@ -8,7 +8,11 @@ var words = map[string]string{
 	"record": "Record",
 
 	"screen.exchanges": "Exchanges", "screen.runs": "Runs", "screen.sessions": "Session", "screen.memory": "Memory", "screen.search": "Search", "screen.evaluation": "Evaluation", "screen.health": "Health", "screen.playground": "Playground",
-	"screen.chat": "Chat",
+	"screen.chat": "Chat", "screen.studies": "Studies",
+
+	"study.runs": "runs", "study.streams": "streams of problems", "study.more": "The folder has more studies. Name one when you start the console.", "study.of": "of", "study.finished": "cells finished", "study.page": "Download the report",
+	"study.cells": "Cells", "study.cells.note": "a column for each repetition", "study.moregroups": "more combinations are in the report.", "study.pictures": "Figures", "study.picture": "A figure", "study.measures": "Measures", "study.measures.note": "over the repetitions, with 95 % bootstrap intervals (BCa)",
+	"study.mean": "Mean", "study.sd": "SD", "study.interval": "95 % interval", "study.range": "Least … largest", "study.faults": "Not readable, and left out", "study.methods": "How these figures are computed",
 
 	"key.help": "show the keys", "key.goto": "go to", "key.move": "next and previous row", "key.open": "open the row",
 	"key.search": "search", "key.beside": "newer and older exchange", "key.fold": "unfold or fold all thoughts",

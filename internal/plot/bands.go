@@ -30,10 +30,10 @@ type BandPoint struct{ X, Y, Low, High float64 }
 
 // The measures of a chart.
 const (
-	chartWide, chartHigh  = 620.0, 290.0
+	chartWide, chartHigh  = 636.0, 290.0
 	chartLeft, chartRight = 62.0, 440.0
 	chartTop, chartBottom = 26.0, 246.0
-	chartLabel            = 24 // characters of a label
+	chartLabel            = 23 // characters of a label, with its value
 	labelGap              = 15.0
 )
 
@@ -133,7 +133,8 @@ func (c *Chart) labels(d *Drawing, x, y func(float64) float64, unit string, scal
 		}
 		p := l.Points[len(l.Points)-1]
 		at := xy{x(p.X), y(p.Y)}
-		ends = append(ends, end{l.Series, at, at, fmt.Sprintf("%s %s%s", cut(l.Name, chartLabel), short(p.Y*scale), unit)})
+		value := short(p.Y*scale) + unit
+		ends = append(ends, end{l.Series, at, at, cut(l.Name, chartLabel-len(value)-1) + " " + value})
 	}
 	slices.SortStableFunc(ends, func(a, b end) int { return cmp.Compare(a.at.y, b.at.y) })
 	for i := range ends {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
 
 // Dots is a plot of means with their intervals, a row each: a forest plot, if zero is
@@ -29,15 +30,23 @@ type Dot struct {
 
 // The measures of a plot of dots.
 const (
-	dotsWide, dotsHigh  = 760.0, 24.0
-	dotsLeft, dotsRight = 260.0, 560.0
-	dotsName            = 40 // characters
+	dotsHigh = 24.0
+	dotsLong = 300.0 // of the axis
+	dotsText = 210.0 // for the values
+	dotsName = 56    // characters
+	dotsRune = 6.7   // the width of a character, about
 )
 
 // Draw draws the plot.
 func (p *Dots) Draw() *Drawing {
 	bottom := dotsHigh*float64(len(p.Rows)) + 8
-	d := &Drawing{Title: p.describe(), Wide: dotsWide, High: bottom + 42}
+	long := 8
+	for _, r := range p.Rows {
+		long = max(long, min(utf8.RuneCountInString(r.Name), dotsName))
+	}
+	left := math.Round(float64(long)*dotsRune) + 24
+	right := left + dotsLong
+	d := &Drawing{Title: p.describe(), Wide: right + dotsText, High: bottom + 42}
 	unit, scale := "", 1.0
 	if p.Share {
 		unit, scale = " %", 100
@@ -48,7 +57,7 @@ func (p *Dots) Draw() *Drawing {
 	low, high := p.span()
 	ticks := spread(low*scale, high*scale, valueParts, unit)
 	low, high = ticks[0].Value/scale, ticks[len(ticks)-1].Value/scale
-	x := func(v float64) float64 { return dotsLeft + (dotsRight-dotsLeft)*(v-low)/max(high-low, 1e-300) }
+	x := func(v float64) float64 { return left + dotsLong*(v-low)/max(high-low, 1e-300) }
 	for _, t := range ticks {
 		class := "grid"
 		if p.Difference && t.Value == 0 {
@@ -58,10 +67,10 @@ func (p *Dots) Draw() *Drawing {
 		d.line(class, -1, xy{at, 0}, xy{at, bottom})
 		d.write("axis", -1, xy{at, bottom + 16}, t.Label)
 	}
-	d.write("axis", -1, xy{(dotsLeft + dotsRight) / 2, bottom + 34}, p.X)
+	d.write("axis", -1, xy{left + dotsLong/2, bottom + 34}, p.X)
 	for i, r := range p.Rows {
 		y := dotsHigh*float64(i) + dotsHigh/2 + 4
-		d.write("name", -1, xy{dotsLeft - 12, y + 4}, cut(r.Name, dotsName))
+		d.write("name", -1, xy{left - 12, y + 4}, middle(r.Name, dotsName))
 		for _, v := range r.Each {
 			d.line("each", -1, xy{x(v), y + 3}, xy{x(v), y + 9})
 		}
@@ -74,9 +83,20 @@ func (p *Dots) Draw() *Drawing {
 			value += fmt.Sprintf(" [%s, %s]", short(*r.Low*scale), short(*r.High*scale))
 		}
 		d.marker(r.Series, xy{x(r.Mean), y}, r.Name+": "+value)
-		d.write("end", r.Series, xy{dotsRight + 14, y + 4}, strings.TrimSpace(value+" "+r.Note))
+		d.write("end", r.Series, xy{right + 14, y + 4}, strings.TrimSpace(value+" "+r.Note))
 	}
 	return d
+}
+
+// middle shortens a name in its middle: names that are alike at the start often differ at
+// the end.
+func middle(name string, long int) string {
+	runes := []rune(name)
+	if len(runes) <= long {
+		return name
+	}
+	half := (long - 1) / 2
+	return string(runes[:half]) + "…" + string(runes[len(runes)-(long-1-half):])
 }
 
 func (p *Dots) describe() string {

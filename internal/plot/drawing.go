@@ -77,9 +77,15 @@ func (d *Drawing) write(class string, series int, at xy, text string) {
 //go:embed figure.css
 var figureText string
 
-// FigureStyle returns the rules for drawings. The page has --ink, --faint, --paper and
-// --rule.
-func FigureStyle() string { return figureText }
+//go:embed figurecolours.css
+var figureColours string
+
+// FigureRules returns the rules for drawings. The page has --ink, --faint, --paper and
+// --rule, and --s0 to --s7, the colours of series.
+func FigureRules() string { return figureText }
+
+// FigureStyle returns [FigureRules] with colours of series.
+func FigureStyle() string { return figureText + figureColours }
 
 // HTML returns the drawing for a page that has [FigureStyle].
 func (d *Drawing) HTML() template.HTML { return template.HTML(d.svg("")) }
@@ -90,7 +96,7 @@ const paper = `:root { --ink: #1c2430; --faint: #5f6b7a; --paper: #ffffff; --rul
 
 // SVG returns the drawing as a file that stands alone, on white paper.
 func (d *Drawing) SVG() []byte {
-	light, _, _ := strings.Cut(figureText, "@media")
+	light, _, _ := strings.Cut(FigureStyle(), "@media")
 	return []byte(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + d.svg("<style>"+paper+light+"</style>") + "\n")
 }
 

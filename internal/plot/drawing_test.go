@@ -122,10 +122,10 @@ func TestPNG(t *testing.T) {
 	if !seen {
 		t.Error("the line is not where its values are")
 	}
-	light, _, _ := strings.Cut(figureText, "@media")
+	light, _, _ := strings.Cut(FigureStyle(), "@media")
 	for i, c := range seriesColours {
 		if rule := fmt.Sprintf("--s%d: #%02x%02x%02x;", i, c.R, c.G, c.B); !strings.Contains(light, rule) {
-			t.Errorf("figure.css lacks %s", rule)
+			t.Errorf("figurecolours.css lacks %s", rule)
 		}
 	}
 	if _, err := (&Drawing{Wide: 1e5, High: 1e5}).PNG(); err == nil {
@@ -159,6 +159,27 @@ func TestForest(t *testing.T) {
 		}
 		if zero != label || math.IsNaN(zero) {
 			t.Errorf("the line at %v, its label at %v", zero, label)
+		}
+	}
+}
+
+// Long names that differ at their ends stay different, in the space that there is.
+func TestLongNames(t *testing.T) {
+	name := strings.Repeat("memory ", 30)
+	p := Dots{Rows: []Dot{{Name: name + "1 reply"}, {Name: name + "10 replies"}}}
+	var names []string
+	for _, s := range p.Draw().shapes {
+		if s.class == "name" {
+			names = append(names, s.text)
+		}
+	}
+	if len(names) != 2 || names[0] == names[1] || !strings.HasSuffix(names[1], "10 replies") || len([]rune(names[0])) > dotsName {
+		t.Errorf("names %q", names)
+	}
+	c := Chart{Lines: []BandLine{{Name: name, Points: []BandPoint{{1, 0.123, 0, 1}}}}, Share: true}
+	for _, s := range c.Draw().shapes {
+		if s.class == "end" && (!strings.HasSuffix(s.text, "… 12.3 %") || len([]rune(s.text)) > chartLabel) {
+			t.Errorf("the label is %q", s.text)
 		}
 	}
 }

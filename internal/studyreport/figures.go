@@ -34,7 +34,7 @@ const (
 // Means are the pictures of the measures that are shares, or of the first measure if
 // there is none.
 func (r *Report) Means() (list []Picture) {
-	for _, m := range r.measures() {
+	for _, m := range r.Measures() {
 		if m.Unit != "share" {
 			continue
 		}
@@ -42,7 +42,7 @@ func (r *Report) Means() (list []Picture) {
 		left := 0
 		for i := range r.Groups {
 			g := &r.Groups[i]
-			f := g.figure(m.Name)
+			f := g.Figure(m.Name)
 			if f == nil {
 				continue
 			}
@@ -68,7 +68,7 @@ func (r *Report) Means() (list []Picture) {
 func (r *Report) Forests() (list []Picture) {
 	units := unitsOf(r.Kind)
 	for _, pairs := range []string{PairsOfCells, PairsOfProblems} {
-		for _, m := range r.measures() {
+		for _, m := range r.Measures() {
 			if units[m.Name] != "share" {
 				continue
 			}
@@ -137,8 +137,12 @@ func (r *Report) Panels(c *Curve) (list []Picture) {
 	return list
 }
 
-// most is the largest value of a curve.
+// most is the largest value of a curve, if its pictures have the same scale: shares do.
+// Other values may differ too much from group to group.
 func (c *Curve) most() (most float64) {
+	if c.Unit != "share" {
+		return 0
+	}
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
 			most = max(most, p.High)

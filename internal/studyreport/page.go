@@ -102,16 +102,18 @@ type cellRow struct {
 	Record     string // the command that shows its events
 }
 
+// Policy is the content security policy of the page.
+func Policy() string { return plot.Policy(plot.FigureStyle(), pageStyle) }
+
 // Page returns the report as a page that stands alone.
 func (r *Report) Page() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{"utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339) }}).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	style := []string{plot.FigureStyle(), pageStyle}
 	p := &pageData{
-		Report: r, Title: "Study: " + visible.Line(r.Name), Style: plot.Style(style...), Policy: plot.Policy(style...), Summary: r.summary(),
-		MeasureList: r.measures(), Means: shown(r.Means()), Forests: shown(r.Forests()), Manifest: r.study.Manifest, Least: r.leastNote(),
+		Report: r, Title: "Study: " + visible.Line(r.Name), Style: plot.Style(plot.FigureStyle(), pageStyle), Policy: Policy(), Summary: r.Summary(),
+		MeasureList: r.Measures(), Means: shown(r.Means()), Forests: shown(r.Forests()), Manifest: r.study.Manifest, Least: r.leastNote(),
 	}
 	for _, key := range r.Keys {
 		p.Keys = append(p.Keys, visible.Line(key))
@@ -155,7 +157,7 @@ func (p *pageData) results() {
 		row := resultRow{Labels: labels(p.Report.Keys, g.Values), N: ofPlanned(g)}
 		for _, m := range p.MeasureList {
 			cell := resultCell{}
-			if f := g.figure(m.Name); f != nil {
+			if f := g.Figure(m.Name); f != nil {
 				cell = resultCell{number(f.Mean), deviation(f), interval(f.Low, f.High)}
 			}
 			row.Cells = append(row.Cells, cell)

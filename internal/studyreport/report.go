@@ -154,7 +154,7 @@ func bound(s *study.Study) {
 			v.Key, v.Label = shorten(v.Key), shorten(v.Label)
 		}
 		state := s.State(&s.Cells[i])
-		state.Reason = shorten(state.Reason)
+		state.Reason, state.Status = shorten(state.Reason), study.Status(shorten(string(state.Status)))
 	}
 }
 
@@ -204,20 +204,44 @@ func counts(state *study.State) bool {
 
 // countCells counts the cells by status, and lists those without a result.
 func (r *Report) countCells() {
-	count := map[study.Status]int{}
+	r.Statuses = Statuses(r.study)
 	for i := range r.study.Cells {
 		c := &r.study.Cells[i]
-		state := r.study.State(c)
-		count[state.Status]++
-		if !counts(state) {
+		if state := r.study.State(c); !counts(state) {
 			r.Missing = append(r.Missing, Missing{c.ID, c.Values, c.Repetition, state.Status, state.Reason})
 		}
 	}
+}
+
+// Statuses counts the cells of a study by status, those with a result first.
+func Statuses(s *study.Study) (list []StatusCount) {
+	count := map[study.Status]int{}
+	for i := range s.Cells {
+		count[s.State(&s.Cells[i]).Status]++
+	}
 	for _, status := range []study.Status{study.Done, study.Bounded, study.Running, study.Waiting, study.Failed, study.Changed} {
 		if n := count[status]; n > 0 {
-			r.Statuses = append(r.Statuses, StatusCount{status, n})
+			list = append(list, StatusCount{status, n})
 		}
 	}
+	return list
+}
+
+// A Cell is a cell of a group.
+type Cell struct {
+	ID         string
+	Repetition int
+	Status     study.Status
+	Reason     string
+}
+
+// CellsOf lists the cells of a group.
+func (r *Report) CellsOf(g *Group) (list []Cell) {
+	for _, c := range g.cells {
+		state := r.study.State(c)
+		list = append(list, Cell{c.ID, c.Repetition, state.Status, state.Reason})
+	}
+	return list
 }
 
 // counted are the cells of a group that the figures include.

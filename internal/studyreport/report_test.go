@@ -114,7 +114,7 @@ func TestMissingCellsAreNamed(t *testing.T) {
 	if len(r.Missing) != 4 {
 		t.Fatalf("%d missing cells, want 4: %+v", len(r.Missing), r.Missing)
 	}
-	if g := r.Groups[0]; g.Counted != 1 || g.Bounded != 1 || len(g.Missing) != 2 || g.figure(solvedShare).Mean != 99 || g.figure(solvedShare).Low != nil {
+	if g := r.Groups[0]; g.Counted != 1 || g.Bounded != 1 || len(g.Missing) != 2 || g.Figure(solvedShare).Mean != 99 || g.Figure(solvedShare).Low != nil {
 		t.Errorf("the group with one cell that a bound ended: %+v", g)
 	}
 	var text bytes.Buffer

@@ -21,12 +21,12 @@ const listed = 50
 // these measures.
 func (r *Report) Print(w io.Writer, names ...string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", visible.Line(r.Name), r.summary())
+	fmt.Fprintf(&b, "%s: %s\n", visible.Line(r.Name), r.Summary())
 	if r.Question != "" {
 		fmt.Fprintf(&b, "%s\n", visible.Text(r.Question))
 	}
 	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
-	for _, m := range r.measures() {
+	for _, m := range r.Measures() {
 		if wanted(m.Name) {
 			r.printMeasure(&b, m)
 		}
@@ -62,8 +62,8 @@ func wrap(b *strings.Builder, text string) {
 	b.WriteString("\n")
 }
 
-// summary says how many cells there are, by status.
-func (r *Report) summary() string {
+// Summary says how many cells there are, by status.
+func (r *Report) Summary() string {
 	what := "runs"
 	if r.Kind == study.Streams {
 		what = "streams of problems"
@@ -78,17 +78,18 @@ func (r *Report) summary() string {
 	return fmt.Sprintf("%d %s (%s)", len(r.study.Cells), what, strings.Join(parts, ", "))
 }
 
-// measures are the measures that at least one group has.
-func (r *Report) measures() (list []study.Measure) {
+// Measures are the measures that at least one group has.
+func (r *Report) Measures() (list []study.Measure) {
 	for _, m := range study.Measures(r.Kind) {
-		if slices.ContainsFunc(r.Groups, func(g Group) bool { return g.figure(m.Name) != nil }) {
+		if slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Figure(m.Name) != nil }) {
 			list = append(list, m)
 		}
 	}
 	return list
 }
 
-func (g *Group) figure(name string) *Figure {
+// Figure returns the figure of a measure, nil if the group has none.
+func (g *Group) Figure(name string) *Figure {
 	for i := range g.Measures {
 		if g.Measures[i].Name == name {
 			return &g.Measures[i]
@@ -103,7 +104,7 @@ func (r *Report) printMeasure(b *strings.Builder, m study.Measure) {
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		row := append(labels(r.Keys, g.Values), ofPlanned(g))
-		if f := g.figure(m.Name); f != nil {
+		if f := g.Figure(m.Name); f != nil {
 			row = append(row, number(f.Mean), deviation(f), interval(f.Low, f.High), number(f.Min), number(f.Max))
 		}
 		rows = append(rows, row)
@@ -235,6 +236,17 @@ func labels(keys []string, values []study.Value) []string {
 		list = append(list, visible.Line(c.Value(key)))
 	}
 	return list
+}
+
+// Labels are the labels of values in the order of the keys, safe to show.
+func (r *Report) Labels(values []study.Value) []string { return labels(r.Keys, values) }
+
+// A ShownFigure is a figure as text.
+type ShownFigure struct{ Mean, SD, Interval, Range string }
+
+// Shown returns the figure as text.
+func (f *Figure) Shown() ShownFigure {
+	return ShownFigure{number(f.Mean), deviation(f), interval(f.Low, f.High), number(f.Min) + " … " + number(f.Max)}
 }
 
 // printTable writes a table whose first columns are texts, and whose other columns

@@ -21,16 +21,18 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordset"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
 	"github.com/sotto-llm/sotto/internal/shorttext"
+	"github.com/sotto-llm/sotto/internal/study"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/record"
 )
 
 // Command serves the console of a record.
 type Command struct {
-	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record. Without it, the page has the screens that need no record."`
+	Dir       string   `arg:"" optional:"" name:"dir" help:"The folder of the record, of a study, or of several studies. Without it, the page has the screens that need no record."`
 	Identity  []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	Scores    []string `sep:"none" placeholder:"FILE" help:"Show the verdicts in FILE, the output of sotto score --jsonl; repeatable."`
 	Replies   []string `sep:"none" placeholder:"FILE" help:"Take the replies and the right answers for --scores from FILE (JSON Lines); repeatable."`
@@ -49,6 +51,7 @@ Examples:
 
     sotto console audit
     sotto console                  # the playground alone
+    sotto console policies         # a study, while it runs and after
     sotto console audit --memory memory.db
     sotto console --scores scored.jsonl --replies replies.jsonl
     sotto console audit --identity identity.txt --audit views
@@ -59,7 +62,11 @@ Examples:
 func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	reader, err := c.reader()
+	studies, dir, err := c.studies()
+	if err != nil {
+		return err
+	}
+	reader, err := c.reader(dir)
 	if err != nil {
 		return err
 	}
@@ -82,7 +89,7 @@ func (c *Command) Run(sh *shell.Shell, names *catalogue.Catalogue) error {
 	}
 	defer l.Close()
 	config := console.Config{
-		Record: reader, Dir: c.Dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
+		Record: reader, Studies: studies, Dir: dir, Memory: memory, Scores: scores, Name: c.Dir, Named: names.Named, Public: !settings.IsLoopback(l.Addr().String()), AllowHosts: c.AllowHost,
 		Log: slog.New(slog.NewTextHandler(sh.Err, nil)),
 	}
 	for _, d := range names.Dialects() {
@@ -107,7 +114,7 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 	if c.Audit == "" {
 		return func() error { return nil }, nil
 	}
-	if c.Dir == "" {
+	if config.Record == nil {
 		return nil, hint.Usage(errors.New("--audit: there is no record to look at"), "name its folder: sotto console DIR --audit DIR2")
 	}
 	w, err := record.Open(c.Audit, record.Options{Log: config.Log})
@@ -117,7 +124,7 @@ func (c *Command) audit(config *console.Config) (end func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--audit: %w", err)
 	}
-	one, err1 := filepath.Abs(c.Dir)
+	one, err1 := filepath.Abs(config.Dir)
 	other, err2 := filepath.Abs(c.Audit)
 	config.Audit, config.AuditApart = w, err1 != nil || err2 != nil || one != other
 	return w.Close, nil
@@ -149,10 +156,31 @@ func (c *Command) scores() (*scoreview.Files, error) {
 	return &all, nil
 }
 
-// reader opens the record, if there is one.
-func (c *Command) reader() (*record.Reader, error) {
+// studies finds the studies that are shown: that in the folder, or those in its folders.
+// dir is the folder of the record: that of a study with one worker, no folder for other
+// studies.
+func (c *Command) studies() (s *console.Studies, dir string, err error) {
 	if c.Dir == "" {
-		if len(c.Identity) > 0 {
+		return nil, "", nil
+	}
+	ids, err := recording.ReadIdentities(c.Identity)
+	if err != nil {
+		return nil, "", fmt.Errorf("--identity: %w", err)
+	}
+	s = &console.Studies{Dir: c.Dir, Identities: ids}
+	if !s.Any() {
+		return nil, c.Dir, nil
+	}
+	if set, err := recordset.Open(study.RecordsFolder(c.Dir), record.ReadOptions{}); err == nil && !set.Several() {
+		dir = set.Sources()[0].Dir
+	}
+	return s, dir, nil
+}
+
+// reader opens the record, if there is one.
+func (c *Command) reader(dir string) (*record.Reader, error) {
+	if dir == "" {
+		if len(c.Identity) > 0 && c.Dir == "" {
 			return nil, hint.Usage(errors.New("--identity: there is no record to open"), "name its folder: sotto console DIR --identity FILE")
 		}
 		return nil, nil
@@ -161,7 +189,7 @@ func (c *Command) reader() (*record.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--identity: %w", err)
 	}
-	return recording.OpenReader(c.Dir, record.ReadOptions{Identities: ids})
+	return recording.OpenReader(dir, record.ReadOptions{Identities: ids})
 }
 
 // maxMemory bounds the file of a memory, since all of it is read.
