@@ -219,3 +219,30 @@ func TestPoorThoughts(t *testing.T) {
 		}
 	}
 }
+
+// TestEndOfLongThought counts phrases at the end of a thought of 40 KiB: otherwise the
+// words with which thoughts end would seem to belong to those who think little.
+func TestEndOfLongThought(t *testing.T) {
+	h := &history{t: t}
+	for i := range 6 {
+		h.reply("a", i, "m", "<think>"+strings.Repeat("so on ", 7000)+"hence done</think>x")
+	}
+	per, cut := phrasesPer(heldReplies(h))
+	for _, list := range per {
+		if !slices.Contains(list, "hence done") || cut {
+			t.Errorf("%q", list)
+		}
+	}
+	if len(per) != 6 {
+		t.Errorf("%d thoughts", len(per))
+	}
+}
+
+// heldReplies returns the replies that an analysis holds.
+func heldReplies(h *history) []*reply {
+	c := newCollector(Options{}.orDefaults())
+	for i := range h.events {
+		c.event(&h.events[i], nil)
+	}
+	return c.replies.list()
+}

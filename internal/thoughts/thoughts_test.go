@@ -379,7 +379,7 @@ func TestEncrypted(t *testing.T) {
 // TestBounds reads many more replies, runs and groups than are held.
 func TestBounds(t *testing.T) {
 	h := &history{t: t}
-	for i := range 3000 {
+	for i := range 1200 {
 		run := fmt.Sprintf("r%d", i%600)
 		h.reply(run, i/600+1, fmt.Sprintf("m%d", i), "<think>some thought "+fmt.Sprint(i)+"</think>x")
 	}
@@ -398,7 +398,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	r := h.analyse(o)
-	if texts != 100 || r.Source.Replies != 3000 || r.Source.Held != 500 || !strings.Contains(r.Source.Sample, "500 of 3000 replies and 100 of 3000 texts") || r.Source.Reopened == 0 {
+	if texts != 100 || r.Source.Replies != 1200 || r.Source.Held != 500 || !strings.Contains(r.Source.Sample, "500 of 1200 replies and 100 of 1200 texts") || r.Source.Reopened == 0 {
 		t.Errorf("%d texts; %+v", texts, r.Source)
 	}
 	if len(r.Size.Rows) != maxGroups+1 || r.Size.Rows[maxGroups-1].Group != otherGroup {
@@ -413,4 +413,55 @@ func replyIn(e *record.Event) (string, bool) {
 		return "", false
 	}
 	return string(x.Replies[0].Raw.Text), true
+}
+
+// TestFilter selects replies. Verdicts and calls count wherever they stand.
+func TestFilter(t *testing.T) {
+	h := &history{t: t}
+	var refs []record.Ref
+	for i, model := range []string{"one", "two", "one", "two"} {
+		refs = append(refs, h.reply("ab"[i/2:i/2+1], i+1, model, "<think>use note"+strings.Repeat("!", i)+"</think>x", "note")) // events 1 to 4, at seconds 0 to 3
+	}
+	for i, of := range refs {
+		h.verdict("ab"[i/2:i/2+1], i+1, of, true)
+	}
+	cycle := 3
+	for name, test := range map[string]struct {
+		f      Filter
+		cycles []int
+	}{
+		"all": {Filter{}, []int{1, 2, 3, 4}}, "run": {Filter{Run: "b"}, []int{3, 4}}, "cycle": {Filter{Cycle: &cycle}, []int{3}},
+		"model": {Filter{Model: "two"}, []int{2, 4}}, "from": {Filter{From: time.Unix(1, 0)}, []int{2, 3, 4}}, "to": {Filter{To: time.Unix(1, 0)}, []int{1}},
+		"after": {Filter{After: 3}, []int{4}}, "diagnostic": {Filter{Diagnostic: "truncated"}, nil},
+	} {
+		r := h.analyse(Options{Filter: test.f})
+		var got []int
+		for _, c := range r.Cycles.Rows {
+			if c.Group == allGroup {
+				got = append(got, c.From)
+			}
+		}
+		if !slices.Equal(got, test.cycles) || r.Source.Judged != len(test.cycles) {
+			t.Errorf("%s: cycles %v with %d verdicts, want %v", name, got, r.Source.Judged, test.cycles)
+		}
+	}
+}
+
+// TestPruned reads a record whose first replies were pruned: their verdicts and calls
+// refer to nothing.
+func TestPruned(t *testing.T) {
+	h := &history{t: t}
+	gone := h.reply("a", 1, "m", "<think>gone</think>x")
+	h.verdict("a", 1, gone, true)
+	h.add("a", 1, record.ToolCall{Name: "note", Phase: "start"})
+	h.verdict("a", 2, h.reply("a", 2, "m", "<think>kept</think>x"), false)
+	h.verdict("a", 2, record.Ref{Seq: 4, Digest: record.DigestOf("another reply")}, true)
+	h.events = h.events[1:]
+	r := h.analyse(Options{})
+	if s := r.Source; s.Replies != 1 || s.Verdicts != 3 || s.Judged != 1 {
+		t.Errorf("%+v", s)
+	}
+	if q := row(t, r.Verdicts, func(q Quantile) bool { return q.Group == "m" }); q.Right.Of != 1 || q.Right.Count != 0 {
+		t.Errorf("%+v", q)
+	}
 }
