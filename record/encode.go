@@ -58,6 +58,9 @@ func (it *item) encode(e *Event, g *guard) error {
 	b = append(b, it.run...)
 	b = append(b, `","cycle":`...)
 	b = strconv.AppendInt(b, int64(e.Cycle), 10)
+	if !e.Happened.IsZero() {
+		b = append(e.Happened.UTC().AppendFormat(append(b, `,"happened":"`...), time.RFC3339Nano), '"')
+	}
 	if g.secrets != nil && g.secrets.unsearched > 0 {
 		b = append(b, `,"unsearched":`...)
 		b = strconv.AppendInt(b, int64(g.secrets.unsearched), 10)

@@ -46,6 +46,10 @@ type Event struct {
 	Cycle   int
 	Type    Type
 	Payload Payload
+	// Happened is when it happened according to a log that it was imported from. It is
+	// zero for an event that is recorded when it happens; Time says when it was
+	// recorded.
+	Happened time.Time
 	// Prev is the digest of the line before. It is zero in an encrypted record,
 	// whose batches are chained instead.
 	Prev Digest
@@ -87,6 +91,15 @@ func CheckRun(name string) error {
 	return nil
 }
 
+// When returns when the event happened: the time that its log says if it was imported,
+// else the time at which it was recorded.
+func (e *Event) When() time.Time {
+	if e.Happened.IsZero() {
+		return e.Time
+	}
+	return e.Happened
+}
+
 // checkType refuses types that are reserved for the writer or that would break the
 // form of the line.
 func checkType(t Type) error {
@@ -109,6 +122,7 @@ type envelope struct {
 	Time       time.Time       `json:"time"`
 	Run        string          `json:"run"`
 	Cycle      int             `json:"cycle"`
+	Happened   time.Time       `json:"happened"`
 	Unsearched int             `json:"unsearched"`
 	Type       Type            `json:"type"`
 	Payload    json.RawMessage `json:"payload"`
@@ -128,7 +142,7 @@ func parseOwn(line []byte, noPrompts bool) (Event, error) {
 	if n.V < 1 || n.Seq == 0 || n.Type == "" {
 		return Event{}, errors.New("not an event: v, seq or type is missing")
 	}
-	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Prev: n.Prev, Unsearched: n.Unsearched, line: line}
+	e := Event{V: n.V, Seq: n.Seq, Time: n.Time, Run: n.Run, Cycle: n.Cycle, Type: n.Type, Happened: n.Happened, Prev: n.Prev, Unsearched: n.Unsearched, line: line}
 	e.Payload = parsePayload(n, noPrompts)
 	return e, nil
 }

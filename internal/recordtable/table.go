@@ -191,7 +191,7 @@ func where[R any](event func(*R) *recordset.Event) []column[R] {
 	return []column[R]{
 		textColumn("record", "The name of the record: that of its folder.", func(r *R, c *cells) { c.text(event(r).Source.Name) }),
 		intColumn("seq", "", "The number of the event in the record.", func(r *R, c *cells) { c.Integer(int64(event(r).Seq)) }),
-		{Column{"time", parquetfile.Time, "UTC", "When the event was recorded: after the reply, the call or the cycle ended."}, func(r *R, c *cells) { c.Time(event(r).Time) }},
+		{Column{"time", parquetfile.Time, "UTC", "When the event was recorded, after the reply, the call or the cycle ended; of an imported event, the time in its log."}, func(r *R, c *cells) { c.Time(event(r).When()) }},
 		textColumn("run", "The run that the event belongs to; null if none, as for exchanges of the gateway.", func(r *R, c *cells) { c.word(event(r).Run) }),
 		intColumn("cycle", "", "The cycle of the run, from 1; 0 before the first; null without a run.", func(r *R, c *cells) {
 			if event(r).Run == "" {

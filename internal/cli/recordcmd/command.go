@@ -25,6 +25,7 @@ type Command struct {
 	Stats  statsCommand  `cmd:"" help:"Summarize: how much was reasoning, what was saved, which models leaked."`
 	Export exportCommand `cmd:"" help:"Print events as OpenTelemetry data, in JSON Lines."`
 	Table  tableCommand  `cmd:"" help:"Print a table of replies, thoughts, calls, cycles, extractions, verdicts or references."`
+	Import importCommand `cmd:"" help:"Make a record of the logs of another program."`
 	Verify verifyCommand `cmd:"" help:"Check that the record was not changed."`
 	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`
 	Keygen keygenCommand `cmd:"" help:"Make a key pair that signs records."`

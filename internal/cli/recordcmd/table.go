@@ -2,12 +2,14 @@ package recordcmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/contreact"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
@@ -16,10 +18,11 @@ import (
 )
 
 type tableCommand struct {
-	Kind     string   `arg:"" name:"kind" enum:"replies,thoughts,calls,cycles,extractions,verdicts,edges" help:"What has a row: replies, thoughts, calls, cycles, extractions, verdicts, or edges (references between them)."`
+	Kind     string   `arg:"" name:"kind" enum:"replies,thoughts,calls,cycles,extractions,verdicts,edges,events" help:"What has a row: replies, thoughts, calls, cycles, extractions, verdicts, edges (references between them), or with --as: events."`
 	Dirs     []string `arg:"" name:"dir" help:"The folders of records, or of several records each."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	filter
+	As     string `placeholder:"LOG" help:"Write the field names of another program's log instead: contreact, for the table of events, in JSON Lines."`
 	Format string `placeholder:"FORMAT" help:"csv, jsonl or parquet. Without it, the name of the output says it, or it is csv."`
 	Output string `short:"o" placeholder:"FILE" help:"Write to FILE instead of standard output. It appears when it is whole."`
 }
@@ -36,11 +39,22 @@ Examples:
 
     sotto record table replies audit > replies.csv
     sotto record table thoughts study -o thoughts.parquet
-    sotto record table cycles audit study --run run-7 --format jsonl`
+    sotto record table cycles audit study --run run-7 --format jsonl
+    sotto record table events study --as contreact -o run.jsonl`
 }
 
 // Validate checks the format.
 func (t *tableCommand) Validate() error {
+	switch {
+	case t.As != "" && t.As != "contreact":
+		return fmt.Errorf("--as %q: want contreact", t.As)
+	case (t.As == "contreact") != (t.Kind == "events"):
+		return errors.New("the table of events is written with --as contreact, and no other is")
+	case t.As != "" && t.Format == "" && recordtable.FormatOf(t.Output) == "":
+		return nil
+	case t.As != "" && t.format() != recordtable.JSONL:
+		return errors.New("--as contreact is written as JSON Lines")
+	}
 	if f := t.format(); f != recordtable.CSV && f != recordtable.JSONL && f != recordtable.Parquet {
 		return fmt.Errorf("--format %q: want csv, jsonl or parquet", t.Format)
 	}
@@ -57,20 +71,27 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	table := recordtable.Named(t.Kind)
-	if q.Types, err = typesOf(table, q.Types); err != nil {
+	table := recordtable.Named(t.Kind) // nil for events
+	types := contreact.Types
+	if table != nil {
+		types = table.Types
+	}
+	if q.Types, err = t.typesOf(types, q.Types); err != nil {
 		return err
 	}
 	ids, err := recording.ReadIdentities(t.Identity)
 	if err != nil {
 		return fmt.Errorf("--identity: %w", err)
 	}
-	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: true})
+	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: table != nil})
 	if err != nil {
 		return readHint(err)
 	}
 	bad := badLines{sh: sh}
 	write := func(to io.Writer) error {
+		if table == nil {
+			return contreact.Write(to, set.Events(q), bad.skip)
+		}
 		w, err := recordtable.NewWriter(t.format(), to, table.Columns)
 		if err != nil {
 			return err
@@ -93,13 +114,13 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 
 // typesOf returns the types of events to read for a table. Types that are asked for
 // narrow them.
-func typesOf(t *recordtable.Table, asked []record.Type) ([]record.Type, error) {
+func (t *tableCommand) typesOf(types, asked []record.Type) ([]record.Type, error) {
 	if len(asked) == 0 {
-		return t.Types, nil
+		return types, nil
 	}
 	for _, name := range asked {
-		if !slices.Contains(t.Types, name) {
-			return nil, hint.Usage(fmt.Errorf("--type %s: the table of %s is made of %v", name, t.Name, t.Types), "")
+		if !slices.Contains(types, name) {
+			return nil, hint.Usage(fmt.Errorf("--type %s: the table of %s is made of %v", name, t.Kind, types), "")
 		}
 	}
 	return asked, nil
