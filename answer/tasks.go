@@ -9,7 +9,7 @@ import (
 )
 
 // tasks are the tasks that come with the package, in display order.
-var tasks = []Task{Game24, Countdown, Math, GSM8K, Number, Choice, YesNo, QA, JSON, JSONStrict, JSONAnswer, Code, Crossword, Exact, Regex}
+var tasks = []Task{Game24, Countdown, Math, GSM8K, Number, Choice, YesNo, QA, JSON, JSONStrict, JSONAnswer, Code, Crossword, Exact, Regex, MGSM, WordSort, Checkmate}
 
 // Tasks returns the tasks that come with the package.
 func Tasks() []Task { return slices.Clone(tasks) }

@@ -42,7 +42,7 @@
 //
 // # Tasks
 //
-// [TaskNamed] finds the tasks that come with the package: game24, countdown, gsm8k,
-// mgsm, wordsort, and all of package answer. Your own task is an [answer.Task] with
+// [TaskNamed] finds the tasks that come with the package: those of package
+// answer. [Shipped] has problems of some. Your own task is an [answer.Task] with
 // one more method; see [Task].
 package solve

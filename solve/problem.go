@@ -1,9 +1,11 @@
 package solve
 
 import (
+	"bytes"
 	"context"
+	"embed"
+	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +45,30 @@ func Shuffle[T any](list []T, seed uint64) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-func sortWords(list []string) { slices.Sort(list) }
+//go:embed problems
+var shipped embed.FS
+
+// Shipped returns the problems that come with the package for a task: the games of
+// [Games] for game24, and some 20 written by hand for mgsm, wordsort and checkmate. They
+// are for a first try, not for measurements. It returns nil for other tasks.
+func Shipped(task string, seed uint64) []Problem {
+	if task == answer.Game24.Name() {
+		return Games(seed)
+	}
+	data, err := shipped.ReadFile("problems/" + task + ".jsonl")
+	if err != nil {
+		return nil
+	}
+	var problems []Problem
+	for line := range bytes.Lines(data) {
+		var p struct{ ID, Input, Gold string }
+		if err := json.Unmarshal(line, &p); err != nil {
+			panic("unreachable: the problems come with the package: " + err.Error())
+		}
+		problems = append(problems, Problem{p.ID, answer.Problem{Input: p.Input, Gold: p.Gold}})
+	}
+	return problems
+}
 
 // A Replier is a model that must know which problem a request is about, such as one
 // that plays logged replies.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/answer"
 	"github.com/sotto-llm/sotto/metagraph"
 	"github.com/sotto-llm/sotto/metagraph/symbolic"
 	"github.com/sotto-llm/sotto/model"
@@ -77,10 +78,8 @@ func (m Scripted) answer(p Problem) string {
 		solution, _ := symbolic.Solve(numbers, target)
 		return solution
 	}
-	if m.Task.Name() == WordSort.Name() {
-		list := listed(p.Problem)
-		sortWords(list)
-		return strings.Join(list, " ")
+	if words, ok := strings.CutPrefix(metagraph.Query(m.Task, p.Problem), "Sort "); ok && m.Task.Name() == answer.WordSort.Name() {
+		return words // the query has them in order
 	}
 	return p.Gold
 }

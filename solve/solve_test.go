@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -454,20 +455,64 @@ func TestWordSort(t *testing.T) {
 		"apple fig fig pear": answer.ReasonOK, "Apple, fig, fig, pear.": answer.ReasonOK, "**apple fig fig pear**": answer.ReasonOK,
 		"apple fig pear": answer.WrongNumbers, "apple fig fig fig pear": answer.WrongNumbers, "fig apple fig pear": answer.Different, "": answer.Empty,
 	} {
-		if v := solve.WordSort.Validate(solve.WordSort.Normalise(candidate), p); v.Reason != want {
+		if v := answer.WordSort.Validate(answer.WordSort.Normalise(candidate), p); v.Reason != want {
 			t.Errorf("%q: %s, want %s", candidate, v.Reason, want)
 		}
 	}
-	a, trace := solve.WordSort.Distil(p, "apple fig fig pear")
-	b, _ := solve.WordSort.Distil(answer.Problem{Input: "fig fig apple pear"}, "")
+	a, trace := answer.WordSort.Distil(p, "apple fig fig pear")
+	b, _ := answer.WordSort.Distil(answer.Problem{Input: "fig fig apple pear"}, "")
 	if a != b || trace == "" {
 		t.Errorf("queries %q and %q, trace %q", a, b, trace)
 	}
 	problems := []solve.Problem{{ID: "1", Problem: p}, {ID: "2", Problem: answer.Problem{Input: "Sort: b a c"}}}
-	s := solver(t, solve.Options{Task: solve.WordSort, Mode: solve.Graph, Model: solve.Scripted{Task: solve.WordSort}, Memory: memory(t), Temperatures: make([]float64, 12)})
+	s := solver(t, solve.Options{Task: solve.TaskOf(answer.WordSort), Mode: solve.Graph, Model: solve.Scripted{Task: solve.TaskOf(answer.WordSort)}, Memory: memory(t), Temperatures: make([]float64, 12)})
 	got, err := stream(s, problems, nil, solve.Budget{})
 	if err != nil || !got[0].Solved || !got[1].Solved {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Each problem that comes with the package has a right answer that its task accepts, and
+// no other problem of the task has its query.
+func TestShipped(t *testing.T) {
+	for _, name := range []string{"game24", "mgsm", "wordsort", "checkmate"} {
+		task, err := solve.TaskNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := solve.Shipped(name, 0)
+		if len(problems) < 20 {
+			t.Errorf("%s has %d problems", name, len(problems))
+		}
+		seen := map[string]bool{}
+		for _, p := range problems {
+			query := metagraph.Query(task, p.Problem)
+			if v := task.Validate(task.Normalise(p.Gold), p.Problem); name != "game24" && !v.OK || seen[query] || query == "" {
+				t.Errorf("%s %s: %+v, query %q", name, p.ID, v, query)
+			}
+			seen[query] = true
+		}
+	}
+	if list := solve.Shipped("../problems/mgsm", 0); list != nil {
+		t.Errorf("%d problems", len(list))
+	}
+}
+
+// The right answers of mgsm are what their working gives.
+func TestShippedWorking(t *testing.T) {
+	data, err := os.ReadFile("problems/mgsm.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var p struct{ ID, Gold, Working string }
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		numbers := strings.FieldsFunc(p.Working, func(r rune) bool { return r < '0' || r > '9' })
+		if v := answer.Countdown.Validate(p.Working, answer.Problem{Input: strings.Join(numbers, " "), Gold: p.Gold}); !v.OK {
+			t.Errorf("%s: %s is not %s: %+v", p.ID, p.Working, p.Gold, v)
+		}
 	}
 }
 

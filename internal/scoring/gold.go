@@ -18,7 +18,7 @@ type Choices struct{ Texts, Labels []string }
 // goldKinds says how the right answers of a task are written, by its name. Those of
 // a task that is missing here have a form of their own, such as JSON.
 var goldKinds = map[string]goldKind{
-	"math": goldSolution, "number": goldSolution, "gsm8k": goldSolution,
+	"math": goldSolution, "number": goldSolution, "gsm8k": goldSolution, "mgsm": goldSolution,
 	"choice": goldChoice, "yesno": goldYesNo, "qa": goldText, "exact": goldText,
 }
 

@@ -34,9 +34,6 @@ func (x *streamCommand) unshuffled(sh *shell.Shell, t solve.Task) ([]solve.Probl
 		return x.logged(sh, t)
 	}
 	if x.Problems == "" {
-		if t.Name() != answer.Game24.Name() {
-			return nil, hint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
-		}
 		seed := uint64(1)
 		switch {
 		case x.Shuffle != nil:
@@ -44,7 +41,11 @@ func (x *streamCommand) unshuffled(sh *shell.Shell, t solve.Task) ([]solve.Probl
 		case x.Seed != nil:
 			seed = uint64(*x.Seed)
 		}
-		return solve.Games(seed), nil
+		list := solve.Shipped(t.Name(), seed)
+		if list == nil || x.TaskFile != "" {
+			return nil, hint.Usage(fmt.Errorf("task %s has no problems of its own", t.Name()), "want --problems FILE")
+		}
+		return list, nil
 	}
 	r, err := x.lineReader(t, "")
 	if err != nil {

@@ -54,9 +54,9 @@ Examples:
 
 // streamCommand solves problems one after another.
 type streamCommand struct {
-	Task       string   `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"The task (${default}): those of sotto extract, wordsort, mgsm."`
+	Task       string   `short:"t" default:"game24" placeholder:"TASK" setting:"SOTTO_TASK" help:"The task (${default}): the same as of sotto extract."`
 	TaskFile   string   `name:"task-file" placeholder:"FILE" help:"A task of your own (JSON or YAML)."`
-	Problems   string   `short:"p" placeholder:"FILE" help:"The problems, one JSON object per line. Without it, those of --replies, or the solvable games of 24 in random order."`
+	Problems   string   `short:"p" placeholder:"FILE" help:"The problems, one JSON object per line. Without it, those of --replies, or those that come with the task: the solvable games of 24 in random order, and some 20 of mgsm, wordsort and checkmate."`
 	InputField string   `name:"input-field" default:"input" placeholder:"PATH" help:"The field of the question (${default})."`
 	GoldField  string   `name:"gold-field" default:"gold" placeholder:"PATH" help:"The field of the right answer (${default})."`
 	Where      []string `sep:"none" placeholder:"PATH=VALUE" help:"Only the lines of --replies (or else of --problems) in which this field has this value; repeatable."`
@@ -271,7 +271,7 @@ func findTask(name, file string) (solve.Task, error) {
 	}
 	t, err := solve.TaskNamed(name)
 	if err != nil {
-		return nil, hint.Usage(err, "want one of "+scoring.TaskNames()+", mgsm, wordsort; or --task-file")
+		return nil, hint.Usage(err, "want one of "+scoring.TaskNames()+"; or --task-file")
 	}
 	return t, nil
 }
