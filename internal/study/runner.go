@@ -98,7 +98,15 @@ func lock(dir string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Try(f); err != nil {
+	err = filelock.Try(f)
+	for range 5 { // Busy holds it for a moment
+		if !errors.Is(err, filelock.ErrHeld) {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = filelock.Try(f)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, filelock.ErrHeld) {
 			return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
@@ -106,6 +114,16 @@ func lock(dir string) (func(), error) {
 		return nil, err
 	}
 	return func() { f.Close() }, nil
+}
+
+// Busy reports whether a process runs the study in dir.
+func Busy(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(filelock.Try(f), filelock.ErrHeld)
 }
 
 // prepare writes the manifest, and finds out which cells are left.

@@ -243,11 +243,17 @@ func TestInterrupted(t *testing.T) {
 	if err := (&Runner{Dir: dir}).Run(ctx); !errors.Is(err, ErrBusy) {
 		t.Errorf("a second process: %v", err)
 	}
+	if !Busy(dir) {
+		t.Error("no process seems to run the study")
+	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	want(t, dir, "running 1", "waiting 0")
+	if Busy(dir) {
+		t.Error("a process seems to run the study")
+	}
 	if err := newTrial(t, dir, 2, "").Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

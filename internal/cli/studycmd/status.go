@@ -22,7 +22,7 @@ import (
 // statusCommand shows how far a study is.
 type statusCommand struct {
 	Dir   string `arg:"" name:"dir" help:"The folder of the study."`
-	Watch bool   `short:"w" help:"First show each cell that ends, until no cell is left or running."`
+	Watch bool   `short:"w" help:"First show each cell that ends, while a process runs the study."`
 	JSON  bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -55,7 +55,8 @@ func (x *statusCommand) Run(sh *shell.Shell) error {
 		}
 		p.show(s)
 		n := s.Counts()
-		if x.Watch && n[study.Waiting]+n[study.Running] > 0 {
+		left := n[study.Waiting] + n[study.Running]
+		if x.Watch && left > 0 && study.Busy(x.Dir) {
 			select {
 			case <-time.After(watchEvery):
 				continue
@@ -123,7 +124,9 @@ func printStatus(sh *shell.Shell, s *study.Study, asJSON bool) error {
 		}
 	}
 	line := fmt.Sprintf("%s: %s", s.Name, strings.Join(words, ", "))
-	if left, ok := s.Remaining(running(n)); ok && left > 0 {
+	if n[study.Waiting]+n[study.Running] > 0 && !study.Busy(s.Dir) {
+		line += "; no process runs the study now"
+	} else if left, ok := s.Remaining(running(n)); ok && left > 0 {
 		line += fmt.Sprintf("; about %v left", rounded(left))
 	}
 	_, err := fmt.Fprintln(sh.Text, line)
