@@ -63,6 +63,10 @@ func TestSignFlip(t *testing.T) {
 			t.Errorf("%v: %v by %s, want %v by %s", test.d, got.P, got.Method, want, test.method)
 		}
 	}
+	// The number of pairs decides, not how many of them differ.
+	if zeros := NewSample([]float64{0, 0, 0, 1}); zeros.SignFlip().Least != 0.125 {
+		t.Errorf("four pairs: at least %v, want 0.125", zeros.SignFlip().Least)
+	}
 	empty := NewSample(nil)
 	if p := empty.SignFlip().P; !math.IsNaN(p) {
 		t.Errorf("no pairs: %v, want NaN", p)

@@ -11,8 +11,8 @@ type Test struct {
 	P float64
 	// Method says how P was computed.
 	Method string
-	// Least is the smallest value that P can have for so few pairs. 0 means that no
-	// number of pairs limits it.
+	// Least is the smallest value that P can have for so few pairs. 0 means that their
+	// number does not limit it.
 	Least float64
 }
 
@@ -47,8 +47,8 @@ func (s *Sample) SignFlip() Test {
 	}
 	slices.Sort(sizes)
 	least := 0.0
-	if n <= enumerated {
-		least = math.Ldexp(2, -max(n, 1))
+	if s.n <= enumerated {
+		least = math.Ldexp(2, -s.n)
 	}
 	switch {
 	case s.n == 0:

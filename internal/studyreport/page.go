@@ -42,6 +42,7 @@ type pageData struct {
 	Diffs       []diffRow
 	Least       string
 	CurveList   []curveSection
+	Memories    []memoryGraph
 	MissingRows []missingRow
 	MissingLeft int
 	CellRows    []cellRow
@@ -124,6 +125,9 @@ func (r *Report) Page() ([]byte, error) {
 	for i := range r.Curves {
 		c := &r.Curves[i]
 		p.CurveList = append(p.CurveList, curveSection{"curve-" + fileName(c.Name), c.Title, c.note(), shown(r.Panels(c))})
+	}
+	if p.Memories, err = r.memoryGraphs(); err != nil {
+		return nil, err
 	}
 	p.cells()
 	if p.Began = ""; !r.study.Began.IsZero() {

@@ -67,6 +67,8 @@ type Group struct {
 	Solved *stats.Rate `json:"solved,omitempty"`
 
 	cells []*study.Cell
+	// remembers is the cell whose memory is drawn: the first that has one.
+	remembers *study.Cell
 }
 
 // A Figure is a measure over the repetitions of a group.
@@ -128,6 +130,7 @@ func Build(ctx context.Context, dir string, o Options) (*Report, error) {
 			return nil, err
 		}
 		r.streamCurves(streams)
+		r.findMemories(streams)
 	} else if err := r.runCurves(ctx, o); err != nil {
 		return nil, err
 	}

@@ -314,6 +314,21 @@ func TestPageOfEachKind(t *testing.T) {
 	}
 }
 
+// The page draws the memory of the first stream of each combination that has one.
+func TestMemories(t *testing.T) {
+	dir := t.TempDir()
+	studytest.Streams(t, dir, small)
+	page, err := build(t, dir).Page()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cell, want := range map[string]int{"m0-v2-r1": 1, "m1-v2-r1": 1, "m0-v2-r2": 0, "m0-v0-r1": 0} {
+		if n := strings.Count(string(page), ", "+cell+"</summary>"); n != want {
+			t.Errorf("%d memories of cell %s, want %d", n, cell, want)
+		}
+	}
+}
+
 // A study of which nothing ran yet has a report too.
 func TestEmptyStudy(t *testing.T) {
 	dir := t.TempDir()
