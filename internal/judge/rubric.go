@@ -81,12 +81,7 @@ func ReadRubric(name string, data []byte) (*Rubric, error) {
 		Temperature *float64 `yaml:"temperature"`
 		MaxTokens   *int     `yaml:"max-tokens"`
 		Think       string   `yaml:"think"`
-		Criteria    []struct {
-			Name        string    `yaml:"name"`
-			Description string    `yaml:"description"`
-			Scale       []float64 `yaml:"scale"`
-			Fractions   bool      `yaml:"fractions"`
-		} `yaml:"criteria"`
+		Criteria    []row    `yaml:"criteria"`
 	}
 	n := d.Read(data)
 	if n == nil {
@@ -127,8 +122,26 @@ func ReadRubric(name string, data []byte) (*Rubric, error) {
 	if len(file.Criteria) == 0 || len(file.Criteria) > maxCriteria {
 		d.FaultAt("criteria", "want 1 to %d criteria", maxCriteria)
 	}
+	r.Criteria = criteria(&d, file.Criteria)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// A row is a criterion as it stands in the file.
+type row struct {
+	Name        string    `yaml:"name"`
+	Description string    `yaml:"description"`
+	Scale       []float64 `yaml:"scale"`
+	Fractions   bool      `yaml:"fractions"`
+}
+
+// criteria checks the criteria of a file.
+func criteria(d *yamlfile.Document, rows []row) []Criterion {
+	var list []Criterion
 	seen := map[string]bool{why: true}
-	for i, c := range file.Criteria {
+	for i, c := range rows {
 		at := fmt.Sprintf("criteria[%d]", i)
 		switch {
 		case !nameForm.MatchString(c.Name):
@@ -144,12 +157,9 @@ func ReadRubric(name string, data []byte) (*Rubric, error) {
 		if err := out.scale(c.Scale); err != nil {
 			d.FaultAt(yamlfile.Join(at, "scale"), "%w", err)
 		}
-		r.Criteria = append(r.Criteria, out)
+		list = append(list, out)
 	}
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return list
 }
 
 // scale sets the ends of a scale.
