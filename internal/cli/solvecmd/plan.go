@@ -32,11 +32,11 @@ var placeFlags = []string{"url", "key-file", "budget-tokens", "budget-cost", "bu
 func Planner(sh *shell.Shell, names *catalogue.Catalogue, f *study.File) study.Planner {
 	counts := map[string]func() (int, error){}
 	return func(c study.Case) (*study.Plan, error) {
-		x, args, err := parseCase(sh, f, c)
+		x, flags, args, err := parseCase(sh, f, c)
 		if err != nil {
 			return nil, err
 		}
-		p := describe(f, c)
+		p := describe(f, c, flags)
 		p.Args = append([]string{"solve", "stream"}, args...)
 		key := fmt.Sprint(x.Task, x.TaskFile, x.Problems, x.Replies, x.InputField, x.GoldField, x.Field, x.Where)
 		count := counts[key]
@@ -58,13 +58,14 @@ func Planner(sh *shell.Shell, names *catalogue.Catalogue, f *study.File) study.P
 	}
 }
 
-// parseCase parses the flags of a cell as the command would.
-func parseCase(sh *shell.Shell, f *study.File, c study.Case) (*streamCommand, []string, error) {
+// parseCase parses the flags of a cell as the command would. It returns the flags
+// that a cell can have, by name, and the arguments.
+func parseCase(sh *shell.Shell, f *study.File, c study.Case) (*streamCommand, map[string]*kong.Flag, []string, error) {
 	x := &streamCommand{}
 	parser, err := kong.New(x, kong.Name("sotto solve stream"), kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard),
 		kong.Resolvers(environment.Resolver(sh.Getenv)))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	flags := map[string]*kong.Flag{}
 	var known []string
@@ -95,12 +96,12 @@ func parseCase(sh *shell.Shell, f *study.File, c study.Case) (*streamCommand, []
 		}
 	}
 	if len(faults) > 0 {
-		return nil, nil, &study.Faulty{Faults: faults}
+		return nil, nil, nil, &study.Faulty{Faults: faults}
 	}
 	if _, err := parser.Parse(args); err != nil {
-		return nil, nil, &study.Faulty{Faults: []yamlfile.Fault{faultOf(f, c, err)}}
+		return nil, nil, nil, &study.Faulty{Faults: []yamlfile.Fault{faultOf(f, c, err)}}
 	}
-	return x, args, nil
+	return x, flags, args, nil
 }
 
 // flagOf writes a flag. A file is relative to the study's file, and to the working
@@ -125,21 +126,18 @@ func faultOf(f *study.File, c study.Case, err error) yamlfile.Fault {
 }
 
 // describe says what the settings of a cell are, and which files they name.
-func describe(f *study.File, c study.Case) *study.Plan {
+func describe(f *study.File, c study.Case, flags map[string]*kong.Flag) *study.Plan {
 	p := &study.Plan{}
 	settings := map[string][]string{}
-	var x streamCommand
-	parser := kong.Must(&x, kong.Exit(func(int) {}))
 	sorted := slices.Clone(c.Settings)
 	slices.SortFunc(sorted, func(a, b study.Setting) int { return cmp.Compare(a.Key, b.Key) })
 	for _, s := range sorted {
 		words, _ := s.Words() // parseCase has checked them
-		i := slices.IndexFunc(parser.Model.Flags, func(flag *kong.Flag) bool { return flag.Name == s.Key })
 		switch {
 		case slices.Contains(placeFlags, s.Key):
-		case isFile(parser.Model.Flags[i]):
+		case isFile(flags[s.Key]):
 			for _, word := range words {
-				_, name, _ := strings.Cut(flagOf(f, parser.Model.Flags[i], s, word), "=")
+				_, name, _ := strings.Cut(flagOf(f, flags[s.Key], s, word), "=")
 				p.Files = append(p.Files, name)
 			}
 			settings[s.Key] = []string{"file"}
