@@ -224,7 +224,7 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"split","arguments":{"text":` + q + `}}}` + "\n" + terminaltest.Strange + "\n"},
 			of("--record", missing), of("--listen", terminaltest.Strange), of("--allow-host", terminaltest.Strange, "--listen", "nowhere"+terminaltest.Strange+":0"), unnamed("--listen", "127.0.0.1:0", "--token-file", missing),
 		},
-		"console": {of(missing), of(".", "--listen", terminaltest.Strange), unnamed(".", "--listen", "127.0.0.1:0", "--token-file", missing), unnamed("--identity", missing, ".")},
+		"console": {of(missing), of(hostileStudy(t), "--listen", terminaltest.Strange), unnamed(hostileStudy(t), "--listen", "127.0.0.1:0", "--token-file", missing), unnamed("--identity", missing, hostileStudy(t))},
 		"serve":   hostileServe(t, badYAML, oddYAML),
 	}
 	maps.Copy(all, hostileScores(t, good, lines, reply))
