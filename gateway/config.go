@@ -70,6 +70,12 @@ type Config struct {
 	// only in memory.
 	Data string
 
+	// Shared is what this gateway shares with its replicas. If nil, it shares nothing.
+	// The caller closes it, after closing the gateway. SharedSecret is the same for all
+	// of them, and has 16 bytes or more.
+	Shared       Shared
+	SharedSecret []byte
+
 	Limits Limits
 
 	// KeepAlive is how long a client may hear nothing of a stream that has begun: while

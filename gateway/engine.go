@@ -31,6 +31,7 @@ type engine struct {
 	observers observers
 	recorder  *recorder     // nil if nothing is recorded
 	open      *access.Slots // of the exchanges under way
+	unshare   func()        // ends the connection to the replicas; nil if there is none
 }
 
 func newEngine(c Config) (*engine, error) {
@@ -47,8 +48,21 @@ func newEngine(c Config) (*engine, error) {
 		open:     access.NewSlots(c.Limits.Exchanges, 0),
 		recorder: newRecorder(c),
 	}
+	if err := e.share(); err != nil {
+		return nil, err
+	}
 	e.observers, err = e.observe()
+	if err != nil {
+		e.alone()
+	}
 	return e, err
+}
+
+// alone ends the connection to the replicas.
+func (e *engine) alone() {
+	if e.unshare != nil {
+		e.unshare()
+	}
 }
 
 // close saves what was learned, closes the idle connections, and ends the observers.
@@ -56,6 +70,7 @@ func (e *engine) close() error {
 	if t, ok := e.config.Transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
+	e.alone()
 	return errors.Join(e.observers.close(), e.learned.flush())
 }
 

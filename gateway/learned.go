@@ -92,6 +92,8 @@ type Learned struct {
 	mu      sync.Mutex
 	entries map[learnedKey]*LearnedStart
 	dirty   bool
+
+	shared *sharedStarts // nil if replicas are told nothing
 }
 
 // learnedFile is the file's name in the data folder.
@@ -179,41 +181,65 @@ func (l *Learned) native(key learnedKey, api string) string {
 }
 
 // learn notes what a reply showed; s is 0 if it showed nothing about its start.
-// unlearn clears earlier entries first, because what was assumed was wrong.
+// unlearn clears earlier entries first, because what was assumed was wrong. The
+// replicas are told what is new.
 func (l *Learned) learn(key learnedKey, s shown, api, native string, unlearn bool) error {
+	what := lesson{s, api, native, unlearn}
+	news, err := l.note(key, what)
+	if news && l.shared != nil {
+		l.shared.tell(key, what)
+	}
+	return err
+}
+
+// note notes what a reply showed in memory, and in the file if it is new.
+func (l *Learned) note(key learnedKey, what lesson) (news bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.entries[key]
 	if e == nil {
-		if s == 0 && native == "" {
-			return nil
+		if what.start == 0 && what.native == "" {
+			return false, nil
 		}
 		l.bound(l.max - 1)
 		e = &LearnedStart{learnedKey: key}
 		l.entries[key] = e
 	}
+	if !e.see(what) {
+		return false, nil
+	}
+	l.dirty = true
+	return true, l.save()
+}
+
+// A lesson is what a reply showed.
+type lesson struct {
+	start   shown // 0 if it showed nothing about it
+	api     string
+	native  string
+	unlearn bool // what was assumed was wrong
+}
+
+// see notes what a reply showed, and reports whether it is new.
+func (e *LearnedStart) see(what lesson) bool {
 	before := e.Last
-	if unlearn {
+	if what.unlearn {
 		e.Last = nil
 	}
-	if s != 0 {
-		e.Last = append(slices.Clone(e.Last), s)
+	if what.start != 0 {
+		e.Last = append(slices.Clone(e.Last), what.start)
 		e.Last = e.Last[max(0, len(e.Last)-2):]
 	}
-	news := native != "" && (native != e.Native || native != e.Natives[api])
+	news := what.native != "" && (what.native != e.Native || what.native != e.Natives[what.api])
 	if news {
-		e.Native, e.Natives = native, maps.Clone(e.Natives)
+		e.Native, e.Natives = what.native, maps.Clone(e.Natives)
 		if e.Natives == nil {
 			e.Natives = map[string]string{}
 		}
-		e.Natives[api] = native
+		e.Natives[what.api] = what.native
 	}
 	e.Seen = time.Now().UTC().Truncate(time.Second)
-	if news || !slices.Equal(e.Last, before) {
-		l.dirty = true
-		return l.save()
-	}
-	return nil
+	return news || !slices.Equal(e.Last, before)
 }
 
 // bound drops the entries that were not seen for the longest time, until limit

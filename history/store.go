@@ -90,6 +90,8 @@ type Store struct {
 	ring    entry          // its next is the latest used, its prev the next to be dropped
 	size    int64          // of all entries
 	expiry  *time.Timer
+
+	level *shared // nil if this store shares nothing
 }
 
 type key [sha256.Size]byte
@@ -162,6 +164,12 @@ func (s *Store) Remember(caller string, q *wire.Request, reply Said) {
 	if !reply.Names {
 		e.others[byIDs] = s.callsKey(caller, said, reply.ToolCalls, before)
 	}
+	s.keep(e)
+	s.share(caller, e)
+}
+
+// keep keeps an entry in memory.
+func (s *Store) keep(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.byKey[e.key]; old != nil {
@@ -201,16 +209,20 @@ func (s *Store) Recall(caller string, q *wire.Request, m int) (Remembered, bool)
 // use, and is not safe for concurrent use. No two messages of a request get the same
 // reply.
 func (s *Store) For(caller string, q *wire.Request) func(m int) (Remembered, bool) {
-	var found map[int]Remembered // by message
+	var r *recall
 	return func(m int) (Remembered, bool) {
-		if m < 0 || m >= len(q.Messages) || q.Messages[m].Role != "assistant" || s.Len() == 0 {
+		if m < 0 || m >= len(q.Messages) || q.Messages[m].Role != "assistant" || s == nil || s.level == nil && s.Len() == 0 {
 			return Remembered{}, false
 		}
-		if found == nil {
-			found = s.find(caller, q)
+		if r == nil {
+			r = s.find(caller, q)
 		}
-		r, ok := found[m]
-		return r, ok
+		if _, ok := r.found[m]; !ok && s.level != nil && !r.fetched {
+			r.fetched = true
+			r.fetch()
+		}
+		found, ok := r.found[m]
+		return found, ok
 	}
 }
 
@@ -224,44 +236,79 @@ func (s *Store) Len() int {
 	return len(s.byKey)
 }
 
-// find returns what is remembered of the messages of a request: first by the
+// A recall is what is remembered of one request.
+type recall struct {
+	store   *Store
+	caller  string
+	q       *wire.Request
+	texts   []string // what the assistant's messages say
+	keys    []key
+	others  [][2]key
+	found   map[int]Remembered // by message
+	taken   map[key]bool       // no two messages get the same reply
+	changed []int              // messages whose reply was found by another key
+	fetched bool               // the level was asked
+}
+
+// find returns what memory has of the messages of a request: first by the
 // conversation, and then, for replies that this does not find, by the other keys.
-func (s *Store) find(caller string, q *wire.Request) map[int]Remembered {
-	texts, keys, others := s.keys(caller, q)
-	found := map[int]Remembered{}
-	var changed []int // found by another key
+func (s *Store) find(caller string, q *wire.Request) *recall {
+	r := &recall{store: s, caller: caller, q: q, found: map[int]Remembered{}, taken: map[key]bool{}}
+	r.texts, r.keys, r.others = s.keys(caller, q)
+	r.inMemory()
+	r.compare()
+	return r
+}
+
+// inMemory takes what memory has.
+func (r *recall) inMemory() {
+	s, q := r.store, r.q
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.sweep()
-	taken := map[*entry]bool{}
-	take := func(m int, e *entry) {
-		taken[e] = true
-		found[m] = e.Remembered
+	take := func(m int, e *entry, changed bool) {
+		r.take(m, e, changed)
 		s.unlink(e)
 		s.use(e)
 	}
 	for m := range q.Messages {
-		if e := s.byKey[keys[m]]; e != nil && !taken[e] && q.Messages[m].Role == "assistant" {
-			take(m, e)
+		if e := s.byKey[r.keys[m]]; e != nil && !r.taken[e.key] && q.Messages[m].Role == "assistant" {
+			take(m, e, false)
 		}
 	}
 	for m := range q.Messages {
-		for i, k := range others[m] {
-			_, has := found[m]
-			if e := s.byOther[k]; e != nil && !has && !taken[e] && !e.shared[i] {
-				take(m, e)
-				changed = append(changed, m)
+		for i, k := range r.others[m] {
+			_, has := r.found[m]
+			if e := s.byOther[k]; e != nil && !has && !r.taken[e.key] && !e.shared[i] {
+				take(m, e, true)
 			}
 		}
 	}
-	s.mu.Unlock()
-	c := s.chain(caller, q)
-	for _, m := range changed { // the client may have changed what the reply said
-		if r := found[m]; r.Raw != "" && c.bare(r.Raw) != texts[m] {
-			r.Raw = ""
-			found[m] = r
+}
+
+// take gives an entry to a message. If it was found by another key, the client may have
+// changed what the reply said.
+func (r *recall) take(m int, e *entry, changed bool) {
+	r.taken[e.key] = true
+	r.found[m] = e.Remembered
+	if changed {
+		r.changed = append(r.changed, m)
+	}
+}
+
+// compare drops the content of the replies whose texts the client changed.
+func (r *recall) compare() {
+	if len(r.changed) == 0 {
+		return
+	}
+	c := r.store.chain(r.caller, r.q)
+	for _, m := range r.changed {
+		if found := r.found[m]; found.Raw != "" && c.bare(found.Raw) != r.texts[m] {
+			found.Raw = ""
+			r.found[m] = found
 		}
 	}
-	return found
+	r.changed = nil
 }
 
 // use moves an entry to the front. The store is locked.
@@ -394,7 +441,7 @@ func (s *Store) callsKey(caller, said string, ids []string, before []wire.Messag
 	if !areRandom(ids) {
 		return key{}
 	}
-	c := &chain{mac: hmac.New(sha256.New, s.secret[:])}
+	c := &chain{mac: s.mac()}
 	c.sum = c.next("caller of calls", caller, nil)
 	return c.next(kind, text, ids)
 }
@@ -420,8 +467,10 @@ type chain struct {
 	plain  *reader // of tags that Sotto made
 }
 
+func (s *Store) mac() hash.Hash { return hmac.New(sha256.New, s.secret[:]) }
+
 func (s *Store) chain(caller string, q *wire.Request) *chain {
-	c := &chain{mac: hmac.New(sha256.New, s.secret[:]), ownIDs: q.OwnIDs}
+	c := &chain{mac: s.mac(), ownIDs: q.OwnIDs}
 	grammar, _ := sotto.ForModel(q.Model)
 	c.reader, c.plain = readerOf(grammar), readerOf(sotto.Default())
 	c.sum = c.next("caller", caller, nil)

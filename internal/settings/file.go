@@ -99,7 +99,7 @@ func placeIn(p yamlfile.Place) Place { return Place{File: p.File, line: p.Line, 
 
 // resolvePaths makes the paths of a file relative to the folder it stands in.
 func (s *Settings) resolvePaths(folder string) {
-	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.Gateway.Data, &s.A2A.Agent}
+	paths := []*string{&s.token.file, &s.UpstreamKey.file, &s.sharedSecret.file, &s.SharedPassword.file, &s.Gateway.Data, &s.A2A.Agent}
 	for i := range s.dialectFiles {
 		paths = append(paths, &s.dialectFiles[i])
 	}
@@ -224,6 +224,9 @@ var secretKeys = map[string]string{
 	"key":          "upstream-key-file, or SOTTO_UPSTREAM_KEY",
 	"api-key":      "upstream-key-file, or SOTTO_UPSTREAM_KEY",
 	"upstream-key": "upstream-key-file, or SOTTO_UPSTREAM_KEY",
+
+	"shared-secret":   "shared-secret-file, or SOTTO_SHARED_SECRET",
+	"shared-password": "shared-password-file, or SOTTO_SHARED_PASSWORD",
 }
 
 func (r *configReader) unknownKey(path, name string, known []string) error {

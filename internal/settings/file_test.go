@@ -67,6 +67,8 @@ func TestConfigFaults(t *testing.T) {
 		{"upstream: localhost:11434\n", `f:1:11: upstream: "localhost:11434": want a URL such as http://localhost:11434`},
 		{"upstream: http://\n", `f:1:11: upstream: "http://": want a URL such as http://localhost:11434`},
 		{"upstream: http://a/?key=s3cret\n", "f:1:11: upstream: a base URL has no query and no fragment"},
+		{"shared_secret: s3cret\n", "f:1:1: shared_secret: this file may not hold secrets: use shared-secret-file, or SOTTO_SHARED_SECRET"},
+		{"shared: redis://:s3cret@a\n", "f:1:9: shared: the URL holds a password: give it with shared-password-file or SOTTO_SHARED_PASSWORD"},
 		{"upstream: http://u:s3c/ret@a/\n", "f:1:11: upstream: the URL holds a user name or password: give the key with upstream-key-file or SOTTO_UPSTREAM_KEY"},
 		{"insecure-public: yes\n", `f:1:18: insecure-public: want true or false, not "yes"`},
 		{"pass-all: 1\n", "f:1:11: pass-all: want true or false, not 1"},

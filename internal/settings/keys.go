@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/bytesize"
 	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/serving"
 )
 
@@ -29,6 +30,9 @@ type Settings struct {
 	Verbose        bool
 	ScriptedListen string
 	ScriptedPause  time.Duration
+	Shared         string // the address of the state that replicas share
+	SharedPassword secret
+	sharedSecret   secret
 	Console        bool // serve the page of the record
 	ConsoleListen  string
 	Agents         []string // files of agents that are served as models
@@ -100,6 +104,9 @@ func (s *Settings) keys() []key {
 		{"allow-hosts", "", listValue(&g.AllowHosts, "a list of names such as chat.example", checkText)},
 		{"allow-origins", "", listValue(&g.AllowOrigins, "a list of origins such as https://chat.example", checkOrigin)},
 		{"data", "", textValue(&g.Data, "the name of a folder", nil)},
+		{"shared", "", textValue(&s.Shared, "a URL such as redis://localhost:6379", replicas.CheckURL)},
+		{"shared-secret-file", "", textValue(&s.sharedSecret.file, "the name of a file", nil)},
+		{"shared-password-file", "", textValue(&s.SharedPassword.file, "the name of a file", nil)},
 	}, recordKeys(&s.Recording), []key{
 		{"record-headers", "", listValue(&g.RecordHeaders, "a list of headers such as X-Session-Id", checkText)},
 		{"console", "false", yesNo(&s.Console)},

@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/sealing"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
@@ -57,11 +58,14 @@ func Read(from Sources, names *catalogue.Catalogue) (*Setup, error) {
 	s.inherit()
 	s.readSecret(&s.token, "token-file", "SOTTO_TOKEN", from)
 	s.readSecret(&s.UpstreamKey, "upstream-key-file", "SOTTO_UPSTREAM_KEY", from)
+	s.readSecret(&s.sharedSecret, "shared-secret-file", "SOTTO_SHARED_SECRET", from)
+	s.readSecret(&s.SharedPassword, "shared-password-file", "SOTTO_SHARED_PASSWORD", from)
 	s.readTokens(from.Getenv)
 	s.fillGateway(names)
 	s.checkGateway()
 	s.checkAccess()
 	s.checkUpstream()
+	s.checkShared()
 	s.checkRoutes()
 	s.checkRecord()
 	s.checkA2A()
@@ -338,6 +342,26 @@ func (s *Setup) checkUpstream() {
 	if u := s.Upstream; u != nil && isOwn(u, s.Listen) {
 		s.fault("upstream", fmt.Errorf("%s is the gateway's own address", u))
 	}
+}
+
+// checkShared refuses a shared state without a secret: its values are sealed.
+func (s *Setup) checkShared() {
+	given := s.sharedSecret.Text
+	switch {
+	case s.Shared == "" && (s.sharedSecret.file != "" || s.SharedPassword.file != ""):
+		s.warn("shared-secret-file and shared-password-file do nothing without shared")
+		return
+	case s.Shared == "":
+		return
+	case given == "" && s.sharedSecret.file == "":
+		s.fault("shared", errors.New("what replicas share is sealed with a secret that they have in common: give it with shared-secret-file or SOTTO_SHARED_SECRET, such as one of openssl rand -base64 32"))
+	case given != "" && len(given) < sealing.MinSecret:
+		s.fault("shared-secret-file", fmt.Errorf("the secret has %d bytes: want %d or more", len(given), sealing.MinSecret))
+	}
+	if u, err := url.Parse(s.Shared); err == nil && u.Scheme == "redis" && s.SharedPassword.Text != "" && !IsLoopback(u.Host) {
+		s.warn("the password of the shared state goes to %s unencrypted: use rediss", u.Host)
+	}
+	s.Gateway.SharedSecret = []byte(given)
 }
 
 // isOwn reports whether a URL leads to an address of the gateway's listener.

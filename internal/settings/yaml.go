@@ -17,6 +17,10 @@ func (s *Settings) YAML() []byte {
 			top.Add("token", yamlfile.TextNode("(set)"))
 		case k.name == "upstream-key-file" && s.UpstreamKey.file == "" && s.UpstreamKey.Text != "":
 			top.Add("upstream-key", yamlfile.TextNode("(set)"))
+		case k.name == "shared-secret-file" && s.sharedSecret.file == "" && s.sharedSecret.Text != "":
+			top.Add("shared-secret", yamlfile.TextNode("(set)"))
+		case k.name == "shared-password-file" && s.SharedPassword.file == "" && s.SharedPassword.Text != "":
+			top.Add("shared-password", yamlfile.TextNode("(set)"))
 		}
 		addKey(top, k)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/scripted"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/settings"
@@ -91,6 +92,11 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		s.Gateway.Recorder = kept
 	}
 	models := agents.models(&s.Gateway, kept, s.Conversations, log)
+	unshare, err := share(&s.Settings, log)
+	if err != nil {
+		return errors.Join(err, closeRecord(kept, log))
+	}
+	defer unshare()
 	metrics := prometheus.NewRegistry()
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
@@ -110,6 +116,22 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	err = errors.Join(err, quit(), leave(), closeGateway(handler))
 	models.Close() // before the record that they write to
 	return errors.Join(err, closeRecord(kept, log))
+}
+
+// share opens the state that the gateway shares with its replicas, if there is one.
+func share(s *settings.Settings, log *slog.Logger) (unshare func(), err error) {
+	if s.Shared == "" {
+		return func() {}, nil
+	}
+	limits := s.Gateway.Limits
+	store, err := replicas.Open(s.Shared, replicas.Options{
+		Entries: limits.Restored, Age: limits.RestoredFor, Starts: limits.Learned, Password: s.SharedPassword.Text, Log: log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("shared: %w", err)
+	}
+	s.Gateway.Shared = store
+	return func() { _ = store.Close() }, nil
 }
 
 // newLogger returns a log that writes to standard error.

@@ -32,12 +32,15 @@ type Command struct {
 	ResponsesReasoning string `placeholder:"FORM" setting:"SOTTO_RESPONSES_REASONING" help:"The form of reasoning in OpenAI's responses API: content, summary. A request that asks for a summary gets one."`
 	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
 
-	Dialect string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
-	Start   string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
-	Data    string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
-	Learned bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
-	JSON    bool    `name:"json" help:"With --learned: print JSON."`
-	Forget  pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
+	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
+	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
+	Data               string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
+	Shared             string  `placeholder:"URL" setting:"SOTTO_SHARED" help:"Share what the gateway restores and learns with its replicas, in the Redis or Valkey at URL, such as redis://localhost:6379; rediss:// is over TLS."`
+	SharedSecretFile   string  `placeholder:"FILE" setting:"SOTTO_SHARED_SECRET_FILE" help:"The file with the secret that all replicas have, 16 bytes or more. $$SOTTO_SHARED_SECRET holds the secret itself."`
+	SharedPasswordFile string  `placeholder:"FILE" setting:"SOTTO_SHARED_PASSWORD_FILE" help:"The file with the password of that server. $$SOTTO_SHARED_PASSWORD holds the password itself."`
+	Learned            bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
+	JSON               bool    `name:"json" help:"With --learned: print JSON."`
+	Forget             pattern `xor:"action" placeholder:"[PATTERN]" help:"Forget the learned starts of all models, or of those that match PATTERN (* matches any characters), and exit. Stop the gateway first: a running gateway overwrites the list."`
 
 	TokenFile       string   `placeholder:"FILE" setting:"SOTTO_TOKEN_FILE" help:"The file with the token that clients send as their API key. $$SOTTO_TOKEN holds the token itself."`
 	InsecurePublic  toggle   `negatable:"" setting:"SOTTO_INSECURE_PUBLIC" help:"Serve other machines without a token."`

@@ -1,0 +1,215 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// shelf is a level in this process.
+type shelf struct {
+	mu      sync.Mutex
+	values  map[Key][]byte
+	aliases map[Key]Key
+	gets    int
+}
+
+func newShelf() *shelf { return &shelf{values: map[Key][]byte{}, aliases: map[Key]Key{}} }
+
+func (l *shelf) Put(e LevelEntry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.values[e.Key] = bytes.Clone(e.Value)
+	for _, a := range e.Aliases {
+		if was, ok := l.aliases[a]; ok && was != e.Key {
+			l.aliases[a] = Key{}
+		} else {
+			l.aliases[a] = e.Key
+		}
+	}
+}
+
+func (l *shelf) Get(_ Key, keys []Key) [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gets++
+	list := make([][]byte, len(keys))
+	for i, k := range keys {
+		list[i] = l.values[k]
+	}
+	return list
+}
+
+func (l *shelf) Resolve(_ Key, aliases []Key) []Key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]Key, len(aliases))
+	for i, a := range aliases {
+		list[i] = l.aliases[a]
+	}
+	return list
+}
+
+var secret = []byte("a secret of the replicas, of 32 b")
+
+func sharing(t *testing.T, l Level, secret []byte) *Store {
+	t.Helper()
+	s := NewStore(100, 1<<20, time.Hour)
+	if err := s.Share(l, secret); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asked is a request, and the same one with a reply of the model behind it.
+func asked(said string, ids ...string) (before, after *wire.Request) {
+	user := wire.Message{Role: "user", Texts: []string{"What is the weather?"}}
+	before = &wire.Request{Model: "qwen3", Messages: []wire.Message{user}}
+	reply := wire.Message{Role: "assistant", Texts: []string{said}, Calls: len(ids) > 0, CallIDs: ids}
+	after = &wire.Request{Model: "qwen3", Messages: []wire.Message{user, reply}}
+	return before, after
+}
+
+// TestShare: what one store remembers, another one with the same level and secret
+// finds: by the conversation, and by the ids of the calls. Nobody else does, and the
+// level sees none of the text.
+func TestShare(t *testing.T) {
+	l := newShelf()
+	first, second := sharing(t, l, secret), sharing(t, l, secret)
+	before, after := asked("I look.", "call_8f3Kd92mXq")
+	want := Remembered{Thought: "a canary \xff", Raw: "<think>a canary</think>I look.", Signatures: map[int]string{0: "signed canary"}}
+	first.Remember("caller", before, Said{Visible: "I look.", ToolCalls: after.Messages[1].CallIDs, Remembered: want})
+
+	changed := *after
+	changed.Messages = slices.Clone(after.Messages)
+	changed.Messages[0].Texts = []string{"The time is 12:31. What is the weather?"}
+	for name, tt := range map[string]struct {
+		store  *Store
+		caller string
+		q      *wire.Request
+		found  bool
+	}{
+		"the same conversation": {second, "caller", after, true},
+		"a changed one":         {sharing(t, l, secret), "caller", &changed, true},
+		"another caller":        {second, "somebody else", after, false},
+		"another secret":        {sharing(t, l, []byte("another secret of the replicas")), "caller", after, false},
+	} {
+		got, ok := tt.store.Recall(tt.caller, tt.q, 1)
+		if ok != tt.found || ok && fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v %v, want %v", name, ok, got, tt.found)
+		}
+	}
+	for _, value := range l.values {
+		if bytes.Contains(value, []byte("canary")) {
+			t.Error("the level sees the thought")
+		}
+	}
+}
+
+// TestShareAsksOnce: memory is the first level; what it has is not asked for, and what
+// was fetched is kept there.
+func TestShareAsksOnce(t *testing.T) {
+	l := newShelf()
+	first, second := sharing(t, l, secret), sharing(t, l, secret)
+	before, after := asked("Sunny.")
+	first.Remember("caller", before, Said{Visible: "Sunny.", Remembered: Remembered{Thought: "why"}})
+	for _, s := range []*Store{first, second, second} {
+		recall := s.For("caller", after)
+		for range 3 {
+			if _, ok := recall(1); !ok {
+				t.Fatal("not found")
+			}
+		}
+	}
+	if l.gets != 1 {
+		t.Errorf("the level was asked %d times, want once", l.gets)
+	}
+}
+
+// TestSharedAlias: ids that two replies have find neither, also where the replies are
+// those of two processes.
+func TestSharedAlias(t *testing.T) {
+	l := newShelf()
+	for i := range 2 {
+		before, after := asked("I look.", "call_8f3Kd92mXq")
+		before.Messages[0].Texts[0] += strings.Repeat("!", i)
+		sharing(t, l, secret).Remember("caller", before, Said{Visible: "I look.", ToolCalls: after.Messages[1].CallIDs, Remembered: Remembered{Thought: "why"}})
+	}
+	_, after := asked("I look.", "call_8f3Kd92mXq")
+	after.Messages[0].Texts[0] = "Another beginning."
+	if got, ok := sharing(t, l, secret).Recall("caller", after, 1); ok {
+		t.Errorf("found %v", got)
+	}
+}
+
+// TestForgedLevel: values that no store sealed, or that were sealed for another key,
+// are not used.
+func TestForgedLevel(t *testing.T) {
+	l := newShelf()
+	before, after := asked("Sunny.")
+	sharing(t, l, secret).Remember("caller", before, Said{Visible: "Sunny.", Remembered: Remembered{Thought: "why"}})
+	var value []byte
+	for _, v := range l.values {
+		value = v
+	}
+	for name, forge := range map[string]func() []byte{
+		"empty":    func() []byte { return nil },
+		"short":    func() []byte { return []byte{entryVersion} },
+		"changed":  func() []byte { c := bytes.Clone(value); c[len(c)/2] ^= 1; return c },
+		"cut":      func() []byte { return value[:len(value)-1] },
+		"too long": func() []byte { return make([]byte, 3*maxShared) },
+	} {
+		for k := range l.values {
+			l.values[k] = forge()
+		}
+		if got, ok := sharing(t, l, secret).Recall("caller", after, 1); ok {
+			t.Errorf("%s: found %v", name, got)
+		}
+	}
+	other := &entry{}
+	if l := (&shared{newShelf(), sharing(t, l, secret).level.box}); l.opened(Key{1}, value) != nil {
+		t.Error("a value of another key is used")
+	}
+	for n := range len(other.encode()) {
+		if (&entry{}).decode(other.encode()[:n]) {
+			t.Errorf("an entry cut after %d bytes is read", n)
+		}
+	}
+}
+
+func FuzzEntry(f *testing.F) {
+	f.Add((&entry{Remembered: Remembered{Thought: "t", Raw: "r", Signatures: map[int]string{3: "s"}}}).encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e := &entry{}
+		if !e.decode(data) {
+			return
+		}
+		again := &entry{}
+		if !again.decode(e.encode()) || fmt.Sprint(again.Remembered, again.others) != fmt.Sprint(e.Remembered, e.others) {
+			t.Errorf("%q reads as %v, and that as %v", data, e.Remembered, again.Remembered)
+		}
+	})
+}
+
+// TestShareLarge: an entry beyond the bound stays in memory only.
+func TestShareLarge(t *testing.T) {
+	l := newShelf()
+	s := NewStore(100, 16<<20, time.Hour)
+	if err := s.Share(l, secret); err != nil {
+		t.Fatal(err)
+	}
+	before, after := asked("Sunny.")
+	s.Remember("caller", before, Said{Visible: "Sunny.", Remembered: Remembered{Thought: strings.Repeat("x", maxShared)}})
+	if _, ok := s.Recall("caller", after, 1); !ok || len(l.values) > 0 {
+		t.Errorf("in memory %v, in the level %d", ok, len(l.values))
+	}
+	if err := s.Share(l, []byte("short")); err == nil {
+		t.Error("a short secret is accepted")
+	}
+}
