@@ -318,6 +318,11 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 		"record verify": {{args: []string{broken}, silent: "findings name events by their numbers"}, {args: []string{broken, "--json"}, silent: "so do those in JSON"}, of(none), unnamed(dir, "--head", terminaltest.Strange), unnamed(dir, "--key", none)},
 		"record prune":  {of(none, "--keep-size", "1"), of(dir, "--keep-size", terminaltest.Strange), of(dir, "--older", terminaltest.Strange)},
 		"record keygen": {of(none + "/key")},
+		"record table": {
+			of("replies", dir), of("thoughts", dir, "--format", "jsonl"), of("calls", dir), of("cycles", dir, "--format", "jsonl"), of("extractions", dir), of("verdicts", dir), {args: []string{"edges", dir, "--format", "jsonl"}, silent: "references are numbers"},
+			of("events", dir, "--as", "contreact"), of("replies", broken), of("replies", none), of("replies", dir, "-o", none+"/x"), of(terminaltest.Strange, dir),
+		},
+		"record import": {of("--from", "contreact", write(t, strangeFile("contreact"), "{"+s+"\n"), "--record", t.TempDir()), of("--from", "contreact", none, "--record", t.TempDir()), of("--from", terminaltest.Strange, none, "--record", t.TempDir())},
 		"thoughts": {
 			of(dir), of(dir, "--json"), of(none), of(dir, "--from", terminaltest.Strange), of(dir, "--figure", terminaltest.Strange), unnamed("-i", none, dir),
 			of(dir, "--rubric", none, "--judge", "m"), of(dir, "--between", terminaltest.Strange+",b"),
@@ -361,6 +366,7 @@ func hostileSolve(t *testing.T, good, lines, task string) map[string][]hostileCa
 		"solve memory show":   {of("--memory", memory, key), of("--memory", memory, "--json", key), of("--memory", memory, terminaltest.Strange)},
 		"solve memory export": {of("--memory", memory), of("--memory", none)},
 		"solve memory import": {of("--memory", memory, lines), of("--memory", memory, write(t, "import.jsonl", `{"v":1,"task":`+quote(strangeText)+`,"kind":"trace","key":"x","problem":{"input":"x"},"candidate":"y","seen":1}`+"\n"))},
+		"solve memory graph":  {of("--memory", memory), of("--memory", memory, "--format", "html"), of("--memory", memory, "--format", "graphml"), of(results), of("--memory", none), of(lines)},
 		"solve memory prune":  {of("--memory", memory, "--unused", "1ns", "--dry-run"), of("--memory", memory, "--unused", terminaltest.Strange)},
 		"solve games":         {of("--seed", terminaltest.Strange)},
 		"solve figures":       {of("--log", none)},
