@@ -61,7 +61,7 @@ func TestMemoryGraphInNetworkx(t *testing.T) {
 	if err := hostileGraph().GraphML(&graphml); err != nil {
 		t.Fatal(err)
 	}
-	out := runProgram(t, graphml.Bytes(), "python3", "-c", `
+	out := runProgram(t, graphml.Bytes(), "/usr/bin/python3", "-c", `
 import io, sys, networkx
 g = networkx.read_graphml(io.BytesIO(sys.stdin.buffer.read()))
 print(len(g), g.number_of_edges(), g.is_directed(), g.nodes["n12"]["key"], g.nodes["n12"]["seen"] + 1, g.edges["n0", "n12"]["relation"])`)
