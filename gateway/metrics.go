@@ -82,9 +82,6 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 	all = append(all, m.hold, m.seconds, m.thought, m.answer, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sotto", Name: "open_exchanges",
 		Help: "Exchanges under way."}, func() float64 { return float64(e.open.Taken()) }))
 	all = slices.Concat(all, e.budget.collectors(), e.recorder.collectors())
-	if e.config.Shared != nil {
-		all = append(all, e.config.Shared.Collectors()...)
-	}
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, c := range all[:i] {

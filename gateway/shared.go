@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/sealing"
 )
@@ -24,8 +22,6 @@ type Shared interface {
 	// Follow calls seen with the fields that there are, then calls ready once, and then
 	// calls seen with each that somebody changes, until the context ends.
 	Follow(ctx context.Context, seen func(field history.Key, value []byte), ready func())
-	// Collectors are the store's metrics.
-	Collectors() []prometheus.Collector
 }
 
 // startWait is how long a gateway waits at its start for what its replicas have

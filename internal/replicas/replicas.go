@@ -41,7 +41,8 @@ type Options struct {
 	// Password is that of the server; the user is in the address.
 	Password string
 	TLS      *tls.Config
-	Log      *slog.Logger // if nil, nothing is logged
+	Metrics  prometheus.Registerer // if nil, nothing is counted
+	Log      *slog.Logger          // if nil, nothing is logged
 }
 
 const (
@@ -114,6 +115,11 @@ func Open(address string, o Options) (*Store, error) {
 		Namespace: "sotto", Name: "shared_requests_total",
 		Help: "Requests to the state that replicas share, by what was asked and how it ended: ok, failed, or skipped after a failure.",
 	}, []string{"operation", "outcome"})}
+	if o.Metrics != nil {
+		if err := o.Metrics.Register(s.requests); err != nil {
+			return nil, err
+		}
+	}
 	u, _ := url.Parse(address) // checked above
 	user := u.User.Username()
 	u.User = nil
@@ -140,9 +146,6 @@ func hasPassword(u *url.URL) bool {
 
 // Close closes the connections.
 func (s *Store) Close() error { return s.pool.Close() }
-
-// Collectors are the store's metrics.
-func (s *Store) Collectors() []prometheus.Collector { return []prometheus.Collector{s.requests} }
 
 // do runs commands on a connection within the given time, unless the server is left
 // alone.

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/history"
 	"github.com/sotto-llm/sotto/internal/effort"
@@ -496,13 +498,25 @@ func TestDown(t *testing.T) {
 	address := "redis://" + l.Addr().String()
 	l.Close()
 	var log bytes.Buffer
-	s := open(t, address, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Password: "s3cret"})
+	metrics := prometheus.NewRegistry()
+	s := open(t, address, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Password: "s3cret", Metrics: metrics})
 	for range 100 {
 		s.Put(history.LevelEntry{Value: []byte("x")})
 		if got := s.Get(history.Key{}, make([]history.Key, 2)); len(got) != 2 || got[0] != nil {
 			t.Fatalf("got %v", got)
 		}
 		s.Change(history.Key{}, func([]byte) []byte { return []byte("x") })
+	}
+	counts := map[string]float64{}
+	all, err := metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all[0].GetMetric() {
+		counts[m.GetLabel()[1].GetValue()] += m.GetCounter().GetValue()
+	}
+	if counts["failed"] < 1 || counts["failed"]+counts["skipped"] != 300 || counts["ok"] > 0 {
+		t.Errorf("counted %v", counts)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || strings.Contains(log.String(), "s3cret") {
 		t.Errorf("%d lines: %s", n, log.String())

@@ -92,12 +92,12 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		s.Gateway.Recorder = kept
 	}
 	models := agents.models(&s.Gateway, kept, s.Conversations, log)
-	unshare, err := share(&s.Settings, log)
+	metrics := prometheus.NewRegistry()
+	unshare, err := share(&s.Settings, metrics, log)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	defer unshare()
-	metrics := prometheus.NewRegistry()
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
 	if err != nil {
@@ -119,13 +119,14 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 }
 
 // share opens the state that the gateway shares with its replicas, if there is one.
-func share(s *settings.Settings, log *slog.Logger) (unshare func(), err error) {
+func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (unshare func(), err error) {
 	if s.Shared == "" {
 		return func() {}, nil
 	}
 	limits := s.Gateway.Limits
 	store, err := replicas.Open(s.Shared, replicas.Options{
-		Entries: limits.Restored, Age: limits.RestoredFor, Starts: limits.Learned, Password: s.SharedPassword.Text, Log: log,
+		Entries: limits.Restored, Age: limits.RestoredFor, Starts: limits.Learned, Password: s.SharedPassword.Text,
+		Metrics: metrics, Log: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("shared: %w", err)
