@@ -1,58 +1,17 @@
 package console
 
 import (
-	"bufio"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // besideGateway runs the real program with scripted replies, sends it a request for
 // each of some models, and returns the address of its console.
 func besideGateway(t *testing.T) (base string) {
 	t.Helper()
-	dir := t.TempDir()
-	sotto := filepath.Join(dir, "sotto")
-	build := exec.Command("go", "build", "-o", sotto, "./cmd/sotto")
-	build.Dir = "../.."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(sotto, "serve", "--listen", "127.0.0.1:0", "--scripted-listen", "127.0.0.1:0", "--console", "--console-listen", "127.0.0.1:0", "--record", "audit", "--data", "data")
-	cmd.Dir = dir
-	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stdout = cmd.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() })
-	hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-	defer hang.Stop()
-	var gateway string
-	lines := bufio.NewScanner(said)
-	for base == "" && lines.Scan() {
-		name, address, _ := strings.Cut(lines.Text(), ":")
-		switch name {
-		case "The gateway":
-			gateway = strings.TrimSpace(address)
-		case "The console":
-			base = strings.TrimSpace(address) + "/"
-		}
-	}
-	if base == "" {
-		t.Fatal("sotto serve did not say where its console is")
-	}
-	go func() {
-		for lines.Scan() { // so that the program never waits for a reader
-		}
-	}()
+	addresses := announced(t, program(t), t.TempDir(), "The console:", "serve", "--listen", "127.0.0.1:0", "--scripted-listen", "127.0.0.1:0", "--console", "--console-listen", "127.0.0.1:0", "--record", "audit", "--data", "data")
+	gateway, base := addresses["The gateway:"], addresses["The console:"]+"/"
 	for _, model := range []string{"deepseek-r1", "deepseek-r1", "cut-off", "scratch-pad"} {
 		resp, err := http.Post(gateway+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"`+model+`","messages":[{"role":"user","content":"Which tower?"}]}`))
 		if err != nil || resp.StatusCode != http.StatusOK {
