@@ -19,6 +19,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/console"
 	"github.com/sotto-llm/sotto/internal/console/consoletest"
+	"github.com/sotto-llm/sotto/internal/studyreport/studytest"
 )
 
 var update = flag.Bool("update", false, "take the pictures of docs/images")
@@ -34,6 +35,12 @@ var (
 	runs   = func(t *testing.T) string { dir, _ := consoletest.Runs(t); return dir }
 	chats  = func(t *testing.T) string { return chatted(t) }
 	beside = besideGateway
+	// memoryStudy is the study of docs/study-report.md.
+	memoryStudy = func(t *testing.T) string {
+		dir := filepath.Join(t.TempDir(), "memory-study")
+		studytest.Streams(t, dir, studytest.Grid{Models: []string{"qwen3:8b"}, Modes: []string{"cot", "template"}, Repetitions: 3, Size: 24})
+		return serveStudies(t, dir)
+	}
 	// evaluations is a console with scored files, whose names are short.
 	evaluations = func(t *testing.T) string {
 		t.Chdir(t.TempDir())
@@ -65,6 +72,7 @@ var pictures = []struct {
 	{"run", &runs, "runs/" + consoletest.First, nil, "", []string{"light"}},
 	{"reflections", &runs, "runs/" + consoletest.First + "?view=reflections", nil, "", []string{"light"}},
 	{"session", &runs, "sessions?run=" + consoletest.First, nil, "", []string{"light"}},
+	{"study", &memoryStudy, "studies/memory-study", nil, "", []string{"light"}},
 	{"memory", &runs, "memory", nil, "", []string{"light"}},
 	{"health", &beside, "health", nil, "", []string{"light"}},
 	{"evaluation", &evaluations, "evaluation?with=1", nil, "", []string{"light"}},

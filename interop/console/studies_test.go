@@ -63,8 +63,10 @@ func shelf(t *testing.T) (base string) {
 	return serveStudies(t, dir)
 }
 
+// serveStudies serves the console of a folder of studies, without a record.
 func serveStudies(t *testing.T, dir string) (base string) {
-	c := console.New(console.Config{Studies: &console.Studies{Dir: dir}, Name: "studies"})
+	t.Helper()
+	c := console.New(console.Config{Studies: &console.Studies{Dir: dir}, Name: filepath.Base(dir)})
 	s := httptest.NewServer(c)
 	t.Cleanup(func() { c.Close(); s.CloseClientConnections(); s.Close() })
 	return s.URL + "/"
