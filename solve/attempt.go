@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -26,6 +27,7 @@ type attempt struct {
 	began   time.Time
 
 	paths  []metagraph.Path
+	known  []game // the solved problems in memory, for Options.Verify; nil until they are read
 	vector []float32
 	passed metagraph.Passed
 	of     *record.Ref // the reply that passed
@@ -107,6 +109,12 @@ func (a *attempt) fill(ctx context.Context) (ok bool, err error) {
 		if !t.Makes(numbers, target) {
 			continue
 		}
+		if sure, err := a.verified(ctx, t); !sure || err != nil {
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
 		passed, v := metagraph.Judge(a.s.o.Task, a.problem.Problem, t.Fill(numbers), "")
 		if v.OK {
 			a.passed = passed
@@ -117,6 +125,42 @@ func (a *attempt) fill(ctx context.Context) (ok bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// verified reports whether a template may be used: always, unless Options.Verify is set.
+// Then at least two of the solved problems in memory must be solved by it.
+func (a *attempt) verified(ctx context.Context, t symbolic.Template) (bool, error) {
+	o := &a.s.o
+	if !o.Verify {
+		return true, nil
+	}
+	if a.known == nil {
+		nodes, err := o.Memory.Nodes(ctx, o.Task.Name())
+		if err != nil {
+			return false, err
+		}
+		a.known = []game{}
+		for _, n := range nodes {
+			if numbers, target, is := metagraph.Numbers(o.Task, n.Problem); is && n.Kind == metagraph.Trace {
+				a.known = append(a.known, game{numbers, target})
+			}
+		}
+	}
+	solves := 0
+	for _, g := range a.known {
+		if len(g.numbers) == t.Slots() && t.Makes(g.numbers, g.target) {
+			if solves++; solves == 2 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// A game is the numbers of a problem, and what they must make.
+type game struct {
+	numbers []int64
+	target  int64
 }
 
 // retrieve asks memory for paths.
@@ -143,7 +187,15 @@ func (a *attempt) retrieve(ctx context.Context) error {
 	if len(a.paths) > 0 {
 		a.result.Hit = HitPaths
 	}
-	for _, p := range a.paths {
+	for i := range a.paths {
+		p := &a.paths[i]
+		if p.Template != nil {
+			t, parseErr := symbolic.Parse(p.Template.Key)
+			sure, knownErr := a.verified(ctx, t)
+			if err = cmp.Or(err, knownErr); parseErr != nil || !sure {
+				p.Template = nil
+			}
+		}
 		a.result.Used = append(a.result.Used, p.Refs()...)
 	}
 	return err

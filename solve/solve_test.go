@@ -516,6 +516,47 @@ func TestShippedWorking(t *testing.T) {
 	}
 }
 
+// With Verify a template solves a game only when memory has two games that it solves. It
+// is not shown before either, and without Verify it is used at once.
+func TestVerify(t *testing.T) {
+	games := []solve.Problem{{ID: "1", Problem: answer.Problem{Input: "3 5 8 11"}}, {ID: "2", Problem: answer.Problem{Input: "1 4 7 9"}}, {ID: "3", Problem: answer.Problem{Input: "1 2 5 7"}}}
+	written := `
+- when: {user: "3 5 8 11\\. Use"}
+  text: "<answer>(8-5)*(11-3)</answer>"
+- when: {user: "1 4 7 9\\. Use"}
+  text: "<answer>(9-1)*(7-4)</answer>"
+- text: "<answer>1</answer>"
+`
+	for _, tt := range []struct {
+		verify bool
+		hits   string
+		shown  int // prompts with a template
+	}{{false, "1:,2:template,3:", 1}, {true, "1:,2:,3:", 1}} {
+		m := script(t, written)
+		s := solver(t, solve.Options{Task: game24, Mode: solve.Template, Model: m, Memory: memory(t), Temperatures: []float64{0}, Verify: tt.verify})
+		r, err := stream(s, games, nil, solve.Budget{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hits []string
+		for _, x := range r {
+			hits = append(hits, x.ID+":"+strings.TrimSuffix(x.Hit, solve.HitPaths))
+		}
+		shown := 0
+		for _, q := range m.asked {
+			for _, text := range q.Messages {
+				if strings.Contains(text.Text, "Template: (d-a)*(c-b)") {
+					shown++
+					break
+				}
+			}
+		}
+		if got := strings.Join(hits, ","); got != tt.hits || shown != tt.shown {
+			t.Errorf("verify %v: %s, %d prompts with the template; want %s, %d", tt.verify, got, shown, tt.hits, tt.shown)
+		}
+	}
+}
+
 // Work that a model shows is kept as steps, without the reasoning around it.
 func TestWorkIsKept(t *testing.T) {
 	task, _ := solve.TaskNamed("gsm8k")

@@ -64,6 +64,10 @@ type Options struct {
 	Floor      float64
 	Paths      int
 	PathTokens int
+	// Verify uses a template only if it is verified: it solves at least two of the
+	// problems in memory with as many numbers, so another one than that which it was
+	// learned from. A template that is not is neither filled nor shown.
+	Verify bool
 	// Embedder makes the embeddings of queries. Space names its model. If nil,
 	// memory compares words only.
 	Embedder model.Embedder

@@ -28,9 +28,12 @@ type Figures struct {
 	// and the most over 100 ways to break ties.
 	CoverAll [2]int `json:"cover_all"`
 
-	Seeds    int      `json:"seeds"`
-	One      Stream   `json:"one"` // one random template is kept of each missed game
-	All      Stream   `json:"all"` // all of its templates are kept
+	Seeds int    `json:"seeds"`
+	One   Stream `json:"one"` // one random template is kept of each missed game
+	All   Stream `json:"all"` // all of its templates are kept
+	// Verified is One with templates that are used only if they solve two of the games
+	// that came before.
+	Verified Stream   `json:"verified"`
 	Random   int      `json:"random"`
 	Memories []Memory `json:"memories"`
 }
@@ -85,7 +88,7 @@ func Compute() Figures {
 	}
 	f.Needed = len(only)
 	w.cover(&f)
-	f.One, f.All = w.streams(false), w.streams(true)
+	f.One, f.All, f.Verified = w.streams(false, 1), w.streams(true, 1), w.streams(false, 2)
 	for _, n := range []int{10, 50, 100, 500} {
 		f.Memories = append(f.Memories, w.memory(n))
 	}
@@ -165,18 +168,21 @@ func (w *world) hit(g int, known map[int]bool) bool {
 	return slices.ContainsFunc(w.solvedBy[g], func(t int) bool { return known[t] })
 }
 
-func (w *world) streams(all bool) Stream {
+// streams are streams with the templates of all solutions, or of one. A template is used
+// once it solves so many of the games that came before.
+func (w *world) streams(all bool, solves int) Stream {
 	after := []int{25, 100, 200, 400, len(w.solvedBy)}
 	samples := make([][]float64, len(after))
 	var s Stream
 	for seed := uint64(1); seed <= streams; seed++ {
 		r := rand.New(rand.NewPCG(seed, 24))
 		known := map[int]bool{}
+		solved := make([]int, len(w.solves)) // games that came before, by each template
 		hits := 0
 		for i, g := range r.Perm(len(w.solvedBy)) {
 			by := w.solvedBy[g]
 			switch {
-			case w.hit(g, known):
+			case slices.ContainsFunc(by, func(t int) bool { return known[t] && solved[t] >= solves }):
 				hits++
 			case all:
 				for _, t := range by {
@@ -184,6 +190,9 @@ func (w *world) streams(all bool) Stream {
 				}
 			default:
 				known[by[r.IntN(len(by))]] = true
+			}
+			for _, t := range by {
+				solved[t]++
 			}
 			if k := slices.Index(after, i+1); k >= 0 {
 				samples[k] = append(samples[k], float64(hits)/float64(i+1))
@@ -245,7 +254,7 @@ func (f Figures) Print(w io.Writer) error {
 	for _, s := range []struct {
 		name string
 		Stream
-	}{{"one template kept", f.One}, {"all templates kept", f.All}} {
+	}{{"one template kept", f.One}, {"all templates kept", f.All}, {"one template kept, and verified", f.Verified}} {
 		fmt.Fprintf(&b, "\nall games in random order, %s (%d seeds)\n", s.name, f.Seeds)
 		for _, h := range s.Hits {
 			fmt.Fprintf(&b, "  hits after %-4d games                       %s ± %s\n", h.After, percent(h.Share), percent(h.Deviation))

@@ -64,6 +64,7 @@ type Settings struct {
 	Floor      float64 `json:"floor,omitempty"`
 	Paths      int     `json:"paths,omitempty"`
 	PathTokens int     `json:"path-tokens,omitempty"`
+	Verify     bool    `json:"verify,omitempty"`
 	Prices     string  `json:"prices,omitempty"`
 }
 
@@ -115,7 +116,7 @@ func (h *Head) deciding() []setting {
 			return fmt.Sprint(v)
 		}
 		switch value := string(bytes.TrimSpace(b.Bytes())); value {
-		case `""`, "0", "null":
+		case `""`, "0", "null", "false":
 			return "not set"
 		default:
 			return value
@@ -135,7 +136,7 @@ func (h *Head) deciding() []setting {
 		{"dialect", text(s.Dialect)}, {"dialect-row", text(s.DialectRow)}, {"start", text(s.Start)},
 		{"instruction", text(s.Instruction)}, {"temperatures", text(s.Temperatures)}, {"max-tokens", text(s.MaxTokens)},
 		{"seed", seed}, {"think", text(s.Think)}, {"timeout", text(s.Timeout)}, {"embed", text(s.Embed)},
-		{"memory", text(s.Memory)}, {"floor", text(s.Floor)}, {"paths", text(s.Paths)}, {"path-tokens", text(s.PathTokens)},
+		{"memory", text(s.Memory)}, {"floor", text(s.Floor)}, {"paths", text(s.Paths)}, {"path-tokens", text(s.PathTokens)}, {"verify", text(s.Verify)},
 		{"prices", text(s.Prices)},
 	}
 }

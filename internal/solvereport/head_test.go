@@ -26,6 +26,8 @@ func TestChangesNameEverySetting(t *testing.T) {
 			v.SetString("x")
 		case reflect.Int:
 			v.SetInt(3)
+		case reflect.Bool:
+			v.SetBool(true)
 		case reflect.Float64:
 			v.SetFloat(0.5)
 		case reflect.Pointer: // a seed of 0 is not the same as none

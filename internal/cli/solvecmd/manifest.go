@@ -84,7 +84,7 @@ func (x *streamCommand) settings(o *solve.Options, problems []solve.Problem) (*s
 		MaxTokens: o.MaxTokens, Seed: o.Seed, Think: o.Think, Timeout: spelled(o.Timeout), Embed: x.Embed,
 	}
 	if o.Memory != nil {
-		s.Memory, s.Floor, s.Paths, s.PathTokens = o.Memory.ID(), o.Floor, o.Paths, o.PathTokens
+		s.Memory, s.Floor, s.Paths, s.PathTokens, s.Verify = o.Memory.ID(), o.Floor, o.Paths, o.PathTokens, o.Verify
 	}
 	for _, f := range []struct {
 		name string

@@ -78,6 +78,7 @@ type streamCommand struct {
 	Floor   float64       `default:"0.3" placeholder:"S" help:"How similar to the problem an example must be, 0 to 1 (${default})."`
 	Paths   int           `default:"4" placeholder:"N" help:"The maximum number of examples (${default})."`
 	Tokens  int           `name:"path-tokens" default:"1000" placeholder:"N" help:"The approximate number of tokens that all examples may have (${default})."`
+	Verify  bool          `help:"Use a template only when it is known to solve another problem than that which it was learned from."`
 	Timeout time.Duration `placeholder:"TIME" help:"The time limit for one problem."`
 
 	Limit        int           `short:"n" placeholder:"N" help:"The maximum number of problems."`
@@ -281,7 +282,7 @@ func (x *streamCommand) options(sh *shell.Shell, names *catalogue.Catalogue, tas
 	o := &solve.Options{
 		Task: task, Mode: solve.Mode(x.Mode), Start: sotto.Start(x.Start), Temperatures: x.Temperatures, MaxTokens: x.MaxTokens,
 		Raw: slices.Contains(x.With, "raw"), Reading: slices.Contains(x.With, "reading"),
-		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
+		Seed: x.Seed, Think: x.Think, Timeout: x.Timeout, Verify: x.Verify, Floor: x.Floor, Paths: x.Paths, PathTokens: x.Tokens,
 	}
 	if err := x.modelFlags.apply(sh, x, o); err != nil {
 		return nil, err
