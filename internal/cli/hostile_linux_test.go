@@ -320,7 +320,7 @@ func hostileRecord(t *testing.T) map[string][]hostileCase {
 		"record keygen": {of(none + "/key")},
 		"record table": {
 			of("replies", dir), of("thoughts", dir, "--format", "jsonl"), of("calls", dir), of("cycles", dir, "--format", "jsonl"), of("extractions", dir), of("verdicts", dir), {args: []string{"edges", dir, "--format", "jsonl"}, silent: "references are numbers"},
-			of("events", dir, "--as", "contreact"), of("replies", broken), of("replies", none), of("replies", dir, "-o", none+"/x"), of(terminaltest.Strange, dir),
+			of("events", dir, "--as", "contreact"), of("events", dir, "--as", "graphbot"), of("replies", broken), of("replies", none), of("replies", dir, "-o", none+"/x"), of(terminaltest.Strange, dir),
 		},
 		"record import": {of("--from", "contreact", write(t, strangeFile("contreact"), "{"+s+"\n"), "--record", t.TempDir()), of("--from", "contreact", none, "--record", t.TempDir()), of("--from", terminaltest.Strange, none, "--record", t.TempDir())},
 		"thoughts": {

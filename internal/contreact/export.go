@@ -1,7 +1,6 @@
 package contreact
 
 import (
-	"bufio"
 	"encoding/json"
 	"io"
 	"iter"
@@ -210,25 +209,11 @@ func jsonOf(c record.Content) json.RawMessage {
 // Write writes the lines of events. A failed reading is passed to failed; if it
 // returns nil, the reading continues.
 func Write(to io.Writer, events iter.Seq2[recordset.Event, error], failed func(error) error) error {
-	out := bufio.NewWriterSize(to, 64<<10)
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
 	var x Exporter
-	for e, err := range events {
-		if err == nil && e.Type == record.TypeSealed {
-			err = e.Source.Err(record.ErrSealed)
+	return recordset.WriteLines(to, events, func(e *recordset.Event) []Line {
+		if e == nil {
+			return nil
 		}
-		if err != nil {
-			if err = failed(err); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, line := range x.Lines(&e) {
-			if err := enc.Encode(line); err != nil {
-				return err
-			}
-		}
-	}
-	return out.Flush()
+		return x.Lines(e)
+	}, failed)
 }

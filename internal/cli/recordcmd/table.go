@@ -10,6 +10,7 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/contreact"
+	"github.com/sotto-llm/sotto/internal/graphbot"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
@@ -22,7 +23,7 @@ type tableCommand struct {
 	Dirs     []string `arg:"" name:"dir" help:"The folders of records, or of several records each."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	filter
-	As     string `placeholder:"LOG" help:"Write the field names of another program's log instead: contreact, for the table of events, in JSON Lines."`
+	As     string `placeholder:"LOG" help:"Write the field names of another program's log instead: contreact or graphbot, for the table of events, in JSON Lines."`
 	Format string `placeholder:"FORMAT" help:"csv, jsonl or parquet. Without it, the name of the output says it, or it is csv."`
 	Output string `short:"o" placeholder:"FILE" help:"Write to FILE instead of standard output. It appears when it is whole."`
 }
@@ -40,20 +41,21 @@ Examples:
     sotto record table replies audit > replies.csv
     sotto record table thoughts study -o thoughts.parquet
     sotto record table cycles audit study --run run-7 --format jsonl
-    sotto record table events study --as contreact -o run.jsonl`
+    sotto record table events study --as contreact -o run.jsonl
+    sotto record table events solved --as graphbot -o solved.calls.jsonl`
 }
 
 // Validate checks the format.
 func (t *tableCommand) Validate() error {
 	switch {
-	case t.As != "" && t.As != "contreact":
-		return fmt.Errorf("--as %q: want contreact", t.As)
-	case (t.As == "contreact") != (t.Kind == "events"):
-		return errors.New("the table of events is written with --as contreact, and no other is")
+	case t.As != "" && t.As != "contreact" && t.As != "graphbot":
+		return fmt.Errorf("--as %q: want contreact or graphbot", t.As)
+	case (t.As != "") != (t.Kind == "events"):
+		return errors.New("the table of events is written with --as, and no other is")
 	case t.As != "" && t.Format == "" && recordtable.FormatOf(t.Output) == "":
 		return nil
 	case t.As != "" && t.format() != recordtable.JSONL:
-		return errors.New("--as contreact is written as JSON Lines")
+		return fmt.Errorf("--as %s is written as JSON Lines", t.As)
 	}
 	if f := t.format(); f != recordtable.CSV && f != recordtable.JSONL && f != recordtable.Parquet {
 		return fmt.Errorf("--format %q: want csv, jsonl or parquet", t.Format)
@@ -72,9 +74,12 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 		return err
 	}
 	table := recordtable.Named(t.Kind) // nil for events
-	types := contreact.Types
-	if table != nil {
+	types, foreign := contreact.Types, contreact.Write
+	switch {
+	case table != nil:
 		types = table.Types
+	case t.As == "graphbot":
+		types, foreign = graphbot.Types, graphbot.Write
 	}
 	if q.Types, err = t.typesOf(types, q.Types); err != nil {
 		return err
@@ -83,14 +88,14 @@ func (t *tableCommand) Run(sh *shell.Shell) error {
 	if err != nil {
 		return fmt.Errorf("--identity: %w", err)
 	}
-	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: table != nil})
+	set, err := recordset.OpenAll(t.Dirs, record.ReadOptions{Identities: ids, NoPrompts: t.As != "contreact"})
 	if err != nil {
 		return readHint(err)
 	}
 	bad := badLines{sh: sh}
 	write := func(to io.Writer) error {
 		if table == nil {
-			return contreact.Write(to, set.Events(q), bad.skip)
+			return foreign(to, set.Events(q), bad.skip)
 		}
 		w, err := recordtable.NewWriter(t.format(), to, table.Columns)
 		if err != nil {
