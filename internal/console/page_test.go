@@ -90,7 +90,7 @@ func TestAttributes(t *testing.T) {
 // dark palette. That of shapes is at least 3.
 func TestContrast(t *testing.T) {
 	colours := map[string][2]string{}
-	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(styleText, -1) {
+	for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindAllStringSubmatch(styleText(), -1) {
 		colours[m[1]] = [2]string{m[2], m[3]}
 	}
 	if len(colours) < 17 {
@@ -109,7 +109,7 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
-	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(styleText, "--mono", 2)[1], -1); len(hex) > 0 {
+	if hex := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindAllString(strings.SplitN(styleText(), "--mono", 2)[1], -1); len(hex) > 0 {
 		t.Errorf("colours outside the palette: %v", hex)
 	}
 }
@@ -118,7 +118,7 @@ func TestContrast(t *testing.T) {
 func TestOnePalette(t *testing.T) {
 	pages := string(plot.Style())
 	for _, channel := range []string{"reasoning", "narration", "tool", "aside", "markup"} {
-		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(styleText)
+		m := regexp.MustCompile(`--` + channel + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(styleText())
 		found := regexp.MustCompile(`--`+channel+`: (#[0-9a-f]{6})`).FindAllStringSubmatch(pages, -1)
 		if m == nil || len(found) != 2 || found[0][1] != m[1] || found[1][1] != m[2] || !strings.Contains(pages, "."+channel+" { color: var(--"+channel+")") {
 			t.Errorf("%s is %v here, and %v on the other pages", channel, m, found)

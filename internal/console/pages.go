@@ -31,7 +31,7 @@ var assetFiles embed.FS
 
 // styleText is the style sheet of all pages: style.css, those of single screens after
 // it, and that of drawings.
-var styleText = styles()
+var styleText = sync.OnceValue(styles)
 
 func styles() string {
 	text := assetText("style.css")
@@ -71,7 +71,7 @@ var parsed = sync.OnceValue(func() map[string]*template.Template {
 var functions = template.FuncMap{
 	"w": word, "size": size, "size64": func(n int64) string { return size(int(n)) }, "kind": kindName, "hitLink": hitLink, "times100": func(v float64) float64 { return 100 * v }, "num": number, "ms": millis, "ago": ago, "utc": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 	"clock": clock, "line": line, "outcome": outcomeOf,
-	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML, "style": func() template.CSS { return template.CSS(styleText) },
+	"bars": func() int { return view.Strip() }, "markdown": markdown, "answer": answerHTML, "style": func() template.CSS { return template.CSS(styleText()) },
 	"policy": exportPolicy, "query": exchangeQuery, "bytesAt": byteLink, "tick": tick, "str": func(t record.Text) string { return string(t) }, "diff": diffLines, "percent": percent, "add": func(a, b int) int { return a + b }, "minus": func(a, b int) int { return a - b }, "channels": channelNames,
 	"runAt": runToken, "state": stateOf, "pct": func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + "%" },
 	"shade": shade, "share": share,
@@ -106,7 +106,7 @@ func execute(t *template.Template, start string, f frame) ([]byte, error) {
 
 // exportPolicy is the policy of an exported page: its style, and nothing else.
 func exportPolicy() string {
-	sum := sha256.Sum256([]byte(visible.Text(styleText)))
+	sum := sha256.Sum256([]byte(visible.Text(styleText())))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
@@ -127,7 +127,7 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	var text string
 	switch name := r.PathValue("file"); {
 	case name == "style.css":
-		text = styleText
+		text = styleText()
 		h.Set("Content-Type", "text/css; charset=utf-8")
 	case strings.HasSuffix(name, ".js") && assetText(name) != "":
 		text = assetText(name)

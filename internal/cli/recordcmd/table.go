@@ -51,7 +51,7 @@ func (t *tableCommand) Validate() error {
 	case t.As != "" && t.As != "contreact" && t.As != "graphbot":
 		return fmt.Errorf("--as %q: want contreact or graphbot", t.As)
 	case (t.As != "") != (t.Kind == "events"):
-		return errors.New("the table of events is written with --as, and no other is")
+		return errors.New("the table of events is written with --as contreact or --as graphbot, and no other is")
 	case t.As != "" && t.Format == "" && recordtable.FormatOf(t.Output) == "":
 		return nil
 	case t.As != "" && t.format() != recordtable.JSONL:
