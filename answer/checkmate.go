@@ -85,7 +85,7 @@ func (t checkmate) Validate(candidate string, p Problem) Verdict {
 	}
 	position, err := chess.Game(strings.TrimLeft(t.moves(p), ":"))
 	if err == nil && t.moves(p) == "" {
-		err = errors.New("the problem has no list of moves that begins with 1.")
+		err = errors.New("the problem has no list of moves: it begins with 1. and a move")
 	}
 	if err != nil {
 		return Verdict{Reason: BadGold, Detail: err.Error()}

@@ -53,7 +53,6 @@ type trial struct {
 	*Runner
 	scripts string
 	most    map[string]int // the largest number of cells at a time, by server; "" is all
-	starts  int
 	said    []string
 }
 

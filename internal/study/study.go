@@ -168,7 +168,8 @@ func Measures(k Kind) []Measure {
 	}
 }
 
-// The files of a study in its folder.
+// ManifestFile is the name of the manifest of the study in dir. The functions below
+// name its other files and folders.
 func ManifestFile(dir string) string       { return filepath.Join(dir, "study.json") }
 func StateFile(dir, cell string) string    { return filepath.Join(dir, "cells", cell+".json") }
 func StreamFile(dir, cell string) string   { return filepath.Join(dir, "streams", cell+".jsonl") }

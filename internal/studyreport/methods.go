@@ -31,12 +31,12 @@ func (r *Report) methods() []string {
 				"Pairs of problems are the same problem in the streams of a pair of cells. A problem counts once, with the mean of its differences over the repetitions, and the bootstrap draws problems. If memory carries over from problem to problem, problems are not independent, and the pairs of cells are the safer test.")
 		}
 	}
-	for _, c := range r.Curves {
+	if len(r.Curves) > 0 {
 		band := "Curves are means over the repetitions. The band around a curve reaches from the least to the largest repetition; each point has the repetitions that reach it, and the CSV says how many those are."
-		if c.Window > 0 {
-			band += fmt.Sprintf(" A point is over the last %d problems, unless its note says otherwise.", c.Window)
+		if window := r.Curves[0].Window; window > 0 {
+			band += fmt.Sprintf(" A point is over the last %d problems, unless its note says otherwise.", window)
 		}
-		return append(list, band)
+		list = append(list, band)
 	}
 	return list
 }

@@ -181,7 +181,7 @@ func TestReportIsDeterministic(t *testing.T) {
 		}
 		return string(page) + text.String() + string(object)
 	}
-	if render() != render() {
+	if first, second := render(), render(); first != second {
 		t.Error("two reports of one study differ")
 	}
 }

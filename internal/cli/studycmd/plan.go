@@ -57,7 +57,7 @@ func planRun(f *study.File, base *agent.Config, surroundings agent.Dependencies,
 		return nil, err
 	}
 	if by := config.Operator.By; by != "" && by != "none" {
-		return nil, &study.Faulty{Faults: []yamlfile.Fault{f.BaseFault(fmt.Errorf("operator.by is %s, and a study has no operator: set it to none, with set: beside run:", by))}}
+		return nil, &study.Faulty{Faults: []yamlfile.Fault{f.BaseFault(fmt.Errorf("operator.by is %s, and a study has no operator: set it to none, with set beside run", by))}}
 	}
 	p.Settings = x.Settings
 	p.Read, p.Files = config.Files()
