@@ -65,6 +65,7 @@ type Store struct {
 	mu    sync.Mutex
 	until time.Time     // the server is left alone until then
 	rest  time.Duration // how long it was left alone last; 0 while it works
+	broke time.Time     // when a request failed last
 }
 
 // CheckURL returns what is wrong with the address of a server. No error contains a
@@ -131,7 +132,8 @@ func Open(address string, o Options) (*Store, error) {
 		options = append(options, redis.DialUsername(user), redis.DialPassword(o.Password))
 	}
 	s.pool = &redis.Pool{
-		MaxIdle: 16, MaxActive: 256, Wait: true, IdleTimeout: time.Minute,
+		TestOnBorrow: func(_ redis.Conn, returned time.Time) error { return s.stale(returned) },
+		MaxIdle:      16, MaxActive: 256, Wait: true, IdleTimeout: time.Minute,
 		DialContext: func(ctx context.Context) (redis.Conn, error) {
 			return redis.DialURLContext(ctx, u.String(), options...)
 		},
@@ -182,6 +184,19 @@ func (s *Store) may() bool {
 	return !time.Now().Before(s.until)
 }
 
+var errStale = errors.New("the connection is from before the server failed")
+
+// stale refuses a connection that waits since before the last failure. Otherwise each
+// of them would fail in turn after the server has come back.
+func (s *Store) stale(returned time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if returned.Before(s.broke) {
+		return errStale
+	}
+	return nil
+}
+
 // settle notes how a request ended, and says when the server fails and when it works
 // again.
 func (s *Store) settle(err error) {
@@ -193,7 +208,8 @@ func (s *Store) settle(err error) {
 			s.o.Log.Warn("the shared state cannot be reached: this replica continues alone", "error", err)
 		}
 		s.rest = min(max(2*s.rest, firstRest), longestRest)
-		s.until = time.Now().Add(s.rest)
+		s.broke = time.Now()
+		s.until = s.broke.Add(s.rest)
 	case s.rest > 0:
 		s.rest, s.until = 0, time.Time{}
 		s.o.Log.Info("the shared state can be reached again")

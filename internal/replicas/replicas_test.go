@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
@@ -486,6 +487,45 @@ func TestChange(t *testing.T) {
 	open(t, r.address(), patient).Follow(ctx, func(_ history.Key, value []byte) { got = string(value) }, stop)
 	if got != strings.Repeat("x", 20) {
 		t.Errorf("%q after 20 changes", got)
+	}
+}
+
+// TestRestart: after a restart of the server one request fails, and not one for each
+// connection that waited.
+func TestRestart(t *testing.T) {
+	r := startServer(t)
+	s := open(t, r.address(), patient)
+	const waiting = 8
+	var open []redis.Conn
+	for range waiting {
+		c := s.pool.Get()
+		if _, err := c.Do("PING"); err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	for _, c := range open {
+		c.Close()
+	}
+	if n := s.pool.IdleCount(); n != waiting {
+		t.Fatalf("%d connections wait, want %d", n, waiting)
+	}
+	r.kill()
+	r.start()
+	failed := 0
+	for range waiting {
+		s.mu.Lock()
+		s.until = time.Time{}
+		s.mu.Unlock()
+		if !s.do("get", s.o.Read, func(run func(*redis.Script, ...any) (any, error)) error {
+			_, err := run(getScript, 1, "x")
+			return err
+		}) {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d requests failed, want 1", failed)
 	}
 }
 
