@@ -11,10 +11,9 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -46,8 +45,6 @@ type Options struct {
 }
 
 const (
-	dialWait = time.Second
-
 	// firstRest and longestRest bound the time for which a server that failed is left
 	// alone. It doubles with each failure.
 	firstRest   = 500 * time.Millisecond
@@ -59,7 +56,9 @@ const (
 // A Store is the shared state. It is safe for concurrent use.
 type Store struct {
 	o        Options
+	at       endpoint
 	pool     *redis.Pool
+	replies  atomic.Int64 // bytes of the replies that are being read
 	requests *prometheus.CounterVec
 
 	mu    sync.Mutex
@@ -68,30 +67,11 @@ type Store struct {
 	broke time.Time     // when a request failed last
 }
 
-// CheckURL returns what is wrong with the address of a server. No error contains a
-// password.
-func CheckURL(address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return errors.New("not a URL")
-	}
-	switch {
-	case u.Scheme != "redis" && u.Scheme != "rediss":
-		return fmt.Errorf("scheme %q: want redis://HOST:PORT/DATABASE, or rediss:// for TLS", u.Scheme)
-	case u.Host == "":
-		return errors.New("no host: want redis://HOST:PORT/DATABASE")
-	case hasPassword(u):
-		return errors.New("the URL holds a password: give it with shared-password-file or SOTTO_SHARED_PASSWORD")
-	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("nothing may follow the database")
-	}
-	return nil
-}
-
 // Open returns the store at an address such as redis://localhost:6379/0. It does not
 // wait for the server.
 func Open(address string, o Options) (*Store, error) {
-	if err := CheckURL(address); err != nil {
+	at, err := parse(address)
+	if err != nil {
 		return nil, err
 	}
 	if o.Entries == 0 {
@@ -112,7 +92,7 @@ func Open(address string, o Options) (*Store, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{o: o, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+	s := &Store{o: o, at: at, requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "sotto", Name: "shared_requests_total",
 		Help: "Requests to the state that replicas share, by what was asked and how it ended: ok, failed, or skipped after a failure.",
 	}, []string{"operation", "outcome"})}
@@ -121,29 +101,12 @@ func Open(address string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	u, _ := url.Parse(address) // checked above
-	user := u.User.Username()
-	u.User = nil
-	options := []redis.DialOption{
-		redis.DialTLSConfig(o.TLS), redis.DialConnectTimeout(dialWait), redis.DialTLSHandshakeTimeout(dialWait),
-		redis.DialReadTimeout(max(o.Write, o.Read)), redis.DialWriteTimeout(max(o.Write, o.Read)), redis.DialClientName("sotto"),
-	}
-	if o.Password != "" {
-		options = append(options, redis.DialUsername(user), redis.DialPassword(o.Password))
-	}
 	s.pool = &redis.Pool{
 		TestOnBorrow: func(_ redis.Conn, returned time.Time) error { return s.stale(returned) },
 		MaxIdle:      16, MaxActive: 256, Wait: true, IdleTimeout: time.Minute,
-		DialContext: func(ctx context.Context) (redis.Conn, error) {
-			return redis.DialURLContext(ctx, u.String(), options...)
-		},
+		DialContext: func(ctx context.Context) (redis.Conn, error) { return s.dial(ctx, s.at.host) },
 	}
 	return s, nil
-}
-
-func hasPassword(u *url.URL) bool {
-	_, has := u.User.Password()
-	return has
 }
 
 // Close closes the connections.

@@ -36,8 +36,16 @@ if over > 0 then
 end
 return 1`)
 
-	// getScript returns the values of keys, as a list.
-	getScript = redis.NewScript(-1, `return redis.call('MGET', unpack(KEYS))`)
+	// getScript returns the values of keys, as a list. ARGV: the bound of their bytes. A
+	// value that would exceed it is left out, as if there were none.
+	getScript = redis.NewScript(-1, `
+local list, room = {}, tonumber(ARGV[1])
+for i, key in ipairs(KEYS) do
+  local v = redis.call('GET', key)
+  if v and #v <= room then room = room - #v else v = false end
+  list[i] = v
+end
+return list`)
 )
 
 // groupName is how the names of a caller's keys begin.
@@ -59,7 +67,8 @@ func (s *Store) Put(e history.LevelEntry) {
 	})
 }
 
-// Get returns the values of keys, nil where there is none.
+// Get returns the values of keys, nil where there is none. If they are too large
+// together, the last ones are left out.
 func (s *Store) Get(group history.Key, keys []history.Key) [][]byte {
 	list := make([][]byte, len(keys))
 	for i, v := range s.all(groupName(group)+"v:", keys) {
@@ -90,6 +99,7 @@ func (s *Store) all(begin string, keys []history.Key) (values [][]byte) {
 	for _, k := range keys {
 		args = append(args, begin+name(k))
 	}
+	args = append(args, maxAnswer)
 	s.do("get", s.o.Read, func(run func(*redis.Script, ...any) (any, error)) error {
 		list, err := redis.ByteSlices(run(getScript, args...))
 		if err == nil && len(list) == len(keys) {

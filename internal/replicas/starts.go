@@ -24,6 +24,16 @@ const (
 )
 
 var (
+	// loadScript returns all fields and values. ARGV: the bound of their bytes.
+	loadScript = redis.NewScript(1, `
+local all, list, room = redis.call('HGETALL', KEYS[1]), {}, tonumber(ARGV[1])
+for i = 1, #all, 2 do
+  room = room - #all[i] - #all[i + 1]
+  if room < 0 or i > 2 * tonumber(ARGV[2]) then break end
+  list[i], list[i + 1] = all[i], all[i + 1]
+end
+return list`)
+
 	readScript = redis.NewScript(1, `return redis.call('HGET', KEYS[1], ARGV[1])`)
 
 	// changeScript replaces the value of a field if it is still the old one, and tells
@@ -130,18 +140,18 @@ func (s *Store) follow(ctx context.Context, seen func(history.Key, []byte), read
 	}
 }
 
-// load calls seen with all fields.
+// load calls seen with the fields that there are.
 func (s *Store) load(ctx context.Context, seen func(history.Key, []byte)) error {
 	c, err := s.pool.GetContext(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	list, err := redis.ByteSlices(redis.DoWithTimeout(c, dialWait, "HGETALL", startsKey))
+	list, err := redis.ByteSlices(loadScript.DoContext(ctx, c, startsKey, maxAnswer, min(s.o.Starts, maxItems/2)))
 	if err != nil {
 		return err
 	}
-	for i := 0; i+1 < len(list) && i < 2*s.o.Starts; i += 2 {
+	for i := 0; i+1 < len(list); i += 2 {
 		see(seen, list[i], list[i+1])
 	}
 	return nil
