@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/sotto-llm/sotto/internal/foreignjson"
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
@@ -177,7 +179,7 @@ func (x *exchange) whole(resp *http.Response) error {
 	}
 	unread := foreignjson.Limits{Members: foreignjson.ReplyMembers}.Check(mended)
 	switch {
-	case unread == nil && jsonedit.Parse(mended).IsObject():
+	case unread == nil && x.isReply(jsonedit.Parse(mended)):
 		rewritten, err := x.rewrite(mended)
 		if err != nil {
 			return err
@@ -204,6 +206,11 @@ func (x *exchange) whole(resp *http.Response) error {
 	x.complete = true
 	resp.Body = &watchedBody{resp.Body, &x.activity, false}
 	return nil
+}
+
+// isReply reports whether JSON has the form of a whole reply.
+func (x *exchange) isReply(root gjson.Result) bool {
+	return root.IsObject() || root.IsArray() && x.codec.Capabilities().Lists
 }
 
 // readWhole reads the body of a whole reply. If there is no memory for it, the

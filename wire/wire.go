@@ -75,6 +75,9 @@ type Capabilities struct {
 	Items bool
 	// NoBlanks says that the API refuses a text that is blank.
 	NoBlanks bool
+	// Lists says that the body of a whole reply may be a list: one object for each
+	// choice.
+	Lists bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for

@@ -2,6 +2,7 @@ package chatjson
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ func DecidingKeys() Keys {
 	for _, name := range nativeFields {
 		message[name] = nil
 	}
+	prompt := Keys{"prompt_string": nil}
+	maps.Copy(prompt, block)
 	item := Keys{
 		"type": nil, "role": nil, "status": nil, "id": nil, "call_id": nil, "name": nil,
 		"content": block, "summary": text, "encrypted_content": nil,
@@ -55,7 +58,7 @@ func DecidingKeys() Keys {
 	}
 	root := Keys{
 		"model": nil, "models": nil, "stream": nil, "n": nil,
-		"messages": message, "input": item, "prompt": block, "system": block, "instructions": block,
+		"messages": message, "input": item, "prompt": prompt, "system": block, "instructions": block,
 		"raw": nil, "template": nil, "suffix": nil, "context": nil,
 		"store": nil, "background": nil, "previous_response_id": nil, "conversation": nil,
 		"tools": nil, "functions": nil,

@@ -3,9 +3,9 @@ package chatjson
 import "github.com/tidwall/gjson"
 
 // formats are the members by which requests ask for a reply in JSON, as paths: those
-// of OpenAI's APIs, of vLLM, of Ollama and of Anthropic.
+// of OpenAI's APIs, of vLLM, of llama.cpp, of Ollama and of Anthropic.
 var formats = []string{
-	"response_format", "text.format", "guided_json", "structured_outputs.json", "format", "output_format", "output_config.format",
+	"response_format", "text.format", "guided_json", "structured_outputs.json", "json_schema", "format", "output_format", "output_config.format",
 }
 
 // WantsJSON reports whether a request asks for a reply in JSON.
@@ -14,7 +14,7 @@ func WantsJSON(root gjson.Result) bool {
 	for i, path := range formats {
 		v := values[i]
 		switch kind := v.Get("type").Str; path {
-		case "guided_json", "structured_outputs.json": // a schema, as an object or as text
+		case "guided_json", "structured_outputs.json", "json_schema": // a schema, as an object or as text
 			if v.IsObject() || v.Type == gjson.String && v.Str != "" {
 				return true
 			}

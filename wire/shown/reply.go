@@ -179,8 +179,13 @@ func (h *hiding) Whole(dst, body []byte, r wire.Reader) []byte {
 	return dst
 }
 
-// isReply reports whether what is shown of a body is a reply of the API, or an error.
+// isReply reports whether what is shown of a body is a reply of the API, or an error,
+// or a list of such.
 func (h *hiding) isReply(root gjson.Result) bool {
+	if root.IsArray() {
+		list := jsonedit.Members(root)
+		return len(list) > 0 && !slices.ContainsFunc(list, func(m jsonedit.Member) bool { return !h.isReply(m.Value) })
+	}
 	return says(root.Get("error")) ||
 		slices.ContainsFunc(h.shows.Needs, func(name string) bool { return root.Get(name).Exists() })
 }

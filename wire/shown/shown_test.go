@@ -63,6 +63,7 @@ func TestValues(t *testing.T) {
 		{"tokens that spell more", `{"text":"b","probs":[{"token":"a "},{"token":"b"}]}`, `{"text":"b","probs":[]}`},
 		{"tokens that spell less", `{"text":"ab","probs":{"content":[{"token":"a"}]}}`, `{"text":"ab","probs":null}`},
 		{"tokens without a text", `{"text":1,"probs":{"tokens":["a"]}}`, `{"text":1,"probs":null}`},
+		{"tokens with ids", `{"text":"a","probs":[{"id":1,"token":"a","prob":0.5,"top_probs":[{"id":2,"token":"b","prob":0.5,"x":1}]}]}`, `{"text":"a","probs":[{"id":1,"token":"a","prob":0.5,"top_probs":[{"id":2,"token":"b","prob":0.5}]}]}`},
 		{"a member twice", `{"text":"a","text":"b"}`, ``},
 		{"not a reply", `{"id":"a"}`, ``},
 		{"an unknown member twice", `{"x":1,"text":"a","x":2}`, `{"text":"a"}`},
@@ -71,6 +72,23 @@ func TestValues(t *testing.T) {
 		got := shown.Only(same{}, wire.Settings{Hide: true}, plainAPI).Whole(nil, []byte(test.in), r)
 		if string(got) != test.want || (r.err != nil) != (test.want == "") {
 			t.Errorf("%s: %s, %v, want %s", test.name, got, r.err, test.want)
+		}
+	}
+}
+
+// TestOneOrList: an API whose body may be a list shows each element of it, and fails if
+// one of them is not a reply.
+func TestOneOrList(t *testing.T) {
+	api := *plainAPI
+	api.Body = shown.OneOrList(plainAPI.Body)
+	for in, want := range map[string]string{
+		`{"x":1,"text":"a"}`: `{"text":"a"}`, `[{"x":1,"text":"a"},{"text":"b"}]`: `[{"text":"a"},{"text":"b"}]`,
+		`[{"text":"a"},{"x":"b"}]`: ``, `[]`: ``, `["a"]`: ``, `[[{"text":"a"}]]`: ``,
+	} {
+		r := &failing{}
+		got := shown.Only(same{}, wire.Settings{Hide: true}, &api).Whole(nil, []byte(in), r)
+		if string(got) != want || (r.err != nil) != (want == "") {
+			t.Errorf("%s: %s, %v, want %s", in, got, r.err, want)
 		}
 	}
 }

@@ -100,6 +100,13 @@ func TextOr(s *Value) *Value {
 	return &both
 }
 
+// OneOrList is an object, or a list of such objects.
+func OneOrList(s *Value) *Value {
+	both := *s
+	both.each = s
+	return &both
+}
+
 // MapOf is an object of such values under any names.
 func MapOf(s *Value) *Value { return &Value{rest: s} }
 
@@ -117,8 +124,8 @@ func Tokens(beside ...string) *Value {
 
 // tokens are log probabilities in the forms that APIs give them.
 var tokens = func() *Value {
-	token := Object("logprob", Members{"token": Text, "bytes": List(Word)})
-	list := List(token.With("", Members{"top_logprobs": List(token)}))
+	token := Object("id logprob prob", Members{"token": Text, "bytes": List(Word)})
+	list := List(token.With("", Members{"top_logprobs": List(token), "top_probs": List(token)}))
 	return &Value{each: list.each, members: map[string]*Value{
 		"content": list, "refusal": Blank, "tokens": List(Text), "token_logprobs": List(Word), "text_offset": List(Word), "top_logprobs": Blank,
 	}}
