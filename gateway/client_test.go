@@ -99,6 +99,13 @@ var apis = []api{
 			s.finish += str(c["finish_reason"])
 		}
 	}},
+	{"llamacpp.completion", "/completion", promptBody, func(s *said, _ string, d map[string]any) {
+		s.fields(d, "content", "reasoning_content")
+		s.finish += str(d["stop_type"])
+	}, func(s *said, d map[string]any) {
+		s.fields(d, "content", "reasoning_content")
+		s.finish += str(d["stop_type"])
+	}},
 	{"openai.responses", "/v1/responses", func(model string, stream bool) string {
 		return fmt.Sprintf(`{"model":%q,"stream":%v,"input":%q}`, model, stream, question)
 	}, func(s *said, event string, d map[string]any) {

@@ -96,7 +96,7 @@ var amazonEndpoints = []endpoint{
 	{"", "/invocations", unread, nil},
 }
 
-// Servers of open models: llama.cpp (tools/server/README.md), vLLM
+// Servers of open models: llama.cpp's other routes, vLLM
 // (docs/serving/openai_compatible_server.md), SGLang, text-generation-inference,
 // KoboldCpp, LM Studio, Triton.
 var serverEndpoints = []endpoint{
@@ -110,10 +110,6 @@ var serverEndpoints = []endpoint{
 	{"POST", "/v1/reranking", harmless, nil},
 	{"POST", "/v2/rerank", harmless, nil},
 
-	{"", "/completion", unread, nil},
-	{"", "/infill", unread, nil},
-	{"", "/slots", unread, nil}, // llama.cpp shows prompts and replies under way
-	{"", "/slots/{...}", unread, nil},
 	{"", "/generate", unread, nil},
 	{"", "/generate_stream", unread, nil},
 	{"POST", "/", unread, nil}, // text-generation-inference

@@ -460,12 +460,13 @@ func TestErrorsPass(t *testing.T) {
 // held, and nothing is added after it.
 func TestErrorFrame(t *testing.T) {
 	for name, fault := range map[string]string{
-		"openai.chat":        `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
-		"openai.completions": `data: {"error":{"message":"busy"}}` + "\n\n",
-		"openai.responses":   "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
-		"ollama.chat":        `{"error":"busy"}` + "\n",
-		"ollama.generate":    `{"error":"busy"}` + "\n",
-		"anthropic.messages": "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
+		"openai.chat":         `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
+		"openai.completions":  `data: {"error":{"message":"busy"}}` + "\n\n",
+		"llamacpp.completion": `data: {"error":{"code":500,"message":"busy","type":"server_error"}}` + "\n\n",
+		"openai.responses":    "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
+		"ollama.chat":         `{"error":"busy"}` + "\n",
+		"ollama.generate":     `{"error":"busy"}` + "\n",
+		"anthropic.messages":  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
 	} {
 		s := speakerOf(t, name)
 		g := handler(t, gateway.Config{}, answering(func(*http.Request) *http.Response {

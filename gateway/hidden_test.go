@@ -59,6 +59,21 @@ var hiddenReplies = []hiddenReply{
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"text":"<think>canary text</think>It is 4.","logprobs":{"tokens":["canary ","text"],"token_logprobs":[-1,-1]},"finish_reason":"stop"}],` + chatUsage + `}`,
 	},
 	{
+		path: "/completion",
+		frames: []string{
+			llamaFrame("<think>canary text</think>It "),
+			`data: {"index":0,"content":"is ","tokens":[424242],"stop":false,"completion_probabilities":[{"id":1,"token":"is ","bytes":[105],"logprob":-1,"top_logprobs":[{"id":1,"token":"is","bytes":[105],"logprob":-1}]}]}` + "\n\n",
+			`data: {"index":0,"content":"4.","tokens":[424242],"stop":false,"completion_probabilities":[{"id":1,"token":"canary ","bytes":[1],"logprob":-1,"top_logprobs":[]},{"content":"canary","probs":[{"tok_str":"canary","prob":1}]}]}` + "\n\n",
+			"data: " + llamaHidden("") + "\n\n",
+		},
+		whole: "[" + llamaHidden("<think>canary text</think>It is 4.") + "," + llamaHidden("b") + "]",
+	},
+	{
+		path:   "/completions", // llama.cpp's form here too
+		frames: []string{llamaFrame("<think>canary text</think>It is 4."), "data: " + llamaHidden("") + "\n\n"},
+		whole:  llamaHidden("<think>canary text</think>It is 4."),
+	},
+	{
 		path: "/v1/responses",
 		frames: []string{
 			event("response.created", `"sequence_number":0,"response":{`+responseRow+`,"output":[{"type":"message","content":[{"type":"output_text","text":"canary unread"}]}]}`),
@@ -123,6 +138,14 @@ var hiddenReplies = []hiddenReply{
 		},
 		whole: strings.Replace(strings.Replace(opening, `"content":[]`, `"content":[{"type":"inner_monologue","text":"canary block"},{"type":"thinking","thinking":"canary thought","signature":"c2ln"},{"type":"text","text":"It is 4."},{"type":"tool_use","id":"c1","name":"f","input":{}}]`, 1), `"stop_reason":null`, `"stop_reason":"tool_use"`, 1),
 	},
+}
+
+// llamaHidden is the end of a text of llama.cpp's server, with its prompt and settings,
+// which may hold anything.
+func llamaHidden(text string) string {
+	return strings.NewReplacer(
+		`"tokens":[]`, `"tokens":[424242]`, `"prompt":"2+2?"`, `"prompt":"canary prompt"`, `"n_predict":-1`, `"grammar":"canary grammar"`,
+	).Replace(llamaText(text, `"eos"`))
 }
 
 // hidingNames are members in which servers are known to send reasoning, or tokens of
@@ -278,7 +301,7 @@ func streamedText(stream string) string {
 	for line := range strings.Lines(stream) {
 		root := gjson.Parse(strings.TrimPrefix(line, "data:"))
 		for _, path := range []string{
-			`choices.#(index==0).delta.content`, `choices.#(index==0).text`, "message.content", "response", "delta.text", "delta",
+			`choices.#(index==0).delta.content`, `choices.#(index==0).text`, "message.content", "content", "response", "delta.text", "delta",
 		} {
 			switch v := root.Get(path); {
 			case v.Type == gjson.String:

@@ -25,7 +25,7 @@ func refusedWith(t *testing.T, s speaker, resp *http.Response, body []byte, stat
 	root := gjson.ParseBytes(body)
 	var own bool
 	switch {
-	case strings.HasPrefix(s.name(), "openai"):
+	case strings.HasPrefix(s.name(), "openai"), strings.HasPrefix(s.name(), "llamacpp"):
 		own = root.Get("error.message").Str != "" && root.Get("error.type").Str != ""
 	case strings.HasPrefix(s.name(), "ollama"):
 		own = root.Get("error").Str != ""

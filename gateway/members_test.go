@@ -28,6 +28,7 @@ func memberAPIs(t *testing.T) []memberAPI {
 	return []memberAPI{
 		{speakerOf(t, "openai.chat"), "choices.0.delta", "choices.0.message", "content", "reasoning_content"},
 		{speakerOf(t, "openai.completions"), "choices.0", "choices.0", "text", "reasoning_content"},
+		{speakerOf(t, "llamacpp.completion"), "@this", "@this", "content", "reasoning_content"},
 		{speakerOf(t, "ollama.chat"), "message", "message", "content", "thinking"},
 		{speakerOf(t, "ollama.generate"), "@this", "@this", "response", "thinking"},
 	}

@@ -168,6 +168,7 @@ var speakers = []speaker{
 		hear: hearChoices("text"),
 	},
 	responsesSpeaker,
+	llamaSpeaker("llamacpp.completion", "/completion"),
 	ollamaSpeaker(gateway.Codecs()[3], "chat"),
 	ollamaSpeaker(gateway.Codecs()[4], "generate"),
 	{

@@ -128,7 +128,8 @@ func contents(parts []wire.Part) string {
 var asks = map[string]string{
 	"openai.chat": `"response_format":{"type":"json_object"}`, "openai.completions": `"guided_json":{}`,
 	"openai.responses": `"text":{"format":{"type":"json_object"}}`, "ollama.chat": `"format":"json"`, "ollama.generate": `"format":"json"`,
-	"anthropic.messages": `"output_format":{"type":"json_schema","schema":{}}`,
+	"llamacpp.completion": `"json_schema":{}`,
+	"anthropic.messages":  `"output_format":{"type":"json_schema","schema":{}}`,
 }
 
 // TestStructured: in each API a client that asked for JSON gets it without a fence and

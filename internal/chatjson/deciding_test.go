@@ -16,12 +16,13 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion}
 
 // requests are bodies with everything that a codec reads of a request.
 var requests = map[string]string{
@@ -41,6 +42,7 @@ var requests = map[string]string{
 		{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},
 		{"type":"function_call_output","call_id":"c1","output":"r"},
 		{"role":"assistant","status":"in_progress","content":[{"type":"output_text","text":"pre"}]}]}`,
+	"llamacpp.completion": `{"model":"m","stream":true,"prompt":{"prompt_string":"<think>","multimodal_data":[]},"json_schema":{},"chat_template_kwargs":{"enable_thinking":true}}`,
 	"ollama.chat": `{"model":"m","stream":false,"think":"high","options":{"think":true},
 		"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"","thinking":"t","tool_calls":[{"function":{"name":"f","arguments":{}}}]},
 		{"role":"tool","tool_name":"f","content":"r"}]}`,

@@ -67,6 +67,14 @@ var apis = []api{
 		},
 	},
 	{
+		name: "llamacpp.completion", path: "/completion", kind: sse, asks: `"prompt":"Hi"`, frame: data,
+		say: func(text string) string { return data(`{"index":0,"content":` + quote(text) + `,"stop":false}`) },
+		end: data(`{"index":0,"content":"","stop":true,"stop_type":"eos"}`),
+		whole: func(text string) string {
+			return `{"index":0,"content":` + quote(text) + `,"stop":true,"stop_type":"eos"}`
+		},
+	},
+	{
 		name: "openai.responses", path: "/v1/responses", kind: sse, asks: `"input":"Hi"`, frame: data,
 		open: event("response.created", `,"response":{"id":"r","object":"response","status":"in_progress","output":[]}`) +
 			event("response.output_item.added", `,"output_index":0,"item":{"id":"m","type":"message","role":"assistant","content":[]}`) +

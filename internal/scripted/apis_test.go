@@ -37,6 +37,9 @@ var apis = []api{
 		w := post(t, "/v1/completions", body{"model": model, "prompt": "What is it?", "stream": stream})
 		return readChat(t, ok(t, w), stream, 1)[0]
 	}, "", nil},
+	{"llama.cpp", false, "eos", "limit", func(t *testing.T, model string, stream bool) said {
+		return readLlama(t, ok(t, post(t, "/completion", body{"model": model, "prompt": "What is it?", "stream": stream})), stream)
+	}, "", nil},
 	{"responses", true, "completed", "incomplete", func(t *testing.T, model string, stream bool) said {
 		w := post(t, "/v1/responses", body{"model": model, "input": "What is it?", "stream": stream})
 		return readResponse(t, ok(t, w), stream)

@@ -215,6 +215,31 @@ func readResponse(t *testing.T, body []byte, stream bool) said {
 }
 
 // readOllama reads chat and generate.
+// readLlama reads a reply of llama.cpp's server.
+func readLlama(t *testing.T, body []byte, stream bool) (s said) {
+	t.Helper()
+	type object struct {
+		Content  string `json:"content"`
+		Stop     bool   `json:"stop"`
+		StopType string `json:"stop_type"`
+	}
+	all := [][]byte{body}
+	if stream {
+		all = nil
+		for _, f := range frames(t, body) {
+			all = append(all, []byte(f.data))
+		}
+	}
+	for i, one := range all {
+		var o object
+		if err := json.Unmarshal(one, &o); err != nil || o.Stop != (i == len(all)-1) {
+			t.Fatalf("%v, stop %v: %s", err, o.Stop, one)
+		}
+		s.text, s.finish = s.text+o.Content, o.StopType
+	}
+	return s
+}
+
 func readOllama(t *testing.T, body []byte) said {
 	t.Helper()
 	var s said

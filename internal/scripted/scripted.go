@@ -1,5 +1,5 @@
 // Package scripted is an upstream that plays scripted replies over the APIs of
-// OpenAI, Ollama and Anthropic, with the faults of real ones. You can try and test
+// OpenAI, Ollama, Anthropic and llama.cpp, with the faults of real ones. You can try and test
 // the gateway with it, without a model or a network.
 //
 // The model's name chooses the reply. [Models] lists the models, with the right
@@ -63,6 +63,8 @@ type route struct {
 var routes = []route{
 	{"POST /v1/chat/completions", openaiError, serveChat},
 	{"POST /v1/completions", openaiError, serveCompletions},
+	{"POST /completion", llamaError, serveLlama},
+	{"POST /completions", llamaError, serveLlama},
 	{"POST /v1/responses", openaiError, serveResponses},
 	{"GET /v1/models", openaiError, serveModels},
 	{"GET /v1/models/{model...}", openaiError, serveModel},

@@ -35,7 +35,9 @@ type choices struct {
 func (c choices) Name() string          { return c.name }
 func (c choices) Framing() wire.Framing { return wire.SSE }
 
-func (c choices) Capabilities() wire.Capabilities { return wire.Capabilities{Members: true} }
+func (c choices) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Members: true, Lists: c.delta == ""} // for llama.cpp's form
+}
 
 func (c choices) Request(body []byte) (*wire.Request, error) {
 	root, err := chatjson.ReadRequest(body)
@@ -45,7 +47,7 @@ func (c choices) Request(body []byte) (*wire.Request, error) {
 	q := &wire.Request{
 		Model:  root.Get("model").Str,
 		Stream: root.Get("stream").Bool(),
-		Prompt: root.Get("prompt").Str,
+		Prompt: chatjson.PromptOf(root.Get("prompt")),
 	}
 	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
 		return nil, err

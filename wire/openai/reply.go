@@ -14,12 +14,17 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/openai/internal/schema"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
 func (c choices) Reply(s wire.Settings) wire.Reply {
-	return shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline}}, s, c.shows)
+	y := shown.Only(&reply{api: c, set: s, speech: chatjson.Speech{Names: s.Fields, Hide: s.Hide, Inline: s.Inline}}, s, c.shows)
+	if c.delta == "" {
+		return &either{openai: y, native: llamacpp.Completion.Reply(s)}
+	}
+	return y
 }
 
 // A reply rewrites one reply of an API of choices.

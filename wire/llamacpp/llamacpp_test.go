@@ -1,0 +1,88 @@
+package llamacpp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/llamacpp"
+)
+
+// A witness notes what it is told of a reply, and gives texts back as they are.
+type witness struct {
+	found []wire.Found
+	ends  []sotto.End
+	err   error
+}
+
+func (w *witness) Found(f wire.Found) []wire.Part {
+	w.found = append(w.found, f)
+	if f.Kind == wire.FoundText {
+		return []wire.Part{{Text: f.Text}}
+	}
+	return nil
+}
+func (w *witness) Close(_ int, end sotto.End) []wire.Part {
+	w.ends = append(w.ends, end)
+	return nil
+}
+func (w *witness) Open() []int                           { return nil }
+func (w *witness) Fail(err error)                        { w.err = err }
+func (w *witness) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
+func (w *witness) Findings() string                      { return "" }
+func (w *witness) Share() (reasoning, all int)           { return 0, 0 }
+func (w *witness) of(kind wire.Kind) (all []wire.Found) {
+	for _, f := range w.found {
+		if f.Kind == kind {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// TestEnds: the reason for which a text ended is read in the form of every version of
+// the server.
+func TestEnds(t *testing.T) {
+	for members, want := range map[string]sotto.End{
+		`"stop_type":"limit"`: sotto.EndCut, `"stop_type":"eos"`: sotto.EndStopped, `"stop_type":"word"`: sotto.EndStopped, `"stop_type":"none"`: sotto.EndUnknown,
+		`"stopped_eos":false,"stopped_limit":true`: sotto.EndCut, `"stopped_eos":true,"stopped_limit":false`: sotto.EndStopped, `"stopped_word":true`: sotto.EndStopped,
+	} {
+		w := &witness{}
+		llamacpp.Completion.Reply(wire.Settings{}).Whole(nil, []byte(`{"content":"a","stop":true,`+members+`}`), w)
+		if len(w.ends) != 1 || w.ends[0] != want {
+			t.Errorf("%s: %v, want %v", members, w.ends, want)
+		}
+	}
+}
+
+// TestUnchanged: frames and bodies whose text stays pass byte for byte, with their
+// comments, unknown members and token ids; what they say is reported.
+func TestUnchanged(t *testing.T) {
+	frames := []string{
+		": ping\n\n", "data: {\"content\" : \"\\u0048i\",\"tokens\":[1],\"x\":1e0,\"stop\":false}\n\n",
+		`data: {"index":0,"content":"","prompt_progress":{"total":9},"stop":false}` + "\n\n",
+		`data: {"content":"","stop":true,"stop_type":"eos","model":"m","tokens_predicted":3,"tokens_evaluated":5,"timings":{"cache_n":2}}` + "\n\n",
+	}
+	w := &witness{}
+	y := llamacpp.Completion.Reply(wire.Settings{})
+	var out []byte
+	for _, f := range frames {
+		frame := wire.Frame{Raw: []byte(f)}
+		if at := strings.IndexByte(f, '{'); at >= 0 {
+			frame.At, frame.Data = at, []byte(strings.TrimSpace(f[at:]))
+		}
+		out = y.Frame(out, frame, w)
+	}
+	out = y.End(out, nil, w)
+	if got := string(out); got != strings.Join(frames, "") || w.err != nil {
+		t.Errorf("%v\n%q\nwant\n%q", w.err, got, frames)
+	}
+	usage, end := w.of(wire.FoundUsage), w.of(wire.FoundEnd)
+	if len(usage) != 1 || usage[0].Usage != (wire.Usage{Input: 5, Output: 3, Reasoning: -1, CacheRead: 2, CacheWrite: -1}) || len(end) != 1 {
+		t.Errorf("%+v, %d ends", usage, len(end))
+	}
+	if m := w.of(wire.FoundModel); len(m) != 1 || m[0].Name != "m" {
+		t.Errorf("%+v", m)
+	}
+}
