@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/consolecmd"
 	"github.com/sotto-llm/sotto/internal/cli/doctorcmd"
 	"github.com/sotto-llm/sotto/internal/cli/environment"
+	"github.com/sotto-llm/sotto/internal/cli/historycmd"
 	"github.com/sotto-llm/sotto/internal/cli/initcmd"
 	"github.com/sotto-llm/sotto/internal/cli/leakscmd"
 	"github.com/sotto-llm/sotto/internal/cli/mcpcmd"
@@ -58,6 +59,7 @@ type commandLine struct {
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
+	History    historycmd.Command  `cmd:"" name:"replay-history" help:"Send recorded conversations again under several history policies, and compare what comes back."`
 	Console    consolecmd.Command  `cmd:"" help:"Serve a web page that shows a record."`
 	Run        runcmd.Command      `cmd:"" help:"Run, resume or replay an experiment with an agent that works in cycles."`
 	Study      studycmd.Command    `cmd:"" help:"Run a grid of runs or streams, each with other settings; show how far it is, and report what it found."`

@@ -37,7 +37,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("(?m)(?:^ {4}|`|\\$ |\\| )sotto ([a-z0-9]+)\\b|[\\s`(|[](--[a-z0-9][a-z0-9-]*)")
+	named := regexp.MustCompile("(?m)(?:^ {4}|`|\\$ |\\| )sotto ([a-z0-9]+(?:-[a-z]+)*)\\b|[\\s`(|[](--[a-z0-9][a-z0-9-]*)")
 	found := 0
 	for _, file := range append(files, "../../README.md") {
 		text, err := os.ReadFile(file)

@@ -212,7 +212,9 @@ func hostileCases(t *testing.T) map[string][]hostileCase {
 		"a2a probe": hostileA2A(t),
 		"probe":     hostileProbe(t),
 		"doctor":    hostileDoctor(t),
-		"init":      hostileInit(t),
+
+		"replay-history": hostileHistory(t),
+		"init":           hostileInit(t),
 		"leaks": {
 			of(write(t, strangeFile("leaks.jsonl"), fmt.Sprintf(`{"model":%[1]s,"path":%[1]s,"title":%[2]s,"messages":[{"role":"assistant","content":%[2]s}]}`+"\n"+`{%[1]s`+"\n", q, quote("<think>"+strangeText+" and more</think>"+strangeText)))),
 			of("--json", strangeFile("leaks.jsonl")), of(reply), of("--max-leaked", terminaltest.Strange), of(missing),
@@ -426,6 +428,39 @@ func hostileProbe(t *testing.T) []hostileCase {
 	return []hostileCase{
 		of("--all", server.URL), of("--json", server.URL), of("--model", terminaltest.Strange, server.URL+"/bad"), of("http://" + terminaltest.Strange),
 		unnamed("--token-file", strangeFile("none"), server.URL),
+	}
+}
+
+// hostileHistory makes a record of a conversation, and a server that refuses it, with
+// hostile texts.
+func hostileHistory(t *testing.T) []hostileCase {
+	dir := t.TempDir()
+	w, err := record.Open(dir, record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := record.Message{Role: "assistant", Text: record.Say(strangeText), Reasoning: []record.Thought{{Field: strangeText, Text: record.Say(strangeText)}}}
+	x := record.Exchange{
+		API: "openai.chat", Model: strangeText, Outcome: "answered", Messages: []record.Message{{Role: "user", Text: record.Say(strangeText)}, said, {Role: strangeText, Text: record.Say("again")}},
+		Replies: []record.Reply{{Raw: record.Say(strangeText)}}, IDs: map[string]string{"conversation": strangeText},
+	}
+	w.Enqueue(record.Event{Payload: x})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/bad") {
+			w.WriteHeader(http.StatusTeapot)
+		} else {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		fmt.Fprintf(w, `{"error":{"message":%s}}`, quote(strangeText))
+	}))
+	t.Cleanup(server.Close)
+	odd := write(t, strangeFile("rows.jsonl"), terminaltest.Strange+"\n")
+	return []hostileCase{
+		of(dir, "--upstream", server.URL), of(dir, "--upstream", server.URL, "--json"), of(dir, "--upstream", server.URL+"/bad"), of(dir, "--upstream", server.URL, "-o", odd),
+		of(strangeFile("none"), "--dry-run"), of(dir, "--policy", terminaltest.Strange, "--dry-run"), unnamed(dir, "--upstream", terminaltest.Strange), of(dir, "--dry-run", "--from", terminaltest.Strange),
 	}
 }
 
