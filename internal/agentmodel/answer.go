@@ -132,10 +132,11 @@ func (x *answer) name(c *agent.Conversation) error {
 	if name := x.turn.Name; name != "" {
 		start.IDs = map[string]string{"conversation": name}
 	}
-	if c.Record == nil || !x.turn.First || c.Cycle == 1 {
+	if c.Record == nil || !x.turn.Begins(x.of.Record.ID()) || c.Cycle == 1 {
 		return nil
 	}
-	// A run that continues another conversation does not begin with its first cycle.
+	// A run that continues another conversation does not begin with its first cycle, nor
+	// does one whose earlier turns are in the record of another replica.
 	start.Model = x.agent.Turn.Model.Name()
 	if _, err := c.Record.Append(context.Background(), record.Event{Run: c.Run, Payload: start}); err != nil {
 		return fmt.Errorf("record: %w", err)

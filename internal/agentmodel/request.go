@@ -199,6 +199,9 @@ func (x *answer) begin(root gjson.Result) ([]model.Message, error) {
 		return nil, refuse("%w: begin another one", err)
 	case errors.Is(err, conversation.ErrNoRoom):
 		return nil, refusal{http.StatusServiceUnavailable, err}
+	case errors.Is(err, conversation.ErrUnreachable):
+		x.log("a conversation cannot be continued", "agent", x.agent.Name, "error", err.Error())
+		return nil, refusal{http.StatusServiceUnavailable, errors.New("the conversations of this gateway cannot be reached now: ask again later, or send the whole conversation without a name, with store: false")}
 	case err != nil:
 		return nil, fmt.Errorf("the conversation cannot be opened: %w", err)
 	}
@@ -229,8 +232,17 @@ func (x *answer) keep(memory *agent.Memory) error {
 		values = memory.Values()
 	}
 	said := append(slices.Clip(x.news), conversation.Message{Role: model.Assistant, Text: x.said.String()})
-	if err := x.turn.Commit(said, values); err != nil {
-		return err
+	err := x.turn.Commit(said, values)
+	switch {
+	case errors.Is(err, conversation.ErrLost):
+		return refusal{http.StatusConflict, errors.New("the turn is not kept: another request has changed the conversation, or the conversation is lost: ask again")}
+	case errors.Is(err, conversation.ErrFull):
+		return refuse("the turn is not kept: %w", err)
+	case errors.Is(err, conversation.ErrNoRoom):
+		return refusal{http.StatusServiceUnavailable, err}
+	case errors.Is(err, conversation.ErrUnreachable):
+		x.log("a turn is not kept", "agent", x.agent.Name, "error", err.Error())
+		return refusal{http.StatusServiceUnavailable, errors.New("the turn is not kept: the conversations of this gateway cannot be reached now: ask again later")}
 	}
-	return nil
+	return err
 }

@@ -341,6 +341,8 @@ func (c *Console) failed(w http.ResponseWriter, r *http.Request, at string, err 
 		status, what = http.StatusServiceUnavailable, "error.busy"
 	case errors.Is(err, conversation.ErrNotFound):
 		status, what = http.StatusNotFound, "error.talk"
+	case errors.Is(err, conversation.ErrUnreachable):
+		status, what = http.StatusServiceUnavailable, "error.store"
 	case errors.Is(err, errNoTalk):
 		status, what = http.StatusForbidden, "error.notalk"
 	case errors.As(err, &bad):

@@ -140,6 +140,7 @@ var words = map[string]string{
 	"chat.attach": "Attach", "chat.stop": "Stop", "chat.send": "Send", "chat.fault": "There is no list of models:", "chat.file.big": "is not a text file of at most 256 KiB",
 
 	"error.talk": "There is no such conversation.", "error.talk.do": "It may have been deleted, or belong to another token. Begin a new one.",
+	"error.store": "The store that has the conversations cannot be reached.", "error.store.do": "Try again later. The log of the gateway says more.",
 	"error.notalk": "You may read, but not write.", "error.notalk.do": "Log in with a token that also has the scope models.",
 
 	"time.future": "just now", "time.seconds": "%d s ago", "time.minutes": "%d min ago", "time.hours": "%d h ago", "time.days": "%d d ago",

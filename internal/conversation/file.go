@@ -1,8 +1,8 @@
-// Package conversation keeps conversations with agents on disk. Each one is a file
-// with a line for each change, which is synced before it counts. A line is written
-// whole or not at all: a last line without its end, which a crash leaves, is not part
-// of the conversation. So after a crash a conversation is as it was before a change or
-// after it.
+// Package conversation keeps conversations with agents, in a folder or in a store that
+// replicas share. Each one is a list of lines, one for each change, which counts as soon
+// as it is kept. A line is kept whole or not at all: in a file, a last line without its
+// end, which a crash leaves, is not part of the conversation. So after a crash a
+// conversation is as it was before a change or after it.
 //
 // What is kept is visible text, and thoughts only where the agent's policy asks for
 // them. Values that are secret are replaced before they are written.
@@ -68,9 +68,12 @@ type Change struct {
 	Add   []Message `json:"add,omitempty"`
 	// Memory are the changed values of the agent's memory; nil removes one.
 	Memory map[string]*string `json:"memory,omitempty"`
+	// Record is the identity of a record in which the conversation's run begins with
+	// this turn. Each process that answers a turn may have a record of its own.
+	Record string `json:"record,omitempty"`
 }
 
-// A File is a conversation that this process has locked.
+// A File is a conversation that this process has locked, or has only read.
 type File struct {
 	Head     *Head  // nil if there is no conversation yet
 	Named    string // the title that the user gave it
@@ -78,9 +81,19 @@ type File struct {
 	Memory   map[string]string
 	Turn     int // number of the last turn
 
-	file    *os.File
+	key     string   // its name in a store
+	records []string // those in which its run begins
+	lines   lines    // nil if it is only read
 	size    int64
 	secrets *record.Secrets
+}
+
+// lines are where a conversation is kept that this process has locked.
+type lines interface {
+	// add adds a line after those of size bytes. It is kept whole or not at all.
+	add(line []byte, size int64) error
+	// close ends the lock. Where nothing is kept, nothing stays.
+	close(empty bool) error
 }
 
 // maxFile bounds what is read of a file.
@@ -93,8 +106,11 @@ func Open(path string, secrets *record.Secrets) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &File{file: f, secrets: secrets}
+	c := &File{key: strings.TrimSuffix(filepath.Base(path), ".jsonl"), lines: disk{f}, secrets: secrets}
 	data, err := files.ReadAll(f, maxFile)
+	if end := bytes.LastIndexByte(data, '\n') + 1; err == nil && end < len(data) {
+		data, err = data[:end], files.Cause(f.Truncate(int64(end))) // a crash left an incomplete line
+	}
 	if err == nil {
 		err = c.read(data, 0)
 	}
@@ -152,18 +168,11 @@ func stillAt(f *os.File, path string) bool {
 	return err == nil && err2 == nil && os.SameFile(was, is)
 }
 
-// read takes the lines of a file up to the end of a turn, where 0 stands for all, and
-// removes an incomplete line at the end.
+// read takes whole lines up to the end of a turn, where 0 stands for all.
 func (c *File) read(data []byte, until int) error {
-	end := bytes.LastIndexByte(data, '\n') + 1
-	if end < len(data) {
-		if err := c.file.Truncate(int64(end)); err != nil {
-			return files.Cause(err)
-		}
-	}
-	c.Head, c.Named, c.Messages, c.Memory, c.Turn, c.size = nil, "", nil, map[string]string{}, 0, int64(end)
+	c.Head, c.Named, c.Messages, c.Memory, c.Turn, c.records, c.size = nil, "", nil, map[string]string{}, 0, nil, int64(len(data))
 	number := 0
-	for line := range bytes.Lines(data[:end]) {
+	for line := range bytes.Lines(data) {
 		number++
 		if err := foreignjson.Check(line); err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
@@ -201,19 +210,21 @@ func (c *File) apply(x Change) {
 		}
 	}
 	c.Turn = max(c.Turn, x.Turn)
+	if x.Record != "" {
+		c.records = append(c.records, x.Record)
+	}
 }
 
-// Append adds a change. It is on disk, whole, when Append returns nil. The first
-// change has the head.
+// Append adds a change. It is kept, whole, when Append returns nil. The first change
+// has the head.
 func (c *File) Append(x Change) error {
 	line, err := c.line(&x)
 	if err != nil {
 		return err
 	}
 	Point("before write")
-	if err := c.write(line); err != nil {
-		_ = c.file.Truncate(c.size) // if this fails, the incomplete line is cut off when the file is opened
-		return fmt.Errorf("the conversation cannot be kept: %w", files.Cause(err))
+	if err := c.lines.add(line, c.size); err != nil {
+		return fmt.Errorf("the conversation cannot be kept: %w", err)
 	}
 	Point("after sync")
 	c.size += int64(len(line))
@@ -259,23 +270,44 @@ func (c *File) redacted(m Message) Message {
 	return m
 }
 
-func (c *File) write(line []byte) error {
+// Close ends the lock.
+func (c *File) Close() error { return c.lines.close(c.Head == nil && c.size == 0) }
+
+// disk keeps a conversation in a file.
+type disk struct{ file *os.File }
+
+func (d disk) add(line []byte, size int64) error {
+	err := d.write(line, size)
+	if err != nil {
+		_ = d.file.Truncate(size) // if this fails, the incomplete line is cut off when the file is opened
+	}
+	return files.Cause(err)
+}
+
+func (d disk) write(line []byte, size int64) error {
 	if AtPoint != nil { // a test cuts the line in two, so that it can kill between them
-		if _, err := c.file.Write(line[:len(line)/2]); err != nil {
+		if _, err := d.file.Write(line[:len(line)/2]); err != nil {
 			return err
 		}
 		line = line[len(line)/2:]
 		Point("in write")
 	}
-	if _, err := c.file.Write(line); err != nil {
+	if _, err := d.file.Write(line); err != nil {
 		return err
 	}
 	Point("after write")
-	if err := c.file.Sync(); err != nil || c.size > 0 {
+	if err := d.file.Sync(); err != nil || size > 0 {
 		return err
 	}
-	folder := filepath.Dir(c.file.Name()) // it has a new entry, and may be one
+	folder := filepath.Dir(d.file.Name()) // it has a new entry, and may be one
 	return errors.Join(syncFolder(folder), syncFolder(filepath.Dir(folder)))
+}
+
+func (d disk) close(empty bool) error {
+	if empty {
+		_ = os.Remove(d.file.Name()) // an empty file is no conversation either
+	}
+	return d.file.Close()
 }
 
 // syncFolder makes sure that the names of files in a folder are on disk. Not every
@@ -289,14 +321,6 @@ func syncFolder(name string) error {
 		return errors.Join(err, d.Close())
 	}
 	return d.Close()
-}
-
-// Close ends the lock.
-func (c *File) Close() error {
-	if c.Head == nil && c.size == 0 {
-		_ = os.Remove(c.file.Name()) // an empty file is no conversation either
-	}
-	return c.file.Close()
 }
 
 // Prompt returns messages for an agent. Messages of one role in a row, of which the

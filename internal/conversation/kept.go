@@ -61,7 +61,7 @@ func (s *Store) Change(caller, key string, f func(*File) (Change, error)) (err e
 	if err != nil {
 		return err
 	}
-	if len(x.Add) > 0 && x.Add[0].Reply == nil && t.file.size >= s.Limits.filled().Each {
+	if len(x.Add) > 0 && x.Add[0].Reply == nil && t.file.size >= s.limits().Each {
 		return ErrFull
 	}
 	was := t.file.size
@@ -72,10 +72,14 @@ func (s *Store) Change(caller, key string, f func(*File) (Change, error)) (err e
 	return nil
 }
 
-// stat finds the file of a conversation that is not too old.
+// stat finds the file of a conversation that is not too old. A level does not have to
+// be asked beforehand.
 func (s *Store) stat(caller, key string) (fs.FileInfo, error) {
 	if !isKey(key) {
 		return nil, ErrNotFound
+	}
+	if s.level != nil {
+		return nil, nil
 	}
 	info, err := os.Stat(s.path(caller, key))
 	switch {
@@ -109,8 +113,16 @@ func (s *Store) Get(caller, key string) (*File, error) {
 	return &f, nil
 }
 
-// data returns the whole lines of a file.
+// data returns the whole lines of a conversation.
 func (s *Store) data(caller, key string) ([]byte, error) {
+	if s.level != nil {
+		c := s.level.of(caller, key)
+		data, err := c.load(s.limits())
+		if err == nil && len(data) == 0 {
+			err = ErrNotFound
+		}
+		return data, err
+	}
 	data, err := files.Read("conversation", s.path(caller, key), maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
@@ -126,6 +138,9 @@ func (s *Store) Remove(caller, key string) error {
 	if _, err := s.stat(caller, key); err != nil {
 		return err
 	}
+	if s.level != nil {
+		return s.level.to.Remove(s.level.of(caller, key).place)
+	}
 	if !remove(s.path(caller, key)) {
 		return ErrBusy
 	}
@@ -137,6 +152,9 @@ func (s *Store) Remove(caller, key string) error {
 
 // Keys lists the conversations of a caller, the one that changed last first.
 func (s *Store) Keys(caller string) ([]Summary, error) {
+	if s.level != nil {
+		return s.level.list(caller)
+	}
 	folder := filepath.Dir(s.path(caller, ""))
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,13 +171,17 @@ func (s *Store) Keys(caller string) ([]Summary, error) {
 			list = append(list, Summary{Key: key, Last: info.ModTime(), Bytes: info.Size()})
 		}
 	}
+	sortSummaries(list)
+	return list, nil
+}
+
+func sortSummaries(list []Summary) {
 	slices.SortFunc(list, func(a, b Summary) int {
 		if c := b.Last.Compare(a.Last); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Key, b.Key)
 	})
-	return list, nil
 }
 
 // Title returns the title of a conversation: the one that the user gave it, or else

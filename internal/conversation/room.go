@@ -26,6 +26,9 @@ func (s *Store) add(number int, bytes int64) {
 
 // room makes room for one more conversation.
 func (s *Store) room() error {
+	if s.level != nil {
+		return nil // it makes room itself
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.Limits.filled()

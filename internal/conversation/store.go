@@ -46,13 +46,15 @@ func (l Limits) filled() Limits {
 }
 
 // A Store keeps the conversations of many callers in a folder, in which each caller
-// has its own. A caller cannot name a file of another one. It is safe for concurrent
-// use, and several processes can use one folder.
+// has its own, or after [Store.Share] in a level. A caller cannot name a conversation of
+// another one. It is safe for concurrent use, and several processes can use one folder
+// or one level.
 type Store struct {
 	Folder  string
 	Limits  Limits
 	Secrets *record.Secrets // must not be in any file
 
+	level   *level // if set, the conversations are there, and in no folder
 	mu      sync.Mutex
 	scanned time.Time
 	number  int   // of conversations, at most
@@ -81,9 +83,11 @@ type Turn struct {
 	Memory   map[string]string
 
 	store *Store
-	file  *File // nil if the turn is not kept
-	head  *Head // of a conversation that begins
-	whole bool  // Messages are not in the file
+	file  *File    // nil if the turn is not kept
+	head  *Head    // of a conversation that begins
+	known []string // the records in which the run has begun
+	begun string   // the one in which it begins with this turn
+	whole bool     // Messages are not in the file
 }
 
 // Begin begins a turn. The error is [ErrBusy] if the named conversation has a turn that
@@ -139,6 +143,13 @@ func (s *Store) path(caller, key string) string {
 // open opens the file of a conversation. If the conversation is too old, the file is
 // empty.
 func (s *Store) open(w Wish, key string) (*Turn, error) {
+	if s.level != nil {
+		f, err := s.level.open(w.Caller, key, s.limits(), s.Secrets)
+		if err != nil {
+			return nil, err
+		}
+		return &Turn{store: s, file: f}, nil
+	}
 	path := s.path(w.Caller, key)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("the folder of conversations: %w", files.Cause(err))
@@ -147,40 +158,29 @@ func (s *Store) open(w Wish, key string) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := f.file.Stat(); err == nil && f.Head != nil && s.old(info) {
-		if err := f.empty(); err != nil {
-			return nil, errors.Join(err, f.Close())
+	if info, err := os.Stat(path); err == nil && f.Head != nil && s.old(info) {
+		if err := os.Truncate(path, 0); err != nil {
+			return nil, errors.Join(files.Cause(err), f.Close())
 		}
+		_ = f.read(nil, 0) // nothing is left
 	}
 	return &Turn{store: s, file: f}, nil
 }
 
 func (s *Store) old(info fs.FileInfo) bool {
-	return time.Since(info.ModTime()) > s.Limits.filled().Keep
-}
-
-// empty removes a conversation from its file.
-func (c *File) empty() error {
-	if err := c.file.Truncate(0); err != nil {
-		return files.Cause(err)
-	}
-	return c.read(nil, 0)
+	return time.Since(info.ModTime()) > s.limits().Keep
 }
 
 // resume continues the conversation of the file.
 func (t *Turn) resume() {
 	f := t.file
-	t.Number, t.Run, t.Name, t.Messages, t.Memory = f.Turn+1, f.Head.Run, f.Head.Name, f.Messages, f.Memory
-	t.Response = responseID(t.key(), t.Run, t.Number)
-}
-
-func (t *Turn) key() string {
-	return strings.TrimSuffix(filepath.Base(t.file.file.Name()), ".jsonl")
+	t.Number, t.Run, t.Name, t.Messages, t.Memory, t.known = f.Turn+1, f.Head.Run, f.Head.Name, f.Messages, f.Memory, f.records
+	t.Response = responseID(f.key, t.Run, t.Number)
 }
 
 // grown refuses a conversation that has reached its bound.
 func (s *Store) grown(t *Turn) error {
-	if t.file.size < s.Limits.filled().Each {
+	if t.file.size < s.limits().Each {
 		return nil
 	}
 	t.Close()
@@ -198,7 +198,7 @@ func (s *Store) beginNew(t *Turn, err error, w Wish) (*Turn, error) {
 	}
 	t.head = &Head{Version: 1, Agent: w.Agent, Name: w.Name, Run: w.Agent + ":" + strings.ToLower(rand.Text()[:16]), Began: time.Now().UTC()}
 	t.Number, t.Run, t.Name, t.First, t.Memory = 1, t.head.Run, w.Name, true, map[string]string{}
-	t.Response = responseID(t.key(), t.Run, 1)
+	t.Response = responseID(t.file.key, t.Run, 1)
 	return t, nil
 }
 
@@ -215,10 +215,8 @@ func (s *Store) after(w Wish) (*Turn, error) {
 	if !ok {
 		return nil, ErrNotFound
 	}
-	path := s.path(w.Caller, key)
-	info, err := os.Stat(path)
-	if err != nil || s.old(info) {
-		return nil, ErrNotFound
+	if _, err := s.stat(w.Caller, key); err != nil {
+		return nil, err
 	}
 	t, err := s.open(w, key)
 	if err == nil && t.isLast(w, turn) {
@@ -231,34 +229,30 @@ func (s *Store) after(w Wish) (*Turn, error) {
 	if t != nil {
 		t.Close()
 	}
-	return s.fork(w, path, turn)
+	return s.fork(w, key, turn)
 }
 
 // isLast reports whether a response ended the last turn of the open conversation.
 func (t *Turn) isLast(w Wish, turn int) bool {
 	h := t.file.Head
-	return h != nil && h.Agent == w.Agent && t.file.Turn == turn && responseID(t.key(), h.Run, turn) == w.Response
+	return h != nil && h.Agent == w.Agent && t.file.Turn == turn && responseID(t.file.key, h.Run, turn) == w.Response
 }
 
 // fork begins a conversation with the turns of another one up to a response. It reads
 // the other one without its lock, since only its end can change.
-func (s *Store) fork(w Wish, path string, turn int) (*Turn, error) {
-	data, err := files.Read("conversation", path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNotFound
-	}
+func (s *Store) fork(w Wish, key string, turn int) (*Turn, error) {
+	data, err := s.data(w.Caller, key)
 	if err != nil {
 		return nil, err
 	}
 	var of File
-	if err := of.read(data[:strings.LastIndexByte(string(data), '\n')+1], turn); err != nil {
+	if err := of.read(data, turn); err != nil {
 		return nil, err
 	}
-	key := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	if of.Head == nil || of.Head.Agent != w.Agent || of.Turn != turn || responseID(key, of.Head.Run, turn) != w.Response {
 		return nil, ErrNotFound
 	}
-	if of.size >= s.Limits.filled().Each {
+	if of.size >= s.limits().Each {
 		return nil, ErrFull
 	}
 	t, err := s.open(w, newKey())
@@ -266,7 +260,7 @@ func (s *Store) fork(w Wish, path string, turn int) (*Turn, error) {
 		return nil, err
 	}
 	t.Number, t.Messages, t.Memory, t.whole = turn+1, of.Messages, of.Memory, true
-	t.Response = responseID(t.key(), t.Run, t.Number)
+	t.Response = responseID(t.file.key, t.Run, t.Number)
 	return t, nil
 }
 
@@ -287,7 +281,7 @@ func (t *Turn) Commit(said []Message, memory map[string]string) error {
 	if t.file == nil {
 		return nil
 	}
-	x := Change{Head: t.head, Turn: t.Number, Add: said, Memory: Changed(t.Memory, memory)}
+	x := Change{Head: t.head, Turn: t.Number, Add: said, Memory: Changed(t.Memory, memory), Record: t.begun}
 	if t.whole {
 		x.Add, x.Memory = slices.Concat(t.Messages, said), Changed(nil, memory)
 	}
@@ -297,6 +291,16 @@ func (t *Turn) Commit(said []Message, memory map[string]string) error {
 	}
 	t.store.add(0, t.file.size-was)
 	return nil
+}
+
+// Begins reports whether the conversation's run begins in a record with this turn. If
+// so, the record has to get its start.
+func (t *Turn) Begins(record string) bool {
+	if slices.Contains(t.known, record) || !t.First && len(t.known) == 0 {
+		return false // if no record is named, the conversation is from before that, or without one
+	}
+	t.begun = record
+	return true
 }
 
 // Changed returns how a memory changed.

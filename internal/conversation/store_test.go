@@ -55,81 +55,84 @@ func same(t *testing.T, got, want any) {
 // the middle begins another one, which has its own turns from there on, with the
 // memory as it was then.
 func TestContinue(t *testing.T) {
-	s := &Store{Folder: t.TempDir()}
-	named := Wish{Caller: "ann", Agent: "a", Name: "n"}
-	one := talk(t, s, named, "1", "one", map[string]string{"k": "v1", "gone": "x"})
-	two := talk(t, s, named, "2", "two", map[string]string{"k": "v2"})
-	texts, memory := said(t, s, named)
-	same(t, texts, []string{"1", "one", "2", "two"})
-	same(t, memory, map[string]string{"k": "v2"})
+	everywhere(t, func(t *testing.T, s *Store) {
+		named := Wish{Caller: "ann", Agent: "a", Name: "n"}
+		one := talk(t, s, named, "1", "one", map[string]string{"k": "v1", "gone": "x"})
+		two := talk(t, s, named, "2", "two", map[string]string{"k": "v2"})
+		texts, memory := said(t, s, named)
+		same(t, texts, []string{"1", "one", "2", "two"})
+		same(t, memory, map[string]string{"k": "v2"})
 
-	after := Wish{Caller: "ann", Agent: "a", Response: one}
-	other := talk(t, s, after, "2b", "twob", map[string]string{"k": "v3"})
-	texts, memory = said(t, s, Wish{Caller: "ann", Agent: "a", Response: other})
-	same(t, texts, []string{"1", "one", "2b", "twob"})
-	same(t, memory, map[string]string{"k": "v3"})
-	texts, memory = said(t, s, after)
-	same(t, texts, []string{"1", "one"})
-	same(t, memory, map[string]string{"k": "v1", "gone": "x"})
-	texts, _ = said(t, s, Wish{Caller: "ann", Agent: "a", Response: two})
-	same(t, texts, []string{"1", "one", "2", "two"})
-	third := talk(t, s, Wish{Caller: "ann", Agent: "a", Response: other}, "3", "three", nil)
-	texts, memory = said(t, s, Wish{Caller: "ann", Agent: "a", Response: third})
-	same(t, texts, []string{"1", "one", "2b", "twob", "3", "three"})
-	same(t, memory, map[string]string{})
-	texts, _ = said(t, s, named)
-	same(t, texts, []string{"1", "one", "2", "two"})
+		after := Wish{Caller: "ann", Agent: "a", Response: one}
+		other := talk(t, s, after, "2b", "twob", map[string]string{"k": "v3"})
+		texts, memory = said(t, s, Wish{Caller: "ann", Agent: "a", Response: other})
+		same(t, texts, []string{"1", "one", "2b", "twob"})
+		same(t, memory, map[string]string{"k": "v3"})
+		texts, memory = said(t, s, after)
+		same(t, texts, []string{"1", "one"})
+		same(t, memory, map[string]string{"k": "v1", "gone": "x"})
+		texts, _ = said(t, s, Wish{Caller: "ann", Agent: "a", Response: two})
+		same(t, texts, []string{"1", "one", "2", "two"})
+		third := talk(t, s, Wish{Caller: "ann", Agent: "a", Response: other}, "3", "three", nil)
+		texts, memory = said(t, s, Wish{Caller: "ann", Agent: "a", Response: third})
+		same(t, texts, []string{"1", "one", "2b", "twob", "3", "three"})
+		same(t, memory, map[string]string{})
+		texts, _ = said(t, s, named)
+		same(t, texts, []string{"1", "one", "2", "two"})
+	})
 }
 
 // No other caller and no other agent continues a conversation, by no name and by no id.
 func TestOwners(t *testing.T) {
-	s := &Store{Folder: t.TempDir()}
-	w := Wish{Caller: "ann", Agent: "a", Name: "n"}
-	id := talk(t, s, w, "SECRET", "SECRET", nil)
-	for _, other := range []Wish{
-		{Caller: "bob", Agent: "a", Response: id}, {Caller: "", Agent: "a", Response: id}, {Caller: "ann", Agent: "b", Response: id},
-		{Caller: "ann", Agent: "a", Response: id + "0"}, {Caller: "ann", Agent: "a", Response: strings.Replace(id, "resp_", "resp_../", 1)},
-		{Caller: "ann", Agent: "a", Response: id[:len(id)-1] + "2"},
-	} {
-		if x, err := s.Begin(other); !errors.Is(err, ErrNotFound) {
-			t.Errorf("%+v: %+v, %v", other, x, err)
+	everywhere(t, func(t *testing.T, s *Store) {
+		w := Wish{Caller: "ann", Agent: "a", Name: "n"}
+		id := talk(t, s, w, "SECRET", "SECRET", nil)
+		for _, other := range []Wish{
+			{Caller: "bob", Agent: "a", Response: id}, {Caller: "", Agent: "a", Response: id}, {Caller: "ann", Agent: "b", Response: id},
+			{Caller: "ann", Agent: "a", Response: id + "0"}, {Caller: "ann", Agent: "a", Response: strings.Replace(id, "resp_", "resp_../", 1)},
+			{Caller: "ann", Agent: "a", Response: id[:len(id)-1] + "2"},
+		} {
+			if x, err := s.Begin(other); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%+v: %+v, %v", other, x, err)
+			}
 		}
-	}
-	for _, other := range []Wish{{Caller: "bob", Agent: "a", Name: "n"}, {Caller: "ann", Agent: "b", Name: "n"}} {
-		if texts, _ := said(t, s, other); len(texts) > 0 {
-			t.Errorf("%+v: %q", other, texts)
+		for _, other := range []Wish{{Caller: "bob", Agent: "a", Name: "n"}, {Caller: "ann", Agent: "b", Name: "n"}} {
+			if texts, _ := said(t, s, other); len(texts) > 0 {
+				t.Errorf("%+v: %q", other, texts)
+			}
 		}
-	}
+	})
 }
 
 // A conversation has one turn at a time. Its name is refused meanwhile, and a response
 // of it begins another conversation. A turn that is not committed leaves nothing.
 func TestBusy(t *testing.T) {
-	s := &Store{Folder: t.TempDir()}
-	w := Wish{Agent: "a", Name: "n"}
-	id := talk(t, s, w, "1", "one", nil)
-	x, err := s.Begin(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Begin(w); !errors.Is(err, ErrBusy) {
-		t.Error(err)
-	}
-	other := talk(t, s, Wish{Agent: "a", Response: id}, "2b", "twob", nil)
-	x.Close()
-	texts, _ := said(t, s, w)
-	same(t, texts, []string{"1", "one"})
-	texts, _ = said(t, s, Wish{Agent: "a", Response: other})
-	same(t, texts, []string{"1", "one", "2b", "twob"})
+	everywhere(t, func(t *testing.T, s *Store) {
+		w := Wish{Agent: "a", Name: "n"}
+		id := talk(t, s, w, "1", "one", nil)
+		x, err := s.Begin(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Begin(w); !errors.Is(err, ErrBusy) {
+			t.Error(err)
+		}
+		other := talk(t, s, Wish{Agent: "a", Response: id}, "2b", "twob", nil)
+		x.Close()
+		texts, _ := said(t, s, w)
+		same(t, texts, []string{"1", "one"})
+		texts, _ = said(t, s, Wish{Agent: "a", Response: other})
+		same(t, texts, []string{"1", "one", "2b", "twob"})
 
-	y, err := s.Begin(Wish{Agent: "a", Name: "new"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	y.Close()
-	if list, err := s.list(); err != nil || len(list) != 1 || len(list[0]) != 2 {
-		t.Errorf("%v, %v", list, err)
-	}
+		y, err := s.Begin(Wish{Agent: "a", Name: "new"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		y.Close()
+		if list, err := s.Keys(""); err != nil || len(list) != 2 {
+			t.Errorf("%v, %v", list, err)
+		}
+	})
 }
 
 // The bounds: the conversations that rest longest go, those of the caller who holds

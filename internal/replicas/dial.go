@@ -68,7 +68,7 @@ func parse(address string) (e endpoint, err error) {
 
 // dial connects to a server.
 func (s *Store) dial(ctx context.Context, host string) (redis.Conn, error) {
-	wait := max(s.o.Write, s.o.Read, dialWait) // at most: each request has its own
+	wait := max(s.o.Write, s.o.Read, s.o.Keep, dialWait) // at most: each request has its own
 	options := []redis.DialOption{
 		redis.DialContextFunc(s.connect), redis.DialReadTimeout(wait), redis.DialWriteTimeout(wait),
 		redis.DialClientName("sotto"), redis.DialDatabase(s.at.database),

@@ -37,6 +37,8 @@ type Options struct {
 	// Write and Read bound a request: 50 ms, for which the end of a reply may wait, and
 	// 250 ms, for which a request may.
 	Write, Read time.Duration
+	// Keep bounds a request for a kept conversation: 2 s.
+	Keep time.Duration
 	// Password is that of the server; the user is in the address.
 	Password string
 	TLS      *tls.Config
@@ -89,6 +91,9 @@ func Open(address string, o Options) (*Store, error) {
 	if o.Read == 0 {
 		o.Read = 250 * time.Millisecond
 	}
+	if o.Keep == 0 {
+		o.Keep = 2 * time.Second
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -119,6 +124,11 @@ func (s *Store) do(operation string, wait time.Duration, commands func(run func(
 		s.requests.WithLabelValues(operation, "skipped").Inc()
 		return false
 	}
+	return s.try(operation, wait, commands) == nil
+}
+
+// try runs commands on a connection within the given time.
+func (s *Store) try(operation string, wait time.Duration, commands func(run func(script *redis.Script, args ...any) (any, error)) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	err := s.with(ctx, commands)
@@ -128,7 +138,7 @@ func (s *Store) do(operation string, wait time.Duration, commands func(run func(
 		outcome = "failed"
 	}
 	s.requests.WithLabelValues(operation, outcome).Inc()
-	return err == nil
+	return err
 }
 
 func (s *Store) with(ctx context.Context, commands func(run func(script *redis.Script, args ...any) (any, error)) error) error {

@@ -39,10 +39,19 @@ type server struct {
 	t       *testing.T
 	dir     string
 	port    int
+	options []string
 	process *exec.Cmd
 }
 
 func startServer(t *testing.T) *server {
+	t.Helper()
+	s := newServer(t)
+	s.start()
+	return s
+}
+
+// newServer is a server that is not started.
+func newServer(t *testing.T) *server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("redis-server is not installed")
@@ -54,7 +63,6 @@ func startServer(t *testing.T) *server {
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	s := &server{t: t, dir: t.TempDir(), port: port}
-	s.start()
 	t.Cleanup(s.kill)
 	return s
 }
@@ -63,7 +71,8 @@ func (s *server) address() string { return fmt.Sprintf("redis://127.0.0.1:%d/0",
 
 func (s *server) start() {
 	s.t.Helper()
-	s.process = exec.Command("redis-server", "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", "", "--appendonly", "no")
+	options := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", ""}
+	s.process = exec.Command("redis-server", append(options, s.options...)...)
 	if err := s.process.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -129,11 +129,18 @@ func (a *agents) close() error {
 	return errors.Join(list...)
 }
 
-// models puts the agents before the upstream of a gateway.
-func (a *agents) models(g *gateway.Config, kept *record.Writer, bounds conversation.Limits, log *slog.Logger) *agentmodel.Models {
+// models puts the agents before the upstream of a gateway. Conversations are kept in the
+// store that replicas share, or in the data folder.
+func (a *agents) models(s *settings.Settings, kept *record.Writer, shared conversation.Level, log *slog.Logger) (*agentmodel.Models, error) {
+	g := &s.Gateway
 	m := &agentmodel.Models{Base: gateway.UpstreamTransport(g.Limits), Agents: a.served, Record: kept, Log: log}
-	if g.Data != "" {
-		m.Kept = &conversation.Store{Folder: filepath.Join(g.Data, "conversations"), Limits: bounds, Secrets: record.NewSecrets(a.secrets()...)}
+	if g.Data != "" || shared != nil {
+		m.Kept = &conversation.Store{Folder: filepath.Join(g.Data, "conversations"), Limits: s.Conversations, Secrets: record.NewSecrets(a.secrets()...)}
+	}
+	if shared != nil {
+		if err := m.Kept.Share(shared, g.SharedSecret); err != nil {
+			return nil, err
+		}
 	}
 	if len(a.served) > 0 {
 		g.Transport, g.Separated = m, m.Has
@@ -141,5 +148,5 @@ func (a *agents) models(g *gateway.Config, kept *record.Writer, bounds conversat
 	for _, one := range a.served {
 		log.Info("an agent is served", "model", agentmodel.Prefix+one.Name)
 	}
-	return m
+	return m, nil
 }

@@ -22,7 +22,7 @@ import (
 func checkConsole(s *settings.Setup, address string) error {
 	switch {
 	case !s.Console:
-	case s.Recording.Record == "" && s.Gateway.Data == "":
+	case s.Recording.Record == "" && s.Gateway.Data == "" && s.Shared == "":
 		return hint.Usage(errors.New("--console: there is no record to show, and no folder for conversations"), "name a folder for the record with --record DIR, or one for conversations with --data DIR")
 	case !settings.IsLoopback(address) && !s.Guarded():
 		return hint.Usage(fmt.Errorf("--console-listen: %s is open to other machines, and there is no token", address), settings.AccessHint)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sotto-llm/sotto/gateway"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
+	"github.com/sotto-llm/sotto/internal/conversation"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/replicas"
@@ -91,13 +92,16 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	if kept != nil {
 		s.Gateway.Recorder = kept
 	}
-	models := agents.models(&s.Gateway, kept, s.Conversations, log)
 	metrics := prometheus.NewRegistry()
-	unshare, err := share(&s.Settings, metrics, log)
+	shared, unshare, err := share(&s.Settings, metrics, log)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, log))
 	}
 	defer unshare()
+	models, err := agents.models(&s.Settings, kept, shared, log)
+	if err != nil {
+		return errors.Join(err, closeRecord(kept, log))
+	}
 	s.Gateway.Observers = append(s.Gateway.Observers, gateway.Metrics(metrics))
 	handler, err := gateway.New(s.Gateway)
 	if err != nil {
@@ -118,10 +122,11 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 	return errors.Join(err, closeRecord(kept, log))
 }
 
-// share opens the state that the gateway shares with its replicas, if there is one.
-func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (unshare func(), err error) {
+// share opens the state that the gateway shares with its replicas. It is nil if there is
+// none.
+func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger) (shared conversation.Level, unshare func(), err error) {
 	if s.Shared == "" {
-		return func() {}, nil
+		return nil, func() {}, nil
 	}
 	limits := s.Gateway.Limits
 	store, err := replicas.Open(s.Shared, replicas.Options{
@@ -129,10 +134,10 @@ func share(s *settings.Settings, metrics prometheus.Registerer, log *slog.Logger
 		Metrics: metrics, Log: log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("shared: %w", err)
+		return nil, nil, fmt.Errorf("shared: %w", err)
 	}
 	s.Gateway.Shared = store
-	return func() { _ = store.Close() }, nil
+	return store, func() { _ = store.Close() }, nil
 }
 
 // newLogger returns a log that writes to standard error.
