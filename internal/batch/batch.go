@@ -10,16 +10,14 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strconv"
 
 	"github.com/sotto-llm/sotto/internal/files"
-	"github.com/sotto-llm/sotto/internal/jsontext"
 )
 
 // A LineFunc appends to dst the output for one line, which it gets without its line
-// end. An error is reported with the line's number. Bytes already appended are
+// end. An error is reported with the line's place. Bytes already appended are
 // kept.
-type LineFunc func(dst, line, end []byte, number int) ([]byte, error)
+type LineFunc func(dst, line, end []byte, at Place) ([]byte, error)
 
 // A Pipeline reads lines, processes them on every core, and writes the output in
 // order. It holds at most window batches, so its memory grows only with the longest
@@ -27,10 +25,13 @@ type LineFunc func(dst, line, end []byte, number int) ([]byte, error)
 type Pipeline struct {
 	Line    LineFunc
 	Strict  bool // stop at the first line that fails
-	Fault   func(number int, err error)
+	Fault   func(at Place, err error)
 	Advance func(n int) // called after n more bytes of the input are done; may be nil
 	Batch   int         // bytes read at once; if zero, batchSize
 	Workers int         // if zero, one per core
+	// ByByte says that the places of lines are bytes, of which the first is First.
+	ByByte bool
+	First  int64
 }
 
 // batchSize is small enough to stay in a core's cache and large enough that
@@ -39,7 +40,7 @@ const batchSize = 256 << 10
 
 // A batch is consecutive whole lines, and the output for them.
 type batch struct {
-	first  int // the number of its first line
+	first  Place // of its first line
 	in     []byte
 	out    []byte
 	faults []fault
@@ -47,9 +48,9 @@ type batch struct {
 }
 
 type fault struct {
-	number int
-	err    error
-	at     int // the length of out before the line
+	at    Place
+	err   error
+	begin int // the length of out before the line
 }
 
 // Run processes every line of r. It returns ErrFailed if a line failed.
@@ -102,19 +103,23 @@ func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 		size = batchSize
 	}
 	var rest []byte
-	for number := 1; ; {
+	at := Place(1)
+	if p.ByByte {
+		at = ByteAt(p.First)
+	}
+	for {
 		var b *batch
 		select {
 		case b = <-free:
 		case <-stop:
 			return nil
 		}
-		b.reset(number, size, rest)
+		b.reset(at, size, rest)
 		cut, err := b.fill(r)
 		rest = append(rest[:0], b.in[cut:]...)
 		b.in = b.in[:cut]
 		if len(b.in) > 0 {
-			number += bytes.Count(b.in, []byte{'\n'})
+			at = at.next(len(b.in), bytes.Count(b.in, []byte{'\n'}))
 			order <- b
 			work <- b
 		}
@@ -130,7 +135,7 @@ func (p *Pipeline) read(r io.Reader, free <-chan *batch, work, order chan<- *bat
 	}
 }
 
-func (b *batch) reset(first, size int, rest []byte) {
+func (b *batch) reset(first Place, size int, rest []byte) {
 	if cap(b.in) > 4*size && len(rest) < size {
 		b.in, b.out = nil, nil // do not keep the buffer of one long line
 	}
@@ -163,7 +168,7 @@ func (b *batch) fill(r io.Reader) (cut int, err error) {
 // do processes the lines of a batch.
 func (p *Pipeline) do(b *batch) {
 	rest := b.in
-	for number := b.first; len(rest) > 0; number++ {
+	for place := b.first; len(rest) > 0; {
 		line, end := rest, rest[len(rest):]
 		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
 			line, end, rest = rest[:i], rest[i:i+1], rest[i+1:]
@@ -175,12 +180,13 @@ func (p *Pipeline) do(b *batch) {
 		}
 		at := len(b.out)
 		var err error
-		if b.out, err = p.Line(b.out, line, end, number); err != nil {
-			b.faults = append(b.faults, fault{number, err, at})
+		if b.out, err = p.Line(b.out, line, end, place); err != nil {
+			b.faults = append(b.faults, fault{place, err, at})
 			if p.Strict {
 				return
 			}
 		}
+		place = place.next(len(line)+len(end), 1)
 	}
 }
 
@@ -192,7 +198,7 @@ func (p *Pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (
 		if len(b.faults) > 0 {
 			failed = true
 			if p.Strict {
-				out = out[:b.faults[0].at]
+				out = out[:b.faults[0].begin]
 			}
 		}
 		if len(out) > 0 {
@@ -201,7 +207,7 @@ func (p *Pipeline) write(w io.Writer, order <-chan *batch, free chan<- *batch) (
 			}
 		}
 		for _, f := range b.faults {
-			p.Fault(f.number, f.err)
+			p.Fault(f.at, f.err)
 		}
 		if failed && p.Strict {
 			return true, nil
@@ -273,13 +279,4 @@ func WholeLines(file *os.File) (int64, error) {
 		end = from
 	}
 	return 0, nil
-}
-
-// AppendError appends the object that represents a failed line.
-func AppendError(dst []byte, number int, err error) []byte {
-	dst = append(dst, `{"v":1,"line":`...)
-	dst = strconv.AppendInt(dst, int64(number), 10)
-	dst = append(dst, `,"error":`...)
-	dst = jsontext.AppendString(dst, err.Error())
-	return append(dst, "}\n"...)
 }

@@ -26,7 +26,7 @@ func TestPipelineCuts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			next := new(atomic.Int64)
-			p := &Pipeline{Batch: 64, Workers: 3, Line: func(dst, line, end []byte, number int) ([]byte, error) {
+			p := &Pipeline{Batch: 64, Workers: 3, Line: func(dst, line, end []byte, number Place) ([]byte, error) {
 				if next.Add(1)%7 == 0 {
 					time.Sleep(50 * time.Microsecond) // so that batches overtake one another
 				}
@@ -44,9 +44,9 @@ func TestPipelineCuts(t *testing.T) {
 
 // TestPipelineNumbers checks the numbers of lines across batches.
 func TestPipelineNumbers(t *testing.T) {
-	var faults []int
-	p := &Pipeline{Batch: 16, Workers: 2, Fault: func(n int, _ error) { faults = append(faults, n) },
-		Line: func(dst, line, _ []byte, number int) ([]byte, error) {
+	var faults []Place
+	p := &Pipeline{Batch: 16, Workers: 2, Fault: func(n Place, _ error) { faults = append(faults, n) },
+		Line: func(dst, line, _ []byte, number Place) ([]byte, error) {
 			if string(line) != fmt.Sprint(number) {
 				return dst, fmt.Errorf("%s is %d", line, number)
 			}
@@ -70,7 +70,7 @@ func TestPipelineNumbers(t *testing.T) {
 func TestPipelineIsPrompt(t *testing.T) {
 	r, w := io.Pipe()
 	out := make(chan string, 1)
-	p := &Pipeline{Line: func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }}
+	p := &Pipeline{Line: func(dst, line, end []byte, _ Place) ([]byte, error) { return append(append(dst, line...), end...), nil }}
 	done := make(chan error)
 	go func() { done <- p.Run(r, chunkWriter(func(b []byte) { out <- string(b) })) }()
 	for _, line := range []string{"first\n", "second\n"} {

@@ -95,7 +95,9 @@ func noEnv(string) string { return "" }
 
 // TestPipelineFailures checks how a broken reader and a broken writer are handled.
 func TestPipelineFailures(t *testing.T) {
-	same := func(dst, line, end []byte, _ int) ([]byte, error) { return append(append(dst, line...), end...), nil }
+	same := func(dst, line, end []byte, _ batch.Place) ([]byte, error) {
+		return append(append(dst, line...), end...), nil
+	}
 	broken := errors.New("broken")
 	var out strings.Builder
 	err := (&batch.Pipeline{Line: same}).Run(io.MultiReader(strings.NewReader("a\nb\n"), iotest.ErrReader(broken)), &out)

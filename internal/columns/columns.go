@@ -75,14 +75,14 @@ func (s *Set) Checked(f batch.LineFunc) batch.LineFunc {
 	if s == nil {
 		return f
 	}
-	return func(dst, line, end []byte, number int) ([]byte, error) {
+	return func(dst, line, end []byte, at batch.Place) ([]byte, error) {
 		if batch.Blank(line) {
 			return dst, nil
 		}
 		if err := s.Check(line); err != nil {
-			return batch.AppendError(dst, number, err), err
+			return batch.AppendError(dst, at, err), err
 		}
-		return f(dst, line, end, number)
+		return f(dst, line, end, at)
 	}
 }
 
@@ -90,14 +90,14 @@ func (s *Set) Checked(f batch.LineFunc) batch.LineFunc {
 // for a record, an object on a line, becomes the new members of the record. An object
 // for a line that is not such a record stays as it is.
 func (s *Set) Merge(f batch.LineFunc) batch.LineFunc {
-	return func(dst, line, end []byte, number int) ([]byte, error) {
-		at := len(dst)
-		dst, err := f(dst, line, end, number)
-		if len(dst) == at || s.Check(line) != nil {
+	return func(dst, line, end []byte, at batch.Place) ([]byte, error) {
+		begin := len(dst)
+		dst, err := f(dst, line, end, at)
+		if len(dst) == begin || s.Check(line) != nil {
 			return dst, err
 		}
-		object := bytes.Clone(dst[at:])
-		return append(s.append(dst[:at], line, object), '\n'), err
+		object := bytes.Clone(dst[begin:])
+		return append(s.append(dst[:begin], line, object), '\n'), err
 	}
 }
 

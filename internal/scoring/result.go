@@ -15,12 +15,12 @@ type Result struct {
 	answer.Verdict
 	ID     []byte
 	Judged bool // there is a verdict
-	Line   int  // of a line that failed
+	Line   int  // of a line that failed; 1 if only its byte is known
 }
 
 // outcomePaths are the paths that are read from an object, in order.
 var outcomePaths = func() (paths [][]jsonpath.Step) {
-	for _, name := range []string{"id", "line", "candidate", "method", "span.0", "span.1", "status", "ok", "reason", "detail", "by"} {
+	for _, name := range []string{"id", "line", "candidate", "method", "span.0", "span.1", "status", "ok", "reason", "detail", "by", "byte"} {
 		steps, _ := jsonpath.Parse(name)
 		paths = append(paths, steps)
 	}
@@ -40,7 +40,7 @@ func ReadResult(object []byte) (*Result, error) {
 	}
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	number := func(i int) int { n, _ := strconv.Atoi(string(f.Last(i))); return n }
-	if f.Last(1) != nil {
+	if f.Last(1) != nil || f.Last(11) != nil && f.Last(2) == nil {
 		return &Result{Line: max(1, number(1))}, nil
 	}
 	if f.Last(0) == nil || f.Last(2) == nil || f.Last(3) == nil {

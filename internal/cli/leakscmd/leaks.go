@@ -140,16 +140,16 @@ func (l *logs) read(name string) error {
 	defer progress.Clear()
 	faults := 0
 	p := &batch.Pipeline{
-		Line: func(dst, line, _ []byte, number int) ([]byte, error) {
+		Line: func(dst, line, _ []byte, at batch.Place) ([]byte, error) {
 			if err := source.Fault(line); err != nil {
 				return dst, err
 			}
-			return dst, l.record(file.Name, number, line)
+			return dst, l.record(file.Name, at.Number(), line)
 		},
-		Fault: func(number int, err error) {
+		Fault: func(at batch.Place, err error) {
 			if faults++; faults <= shownFaults {
 				progress.Clear()
-				l.sh.Errorf("%s: %s %d: %v", file.Name, source.Unit, number, err)
+				l.sh.Errorf("%s: %s: %v", file.Name, at.In(source.Unit), err)
 			}
 		},
 		Advance: progress.Advance,

@@ -73,11 +73,11 @@ func (in *Input) Progress(sh *shell.Shell) *shell.Progress {
 // Lines returns f for the lines of the input. The line of a record that could not be
 // read is an object with the error.
 func (in *Input) Lines(f batch.LineFunc) batch.LineFunc {
-	return func(dst, line, end []byte, number int) ([]byte, error) {
+	return func(dst, line, end []byte, at batch.Place) ([]byte, error) {
 		if err := in.Fault(line); err != nil {
-			return batch.AppendError(dst, number, err), err
+			return batch.AppendError(dst, at, err), err
 		}
-		dst, err := f(dst, line, end, number)
+		dst, err := f(dst, line, end, at)
 		return dst, in.Placed(line, in.Explain(line, err))
 	}
 }
@@ -95,11 +95,11 @@ func (in *Input) Placed(line []byte, err error) error {
 
 // At returns the place of a record for messages. That of a reply of a log is in its
 // error.
-func (in *Input) At(number int) string {
+func (in *Input) At(at batch.Place) string {
 	if in.Preset != "" {
 		return in.Name
 	}
-	return fmt.Sprintf("%s %d", in.Unit, number)
+	return at.In(in.Unit)
 }
 
 // Explain adds to the error of a record which preset would fit, if the field of the

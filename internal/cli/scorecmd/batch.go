@@ -121,9 +121,9 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 	defer bar.Clear()
 	bar.Advance(src.skipped)
 	p.Advance = bar.Advance
-	p.Fault = func(number int, err error) {
+	p.Fault = func(at batch.Place, err error) {
 		bar.Clear()
-		src.lineError(sh, src.first+number, err)
+		src.lineError(sh, src.place(at), err)
 	}
 	err := p.Run(src, w)
 	bar.Clear()
@@ -137,7 +137,7 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 // line returns the function that processes one line.
 func (b *batchRun) line(src *source) batch.LineFunc {
 	pool := sync.Pool{New: func() any { return new(scoring.Posed) }}
-	return func(dst, line, _ []byte, number int) ([]byte, error) {
+	return func(dst, line, _ []byte, place batch.Place) ([]byte, error) {
 		if batch.Blank(line) {
 			return dst, nil
 		}
@@ -146,7 +146,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		defer pool.Put(p)
 		err := b.read(src, p, line)
 		if err == nil {
-			p.File, p.Line = &src.origin, src.first+number
+			p.File, p.Line = &src.origin, src.place(place).Number()
 			b.watch.See(p.Grammar, p.Raw)
 			dst, err = b.judge(dst, p)
 			err = src.Placed(line, err)
@@ -157,7 +157,7 @@ func (b *batchRun) line(src *source) batch.LineFunc {
 		switch {
 		case len(dst) > at:
 		case err != nil:
-			return batch.AppendError(dst, src.first+number, err), err
+			return batch.AppendError(dst, src.place(place), err), err
 		default:
 			return dst, nil
 		}

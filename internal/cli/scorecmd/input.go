@@ -1,6 +1,7 @@
 package scorecmd
 
 import (
+	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/reading"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/scoring"
@@ -24,9 +25,18 @@ func openSource(sh *shell.Shell, records reading.Records, name string) (*source,
 	return &source{Input: in, named: name != "" && name != "-", origin: scoring.Origin{Name: in.Name, Unit: in.Unit}}, nil
 }
 
+// place returns the place of a line in the input, of which an earlier run has done the
+// first lines.
+func (s *source) place(at batch.Place) batch.Place {
+	if at.Number() > 0 {
+		at += batch.Place(s.first)
+	}
+	return at
+}
+
 // lineError prints the error of one line.
-func (s *source) lineError(sh *shell.Shell, number int, err error) {
-	place := s.At(number)
+func (s *source) lineError(sh *shell.Shell, at batch.Place, err error) {
+	place := s.At(at)
 	if s.named && s.Preset == "" {
 		place = s.origin.Name + ": " + place
 	}

@@ -118,7 +118,7 @@ func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.L
 // its reading. The records of a log can have reasoning that a server has separated.
 func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, log bool, watch *reading.Watch) batch.LineFunc {
 	records := newReplyLineReader(field, lines)
-	return func(dst, line, _ []byte, number int) ([]byte, error) {
+	return func(dst, line, _ []byte, at batch.Place) ([]byte, error) {
 		if batch.Blank(line) {
 			return dst, nil
 		}
@@ -129,7 +129,7 @@ func splitLine(m catalogue.Manner, lines *catalogue.LineReader, field string, lo
 			reply, err = r.Grammar.Parse(r.text(), r.Start, r.End)
 		}
 		if err != nil {
-			return batch.AppendError(dst, number, err), err
+			return batch.AppendError(dst, at, err), err
 		}
 		id := r.id
 		if id == nil {

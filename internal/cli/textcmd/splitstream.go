@@ -59,7 +59,7 @@ func (s *deltaStream) run(in io.Reader) error {
 		if err := s.line(scan.Bytes()); err != nil {
 			failed = true
 			s.faults.Print(s.sh, fmt.Sprintf("line %d", number), err)
-			s.events = batch.AppendError(s.events, number, err)
+			s.events = batch.AppendError(s.events, batch.Place(number), err)
 		}
 		if err := s.write(); err != nil {
 			return err

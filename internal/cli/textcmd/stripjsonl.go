@@ -127,9 +127,9 @@ func (r *lineRun) runInput(sh *shell.Shell, in *reading.Input, out *reading.Adde
 	bar := in.Progress(sh)
 	r.Advance = bar.Advance
 	var faults shell.Faults
-	r.Fault = func(number int, err error) {
+	r.Fault = func(at batch.Place, err error) {
 		bar.Clear()
-		faults.Print(sh, in.At(number), err)
+		faults.Print(sh, in.At(at), err)
 	}
 	err = r.Run(in, to)
 	bar.Clear()
@@ -140,7 +140,7 @@ func (r *lineRun) runInput(sh *shell.Shell, in *reading.Input, out *reading.Adde
 // stripLine returns the function that processes one line. It strips the field's
 // text and keeps every other byte. A line that fails is passed on unchanged.
 func stripLine(pool *sync.Pool) batch.LineFunc {
-	return func(dst, line, end []byte, _ int) ([]byte, error) {
+	return func(dst, line, end []byte, _ batch.Place) ([]byte, error) {
 		if batch.Blank(line) {
 			return append(append(dst, line...), end...), nil
 		}
@@ -158,11 +158,11 @@ func stripLine(pool *sync.Pool) batch.LineFunc {
 // visibleLine returns the function that processes one line of which the record stays
 // as it is: it appends an object with the visible text.
 func visibleLine(pool *sync.Pool) batch.LineFunc {
-	return func(dst, line, _ []byte, number int) (_ []byte, err error) {
+	return func(dst, line, _ []byte, at batch.Place) (_ []byte, err error) {
 		s := pool.Get().(*stripper)
 		defer pool.Put(s)
 		if s.object, err = s.line(s.object[:0], line); err != nil {
-			return batch.AppendError(dst, number, err), err
+			return batch.AppendError(dst, at, err), err
 		}
 		s.Find(s.object, s.paths...)
 		dst = append(append(dst, `{"visible":`...), s.Last(0)...)
