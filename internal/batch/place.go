@@ -21,7 +21,7 @@ func (p Place) Number() int { return int(max(p, 0)) }
 // In names the place in an input whose lines are units such as "row".
 func (p Place) In(unit string) string {
 	if p <= 0 {
-		return fmt.Sprintf("byte %d", -p)
+		return fmt.Sprintf("the line at byte %d", -p)
 	}
 	return fmt.Sprintf("%s %d", unit, p)
 }

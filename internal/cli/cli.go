@@ -55,7 +55,7 @@ type commandLine struct {
 	Probe      probecmd.Chat       `cmd:"" help:"Check whether a server of OpenAI's chat API leaks reasoning."`
 	A2A        probecmd.A2A        `cmd:"" name:"a2a" help:"Check A2A servers."`
 	Extract    scorecmd.Extract    `cmd:"" help:"Print the answer that a reply gives to a task, and its position."`
-	Score      scorecmd.Score      `cmd:"" help:"Judge the answers of replies, and summarize them."`
+	Score      scorecmd.Command    `cmd:"" help:"Judge the answers of replies, and summarize them."`
 	Solve      solvecmd.Command    `cmd:"" help:"Solve a stream of problems with a memory of earlier solutions."`
 	Record     recordcmd.Command   `cmd:"" help:"List, show, search, verify and export a record."`
 	Thoughts   thoughtscmd.Command `cmd:"" help:"Analyse what models think in a record: how much, how it repeats, whether it helps."`
@@ -125,7 +125,7 @@ func run(args []string, sh *shell.Shell) error {
 	if err != nil {
 		return err
 	}
-	if err := ctx.Run(sh, catalogue, parser.Model, studycmd.Streams(solvecmd.Planner)); err != nil {
+	if err := ctx.Run(sh, catalogue, invocationOf(ctx), parser.Model, studycmd.Streams(solvecmd.Planner)); err != nil {
 		return err
 	}
 	return sh.Flush()

@@ -32,7 +32,7 @@ var houseRules = []struct {
 	{[]string{"github.com/schollz/progressbar/v3"}, []string{"cli/shell/progress.go"}, "every bar is made where its name is made visible"},
 	{[]string{"os.Create", "os.WriteFile"}, nil, "files are made in outfile.go, for their owner only"},
 	{[]string{"os.OpenFile"}, []string{"cli/shell/outfile.go", "files/files.go", "conversation/file.go", "study/process.go", "study/runner.go"}, "files are made in outfile.go; package files opens without waiting; conversations and studies are in folders of their own"},
-	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/http.go", "study/folder.go"}, "files are made there; serve tries whether a folder can be written, and removes the file; a study's files are in a folder of its own"},
+	{[]string{"os.CreateTemp"}, []string{"cli/shell/outfile.go", "cli/servecmd/http.go", "shards/folder.go", "study/folder.go"}, "files are made there; serve tries whether a folder can be written, and removes the file; the files of a study and of shards are in a folder of their own"},
 	{[]string{"os.ReadFile", "io.ReadAll"}, []string{"files/files.go"}, "what is read whole is read within a bound"},
 	{[]string{"template.HTML"}, []string{"plot/plot.go", "plot/series.go", "plot/drawing.go", "studyreport/page.go", "studyreport/memory.go", "console/studies.go", "memorygraph/draw.go", "memorygraph/page.go", "console/markdown.go"}, "drawings, whose names are escaped by plot.Label, and what html/template made; Markdown, which is sanitized"},
 	{[]string{"template.CSS"}, []string{"plot/page.go", "scoring/page.go", "solvereport/page.go", "studyreport/page.go", "memorygraph/page.go", "console/pages.go"}, "the style sheet of pages"},

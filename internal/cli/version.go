@@ -42,25 +42,35 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 
 // versionLine returns version, revision, compiler and platform on one line.
 func versionLine(info *debug.BuildInfo) string {
-	version, setting := "(devel)", map[string]string{}
+	setting := map[string]string{}
 	if info != nil {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
 		for _, s := range info.Settings {
 			setting[s.Key] = s.Value
 		}
 	}
-	parts := []string{"sotto " + version}
-	if revision := setting["vcs.revision"]; revision != "" {
-		parts = append(parts, "revision "+revision[:min(12, len(revision))])
-	}
-	if setting["vcs.modified"] == "true" {
-		parts = append(parts, "modified")
-	}
+	parts := []string{"sotto " + buildOf(info)}
 	if at := setting["vcs.time"]; at != "" {
 		parts = append(parts, at)
 	}
 	parts = append(parts, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return strings.Join(parts, ", ")
+}
+
+// buildOf returns version and revision.
+func buildOf(info *debug.BuildInfo) string {
+	version, revision, modified := "(devel)", "", ""
+	if info != nil {
+		if info.Main.Version != "" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				revision = ", revision " + s.Value[:min(12, len(s.Value))]
+			case s.Key == "vcs.modified" && s.Value == "true":
+				modified = ", modified"
+			}
+		}
+	}
+	return version + revision + modified
 }

@@ -99,6 +99,31 @@ func (g *GoldFile) Unasked(yield func(number int, err error) bool) {
 	}
 }
 
+// Asked returns which rows replies have asked for: a bit for each, the first in the lowest
+// bit of the first byte.
+func (g *GoldFile) Asked() []byte {
+	asked := make([]byte, (len(g.rows)+7)/8)
+	for i, row := range g.rows {
+		if row.asked.Load() {
+			asked[i/8] |= 1 << (i % 8)
+		}
+	}
+	return asked
+}
+
+// Ask notes that replies have asked for rows in other processes.
+func (g *GoldFile) Ask(asked []byte) error {
+	if len(asked) != (len(g.rows)+7)/8 {
+		return fmt.Errorf("%s does not have the rows that it had", g.name)
+	}
+	for i, row := range g.rows {
+		if asked[i/8]&(1<<(i%8)) != 0 {
+			row.asked.Store(true)
+		}
+	}
+	return nil
+}
+
 // A placedValue is a value, the field that it comes from and, if it comes from a gold
 // file, the line there.
 type placedValue struct {

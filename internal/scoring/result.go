@@ -15,7 +15,7 @@ type Result struct {
 	answer.Verdict
 	ID     []byte
 	Judged bool // there is a verdict
-	Line   int  // of a line that failed; 1 if only its byte is known
+	Line   int  // of a line that failed; if it has only a byte, that plus one
 }
 
 // outcomePaths are the paths that are read from an object, in order.
@@ -41,7 +41,7 @@ func ReadResult(object []byte) (*Result, error) {
 	text := func(i int) string { return jsonpath.TextOr(f.Last(i), "") }
 	number := func(i int) int { n, _ := strconv.Atoi(string(f.Last(i))); return n }
 	if f.Last(1) != nil || f.Last(11) != nil && f.Last(2) == nil {
-		return &Result{Line: max(1, number(1))}, nil
+		return &Result{Line: max(1, number(1), number(11)+1)}, nil
 	}
 	if f.Last(0) == nil || f.Last(2) == nil || f.Last(3) == nil {
 		return nil, errNoObjectOfOurs

@@ -2,7 +2,6 @@ package scoring
 
 import (
 	"errors"
-	"hash/maphash"
 	"maps"
 	"math/bits"
 	"slices"
@@ -34,7 +33,7 @@ type Scores struct {
 	reasons  map[answer.Reason]int
 	lengths  [bits.UintSize + 1]share // by the number of bits in the reply's length
 	logged   agreement
-	problems map[string]*samples
+	problems map[digest]*samples // by the value of --by-field and the problem
 	by       map[string]*Scores
 	Failures map[answer.Reason][]*Failure
 }
@@ -51,7 +50,7 @@ type agreement struct {
 // A samples holds the replies to one problem.
 type samples struct {
 	share
-	votes map[uint64]share
+	votes map[digest]share
 }
 
 // maxBy is how many values of --by-field are counted separately. The rest count as
@@ -61,7 +60,7 @@ const maxBy = 10000
 func newScores() *Scores {
 	return &Scores{
 		methods: map[string]share{}, reasons: map[answer.Reason]int{},
-		problems: map[string]*samples{}, by: map[string]*Scores{}, Failures: map[answer.Reason][]*Failure{},
+		problems: map[digest]*samples{}, by: map[string]*Scores{}, Failures: map[answer.Reason][]*Failure{},
 	}
 }
 
@@ -117,16 +116,16 @@ func ReadVerdict(logged []byte) (right, readable bool) {
 	return false, false
 }
 
-// sample counts one reply to a problem. A vote of 0 is not a vote.
-func (s *Scores) sample(problem string, vote uint64, ok bool) {
+// sample counts one reply to a problem. Of a reply that votes for nothing, vote is nil.
+func (s *Scores) sample(problem digest, vote *digest, ok bool) {
 	g := s.problems[problem]
 	if g == nil {
-		g = &samples{votes: map[uint64]share{}}
+		g = &samples{votes: map[digest]share{}}
 		s.problems[problem] = g
 	}
 	g.share = g.plus(oneShare(ok))
-	if vote != 0 {
-		g.votes[vote] = g.votes[vote].plus(oneShare(ok))
+	if vote != nil {
+		g.votes[*vote] = g.votes[*vote].plus(oneShare(ok))
 	}
 }
 
@@ -156,8 +155,8 @@ func (s *Scores) merge(other *Scores) {
 		s.lengths[class] = s.lengths[class].plus(n)
 	}
 	s.logged.merge(other.logged)
-	for name, g := range other.problems {
-		s.mergeSamples(name, g)
+	for problem, g := range other.problems {
+		s.mergeSamples(problem, g)
 	}
 	for _, name := range slices.Sorted(maps.Keys(other.by)) {
 		s.arm(name).merge(other.by[name])
@@ -175,10 +174,10 @@ func (a *agreement) merge(b agreement) {
 	a.Unreadable += b.Unreadable
 }
 
-func (s *Scores) mergeSamples(name string, other *samples) {
-	g := s.problems[name]
+func (s *Scores) mergeSamples(problem digest, other *samples) {
+	g := s.problems[problem]
 	if g == nil {
-		s.problems[name] = other
+		s.problems[problem] = other
 		return
 	}
 	g.share = g.plus(other.share)
@@ -194,7 +193,6 @@ type Scorer struct {
 	Record    func(*Posed, answer.Extraction, *answer.Verdict) error // may be nil
 	whole     bool                                                   // a majority is a vote over whole replies
 	keep      bool                                                   // keep failures, for the page
-	seed      maphash.Seed
 
 	mu    sync.Mutex
 	parts []*Scores // all parts
@@ -205,7 +203,7 @@ type Scorer struct {
 // NewScorer returns a scorer. With whole, a majority is a vote over whole replies.
 // With keep, failures are kept for the page.
 func NewScorer(e *Extractor, whole, keep bool) *Scorer {
-	s := &Scorer{Extractor: e, whole: whole, keep: keep, seed: maphash.MakeSeed()}
+	s := &Scorer{Extractor: e, whole: whole, keep: keep}
 	s.free.New = func() any {
 		part := newScores()
 		s.mu.Lock()
@@ -264,18 +262,17 @@ func (s *Scorer) Note(p *Posed, was *Result) error {
 	}
 	part := s.take()
 	defer s.give(part)
-	problem := textOf(p.group)
 	part.add(p, was)
+	by := ""
 	if p.by != nil {
-		name := textOf(p.by)
-		part.arm(name).add(p, was)
-		problem = name + "\x00" + problem
+		by = textOf(p.by)
+		part.arm(by).add(p, was)
 	}
 	if p.group != nil {
-		vote := s.vote(p, was)
+		problem, vote := digestOf(by, "\x00", textOf(p.group)), s.vote(p, was)
 		part.sample(problem, vote, was.OK)
 		if p.by != nil {
-			part.arm(textOf(p.by)).sample(problem, vote, was.OK)
+			part.arm(by).sample(problem, vote, was.OK)
 		}
 	}
 	if s.keep && !was.OK {
@@ -284,13 +281,14 @@ func (s *Scorer) Note(p *Posed, was *Result) error {
 	return nil
 }
 
-// vote returns the answer that a reply votes for, or 0 for none.
-func (s *Scorer) vote(p *Posed, was *Result) uint64 {
-	switch {
-	case s.whole:
-		return max(1, maphash.String(s.seed, p.Raw))
-	case was.Candidate == "":
-		return 0
+// vote returns the answer that a reply votes for, or nil for none.
+func (s *Scorer) vote(p *Posed, was *Result) *digest {
+	text := was.Candidate
+	if s.whole {
+		text = p.Raw
+	} else if text == "" {
+		return nil
 	}
-	return max(1, maphash.String(s.seed, was.Candidate))
+	vote := digestOf(text)
+	return &vote
 }

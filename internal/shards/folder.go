@@ -38,12 +38,15 @@ type Draft struct {
 }
 
 func newDraft(f Folder, name, dir, pattern string) (*Draft, error) {
-	file, err := os.CreateTemp(dir, pattern) // of mode 0600: replies are private
+	file, err := temporary(dir, pattern)
 	if err != nil {
 		return nil, fmt.Errorf("begin %s: %w", f.Where(name), files.Cause(err))
 	}
 	return &Draft{folder: f, name: name, file: file, hash: sha256.New()}, nil
 }
+
+// temporary makes a file for its owner only: replies are private.
+func temporary(dir, pattern string) (*os.File, error) { return os.CreateTemp(dir, pattern) }
 
 func (d *Draft) Write(p []byte) (int, error) {
 	n, err := d.file.Write(p)

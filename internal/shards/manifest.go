@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 
@@ -18,7 +20,8 @@ type Job struct {
 	V        int               `json:"v"`
 	Command  string            `json:"command"`
 	Shard    Shard             `json:"shard"`
-	Sotto    string            `json:"sotto"`              // the version
+	Sotto    string            `json:"sotto"` // the version
+	Task     string            `json:"task,omitempty"`
 	Rules    string            `json:"rules,omitempty"`    // of the task
 	Dialects string            `json:"dialects"`           // the digest of the rows
 	Settings map[string]string `json:"settings,omitempty"` // the flags that are set; of a file, the digest of what it holds
@@ -50,6 +53,21 @@ func digest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return digest(sum[:])
+}
+
+// FileDigest returns the digest of a file.
+func FileDigest(name string, most int64) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(file, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return digest(h.Sum(nil)), err
 }
 
 // A Manifest says what a shard has read and written. It has no times and no names of
@@ -88,10 +106,12 @@ func ReadManifest(data []byte) (*Manifest, error) {
 	}
 	s := m.Shard
 	switch {
-	case m.V != 1 || m.Command == "" || m.Output.Name == "":
+	case m.V != 1 || m.Command == "":
 		return nil, errors.New("it is not the manifest of a shard")
 	case s.Count < 1 || s.Count > MaxCount || s.Index < 0 || s.Index >= s.Count:
 		return nil, fmt.Errorf("it is that of shard %v, which does not exist", s)
+	case m.Output.Name != s.Name()+OutputEnd || m.Groups != nil && m.Groups.Name != s.Name()+GroupsEnd:
+		return nil, fmt.Errorf("it names the output %.200q, which is not that of shard %v", m.Output.Name, s)
 	}
 	return m, nil
 }
@@ -113,6 +133,7 @@ func (j *Job) Against(was *Job) error {
 		{"the command", j.Command, was.Command},
 		{"the number of shards", strconv.Itoa(j.Shard.Count), strconv.Itoa(was.Shard.Count)},
 		{"the version of sotto", j.Sotto, was.Sotto},
+		{"the task", j.Task, was.Task},
 		{"the rules of the task", j.Rules, was.Rules},
 		{"the digest of the dialects", j.Dialects, was.Dialects},
 	} {
@@ -121,8 +142,12 @@ func (j *Job) Against(was *Job) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Settings)) {
-		if now, was := j.Settings[name], was.Settings[name]; now != was {
-			return fmt.Errorf("--%s is %.200q, and was %.200q", name, now, was)
+		then, ok := was.Settings[name]
+		switch now := j.Settings[name]; {
+		case !ok:
+			return fmt.Errorf("--%s is %.200q, and was not set", name, now)
+		case now != then:
+			return fmt.Errorf("--%s is %.200q, and was %.200q", name, now, then)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was.Settings)) {

@@ -2,8 +2,11 @@ package shards
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 
 	"github.com/sotto-llm/sotto/internal/files"
@@ -96,4 +99,31 @@ func (r *Run) End(ctx context.Context, m *Manifest) (there bool, err error) {
 	}
 	there, err = d.Put(ctx)
 	return there && was, err
+}
+
+// OpenFile opens a file that a manifest names. A file with other content is an error at
+// the end of what is read.
+func OpenFile(ctx context.Context, folder Folder, f File) (io.ReadCloser, error) {
+	r, err := folder.Open(ctx, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &checked{r, sha256.New(), f, folder.Where(f.Name)}, nil
+}
+
+// A checked reader has the content that a manifest says.
+type checked struct {
+	io.ReadCloser
+	hash  hash.Hash
+	file  File
+	where string
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.hash.Write(p[:n])
+	if errors.Is(err, io.EOF) && digest(c.hash.Sum(nil)) != c.file.Digest {
+		err = fmt.Errorf("%s does not have the content that its manifest says", c.where)
+	}
+	return n, err
 }

@@ -3,6 +3,7 @@ package reading
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/cli/shell"
@@ -33,9 +34,9 @@ func (r *Records) Given(names ...string) bool {
 	return false
 }
 
-// Log reports whether the records are those of a preset: FILE may be an .eval file.
-func (r *Records) Log(name string) bool {
-	return r.From != "" || records.FormatOf(name) == records.Eval
+// Log reports whether the records are those of a preset: a FILE may be an .eval file.
+func (r *Records) Log(names ...string) bool {
+	return r.From != "" || slices.ContainsFunc(names, func(name string) bool { return records.FormatOf(name) == records.Eval })
 }
 
 // An Input is a file of records, or standard input.
@@ -43,7 +44,14 @@ type Input struct {
 	*records.Source
 	file *shell.Input
 	Name string
+	// byByte says that places in it are bytes, of which the first is first: it is what a
+	// shard reads of a file.
+	byByte bool
+	first  int64
 }
+
+// Locate says where the lines of the input are.
+func (in *Input) Locate(p *batch.Pipeline) { p.ByByte, p.First = in.byByte, in.first }
 
 // Open opens FILE.
 func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
@@ -51,12 +59,21 @@ func (r *Records) Open(sh *shell.Shell, name string) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, records.Settings{Format: records.Format(r.InputFormat), From: r.From})
+	return r.open(file)
+}
+
+// open reads an open file.
+func (r *Records) open(file *shell.Input) (*Input, error) {
+	source, err := records.Open(records.Input{Reader: file, Name: file.Name, File: file.File()}, r.settings())
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%s: %w", file.Name, err)
 	}
-	return &Input{source, file, file.Name}, nil
+	return &Input{Source: source, file: file, Name: file.Name}, nil
+}
+
+func (r *Records) settings() records.Settings {
+	return records.Settings{Format: records.Format(r.InputFormat), From: r.From}
 }
 
 // Close closes the file.
@@ -64,7 +81,7 @@ func (in *Input) Close() error { return errors.Join(in.Source.Close(), in.file.C
 
 // Progress shows how much has been read, where the lines can tell that.
 func (in *Input) Progress(sh *shell.Shell) *shell.Progress {
-	if !in.Sized {
+	if !in.Sized || in.byByte {
 		return &shell.Progress{}
 	}
 	return shell.NewProgress(sh, in.file)

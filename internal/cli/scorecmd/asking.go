@@ -1,6 +1,7 @@
 package scorecmd
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/sotto-llm/sotto"
@@ -37,9 +38,23 @@ type common struct {
 	asking
 	fields
 	output
+	reading.Sharding
 	reading.Columns
 	With []string `enum:"raw,reading" placeholder:"WHAT" help:"Carry in each object what it is about: raw (the reply, byte for byte), reading (the object that sotto split prints for it), or both."`
 	recording.Settings
+}
+
+// validate refuses flags that cannot be combined. whole are the names of flags that are
+// set and need the whole batch.
+func (x *common) validate(batch bool, inputs []string, whole ...string) error {
+	if x.Resume {
+		whole = append(whole, "resume")
+	}
+	if x.Record != "" {
+		whole = append(whole, "record")
+	}
+	return cmp.Or(x.fields.validate(batch), x.ValidateLines(batch), x.output.validate(batch, len(inputs)), x.ValidateShard(x.Output, batch, whole...),
+		x.validateColumns(batch, len(inputs)), checkResume(&x.Settings, &x.output))
 }
 
 // prepare opens what a run needs: the extractor, and the evidence, which is nil if

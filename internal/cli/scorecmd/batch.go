@@ -82,12 +82,13 @@ func (b *batchRun) each(out *outFile) error {
 
 // file processes one file, from where an earlier run stopped.
 func (b *batchRun) file(out *outFile, name string, order int) error {
-	src, err := openSource(b.sh, b.records, name)
+	in, err := b.records.Open(b.sh, name)
 	if err != nil {
 		return err
 	}
+	defer in.Close()
+	src := newSource(in, name)
 	src.origin.Order = order
-	defer src.Close()
 	failed, err := b.replay(out, src)
 	if err != nil {
 		return err
@@ -120,6 +121,7 @@ func runPipeline(sh *shell.Shell, src *source, w io.Writer, p *batch.Pipeline) e
 	bar := src.Progress(sh)
 	defer bar.Clear()
 	bar.Advance(src.skipped)
+	src.Locate(p)
 	p.Advance = bar.Advance
 	p.Fault = func(at batch.Place, err error) {
 		bar.Clear()

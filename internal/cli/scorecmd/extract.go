@@ -1,7 +1,6 @@
 package scorecmd
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sotto-llm/sotto/answer"
@@ -42,11 +41,11 @@ func (x *Extract) batch() bool { return x.JSONL || x.Given(x.Files...) }
 
 // Validate refuses flags that cannot be combined.
 func (x *Extract) Validate() error {
-	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), x.validateColumns(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return x.validate(x.batch(), x.Files)
 }
 
 // Run extracts from one reply, or from the reply of every line.
-func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
 	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
@@ -54,10 +53,10 @@ func (x *Extract) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	return v.end(x.run(sh, c, e, v))
+	return v.end(x.run(sh, c, as, e, v))
 }
 
-func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) error {
+func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, e *scoring.Extractor, v *evidence) error {
 	if !x.batch() {
 		return x.one(sh, e, v)
 	}
@@ -75,6 +74,9 @@ func (x *Extract) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extrac
 			return dst, err
 		}
 		return x.append(dst, e, p, scoring.IDOf(p), found)
+	}
+	if x.Shard != "" {
+		return b.shard(&x.common, c, as, nil)
 	}
 	return b.run(&x.output)
 }

@@ -57,19 +57,16 @@ func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSource(sh, reading.Records{}, f.GoldFile)
+	src, err := new(reading.Records).Open(sh, f.GoldFile)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	g.Unit = src.origin.Unit
+	g.Unit = src.Unit
 	for number := 1; ; number++ {
-		line, err := batch.NextLine(src.Source.Reader)
+		line, err := batch.NextLine(src.Reader)
 		if errors.Is(err, io.EOF) {
 			return g, nil
-		}
-		if err == nil {
-			err = src.Fault(line)
 		}
 		if err == nil {
 			err = src.Fault(line)
@@ -78,7 +75,7 @@ func (f *fields) golds(sh *shell.Shell) (*scoring.GoldFile, error) {
 			err = g.Add(batch.TrimLine(line), number)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("gold file %s: %s %d: %w", f.GoldFile, src.origin.Unit, number, err)
+			return nil, fmt.Errorf("gold file %s: %s %d: %w", f.GoldFile, src.Unit, number, err)
 		}
 	}
 }

@@ -17,12 +17,8 @@ type source struct {
 	faults  shell.Faults
 }
 
-func openSource(sh *shell.Shell, records reading.Records, name string) (*source, error) {
-	in, err := records.Open(sh, name)
-	if err != nil {
-		return nil, err
-	}
-	return &source{Input: in, named: name != "" && name != "-", origin: scoring.Origin{Name: in.Name, Unit: in.Unit}}, nil
+func newSource(in *reading.Input, name string) *source {
+	return &source{Input: in, named: name != "" && name != "-", origin: scoring.Origin{Name: in.Name, Unit: in.Unit}}
 }
 
 // place returns the place of a line in the input, of which an earlier run has done the

@@ -8,8 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/sotto-llm/sotto/internal/batch"
 	"github.com/sotto-llm/sotto/internal/catalogue"
@@ -19,9 +18,27 @@ import (
 	"github.com/sotto-llm/sotto/internal/scoring"
 )
 
+// Command holds the commands about scores.
+type Command struct {
+	Judge Score `cmd:"" default:"withargs" help:"Judge the answers of replies; the default."`
+	Merge Merge `cmd:"" help:"Add up the scores of the shards of a batch."`
+}
+
+// Help shows examples.
+func (Command) Help() string {
+	return `Without a command, the flags are those of "sotto score judge"; see its --help. A FILE with the name judge or merge is ./judge or ./merge.
+
+Examples:
+
+    sotto score --task math --jsonl --html report.html replies.jsonl > scored.jsonl
+    sotto score --task math --jsonl --shard 0/400 -o scored/ replies-*.jsonl
+    sotto score merge scored/`
+}
+
 // Score judges the answers of replies.
 type Score struct {
 	common
+	gate
 	JSONL       bool     `name:"jsonl" help:"Judge one reply per record: JSON line, element of a JSON array, or row of a CSV or Parquet file."`
 	K           bool     `help:"Report how many problems are solved by the best of k replies, and by majority vote."`
 	GroupField  string   `name:"group-field" placeholder:"PATH" help:"The field that is the same in all replies to one problem (that of --input-field)."`
@@ -29,7 +46,6 @@ type Score struct {
 	ByField     string   `name:"by-field" placeholder:"PATH" help:"Also summarize by each value of a field, such as the model."`
 	LoggedField string   `name:"logged-field" placeholder:"PATH" help:"Compare the verdicts with those of a field: true or 1, false or 0."`
 	Compare     string   `placeholder:"WHAT" help:"Print only differences from FILE, which score or extract wrote, joined by id in any order, or from other settings, such as start=outside,from-reasoning=true."`
-	MinSolved   string   `name:"min-solved" placeholder:"SHARE" help:"Exit with status 5 if fewer replies are solved, such as 0.8 or 80%."`
 	MaxLost     *int     `name:"max-lost" placeholder:"N" help:"With --compare: exit with status 5 if more than N lines that were right are not right now."`
 	HTML        string   `name:"html" placeholder:"FILE" help:"Write a page with the summary, plots, and failures to browse."`
 	JSON        bool     `name:"json" help:"Print the summary as one JSON object on standard output, and nothing else there. The objects need --output."`
@@ -85,11 +101,24 @@ func (x *Score) Validate() error {
 	if x.Compare != "" && len(x.With) > 0 {
 		return errors.New("--compare cannot be combined with --with: it prints only differences")
 	}
-	return cmp.Or(x.fields.validate(x.batch()), x.ValidateLines(x.batch()), x.output.validate(x.batch(), len(x.Files)), x.validateColumns(x.batch(), len(x.Files)), checkResume(&x.Settings, &x.output))
+	return x.validate(x.batch(), x.Files, x.whole()...)
+}
+
+// whole returns the names of flags that are set and need the whole batch.
+func (x *Score) whole() (names []string) {
+	for name, set := range map[string]bool{
+		"compare": x.Compare != "", "html": x.HTML != "", "json": x.JSON, "max-lost": x.MaxLost != nil, "min-solved": x.MinSolved != "",
+	} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Run judges one reply, or the reply of every line.
-func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
 	if err := reading.CheckField(sh, x.Field, x.batch()); err != nil {
 		return err
 	}
@@ -97,10 +126,10 @@ func (x *Score) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	if err != nil {
 		return err
 	}
-	return v.end(x.run(sh, c, e, v))
+	return v.end(x.run(sh, c, as, e, v))
 }
 
-func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extractor, v *evidence) (err error) {
+func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, e *scoring.Extractor, v *evidence) (err error) {
 	if !x.batch() {
 		return x.one(sh, e, v)
 	}
@@ -112,6 +141,9 @@ func (x *Score) run(sh *shell.Shell, c *catalogue.Catalogue, e *scoring.Extracto
 	}
 	if b.added, err = x.added(new(columns.Score)); err != nil {
 		return err
+	}
+	if x.Shard != "" {
+		return b.shard(&x.common, c, as, s.Total)
 	}
 	versus, err := x.comparison(sh, c, s, b)
 	if err != nil {
@@ -182,16 +214,8 @@ func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison)
 	if err := versus.conclude(sum); err != nil {
 		return err
 	}
-	if x.JSON {
-		text, err := json.Marshal(sum)
-		if err != nil {
-			return fmt.Errorf("summary: %w", err)
-		}
-		if err := sh.Print(append(text, '\n')); err != nil {
-			return err
-		}
-	} else {
-		sum.Print(sh.Err)
+	if err := printSummary(sh, sum, x.JSON); err != nil {
+		return err
 	}
 	if x.HTML != "" {
 		page, err := scoring.Page(sum, s.Total().Failures)
@@ -205,30 +229,23 @@ func (x *Score) conclude(sh *shell.Shell, s *scoring.Scorer, versus *comparison)
 	return x.gates(sum)
 }
 
-// minSolved returns the share of replies that must be solved, such as 0.8 or 80%.
-func (x *Score) minSolved() (float64, error) {
-	if x.MinSolved == "" {
-		return 0, nil
+// printSummary prints a summary for people, or for programs.
+func printSummary(sh *shell.Shell, sum *scoring.Summary, asJSON bool) error {
+	if !asJSON {
+		sum.Print(sh.Err)
+		return nil
 	}
-	number, percent := strings.CutSuffix(x.MinSolved, "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if percent {
-		share /= 100
+	text, err := json.Marshal(sum)
+	if err != nil {
+		return fmt.Errorf("summary: %w", err)
 	}
-	if err != nil || !(share >= 0 && share <= 1) {
-		return 0, fmt.Errorf("--min-solved %s: want a share from 0 to 1, or from 0%% to 100%%", x.MinSolved)
-	}
-	return share, nil
+	return sh.Print(append(text, '\n'))
 }
 
 // gates returns an error if the run is worse than --min-solved or --max-lost allow.
 func (x *Score) gates(sum *scoring.Summary) error {
-	share, err := x.minSolved()
-	if err != nil {
+	if err := x.check(sum); err != nil {
 		return err
-	}
-	if x.MinSolved != "" && (sum.Lines == 0 || sum.Solved.Rate < share) {
-		return shell.GateFailed(fmt.Errorf("%d of %d replies are solved, which is less than --min-solved %s", sum.Solved.Count, sum.Lines, x.MinSolved))
 	}
 	if p := sum.Paired; x.MaxLost != nil && p != nil && p.Lost+p.Missing > *x.MaxLost {
 		return shell.GateFailed(fmt.Errorf("%d lines that were right are wrong now and %d are missing, which is more than --max-lost %d", p.Lost, p.Missing, *x.MaxLost))

@@ -58,16 +58,17 @@ func (sh *Shell) Results(data bool) *Printer {
 type Input struct {
 	*decompress.Reader
 	Name string
-	file *os.File // nil for standard input
+	file *os.File // nil for standard input and objects
+	from io.Closer
 }
 
 // Close closes a file. Standard input stays open.
 func (in *Input) Close() error {
 	in.Reader.Close()
-	if in.file == nil {
+	if in.from == nil {
 		return nil
 	}
-	return in.file.Close()
+	return in.from.Close()
 }
 
 // File returns the file itself, and nil for standard input.
@@ -91,6 +92,12 @@ func (in *Input) size() int64 {
 	return info.Size()
 }
 
+// InputOf returns an input that is open. Closing it closes r.
+func InputOf(name string, r io.ReadCloser) *Input {
+	file, _ := r.(*os.File)
+	return &Input{Reader: decompress.NewReader(r), Name: name, file: file, from: r}
+}
+
 // Open opens FILE. "-" or "" is standard input. Files that gzip or zstd have
 // compressed are decompressed, whatever their names are.
 func (sh *Shell) Open(name string) (*Input, error) {
@@ -108,7 +115,7 @@ func (sh *Shell) Open(name string) (*Input, error) {
 		file.Close()
 		return nil, fmt.Errorf("open %s: is a directory", name)
 	}
-	return &Input{Reader: decompress.NewReader(file), Name: name, file: file}, nil
+	return InputOf(name, file), nil
 }
 
 // ReadAll reads FILE whole.

@@ -21,10 +21,10 @@ type Split struct {
 	reading.Lines
 	reading.Records
 	lineOutput
-	JSONL  bool   `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
-	Stream bool   `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
-	Field  string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply (raw), such as choices.0.message.content."`
-	File   string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines."`
+	JSONL  bool     `name:"jsonl" xor:"lines" help:"Read one reply per record, and print one object per line."`
+	Stream bool     `name:"stream" xor:"lines" help:"Read one delta per JSON line, for many replies at once, and print events as they become certain."`
+	Field  string   `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field of the reply (raw), such as choices.0.message.content."`
+	Files  []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl or --stream the lines. Several files are read one after another."`
 }
 
 // Help shows examples.
@@ -45,14 +45,14 @@ Examples:
 
 // Validate refuses flags that cannot be combined.
 func (s *Split) Validate() error {
-	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch()))
+	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch(), s.Files))
 }
 
 // batch reports whether the input holds records.
-func (s *Split) batch() bool { return s.JSONL || s.Given(s.File) }
+func (s *Split) batch() bool { return s.JSONL || s.Given(s.Files...) }
 
 // Run reads one reply, or the reply of every line.
-func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
 	start := sotto.StartAuto
 	if s.Stream {
 		start = sotto.StartOutside
@@ -70,7 +70,7 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 		return err
 	}
 	if s.Stream {
-		in, err := sh.Open(s.File)
+		in, err := sh.Open(one(s.Files))
 		if err != nil {
 			return err
 		}
@@ -80,14 +80,14 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	watch := reading.NewWatch(c, m)
 	defer watch.Report(sh)
 	if s.batch() {
-		return s.runLines(sh, m, lines, watch)
+		return s.runLines(sh, c, as, m, lines, watch)
 	}
-	raw, err := sh.ReadAll(s.File)
+	raw, err := sh.ReadAll(one(s.Files))
 	if err != nil {
 		return err
 	}
 	watch.See(m.Grammar, raw)
-	reading.HintLines(sh, s.File, raw)
+	reading.HintLines(sh, one(s.Files), raw)
 	reply, err := m.Grammar.Parse(raw, m.Start, m.End)
 	if err != nil {
 		return fmt.Errorf("split: %w", err)
@@ -102,15 +102,15 @@ func (s *Split) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 }
 
 // runLines reads the reply of every record.
-func (s *Split) runLines(sh *shell.Shell, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
+func (s *Split) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation, m catalogue.Manner, lines *catalogue.LineReader, watch *reading.Watch) error {
 	field := cmp.Or(s.Field, reading.DefaultField)
 	steps, err := jsonpath.Parse(field)
 	if err != nil || jsonpath.Many(steps) {
 		return hint.Usage(fmt.Errorf("--field %s: want the path of one field", field), "")
 	}
-	r := &lineRun{records: s.Records, to: &s.lineOutput, file: s.File, members: new(columns.Split)}
+	r := &lineRun{records: s.Records, to: &s.lineOutput, files: s.Files, members: new(columns.Split), catalogue: c, as: as}
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
-		return set.Checked(splitLine(m, lines, field, s.Log(s.File), watch))
+		return set.Checked(splitLine(m, lines, field, s.Log(s.Files...), watch))
 	})
 }
 

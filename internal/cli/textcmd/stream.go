@@ -32,8 +32,8 @@ func deltasOf(source io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// one returns a complete reply as a single delta.
-func one(text string) iter.Seq2[string, error] {
+// oneDelta returns a complete reply as a single delta.
+func oneDelta(text string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) { yield(text, nil) }
 }
 

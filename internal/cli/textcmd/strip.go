@@ -22,12 +22,12 @@ type Strip struct {
 	reading.Lines
 	reading.Records
 	lineOutput
-	Narration   string `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
-	ReasoningTo string `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
-	JSONL       bool   `name:"jsonl" help:"Rewrite one field of every record; no other byte of a JSON line changes."`
-	Field       string `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field, such as raw, messages.-1.content (from the end) or messages.#.content (every element)."`
-	Strict      bool   `help:"With --jsonl: stop at the first line that fails."`
-	File        string `arg:"" optional:"" placeholder:"FILE" help:"The reply, or with --jsonl the records."`
+	Narration   string   `enum:"text,drop" default:"text" placeholder:"WHERE" setting:"SOTTO_NARRATION" help:"Where narration goes: text (in its place in the text), drop (left out)."`
+	ReasoningTo string   `name:"reasoning-to" placeholder:"WHERE" setting:"SOTTO_REASONING_TO" help:"Write the reasoning to a file, to fd:N, or to stderr."`
+	JSONL       bool     `name:"jsonl" help:"Rewrite one field of every record; no other byte of a JSON line changes."`
+	Field       string   `placeholder:"PATH" setting:"SOTTO_FIELD" help:"With --jsonl: the field, such as raw, messages.-1.content (from the end) or messages.#.content (every element)."`
+	Strict      bool     `help:"With --jsonl: stop at the first line that fails."`
+	Files       []string `arg:"" optional:"" name:"file" placeholder:"FILE" help:"The reply, or with --jsonl the records. Several files are read one after another."`
 }
 
 // Help shows examples.
@@ -54,15 +54,15 @@ func (s *Strip) Validate() error {
 	case !s.batch() && s.Strict:
 		return fmt.Errorf("--strict needs --jsonl")
 	}
-	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch()))
+	return cmp.Or(s.ValidateLines(s.batch()), s.lineOutput.validate(s.batch(), s.Files))
 }
 
 // batch reports whether the input holds records.
-func (s *Strip) batch() bool { return s.JSONL || s.Given(s.File) }
+func (s *Strip) batch() bool { return s.JSONL || s.Given(s.Files...) }
 
 // field returns the field of the reply. In the records of a preset, it is known.
 func (s *Strip) field() string {
-	if s.Log(s.File) {
+	if s.Log(s.Files...) {
 		return "raw"
 	}
 	return s.Field
@@ -77,14 +77,15 @@ func (s *Strip) why() string {
 }
 
 // Run strips one reply, or a field of every line.
-func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
 	if s.batch() {
-		return s.runLines(sh, c)
+		return s.runLines(sh, c, as)
 	}
 	if err := reading.CheckField(sh, s.Field, false); err != nil {
 		return err
 	}
-	whole := s.File != "" && s.File != "-"
+	name := one(s.Files)
+	whole := name != "" && name != "-"
 	start := sotto.StartOutside
 	if whole {
 		start = sotto.StartAuto
@@ -95,13 +96,13 @@ func (s *Strip) Run(sh *shell.Shell, c *catalogue.Catalogue) error {
 	}
 	if whole {
 		// Read it before making the sink, which may be the same file.
-		text, err := sh.ReadAll(s.File)
+		text, err := sh.ReadAll(name)
 		if err != nil {
 			return err
 		}
-		return s.strip(sh, c, m, true, one(text))
+		return s.strip(sh, c, m, true, oneDelta(text))
 	}
-	in, err := sh.Open(s.File)
+	in, err := sh.Open(name)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *Strip) strip(sh *shell.Shell, c *catalogue.Catalogue, m catalogue.Manne
 		watch := reading.NewWatch(c, m)
 		watch.See(m.Grammar, head.String())
 		watch.Report(sh)
-		reading.HintLines(sh, s.File, head.String())
+		reading.HintLines(sh, one(s.Files), head.String())
 	}
 	if err := verdict(last, m.Start); err != nil {
 		if !whole && strings.TrimSpace(head.String()) == "" {

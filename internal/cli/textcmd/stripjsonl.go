@@ -3,9 +3,7 @@ package textcmd
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/sotto-llm/sotto"
@@ -21,7 +19,7 @@ import (
 )
 
 // runLines strips a field of every line.
-func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
+func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue, as *reading.Invocation) error {
 	path, err := jsonpath.Parse(s.field())
 	if err != nil {
 		return hint.Usage(err, "want a path such as raw or messages.-1.content")
@@ -49,8 +47,8 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 		work.log = log
 		return work
 	}}
-	r := &lineRun{records: in, to: &s.lineOutput, file: s.File, members: new(columns.Strip)}
-	r.Strict = s.Strict
+	r := &lineRun{records: in, to: &s.lineOutput, files: s.Files, members: new(columns.Strip), catalogue: c, as: as}
+	r.strict = s.Strict
 	return r.run(sh, func(set *columns.Set) batch.LineFunc {
 		if set != nil {
 			return set.Checked(visibleLine(pool))
@@ -62,7 +60,7 @@ func (s *Strip) runLines(sh *shell.Shell, c *catalogue.Catalogue) error {
 // rewrites returns how to read the records, and the log whose rows are rewritten. It
 // is "" if there is no log, or if its replies come out as new members of records.
 func (s *Strip) rewrites() (in reading.Records, log string, err error) {
-	if !s.Log(s.File) || s.Adds(s.Output) {
+	if !s.Log(s.Files...) || s.Adds(s.Output) {
 		return s.Records, "", nil
 	}
 	if !records.CanRewrite(s.From) {
@@ -72,69 +70,6 @@ func (s *Strip) rewrites() (in reading.Records, log string, err error) {
 	in = s.Records
 	in.From = ""
 	return in, s.From, nil
-}
-
-// A lineOutput holds the flags that say where the lines of a command go.
-type lineOutput struct {
-	reading.Columns
-	Output string `short:"o" placeholder:"FILE" help:"With --jsonl: write to FILE instead of standard output. It appears when it is whole. FILE.parquet has the rows of a Parquet input with new columns."`
-}
-
-func (o *lineOutput) validate(jsonl bool) error {
-	if o.Output != "" && !jsonl {
-		return errors.New("--output needs --jsonl")
-	}
-	return o.ValidateColumns(o.Output, jsonl, 1)
-}
-
-// A lineRun processes the records of FILE. It reports faults, and shows a progress
-// bar if someone is watching.
-type lineRun struct {
-	batch.Pipeline
-	records reading.Records
-	to      *lineOutput
-	file    string
-	members any // a struct with the types of new members
-}
-
-// run processes each line with the function that process returns. The set of new
-// members is nil if there are none.
-func (r *lineRun) run(sh *shell.Shell, process func(*columns.Set) batch.LineFunc) error {
-	var set *columns.Set
-	var err error
-	if r.to.Adds(r.to.Output) {
-		if set, err = r.to.Set(r.members); err != nil {
-			return err
-		}
-	}
-	in, err := r.records.Open(sh, r.file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := reading.OpenAdded(sh, set, r.to.Output, r.file)
-	if err != nil {
-		return err
-	}
-	return out.Close(r.runInput(sh, in, out, process(set)), r.Strict)
-}
-
-func (r *lineRun) runInput(sh *shell.Shell, in *reading.Input, out *reading.Added, f batch.LineFunc) (err error) {
-	var to io.Writer
-	if r.Line, to, err = out.Input(in, in.Lines(f)); err != nil {
-		return err
-	}
-	bar := in.Progress(sh)
-	r.Advance = bar.Advance
-	var faults shell.Faults
-	r.Fault = func(at batch.Place, err error) {
-		bar.Clear()
-		faults.Print(sh, in.At(at), err)
-	}
-	err = r.Run(in, to)
-	bar.Clear()
-	faults.More(sh, in.Name)
-	return err
 }
 
 // stripLine returns the function that processes one line. It strips the field's

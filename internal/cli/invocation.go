@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/sotto-llm/sotto/internal/cli/reading"
+	"github.com/sotto-llm/sotto/internal/files"
+	"github.com/sotto-llm/sotto/internal/shards"
+)
+
+// invocationOf says how a command was called.
+func invocationOf(ctx *kong.Context) *reading.Invocation {
+	info, _ := debug.ReadBuildInfo()
+	command, _, _ := strings.Cut(ctx.Command(), " ")
+	return &reading.Invocation{Command: command, Version: buildOf(info), Settings: func() (map[string]string, error) { return settingsOf(ctx) }}
+}
+
+// maxSettingFile bounds a file that a flag names, such as that of the right answers.
+const maxSettingFile = 4 << 30
+
+// settingsOf returns the flags that are set to other values than their defaults, except for
+// those that say which part of the work is done and where its result goes. The value of a
+// flag that names a file is the digest of the file.
+func settingsOf(ctx *kong.Context) (map[string]string, error) {
+	set := map[string]string{}
+	for _, f := range ctx.Flags() {
+		if f.Target.IsZero() || f.Name == "shard" || f.Name == "output" {
+			continue
+		}
+		value := fmt.Sprint(reflect.Indirect(f.Target).Interface())
+		if value == f.Default {
+			continue
+		}
+		if f.PlaceHolder == "FILE" && f.Target.Kind() == reflect.String {
+			digest, err := shards.FileDigest(value, maxSettingFile)
+			if err != nil {
+				return nil, fmt.Errorf("--%s %s: %w", f.Name, value, files.Cause(err))
+			}
+			value = digest
+		}
+		set[f.Name] = value
+	}
+	return set, nil
+}

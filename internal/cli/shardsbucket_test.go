@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/sotto-llm/sotto/internal/objects"
+	"github.com/sotto-llm/sotto/internal/objects/objectstest"
+	"github.com/sotto-llm/sotto/internal/shards"
+)
+
+// TestShardsInBucket runs shards that read objects and write objects: a pattern of plain
+// and compressed objects and a Parquet object,
+// and shards that run twice. The outputs are those of files with the same content.
+func TestShardsInBucket(t *testing.T) {
+	s := objectstest.Start(t, "replies")
+	b, err := objects.Open(t.Context(), "replies", objects.Options{Getenv: s.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	dir := t.TempDir()
+	files := (&replyBatch{Rand: r, problems: 5}).write(t, dir, 60)
+	files = append(files, filepath.Join(dir, "99.parquet"))
+	type row struct {
+		Arm   string `parquet:"arm"`
+		Input string `parquet:"input"`
+		Gold  string `parquet:"gold"`
+		Raw   string `parquet:"raw"`
+	}
+	if err := parquet.WriteFile(files[len(files)-1], []row{{"arm 1", "problem 1", "42", "Answer: 42"}, {"arm 1", "problem 1", "42", "Answer: 43"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.PutNew(t.Context(), "in/"+filepath.Base(name), bytes.NewReader(data), int64(len(data)), objects.Put{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local := scoreShards.all(t, r, 5, filepath.Join(dir, "local"), files)
+	run := func(i int) (string, string) {
+		return scoreShards.runWith(t, s.Getenv, "--shard", fmt.Sprintf("%d/5", i), "-o", "s3://replies/out", "s3://replies/in/*")
+	}
+	var remote strings.Builder
+	for i := range 5 {
+		run(i)
+		if _, again := run(i); !strings.Contains(again, "was done before") {
+			t.Errorf("the second run of a shard: %s", again)
+		}
+		out, _, err := b.Get(t.Context(), fmt.Sprintf("out/part-%05d-of-00005.jsonl", i), objects.Range{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(&remote, out); err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+	}
+	if remote.String() != local {
+		t.Errorf("shards of objects wrote\n%s\nshards of files\n%s", remote.String(), local)
+	}
+	one, _ := shardCommand{"score", "merge", "--json"}.run(t, filepath.Join(dir, "local"))
+	merged, _ := shardCommand{"score", "merge", "--json"}.runWith(t, s.Getenv, "s3://replies/out/")
+	if one != merged {
+		t.Errorf("score merge of objects printed\n%s\nof files\n%s", merged, one)
+	}
+
+	// An object that is replaced after the listing is an error, not a mixture.
+	from := &shards.Sources{Getenv: s.Getenv}
+	changed := "in/" + filepath.Base(files[0])
+	listed, err := from.List(t.Context(), []string{"s3://replies/" + changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Put(t.Context(), changed, strings.NewReader("{}\n"), 3, "", objects.Put{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := from.Read(t.Context(), shards.Input{Name: listed[0].Name, Size: 1 << 20, Version: listed[0].Version}, 0, 0); !errors.Is(err, objects.ErrChanged) {
+		t.Errorf("an object that was replaced: %v, %v", r, err)
+	}
+	var stderr bytes.Buffer
+	args := append(append(shardCommand{}, scoreShards...), "--shard", "0/5", "-o", "s3://replies/out", "s3://replies/in/*")
+	if status := Run(args, strings.NewReader(""), io.Discard, &stderr, s.Getenv); status != 1 || !strings.Contains(stderr.String(), "is that of another run") {
+		t.Errorf("a changed object: status %d, %s", status, stderr.String())
+	}
+}
