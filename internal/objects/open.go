@@ -16,6 +16,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/retry"
 )
@@ -132,9 +133,9 @@ func transportOf(secure bool, o *Options) (http.RoundTripper, error) {
 	t.MaxResponseHeaderBytes = maxHeader
 	t.ResponseHeaderTimeout = o.Stall
 	if bundle := o.Getenv("AWS_CA_BUNDLE"); secure && bundle != "" {
-		pem, err := os.ReadFile(bundle)
+		pem, err := files.Read("AWS_CA_BUNDLE", bundle, files.MaxSettings)
 		if err != nil {
-			return nil, fmt.Errorf("AWS_CA_BUNDLE: %w", err)
+			return nil, err
 		}
 		pool, err := x509.SystemCertPool()
 		if err != nil {
