@@ -255,7 +255,18 @@ func hostileScores(t *testing.T, good, lines, reply string) map[string][]hostile
 	var out bytes.Buffer
 	Run([]string{"score", "--task", "qa", "--jsonl", good}, nil, &out, io.Discard, os.Getenv)
 	scored := write(t, "scored.jsonl", strings.ReplaceAll(out.String(), `"candidate":"`, `"candidate":"not `))
-	return map[string][]hostileCase{"score": {
+	q := quote(strangeText)
+	arms := write(t, "arms.jsonl", fmt.Sprintf(`{"raw":"x","gold":"x","arm":%s}`, q))
+	if status, errs := statusOf("score", "--task", "qa", "--jsonl", "--by-field", "arm", "--shard", "0/1", "-o", "shards", arms); status != 0 {
+		t.Fatal(errs)
+	}
+	foreign := write(t, "foreign.manifest.json", fmt.Sprintf(`{"v":1,"command":%[1]s,"shard":{"index":0,"count":1},"output":{"name":"part-00000-of-00001.jsonl"}}`, q))
+	elsewhere := write(t, "elsewhere.manifest.json", fmt.Sprintf(`{"v":1,"command":"score","shard":{"index":0,"count":1},"output":{"name":%s}}`, q))
+	other := write(t, "other.manifest.json", fmt.Sprintf(`{"v":1,"command":"score","shard":{"index":0,"count":2},"sotto":%s,"scores":{},"output":{"name":"part-00000-of-00002.jsonl"}}`, q))
+	second := write(t, "second.manifest.json", `{"v":1,"command":"score","shard":{"index":1,"count":2},"scores":{},"output":{"name":"part-00001-of-00002.jsonl"}}`)
+	merge := []hostileCase{of("shards"), of("--json", "shards"), of(foreign), of(elsewhere), of(other, second), of(strangeFile("none")), of("s3://" + terminaltest.Strange)}
+	return map[string][]hostileCase{"score merge": merge, "score judge": {
+		of("--task", "qa", "--jsonl", "--shard", "0/1", "-o", strangeFile("folder"), good), of("--task", "qa", "--jsonl", "--shard", terminaltest.Strange, "-o", "x", good), of("--task", "qa", "--jsonl", "--shard", "0/1", "-o", "x", strangeFile("none*")),
 		of("--task", "qa", "--gold", terminaltest.Strange, reply), of("--task", "qa", "--jsonl", "--by-field", "arm", "--k", lines), of("--task", "qa", "--jsonl", "--compare", scored, good),
 		of("--task", "qa", "--jsonl", "--json", "--by-field", "arm", lines), of("--task", "qa", "--jsonl", "--compare", lines, good), of("--task", "qa", "--jsonl", "--compare", terminaltest.Strange+"=1", good),
 		{args: []string{"--task", "qa", "--jsonl", "-o", "out.jsonl", "--by-field", "id", lines}}, of("--task", "qa", "--jsonl", "--html", "/dev/stdout"+terminaltest.Strange+"/x", good),
