@@ -12,6 +12,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 	"github.com/sotto-llm/sotto/wire/shown"
 )
 
@@ -64,7 +65,7 @@ func (messages) Reply(s wire.Settings) wire.Reply {
 
 func newReply(s wire.Settings) *reply {
 	y := &reply{late: -1, set: s}
-	y.flow = flow{to: y, hide: s.Hide}
+	y.flow = blocks.Flow{To: y, Hide: s.Hide}
 	return y
 }
 

@@ -5,6 +5,16 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
+)
+
+// A kind says what a block holds, or a piece of it.
+type kind = blocks.Kind
+
+const (
+	other    = blocks.Other
+	text     = blocks.Text
+	thinking = blocks.Thinking
 )
 
 // An event is what a content_block event says about its block. Spans are in the

@@ -8,29 +8,23 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )
 
 // What the codec reports in addition to texts and thinking, which its flow reports.
 
-// empty reports a thinking block that begins without text: it may remain so.
-func (w *flow) empty(r wire.Reader) {
-	if w.in.kind == thinking {
-		r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.choice, Index: w.block, Name: "thinking"})
-	}
-}
-
 // sealed reports the signature of a thought, or a piece of it. It may be empty.
-func (w *flow) sealed(signature gjson.Result, r wire.Reader) {
+func sealed(w *blocks.Flow, signature gjson.Result, r wire.Reader) {
 	if signature.Type == gjson.String {
-		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.choice, Index: w.block, Name: "signature", Text: decode(signature)})
+		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: w.Choice, Index: w.Block, Name: "signature", Text: decode(signature)})
 	}
 }
 
-// other counts a block that is neither text nor thinking, and reports it. calls says
+// foundOther counts a block that is neither text nor thinking, and reports it. calls says
 // that it calls a tool.
-func (w *flow) other(block gjson.Result, r wire.Reader) (calls bool) {
-	w.block++
-	f := wire.Found{Choice: w.choice, Index: w.block, Raw: block.Raw}
+func foundOther(w *blocks.Flow, block gjson.Result, r wire.Reader) (calls bool) {
+	w.Block++
+	f := wire.Found{Choice: w.Choice, Index: w.Block, Raw: block.Raw}
 	switch kind := block.Get("type").Str; {
 	case kind == "redacted_thinking":
 		f.Kind, f.Name, f.Text = wire.FoundSealed, kind, chatjson.ValueText(block.Get("data"))
@@ -67,6 +61,6 @@ func counted(u gjson.Result, r wire.Reader) {
 }
 
 // stopped reports why a message ended.
-func (w *flow) stopped(reason gjson.Result, end sotto.End, r wire.Reader) {
-	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: w.choice, Name: reason.Str, End: end})
+func stopped(w *blocks.Flow, reason gjson.Result, end sotto.End, r wire.Reader) {
+	r.Found(wire.Found{Kind: wire.FoundFinish, Choice: w.Choice, Name: reason.Str, End: end})
 }

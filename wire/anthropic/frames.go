@@ -10,11 +10,11 @@ import (
 
 // The client's own blocks: [reply] as the sink of its flow.
 
-// open writes a block's start: the upstream's if there is one.
-func (y *reply) open(k kind, own bool) {
+// Open writes a block's start: the upstream's if there is one.
+func (y *reply) Open(k kind, own bool) {
 	y.index = y.next
 	y.next++
-	if y.flow.in.kind == other { // it does not come from a block of the upstream's
+	if y.flow.In.Kind == other { // it does not come from a block of the upstream's
 		y.shift++
 	}
 	if own && !y.start.empty() {
@@ -35,7 +35,7 @@ func (y *reply) openOwn() {
 	y.edits = y.edits[:0]
 	y.reindex(s.event, y.index)
 	if s.inside.End > s.inside.Start {
-		if y.first && y.flow.same {
+		if y.first && y.flow.Same {
 			y.fresh = true
 		} else {
 			y.edits = append(y.edits, jsonedit.Edit{Span: s.inside})
@@ -47,9 +47,9 @@ func (y *reply) openOwn() {
 	}
 }
 
-// say writes a delta. It uses the upstream's, if the current one is of this kind
+// Say writes a delta. It uses the upstream's, if the current one is of this kind
 // and not written yet.
-func (y *reply) say(k kind, parts []wire.Part, same bool) {
+func (y *reply) Say(k kind, parts []wire.Part, same bool) {
 	switch {
 	case y.first && y.fresh: // the start has said it
 		y.fresh = false
@@ -77,8 +77,8 @@ func (y *reply) inside(parts []wire.Part) []byte {
 	return y.text
 }
 
-// shut writes a block's end: the upstream's, if that is held.
-func (y *reply) shut() {
+// Shut writes a block's end: the upstream's, if that is held.
+func (y *reply) Shut() {
 	if y.signs {
 		y.signs = false
 		y.mint("content_block_delta", `,"delta":{"type":"signature_delta","signature":"`+chatjson.Signature+`"}}`, nil)

@@ -175,11 +175,11 @@ func TestAllocs(t *testing.T) {
 		blocks []block
 		shift  bool
 	}{
-		{"text", blocks(says(strings.Repeat("some text ", 50))), false},
-		{"thinking", blocks(thinks(strings.Repeat("some text ", 50), "c2ln")), false},
-		{"tool", blocks(block{Type: "tool_use", Text: strings.Repeat(" ", 99)}), false},
-		{"escapes", blocks(says(strings.Repeat("say \"é\"\n", 50))), false},
-		{"shifted text", blocks(says("<think>r</think>" + strings.Repeat("some text ", 50))), true},
+		{"text", blocksOf(says(strings.Repeat("some text ", 50))), false},
+		{"thinking", blocksOf(thinks(strings.Repeat("some text ", 50), "c2ln")), false},
+		{"tool", blocksOf(block{Type: "tool_use", Text: strings.Repeat(" ", 99)}), false},
+		{"escapes", blocksOf(says(strings.Repeat("say \"é\"\n", 50))), false},
+		{"shifted text", blocksOf(says("<think>r</think>" + strings.Repeat("some text ", 50))), true},
 	} {
 		d := &reader{}
 		y := d.reply()
@@ -204,7 +204,7 @@ func TestAllocs(t *testing.T) {
 func BenchmarkFrame(b *testing.B) {
 	d := &reader{}
 	y := d.reply()
-	stream := message{blocks(says("some text")), "end_turn"}.stream(spelling{})
+	stream := message{blocksOf(says("some text")), "end_turn"}.stream(spelling{})
 	pass(y, cutAt(stream, "content_block_stop"), d, nil)
 	frame := spelling{}.deltas(nil, 0, "text_delta", "text", " word")
 	at := bytes.Index(frame, []byte("{"))

@@ -17,11 +17,11 @@ var (
 	redacted = block{Type: "redacted_thinking", Text: "EmwKAhgB"}
 )
 
-func says(t string) block          { return block{Type: "text", Text: t} }
-func thinks(t, sig string) block   { return block{Type: "thinking", Text: t, Sig: sig} }
-func blocks(list ...block) []block { return list }
-func (d *reader) with() *reader    { return &reader{start: d.start, hide: d.hide, tags: d.tags} }
-func (d *reader) reply() *reply    { return newReply(wire.Settings{Hide: d.hide}) }
+func says(t string) block            { return block{Type: "text", Text: t} }
+func thinks(t, sig string) block     { return block{Type: "thinking", Text: t, Sig: sig} }
+func blocksOf(list ...block) []block { return list }
+func (d *reader) with() *reader      { return &reader{start: d.start, hide: d.hide, tags: d.tags} }
+func (d *reader) reply() *reply      { return newReply(wire.Settings{Hide: d.hide}) }
 
 var replies = []struct {
 	name   string
@@ -30,51 +30,51 @@ var replies = []struct {
 	reason string // end_turn if empty
 	want   []block
 }{
-	{"inline", reader{}, blocks(says("<think>r</think>\n\nanswer")), "", blocks(thinks("r", ""), says("answer"))},
-	{"text first", reader{}, blocks(says("a\n<think>r</think>\nb")), "", blocks(says("a\n"), thinks("r", ""), says("b"))},
-	{"two thoughts", reader{}, blocks(says("<think>r</think>a\n<think>s</think>\nb")), "",
-		blocks(thinks("r", ""), says("a\n"), thinks("s", ""), says("b"))},
-	{"orphan close, start inside", reader{start: sotto.StartInside("think")}, blocks(says("r</think>a")), "", blocks(thinks("r", ""), says("a"))},
-	{"orphan close, start auto", reader{start: sotto.StartAuto}, blocks(says("r</think>a")), "", blocks(thinks("r", ""), says("a"))},
-	{"no close, start auto", reader{start: sotto.StartAuto}, blocks(says("answer")), "", blocks(says("answer"))},
-	{"unclosed", reader{}, blocks(says("<think>r")), "max_tokens", blocks(thinks("r", ""))},
-	{"unclosed, hidden", reader{hide: true}, blocks(says("<think>r")), "max_tokens", blocks(says(""))},
-	{"late opener, stopped", reader{}, blocks(says("the <think> tag")), "", blocks(says("the <think> tag"))},
-	{"late opener, cut", reader{}, blocks(says("the <think> tag")), "max_tokens", blocks(says("the "), thinks(" tag", ""))},
-	{"late opener, window full", reader{}, blocks(says("the <think> tag")), "model_context_window_exceeded", blocks(says("the "), thinks(" tag", ""))},
-	{"late opener, paused", reader{}, blocks(says("the <think> tag")), "pause_turn", blocks(says("the "), thinks(" tag", ""))},
-	{"late opener, refused", reader{}, blocks(says("the <think> tag")), "refusal", blocks(says("the "), thinks(" tag", ""))},
-	{"late opener, then a tool", reader{}, blocks(says("the <think> tag"), tool), "max_tokens", blocks(says("the <think> tag"), tool)},
-	{"plain", reader{}, blocks(says("answer")), "", blocks(says("answer"))},
-	{"held at the end", reader{}, blocks(says("x is <")), "", blocks(says("x is <"))},
-	{"no text", reader{}, blocks(says("")), "", blocks(says(""))},
+	{"inline", reader{}, blocksOf(says("<think>r</think>\n\nanswer")), "", blocksOf(thinks("r", ""), says("answer"))},
+	{"text first", reader{}, blocksOf(says("a\n<think>r</think>\nb")), "", blocksOf(says("a\n"), thinks("r", ""), says("b"))},
+	{"two thoughts", reader{}, blocksOf(says("<think>r</think>a\n<think>s</think>\nb")), "",
+		blocksOf(thinks("r", ""), says("a\n"), thinks("s", ""), says("b"))},
+	{"orphan close, start inside", reader{start: sotto.StartInside("think")}, blocksOf(says("r</think>a")), "", blocksOf(thinks("r", ""), says("a"))},
+	{"orphan close, start auto", reader{start: sotto.StartAuto}, blocksOf(says("r</think>a")), "", blocksOf(thinks("r", ""), says("a"))},
+	{"no close, start auto", reader{start: sotto.StartAuto}, blocksOf(says("answer")), "", blocksOf(says("answer"))},
+	{"unclosed", reader{}, blocksOf(says("<think>r")), "max_tokens", blocksOf(thinks("r", ""))},
+	{"unclosed, hidden", reader{hide: true}, blocksOf(says("<think>r")), "max_tokens", blocksOf(says(""))},
+	{"late opener, stopped", reader{}, blocksOf(says("the <think> tag")), "", blocksOf(says("the <think> tag"))},
+	{"late opener, cut", reader{}, blocksOf(says("the <think> tag")), "max_tokens", blocksOf(says("the "), thinks(" tag", ""))},
+	{"late opener, window full", reader{}, blocksOf(says("the <think> tag")), "model_context_window_exceeded", blocksOf(says("the "), thinks(" tag", ""))},
+	{"late opener, paused", reader{}, blocksOf(says("the <think> tag")), "pause_turn", blocksOf(says("the "), thinks(" tag", ""))},
+	{"late opener, refused", reader{}, blocksOf(says("the <think> tag")), "refusal", blocksOf(says("the "), thinks(" tag", ""))},
+	{"late opener, then a tool", reader{}, blocksOf(says("the <think> tag"), tool), "max_tokens", blocksOf(says("the <think> tag"), tool)},
+	{"plain", reader{}, blocksOf(says("answer")), "", blocksOf(says("answer"))},
+	{"held at the end", reader{}, blocksOf(says("x is <")), "", blocksOf(says("x is <"))},
+	{"no text", reader{}, blocksOf(says("")), "", blocksOf(says(""))},
 	{"no block", reader{}, nil, "", nil},
-	{"tool", reader{}, blocks(says("<think>r</think>a"), tool, tool), "tool_use", blocks(thinks("r", ""), says("a"), tool, tool)},
-	{"only thought, then a tool", reader{}, blocks(says("<think>r</think>"), tool), "tool_use", blocks(thinks("r", ""), tool)},
-	{"only thought, then a tool, hidden", reader{hide: true}, blocks(says("<think>r</think>"), tool, says("b")), "tool_use", blocks(tool, says("b"))},
-	{"hidden", reader{hide: true}, blocks(says("<think>r</think>a")), "", blocks(says("a"))},
-	{"texts are choices", reader{}, blocks(says("<think>r"), says("<think>s</think>a"), says("b </think> c")), "",
-		blocks(thinks("r", ""), thinks("s", ""), says("a"), says("b </think> c"))},
-	{"signed", reader{}, blocks(thinks("r", "c2ln"), says("a"), tool), "tool_use", blocks(thinks("r", "c2ln"), says("a"), tool)},
-	{"signed and inline", reader{}, blocks(thinks("r", "c2ln"), says("<think>s</think>a"), tool), "",
-		blocks(thinks("r", "c2ln"), thinks("s", ""), says("a"), tool)},
-	{"signed, hidden", reader{hide: true}, blocks(thinks("r", "c2ln"), says("a")), "", blocks(thinks("", "c2ln"), says("a"))},
-	{"omitted", reader{}, blocks(thinks("", "c2ln"), says("a")), "", blocks(thinks("", "c2ln"), says("a"))},
-	{"omitted, hidden", reader{hide: true}, blocks(thinks("", "c2ln"), says("a")), "", blocks(thinks("", "c2ln"), says("a"))},
-	{"unsigned, hidden", reader{hide: true}, blocks(thinks("r", ""), says("a"), tool), "", blocks(says("a"), tool)},
-	{"all hidden", reader{hide: true}, blocks(thinks("r", "")), "max_tokens", nil},
-	{"redacted", reader{hide: true}, blocks(redacted, thinks("r", ""), redacted, says("<think>s</think>a")), "",
-		blocks(redacted, redacted, says("a"))},
-	{"empty thought", reader{}, blocks(thinks("", ""), says("a")), "", blocks(thinks("", ""), says("a"))},
-	{"empty thought, hidden", reader{hide: true}, blocks(thinks("", ""), says("a")), "", blocks(says("a"))},
-	{"tags", reader{tags: true}, blocks(thinks("r", "c2ln"), says("a"), tool), "", blocks(says("<think>r</think>a"), tool)},
-	{"tags, two thoughts", reader{tags: true}, blocks(thinks("r", "c2ln"), thinks("s", ""), says("a")), "", blocks(says("<think>rs</think>a"))},
-	{"tags, then a tool", reader{tags: true}, blocks(thinks("r", "c2ln"), tool, says("a")), "", blocks(says("<think>r</think>"), tool, says("a"))},
-	{"tags alone", reader{tags: true}, blocks(thinks("r", "")), "max_tokens", blocks(says("<think>r</think>"))},
-	{"tags, omitted", reader{tags: true}, blocks(thinks("r", ""), thinks("", "c2ln"), says("a")), "",
-		blocks(says("<think>r</think>"), thinks("", "c2ln"), says("a"))},
-	{"tags, text with no text", reader{tags: true}, blocks(thinks("r", "c2ln"), says(""), tool), "", blocks(says("<think>r</think>"), tool)},
-	{"narration", reader{}, blocks(says("<narrate>n</narrate>a")), "", blocks(says("na"))},
+	{"tool", reader{}, blocksOf(says("<think>r</think>a"), tool, tool), "tool_use", blocksOf(thinks("r", ""), says("a"), tool, tool)},
+	{"only thought, then a tool", reader{}, blocksOf(says("<think>r</think>"), tool), "tool_use", blocksOf(thinks("r", ""), tool)},
+	{"only thought, then a tool, hidden", reader{hide: true}, blocksOf(says("<think>r</think>"), tool, says("b")), "tool_use", blocksOf(tool, says("b"))},
+	{"hidden", reader{hide: true}, blocksOf(says("<think>r</think>a")), "", blocksOf(says("a"))},
+	{"texts are choices", reader{}, blocksOf(says("<think>r"), says("<think>s</think>a"), says("b </think> c")), "",
+		blocksOf(thinks("r", ""), thinks("s", ""), says("a"), says("b </think> c"))},
+	{"signed", reader{}, blocksOf(thinks("r", "c2ln"), says("a"), tool), "tool_use", blocksOf(thinks("r", "c2ln"), says("a"), tool)},
+	{"signed and inline", reader{}, blocksOf(thinks("r", "c2ln"), says("<think>s</think>a"), tool), "",
+		blocksOf(thinks("r", "c2ln"), thinks("s", ""), says("a"), tool)},
+	{"signed, hidden", reader{hide: true}, blocksOf(thinks("r", "c2ln"), says("a")), "", blocksOf(thinks("", "c2ln"), says("a"))},
+	{"omitted", reader{}, blocksOf(thinks("", "c2ln"), says("a")), "", blocksOf(thinks("", "c2ln"), says("a"))},
+	{"omitted, hidden", reader{hide: true}, blocksOf(thinks("", "c2ln"), says("a")), "", blocksOf(thinks("", "c2ln"), says("a"))},
+	{"unsigned, hidden", reader{hide: true}, blocksOf(thinks("r", ""), says("a"), tool), "", blocksOf(says("a"), tool)},
+	{"all hidden", reader{hide: true}, blocksOf(thinks("r", "")), "max_tokens", nil},
+	{"redacted", reader{hide: true}, blocksOf(redacted, thinks("r", ""), redacted, says("<think>s</think>a")), "",
+		blocksOf(redacted, redacted, says("a"))},
+	{"empty thought", reader{}, blocksOf(thinks("", ""), says("a")), "", blocksOf(thinks("", ""), says("a"))},
+	{"empty thought, hidden", reader{hide: true}, blocksOf(thinks("", ""), says("a")), "", blocksOf(says("a"))},
+	{"tags", reader{tags: true}, blocksOf(thinks("r", "c2ln"), says("a"), tool), "", blocksOf(says("<think>r</think>a"), tool)},
+	{"tags, two thoughts", reader{tags: true}, blocksOf(thinks("r", "c2ln"), thinks("s", ""), says("a")), "", blocksOf(says("<think>rs</think>a"))},
+	{"tags, then a tool", reader{tags: true}, blocksOf(thinks("r", "c2ln"), tool, says("a")), "", blocksOf(says("<think>r</think>"), tool, says("a"))},
+	{"tags alone", reader{tags: true}, blocksOf(thinks("r", "")), "max_tokens", blocksOf(says("<think>r</think>"))},
+	{"tags, omitted", reader{tags: true}, blocksOf(thinks("r", ""), thinks("", "c2ln"), says("a")), "",
+		blocksOf(says("<think>r</think>"), thinks("", "c2ln"), says("a"))},
+	{"tags, text with no text", reader{tags: true}, blocksOf(thinks("r", "c2ln"), says(""), tool), "", blocksOf(says("<think>r</think>"), tool)},
+	{"narration", reader{}, blocksOf(says("<narrate>n</narrate>a")), "", blocksOf(says("na"))},
 }
 
 func TestReplies(t *testing.T) {
@@ -188,14 +188,14 @@ func TestBroken(t *testing.T) {
 		want   []block
 		open   bool // the last block stays open
 	}{
-		{"held text", blocks(says("x is <")), "content_block_stop", blocks(says("x is <")), false},
-		{"held end", blocks(says("x is <")), "message_delta", blocks(says("x is <")), false},
-		{"late opener", blocks(says("the <think> tag")), "message_delta", blocks(says("the "), thinks(" tag", "")), false},
-		{"in thought", blocks(says("<think>r")), "content_block_stop", blocks(thinks("r", "")), false},
-		{"native", blocks(thinks("r", "c2ln")), "signature_delta", blocks(thinks("r", "")), false},
-		{"tool", blocks(says("<think>r</think>a"), tool), `content_block_stop","index":1`, blocks(thinks("r", ""), says("a"), tool), true},
+		{"held text", blocksOf(says("x is <")), "content_block_stop", blocksOf(says("x is <")), false},
+		{"held end", blocksOf(says("x is <")), "message_delta", blocksOf(says("x is <")), false},
+		{"late opener", blocksOf(says("the <think> tag")), "message_delta", blocksOf(says("the "), thinks(" tag", "")), false},
+		{"in thought", blocksOf(says("<think>r")), "content_block_stop", blocksOf(thinks("r", "")), false},
+		{"native", blocksOf(thinks("r", "c2ln")), "signature_delta", blocksOf(thinks("r", "")), false},
+		{"tool", blocksOf(says("<think>r</think>a"), tool), `content_block_stop","index":1`, blocksOf(thinks("r", ""), says("a"), tool), true},
 		{"before the message", nil, "message_start", nil, false},
-		{"no message_stop", blocks(says("a")), `{"type":"message_stop`, blocks(says("a")), false},
+		{"no message_stop", blocksOf(says("a")), `{"type":"message_stop`, blocksOf(says("a")), false},
 	} {
 		for _, how := range []string{"error", "upstream", "silence"} {
 			d := &reader{}
@@ -234,7 +234,7 @@ func TestBroken(t *testing.T) {
 func TestPingWhileHeld(t *testing.T) {
 	d := &reader{}
 	y := d.reply()
-	stream := message{blocks(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
+	stream := message{blocksOf(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
 	pass(y, cutAt(stream, "message_delta"), d, nil)
 	for _, f := range []string{"event: ping\ndata: {\"type\": \"ping\"}\n\n", ": comment\n\n", "\n", "data: [DONE]\n\n", "event: new\ndata: {\"type\":\"new\"}\n\n"} {
 		if got := pass2(y, nil, f, d); string(got) != f {
@@ -249,7 +249,7 @@ func TestKeepAlive(t *testing.T) {
 	if got := y.KeepAlive(nil); got[0] != ':' {
 		t.Errorf("before message_start: %q", got)
 	}
-	stream := message{blocks(says("a")), "end_turn"}.stream(spelling{})
+	stream := message{blocksOf(says("a")), "end_turn"}.stream(spelling{})
 	out := pass(y, cutAt(stream, "content_block_stop"), d, nil)
 	out = y.KeepAlive(out)
 	if c := received(t, out); c.pings != 1 {
@@ -272,14 +272,14 @@ func TestUnruly(t *testing.T) {
 		name, stream string
 		want         []block
 	}{
-		{"no start", fill(delta, "<think>r</think>a") + stop, blocks(thinks("r", ""), says("a"))},
-		{"no stop", fill(start, "") + fill(delta, "<think>r</think>a"), blocks(thinks("r", ""), says("a"))},
-		{"text in the start", fill(start, "<think>r</think>a") + fill(delta, "b") + stop, blocks(thinks("r", ""), says("ab"))},
-		{"held text in the start", fill(start, "<") + fill(delta, "b") + stop, blocks(says("<b"))},
+		{"no start", fill(delta, "<think>r</think>a") + stop, blocksOf(thinks("r", ""), says("a"))},
+		{"no stop", fill(start, "") + fill(delta, "<think>r</think>a"), blocksOf(thinks("r", ""), says("a"))},
+		{"text in the start", fill(start, "<think>r</think>a") + fill(delta, "b") + stop, blocksOf(thinks("r", ""), says("ab"))},
+		{"held text in the start", fill(start, "<") + fill(delta, "b") + stop, blocksOf(says("<b"))},
 		{"text in a thinking block", strings.ReplaceAll(fill(start, ""), `"text"`, `"thinking"`) + fill(delta, `a\n<think></thi`) + stop +
 			strings.NewReplacer(`"text"`, `"tool_use"`, ":0", ":1").Replace(fill(start, "")) + strings.ReplaceAll(stop, ":0", ":1"),
-			blocks(says("a\n"), thinks("</thi", ""), block{Type: "tool_use"})},
-		{"thought in a text block", fill(start, "") + fill(thought, "r") + fill(delta, "a") + stop, blocks(thinks("r", ""), says("a"))},
+			blocksOf(says("a\n"), thinks("</thi", ""), block{Type: "tool_use"})},
+		{"thought in a text block", fill(start, "") + fill(thought, "r") + fill(delta, "a") + stop, blocksOf(thinks("r", ""), says("a"))},
 	} {
 		d := &reader{}
 		y := d.reply()
@@ -313,7 +313,7 @@ func TestUnruly(t *testing.T) {
 func TestLateStop(t *testing.T) {
 	d := &reader{}
 	y := d.reply()
-	stream := message{blocks(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
+	stream := message{blocksOf(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
 	stop := []byte("event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n")
 	stream = bytes.Replace(stream, stop, nil, 1)
 	stream = bytes.Replace(stream, []byte("event: message_stop"), append(stop, "event: message_stop"...), 1)
@@ -326,7 +326,7 @@ func TestLateStop(t *testing.T) {
 func TestInterleaved(t *testing.T) {
 	d := &reader{}
 	y := d.reply()
-	pass(y, cutAt(message{blocks(says("<think>r</think>a")), "end_turn"}.stream(spelling{}), "message_delta"), d, nil)
+	pass(y, cutAt(message{blocksOf(says("<think>r</think>a")), "end_turn"}.stream(spelling{}), "message_delta"), d, nil)
 	s := spelling{}
 	var in, want []byte
 	for _, step := range []struct {
@@ -355,7 +355,7 @@ func TestInterleaved(t *testing.T) {
 func TestCitation(t *testing.T) {
 	d := &reader{}
 	y := d.reply()
-	stream := message{blocks(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
+	stream := message{blocksOf(says("<think>r</think>a")), "end_turn"}.stream(spelling{})
 	cite := spelling{}.block(nil, "content_block_delta", 0, `,"delta":{"type":"citations_delta","citation":{}}`)
 	at := []byte("event: content_block_stop")
 	stream = bytes.Replace(stream, at, append(cite, at...), 1)
@@ -367,8 +367,8 @@ func TestCitation(t *testing.T) {
 
 // What the client asked to be hidden is, also if the reader gives it.
 func TestHide(t *testing.T) {
-	m := message{blocks(thinks("r", "c2ln"), says("<think>s</think>a")), "end_turn"}
-	want := blocks(thinks("", "c2ln"), says("a"))
+	m := message{blocksOf(thinks("r", "c2ln"), says("<think>s</think>a")), "end_turn"}
+	want := blocksOf(thinks("", "c2ln"), says("a"))
 	d := &reader{}
 	if got := received(t, pass(newReply(wire.Settings{Hide: true}), m.stream(spelling{}), d, nil)); !slices.Equal(got.blocks, want) {
 		t.Error(show(got.blocks))

@@ -11,6 +11,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/sse"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )
 
 // errUnfinished is the error of a stream without a message_stop.
@@ -23,7 +24,7 @@ const maxIdle = 4 << 10
 type reply struct {
 	set wire.Settings
 
-	flow flow
+	flow blocks.Flow
 	dst  []byte // under way, during a call
 
 	frame wire.Frame // under way, and what it says
@@ -99,7 +100,7 @@ func (y *reply) take(r wire.Reader) {
 		y.event = deltaOf(root)
 		y.learn()
 		if y.event.signs {
-			y.flow.sealed(root.Get("delta.signature"), r)
+			sealed(&y.flow, root.Get("delta.signature"), r)
 		}
 		y.delta(r)
 	case "content_block_stop":
@@ -123,13 +124,13 @@ func (y *reply) message(name string, root gjson.Result, r wire.Reader) (passes b
 		counted(root.Get("usage"), r)
 		reason := root.Get("delta.stop_reason")
 		if end, ok := endOf(reason); ok {
-			y.flow.stopped(reason, end, r)
+			stopped(&y.flow, reason, end, r)
 			y.finish(end, r)
-			return y.flow.last(end, r)
+			return y.flow.Last(end, r)
 		}
 	case "message_stop":
 		y.finish(sotto.EndUnknown, r)
-		if !y.flow.last(sotto.EndUnknown, r) {
+		if !y.flow.Last(sotto.EndUnknown, r) {
 			return false
 		}
 		y.over = true
@@ -163,14 +164,14 @@ func (y *reply) startBlock(root gjson.Result, r wire.Reader) {
 	y.begin(e.kind)
 	y.first = true
 	if e.inside.End == e.inside.Start {
-		y.flow.empty(r)
+		y.flow.Empty(r)
 	}
-	y.flow.read(e.kind, y.said(), r)
+	y.flow.Read(e.kind, y.said(), r)
 	if e.kind == thinking {
-		y.flow.sealed(root.Get("content_block.signature"), r)
+		sealed(&y.flow, root.Get("content_block.signature"), r)
 	}
 	if e.signs {
-		y.flow.sign(r)
+		y.flow.Sign(r)
 	}
 }
 
@@ -179,19 +180,19 @@ func (y *reply) begin(k kind) {
 	y.next = y.event.block + y.shift
 	y.start.block = y.event.block
 	y.idle = y.idle[:0]
-	y.flow.begin(k)
+	y.flow.Begin(k)
 }
 
 // endBlock ends the upstream's text or thinking block.
 func (y *reply) endBlock(end sotto.End, r wire.Reader) {
-	if y.flow.in.kind == other {
+	if y.flow.In.Kind == other {
 		return
 	}
 	y.late = -1
 	if y.stop.empty() {
 		y.late = y.start.block
 	}
-	y.flow.end(end, r)
+	y.flow.End(end, r)
 	y.shift = y.next - (y.start.block + 1)
 	y.stop.forget()
 }
@@ -199,7 +200,7 @@ func (y *reply) endBlock(end sotto.End, r wire.Reader) {
 // finish ends the message's blocks.
 func (y *reply) finish(end sotto.End, r wire.Reader) {
 	y.endBlock(end, r)
-	y.flow.finish(end, r)
+	y.flow.Finish(end, r)
 }
 
 // maxOpen bounds the blocks that are open at the same time.
@@ -210,7 +211,7 @@ var errOpen = errors.New("the upstream sent more than 4096 blocks without an end
 // passBlock begins a block that passes. If reasoning is hidden, a block of an
 // unknown kind does not pass.
 func (y *reply) passBlock(content gjson.Result, r wire.Reader) {
-	y.flow.part(r)
+	y.flow.Part(r)
 	block := y.event.block
 	client := block + y.shift
 	if y.passed == nil {
@@ -220,23 +221,23 @@ func (y *reply) passBlock(content gjson.Result, r wire.Reader) {
 		r.Fail(errOpen)
 		return
 	}
-	calls := y.flow.other(content, r)
-	if y.flow.hide && !shownBlocks.Has(content.Get("type").Str) {
-		y.passed[block] = passed{-1, y.flow.block, calls}
+	calls := foundOther(&y.flow, content, r)
+	if y.flow.Hide && !shownBlocks.Has(content.Get("type").Str) {
+		y.passed[block] = passed{-1, y.flow.Block, calls}
 		y.shift--
 		return
 	}
-	y.passed[block] = passed{client, y.flow.block, calls}
+	y.passed[block] = passed{client, y.flow.Block, calls}
 	y.next = client + 1
-	y.flow.made++
+	y.flow.Made++
 	y.passAs(client)
 }
 
 func (y *reply) stopBlock(r wire.Reader) {
 	block := y.event.block
-	if y.flow.in.kind != other && block == y.start.block {
+	if y.flow.In.Kind != other && block == y.start.block {
 		y.stop.keep(y.frame, y.event)
-		if y.flow.in.kind == thinking {
+		if y.flow.In.Kind == thinking {
 			y.endBlock(sotto.EndStopped, r)
 		}
 		return
@@ -268,11 +269,11 @@ func (y *reply) passes(block int) bool {
 
 func (y *reply) delta(r wire.Reader) {
 	e := y.event
-	current := y.flow.in.kind != other && e.block == y.start.block
+	current := y.flow.In.Kind != other && e.block == y.start.block
 	switch {
 	case !current && (e.kind == other || y.passes(e.block)):
 		if p := y.passed[e.block]; p.calls && e.inside.End > 0 {
-			r.Found(wire.Found{Kind: wire.FoundCall, Choice: y.flow.choice, Index: p.number, Text: y.said()})
+			r.Found(wire.Found{Kind: wire.FoundCall, Choice: y.flow.Choice, Index: p.number, Text: y.said()})
 		}
 		y.passOf(e.block)
 		return
@@ -290,7 +291,7 @@ func (y *reply) delta(r wire.Reader) {
 		return
 	}
 	y.fresh = true
-	y.flow.read(e.kind, b, r)
+	y.flow.Read(e.kind, b, r)
 }
 
 // said returns the text of the current event.
@@ -303,9 +304,9 @@ func (y *reply) said() (b []byte) {
 // block that is read. If reasoning is hidden, only a signature passes in a thinking
 // block.
 func (y *reply) attached(r wire.Reader) {
-	if y.flow.in.kind == text {
-		y.flow.open(text)
-	} else if y.flow.hide && !y.event.signs || !y.flow.sign(r) {
+	if y.flow.In.Kind == text {
+		y.flow.Open(text)
+	} else if y.flow.Hide && !y.event.signs || !y.flow.Sign(r) {
 		return
 	}
 	y.passAs(y.index)
@@ -315,9 +316,9 @@ func (y *reply) attached(r wire.Reader) {
 // if the block may still begin with it, and otherwise drops it.
 func (y *reply) empty() {
 	switch {
-	case y.flow.out == y.event.kind:
+	case y.flow.Out == y.event.kind:
 		y.passAs(y.index)
-	case y.flow.out == other && !y.flow.in.read && len(y.idle) < maxIdle:
+	case y.flow.Out == other && !y.flow.In.Read && len(y.idle) < maxIdle:
 		y.idle = append(y.idle, y.frame.Raw...)
 	}
 }

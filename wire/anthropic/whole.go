@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/jsonedit"
 	"github.com/sotto-llm/sotto/internal/jsontext"
 	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
 )
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
@@ -20,7 +21,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		return append(dst, body...)
 	}
 	l := &list{signs: y.set.Sign}
-	l.flow = flow{to: l, hide: y.flow.hide}
+	l.flow = blocks.Flow{To: l, Hide: y.flow.Hide}
 	blocks := content.Array()
 	reason := root.Get("stop_reason")
 	end, ends := endOf(reason)
@@ -33,10 +34,10 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 		}
 	}
 	if ends {
-		l.flow.stopped(reason, end, r)
+		stopped(&l.flow, reason, end, r)
 	}
-	l.flow.finish(end, r)
-	l.flow.last(end, r) // a failure is noted, and the reply refused
+	l.flow.Finish(end, r)
+	l.flow.Last(end, r) // a failure is noted, and the reply refused
 	r.Found(wire.Found{Kind: wire.FoundEnd})
 	if l.kept == len(blocks) && l.made == len(blocks) {
 		return append(dst, body...)
@@ -48,7 +49,7 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 
 // A list is the content of a whole message, as the sink of its flow.
 type list struct {
-	flow  flow
+	flow  blocks.Flow
 	signs bool   // our blocks of thinking get a signature
 	out   []byte // the client's blocks
 	made  int
@@ -65,28 +66,28 @@ func (l *list) take(b gjson.Result, end sotto.End, r wire.Reader) {
 	l.block = b
 	switch b.Get("type").Str {
 	case "text":
-		l.flow.begin(text)
-		l.flow.read(text, decode(b.Get("text")), r)
+		l.flow.Begin(text)
+		l.flow.Read(text, decode(b.Get("text")), r)
 	case "thinking":
-		l.flow.begin(thinking)
+		l.flow.Begin(thinking)
 		if text := decode(b.Get("thinking")); len(text) > 0 {
-			l.flow.read(thinking, text, r)
+			l.flow.Read(thinking, text, r)
 		} else {
-			l.flow.empty(r)
+			l.flow.Empty(r)
 		}
 		signature := b.Get("signature")
-		l.flow.sealed(signature, r)
+		sealed(&l.flow, signature, r)
 		if signature.Str != "" {
-			l.flow.sign(r)
+			l.flow.Sign(r)
 		}
 	default:
-		l.flow.part(r)
-		l.flow.other(b, r)
-		l.flow.made++
+		l.flow.Part(r)
+		foundOther(&l.flow, b, r)
+		l.flow.Made++
 		l.keep()
 		return
 	}
-	l.flow.end(end, r)
+	l.flow.End(end, r)
 }
 
 // decode returns the text of a JSON string, and nothing for another value.
@@ -96,18 +97,18 @@ func decode(v gjson.Result) []byte {
 	return b
 }
 
-func (l *list) open(k kind, own bool) {
+func (l *list) Open(k kind, own bool) {
 	l.kind, l.own, l.said = k, own, l.said[:0]
 }
 
-func (l *list) say(_ kind, parts []wire.Part, _ bool) {
+func (l *list) Say(_ kind, parts []wire.Part, _ bool) {
 	for _, p := range parts {
 		l.said = append(l.said, p.Text...)
 	}
 }
 
-// shut writes the block: the upstream's own with its text edited, or one of ours.
-func (l *list) shut() {
+// Shut writes the block: the upstream's own with its text edited, or one of ours.
+func (l *list) Shut() {
 	key := "text"
 	if l.kind == thinking {
 		key = "thinking"
