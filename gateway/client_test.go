@@ -106,6 +106,26 @@ var apis = []api{
 		s.fields(d, "content", "reasoning_content")
 		s.finish += str(d["stop_type"])
 	}},
+	{"cohere.chat", "/v2/chat", chatBody, func(s *said, _ string, d map[string]any) {
+		delta := obj(d["delta"])
+		content := obj(obj(delta["message"])["content"])
+		s.text += str(content["text"])
+		s.thought += str(content["thinking"]) + str(obj(delta["message"])["tool_plan"])
+		s.finish += str(delta["finish_reason"])
+		s.failed += str(delta["error"])
+		if str(d["type"]) == "tool-call-start" {
+			s.tools++
+		}
+	}, func(s *said, d map[string]any) {
+		message := obj(d["message"])
+		for _, part := range list(message["content"]) {
+			s.text += str(part["text"])
+			s.thought += str(part["thinking"])
+		}
+		s.thought += str(message["tool_plan"])
+		s.tools += len(list(message["tool_calls"]))
+		s.finish = str(d["finish_reason"])
+	}},
 	{"openai.responses", "/v1/responses", func(model string, stream bool) string {
 		return fmt.Sprintf(`{"model":%q,"stream":%v,"input":%q}`, model, stream, question)
 	}, func(s *said, event string, d map[string]any) {

@@ -142,15 +142,11 @@ var serverEndpoints = []endpoint{
 	{"GET", "/api/v0/models/{...}", local, nil},
 }
 
-// Other providers: Mistral, Cohere, Replicate, xAI, Hugging Face, Cloudflare,
+// Other providers: Mistral, Replicate, xAI, Hugging Face, Cloudflare,
 // watsonx.
 var otherEndpoints = []endpoint{
 	{"", "/v1/fim/completions", unread, nil},
 	{"", "/v1/agents/completions", unread, nil},
-	{"", "/v1/chat", unread, nil},
-	{"", "/v2/chat", unread, nil},
-	{"", "/v1/generate", unread, nil},
-	{"", "/v1/summarize", unread, nil},
 	{"", "/v1/predictions", unread, nil},
 	{"", "/v1/predictions/{...}", unread, nil},
 	{"", "/v1/chat/deferred-completion/{}", unread, nil},

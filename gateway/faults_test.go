@@ -290,7 +290,7 @@ func TestLastFrame(t *testing.T) {
 			if !strings.HasSuffix(w.Body.String(), "\n") {
 				t.Errorf("the last frame has no end: %q", w.Body)
 			}
-			if s.name() == "anthropic.messages" || s.name() == "openai.responses" {
+			if s.codec.Capabilities().Texts {
 				continue // their last event ends the reply, whatever follows
 			}
 			body = stream + strings.TrimRight(s.say("x"), "}\n")
@@ -463,6 +463,7 @@ func TestErrorFrame(t *testing.T) {
 		"openai.chat":         `data: {"error":{"message":"busy","type":"server_error"}}` + "\n\n",
 		"openai.completions":  `data: {"error":{"message":"busy"}}` + "\n\n",
 		"llamacpp.completion": `data: {"error":{"code":500,"message":"busy","type":"server_error"}}` + "\n\n",
+		"cohere.chat":         event("message-end", `"delta":{"finish_reason":"ERROR","error":"busy"}`),
 		"openai.responses":    "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
 		"ollama.chat":         `{"error":"busy"}` + "\n",
 		"ollama.generate":     `{"error":"busy"}` + "\n",

@@ -74,6 +74,31 @@ var hiddenReplies = []hiddenReply{
 		whole:  llamaHidden("<think>canary text</think>It is 4."),
 	},
 	{
+		path: "/v2/chat",
+		frames: []string{
+			event("message-start", `"id":"m1","delta":{"message":{"role":"assistant","content":[],"tool_plan":"canary plan"}}`),
+			event("content-start", `"index":0,"delta":{"message":{"content":{"type":"thinking","thinking":"canary thought"}}}`),
+			event("content-delta", `"index":0,"delta":{"message":{"content":{"thinking":"canary thought"}}}`),
+			event("content-end", `"index":0`),
+			event("content-start", `"index":1,"delta":{"message":{"content":{"type":"inner_monologue","text":"canary part"}}}`),
+			event("content-delta", `"index":1,"delta":{"message":{"content":{"text":"canary part"}}}`),
+			event("content-end", `"index":1`),
+			event("content-start", `"index":2,"delta":{"message":{"content":{"type":"text","text":""}}}`),
+			event("content-delta", `"index":2,"delta":{"message":{"content":{"text":"<think>canary text</think>It is 4."}},"logprobs":{"text":"canary","token_ids":[424242]}}`),
+			event("citation-start", `"index":0,"delta":{"message":{"citations":{"start":0,"end":2,"text":"It","content_index":2,"type":"TEXT_CONTENT","sources":[]}}}`),
+			event("citation-end", `"index":0`),
+			event("content-end", `"index":2`),
+			event("tool-plan-delta", `"delta":{"message":{"tool_plan":"canary plan"}}`),
+			event("tool-call-start", `"index":0,"delta":{"message":{"tool_calls":{"id":"c1","type":"function","function":{"name":"f","arguments":""}}}}`),
+			event("tool-call-delta", `"index":0,"delta":{"message":{"tool_calls":{"function":{"arguments":"{}"}}}}`),
+			event("tool-call-end", `"index":0`),
+			event("debug", `"prompt":"canary prompt"`),
+			event("message-end", `"delta":{"finish_reason":"TOOL_CALL","usage":{"tokens":{"input_tokens":5,"output_tokens":9}}}`),
+		},
+		whole: `{"id":"m1","finish_reason":"TOOL_CALL","message":{"role":"assistant","tool_plan":"canary plan","content":[{"type":"thinking","thinking":"canary thought"},{"type":"inner_monologue","text":"canary part"},{"type":"text","text":"<think>canary text</think>It is 4."}],` +
+			`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}],"citations":[{"start":0,"end":2,"text":"It","content_index":2,"type":"TEXT_CONTENT","sources":[]}]},"usage":{"tokens":{"input_tokens":5,"output_tokens":9}},"logprobs":[{"text":"canary","token_ids":[424242]}]}`,
+	},
+	{
 		path: "/v1/responses",
 		frames: []string{
 			event("response.created", `"sequence_number":0,"response":{`+responseRow+`,"output":[{"type":"message","content":[{"type":"output_text","text":"canary unread"}]}]}`),
@@ -295,13 +320,18 @@ func hiddenAnswer(t *testing.T, path string, stream bool, kind, body string, sta
 	return got
 }
 
+// isFault reports whether a body is an error in the form of some API.
+func isFault(body string) bool {
+	return strings.Contains(body, `"error"`) || gjson.Get(body, "message").Type == gjson.String
+}
+
 // streamedText joins the texts of a stream's frames, of the first choice.
 func streamedText(stream string) string {
 	var b strings.Builder
 	for line := range strings.Lines(stream) {
 		root := gjson.Parse(strings.TrimPrefix(line, "data:"))
 		for _, path := range []string{
-			`choices.#(index==0).delta.content`, `choices.#(index==0).text`, "message.content", "content", "response", "delta.text", "delta",
+			`choices.#(index==0).delta.content`, `choices.#(index==0).text`, "delta.message.content.text", "message.content", "content", "response", "delta.text", "delta",
 		} {
 			switch v := root.Get(path); {
 			case v.Type == gjson.String:
@@ -328,7 +358,7 @@ func TestHiddenErrors(t *testing.T) {
 			for kind, body := range map[string]string{
 				"text/html": "<p>canary", "application/json": `["canary"]`, "text/plain": `{"canary":`, "text/event-stream": "data: canary\n\n",
 			} {
-				if got := hiddenAnswer(t, h.path, true, kind, body, status); !strings.Contains(got, `"error"`) {
+				if got := hiddenAnswer(t, h.path, true, kind, body, status); !isFault(got) {
 					t.Errorf("%s: %s", h.path, got)
 				}
 			}
@@ -354,17 +384,17 @@ func TestHiddenShapes(t *testing.T) {
 		for _, body := range []string{
 			`{}`, `{"text":"canary"}`, `{"reply":{"content":"canary"}}`, `{"choices":"canary","output":"canary","content":"canary","message":"canary","response":["canary"]}`,
 		} {
-			if got := hiddenAnswer(t, h.path, false, "application/json", body, http.StatusOK); !strings.Contains(got, `"error"`) {
+			if got := hiddenAnswer(t, h.path, false, "application/json", body, http.StatusOK); !isFault(got) {
 				t.Errorf("%s, %s: %s", h.path, body, got)
 			}
 		}
 	}
 	const twice = `{"choices":[{"index":0,"message":{"content":"a"}}],"choices":[{"index":0,"message":{"content":"<think>canary</think>"}}]}`
-	if got := hiddenAnswer(t, "/v1/chat/completions", false, "application/json", twice, http.StatusOK); !strings.Contains(got, `"error"`) {
+	if got := hiddenAnswer(t, "/v1/chat/completions", false, "application/json", twice, http.StatusOK); !isFault(got) {
 		t.Error(got)
 	}
 	const frame = `data: {"choices":[{"index":0,"delta":{"content":"<think>canary</think>"},"delta":{"content":"canary"},"finish_reason":null}]}` + "\n\n"
-	if got := hiddenAnswer(t, "/v1/chat/completions", true, "text/event-stream", frame, http.StatusOK); !strings.Contains(got, `"error"`) {
+	if got := hiddenAnswer(t, "/v1/chat/completions", true, "text/event-stream", frame, http.StatusOK); !isFault(got) {
 		t.Error(got)
 	}
 }

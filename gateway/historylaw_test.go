@@ -163,6 +163,50 @@ var assistants = []assistant{
 		},
 	},
 	{
+		name: "cohere.chat", path: "/v2/chat", styles: []string{"inline", "member"}, body: "messages",
+		reply: func(style, thought, text, call string) any {
+			m := map[string]any{"role": "assistant"}
+			var content []any
+			if style == "member" {
+				content = append(content, map[string]any{"type": "thinking", "thinking": thought})
+			}
+			if text = inline(style, thought, text); text != "" {
+				content = append(content, map[string]any{"type": "text", "text": text})
+			}
+			if len(content) > 0 {
+				m["content"] = content
+			}
+			if call != "" {
+				m["tool_calls"] = []any{map[string]any{"id": call, "type": "function", "function": map[string]any{"name": "look", "arguments": "{}"}}}
+			}
+			return map[string]any{"id": "m1", "finish_reason": "COMPLETE", "message": m}
+		},
+		said: func(reply map[string]any) []any { return []any{reply["message"]} },
+		keep: func(m map[string]any, thoughts, calls bool) map[string]any {
+			var content []any
+			for _, part := range list(m["content"]) {
+				if kind := str(part["type"]); kind == "thinking" && thoughts || kind == "text" && str(part["text"]) != "" {
+					content = append(content, part)
+				}
+			}
+			m = without(m, "content")
+			if len(content) > 0 {
+				m["content"] = content
+			}
+			if !calls {
+				m = without(m, "tool_calls")
+			}
+			if len(content) == 0 && m["tool_calls"] == nil {
+				return nil
+			}
+			return m
+		},
+		user: chatUser,
+		result: func(call string) any {
+			return map[string]any{"role": "tool", "tool_call_id": call, "content": "found"}
+		},
+	},
+	{
 		name: "openai.responses", path: "/v1/responses", styles: []string{"inline", "signed"}, body: "input",
 		reply: func(style, thought, text, call string) any {
 			var output []any
@@ -409,6 +453,19 @@ func (a assistant) streamed(reply any) string {
 		}
 		frame("message_delta", map[string]any{"delta": map[string]any{"stop_reason": "tool_use"}, "usage": map[string]any{"output_tokens": 9}})
 		frame("message_stop", map[string]any{})
+	case "cohere.chat":
+		m := obj(r["message"])
+		frame("message-start", map[string]any{"id": "m1", "delta": map[string]any{"message": map[string]any{"role": "assistant"}}})
+		for i, part := range list(m["content"]) {
+			frame("content-start", map[string]any{"index": i, "delta": map[string]any{"message": map[string]any{"content": with(part, str(part["type"]), "")}}})
+			frame("content-delta", map[string]any{"index": i, "delta": map[string]any{"message": map[string]any{"content": without(part, "type")}}})
+			frame("content-end", map[string]any{"index": i})
+		}
+		for i, call := range list(m["tool_calls"]) {
+			frame("tool-call-start", map[string]any{"index": i, "delta": map[string]any{"message": map[string]any{"tool_calls": call}}})
+			frame("tool-call-end", map[string]any{"index": i})
+		}
+		frame("message-end", map[string]any{"delta": map[string]any{"finish_reason": "COMPLETE"}})
 	case "openai.responses":
 		frame("response.created", map[string]any{"response": map[string]any{"id": "resp_1", "status": "in_progress", "output": []any{}}})
 		for i, item := range list(r["output"]) {

@@ -122,7 +122,7 @@ const (
 )
 
 func withTools(api, body string) string {
-	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools}[api]
+	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools, "cohere.chat": chatTools}[api]
 	return "{" + tools + body[1:]
 }
 

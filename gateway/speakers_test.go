@@ -169,6 +169,7 @@ var speakers = []speaker{
 	},
 	responsesSpeaker,
 	llamaSpeaker("llamacpp.completion", "/completion"),
+	cohereSpeaker,
 	ollamaSpeaker(gateway.Codecs()[3], "chat"),
 	ollamaSpeaker(gateway.Codecs()[4], "generate"),
 	{

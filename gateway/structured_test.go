@@ -128,6 +128,7 @@ func contents(parts []wire.Part) string {
 var asks = map[string]string{
 	"openai.chat": `"response_format":{"type":"json_object"}`, "openai.completions": `"guided_json":{}`,
 	"openai.responses": `"text":{"format":{"type":"json_object"}}`, "ollama.chat": `"format":"json"`, "ollama.generate": `"format":"json"`,
+	"cohere.chat":         `"response_format":{"type":"json_object","json_schema":{}}`,
 	"llamacpp.completion": `"json_schema":{}`,
 	"anthropic.messages":  `"output_format":{"type":"json_schema","schema":{}}`,
 }

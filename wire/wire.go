@@ -75,6 +75,9 @@ type Capabilities struct {
 	Items bool
 	// NoBlanks says that the API refuses a text that is blank.
 	NoBlanks bool
+	// Unsigned says that blocks of reasoning carry no signature, so that one that Sotto
+	// made looks like one of the provider's.
+	Unsigned bool
 	// Lists says that the body of a whole reply may be a list: one object for each
 	// choice.
 	Lists bool

@@ -16,13 +16,14 @@ import (
 	"github.com/sotto-llm/sotto/internal/chatjson"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/cohere"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat}
 
 // requests are bodies with everything that a codec reads of a request.
 var requests = map[string]string{
@@ -43,6 +44,10 @@ var requests = map[string]string{
 		{"type":"function_call_output","call_id":"c1","output":"r"},
 		{"role":"assistant","status":"in_progress","content":[{"type":"output_text","text":"pre"}]}]}`,
 	"llamacpp.completion": `{"model":"m","stream":true,"prompt":{"prompt_string":"<think>","multimodal_data":[]},"json_schema":{},"chat_template_kwargs":{"enable_thinking":true}}`,
+	"cohere.chat": `{"model":"m","stream":true,"thinking":{"type":"enabled","token_budget":9},"response_format":{"type":"json_object"},"tools":[{}],
+		"messages":[{"role":"user","content":"a"},
+		{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}],"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}],"tool_plan":"p"},
+		{"role":"tool","tool_call_id":"c1","content":[{"type":"document","document":{"data":"r"}}]},{"role":"assistant","content":"pre"}]}`,
 	"ollama.chat": `{"model":"m","stream":false,"think":"high","options":{"think":true},
 		"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"","thinking":"t","tool_calls":[{"function":{"name":"f","arguments":{}}}]},
 		{"role":"tool","tool_name":"f","content":"r"}]}`,

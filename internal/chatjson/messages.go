@@ -30,6 +30,7 @@ type message struct {
 	wire.Message
 	members []jsonedit.Member
 	blocks  []jsonedit.Member // of its content, if that is a list
+	emptied bool              // all of them are removed
 	texts   []jsonedit.Span   // of the JSON strings
 	// thoughts say where each of Thoughts is: a member, or a block.
 	thoughts []thoughtPlace
@@ -162,6 +163,12 @@ func EditBlocks(dst, body []byte, list gjson.Result, changes []wire.Change) ([]b
 	return editMessages(dst, body, list, changes, (*message).addBlock)
 }
 
+// EditParts is EditBlocks for an API whose blocks of reasoning have no signature, and
+// whose messages have their calls in a member.
+func EditParts(dst, body []byte, list gjson.Result, changes []wire.Change) ([]byte, error) {
+	return editMessages(dst, body, list, changes, (*message).addPart)
+}
+
 // An adder puts a change's reasoning into a message. dropped reports whether a member
 // is removed.
 type adder func(m *message, c wire.Change, dropped func(int) bool) []jsonedit.Edit
@@ -184,6 +191,19 @@ func editMessages(dst, body []byte, list gjson.Result, changes []wire.Change, ad
 
 func (m *message) edits(c wire.Change, add adder) ([]jsonedit.Edit, error) {
 	var edits []jsonedit.Edit
+	drop := map[thoughtPlace]bool{}
+	for _, t := range c.Drop {
+		if t >= 0 && t < len(m.thoughts) {
+			drop[m.thoughts[t]] = true
+		}
+	}
+	dropped := func(block bool) func(int) bool {
+		return func(i int) bool { return drop[thoughtPlace{block, i}] }
+	}
+	m.emptied = len(m.blocks) > 0
+	for i := range m.blocks {
+		m.emptied = m.emptied && dropped(true)(i)
+	}
 	for i, text := range c.Texts {
 		if i == 0 && len(m.texts) == 0 && m.Calls {
 			edits = append(edits, m.addText(text))
@@ -193,15 +213,6 @@ func (m *message) edits(c wire.Change, add adder) ([]jsonedit.Edit, error) {
 			return nil, fmt.Errorf("text %d of %d", i, len(m.texts))
 		}
 		edits = append(edits, jsonedit.Edit{Span: m.texts[i], With: jsontext.AppendVerbatim(nil, jsonedit.BytesOf(text))})
-	}
-	drop := map[thoughtPlace]bool{}
-	for _, t := range c.Drop {
-		if t >= 0 && t < len(m.thoughts) {
-			drop[m.thoughts[t]] = true
-		}
-	}
-	dropped := func(block bool) func(int) bool {
-		return func(i int) bool { return drop[thoughtPlace{block, i}] }
 	}
 	edits = jsonedit.Cut(edits, m.blocks, dropped(true))
 	edits = jsonedit.Cut(edits, m.members, dropped(false))
@@ -227,8 +238,8 @@ func (m *message) addText(text string) jsonedit.Edit {
 		case f.Key != "content":
 		case len(m.blocks) > 0:
 			at := m.blocks[0].At
-			with := append([]byte(`{"type":"text","text":`), value...)
-			return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: append(with, "},"...)}
+			with := append(append([]byte(`{"type":"text","text":`), value...), '}')
+			return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: m.beforeBlocks(with)}
 		default:
 			return jsonedit.Edit{Span: f.ValueSpan(), With: value}
 		}
@@ -253,20 +264,53 @@ func (m *message) add(c wire.Change, dropped func(int) bool) []jsonedit.Edit {
 // addBlock puts reasoning into a block before the others. A content that is a string
 // becomes a block, too.
 func (m *message) addBlock(c wire.Change, _ func(int) bool) []jsonedit.Edit {
-	with := append(jsontext.AppendVerbatim([]byte(`{"type":`), jsonedit.BytesOf(c.Field)), `,"thinking":`...)
-	with = append(jsontext.AppendVerbatim(with, jsonedit.BytesOf(c.Add)), `,"signature":""},`...)
+	return m.before(append(thinkingOf(c), `,"signature":""}`...))
+}
+
+// beforeBlocks is a block with the comma that it needs before the others, if any stay.
+func (m *message) beforeBlocks(block []byte) []byte {
+	if m.emptied {
+		return block
+	}
+	return append(block, ',')
+}
+
+// addPart is addBlock without a signature. A message without content gets one.
+func (m *message) addPart(c wire.Change, _ func(int) bool) []jsonedit.Edit {
+	part := append(thinkingOf(c), '}')
+	if edits := m.before(part); edits != nil {
+		return edits
+	}
+	content := append(append([]byte{'['}, part...), ']')
+	for _, f := range m.members {
+		if f.Key == "content" {
+			return []jsonedit.Edit{{Span: f.ValueSpan(), With: content}}
+		}
+	}
+	at := m.members[0].At
+	return []jsonedit.Edit{{Span: jsonedit.Span{Start: at, End: at}, With: append(append([]byte(`"content":`), content...), ',')}}
+}
+
+// thinkingOf is a block with the reasoning of a change, without its end.
+func thinkingOf(c wire.Change) []byte {
+	b := append(jsontext.AppendVerbatim([]byte(`{"type":`), jsonedit.BytesOf(c.Field)), `,"thinking":`...)
+	return jsontext.AppendVerbatim(b, jsonedit.BytesOf(c.Add))
+}
+
+// before returns the edits that put a block before the others.
+func (m *message) before(block []byte) []jsonedit.Edit {
 	insert := func(at int, with []byte) jsonedit.Edit {
 		return jsonedit.Edit{Span: jsonedit.Span{Start: at, End: at}, With: with}
 	}
 	if len(m.blocks) > 0 {
-		return []jsonedit.Edit{insert(m.blocks[0].At, with)}
+		return []jsonedit.Edit{insert(m.blocks[0].At, m.beforeBlocks(block))}
 	}
 	if len(m.texts) == 0 {
 		return nil
 	}
 	at := m.texts[0]
 	return []jsonedit.Edit{
-		insert(at.Start, append(append([]byte{'['}, with...), `{"type":"text","text":`...)),
+		insert(at.Start, append(append([]byte{'['}, block...), `,{"type":"text","text":`...)),
 		insert(at.End, []byte("}]")),
 	}
 }

@@ -151,3 +151,28 @@ func TestEditCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestEditParts: reasoning becomes a part without a signature, in a message with a text,
+// with parts, with calls alone, and also where every part that it had is removed.
+func TestEditParts(t *testing.T) {
+	const calls = `"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]`
+	add := wire.Change{Field: "thinking", Add: "t"}
+	for _, c := range []struct {
+		message, want string
+		change        wire.Change
+	}{
+		{`{"content":"a"}`, `{"content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}]}`, add},
+		{`{"content":[{"type":"text","text":"a"}]}`, `{"content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}]}`, add},
+		{`{` + calls + `}`, `{"content":[{"type":"thinking","thinking":"t"}],` + calls + `}`, add},
+		{`{"content":null,` + calls + `}`, `{"content":[{"type":"thinking","thinking":"t"}],` + calls + `}`, add},
+		{`{"content":[{"type":"thinking","thinking":"u"}],` + calls + `}`, `{"content":[{"type":"thinking","thinking":"t"}],` + calls + `}`, wire.Change{Drop: []int{0}, Field: "thinking", Add: "t"}},
+		{`{"content":[{"type":"thinking","thinking":"u"}],` + calls + `}`, `{"content":[{"type":"text","text":"a"}],` + calls + `}`, wire.Change{Drop: []int{0}, Texts: map[int]string{0: "a"}}},
+		{`{"content":[{"type":"thinking","thinking":"u"}],"tool_plan":"p",` + calls + `}`, `{"content":[{"type":"thinking","thinking":"u"}],` + calls + `}`, wire.Change{Drop: []int{1}}},
+	} {
+		body := []byte(`{"messages":[` + c.message + `]}`)
+		got, err := chatjson.EditParts(nil, body, jsonedit.Parse(body).Get("messages"), []wire.Change{c.change})
+		if want := `{"messages":[` + c.want + `]}`; err != nil || string(got) != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.message, err, got, want)
+		}
+	}
+}

@@ -75,6 +75,18 @@ var apis = []api{
 		},
 	},
 	{
+		name: "cohere.chat", path: "/v2/chat", kind: sse, asks: turns, frame: data,
+		open: event("message-start", `,"id":"m","delta":{"message":{"role":"assistant"}}`) +
+			event("content-start", `,"index":0,"delta":{"message":{"content":{"type":"text","text":""}}}`),
+		say: func(text string) string {
+			return event("content-delta", `,"index":0,"delta":{"message":{"content":{"text":`+quote(text)+`}}}`)
+		},
+		end: event("content-end", `,"index":0`) + event("message-end", `,"delta":{"finish_reason":"COMPLETE"}`),
+		whole: func(text string) string {
+			return `{"id":"m","finish_reason":"COMPLETE","message":{"role":"assistant","content":[{"type":"text","text":` + quote(text) + `}]}}`
+		},
+	},
+	{
 		name: "openai.responses", path: "/v1/responses", kind: sse, asks: `"input":"Hi"`, frame: data,
 		open: event("response.created", `,"response":{"id":"r","object":"response","status":"in_progress","output":[]}`) +
 			event("response.output_item.added", `,"output_index":0,"item":{"id":"m","type":"message","role":"assistant","content":[]}`) +

@@ -40,6 +40,11 @@ var apis = []api{
 	{"llama.cpp", false, "eos", "limit", func(t *testing.T, model string, stream bool) said {
 		return readLlama(t, ok(t, post(t, "/completion", body{"model": model, "prompt": "What is it?", "stream": stream})), stream)
 	}, "", nil},
+	{"cohere", true, "COMPLETE", "MAX_TOKENS", func(t *testing.T, model string, stream bool) said {
+		return readCohere(t, ok(t, post(t, "/v2/chat", body{"model": model, "messages": question, "stream": stream})), stream)
+	}, "TOOL_CALL", func(t *testing.T, model string, stream bool) said {
+		return readCohere(t, ok(t, post(t, "/v2/chat", body{"model": model, "messages": question, "stream": stream, "tools": weather})), stream)
+	}},
 	{"responses", true, "completed", "incomplete", func(t *testing.T, model string, stream bool) said {
 		w := post(t, "/v1/responses", body{"model": model, "input": "What is it?", "stream": stream})
 		return readResponse(t, ok(t, w), stream)

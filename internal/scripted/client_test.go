@@ -215,6 +215,62 @@ func readResponse(t *testing.T, body []byte, stream bool) said {
 }
 
 // readOllama reads chat and generate.
+// readCohere reads a message of Cohere's.
+func readCohere(t *testing.T, body []byte, stream bool) (s said) {
+	t.Helper()
+	type part struct{ Text, Thinking string }
+	type call struct {
+		Function struct{ Name, Arguments string }
+	}
+	took := func(p part, plan string) { s.text, s.thought = s.text+p.Text, s.thought+p.Thinking+plan }
+	called := func(c call) { s.tool, s.arguments = s.tool+c.Function.Name, s.arguments+c.Function.Arguments }
+	if !stream {
+		var m struct {
+			Message struct {
+				Content   []part
+				ToolPlan  string `json:"tool_plan"`
+				ToolCalls []call `json:"tool_calls"`
+			}
+			FinishReason string `json:"finish_reason"`
+		}
+		decode(t, body, &m)
+		for _, p := range m.Message.Content {
+			took(p, "")
+		}
+		took(part{}, m.Message.ToolPlan)
+		for _, c := range m.Message.ToolCalls {
+			called(c)
+		}
+		s.finish = m.FinishReason
+		return s
+	}
+	for _, f := range frames(t, body) {
+		var e struct {
+			Type  string
+			Delta struct {
+				Message struct {
+					Content   json.RawMessage
+					ToolPlan  string          `json:"tool_plan"`
+					ToolCalls json.RawMessage `json:"tool_calls"`
+				}
+				FinishReason string `json:"finish_reason"`
+			}
+		}
+		decode(t, f.data, &e)
+		if e.Type != f.event {
+			t.Errorf("event %s says %s", f.event, e.Type)
+		}
+		var p part
+		var c call
+		_ = json.Unmarshal(e.Delta.Message.Content, &p) // a list in message-start
+		_ = json.Unmarshal(e.Delta.Message.ToolCalls, &c)
+		took(p, e.Delta.Message.ToolPlan)
+		called(c)
+		s.finish += e.Delta.FinishReason
+	}
+	return s
+}
+
 // readLlama reads a reply of llama.cpp's server.
 func readLlama(t *testing.T, body []byte, stream bool) (s said) {
 	t.Helper()

@@ -1,5 +1,5 @@
 // Package scripted is an upstream that plays scripted replies over the APIs of
-// OpenAI, Ollama, Anthropic and llama.cpp, with the faults of real ones. You can try and test
+// OpenAI, Ollama, Anthropic, llama.cpp and Cohere, with the faults of real ones. You can try and test
 // the gateway with it, without a model or a network.
 //
 // The model's name chooses the reply. [Models] lists the models, with the right
@@ -69,6 +69,7 @@ var routes = []route{
 	{"GET /v1/models", openaiError, serveModels},
 	{"GET /v1/models/{model...}", openaiError, serveModel},
 	{"/v1/", openaiError, serveNothing},
+	{"POST /v2/chat", cohereError, serveCohere},
 	{"POST /v1/messages", anthropicError, serveMessages},
 	{"POST /v1/messages/count_tokens", anthropicError, serveCountTokens},
 	{"POST /api/chat", ollamaError, serveOllamaChat},

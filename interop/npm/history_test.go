@@ -29,6 +29,8 @@ func readBack(api string, body []byte) (replies []said, without string) {
 		list, add = "input", (*said).addItem
 	case "anthropic.messages":
 		add = (*said).addBlocks
+	case "cohere.chat":
+		add = (*said).addParts
 	}
 	open := false
 	for _, e := range gjson.GetBytes(body, list).Array() {
@@ -139,7 +141,7 @@ var policies = map[string]policy{
 // places are where the upstream's own field for reasoning is, by API, or by the
 // model's wire in chat completions.
 var places = map[string]string{
-	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking",
+	"openai.responses": "item", "anthropic.messages": "thinking", "ollama.chat": "thinking", "cohere.chat": "thinking",
 	"": "reasoning_content", "deepseek": "reasoning_content", "moonshot": "reasoning_content", "litellm": "reasoning_content",
 	"ollama": "reasoning", "openrouter": "reasoning",
 }
@@ -223,10 +225,22 @@ func expected(api string, m *scripted.Model, r *scripted.Reply, before said, sta
 		want.text = r.Text()
 	default:
 		place := places[api]
+		if api == "cohere.chat" && r.ToolCall != nil { // the model plans the call
+			place = "tool_plan"
+		}
 		if place == "" {
 			place = places[m.Wire]
 		}
 		want.thoughts = []thought{{place, strings.Join(r.Thought, "")}}
 	}
 	return want
+}
+
+// addParts reads a message of Cohere's: its parts, and the plan and the calls in members.
+func (s *said) addParts(m gjson.Result) {
+	s.addBlocks(m)
+	s.think("tool_plan", m.Get("tool_plan"))
+	if calls := m.Get("tool_calls"); calls.Exists() {
+		s.rest = append(s.rest, calls.Raw)
+	}
 }

@@ -160,7 +160,7 @@ func (p plan) without(s *stage) plan {
 }
 
 var (
-	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat"}
+	withTools  = []string{"openai.chat", "openai.responses", "anthropic.messages", "ollama.chat", "cohere.chat"}
 	withFields = append([]string{"ollama.generate"}, withTools...)
 )
 

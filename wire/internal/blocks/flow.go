@@ -73,17 +73,24 @@ func (w *Flow) Read(k Kind, b []byte, r wire.Reader) {
 	if len(b) == 0 {
 		return
 	}
-	w.In.Read, w.reading = true, true
+	w.In.Read = true
 	if k == Thinking {
-		parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.Choice, Index: w.Block, Name: "thinking", Text: b})
+		parts := w.Thought("thinking", b, r)
 		w.Same = len(parts) == 1 && parts[0].Place == wire.Reasoning && bytes.Equal(parts[0].Text, b)
 		w.Write(parts)
 	} else {
+		w.reading = true
 		parts := r.Found(wire.Found{Kind: wire.FoundText, Choice: w.Choice, Index: w.Block, Text: b})
 		w.Same = chatjson.Same(parts, b)
 		w.Write(parts)
 	}
 	w.Same = false
+}
+
+// Thought reads reasoning from a place of a name, and returns what the client gets of it.
+func (w *Flow) Thought(name string, b []byte, r wire.Reader) []wire.Part {
+	w.reading = true
+	return r.Found(wire.Found{Kind: wire.FoundThought, Choice: w.Choice, Index: w.Block, Name: name, Text: b})
 }
 
 // Write gives each run of parts of one kind to a block.

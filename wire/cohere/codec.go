@@ -1,0 +1,154 @@
+package cohere
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/internal/blocks"
+	"github.com/sotto-llm/sotto/wire/shown"
+)
+
+// Chat is /v2/chat.
+var Chat wire.Codec = chat{}
+
+type chat struct{}
+
+var (
+	errNoMessages = errors.New("messages: not a list")
+	errUnfinished = errors.New("the upstream ended the stream before the message was finished")
+)
+
+// plan is the member in which a model plans its calls.
+const plan = "tool_plan"
+
+func (chat) Name() string          { return "cohere.chat" }
+func (chat) Framing() wire.Framing { return wire.SSE }
+
+func (chat) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Kind: "thinking", Texts: true, Adjacent: true, NoBlanks: true, Unsigned: true}
+}
+
+func (chat) Request(body []byte) (*wire.Request, error) {
+	root, err := chatjson.ReadRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	list := root.Get("messages")
+	if !list.IsArray() {
+		return nil, errNoMessages
+	}
+	q := &wire.Request{
+		Model:    root.Get("model").Str,
+		Stream:   root.Get("stream").Bool(),
+		Messages: chatjson.ReadMessages(list),
+	}
+	if q.Fallbacks, err = chatjson.FallbacksOf(root); err != nil {
+		return nil, err
+	}
+	q.Prefill = chatjson.PrefillOf(q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
+	q.JSON = chatjson.WantsJSON(root)
+	q.Tools = chatjson.OffersTools(root)
+	return q, nil
+}
+
+// Transcribe reports the messages.
+func (chat) Transcribe(body []byte, to wire.Transcript) {
+	chatjson.TranscribeMessages(jsonedit.Parse(body).Get("messages"), to)
+}
+
+func (chat) Edit(dst, body []byte, changes []wire.Change) ([]byte, error) {
+	return chatjson.EditParts(dst, body, jsonedit.Parse(body).Get("messages"), changes)
+}
+
+// Error returns an error as the API writes it. It has no code but the status.
+func (chat) Error(_ int, message string) []byte {
+	body, _ := json.Marshal(map[string]string{"message": message})
+	return body
+}
+
+func (chat) Reply(s wire.Settings) wire.Reply {
+	y := &reply{set: s, opaque: -1}
+	y.flow = blocks.Flow{To: y, Hide: s.Hide}
+	return shown.Only(y, s, chatShown)
+}
+
+// endOf reads why a message ended.
+func endOf(reason gjson.Result) sotto.End {
+	switch reason.Str {
+	case "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL":
+		return sotto.EndStopped
+	case "MAX_TOKENS":
+		return sotto.EndCut
+	case "ERROR", "TIMEOUT", "ERROR_TOXIC", "ERROR_LIMIT", "USER_CANCEL":
+		return sotto.EndAborted
+	}
+	return sotto.EndUnknown
+}
+
+// counted reports token counts. Without them, the tokens that are charged for stand in.
+func counted(u gjson.Result, r wire.Reader) {
+	if !u.IsObject() {
+		return
+	}
+	tokens := u.Get("tokens")
+	if !tokens.IsObject() {
+		tokens = u.Get("billed_units")
+	}
+	r.Found(wire.Found{Kind: wire.FoundUsage, Usage: wire.Usage{
+		Input: chatjson.Count(tokens.Get("input_tokens")), Output: chatjson.Count(tokens.Get("output_tokens")),
+		Reasoning: -1, CacheRead: chatjson.Count(u.Get("cached_tokens")), CacheWrite: -1,
+	}})
+}
+
+// kindOf returns what a part of a message holds.
+func kindOf(part gjson.Result) blocks.Kind {
+	switch kind := part.Get("type").Str; {
+	case kind == "text", kind == "" && part.Get("text").Exists():
+		return blocks.Text
+	case kind == "thinking", kind == "" && part.Get("thinking").Exists():
+		return blocks.Thinking
+	}
+	return blocks.Other
+}
+
+// keyOf returns the member with the text of a part, and its kind in the API.
+func keyOf(k blocks.Kind) string {
+	if k == blocks.Thinking {
+		return "thinking"
+	}
+	return "text"
+}
+
+// readPlan reads the plan of a model's calls, or a piece of it. stays reports whether it
+// goes to the client where it is.
+func readPlan(w *blocks.Flow, text []byte, r wire.Reader) (stays bool) {
+	if len(text) == 0 {
+		return !w.Hide
+	}
+	parts := w.Thought(plan, text, r)
+	for _, p := range parts {
+		if p.Place == wire.Reasoning {
+			return true
+		}
+	}
+	w.Write(parts)
+	return false
+}
+
+// call reports a call of the message, or a piece of one.
+func call(v gjson.Result, choice, index int, r wire.Reader) {
+	function := v.Get("function")
+	r.Found(wire.Found{
+		Kind: wire.FoundCall, Choice: choice, Index: index, ID: v.Get("id").Str, Name: function.Get("name").Str,
+		Text: chatjson.ValueText(function.Get("arguments")), Raw: v.Raw,
+	})
+}
+
+func says(v gjson.Result) bool { return v.Exists() && v.Type != gjson.Null }
