@@ -23,13 +23,14 @@ type body struct {
 	sse sse.Scanner
 	nd  ndjson.Scanner
 
-	in     []byte // bytes of an incomplete frame
-	out    []byte // written and not yet read, starting at at
-	at     int
-	pooled *[]byte // where out's buffer came from; it is returned there
-	ended  bool    // nothing more comes
-	told   bool    // the diagnostics were sent
-	wrote  time.Time
+	in      []byte // bytes of an incomplete frame
+	out     []byte // written and not yet read, starting at at
+	at      int
+	pooled  *[]byte // where out's buffer came from; it is returned there
+	ended   bool    // nothing more comes
+	stopped bool    // the reply was ended before the upstream ended it
+	told    bool    // the diagnostics were sent
+	wrote   time.Time
 
 	// While Read waits for the upstream, all that it returned has been written to the
 	// client, and a timer may write a keep-alive. mu is held all the other time.
@@ -117,6 +118,8 @@ func (b *body) fill(room []byte) {
 	switch {
 	case b.failed():
 		b.end(b.x.reading.failure)
+	case b.stopped:
+		b.end(io.EOF)
 	case err != nil:
 		b.end(err)
 	case len(b.in) > b.x.engine.config.Limits.Frame:
@@ -183,11 +186,33 @@ func (b *body) frames(in []byte) []byte {
 		}
 		b.write(f)
 		in = in[len(f.Raw):]
-		if b.failed() {
+		if b.x.reading.stopped && !b.stopped {
+			b.stop()
+		}
+		if b.stopped || b.failed() {
 			return nil
 		}
 	}
 	return in
+}
+
+// stop ends the reply as its API does at a limit of tokens. Nothing more is read from
+// the upstream, whose connection closes with the body.
+func (b *body) stop() {
+	b.stopped = true
+	frames, ok := wire.Cut(b.x.reply, &b.x.reading)
+	if !ok {
+		b.x.reading.Fail(errStopped)
+		return
+	}
+	for len(frames) > 0 {
+		f, ok := b.next(frames)
+		if !ok {
+			break
+		}
+		b.write(f)
+		frames = frames[len(f.Raw):]
+	}
 }
 
 // write writes the rewritten form of a frame.

@@ -126,6 +126,13 @@ type Route struct {
 	Narration       Narration      // if empty, NarrationText
 	History         history.Policy // if empty, history.Auto
 	OnNoAnswer      OnNoAnswer     // if empty, NoAnswerEmpty
+	// ThinkingLimit is how many bytes of reasoning a reply may have; 0 means no limit.
+	// OnThinkingLimit says what happens beyond it; if empty, ThinkingStop.
+	ThinkingLimit   int
+	OnThinkingLimit OnThinking
+	// OnThinkingLoop says what happens if the reasoning repeats one passage again and
+	// again; if empty, ThinkingIgnore.
+	OnThinkingLoop OnThinking
 	// ResponsesReasoning is the form of reasoning in the responses API; if empty,
 	// ReasoningContent. A request that asks for a summary gets ReasoningSummary.
 	ResponsesReasoning ResponsesReasoning
@@ -307,6 +314,11 @@ func (c *Config) faults() []error {
 		fault(i, "narration", oneOf(r.Narration, Narrations()))
 		fault(i, "history", oneOf(r.History, Policies()))
 		fault(i, "on-no-answer", checkNoAnswer(r, c.Default))
+		fault(i, "on-thinking-limit", oneOf(r.OnThinkingLimit, OnThinkings()))
+		fault(i, "on-thinking-loop", oneOf(r.OnThinkingLoop, OnThinkings()))
+		if r.ThinkingLimit < 0 {
+			fault(i, "thinking-limit", errors.New("is negative: want 0 (no limit) or more"))
+		}
 		fault(i, "responses-reasoning", oneOf(r.ResponsesReasoning, ResponsesReasonings()))
 		fault(i, "thinking-signature", oneOf(r.ThinkingSignature, ThinkingSignatures()))
 		fault(i, "models", checkModels(r.Models))
@@ -510,7 +522,7 @@ func (c Config) withDefaults() Config {
 func (r Route) withDefaults() Route {
 	return r.over(Route{
 		Display: DisplayField, ReasoningFields: []string{"reasoning_content"},
-		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty,
+		Narration: NarrationText, History: history.Auto, OnNoAnswer: NoAnswerEmpty, OnThinkingLimit: ThinkingStop, OnThinkingLoop: ThinkingIgnore,
 		ResponsesReasoning: ReasoningContent, ThinkingSignature: SignatureEmpty,
 	})
 }
@@ -526,6 +538,9 @@ func (r Route) over(d Route) Route {
 	r.Narration = cmp.Or(r.Narration, d.Narration)
 	r.History = cmp.Or(r.History, d.History)
 	r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
+	r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
+	r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
+	r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 	r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 	r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 	return r

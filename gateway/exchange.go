@@ -89,13 +89,14 @@ func (x *exchange) read() {
 	x.reading = reading{limits: x.engine.config.Limits, manner: manner{
 		grammar: x.family.grammar, start: start, assumed: assumed, maxHold: x.engine.config.Limits.Hold,
 		display: r.Display, narration: narration, closes: x.family.closes,
-		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer,
+		can: can, remembers: x.remembers(), fixed: r.Start != "", json: x.request.JSON, onNoAnswer: r.OnNoAnswer, rules: r.thinking(),
 	}}
 	if !x.request.Stream {
 		x.reading.maxHold = -1
 	}
 	settings := wire.Settings{
 		Fields: r.ReasoningFields, Request: x.request,
+		Cuts: r.thinking().stops(),
 		Hide: r.Display == DisplayHide, Keep: r.Display == DisplayKeep,
 		Inline:  r.Display == DisplayTags,
 		Summary: r.ResponsesReasoning == ReasoningSummary || x.request.Summary,

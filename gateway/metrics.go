@@ -25,6 +25,7 @@ type metrics struct {
 	unread    *prometheus.CounterVec
 	misses    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
+	stopped   *prometheus.CounterVec
 	missing   *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
@@ -66,6 +67,7 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
 		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
+		stopped:   counter("thinking_stopped_total", "Replies that were ended because of their reasoning.", "model", "why"),
 		missing:   counter("json_missing_total", "Replies that are not the JSON that was asked for, by the layer at fault.", "model", "layer"),
 		unread:    counter("unread_total", "Responses that look like a model's reply, on paths that are not read.", "path"),
 		misses:    counter("restore_misses_total", "Messages of requests whose reasoning was to be restored, and of which nothing was remembered.", "model"),
@@ -132,6 +134,9 @@ func (m *metrics) exchange(x *exchange) {
 	if n := x.reading.reasoning; n > 0 {
 		m.leaks.WithLabelValues(model, leakKind(found, &x.reading)).Inc()
 		m.removed("reply", n)
+	}
+	if x.reading.stopped {
+		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
 	}
 	if x.reading.jsonFences() {
 		m.fences.WithLabelValues(model).Inc()

@@ -37,6 +37,8 @@ type reading struct {
 
 	firstThought, firstAnswer time.Time // when the first of each came; zero before
 
+	stopped bool // the reply must end, because of what was thought
+
 	shut bool // the content ends with a tag of ours that nothing has followed yet
 
 	all, reasoning int // all: bytes of the model's texts; reasoning: bytes of it found in content
@@ -60,6 +62,7 @@ type manner struct {
 	can    wire.Capabilities
 	// onNoAnswer says what a client gets if the reply was all thought.
 	onNoAnswer OnNoAnswer
+	rules      thinking
 	// remembers says that the texts are kept, because a later request may have to
 	// contain the reasoning again.
 	remembers bool
@@ -102,6 +105,11 @@ type choice struct {
 	details *sotto.Splitter // reads the text that remains, if reasoning is hidden
 	json    structured      // if the request asked for JSON
 
+	thinks    int   // bytes of reasoning, if they are limited
+	overLimit bool  // there were too many
+	loop      *loop // looks for one; nil if it is not looked for, or was found
+	circles   bool  // one was found
+
 	kept           kept
 	script         *transcript // nil if nothing is recorded
 	shown, thought int         // bytes of visible text and of reasoning given to the client
@@ -117,6 +125,9 @@ const choiceCost = 2 << 10
 func (r *reading) weigh(c *choice) {
 	n := choiceCost + cap(c.guessed) + cap(c.trim.wait) + len(c.echo.said) + len(c.echo.withheld) + cap(c.json.text) + cap(c.json.fence.held)
 	n += cap(c.kept.visible) + cap(c.kept.raw) + cap(c.kept.native) + cap(c.kept.inline)
+	if c.loop != nil {
+		n += cap(c.loop.window)
+	}
 	if c.split != nil {
 		n += 2 * c.split.Held() // held both as it came, and as what is pending of it
 	}
@@ -259,6 +270,7 @@ func (r *reading) take(c *choice, pieces []sotto.Piece) {
 		switch p.Channel {
 		case sotto.ChannelReasoning:
 			r.reasoning += len(p.Bytes)
+			r.think(c, p.Bytes)
 			r.guess(c, p.Bytes)
 			c.trim.add(p, func(text []byte) {
 				came(&r.firstThought)
@@ -363,6 +375,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 		came(&r.firstThought)
 	}
 	r.all += len(text)
+	r.think(c, text)
 	r.keep(c, &c.kept.native, text)
 	r.weigh(c)
 	r.parts = r.parts[:0]
@@ -480,7 +493,11 @@ func (r *reading) Findings() string {
 func (r *reading) findings() []sotto.Code {
 	var codes []sotto.Code
 	for _, c := range r.choices {
-		if c == nil || c.split == nil {
+		if c == nil {
+			continue
+		}
+		codes = c.thinkingFindings(codes)
+		if c.split == nil {
 			continue
 		}
 		for _, d := range c.split.Diagnostics() {

@@ -242,6 +242,9 @@ func (x *exchange) remarks(cut bool) string {
 	case x.ended == "refused":
 		list = append(list, fmt.Sprintf("the upstream answered %d", x.status))
 	}
+	if x.reading.stopped {
+		list = append(list, fmt.Sprintf("the gateway ended the reply (%s), and its finish reason is the gateway's", x.reading.stopCause()))
+	}
 	rec.account.Refused(rec.refusal)
 	if fault := rec.account.Fault(); fault != "" {
 		list = append(list, fault)

@@ -98,7 +98,9 @@ func hearResponses(root gjson.Result, h *heard) {
 			h.failed = response.Get("error").Raw
 		}
 		h.repeats(kind).output(response)
-		*h.repeats("output_text") = heard{text: bytesOf(response.Get("output_text")), thought: h.again[kind].thought}
+		if text := response.Get("output_text"); text.Exists() || response.Get("usage").Exists() { // a response that Sotto ends has neither
+			*h.repeats("output_text") = heard{text: bytesOf(text), thought: h.again[kind].thought}
+		}
 	case "": // a whole body
 		h.done = root.Get("status").Str != "in_progress"
 		h.output(root)

@@ -120,6 +120,9 @@ func (r *reading) recorded(i int) record.Reply {
 	if c.lessons.unlearned {
 		t.remarks = append(t.remarks, sotto.Diagnostic{Code: startUnlearned})
 	}
+	for _, code := range c.thinkingFindings(nil) {
+		t.remarks = append(t.remarks, sotto.Diagnostic{Code: code})
+	}
 	if len(t.raw) < t.size {
 		t.remarks = append(t.remarks, sotto.Diagnostic{Code: recordLimit, Offset: len(t.raw)})
 	}

@@ -21,13 +21,15 @@ import (
 // must be right.
 
 // serve puts a gateway before an upstream and returns its address.
-func serve(t *testing.T, upstream string) string {
+func serve(t *testing.T, upstream string) string { return serveRoute(t, upstream, gateway.Route{}) }
+
+func serveRoute(t *testing.T, upstream string, route gateway.Route) string {
 	t.Helper()
 	u, err := url.Parse(upstream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := gateway.New(gateway.Config{Upstream: u})
+	g, err := gateway.New(gateway.Config{Upstream: u, Default: route})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +76,32 @@ func TestSDKs(t *testing.T) {
 					same(t, j.ask(t, base, m.Name, stream), rightReading(t, m))
 				})
 			}
+		}
+	}
+}
+
+// TestSDKsOfStoppedReplies requests replies whose thinking the gateway ends: to every
+// SDK they are replies that reached their limit of tokens.
+func TestSDKsOfStoppedReplies(t *testing.T) {
+	up := httptest.NewServer(scripted.New(scripted.Options{}))
+	defer up.Close()
+	base := serveRoute(t, up.URL, gateway.Route{ThinkingLimit: 20})
+	for _, model := range []string{"qwen3:8b", "deepseek-v3.2"} {
+		m, ok := scripted.Find(model)
+		if !ok {
+			t.Fatal(model)
+		}
+		want := rightReading(t, *m)
+		for _, j := range judges {
+			if m.Reply.Thought != nil && !j.fields {
+				continue
+			}
+			t.Run(model+"/"+j.name, func(t *testing.T) {
+				got := j.ask(t, base, model, true)
+				if got.text != "" || len(got.thought) < 20 || len(got.thought) >= len(want.thought) || !strings.HasPrefix(want.thought, got.thought) {
+					t.Errorf("%v, of %v", got, want)
+				}
+			})
 		}
 	}
 }

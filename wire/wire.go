@@ -101,6 +101,24 @@ type Reply interface {
 	Whole(dst, body []byte, r Reader) []byte
 }
 
+// A Cutter is a [Reply] whose stream can be ended before the upstream ends it.
+type Cutter interface {
+	// Cut appends the frames by which the provider ends a stream at a limit of tokens,
+	// for a stream that has come so far. They are not for the client: they go through
+	// Frame, like those of the upstream.
+	Cut(dst []byte, r Reader) []byte
+}
+
+// Cut returns the frames by which a reply can be cut; ok is false if its codec has none.
+func Cut(y Reply, r Reader) (frames []byte, ok bool) {
+	c, ok := y.(Cutter)
+	if !ok {
+		return nil, false
+	}
+	frames = c.Cut(nil, r)
+	return frames, frames != nil
+}
+
 // A Frame is one frame of a stream as it came.
 type Frame struct {
 	Raw  []byte // all its bytes, with its end
@@ -125,6 +143,8 @@ type Settings struct {
 	// Sign says that blocks of reasoning that the codec makes are signed, if the API
 	// signs them.
 	Sign bool
+	// Cuts says that the reply may be cut: see [Cutter].
+	Cuts bool
 	// Keep says that the reply passes unchanged, and is only read.
 	Keep bool
 	// Request is what the codec found in the request.

@@ -43,6 +43,9 @@ func (c completionCommand) Run(sh *shell.Shell, names *catalogue.Catalogue, app 
 		"on-no-answer":    settings.Words(gateway.OnNoAnswers()),
 		"log-format":      {"text", "json"},
 
+		"on-thinking-limit": settings.Words(gateway.OnThinkings()),
+		"on-thinking-loop":  settings.Words(gateway.OnThinkings()),
+
 		"responses-reasoning": settings.Words(gateway.ResponsesReasonings()),
 		"thinking-signature":  settings.Words(gateway.ThinkingSignatures()),
 	}

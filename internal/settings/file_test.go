@@ -139,6 +139,9 @@ reasoning-field:
 narration: drop
 history: strip
 on-no-answer: error
+thinking-limit: 64KiB
+on-thinking-limit: report
+on-thinking-loop: stop
 responses-reasoning: summary
 thinking-signature: sotto
 history-dry-run: true
@@ -203,6 +206,9 @@ routes:
     narration: text
     history: auto
     on-no-answer: promote
+    thinking-limit: 1KiB
+    on-thinking-limit: ignore
+    on-thinking-loop: report
     responses-reasoning: content
     thinking-signature: empty
 `

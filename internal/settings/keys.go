@@ -162,6 +162,9 @@ func replyKeys(r *gateway.Route) []key {
 		{"narration", "text", textValue(&r.Narration, anyOf(gateway.Narrations()), nil)},
 		{"history", "auto", textValue(&r.History, anyOf(gateway.Policies()), nil)},
 		{"on-no-answer", "empty", textValue(&r.OnNoAnswer, anyOf(gateway.OnNoAnswers()), nil)},
+		{"thinking-limit", "", thinkingValue(&r.ThinkingLimit)},
+		{"on-thinking-limit", "stop", textValue(&r.OnThinkingLimit, anyOf(gateway.OnThinkings()), nil)},
+		{"on-thinking-loop", "ignore", textValue(&r.OnThinkingLoop, anyOf(gateway.OnThinkings()), nil)},
 		{"responses-reasoning", "content", textValue(&r.ResponsesReasoning, anyOf(gateway.ResponsesReasonings()), nil)},
 		{"thinking-signature", "empty", textValue(&r.ThinkingSignature, anyOf(gateway.ThinkingSignatures()), nil)},
 	}

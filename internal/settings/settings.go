@@ -123,6 +123,9 @@ func (s *Settings) inherit() {
 		r.Narration = cmp.Or(r.Narration, d.Narration)
 		r.History = cmp.Or(r.History, d.History)
 		r.OnNoAnswer = cmp.Or(r.OnNoAnswer, d.OnNoAnswer)
+		r.ThinkingLimit = cmp.Or(r.ThinkingLimit, d.ThinkingLimit)
+		r.OnThinkingLimit = cmp.Or(r.OnThinkingLimit, d.OnThinkingLimit)
+		r.OnThinkingLoop = cmp.Or(r.OnThinkingLoop, d.OnThinkingLoop)
 		r.ResponsesReasoning = cmp.Or(r.ResponsesReasoning, d.ResponsesReasoning)
 		r.ThinkingSignature = cmp.Or(r.ThinkingSignature, d.ThinkingSignature)
 		if len(r.ReasoningFields) == 0 {

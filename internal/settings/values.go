@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
@@ -206,6 +207,41 @@ func sizeValue[T int | int64](p *T) value {
 		get: func() any { return bytesize.Format(int64(*p)) },
 	}
 }
+
+// thinkingValue is a size in bytes, or a number of tokens, of which each counts as four
+// bytes. It may be unset.
+func thinkingValue(p *int) value {
+	const want = "a size such as 64KiB, or a number of tokens such as 16000 tokens"
+	return value{
+		want:  want,
+		kinds: []yamlfile.Kind{yamlfile.Int, yamlfile.Text},
+		set: func(text string) error {
+			if count, ok := strings.CutSuffix(text, " tokens"); ok {
+				n, err := strconv.Atoi(count)
+				if err != nil || n < 1 || n > math.MaxInt32 {
+					return fmt.Errorf("%q: want %s", text, want)
+				}
+				*p = n * bytesPerToken
+				return nil
+			}
+			n, err := bytesize.Parse[int](text)
+			if err != nil {
+				return fmt.Errorf("%q: want %s", text, want)
+			}
+			*p = n
+			return nil
+		},
+		get: func() any {
+			if *p == 0 {
+				return nil
+			}
+			return bytesize.Format(int64(*p))
+		},
+	}
+}
+
+// bytesPerToken is how many bytes a token counts where tokens are not counted.
+const bytesPerToken = 4
 
 // baseURL is the URL of an upstream. Anything that may be a password is never
 // repeated.

@@ -338,6 +338,23 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return sse.Append(dst, "error", appendError(nil, "api_error", err.Error()))
 }
 
+// Cut ends the message. Clients add up its tokens, so their number is estimated from
+// the bytes.
+func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
+	if !y.begun || y.over {
+		return dst
+	}
+	_, all := r.Share()
+	data := append(y.data[:0], `{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":`...)
+	data = append(strconv.AppendInt(data, int64(all/bytesPerToken), 10), "}}"...)
+	dst = sse.Append(dst, "message_delta", data)
+	y.data = data
+	return sse.Append(dst, "message_stop", []byte(`{"type":"message_stop"}`))
+}
+
+// bytesPerToken is used to estimate tokens from bytes.
+const bytesPerToken = 4
+
 // KeepAlive appends a ping. The message must have begun.
 func (y *reply) KeepAlive(dst []byte) []byte {
 	if !y.begun || y.over {

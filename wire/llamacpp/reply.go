@@ -168,6 +168,16 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(dst, "\n\n"...)
 }
 
+// Cut ends each text that is open.
+func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
+	for _, choice := range r.Open() {
+		dst = append(dst, `data: {"index":`...)
+		dst = strconv.AppendInt(dst, int64(choice), 10)
+		dst = append(dst, ",\"content\":\"\",\"tokens\":[],\"stop\":true,\"stop_type\":\"limit\"}\n\n"...)
+	}
+	return dst
+}
+
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 // Whole reads a body: an object, or a list of one for each choice.

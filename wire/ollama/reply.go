@@ -257,6 +257,22 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(append(dst, y.api.Error(502, err.Error())...), '\n')
 }
 
+// Cut is the last line of a reply at num_predict.
+func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
+	if y.head == nil {
+		return dst
+	}
+	dst = append(dst, y.head...)
+	if y.api.member != "" {
+		dst = append(append(append(dst, '"'), y.api.member...), `":{"role":"assistant",`...)
+	}
+	dst = append(append(append(dst, '"'), y.api.text...), `":""`...)
+	if y.api.member != "" {
+		dst = append(dst, '}')
+	}
+	return append(dst, ",\"done\":true,\"done_reason\":\"length\"}\n"...)
+}
+
 // KeepAlive is a frame that says nothing: Ollama's clients treat an empty line as
 // broken JSON.
 func (y *reply) KeepAlive(dst []byte) []byte {

@@ -47,6 +47,11 @@ func (e *either) End(dst []byte, err error, r wire.Reader) []byte {
 	return e.known().End(dst, err, r)
 }
 
+func (e *either) Cut(dst []byte, r wire.Reader) []byte {
+	frames, _ := wire.Cut(e.known(), r)
+	return append(dst, frames...)
+}
+
 func (e *either) KeepAlive(dst []byte) []byte { return e.known().KeepAlive(dst) }
 
 func (e *either) Whole(dst, body []byte, r wire.Reader) []byte {

@@ -369,6 +369,27 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return append(dst, "\n\n"...)
 }
 
+// Cut ends each choice that is open, and the stream.
+func (y *reply) Cut(dst []byte, r wire.Reader) []byte {
+	if y.first == nil {
+		return dst
+	}
+	y.envelope()
+	for _, choice := range r.Open() {
+		dst = append(append(dst, "data: "...), y.head...)
+		dst = append(dst, `[{"index":`...)
+		dst = strconv.AppendInt(dst, int64(choice), 10)
+		if y.api.delta != "" {
+			dst = append(append(append(dst, `,"`...), y.api.delta...), `":{}`...)
+		} else {
+			dst = append(append(append(dst, `,"`...), y.api.text...), `":""`...)
+		}
+		dst = append(dst, `,"finish_reason":"length"}]`...)
+		dst = append(append(dst, y.foot...), "\n\n"...)
+	}
+	return append(append(append(dst, "data: "...), done...), "\n\n"...)
+}
+
 func (y *reply) KeepAlive(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {

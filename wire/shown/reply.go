@@ -60,6 +60,11 @@ func (h *hiding) End(dst []byte, err error, r wire.Reader) []byte {
 	return h.show(dst, r)
 }
 
+func (h *hiding) Cut(dst []byte, r wire.Reader) []byte {
+	frames, _ := wire.Cut(h.reply, r)
+	return append(dst, frames...)
+}
+
 func (h *hiding) KeepAlive(dst []byte) []byte {
 	h.buf = h.reply.KeepAlive(h.buf[:0])
 	return h.show(dst, nil)

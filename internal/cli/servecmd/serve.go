@@ -29,6 +29,10 @@ type Command struct {
 	HistoryDryRun  toggle `name:"history-dry-run" negatable:"" setting:"SOTTO_HISTORY_DRY_RUN" help:"Report what the history policy would do, without doing it."`
 	OnNoAnswer     string `name:"on-no-answer" placeholder:"HOW" setting:"SOTTO_ON_NO_ANSWER" help:"What a client gets if a reply was all reasoning, without a tool call: empty (no text), error, promote (the reasoning as the text)."`
 
+	ThinkingLimit   string `name:"thinking-limit" placeholder:"SIZE" setting:"SOTTO_THINKING_LIMIT" help:"How much reasoning a reply may have: 64KiB, or 16000 tokens of four bytes each. Without it, there is no limit."`
+	OnThinkingLimit string `name:"on-thinking-limit" placeholder:"HOW" setting:"SOTTO_ON_THINKING_LIMIT" help:"What happens beyond it: stop (the model, if the reply is streamed), report, ignore."`
+	OnThinkingLoop  string `name:"on-thinking-loop" placeholder:"HOW" setting:"SOTTO_ON_THINKING_LOOP" help:"What happens if reasoning repeats one passage again and again: ignore, report, stop."`
+
 	ResponsesReasoning string `placeholder:"FORM" setting:"SOTTO_RESPONSES_REASONING" help:"The form of reasoning in OpenAI's responses API: content, summary. A request that asks for a summary gets one."`
 	ThinkingSignature  string `placeholder:"FORM" setting:"SOTTO_THINKING_SIGNATURE" help:"The signature of thinking blocks that the gateway makes in Anthropic's API: empty, sotto."`
 

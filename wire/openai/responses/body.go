@@ -187,10 +187,11 @@ func (y *reply) output(list []jsonedit.Member, items []*outputItem) (text []byte
 	return text, len(y.edits) > from
 }
 
-// fill puts items of ours into an empty output, if the answer is among them. Some
-// servers end a stream with an empty output, after they have shown its items.
+// fill puts items of ours into an empty output, if the answer is among them, or if the
+// reply was cut. Some servers end a stream with an empty output, after they have shown
+// its items.
 func (y *reply) fill(output gjson.Result) (text []byte, changed bool) {
-	if !output.IsArray() || !y.answered {
+	if !output.IsArray() || !y.answered && !y.cut {
 		return nil, false
 	}
 	at, between := output.Index+1, ""

@@ -64,6 +64,8 @@ type reply struct {
 	inline  *mint         // the open one: the message that takes the upstream's own reasoning
 	choices int           // begun
 	ended   bool          // the client has seen the end, or an error
+	cut     bool          // … because it was cut
+	state   []byte        // the members of the response that its end repeats, if it may be cut
 	mute    bool          // the reply is whole: there are no events
 	kept    int           // bytes of what was kept, about
 	// answered says that the reader made the answer of a reply that had none.
@@ -205,6 +207,9 @@ func (y *reply) read(e *event) {
 	case stateEvent:
 		if y.id == "" {
 			y.id = strings.Clone(jsonedit.Parse(e.Data).Get("response.id").Str)
+		}
+		if y.set.Cuts && y.state == nil {
+			y.state = stateOf(jsonedit.Parse(e.Data).Get("response"))
 		}
 		y.send(e, nil)
 	case itemAdded:
@@ -464,6 +469,75 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	y.data = append(y.data, `,"param":null`...)
 	y.close("error")
 	return y.release()
+}
+
+// stateOf returns the members of a response that do not change until its end, each
+// with a comma after it.
+func stateOf(response gjson.Result) []byte {
+	state := []byte{}
+	for _, m := range jsonedit.Members(response) {
+		switch m.Key {
+		case "status", "incomplete_details", "output", "output_text", "usage", "error":
+		default:
+			state = append(jsontext.AppendString(state, m.Key), ':')
+			state = append(append(state, m.Value.Raw...), ',')
+		}
+	}
+	return state
+}
+
+// Cut ends the response. Its output are the texts and thoughts so far.
+func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
+	if y.state == nil || y.ended {
+		return dst
+	}
+	data := append(y.data[:0], `{"type":"response.incomplete","sequence_number":`...)
+	data = strconv.AppendInt(data, int64(y.last+1), 10)
+	data = append(append(data, `,"response":{`...), y.state...)
+	data = append(data, `"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[`...)
+	some := false
+	for _, it := range y.items {
+		if it.kind != messageItem && it.kind != thoughtItem {
+			continue
+		}
+		if some {
+			data = append(data, ',')
+		}
+		data, some = it.appendCut(data), true
+	}
+	data = append(data, "]}}"...)
+	y.data, y.cut = data, true
+	return sse.Append(dst, "response.incomplete", data)
+}
+
+// appendCut appends an item that has not ended.
+func (it *outputItem) appendCut(dst []byte) []byte {
+	id := it.id
+	if id == nil {
+		id = []byte(`""`)
+	}
+	list := func(dst []byte, summary bool, kind, more string) []byte {
+		first := true
+		for _, p := range it.parts {
+			if p.summary != summary {
+				continue
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = append(append(append(dst, `{"type":"`...), kind...), `","text":`...)
+			dst = append(append(jsontext.AppendVerbatim(dst, p.text), more...), '}')
+		}
+		return append(dst, ']')
+	}
+	if it.kind == thoughtItem {
+		dst = append(append(append(dst, `{"type":"reasoning","id":`...), id...), `,"summary":[`...)
+		dst = append(list(dst, true, "summary_text", ""), `,"content":[`...)
+		return append(list(dst, false, "reasoning_text", ""), '}')
+	}
+	dst = append(append(append(dst, `{"type":"message","id":`...), id...), `,"status":"incomplete","role":"assistant","content":[`...)
+	return append(list(dst, false, "output_text", `,"annotations":[]`), '}')
 }
 
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }

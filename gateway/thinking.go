@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/sotto-llm/sotto"
+)
+
+// An OnThinking says what happens if a model thinks too much or in circles.
+type OnThinking string
+
+const (
+	ThinkingIgnore OnThinking = "ignore" // nothing, and it is not looked for
+	ThinkingReport OnThinking = "report" // it is noted in the diagnostics, the metrics and the record
+	// ThinkingStop also ends a streamed reply, as the API does at a limit of tokens, and
+	// the upstream's work on it. A whole reply is made before it can be read, so it is
+	// only reported.
+	ThinkingStop OnThinking = "stop"
+)
+
+// OnThinkings lists the values of [Route.OnThinkingLimit] and [Route.OnThinkingLoop].
+func OnThinkings() []OnThinking { return []OnThinking{ThinkingIgnore, ThinkingReport, ThinkingStop} }
+
+// The findings about the thinking of a reply.
+const (
+	thinkingLimit sotto.Code = "thinking_limit"
+	thinkingLoop  sotto.Code = "thinking_loop"
+)
+
+// errStopped ends a reply whose codec cannot end it as the API does.
+var errStopped = errors.New("the model was stopped: it thought more than the configuration allows, or in circles")
+
+// thinking says how long the models of a route may think.
+type thinking struct {
+	limit           int // bytes of reasoning of a reply; 0 for no limit
+	onLimit, onLoop OnThinking
+}
+
+func (r *Route) thinking() thinking {
+	t := thinking{r.ThinkingLimit, r.OnThinkingLimit, r.OnThinkingLoop}
+	if t.limit == 0 {
+		t.onLimit = ThinkingIgnore
+	}
+	return t
+}
+
+// watches reports whether anything is looked for.
+func (t thinking) watches() bool {
+	return t.onLimit != ThinkingIgnore || t.onLoop != ThinkingIgnore
+}
+
+// stops reports whether a reply may be ended.
+func (t thinking) stops() bool { return t.onLimit == ThinkingStop || t.onLoop == ThinkingStop }
+
+// think notes reasoning of a choice, and decides whether the reply must end.
+func (r *reading) think(c *choice, text []byte) {
+	if !r.rules.watches() {
+		return
+	}
+	if r.rules.onLimit != ThinkingIgnore && !c.overLimit {
+		if c.thinks += len(text); c.thinks > r.rules.limit {
+			c.overLimit = true
+			r.stopped = r.stopped || r.rules.onLimit == ThinkingStop
+		}
+	}
+	if r.rules.onLoop == ThinkingIgnore || c.circles {
+		return
+	}
+	if c.loop == nil {
+		c.loop = &loop{}
+	}
+	if c.loop.add(text) {
+		c.circles, c.loop = true, nil
+		r.stopped = r.stopped || r.rules.onLoop == ThinkingStop
+	}
+}
+
+// stopCause says why the reply was ended.
+func (r *reading) stopCause() sotto.Code {
+	for _, c := range r.choices {
+		if c != nil && c.circles && r.rules.onLoop == ThinkingStop {
+			return thinkingLoop
+		}
+	}
+	return thinkingLimit
+}
+
+// thinkingFindings adds what was found about a choice's thinking, once.
+func (c *choice) thinkingFindings(codes []sotto.Code) []sotto.Code {
+	if c.overLimit && !slices.Contains(codes, thinkingLimit) {
+		codes = append(codes, thinkingLimit)
+	}
+	if c.circles && !slices.Contains(codes, thinkingLoop) {
+		codes = append(codes, thinkingLoop)
+	}
+	return codes
+}
+
+// How a loop is found: what is looked at, how often, and what counts as one.
+const (
+	loopWindow = 32 << 10 // bytes of reasoning that are kept
+	loopStep   = 4 << 10  // bytes between two looks
+	loopLeast  = 2 << 10  // bytes that the repetitions take at least
+	loopTimes  = 6        // times that a passage stands there in a row at least
+)
+
+// A loop looks for a passage that repeats, word by word, up to the end of what was
+// thought so far. It looks at fixed places of the reasoning, so it does not matter in
+// which pieces that comes. White space counts as one space. It takes a fixed number of
+// steps a byte.
+type loop struct {
+	window []byte // the end of the reasoning
+	seen   int    // bytes since the last look
+	space  bool   // the last byte was white space
+}
+
+// matches are the tables that a look needs. A loop that waits for its model holds none.
+var matches = sync.Pool{New: func() any { return new([loopWindow]int32) }}
+
+// add takes more reasoning, and reports whether it has become a loop.
+func (l *loop) add(text []byte) bool {
+	for _, b := range text {
+		if isWhite(b) {
+			if l.space {
+				continue
+			}
+			b = ' '
+		}
+		l.space = b == ' '
+		l.window = append(l.window, b)
+		if l.seen++; l.seen < loopStep {
+			continue
+		}
+		l.seen = 0
+		if n := len(l.window) - loopWindow; n > 0 {
+			l.window = l.window[:copy(l.window, l.window[n:])]
+		}
+		if l.repeats() {
+			return true
+		}
+	}
+	return false
+}
+
+// repeats reports whether the window ends with enough repetitions of one passage. It
+// finds for each length how far back the window repeats with it: the Z algorithm on
+// the window from its end (Gusfield, Algorithms on Strings, 1.4).
+func (l *loop) repeats() bool {
+	n := len(l.window)
+	z := matches.Get().(*[loopWindow]int32)
+	defer matches.Put(z)
+	at := func(i int) byte { return l.window[n-1-i] }
+	left, right := 0, 0
+	for i := 1; i < n; i++ {
+		z[i] = 0
+		if i < right {
+			z[i] = min(int32(right-i), z[i-left])
+		}
+		for k := int(z[i]); i+k < n && at(k) == at(i+k); k++ {
+			z[i]++
+		}
+		if i+int(z[i]) > right {
+			left, right = i, i+int(z[i])
+		}
+		if same := i + int(z[i]); same >= loopLeast && same >= loopTimes*i {
+			return true
+		}
+	}
+	return false
+}
