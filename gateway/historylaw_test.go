@@ -261,10 +261,11 @@ type lawCase struct {
 	tools    bool
 	textless bool // a reply that calls a tool says nothing else
 	clock    bool // the system message changes with each request
+	replicas bool // two gateways serve the requests in turn
 }
 
 func (c lawCase) String() string {
-	return fmt.Sprintf("%s, %s, %s, %s, %s, client: %s, tools %v, textless %v, clock %v", c.api.name, c.style, c.model, c.policy, c.display, c.client, c.tools, c.textless, c.clock)
+	return fmt.Sprintf("%s, %s, %s, %s, %s, client: %s, tools %v, textless %v, clock %v, replicas %v", c.api.name, c.style, c.model, c.policy, c.display, c.client, c.tools, c.textless, c.clock, c.replicas)
 }
 
 // A lawThought is one earlier thought of the conversation.
@@ -285,8 +286,17 @@ func (c lawCase) run(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(next)
 	}))
 	defer up.Close()
-	srv := httptest.NewServer(inFront(t, up.URL, gateway.Config{Default: gateway.Route{History: c.policy, Display: c.display}}))
-	defer srv.Close()
+	config := gateway.Config{Default: gateway.Route{History: c.policy, Display: c.display}}
+	gateways := 1
+	if c.replicas {
+		gateways, config.Shared, config.SharedSecret = 2, newBoard(), []byte("a secret of the replicas")
+	}
+	var bases []string
+	for range gateways {
+		srv := httptest.NewServer(inFront(t, up.URL, config))
+		defer srv.Close()
+		bases = append(bases, srv.URL)
+	}
 
 	var talk []any
 	var thoughts []lawThought
@@ -303,7 +313,7 @@ func (c lawCase) run(t *testing.T) {
 			all = append([]any{map[string]any{"role": "system", "content": fmt.Sprintf("It is %d o'clock.", n)}}, talk...)
 		}
 		body, _ := json.Marshal(map[string]any{"model": c.model, "stream": false, "max_tokens": 99, c.api.body: all})
-		resp, got := post(t, srv.URL+c.api.path, string(body), nil)
+		resp, got := post(t, bases[n%gateways]+c.api.path, string(body), nil)
 		if resp.StatusCode != http.StatusOK {
 			t.Fatalf("%v: %d %s", c, resp.StatusCode, got)
 		}
@@ -402,6 +412,7 @@ func TestHistoryLaw(t *testing.T) {
 								lawCase{
 									api: api, style: style, model: model, policy: policy, client: client,
 									display: displays[(n+n/4)%len(displays)], tools: i > 0, textless: i == 2, clock: i == 3,
+									replicas: n/5%3 == 0,
 								}.run(t)
 							}
 						}
@@ -507,34 +518,43 @@ func decodeValue(v any) map[string]any {
 
 // TestStreamedCallsAreRemembered has a model think in its text and call a tool, in a
 // stream. The client sends back the text and the calls, and nothing else. The upstream
-// gets the thought, whether or not the conversation before it has changed.
+// gets the thought, whether or not the conversation before it has changed, and whichever
+// replica sends the request.
 func TestStreamedCallsAreRemembered(t *testing.T) {
 	for _, api := range assistants {
 		for _, text := range []string{"Let me look.", ""} {
-			for _, system := range []string{"", "Another hour."} {
+			for n := range 4 {
+				system, replicas := []string{"", "Another hour."}[n/2], n%2 == 1
 				if system != "" && api.name == "ollama.chat" {
 					continue // it has no ids of calls
 				}
-				t.Run(fmt.Sprintf("%s %q %q", api.name, text, system), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s %q %q replicas %v", api.name, text, system, replicas), func(t *testing.T) {
 					var seen, kind string
 					const call = "call_01ab23CD"
-					base := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						seen = readAll(t, r.Body)
 						w.Header().Set("Content-Type", kind)
 						fmt.Fprint(w, api.streamed(api.reply("inline", "thought-ends", text, call)))
-					}), gateway.Config{})
+					}))
+					t.Cleanup(up.Close)
+					shared := gateway.Config{Shared: newBoard(), SharedSecret: []byte("a secret of the replicas")}
+					first := before(t, up.URL, shared)
+					then := first
+					if replicas {
+						then = before(t, up.URL, shared)
+					}
 					kind = "text/event-stream"
 					if api.name == "ollama.chat" {
 						kind = "application/x-ndjson"
 					}
-					ask := func(talk ...any) {
+					ask := func(base string, talk ...any) {
 						body, _ := json.Marshal(map[string]any{"model": "minimax-m2", "stream": true, "max_tokens": 99, api.body: talk})
 						if resp, got := post(t, base+api.path, string(body), nil); resp.StatusCode != http.StatusOK || strings.Contains(string(got), `"error":{`) {
 							t.Fatalf("%d %s", resp.StatusCode, got)
 						}
 					}
 					talk := []any{api.user("Question?")}
-					ask(talk...)
+					ask(first, talk...)
 					if system != "" {
 						talk = append([]any{map[string]any{"role": "system", "content": system}}, talk...)
 					}
@@ -543,7 +563,7 @@ func TestStreamedCallsAreRemembered(t *testing.T) {
 							talk = append(talk, kept)
 						}
 					}
-					ask(append(talk, api.result(call))...)
+					ask(then, append(talk, api.result(call))...)
 					if n := strings.Count(seen, "thought-ends"); n != 1 {
 						t.Errorf("the upstream got the thought %d times: %s", n, seen)
 					}
