@@ -139,7 +139,7 @@ func TestHostileServer(t *testing.T) {
 			s := open(t, "redis://"+serveHostile(t, h.begin, h.again).Addr().String(), patient)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			c, err := s.pool.Get(), error(nil)
+			c, err := s.one.pool.Get(), error(nil)
 			_, err = c.Do("PING")
 			c.Close()
 			if err == nil || !errors.Is(err, errReply) || !strings.Contains(err.Error(), h.says) || len(err.Error()) > 200 {
@@ -168,7 +168,7 @@ func TestHostileConnections(t *testing.T) {
 	var refusals atomic.Int64
 	const n = maxReplies/value + 4
 	for range n {
-		c := s.pool.Get()
+		c := s.one.pool.Get()
 		conns = append(conns, c)
 		all.Go(func() {
 			if _, err := c.Do("PING"); errors.Is(err, errReply) {

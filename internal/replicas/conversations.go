@@ -128,16 +128,16 @@ const (
 
 // ask runs commands for a conversation. It tries even while the server is left alone,
 // since nothing else has the conversations.
-func (s *Store) ask(operation string, commands func(run func(*redis.Script, ...any) (any, error)) error) error {
-	if err := s.try(operation, s.o.Keep, commands); err != nil {
+func (s *Store) ask(operation string, group conversation.Key, commands func(run) error) error {
+	if err := s.try(operation, groupName(group), s.o.Keep, commands); err != nil {
 		return fmt.Errorf("%w: %w", conversation.ErrUnreachable, err)
 	}
 	return nil
 }
 
 // word runs a script that answers with a word.
-func (s *Store) word(operation string, script *redis.Script, args ...any) (word string, err error) {
-	err = s.ask(operation, func(run func(*redis.Script, ...any) (any, error)) error {
+func (s *Store) word(operation string, at conversation.Place, script *redis.Script, args ...any) (word string, err error) {
+	err = s.ask(operation, at.Group, func(run run) error {
 		word, err = redis.String(run(script, args...))
 		return err
 	})
@@ -154,7 +154,7 @@ func keysOf(at conversation.Place, more ...any) []any {
 // Lock takes the lock of a conversation, or renews it.
 func (s *Store) Lock(at conversation.Place, holder string, lease time.Duration) error {
 	free := false
-	err := s.ask("lock", func(run func(*redis.Script, ...any) (any, error)) (err error) {
+	err := s.ask("lock", at.Group, func(run run) (err error) {
 		free, err = redis.Bool(run(lockScript, groupName(at.Group)+"l:"+name(at.Key), holder, lease.Milliseconds()))
 		return err
 	})
@@ -166,7 +166,7 @@ func (s *Store) Lock(at conversation.Place, holder string, lease time.Duration) 
 
 // Unlock gives the lock back.
 func (s *Store) Unlock(at conversation.Place, holder string) {
-	_ = s.ask("unlock", func(run func(*redis.Script, ...any) (any, error)) error {
+	_ = s.ask("unlock", at.Group, func(run run) error {
 		_, err := run(unlockScript, groupName(at.Group)+"l:"+name(at.Key), holder)
 		return err
 	})
@@ -174,7 +174,7 @@ func (s *Store) Unlock(at conversation.Place, holder string) {
 
 // Load returns the values of a conversation from one on.
 func (s *Store) Load(at conversation.Place, first int) (values [][]byte, err error) {
-	err = s.ask("load", func(run func(*redis.Script, ...any) (any, error)) error {
+	err = s.ask("load", at.Group, func(run run) error {
 		values, err = redis.ByteSlices(run(readFromScript, groupName(at.Group)+"c:"+name(at.Key), first, maxAnswer))
 		return err
 	})
@@ -191,7 +191,7 @@ func (s *Store) Append(at conversation.Place, holder string, a conversation.Addi
 	for _, v := range a.Values {
 		args = append(args, v)
 	}
-	word, err := s.word("append", appendScript, args...)
+	word, err := s.word("append", at, appendScript, args...)
 	switch {
 	case err != nil:
 		return err
@@ -205,7 +205,7 @@ func (s *Store) Append(at conversation.Place, holder string, a conversation.Addi
 
 // Remove removes a conversation.
 func (s *Store) Remove(at conversation.Place) error {
-	word, err := s.word("remove", removeScript, keysOf(at, name(at.Key))...)
+	word, err := s.word("remove", at, removeScript, keysOf(at, name(at.Key))...)
 	switch {
 	case err != nil:
 		return err
@@ -221,7 +221,7 @@ func (s *Store) Remove(at conversation.Place) error {
 func (s *Store) List(group conversation.Key) (list []conversation.Listed, err error) {
 	for first := 0; ; first += listPage {
 		var page [][]byte
-		err := s.ask("list", func(run func(*redis.Script, ...any) (any, error)) (err error) {
+		err := s.ask("list", group, func(run run) (err error) {
 			page, err = redis.ByteSlices(run(listScript, keysOf(conversation.Place{Group: group}, first, first+listPage-1)...))
 			return err
 		})

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,67 +14,18 @@ import (
 
 const dialWait = time.Second
 
-// An endpoint is what the address of a store says.
-type endpoint struct {
-	host     string // with its port
-	database int
-	user     string
-	tls      bool
-}
-
-// forms are the addresses that are understood.
-const forms = "redis://HOST:PORT/DATABASE, or rediss:// for TLS"
-
-// CheckURL returns what is wrong with the address of a server. No error contains a
-// password.
-func CheckURL(address string) error {
-	_, err := parse(address)
-	return err
-}
-
-// parse reads the address of a store.
-func parse(address string) (e endpoint, err error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return e, errors.New("not a URL")
-	}
-	_, password := u.User.Password()
-	switch {
-	case u.Scheme != "redis" && u.Scheme != "rediss":
-		return e, fmt.Errorf("scheme %q: want %s", u.Scheme, forms)
-	case u.Hostname() == "":
-		return e, errors.New("no host: want " + forms)
-	case password:
-		return e, errors.New("the URL holds a password: give it with shared-password-file or SOTTO_SHARED_PASSWORD")
-	case u.RawQuery != "" || u.Fragment != "":
-		return e, errors.New("nothing may follow the database")
-	}
-	if text := strings.TrimPrefix(u.Path, "/"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 16)
-		if err != nil {
-			return e, errors.New("the database is not a number: want " + forms)
-		}
-		e.database = int(n)
-	}
-	port := u.Port()
-	if port == "" {
-		port = "6379"
-	}
-	e.host, e.user, e.tls = net.JoinHostPort(u.Hostname(), port), u.User.Username(), u.Scheme == "rediss"
-	return e, nil
-}
-
 // dial connects to a server.
 func (s *Store) dial(ctx context.Context, host string) (redis.Conn, error) {
-	wait := max(s.o.Write, s.o.Read, s.o.Keep, dialWait) // at most: each request has its own
-	options := []redis.DialOption{
-		redis.DialContextFunc(s.connect), redis.DialReadTimeout(wait), redis.DialWriteTimeout(wait),
-		redis.DialClientName("sotto"), redis.DialDatabase(s.at.database),
-	}
+	options := s.options(redis.DialDatabase(s.at.database))
 	if s.o.Password != "" {
 		options = append(options, redis.DialUsername(s.at.user), redis.DialPassword(s.o.Password))
 	}
 	return redis.DialContext(ctx, "tcp", host, options...)
+}
+
+func (s *Store) options(more ...redis.DialOption) []redis.DialOption {
+	wait := max(s.o.Write, s.o.Read, s.o.Keep, dialWait) // at most: each request has its own
+	return append(more, redis.DialContextFunc(s.connect), redis.DialReadTimeout(wait), redis.DialWriteTimeout(wait), redis.DialClientName("sotto"))
 }
 
 // connect opens a connection whose replies are bounded. TLS is below the bounds, so
@@ -94,4 +43,88 @@ func (s *Store) connect(ctx context.Context, network, address string) (net.Conn,
 		return nil, err
 	}
 	return &bounded{Conn: c, replies: &s.replies}, nil
+}
+
+// dialMaster connects to the server that the sentinels call the master. A server that
+// is not one any more says so itself.
+func (s *Store) dialMaster(ctx context.Context) (redis.Conn, error) {
+	var faults []error
+	for _, sentinel := range s.sentinels() {
+		c, err := s.masterOf(ctx, sentinel)
+		if err == nil {
+			s.prefer(sentinel)
+			return c, nil
+		}
+		faults = append(faults, fmt.Errorf("sentinel %s: %w", sentinel, err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(faults...)
+}
+
+// masterOf connects to the master that one sentinel names.
+func (s *Store) masterOf(ctx context.Context, sentinel string) (redis.Conn, error) {
+	part, cancel := context.WithTimeout(ctx, sentinelWait)
+	defer cancel()
+	c, err := redis.DialContext(part, "tcp", sentinel, s.options()...)
+	if err != nil && strings.HasPrefix(err.Error(), "NOAUTH") && s.o.Password != "" { // it wants a password, and gets the same one
+		c, err = redis.DialContext(part, "tcp", sentinel, s.options(redis.DialUsername(s.at.user), redis.DialPassword(s.o.Password))...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	at, err := redis.Strings(redis.DoContext(c, part, "SENTINEL", "get-master-addr-by-name", s.at.master))
+	switch {
+	case errors.Is(err, redis.ErrNil):
+		return nil, fmt.Errorf("it knows no master %q", s.at.master)
+	case err != nil:
+		return nil, err
+	case len(at) != 2:
+		return nil, errors.New("its answer is not an address")
+	}
+	master, err := s.dial(ctx, net.JoinHostPort(at[0], at[1]))
+	if err != nil {
+		return nil, err
+	}
+	if err := isMaster(ctx, master); err != nil {
+		return nil, errors.Join(err, master.Close())
+	}
+	return master, nil
+}
+
+// isMaster asks a server for its role.
+func isMaster(ctx context.Context, c redis.Conn) error {
+	role, err := redis.Values(redis.DoContext(c, ctx, "ROLE"))
+	if err != nil {
+		return err
+	}
+	if len(role) == 0 {
+		return errors.New("the server has no role")
+	}
+	if word, err := redis.String(role[0], nil); err != nil || word != "master" {
+		return fmt.Errorf("the server's role is %q and not master", word)
+	}
+	return nil
+}
+
+// sentinelWait is how long one sentinel may take, so that the others are asked too.
+const sentinelWait = 200 * time.Millisecond
+
+// sentinels are those of the address, beginning with the one that answered last.
+func (s *Store) sentinels() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append(append([]string{}, s.at.hosts[s.answered:]...), s.at.hosts[:s.answered]...)
+}
+
+func (s *Store) prefer(sentinel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, host := range s.at.hosts {
+		if host == sentinel {
+			s.answered = i
+		}
+	}
 }

@@ -46,31 +46,23 @@ type Options struct {
 	Log      *slog.Logger          // if nil, nothing is logged
 }
 
-const (
-	// firstRest and longestRest bound the time for which a server that failed is left
-	// alone. It doubles with each failure.
-	firstRest   = 500 * time.Millisecond
-	longestRest = 15 * time.Second
-
-	prefix = "sotto:1:"
-)
+const prefix = "sotto:1:"
 
 // A Store is the shared state. It is safe for concurrent use.
 type Store struct {
 	o        Options
 	at       endpoint
-	pool     *redis.Pool
+	one      *node        // the server; of a cluster, none of whose servers is known
+	cluster  *cluster     // nil if there is one server
 	replies  atomic.Int64 // bytes of the replies that are being read
 	requests *prometheus.CounterVec
 
-	mu    sync.Mutex
-	until time.Time     // the server is left alone until then
-	rest  time.Duration // how long it was left alone last; 0 while it works
-	broke time.Time     // when a request failed last
+	mu       sync.Mutex
+	answered int // the sentinel that answered last
 }
 
-// Open returns the store at an address such as redis://localhost:6379/0. It does not
-// wait for the server.
+// Open returns the store at an address such as redis://localhost:6379/0, or that of
+// sentinels or of a cluster. It does not wait for the server.
 func Open(address string, o Options) (*Store, error) {
 	at, err := parse(address)
 	if err != nil {
@@ -106,87 +98,74 @@ func Open(address string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	s.pool = &redis.Pool{
-		TestOnBorrow: func(_ redis.Conn, returned time.Time) error { return s.stale(returned) },
-		MaxIdle:      16, MaxActive: 256, Wait: true, IdleTimeout: time.Minute,
-		DialContext: func(ctx context.Context) (redis.Conn, error) { return s.dial(ctx, s.at.host) },
+	dial := func(ctx context.Context) (redis.Conn, error) { return s.dial(ctx, at.hosts[0]) }
+	switch at.kind {
+	case "sentinel":
+		dial = s.dialMaster
+	case "cluster":
+		dial = func(context.Context) (redis.Conn, error) { return nil, errNoNode }
+		s.cluster = &cluster{store: s, nodes: map[string]*node{}}
 	}
+	s.one = newNode(o.Log, dial)
 	return s, nil
 }
 
 // Close closes the connections.
-func (s *Store) Close() error { return s.pool.Close() }
+func (s *Store) Close() error {
+	err := s.one.pool.Close()
+	if s.cluster != nil {
+		err = errors.Join(err, s.cluster.close())
+	}
+	return err
+}
 
-// do runs commands on a connection within the given time, unless the server is left
-// alone.
-func (s *Store) do(operation string, wait time.Duration, commands func(run func(script *redis.Script, args ...any) (any, error)) error) bool {
-	if !s.may() {
+// node returns the server that has a key.
+func (s *Store) node(ctx context.Context, key string) *node {
+	if s.cluster != nil {
+		if n := s.cluster.node(ctx, slotOf(key)); n != nil {
+			return n
+		}
+	}
+	return s.one
+}
+
+// do runs commands for a key within the given time, unless the server is left alone.
+func (s *Store) do(operation, key string, wait time.Duration, commands func(run) error) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	n := s.node(ctx, key)
+	if !n.may() {
+		if s.cluster != nil {
+			s.cluster.doubt() // another server may have the key by now
+		}
 		s.requests.WithLabelValues(operation, "skipped").Inc()
 		return false
 	}
-	return s.try(operation, wait, commands) == nil
+	return s.on(ctx, n, operation, key, commands) == nil
 }
 
-// try runs commands on a connection within the given time.
-func (s *Store) try(operation string, wait time.Duration, commands func(run func(script *redis.Script, args ...any) (any, error)) error) error {
+// try is do, even while the server is left alone.
+func (s *Store) try(operation, key string, wait time.Duration, commands func(run) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	err := s.with(ctx, commands)
-	s.settle(err)
+	return s.on(ctx, s.node(ctx, key), operation, key, commands)
+}
+
+// on runs commands on a server, and notes how that ended.
+func (s *Store) on(ctx context.Context, n *node, operation, key string, commands func(run) error) (err error) {
+	if s.cluster != nil && n != s.one {
+		s.one.settle(nil) // the cluster is known
+		err = s.cluster.do(ctx, n, slotOf(key), commands)
+	} else {
+		err = n.with(ctx, false, commands)
+	}
+	n.settle(err)
 	outcome := "ok"
 	if err != nil {
 		outcome = "failed"
 	}
 	s.requests.WithLabelValues(operation, outcome).Inc()
 	return err
-}
-
-func (s *Store) with(ctx context.Context, commands func(run func(script *redis.Script, args ...any) (any, error)) error) error {
-	c, err := s.pool.GetContext(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return commands(func(script *redis.Script, args ...any) (any, error) { return script.DoContext(ctx, c, args...) })
-}
-
-// may reports whether the server is asked now.
-func (s *Store) may() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !time.Now().Before(s.until)
-}
-
-var errStale = errors.New("the connection is from before the server failed")
-
-// stale refuses a connection that waits since before the last failure. Otherwise each
-// of them would fail in turn after the server has come back.
-func (s *Store) stale(returned time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if returned.Before(s.broke) {
-		return errStale
-	}
-	return nil
-}
-
-// settle notes how a request ended, and says when the server fails and when it works
-// again.
-func (s *Store) settle(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case err != nil:
-		if s.rest == 0 {
-			s.o.Log.Warn("the shared state cannot be reached: this replica continues alone", "error", err)
-		}
-		s.rest = min(max(2*s.rest, firstRest), longestRest)
-		s.broke = time.Now()
-		s.until = s.broke.Add(s.rest)
-	case s.rest > 0:
-		s.rest, s.until = 0, time.Time{}
-		s.o.Log.Info("the shared state can be reached again")
-	}
 }
 
 // name is a key as text.

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,76 +32,6 @@ var secret = []byte("a secret of all replicas, 32 byte")
 
 // canary is in every thought. It must not be in the store.
 const canary = "CANARY"
-
-// A server is a redis-server of this test.
-type server struct {
-	t       *testing.T
-	dir     string
-	port    int
-	options []string
-	process *exec.Cmd
-}
-
-func startServer(t *testing.T) *server {
-	t.Helper()
-	s := newServer(t)
-	s.start()
-	return s
-}
-
-// newServer is a server that is not started.
-func newServer(t *testing.T) *server {
-	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	s := &server{t: t, dir: t.TempDir(), port: port}
-	t.Cleanup(s.kill)
-	return s
-}
-
-func (s *server) address() string { return fmt.Sprintf("redis://127.0.0.1:%d/0", s.port) }
-
-func (s *server) start() {
-	s.t.Helper()
-	options := []string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir, "--save", ""}
-	s.process = exec.Command("redis-server", append(options, s.options...)...)
-	if err := s.process.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	for range 500 {
-		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port)); err == nil {
-			c.Close()
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.t.Fatal("redis-server does not listen")
-}
-
-func (s *server) kill() {
-	if s.process != nil {
-		_ = s.process.Process.Kill()
-		_ = s.process.Wait()
-		s.process = nil
-	}
-}
-
-// command asks the server, and returns its answer as redis-cli prints it.
-func (s *server) command(args ...string) string {
-	s.t.Helper()
-	out, err := exec.Command("redis-cli", append([]string{"-p", strconv.Itoa(s.port)}, args...)...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("redis-cli %q: %v: %s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 func open(t *testing.T, address string, o Options) *Store {
 	t.Helper()
@@ -507,7 +436,7 @@ func TestRestart(t *testing.T) {
 	const waiting = 8
 	var open []redis.Conn
 	for range waiting {
-		c := s.pool.Get()
+		c := s.one.pool.Get()
 		if _, err := c.Do("PING"); err != nil {
 			t.Fatal(err)
 		}
@@ -516,18 +445,18 @@ func TestRestart(t *testing.T) {
 	for _, c := range open {
 		c.Close()
 	}
-	if n := s.pool.IdleCount(); n != waiting {
+	if n := s.one.pool.IdleCount(); n != waiting {
 		t.Fatalf("%d connections wait, want %d", n, waiting)
 	}
 	r.kill()
 	r.start()
 	failed := 0
 	for range waiting {
-		s.mu.Lock()
-		s.until = time.Time{}
-		s.mu.Unlock()
-		if !s.do("get", s.o.Read, func(run func(*redis.Script, ...any) (any, error)) error {
-			_, err := run(getScript, 1, "x")
+		s.one.mu.Lock()
+		s.one.until = time.Time{}
+		s.one.mu.Unlock()
+		if !s.do("get", "x", s.o.Read, func(run run) error {
+			_, err := run(getScript, 1, "x", 1)
 			return err
 		}) {
 			failed++
@@ -574,18 +503,44 @@ func TestDown(t *testing.T) {
 
 func TestCheckURL(t *testing.T) {
 	for address, want := range map[string]string{
-		"redis://localhost":          "",
-		"rediss://me@host:6380/3":    "",
-		"http://localhost":           "scheme",
-		"localhost:6379":             "scheme",
-		"redis://":                   "no host",
-		"redis://:s3cret@localhost":  "password",
-		"redis://localhost?x=s3cret": "follow",
-		"redis://%zz":                "not a URL",
+		"redis://localhost":                            "",
+		"rediss://me@host:6380/3":                      "",
+		"redis://[::1]:6380":                           "",
+		"redis+sentinel://a,b:1,[::1]/m":               "",
+		"rediss+sentinel://me@a:26379/my%20master/3":   "",
+		"redis+cluster://a:7000,b:7001":                "",
+		"redis+cluster://a:7000/0":                     "",
+		"http://localhost":                             "scheme",
+		"redis+x://localhost":                          "scheme",
+		"http+cluster://localhost":                     "scheme",
+		"localhost:6379":                               "not a URL",
+		"redis://":                                     "no host",
+		"redis+cluster://a,,b":                         "no host",
+		"redis://a,b":                                  "several hosts",
+		"redis+cluster://a" + strings.Repeat(",a", 64): "65 hosts",
+		"redis://:s3cret@localhost":                    "password",
+		"redis+sentinel://me:s3cret@localhost/m":       "password",
+		"redis://a@b:s3cret@localhost":                 "password",
+		"redis://localhost?x=s3cret":                   "follow",
+		"redis://localhost/0#s3cret":                   "follow",
+		"redis://%zz":                                  "not a URL",
+		"redis://a:b":                                  "not a URL",
+		"redis://localhost/s3cret":                     "not a number",
+		"redis://localhost/-1":                         "not a number",
+		"redis+sentinel://a":                           "no name of a master",
+		"redis+sentinel://a//1":                        "no name of a master",
+		"redis+cluster://a/1":                          "database 0",
 	} {
 		err := CheckURL(address)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
+	}
+	e, err := parse("rediss+sentinel://me@a,[::1]:7/my%20master/3")
+	if got := fmt.Sprint(e, err); got != "{[a:26379 [::1]:7] sentinel my master 3 me true} <nil>" {
+		t.Error(got)
+	}
+	if got := fmt.Sprint(Unencrypted("redis+cluster://a,b:1"), Unencrypted("rediss://a")); got != "[a:6379 b:1] []" {
+		t.Error(got)
 	}
 }

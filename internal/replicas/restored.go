@@ -61,7 +61,7 @@ func (s *Store) Put(e history.LevelEntry) {
 		args = append(args, group+"a:"+name(a))
 	}
 	args = append(args, name(e.Key), e.Value, s.o.Age.Milliseconds(), s.o.Entries, group+"v:")
-	s.do("put", s.o.Write, func(run func(*redis.Script, ...any) (any, error)) error {
+	s.do("put", group, s.o.Write, func(run run) error {
 		_, err := run(putScript, args...)
 		return err
 	})
@@ -100,7 +100,7 @@ func (s *Store) all(begin string, keys []history.Key) (values [][]byte) {
 		args = append(args, begin+name(k))
 	}
 	args = append(args, maxAnswer)
-	s.do("get", s.o.Read, func(run func(*redis.Script, ...any) (any, error)) error {
+	s.do("get", begin, s.o.Read, func(run run) error {
 		list, err := redis.ByteSlices(run(getScript, args...))
 		if err == nil && len(list) == len(keys) {
 			values = list

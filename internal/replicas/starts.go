@@ -52,7 +52,7 @@ return 1`)
 
 // Change replaces the value of a field.
 func (s *Store) Change(field history.Key, change func(old []byte) []byte) {
-	s.do("change", s.o.Write, func(run func(*redis.Script, ...any) (any, error)) error {
+	s.do("change", startsKey, s.o.Write, func(run run) error {
 		for range changes {
 			old, err := redis.Bytes(run(readScript, startsKey, name(field)))
 			if err != nil && err != redis.ErrNil {
@@ -76,7 +76,7 @@ func (s *Store) Change(field history.Key, change func(old []byte) []byte) {
 func (s *Store) Follow(ctx context.Context, seen func(field history.Key, value []byte), ready func()) {
 	told := false
 	for wait := firstRest; ctx.Err() == nil; wait = min(2*wait, longestRest) {
-		err := s.follow(ctx, seen, func() {
+		n, err := s.follow(ctx, seen, func() {
 			wait = firstRest
 			if !told {
 				told = true
@@ -84,7 +84,10 @@ func (s *Store) Follow(ctx context.Context, seen func(field history.Key, value [
 			}
 		})
 		if err != nil && ctx.Err() == nil {
-			s.settle(err)
+			n.settle(err)
+			if s.cluster != nil {
+				s.cluster.doubt()
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -93,25 +96,27 @@ func (s *Store) Follow(ctx context.Context, seen func(field history.Key, value [
 	}
 }
 
-// follow listens on one connection, until it breaks.
-func (s *Store) follow(ctx context.Context, seen func(history.Key, []byte), ready func()) error {
+// follow listens on a connection, until it breaks, and returns the server. Any server of
+// a cluster passes on what was published on another one.
+func (s *Store) follow(ctx context.Context, seen func(history.Key, []byte), ready func()) (n *node, err error) {
 	dial, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
-	c, err := s.pool.DialContext(dial)
+	n = s.node(dial, startsKey)
+	c, err := n.pool.DialContext(dial)
 	if err != nil {
-		return err
+		return n, err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	listen := redis.PubSubConn{Conn: c}
 	if err := listen.Subscribe(startsChannel); err != nil {
-		return err
+		return n, err
 	}
 	if err, failed := listen.ReceiveContext(dial).(error); failed {
-		return err
+		return n, err
 	}
 	if err := s.load(dial, seen); err != nil { // after subscribing, so that nothing is missed
-		return err
+		return n, err
 	}
 	ready()
 	ticker := time.NewTicker(pings)
@@ -135,19 +140,18 @@ func (s *Store) follow(ctx context.Context, seen func(history.Key, []byte), read
 				see(seen, text, value)
 			}
 		case error:
-			return m
+			return n, m
 		}
 	}
 }
 
 // load calls seen with the fields that there are.
 func (s *Store) load(ctx context.Context, seen func(history.Key, []byte)) error {
-	c, err := s.pool.GetContext(ctx)
-	if err != nil {
+	var list [][]byte
+	err := s.on(ctx, s.node(ctx, startsKey), "load", startsKey, func(run run) (err error) {
+		list, err = redis.ByteSlices(run(loadScript, startsKey, maxAnswer, min(s.o.Starts, maxItems/2)))
 		return err
-	}
-	defer c.Close()
-	list, err := redis.ByteSlices(loadScript.DoContext(ctx, c, startsKey, maxAnswer, min(s.o.Starts, maxItems/2)))
+	})
 	if err != nil {
 		return err
 	}

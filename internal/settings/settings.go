@@ -20,6 +20,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/catalogue"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/replicas"
 	"github.com/sotto-llm/sotto/internal/sealing"
 	"github.com/sotto-llm/sotto/internal/serving"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
@@ -361,8 +362,12 @@ func (s *Setup) checkShared() {
 	case given != "" && len(given) < sealing.MinSecret:
 		s.fault("shared-secret-file", fmt.Errorf("the secret has %d bytes: want %d or more", len(given), sealing.MinSecret))
 	}
-	if u, err := url.Parse(s.Shared); err == nil && u.Scheme == "redis" && s.SharedPassword.Text != "" && !IsLoopback(u.Host) {
-		s.warn("the password of the shared state goes to %s unencrypted: use rediss", u.Host)
+	if s.SharedPassword.Text != "" {
+		for _, host := range replicas.Unencrypted(s.Shared) {
+			if !IsLoopback(host) {
+				s.warn("the password of the shared state goes to %s unencrypted: use %s", host, strings.Replace(s.Shared[:strings.Index(s.Shared, ":")], "redis", "rediss", 1))
+			}
+		}
 	}
 	s.Gateway.SharedSecret = []byte(given)
 }

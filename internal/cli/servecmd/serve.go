@@ -39,7 +39,7 @@ type Command struct {
 	Dialect            string  `short:"d" placeholder:"NAME" setting:"SOTTO_DIALECT" help:"Read every reply in this dialect instead of its model's."`
 	Start              string  `short:"s" placeholder:"START" setting:"SOTTO_START" help:"Where every reply begins: outside, inside, inside:NAME, auto. Without it, the gateway learns this for each model."`
 	Data               string  `placeholder:"DIR" setting:"SOTTO_DATA_DIR" help:"The folder for the learned starts (the XDG state folder)."`
-	Shared             string  `placeholder:"URL" setting:"SOTTO_SHARED" help:"Share what the gateway restores and learns with its replicas, in the Redis or Valkey at URL, such as redis://localhost:6379; rediss:// is over TLS."`
+	Shared             string  `placeholder:"URL" setting:"SOTTO_SHARED" help:"Share what the gateway restores and learns with its replicas, in the Redis or Valkey at URL, such as redis://localhost:6379. rediss:// is over TLS, redis+sentinel:// asks sentinels, and redis+cluster:// is a cluster."`
 	SharedSecretFile   string  `placeholder:"FILE" setting:"SOTTO_SHARED_SECRET_FILE" help:"The file with the secret that all replicas have, 16 bytes or more. $$SOTTO_SHARED_SECRET holds the secret itself."`
 	SharedPasswordFile string  `placeholder:"FILE" setting:"SOTTO_SHARED_PASSWORD_FILE" help:"The file with the password of that server. $$SOTTO_SHARED_PASSWORD holds the password itself."`
 	Learned            bool    `xor:"action" help:"List what the gateway learned about where replies begin, and exit."`
