@@ -25,9 +25,14 @@ type client struct {
 
 func newClient(addr string, j *judge, headers string) *client {
 	body := `{"model":"` + model + `","stream":true,"messages":[{"role":"user","content":"How does it work?"}]}`
-	return &client{addr: addr, want: j, buf: make([]byte, 16<<10), ask: fmt.Appendf(nil,
+	return &client{addr: addr, want: j, buf: make([]byte, 16<<10), ask: ask(addr, headers, body)}
+}
+
+// ask is a request for a reply.
+func ask(addr, headers, body string) []byte {
+	return fmt.Appendf(nil,
 		"POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer key\r\n%sContent-Length: %d\r\n\r\n%s",
-		addr, headers, len(body), body)}
+		addr, headers, len(body), body)
 }
 
 func (c *client) dial() error {

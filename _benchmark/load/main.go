@@ -6,6 +6,8 @@
 //	go build -C load/bifrost -o /tmp/bifrost .          # a rival, for the case streams
 //	go run ./load -case streams -bifrost /tmp/bifrost
 //	go run ./load -case one-by-one -nginx /usr/sbin/nginx
+//	go run ./load -case constants -sotto /tmp/sotto -o scale/measured.json
+//	go run ./load -case together -sotto /tmp/sotto -o scale/together.json
 //
 // Its own upstream sends one reply of chat completions, half reasoning and half
 // answer, in texts of about four bytes. In a round each proxy has its turn. The
@@ -24,7 +26,7 @@ import (
 )
 
 var (
-	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many or all")
+	only      = flag.String("case", "all", "one-by-one, bursts, streams, bursts-whole, streams-whole, delay, many or all; or constants, or together, for the model in scale")
 	rounds    = flag.Int("rounds", 5, "rounds per row")
 	period    = flag.Duration("time", 2*time.Second, "time of one proxy's turn")
 	variants  = flag.String("variants", "", "variants of the reply, of tags, fields, text and prose; if empty, those of the case")
@@ -102,6 +104,9 @@ func cases() []loadCase {
 func measure() error {
 	if err := manyFiles(); err != nil {
 		return err
+	}
+	if *only == "constants" || *only == "together" {
+		return constants()
 	}
 	fmt.Print("| case | reply | figure | plain proxy | gateway | ratio | lowest … highest | target | |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	found := false
