@@ -145,8 +145,6 @@ var serverEndpoints = []endpoint{
 // Other providers: Mistral, Replicate, xAI, Hugging Face, Cloudflare,
 // watsonx.
 var otherEndpoints = []endpoint{
-	{"", "/v1/fim/completions", unread, nil},
-	{"", "/v1/agents/completions", unread, nil},
 	{"", "/v1/predictions", unread, nil},
 	{"", "/v1/predictions/{...}", unread, nil},
 	{"", "/v1/chat/deferred-completion/{}", unread, nil},

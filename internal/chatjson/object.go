@@ -245,7 +245,8 @@ func (s *Speech) readText(choice int, v gjson.Result, r wire.Reader) {
 }
 
 // readArray reads content that is a list of typed parts. It becomes a string if it
-// held nothing except text and reasoning, and reasoning was found.
+// held nothing except text and reasoning, and reasoning was found. A part that is signed
+// stays as it came, for the client to return, unless no reasoning may be shown there.
 func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 	same, other := true, false
 	var texts, rest []byte
@@ -253,7 +254,11 @@ func (s *Speech) readArray(choice int, v gjson.Result, r wire.Reader) {
 		switch kind := e.Get("type").Str; kind {
 		case "thinking", "reasoning", "reasoning_text":
 			parts := r.Found(wire.Found{Kind: wire.FoundThought, Choice: choice, Name: kind, Text: []byte(ThoughtText(e)), Raw: e.Raw})
-			if s.stays() {
+			signature := e.Get("signature")
+			if signature.Str != "" {
+				r.Found(wire.Found{Kind: wire.FoundSealed, Choice: choice, Name: "signature", Text: ValueText(signature)})
+			}
+			if s.stays() || signature.Str != "" && !s.removes() {
 				break
 			}
 			same = false

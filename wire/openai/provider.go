@@ -30,6 +30,8 @@ var endpoints = []wire.Endpoint{
 	{Methods: "POST", Path: "/v1/completions", Kind: wire.EndpointReplies, Codec: Completions},
 	{Methods: "POST", Path: "/completions", Kind: wire.EndpointReplies, Codec: Completions},
 	{Methods: "POST", Path: "/openai/deployments/{}/completions", Kind: wire.EndpointReplies, Codec: Completions},
+	{Methods: "POST", Path: "/v1/agents/completions", Kind: wire.EndpointReplies, Codec: Chat}, // Mistral's agents, and fill in the middle
+	{Methods: "POST", Path: "/v1/fim/completions", Kind: wire.EndpointReplies, Codec: Chat},
 	{Methods: "POST", Path: "/v1/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
 	{Methods: "POST", Path: "/responses", Kind: wire.EndpointReplies, Codec: responses.Codec},
 
