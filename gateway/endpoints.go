@@ -190,7 +190,7 @@ func (e *endpoint) isOpen() bool { return e.kind == replies || e.kind == harmles
 
 // read returns the codec that reads what the endpoint returns to a request, or nil.
 func (e *endpoint) read(method string) codec {
-	if e.kind == replies || e.kind == stored && method == http.MethodGet {
+	if e.kind == replies || e.kind == stored && method != http.MethodHead {
 		return e.codec
 	}
 	return nil

@@ -53,6 +53,8 @@ var endpoints = []wire.Endpoint{
 	{Methods: "GET", Path: "/responses", Kind: wire.EndpointUnread, Codec: responses.Codec},
 	{Methods: "GET", Path: "/v1/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec},
 	{Methods: "GET", Path: "/responses/{}", Kind: wire.EndpointStored, Codec: responses.Codec},
+	{Methods: "POST", Path: "/v1/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec},
+	{Methods: "POST", Path: "/responses/{}/cancel", Kind: wire.EndpointStored, Codec: responses.Codec},
 	{Path: "/v1/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
 	{Path: "/responses/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
 	{Path: "/v1/conversations", Kind: wire.EndpointUnread, Codec: responses.Codec},

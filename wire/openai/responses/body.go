@@ -25,6 +25,9 @@ func (y *reply) Whole(dst, body []byte, r wire.Reader) []byte {
 	y.r, y.mute, y.ended = r, true, true
 	y.id = strings.Clone(root.Get("id").Str)
 	end := endOf(root, "")
+	if status := root.Get("status").Str; status == "queued" || status == "in_progress" {
+		end = sotto.EndAborted // it is made in the background, and more will come
+	}
 	items := output.Array()
 	for i, item := range items {
 		y.wholeItem(item, i, endOfNth(i, len(items), end))
