@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/wire"
 )
 
 // bytesPerToken is used to estimate tokens from bytes.
@@ -26,6 +27,10 @@ type metrics struct {
 	misses    *prometheus.CounterVec
 	fences    *prometheus.CounterVec
 	stopped   *prometheus.CounterVec
+	passed    *prometheus.CounterVec
+	channels  *prometheus.CounterVec
+	prompts   *prometheus.CounterVec
+	cached    *prometheus.CounterVec
 	missing   *prometheus.CounterVec
 	bytes     *prometheus.CounterVec
 	tokens    *prometheus.CounterVec
@@ -64,7 +69,11 @@ func newMetrics(reg *prometheus.Registry, e *engine) (*metrics, error) {
 	}
 	m := &metrics{
 		exchanges: counter("exchanges_total", "Exchanges with a model, by how they ended.", "api", "model", "outcome"),
-		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "model", "kind"),
+		leaks:     counter("leaks_corrected_total", "Replies whose content held reasoning, by the form it had there.", "api", "model", "kind"),
+		passed:    counter("leaks_passed_total", "Replies whose content held reasoning, and that passed unchanged because the display is keep.", "api", "model", "kind"),
+		channels:  counter("reply_bytes_total", "Bytes of the texts of replies, by what they are: reasoning or text.", "api", "model", "channel"),
+		prompts:   counter("prompt_tokens_total", "Tokens of prompts as the provider counts them, by what was done to earlier reasoning.", "model", "history"),
+		cached:    counter("prompt_cached_tokens_total", "Those of them that the provider read from its cache.", "model", "history"),
 		doubts:    counter("doubts_total", "Diagnostics of replies, by code.", "code"),
 		fences:    counter("json_fences_dropped_total", "Replies in JSON from which a code fence was dropped.", "model"),
 		stopped:   counter("thinking_stopped_total", "Replies that were ended because of their reasoning.", "model", "why"),
@@ -132,9 +141,15 @@ func (m *metrics) exchange(x *exchange) {
 		m.doubts.WithLabelValues(string(code)).Inc()
 	}
 	if n := x.reading.reasoning; n > 0 {
-		m.leaks.WithLabelValues(model, leakKind(found, &x.reading)).Inc()
-		m.removed("reply", n)
+		leaks := m.leaks
+		if x.route.Display == DisplayKeep {
+			leaks = m.passed
+		} else {
+			m.removed("reply", n)
+		}
+		leaks.WithLabelValues(x.codec.Name(), model, leakKind(found, &x.reading)).Inc()
 	}
+	m.shares(x, model)
 	if x.reading.stopped {
 		m.stopped.WithLabelValues(model, string(x.reading.stopCause())).Inc()
 	}
@@ -153,6 +168,33 @@ func (m *metrics) exchange(x *exchange) {
 	if x.reading.held > 0 {
 		m.hold.Observe(x.reading.held.Seconds())
 	}
+}
+
+// shares counts how much of a reply was reasoning, and how much of its prompt came from
+// the provider's cache. Whether removing reasoning costs the cache shows in the latter,
+// by what was done to the history.
+func (m *metrics) shares(x *exchange, model string) {
+	thought, text := x.reading.given()
+	m.channels.WithLabelValues(x.codec.Name(), model, "reasoning").Add(float64(thought))
+	m.channels.WithLabelValues(x.codec.Name(), model, "text").Add(float64(text))
+	if u := x.reading.tokens.Usage(); u != nil && u.Input > 0 {
+		done := historyDone(x)
+		m.prompts.WithLabelValues(model, done).Add(float64(u.Input))
+		m.cached.WithLabelValues(model, done).Add(float64(max(u.CacheRead, 0)))
+	}
+}
+
+// historyDone says in one word what was done to the reasoning of earlier messages.
+func historyDone(x *exchange) string {
+	switch {
+	case !slices.ContainsFunc(x.request.Messages, func(m wire.Message) bool { return m.Role == "assistant" }):
+		return "first" // there is none
+	case x.engine.config.HistoryDryRun || x.plan.Removed == 0 && x.plan.Restored == 0:
+		return "kept"
+	case x.plan.Removed > 0:
+		return "removed"
+	}
+	return "restored"
 }
 
 // overlooked counts a response that passed unread, by the row of the table that its

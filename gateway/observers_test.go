@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sotto-llm/sotto/gateway"
+	"github.com/sotto-llm/sotto/history"
 )
 
 // A handler and a transport run the same exchanges, and the same observers see them:
@@ -64,7 +65,7 @@ func TestObservers(t *testing.T) {
 	}
 	resp.Body.Close()
 	one, other := count(behind), count(inside)
-	if one["sotto_exchanges_total openai.chat m answered"] != 1 || one["sotto_leaks_corrected_total block m"] != 1 || one["sotto_reasoning_removed_bytes_total reply"] != 6 {
+	if one["sotto_exchanges_total openai.chat m answered"] != 1 || one["sotto_leaks_corrected_total openai.chat block m"] != 1 || one["sotto_reasoning_removed_bytes_total reply"] != 6 {
 		t.Errorf("the handler counted %v", one)
 	}
 	for name, n := range one {
@@ -108,5 +109,44 @@ func TestStations(t *testing.T) {
 	}
 	if read < 20 {
 		t.Errorf("%d files", read)
+	}
+}
+
+// TestShares counts how much of replies was reasoning, and how much of their prompts was
+// cached, by what was done to the history; and leaks apart by whether they passed.
+func TestShares(t *testing.T) {
+	for _, display := range gateway.Displays() {
+		g := handler(t, gateway.Config{Default: gateway.Route{Display: display, History: history.Strip}}, answering(func(r *http.Request) *http.Response {
+			return response("application/json", strings.NewReader(`{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"<think>12345</think>\n\n1234567"},"finish_reason":"stop"}],`+
+				`"usage":{"prompt_tokens":100,"completion_tokens":9,"total_tokens":109,"prompt_tokens_details":{"cached_tokens":40}}}`))
+		}))
+		ask := func(messages string) {
+			t.Helper()
+			if w := ask(g, "/v1/chat/completions", `{"model":"qwen3:8b","messages":[`+messages+`]}`); w.Code != http.StatusOK {
+				t.Fatal(w.Code, w.Body)
+			}
+		}
+		const question, plain, thinks = `{"role":"user","content":"q"}`, `{"role":"assistant","content":"a"}`, `{"role":"assistant","content":"<think>t</think>a"}`
+		ask(question)
+		ask(question + "," + plain + "," + question)
+		ask(question + "," + thinks + "," + question)
+		page := metricsOf(g)
+		leak, other := "corrected", "passed"
+		if display == gateway.DisplayKeep {
+			leak, other = other, leak
+		}
+		for _, want := range []string{
+			`sotto_leaks_` + leak + `_total{api="openai.chat",kind="block",model="qwen3:8b"} 3`,
+			`sotto_reply_bytes_total{api="openai.chat",channel="reasoning",model="qwen3:8b"} 15`, `sotto_reply_bytes_total{api="openai.chat",channel="text",model="qwen3:8b"} 21`,
+			`sotto_prompt_tokens_total{history="first",model="qwen3:8b"} 100`, `sotto_prompt_tokens_total{history="kept",model="qwen3:8b"} 100`, `sotto_prompt_tokens_total{history="removed",model="qwen3:8b"} 100`,
+			`sotto_prompt_cached_tokens_total{history="removed",model="qwen3:8b"} 40`,
+		} {
+			if !strings.Contains(page, want+"\n") {
+				t.Errorf("%s: no %s", display, want)
+			}
+		}
+		if strings.Contains(page, "sotto_leaks_"+other+"_total{") {
+			t.Errorf("%s: leaks are counted as %s too", display, other)
+		}
 	}
 }

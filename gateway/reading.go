@@ -24,6 +24,7 @@ type reading struct {
 	parts   []wire.Part
 	room    *account.Room // for what is recorded; nil if nothing is
 	account *account.Account
+	tokens  account.Tokens
 	texts   int     // choices that gave text, if that is recorded
 	native  string  // the member in which the upstream itself sends reasoning
 	calls   callIDs // of the first choice; of all, if the choices are texts
@@ -188,6 +189,9 @@ func (r *reading) Found(f wire.Found) []wire.Part {
 		return r.text(f.Choice, f.Text)
 	}
 	r.finished = r.finished || f.Kind == wire.FoundFinish
+	if f.Kind == wire.FoundUsage {
+		r.tokens.Found(f.Usage)
+	}
 	if r.account != nil {
 		r.account.Found(f, r.texts)
 	}
@@ -380,6 +384,7 @@ func (r *reading) thought(i int, text []byte) []wire.Part {
 	r.weigh(c)
 	r.parts = r.parts[:0]
 	if r.display == DisplayKeep {
+		c.thought += len(text)
 		r.part(wire.Reasoning, text)
 		return r.parts
 	}
@@ -466,6 +471,18 @@ func (r *reading) Fail(err error) {
 
 // Share returns what share of the texts was reasoning found in content.
 func (r *reading) Share() (reasoning, all int) { return r.reasoning, r.all }
+
+// given returns how many bytes of the choices are reasoning, and how many are visible
+// text.
+func (r *reading) given() (thought, text int) {
+	for _, c := range r.choices {
+		if c != nil {
+			thought += c.thought
+			text += c.shown
+		}
+	}
+	return thought, text
+}
 
 // Findings are the remarks on the reply: whether reasoning was taken out of the
 // content, and what was doubtful.

@@ -274,7 +274,7 @@ func (r *recorder) refused(q *http.Request, c codec, upstream *url.URL, status i
 // usage returns the tokens that the provider counted. If it does not count
 // reasoning, that is estimated from the bytes, as it is for the client.
 func (x *exchange) usage() *record.Usage {
-	u := x.rec.account.Usage()
+	u := x.reading.tokens.Usage()
 	if u == nil || u.Reasoning > 0 || x.reading.reasoning == 0 {
 		return u
 	}

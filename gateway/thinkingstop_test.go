@@ -38,7 +38,7 @@ func TestThinkingStops(t *testing.T) {
 		fmt.Fprintf(&counting, "Step %d of the sum is %d. ", i, i*i)
 	}
 	circles := strings.Repeat("Wait, let me check that again. ", 1200)
-	reasons := []string{`"length"`, `"max_tokens"`, `"max_output_tokens"`, `"limit"`}
+	reasons := []string{`"length"`, `"max_tokens"`, `"max_output_tokens"`, `"limit"`, `"MAX_TOKENS"`}
 	each(t, func(t *testing.T, s speaker) {
 		for _, test := range []struct {
 			raw   string

@@ -373,4 +373,12 @@ func (y *reply) End(dst []byte, err error, r wire.Reader) []byte {
 	return sse.Append(dst, "message-end", append(data, "}}"...))
 }
 
+// Cut ends the message.
+func (y *reply) Cut(dst []byte, _ wire.Reader) []byte {
+	if y.over {
+		return dst
+	}
+	return sse.Append(dst, "message-end", []byte(`{"type":"message-end","delta":{"finish_reason":"MAX_TOKENS"}}`))
+}
+
 func (y *reply) KeepAlive(dst []byte) []byte { return sse.AppendComment(dst, "keep-alive") }

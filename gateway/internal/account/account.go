@@ -65,9 +65,6 @@ type Account struct {
 
 	parts  []*part
 	byKey  map[key]*part
-	usage  record.Usage
-	apart  bool // the input that was counted does not include what was cached
-	counts bool // a usage was sent
 	id     string
 	faults []string
 }
@@ -114,13 +111,6 @@ func (a *Account) Found(f wire.Found, texts int) {
 		a.details(f.Choice, jsonedit.Parse(jsonedit.BytesOf(f.Raw)))
 	case wire.FoundCall:
 		a.call(&f, texts)
-	case wire.FoundUsage:
-		a.count(&a.usage.Input, f.Usage.Input)
-		a.count(&a.usage.Output, f.Usage.Output)
-		a.count(&a.usage.Reasoning, f.Usage.Reasoning)
-		a.count(&a.usage.CacheRead, f.Usage.CacheRead)
-		a.count(&a.usage.CacheWrite, f.Usage.CacheWrite)
-		a.apart = f.Usage.Apart
 	case wire.FoundRefusal:
 		if len(f.Text) > 0 {
 			a.add(a.refusal(&f, texts), &f)
@@ -220,23 +210,6 @@ func (a *Account) Refused(body []byte) {
 		root := jsonedit.Parse(body)
 		a.fault(root)
 		a.fault(root.Get("error"))
-	}
-}
-
-// Usage returns the tokens that the provider counted, or nil if it did not.
-func (a *Account) Usage() *record.Usage {
-	if !a.counts {
-		return nil
-	}
-	u := a.usage
-	u.Input = wire.Usage{Input: u.Input, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Apart: a.apart}.All()
-	return &u
-}
-
-// count notes a count; a later one takes precedence.
-func (a *Account) count(to *int64, n int64) {
-	if n >= 0 {
-		*to, a.counts = n, true
 	}
 }
 

@@ -35,10 +35,11 @@ type player struct {
 	*Account
 	reply wire.Reply
 	texts map[int]bool // choices that gave text
+	Tokens
 }
 
 func play(c wire.Codec, room *Room) *player {
-	return &player{New(c.Capabilities(), room), c.Reply(wire.Settings{}), map[int]bool{}}
+	return &player{New(c.Capabilities(), room), c.Reply(wire.Settings{}), map[int]bool{}, Tokens{}}
 }
 
 func (p *player) frame(data string) { p.reply.Frame(nil, frame(data), p) }
@@ -46,6 +47,9 @@ func (p *player) frame(data string) { p.reply.Frame(nil, frame(data), p) }
 func (p *player) Found(f wire.Found) []wire.Part {
 	if f.Kind == wire.FoundText && len(f.Text) > 0 {
 		p.texts[f.Choice] = true
+	}
+	if f.Kind == wire.FoundUsage {
+		p.Tokens.Found(f.Usage)
 	}
 	p.Account.Found(f, len(p.texts))
 	return []wire.Part{{Text: f.Text}}
