@@ -126,10 +126,14 @@ func (c *cluster) ask(ctx context.Context, host string) ([]slotRange, error) {
 		return nil, err
 	}
 	var list []slotRange
+	all := 0
 	for _, row := range rows {
 		r, err := slotRangeOf(row, host)
 		if err != nil {
 			return nil, err
+		}
+		if all += r.last - r.first + 1; all > slots {
+			return nil, errors.New("a slot has two servers")
 		}
 		list = append(list, r)
 	}

@@ -148,7 +148,7 @@ func (s *Store) follow(ctx context.Context, seen func(history.Key, []byte), read
 // load calls seen with the fields that there are.
 func (s *Store) load(ctx context.Context, seen func(history.Key, []byte)) error {
 	var list [][]byte
-	err := s.on(ctx, s.node(ctx, startsKey), "load", startsKey, func(run run) (err error) {
+	err := s.on(ctx, s.node(ctx, startsKey), "starts", startsKey, func(run run) (err error) {
 		list, err = redis.ByteSlices(run(loadScript, startsKey, maxAnswer, min(s.o.Starts, maxItems/2)))
 		return err
 	})

@@ -254,7 +254,7 @@ func TestOneNode(t *testing.T) {
 		}
 	}
 	for _, answer := range []string{
-		"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n", "*1\r\n*3\r\n:-1\r\n:5\r\n*2\r\n$1\r\na\r\n:1\r\n", "*1\r\n:1\r\n", "*0\r\n", "*1\r\n*3\r\n:0\r\n:1\r\n*0\r\n", "$2147483647\r\n",
+		"*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n", "*1\r\n*3\r\n:-1\r\n:5\r\n*2\r\n$1\r\na\r\n:1\r\n", "*1\r\n:1\r\n", "*0\r\n", "*2\r\n" + strings.Repeat("*3\r\n:0\r\n:16383\r\n*2\r\n$1\r\na\r\n:1\r\n", 2), "*1\r\n*3\r\n:0\r\n:1\r\n*0\r\n", "$2147483647\r\n",
 	} {
 		s := open(t, "redis+cluster://"+serveHostile(t, "+OK\r\n"+answer, "").Addr().String(), patient)
 		if err := s.Lock(place(1), "h", time.Second); !errors.Is(err, conversation.ErrUnreachable) {
@@ -303,8 +303,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("server %d has %d keys", i, size)
 		}
 	}
-	other := open(t, clusterURL(nodes[1:]...), patient)
-	tells(t, s, other)
+	tells(t, s, open(t, clusterURL(nodes[1:]...), patient))
 
 	from, to := nodes[0].command("CLUSTER", "MYID"), nodes[1].command("CLUSTER", "MYID")
 	var moving sync.WaitGroup
@@ -335,6 +334,10 @@ func TestCluster(t *testing.T) {
 	if lost == 0 || kept == 0 || lost+kept != callers {
 		t.Errorf("%d callers lost, %d kept", lost, kept)
 	}
+	if slotOf(startsKey) >= 10923 {
+		t.Error("the learned starts are on the server that was killed")
+	}
+	tells(t, s, open(t, clusterURL(nodes...), patient))
 	nodes[2].start()
 	eventually(t, "the server is back", func() error {
 		for c := range callers {
