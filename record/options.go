@@ -67,6 +67,9 @@ type Options struct {
 	// Before that long ago and Keep. If zero, everything is kept.
 	KeepFor  time.Duration
 	KeepSize int64
+	// Needed returns the first event that KeepFor and KeepSize must keep, such as one
+	// that was not copied elsewhere yet, and 0 if nothing is needed. If nil, nothing is.
+	Needed func() uint64
 
 	// Queue bounds the bytes of events that wait to be written; Append then
 	// waits, and Enqueue drops. If zero, 64 MiB.

@@ -96,6 +96,9 @@ func (w *Writer) keeper() {
 		if w.o.KeepFor > 0 {
 			o.Before = time.Now().Add(-w.o.KeepFor)
 		}
+		if w.o.Needed != nil {
+			o.Until = w.o.Needed()
+		}
 		done, err := w.Prune(o)
 		for _, t := range done {
 			w.o.Log.Info("a segment of the record was pruned", "first", t.First, "last", t.Last)
@@ -271,7 +274,11 @@ func lastStone(dir string, before uint64) (*Tombstone, error) {
 
 // readTombstone reads the tombstone of the segment that began with an event.
 func readTombstone(dir string, first uint64) (*Tombstone, error) {
-	t := &Tombstone{path: segmentAt(dir, first).with(tombstoneExt)}
+	return readTombstoneAt(segmentAt(dir, first).with(tombstoneExt), first)
+}
+
+func readTombstoneAt(path string, first uint64) (*Tombstone, error) {
+	t := &Tombstone{path: path}
 	data, err := readRegular(t.path, maxTombstone)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -113,6 +114,9 @@ func (b *Bucket) failure(op, name string, err error) error {
 	}
 	res := minio.ToErrorResponse(err)
 	what, advice := kindOf(res)
+	if lost := (*url.Error)(nil); what == nil && errors.As(err, &lost) { // without the address, which is long
+		what, advice = lost.Err, "check AWS_ENDPOINT_URL_S3, and that the server runs"
+	}
 	if what == nil {
 		what = err
 		if res.StatusCode > 0 { // its text is the server's

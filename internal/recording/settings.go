@@ -102,6 +102,12 @@ func (f *Settings) Options() (o record.Options, faults []*Fault) {
 // secrets are those of the configuration. The log gets repairs, and failures that
 // no caller waits for; it may be nil.
 func (f *Settings) Open(secrets *record.Secrets, log *slog.Logger) (*record.Writer, error) {
+	return f.OpenNeeded(secrets, log, nil)
+}
+
+// OpenNeeded is Open for a record of which pruning keeps what is still needed: see
+// [record.Options].
+func (f *Settings) OpenNeeded(secrets *record.Secrets, log *slog.Logger, needed func() uint64) (*record.Writer, error) {
 	o, faults := f.Options()
 	if len(faults) > 0 {
 		return nil, hint.Usage(faults[0], "")
@@ -109,7 +115,7 @@ func (f *Settings) Open(secrets *record.Secrets, log *slog.Logger) (*record.Writ
 	if f.Record == "" {
 		return nil, nil
 	}
-	o.Secrets, o.Log = secrets, log
+	o.Secrets, o.Log, o.Needed = secrets, log, needed
 	w, err := record.Open(f.Record, o)
 	if errors.Is(err, record.ErrLocked) {
 		return nil, hint.Add(err, "a record has one writer at a time; use another folder for this one")

@@ -3,6 +3,7 @@
 package recordset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordship"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -34,6 +37,8 @@ type Source struct {
 	Name   string
 	Dir    string
 	Reader *record.Reader
+	// Copy says where the record is, if Dir is a copy of one in object storage.
+	Copy *recordship.Copy
 
 	several bool // the set has other records too
 }
@@ -46,6 +51,14 @@ func (s *Source) Err(err error) error {
 	return fmt.Errorf("%s: %w", s.Name, err)
 }
 
+// where is the folder of the record, or its address in object storage.
+func (s *Source) where() string {
+	if s.Copy != nil {
+		return s.Copy.URL
+	}
+	return s.Dir
+}
+
 // A Set is one record, or several that are read as one.
 type Set struct {
 	dir     string
@@ -53,15 +66,27 @@ type Set struct {
 }
 
 // Open opens a record, or the records of a folder: those of its direct children that
-// are records, or else those in its folder "records".
+// are records, or else those in its folder "records"; or those below a prefix of
+// object storage, s3://BUCKET/PREFIX, of which it makes local copies.
 func Open(dir string, o record.ReadOptions) (*Set, error) { return OpenAll([]string{dir}, o) }
 
 // OpenAll opens the records of several folders, each as Open does. Records of the
 // same name are named by their folders.
-func OpenAll(from []string, o record.ReadOptions) (*Set, error) {
+func OpenAll(from []string, o record.ReadOptions) (*Set, error) { return open(from, o, false) }
+
+// OpenAgain is Open, but reads all objects of object storage again, also those of
+// which there are copies.
+func OpenAgain(dir string, o record.ReadOptions) (*Set, error) { return open([]string{dir}, o, true) }
+
+func open(from []string, o record.ReadOptions, again bool) (*Set, error) {
 	var dirs []string
+	copies := map[string]*recordship.Copy{}
 	for _, dir := range from {
-		list, err := find(dir)
+		look := find
+		if objects.Is(dir) {
+			look = func(at string) ([]string, error) { return bring(at, again, copies) }
+		}
+		list, err := look(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +101,7 @@ func OpenAll(from []string, o record.ReadOptions) (*Set, error) {
 	}
 	set := &Set{dir: strings.Join(from, ", ")}
 	for _, d := range dirs {
-		s := &Source{Name: baseName(d), Dir: d, several: len(dirs) > 1}
+		s := &Source{Name: baseName(d), Dir: d, Copy: copies[d], several: len(dirs) > 1}
 		if named[s.Name] > 1 {
 			s.Name = filepath.ToSlash(filepath.Clean(d))
 		}
@@ -90,6 +115,27 @@ func OpenAll(from []string, o record.ReadOptions) (*Set, error) {
 		set.sources = append(set.sources, s)
 	}
 	return set, nil
+}
+
+// bring makes local copies of the records below a prefix of object storage.
+func bring(text string, again bool, copies map[string]*recordship.Copy) (dirs []string, err error) {
+	at, err := objects.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := recordship.Folder(at, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	list, err := recordship.Copies(context.Background(), at, folder, again, objects.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		dirs = append(dirs, c.Dir)
+		copies[c.Dir] = c
+	}
+	return dirs, nil
 }
 
 func tooMany(where string, n int) error {
@@ -176,7 +222,7 @@ func (s *Set) Several() bool { return len(s.sources) > 1 }
 // Only returns the record of a set that has no other. what is what needs one record.
 func (s *Set) Only(what string) (*Source, error) {
 	if s.Several() {
-		return nil, hint.Usage(fmt.Errorf("%s holds %d records, and %s needs one", s.dir, len(s.sources), what), "name one: "+s.sources[0].Dir)
+		return nil, hint.Usage(fmt.Errorf("%s holds %d records, and %s needs one", s.dir, len(s.sources), what), "name one: "+s.sources[0].where())
 	}
 	return s.sources[0], nil
 }

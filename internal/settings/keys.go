@@ -39,6 +39,7 @@ type Settings struct {
 	A2A            A2A
 
 	Recording   recording.Settings
+	RecordShip  string // the address in object storage
 	Connections serving.Bounds
 	memory      int64 // limits.memory: of the gateway and of the A2A servers together
 	// Conversations bound what is kept of conversations with agents.
@@ -109,6 +110,7 @@ func (s *Settings) keys() []key {
 		{"shared-password-file", "", textValue(&s.SharedPassword.file, "the name of a file", nil)},
 	}, recordKeys(&s.Recording), []key{
 		{"record-headers", "", listValue(&g.RecordHeaders, "a list of headers such as X-Session-Id", checkText)},
+		{"record-ship", "", textValue(&s.RecordShip, "an address such as s3://records/production", checkObjects)},
 		{"console", "false", yesNo(&s.Console)},
 		{"console-listen", "127.0.0.1:8385", textValue(&s.ConsoleListen, "an address such as 127.0.0.1:8385", checkAddress)},
 	}, replyKeys(&g.Default), []key{

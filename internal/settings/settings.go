@@ -440,6 +440,9 @@ func (s *Setup) checkRecord() {
 		}
 		s.fault(key, f.Unwrap())
 	}
+	if s.RecordShip != "" && s.Recording.Record == "" {
+		s.fault("record-ship", errors.New("needs --record"))
+	}
 	for _, name := range []string{s.Recording.RecordSigningKey, s.Recording.RecordDigestKey} {
 		if name != "" {
 			s.warnOpenFile(name)

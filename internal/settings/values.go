@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sotto-llm/sotto/internal/bytesize"
+	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/yamlfile"
 )
 
@@ -295,6 +296,11 @@ func checkScripted(text string) error {
 	if err == nil && !IsLoopback(text) {
 		err = fmt.Errorf("%q: scripted replies are served to this machine only", text)
 	}
+	return err
+}
+
+func checkObjects(text string) error {
+	_, err := objects.Parse(text)
 	return err
 }
 

@@ -27,6 +27,7 @@ type Command struct {
 	Table  tableCommand  `cmd:"" help:"Print a table of replies, thoughts, calls, cycles, extractions, verdicts or references."`
 	Import importCommand `cmd:"" help:"Make a record of the logs of another program."`
 	Verify verifyCommand `cmd:"" help:"Check that the record was not changed."`
+	Ship   shipCommand   `cmd:"" help:"Copy the record to object storage."`
 	Prune  pruneCommand  `cmd:"" help:"Remove the oldest segments, and keep proof of what they held."`
 	Keygen keygenCommand `cmd:"" help:"Make a key pair that signs records."`
 }
@@ -35,7 +36,7 @@ type Command struct {
 func (Command) Help() string {
 	return `A record is a folder that sotto serve, extract, score, solve and run write with --record DIR: what models were asked, what they thought and said, byte for byte. docs/record.md describes its format and what it proves. Reading a record never disturbs the program that writes it.
 
-All commands except follow and prune also take a folder that holds several records, directly or in its folder "records", such as the folder of a study: events come by time, each with the name of its record.
+All commands except follow, ship and prune also take a folder that holds several records, directly or in its folder "records", such as the folder of a study: events come by time, each with the name of its record. They take s3://BUCKET/PREFIX too, where sotto record ship copied records to.
 
 Examples:
 
@@ -47,7 +48,7 @@ Examples:
 
 // A source names what is read: a record, or several as one.
 type source struct {
-	Dir      string   `arg:"" name:"dir" help:"The folder of the record, or a folder that holds several, which are read as one."`
+	Dir      string   `arg:"" name:"dir" help:"The folder of the record, or a folder that holds several, which are read as one, or s3://BUCKET/PREFIX."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 }
 

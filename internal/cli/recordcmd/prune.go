@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/recording"
+	"github.com/sotto-llm/sotto/internal/recordship"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -23,6 +24,7 @@ type pruneCommand struct {
 	Older      string `placeholder:"TIME" help:"Remove segments whose last event is older than this: 90d, 12h, or a date such as 2026-11-21."`
 	KeepSize   string `placeholder:"SIZE" help:"Remove the oldest segments while the record is larger than this, such as 50GiB."`
 	SigningKey string `placeholder:"FILE" help:"Sign the tombstones with this Ed25519 key (PEM)."`
+	Shipped    bool   `help:"Keep what an object store to which the record was shipped did not confirm yet; see sotto record ship."`
 	DryRun     bool   `help:"Only say what would be removed."`
 	JSON       bool   `name:"json" help:"Print JSON."`
 }
@@ -30,6 +32,8 @@ type pruneCommand struct {
 // Help explains what remains.
 func (pruneCommand) Help() string {
 	return `Whole segments are removed, the oldest first, and never the last. Each leaves a tombstone of a few hundred bytes, with which verify still follows the chain. With --signing-key, nobody else can prune unnoticed. A segment that does not verify is evidence: it stays, and so do all segments after it.
+
+With --shipped, a segment is only removed if every object store that the record was ever shipped to has confirmed it.
 
 While a program writes the record, no other program can prune it: give that program --record-keep or --record-keep-size.`
 }
@@ -61,6 +65,11 @@ func (p *pruneCommand) Run(sh *shell.Shell) error {
 	}
 	if err := recording.CheckFolder(p.Dir); err != nil {
 		return err
+	}
+	if p.Shipped {
+		if o.Until, err = recordship.Shipped(p.Dir); err != nil {
+			return hint.Add(err, "ship it with sotto record ship, or leave --shipped out")
+		}
 	}
 	done, err := record.Prune(p.Dir, o)
 	if errors.Is(err, record.ErrLocked) {

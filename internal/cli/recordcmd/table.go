@@ -20,7 +20,7 @@ import (
 
 type tableCommand struct {
 	Kind     string   `arg:"" name:"kind" enum:"replies,thoughts,calls,cycles,extractions,verdicts,edges,events" help:"What has a row: replies, thoughts, calls, cycles, extractions, verdicts, edges (references between them), or with --as: events."`
-	Dirs     []string `arg:"" name:"dir" help:"The folders of records, or of several records each."`
+	Dirs     []string `arg:"" name:"dir" help:"The folders of records, or of several records each, or s3://BUCKET/PREFIX."`
 	Identity []string `short:"i" sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_IDENTITY" help:"Decrypt with the age identities in FILE; repeatable."`
 	filter
 	As     string `placeholder:"LOG" help:"Write the field names of another program's log instead: contreact or graphbot, for the table of events, in JSON Lines."`

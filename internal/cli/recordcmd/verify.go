@@ -1,6 +1,7 @@
 package recordcmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,14 +9,16 @@ import (
 	"github.com/sotto-llm/sotto/internal/cli/shell"
 	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
+	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/recording"
 	"github.com/sotto-llm/sotto/internal/recordset"
+	"github.com/sotto-llm/sotto/internal/recordship"
 	"github.com/sotto-llm/sotto/internal/visible"
 	"github.com/sotto-llm/sotto/record"
 )
 
 type verifyCommand struct {
-	Dir  string   `arg:"" name:"dir" help:"The folder of the record, or a folder that holds several: each is checked."`
+	Dir  string   `arg:"" name:"dir" help:"The folder of the record, a folder that holds several, of which each is checked, or s3://BUCKET/PREFIX."`
 	Head string   `placeholder:"HEAD|FILE" help:"The head that you kept, as verify printed it, or a file that holds it. The record must still contain it."`
 	Key  []string `sep:"none" placeholder:"FILE" setting:"SOTTO_RECORD_KEY" help:"The public keys (PEM) that may have signed the record; repeatable."`
 	ID   string   `name:"id" placeholder:"ID" help:"The identity that the record must have, as verify printed it."`
@@ -27,6 +30,8 @@ func (verifyCommand) Help() string {
 	return `Reads every line. If an event was edited, deleted, moved or repeated, it says which and exits 1. Without --head and --key it finds accidents only: whoever can write to the folder can rewrite all of it. With --key, nobody without the private key can alter what precedes the last checkpoint; a record without a signed checkpoint exits 1. With --id, another record signed with the same key cannot take the place of this one. With --head (a head that you kept elsewhere), nobody can cut off or rewrite anything before that head unnoticed. An encrypted record needs no age identity for this.
 
 Of a folder that holds several records, each is checked, and one that was changed makes the exit status 1. A head and an identity are of one record, so --head and --id need its folder. With --json, "records" has an object for each, with its name in "record".
+
+Records in object storage, s3://BUCKET/PREFIX, are read anew, each object with its digest: one that was changed or added is named. The newest head there is the kept head, unless --head gives another.
 
 Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
 }
@@ -48,7 +53,11 @@ func (v *verifyCommand) Run(sh *shell.Shell) error {
 		}
 		o.Keys = append(o.Keys, keys...)
 	}
-	set, err := recordset.Open(v.Dir, record.ReadOptions{})
+	open := recordset.Open
+	if objects.Is(v.Dir) {
+		open = recordset.OpenAgain // a copy does not show that its object was changed
+	}
+	set, err := open(v.Dir, record.ReadOptions{})
 	if err != nil {
 		return readHint(err)
 	}
@@ -66,11 +75,12 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 	var first error
 	all := verifiedSet{V: 1, OK: true}
 	for i, from := range set.Sources() {
+		o := stored(o, from)
 		report, err := record.Verify(from.Dir, o)
 		if err != nil {
 			return readHint(from.Err(err))
 		}
-		if err := unproven(report, o); err != nil {
+		if err := unproven(report, o, from); err != nil {
 			all.OK = false
 			if first == nil {
 				first = from.Err(err)
@@ -80,9 +90,9 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 		case !v.JSON:
 			err = printReport(sh, i, set, from, report, o)
 		case set.Several():
-			all.Records = append(all.Records, verified{Record: from.Name, verifiedRecord: reportJSON(report, o)})
+			all.Records = append(all.Records, verified{Record: from.Name, verifiedRecord: reportJSON(report, o, from)})
 		default:
-			err = shell.PrintJSON(sh.Out, verified{V: 1, verifiedRecord: reportJSON(report, o)})
+			err = shell.PrintJSON(sh.Out, verified{V: 1, verifiedRecord: reportJSON(report, o, from)})
 		}
 		if err != nil {
 			return err
@@ -96,9 +106,33 @@ func (v *verifyCommand) verify(sh *shell.Shell, set *recordset.Set, o record.Ver
 	return first
 }
 
+// stored adds what a record in object storage is compared with: its identity, which is
+// in the names of its objects, and the newest head that was kept beside it.
+func stored(o record.VerifyOptions, from *recordset.Source) record.VerifyOptions {
+	if from.Copy == nil {
+		return o
+	}
+	if o.Head == nil {
+		o.Head = from.Copy.Head
+	}
+	o.ID = cmp.Or(o.ID, from.Copy.ID)
+	return o
+}
+
+// faults returns what is wrong with the objects of a record.
+func faults(from *recordset.Source) []recordship.Fault {
+	if from.Copy == nil {
+		return nil
+	}
+	return from.Copy.Faults
+}
+
 // unproven returns the findings as an error. Keys that signed nothing are an error,
 // because a user who gives keys wants more than the chain, which anybody can write.
-func unproven(r record.Report, o record.VerifyOptions) error {
+func unproven(r record.Report, o record.VerifyOptions, from *recordset.Source) error {
+	if list := faults(from); len(list) > 0 {
+		return hint.Add(fmt.Errorf("object %s", visible.Line(list[0].String())), "keep the objects as they are: they are evidence")
+	}
 	if err := r.Err(); err != nil {
 		return hint.Add(err, "keep the folder as it is: it is evidence")
 	}
@@ -168,6 +202,9 @@ func printReport(sh *shell.Shell, i int, set *recordset.Set, from *recordset.Sou
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}
+	for _, f := range faults(from) {
+		fmt.Fprintf(&b, "found: object %s\n", visible.Line(f.String()))
+	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "found: %s\n", f)
 	}
@@ -211,6 +248,13 @@ type verifiedRecord struct {
 	Warnings    []string          `json:"warnings"`
 	Findings    []verifiedFinding `json:"findings"`
 	More        int               `json:"more"`
+	Objects     []verifiedObject  `json:"objects,omitempty"`
+}
+
+// A verifiedObject is an object that is not as it was shipped.
+type verifiedObject struct {
+	URL  string `json:"url"`
+	What string `json:"what"`
 }
 
 type verifiedFinding struct {
@@ -220,13 +264,17 @@ type verifiedFinding struct {
 	Segment string       `json:"segment,omitempty"`
 }
 
-func reportJSON(r record.Report, o record.VerifyOptions) verifiedRecord {
+func reportJSON(r record.Report, o record.VerifyOptions, from *recordset.Source) verifiedRecord {
+	var changed []verifiedObject
+	for _, f := range faults(from) {
+		changed = append(changed, verifiedObject(f))
+	}
 	findings, warnings := []verifiedFinding{}, append([]string{}, r.Warnings...)
 	for _, f := range r.Findings {
 		findings = append(findings, verifiedFinding(f))
 	}
 	return verifiedRecord{
-		unproven(r, o) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0,
-		r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More,
+		unproven(r, o, from) == nil, r.ID, r.Head, r.Events, r.Segments, r.Pruned, r.Bytes, r.Torn, len(o.Keys) > 0,
+		r.Checkpoints, r.Weak, r.Signed, r.Indexes, r.HeadPruned, warnings, findings, r.More, changed,
 	}
 }

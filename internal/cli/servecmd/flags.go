@@ -93,6 +93,7 @@ func (c *Command) recordOverrides(getenv func(string) string, add func(key strin
 	add("record-recipients", c.RecordRecipient...)
 	add("record-keep", c.RecordKeep)
 	add("record-keep-size", c.RecordKeepSize)
+	add("record-ship", c.RecordShip)
 }
 
 // sourceOf returns how a flag was given: as a flag, or by its environment variable.

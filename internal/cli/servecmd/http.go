@@ -85,7 +85,8 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		return err
 	}
 	defer func() { err = errors.Join(err, agents.close()) }()
-	kept, err := openRecord(s, agents.secrets(), log)
+	ships := shipping{to: s.RecordShip, log: log}
+	kept, err := openRecord(s, agents.secrets(), ships.needed(), log)
 	if err != nil {
 		return err
 	}
@@ -93,6 +94,10 @@ func (c *Command) serve(sh *shell.Shell, s *settings.Setup, signals <-chan os.Si
 		s.Gateway.Recorder = kept
 	}
 	metrics := prometheus.NewRegistry()
+	if err := ships.start(kept, metrics, sh.Getenv); err != nil {
+		return errors.Join(err, closeRecord(kept, log))
+	}
+	defer ships.stop() // after the record was closed
 	shared, unshare, err := share(&s.Settings, metrics, log)
 	if err != nil {
 		return errors.Join(err, closeRecord(kept, log))

@@ -15,13 +15,14 @@ import (
 )
 
 // openRecord opens the record, if one is configured.
-// secrets are further values that it must not hold: those of agents.
-func openRecord(s *settings.Setup, secrets []string, log *slog.Logger) (*record.Writer, error) {
+// secrets are further values that it must not hold: those of agents. needed is the
+// first event that pruning must keep.
+func openRecord(s *settings.Setup, secrets []string, needed func() uint64, log *slog.Logger) (*record.Writer, error) {
 	values := append([]string{s.Gateway.UpstreamKey}, secrets...)
 	for _, t := range s.Tokens() {
 		values = append(values, t.Secret)
 	}
-	return s.Recording.Open(record.NewSecrets(values...), slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}))
+	return s.Recording.OpenNeeded(record.NewSecrets(values...), slog.New(&rateLimited{Handler: log.Handler(), said: new(lastLogged)}), needed)
 }
 
 // closeGateway closes a gateway. Once no exchange is in progress, the gateway
@@ -62,6 +63,9 @@ func recordedAs(s *settings.Settings) string {
 	}
 	if len(f.RecordRecipient) > 0 {
 		words = append(words, "encrypted")
+	}
+	if s.RecordShip != "" {
+		words = append(words, "shipped to "+s.RecordShip)
 	}
 	return dir + " (" + strings.Join(words, ", ") + ")"
 }

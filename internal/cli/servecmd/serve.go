@@ -58,6 +58,7 @@ type Command struct {
 
 	recording.Settings
 	RecordHeader  []string `sep:"none" placeholder:"NAME" help:"Record this request header as an identifier, such as X-Session-Id; repeatable. In $$SOTTO_RECORD_HEADER, separate names with commas."`
+	RecordShip    string   `placeholder:"URL" setting:"SOTTO_RECORD_SHIP" help:"Copy the record to object storage at URL, such as s3://records/production; see sotto record ship."`
 	Console       toggle   `negatable:"" setting:"SOTTO_CONSOLE" help:"Serve the console too, on an address of its own: a web page with a chat, and with what models thought if there is a record. The guide is docs/console.md."`
 	ConsoleListen string   `placeholder:"ADDRESS" setting:"SOTTO_CONSOLE_LISTEN" help:"The address of that page (127.0.0.1:8385)."`
 	a2aFlags
