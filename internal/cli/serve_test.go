@@ -34,10 +34,16 @@ type running struct {
 // startServe runs sotto serve with the scripted upstream, on free ports.
 func startServe(t *testing.T, args ...string) *running {
 	t.Helper()
+	return startServeWith(t, func(string) string { return "" }, args...)
+}
+
+// startServeWith is startServe with an environment.
+func startServeWith(t *testing.T, getenv func(string) string, args ...string) *running {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	fromServe, stderr := io.Pipe()
-	sh := shell.New(strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })
+	sh := shell.New(strings.NewReader(""), io.Discard, stderr, getenv)
 	var line commandLine
 	parser, err := newParser(&line, sh)
 	if err != nil {

@@ -59,10 +59,14 @@ type Object struct {
 
 // A Bucket is a bucket of a store. It is safe for concurrent use.
 type Bucket struct {
-	name string
-	core minio.Core
-	o    Options
+	name      string
+	core      minio.Core
+	transport *http.Transport
+	o         Options
 }
+
+// Close closes connections that wait for a further request.
+func (b *Bucket) Close() { b.transport.CloseIdleConnections() }
 
 // Name returns the name of the bucket.
 func (b *Bucket) Name() string { return b.name }

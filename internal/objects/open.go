@@ -77,7 +77,7 @@ func Open(ctx context.Context, bucket string, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the endpoint %s: %w", u.Host, err)
 	}
-	return &Bucket{name: bucket, core: minio.Core{Client: client}, o: o}, nil
+	return &Bucket{name: bucket, core: minio.Core{Client: client}, transport: transport.next, o: o}, nil
 }
 
 // credentialsOf finds credentials, so that a run without any ends here and not at its
@@ -125,7 +125,7 @@ const (
 	maxHeader = 256 << 10
 )
 
-func transportOf(secure bool, o *Options) (http.RoundTripper, error) {
+func transportOf(secure bool, o *Options) (*bounded, error) {
 	t, err := minio.DefaultTransport(secure)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func transportOf(secure bool, o *Options) (http.RoundTripper, error) {
 }
 
 // bounded bounds the bodies of answers, but those that are an object.
-type bounded struct{ next http.RoundTripper }
+type bounded struct{ next *http.Transport }
 
 // wantsBody marks the context of a request whose answer is an object.
 type wantsBody struct{}

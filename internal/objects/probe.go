@@ -32,6 +32,16 @@ func (b *Bucket) Probe(ctx context.Context, prefix string) error {
 		name += "/"
 	}
 	name += probeName
+	var err error
+	for range 3 { // a server that was restarted meanwhile may have lost the object; one that ignores the header does so always
+		if err = b.probe(ctx, name); !errors.Is(err, ErrUnconditional) {
+			return err
+		}
+	}
+	return err
+}
+
+func (b *Bucket) probe(ctx context.Context, name string) error {
 	put := func() error {
 		_, err := b.PutNew(ctx, name, strings.NewReader(probeText), int64(len(probeText)), Put{Type: "text/plain"})
 		return err
@@ -40,26 +50,17 @@ func (b *Bucket) Probe(ctx context.Context, prefix string) error {
 	if err == nil {
 		err = put() // now it is there
 	}
-	if err != nil && !errors.Is(err, ErrExists) {
-		return b.unconditional(err)
+	if errors.Is(err, ErrExists) {
+		u := upload{b: b, name: name, body: strings.NewReader(probeText), size: int64(len(probeText)),
+			condition: func(o *minio.PutObjectOptions) { o.SetMatchETagExcept("*") }}
+		_, err = u.parts(ctx)
 	}
-	if err == nil {
-		return b.unconditional(nil)
+	switch {
+	case errors.Is(err, ErrExists):
+		return nil
+	case err == nil, errors.Is(err, errNotImplemented): // a server that refuses the header does not honour it either
+		return hint.Add(fmt.Errorf("%s: %w: a second writer would replace the objects of the first", Scheme+b.name, ErrUnconditional),
+			"use a store that has conditional writes, such as Amazon S3, MinIO, Ceph, Cloudflare R2 or versitygw, and update it to a version that has them")
 	}
-	u := upload{b: b, name: name, body: strings.NewReader(probeText), size: int64(len(probeText)),
-		condition: func(o *minio.PutObjectOptions) { o.SetMatchETagExcept("*") }}
-	if _, err := u.parts(ctx); !errors.Is(err, ErrExists) {
-		return b.unconditional(err)
-	}
-	return nil
-}
-
-// unconditional makes the error of a probe. A server that refuses the header does not
-// honour it either.
-func (b *Bucket) unconditional(err error) error {
-	if err != nil && !errors.Is(err, errNotImplemented) {
-		return err
-	}
-	return hint.Add(fmt.Errorf("%s: %w: a second writer would replace the objects of the first", Scheme+b.name, ErrUnconditional),
-		"use a store that has conditional writes, such as Amazon S3, MinIO, Ceph, Cloudflare R2 or versitygw, and update it to a version that has them")
+	return err
 }

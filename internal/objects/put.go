@@ -2,7 +2,9 @@ package objects
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,10 +18,6 @@ import (
 type Put struct {
 	Meta map[string]string // metadata of the writer, in ASCII
 	Type string            // its media type; "" is application/octet-stream
-	// Retain keeps the object from being removed or replaced until then, in the mode
-	// of compliance. The bucket must have Object Lock. If zero, the bucket's default
-	// holds.
-	Retain time.Time
 	// Sent is called with the number of bytes that the store has, each time that
 	// it grows. If nil, nobody asked.
 	Sent func(int64)
@@ -81,26 +79,28 @@ type upload struct {
 }
 
 func (u *upload) options() minio.PutObjectOptions {
-	o := minio.PutObjectOptions{UserMetadata: u.put.Meta, ContentType: u.put.Type, DisableContentSha256: true}
-	if !u.put.Retain.IsZero() {
-		o.Mode, o.RetainUntilDate = minio.Compliance, u.put.Retain.UTC()
-	}
-	return o
+	return minio.PutObjectOptions{UserMetadata: u.put.Meta, ContentType: u.put.Type, DisableContentSha256: true}
 }
 
-// section returns a part of the body with its digest, which the signature of the
-// request covers: the store refuses a body that was damaged on its way.
-func (u *upload) section(from, size int64) (*io.SectionReader, string, error) {
+// A section is a part of the body with its digests: the store refuses one that was
+// damaged on its way. The signature of the request covers the SHA-256; a bucket with
+// Object Lock demands the MD5.
+type section struct {
+	*io.SectionReader
+	sha256, md5 string
+}
+
+func (u *upload) section(from, size int64) (section, error) {
 	s := io.NewSectionReader(u.body, from, size)
-	h := sha256.New()
-	n, err := io.Copy(h, s)
+	h, m := sha256.New(), md5.New()
+	n, err := io.Copy(io.MultiWriter(h, m), s)
 	if err == nil && n != size {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("put %s: reading what is sent: %w", u.b.URL(u.name), err)
+		return section{}, fmt.Errorf("put %s: reading what is sent: %w", u.b.URL(u.name), err)
 	}
-	return s, hex.EncodeToString(h.Sum(nil)), nil
+	return section{s, hex.EncodeToString(h.Sum(nil)), base64.StdEncoding.EncodeToString(m.Sum(nil))}, nil
 }
 
 // within is how long a request with a body of a size may take.
@@ -116,7 +116,7 @@ func (u *upload) sent(n int64) {
 
 // whole sends the object in one request.
 func (u *upload) whole(ctx context.Context) (etag string, err error) {
-	body, digest, err := u.section(0, u.size)
+	body, err := u.section(0, u.size)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func (u *upload) whole(ctx context.Context) (etag string, err error) {
 		if _, err := body.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		info, err := u.b.core.PutObject(ctx, u.b.name, u.name, body, u.size, "", digest, o)
+		info, err := u.b.core.PutObject(ctx, u.b.name, u.name, body, u.size, body.md5, body.sha256, o)
 		etag = info.ETag
 		return err
 	})
@@ -171,7 +171,7 @@ func (u *upload) complete(ctx context.Context, id string) (string, error) {
 	var done []minio.CompletePart
 	for from := int64(0); from < u.size || len(done) == 0; from += each {
 		size := min(each, u.size-from)
-		body, digest, err := u.section(from, size)
+		body, err := u.section(from, size)
 		if err != nil {
 			return "", err
 		}
@@ -180,7 +180,7 @@ func (u *upload) complete(ctx context.Context, id string) (string, error) {
 				return err
 			}
 			part, err := u.b.core.PutObjectPart(ctx, u.b.name, u.name, id, len(done)+1, body, size,
-				minio.PutObjectPartOptions{Sha256Hex: digest, DisableContentSha256: true})
+				minio.PutObjectPartOptions{Md5Base64: body.md5, Sha256Hex: body.sha256, DisableContentSha256: true})
 			if err == nil {
 				done = append(done, minio.CompletePart{PartNumber: len(done) + 1, ETag: part.ETag})
 			}

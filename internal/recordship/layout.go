@@ -19,10 +19,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/sotto-llm/sotto/internal/lazyregexp"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -34,10 +34,10 @@ const (
 )
 
 var (
-	idPattern    = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	wholePattern = regexp.MustCompile(`^(segments|tombstones)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned)$`)
-	partPattern  = regexp.MustCompile(`^parts/([0-9]{20})/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.jsonl\.zst$`)
-	headPattern  = regexp.MustCompile(`^heads/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})$`)
+	idPattern    = lazyregexp.New(`^[0-9a-f]{32}$`)
+	wholePattern = lazyregexp.New(`^(segments|tombstones)/([0-9]{20})-([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.(jsonl\.zst|pruned)$`)
+	partPattern  = lazyregexp.New(`^parts/([0-9]{20})/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})\.jsonl\.zst$`)
+	headPattern  = lazyregexp.New(`^heads/([0-9]{20})-([0-9]{20})-([0-9a-f]{64})$`)
 )
 
 // A content is what a name says about an object of a record.

@@ -63,6 +63,7 @@ func Copies(ctx context.Context, from objects.Location, folder string, all bool,
 	if err != nil {
 		return nil, err
 	}
+	defer bucket.Close()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -71,12 +72,15 @@ func Copies(ctx context.Context, from objects.Location, folder string, all bool,
 		return nil, err
 	}
 	defer held.Close()
-	for tries := 1; ; tries++ {
-		m := &mirror{bucket: bucket, folder: folder, all: all, records: map[string]*stored{}}
+	lost := map[string]int{}
+	for {
+		m := &mirror{bucket: bucket, folder: folder, all: all, records: map[string]*stored{}, lost: lost}
 		m.prefix, m.only = split(from)
 		list, err := m.bring(ctx)
-		if errors.Is(err, fs.ErrNotExist) && tries < 10 {
-			continue // a segment has replaced its parts since they were listed
+		var gone *goneError
+		if errors.As(err, &gone) && len(lost) < 1000 { // most often, a segment has replaced its parts since they were listed
+			lost[gone.name]++
+			continue
 		}
 		if err == nil && len(list) == 0 {
 			err = hint.Add(fmt.Errorf("%s holds no record", from), "sotto record ship and sotto serve --record-ship copy records to such a place")
@@ -156,7 +160,17 @@ type mirror struct {
 	folder  string
 	all     bool
 	records map[string]*stored
+	lost    map[string]int // how often objects that were listed were not found
 }
+
+// maxLost is how often an object that is listed is looked for. A store that was killed
+// during a write may list a name without an object.
+const maxLost = 3
+
+// A goneError is the error of an object that was listed and is not there.
+type goneError struct{ name string }
+
+func (e *goneError) Error() string { return e.name + " is listed and not there" }
 
 // stored are the objects of a record.
 type stored struct {
@@ -194,6 +208,9 @@ func (m *mirror) list(ctx context.Context) error {
 				}
 				r = &stored{id: id, segments: map[uint64]content{}, stones: map[uint64]content{}, parts: map[uint64][]content{}}
 				m.records[id] = r
+			}
+			if m.lost[o.Name] >= maxLost { // what it held is elsewhere, or the chain has a gap
+				continue
 			}
 			if r.add(name) {
 				continue
@@ -451,7 +468,11 @@ func (d *damage) line(name string) string { return "object " + name + " was " + 
 // fetch reads an object, decompresses it, and compares it with its name. It never
 // writes more than the name says.
 func (m *mirror) fetch(ctx context.Context, r *stored, c content, to io.Writer) error {
-	body, _, err := m.bucket.Get(ctx, m.prefix+r.id+"/"+c.name, objects.Range{}, "")
+	name := m.prefix + r.id + "/" + c.name
+	body, _, err := m.bucket.Get(ctx, name, objects.Range{}, "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return &goneError{name}
+	}
 	if err != nil {
 		return err
 	}

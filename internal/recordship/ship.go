@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/internal/hint"
 	"github.com/sotto-llm/sotto/internal/objects"
 	"github.com/sotto-llm/sotto/internal/sleep"
@@ -68,7 +68,7 @@ type Shipper struct {
 	// unsaved is why the state is not on the disk. A full disk must not end the
 	// shipping, which lets segments be pruned.
 	unsaved error
-	zip    *zstd.Encoder
+	zip     *zstd.Encoder
 	metrics
 }
 
@@ -109,7 +109,10 @@ func Open(ctx context.Context, dir string, to objects.Location, o Options) (*Shi
 }
 
 // Close ends the shipping. Another process can then ship the record.
-func (s *Shipper) Close() error { return s.lock.Close() }
+func (s *Shipper) Close() error {
+	s.bucket.Close()
+	return s.lock.Close()
+}
 
 // Needed returns the first event that is not in a segment which the store has. It is
 // safe for concurrent use.
@@ -235,13 +238,29 @@ func (s *Shipper) put(ctx context.Context, name string, data []byte, kind string
 	if kind == "heads" {
 		p.Type = "text/plain"
 	}
-	_, err := s.bucket.PutNew(ctx, s.at.Name+s.state.Record+"/"+name, bytes.NewReader(data), int64(len(data)), p)
+	name = s.at.Name + s.state.Record + "/" + name
+	_, err := s.bucket.PutNew(ctx, name, bytes.NewReader(data), int64(len(data)), p)
 	if errors.Is(err, objects.ErrExists) {
-		err = nil
+		err = s.again(ctx, name, data, p)
 	}
 	if err == nil {
 		s.metrics.shipped(kind, len(data))
 	}
+	return err
+}
+
+// again writes an object of which the store says that it exists, if it cannot be found
+// or has another size: a store that was killed during a write may keep the name alone.
+// Credentials that can only write must rely on the store.
+func (s *Shipper) again(ctx context.Context, name string, data []byte, p objects.Put) error {
+	o, err := s.bucket.Stat(ctx, name)
+	switch {
+	case errors.Is(err, objects.ErrDenied), err == nil && o.Size == int64(len(data)):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	_, err = s.bucket.Put(ctx, name, bytes.NewReader(data), int64(len(data)), "", p)
 	return err
 }
 
@@ -375,9 +394,9 @@ func readFile(f record.File, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", f.Path, most)
+	data, err := files.ReadAll(r, most)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	return data, err
+	return data, nil
 }

@@ -178,6 +178,14 @@ func TestStateLost(t *testing.T) {
 	if len(states) != 1 || os.Remove(states[0]) != nil {
 		t.Fatalf("states %q", states)
 	}
+	// A store that was killed during a write may keep a name without its content.
+	for _, name := range names(t, s) {
+		if strings.Contains(name, segmentsFolder) {
+			if err := os.Truncate(s.Path(bucket, name), 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	ship(t, dir, s.Getenv)
 	c := copies(t, s.Getenv, t.TempDir(), false)[0]
 	same(t, dir, c)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sotto-llm/sotto/internal/files"
 	"github.com/sotto-llm/sotto/record"
 )
 
@@ -68,7 +69,7 @@ func (s *Shipper) same(file *os.File, f record.File) error {
 // linesFrom reads whole lines from a place on: maxPart bytes at most, or one line.
 func linesFrom(file io.ReaderAt, from int64) ([]byte, error) {
 	for size := int64(maxPart); size <= 2*maxLine; size *= 4 {
-		data, err := io.ReadAll(io.NewSectionReader(file, from, size))
+		data, err := files.ReadAll(io.NewSectionReader(file, from, size), size)
 		if err != nil {
 			return nil, err
 		}

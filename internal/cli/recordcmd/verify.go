@@ -31,7 +31,7 @@ func (verifyCommand) Help() string {
 
 Of a folder that holds several records, each is checked, and one that was changed makes the exit status 1. A head and an identity are of one record, so --head and --id need its folder. With --json, "records" has an object for each, with its name in "record".
 
-Records in object storage, s3://BUCKET/PREFIX, are read anew, each object with its digest: one that was changed or added is named. The newest head there is the kept head, unless --head gives another.
+Records in object storage, s3://BUCKET/PREFIX, are read again, each object with its digest: one that was changed or added is named. The newest head there is the kept head, unless --head gives another.
 
 Keep the head that is printed for the next check. docs/record.md says what all this cannot prove.`
 }
