@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/sotto-llm/sotto/wire/providers"
 )
 
 // upstreamURL returns where a client's request goes below the upstream's base URL.
@@ -92,10 +90,6 @@ func isVersioned(path string) bool {
 
 // addsVersion reports whether clients of a codec's API add /v1 to any base URL.
 func addsVersion(c codec) bool {
-	for _, p := range providers.All() {
-		if c != nil && p.Has(c) {
-			return p.AddsVersion
-		}
-	}
-	return false
+	p := providerOf(c)
+	return p != nil && p.AddsVersion
 }

@@ -24,6 +24,7 @@ type body struct {
 	nd  ndjson.Scanner
 
 	in      []byte // bytes of an incomplete frame
+	events  []byte // what the codec made of a piece of a carried stream
 	out     []byte // written and not yet read, starting at at
 	at      int
 	pooled  *[]byte // where out's buffer came from; it is returned there
@@ -160,7 +161,11 @@ func (b *body) silent() {
 		return
 	}
 	if b.waiting {
-		if out := b.x.reply.KeepAlive(nil); len(out) > 0 {
+		out := b.x.reply.KeepAlive(nil)
+		if b.x.carried != nil {
+			out = b.x.carried.Append(nil, out)
+		}
+		if len(out) > 0 {
 			b.x.waits.Store(false) // a client that does not take it is not waited for
 			_, _ = b.x.client.Write(out)
 			_ = http.NewResponseController(b.x.client).Flush() // the next write has the error
@@ -180,12 +185,14 @@ func (b *body) failed() bool {
 // frames writes the complete frames and returns the rest.
 func (b *body) frames(in []byte) []byte {
 	for len(in) > 0 {
-		f, ok := b.next(in)
-		if !ok {
+		f, n := b.next(in)
+		if n == 0 && !b.failed() {
 			return in
 		}
-		b.write(f)
-		in = in[len(f.Raw):]
+		if f.Raw != nil {
+			b.write(f)
+		}
+		in = in[n:]
 		if b.x.reading.stopped && !b.stopped {
 			b.stop()
 		}
@@ -206,8 +213,8 @@ func (b *body) stop() {
 		return
 	}
 	for len(frames) > 0 {
-		f, ok := b.next(frames)
-		if !ok {
+		f := b.frame(frames)
+		if len(f.Raw) == 0 {
 			break
 		}
 		b.write(f)
@@ -225,15 +232,43 @@ func (b *body) write(f wire.Frame) {
 	if b.x.reading.complete {
 		b.diagnose(n)
 	}
+	b.carry(n)
 }
 
-func (b *body) next(in []byte) (wire.Frame, bool) {
-	if b.x.codec.Framing() == wire.SSE {
-		f, ok := b.sse.Next(in)
-		return wire.Frame(f), ok
+// carry gives the events in the output, from byte at on, the form of a carried
+// stream.
+func (b *body) carry(at int) {
+	if b.x.carried != nil {
+		b.events = append(b.events[:0], b.out[at:]...)
+		b.out = b.x.carried.Append(b.out[:at], b.events)
+		if cap(b.events) > largeBuffer {
+			b.events = nil
+		}
 	}
-	l, ok := b.nd.Next(in)
-	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}, ok
+}
+
+// next returns the first frame of in, and how many bytes it takes there: 0 if it is
+// incomplete.
+func (b *body) next(in []byte) (f wire.Frame, n int) {
+	if b.x.carried == nil {
+		f = b.frame(in)
+		return f, len(f.Raw)
+	}
+	n, f, err := b.x.carried.Next(in)
+	if err != nil {
+		b.x.reading.Fail(err)
+	}
+	return f, n
+}
+
+// frame returns the first frame of in, in the codec's own framing.
+func (b *body) frame(in []byte) wire.Frame {
+	if b.x.codec.Framing() == wire.SSE {
+		f, _ := b.sse.Next(in)
+		return wire.Frame(f)
+	}
+	l, _ := b.nd.Next(in)
+	return wire.Frame{Raw: l.Raw, Data: l.Data, At: l.At}
 }
 
 // keepAlive sends something to a client that hears nothing while frames come, to
@@ -246,7 +281,9 @@ func (b *body) keepAlive() {
 	}
 	if now.Sub(b.wrote) >= b.x.engine.config.KeepAlive {
 		b.wrote = now
+		n := len(b.out)
 		b.out = b.x.reply.KeepAlive(b.out)
+		b.carry(n)
 	}
 }
 
@@ -262,19 +299,23 @@ func (b *body) end(err error) {
 		err = b.reason(err)
 	}
 	b.in = nil
+	n := len(b.out)
 	b.out = b.x.reply.End(b.out, err, &b.x.reading)
 	if b.x.err = err; err == nil {
 		b.x.err = b.x.reading.failure
 	}
 	b.x.complete = b.x.err == nil
 	b.diagnose(len(b.out))
+	if b.carry(n); b.x.carried != nil {
+		b.out = b.x.carried.End(b.out)
+	}
 }
 
 // diagnose puts a comment into a stream of events, at byte at of the output, that says
 // what a whole reply says in a header. It comes before the frame that ends the reply,
 // since clients read no further. A stream that passes unchanged gets none.
 func (b *body) diagnose(at int) {
-	if b.told || b.x.codec.Framing() != wire.SSE || b.x.route.Display == DisplayKeep {
+	if b.told || b.x.codec.Framing() != wire.SSE || b.x.reading.can.NoComments || b.x.route.Display == DisplayKeep {
 		return
 	}
 	if found := b.x.reading.Findings(); found != "" {
@@ -297,6 +338,9 @@ func (b *body) reason(err error) error {
 // last reads a frame without a terminator, as some servers leave their last one. A
 // frame that is cut off is an error.
 func (b *body) last() error {
+	if b.x.carried != nil {
+		return b.x.carried.Last(b.in)
+	}
 	if len(b.in) == 0 {
 		return nil
 	}
@@ -305,8 +349,8 @@ func (b *body) last() error {
 	} else {
 		b.in = append(b.in, '\n')
 	}
-	f, ok := b.next(b.in)
-	if !ok || f.Data == nil {
+	f, _ := b.next(b.in)
+	if f.Data == nil {
 		return nil
 	}
 	if _, ok := chatjson.Readable(f); !ok && string(f.Data) != "[DONE]" {

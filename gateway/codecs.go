@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"net/http"
+
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/providers"
 )
@@ -20,14 +22,36 @@ func codecNames() []string {
 	return names
 }
 
-// pathModel returns the model that a path names, or "".
-func pathModel(path string) string {
+// providerOf returns the provider that has a codec, or nil.
+func providerOf(c codec) *wire.Provider {
 	for _, p := range providers.All() {
-		if p.PathModel != nil {
-			if name := p.PathModel(path); name != "" {
-				return name
-			}
+		if c != nil && p.Has(c) {
+			return p
 		}
 	}
-	return ""
+	return nil
+}
+
+// readRequest reads a request that was sent to a path.
+func readRequest(c codec, path string, body []byte) (*wire.Request, error) {
+	q, err := c.Request(body)
+	if p := providerOf(c); err == nil && p != nil && p.ReadPath != nil {
+		p.ReadPath(path, q)
+	}
+	return q, err
+}
+
+// carriage returns the reader and writer of a response that is a stream in another
+// form than the codec's framing, or nil.
+func (x *exchange) carriage(kind string, resp *http.Response) wire.Carriage {
+	p := providerOf(x.codec)
+	if p == nil || !x.request.Stream {
+		return nil
+	}
+	for _, c := range p.Carriers {
+		if c.Type == kind && (c.First == 0 || firstByte(resp) == c.First) {
+			return c.Begin()
+		}
+	}
+	return nil
 }

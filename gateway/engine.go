@@ -89,7 +89,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	if err := hold.take(parsedCost(body)); err != nil {
 		return nil, err
 	}
-	q, err := c.Request(body)
+	q, err := readRequest(c, r.URL.Path, body)
 	if err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
@@ -103,7 +103,7 @@ func (e *engine) begin(c codec, body []byte, r *http.Request, upstream *url.URL,
 	}
 	x.model = e.shownModel(q.Model, access.Keys(r))
 	q.Model = modelName(q.Model)
-	x.route = e.routeOf(c.Name(), q, r.URL.Path)
+	x.route = e.routeOf(c.Name(), q)
 	if x.family, err = e.family(x.route, c.Name(), q.Model); err != nil {
 		return nil, err
 	}

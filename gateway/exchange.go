@@ -37,7 +37,8 @@ type exchange struct {
 
 	reading reading
 	reply   wire.Reply
-	rec     *recording // nil if nothing is recorded
+	carried wire.Carriage // of a stream in another form than the codec's framing
+	rec     *recording    // nil if nothing is recorded
 
 	asked  string // the path at the upstream, fit to be shown
 	stored bool   // the reply was made earlier, and is fetched

@@ -103,7 +103,11 @@ const (
 // request for a stream with a whole reply.
 func (x *exchange) form(resp *http.Response) (form, error) {
 	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	switch kind = strings.ToLower(strings.TrimSpace(kind)); {
+	kind = strings.ToLower(strings.TrimSpace(kind))
+	if x.carried = x.carriage(kind, resp); x.carried != nil {
+		return streamed, nil
+	}
+	switch {
 	case kind == "text/event-stream":
 		if x.codec.Framing() != wire.SSE {
 			return none, fmt.Errorf("the upstream sent %s where %s has none", kind, x.codec.Name())
@@ -116,23 +120,24 @@ func (x *exchange) form(resp *http.Response) (form, error) {
 		return streamed, nil
 	case kind == "application/json", strings.HasSuffix(kind, "+json"):
 		return whole, nil
-	case x.request.Stream && !beginsJSON(resp):
+	case x.request.Stream && firstByte(resp) != '{':
 		return streamed, nil
 	}
 	return whole, nil
 }
 
-// beginsJSON waits for the first byte of a response whose type says nothing.
-func beginsJSON(resp *http.Response) bool {
+// firstByte waits for the first byte of a response whose type does not say enough,
+// except white space. It is 0 if there is none.
+func firstByte(resp *http.Response) byte {
 	r := bufio.NewReader(resp.Body)
 	resp.Body = &peeked{r, resp.Body}
 	for n := 1; ; n++ {
 		b, err := r.Peek(n)
 		if err != nil {
-			return false
+			return 0
 		}
 		if c := b[n-1]; !isWhite(c) || n == 512 {
-			return c == '{'
+			return c
 		}
 	}
 }

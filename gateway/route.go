@@ -14,7 +14,7 @@ import (
 // routeOf returns how the reply to a request is handled. If a model other than the
 // named one may answer, and the reasoning of one of them is hidden, the reply's
 // reasoning is hidden too.
-func (e *engine) routeOf(api string, q *wire.Request, path string) Route {
+func (e *engine) routeOf(api string, q *wire.Request) Route {
 	first := e.route(api, q.Model)
 	if e.config.Separated != nil && e.config.Separated(q.Model) {
 		first.separated, first.Dialect, first.Start, first.OnNoAnswer = true, "", sotto.StartOutside, NoAnswerEmpty
@@ -22,11 +22,7 @@ func (e *engine) routeOf(api string, q *wire.Request, path string) Route {
 	if first.Display == DisplayHide {
 		return first
 	}
-	others := q.Fallbacks
-	if name := pathModel(path); name != "" {
-		others = append(slices.Clone(others), name)
-	}
-	for _, name := range others {
+	for _, name := range q.Fallbacks {
 		if r := e.route(api, modelName(name)); r.Display == DisplayHide {
 			return r
 		}

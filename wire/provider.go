@@ -9,6 +9,9 @@ type Provider struct {
 	Name      string
 	Codecs    []Codec
 	Endpoints []Endpoint
+	// Carriers are the forms in which its servers send streams besides the codecs'
+	// framing.
+	Carriers []Carrier
 	// KeyHeader is the header that carries the API key. If empty, the key is in
 	// Authorization. KeyPath is a part of the paths that are only this provider's.
 	KeyHeader, KeyPath string
@@ -18,8 +21,9 @@ type Provider struct {
 	// Template says how its servers show the chat template of a model; nil if they do
 	// not.
 	Template *Template
-	// PathModel returns the model that a path names, or "". If nil, no path names one.
-	PathModel func(path string) string
+	// ReadPath adds to a request what the path says that it was sent to: a model, or
+	// that the reply is streamed. If nil, paths say nothing.
+	ReadPath func(path string, q *Request)
 }
 
 // Has reports whether a codec is one of the provider's.

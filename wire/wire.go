@@ -81,6 +81,8 @@ type Capabilities struct {
 	// Lists says that the body of a whole reply may be a list: one object for each
 	// choice.
 	Lists bool
+	// NoComments says that clients take a comment in a stream for an error.
+	NoComments bool
 }
 
 // A Reply rewrites one reply, either frame by frame or whole. It is not safe for

@@ -9,15 +9,17 @@ import (
 
 // Provider is OpenAI, and all servers with its APIs.
 var Provider = &wire.Provider{
-	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, PathModel: deployment,
+	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, ReadPath: deployment,
 	Template: &wire.Template{Method: "GET", Path: "/props", Member: "chat_template"}, // of llama.cpp's server
 }
 
-// deployment returns the model that a path names, as Azure's paths do.
-func deployment(path string) string {
+// deployment adds the model that a path names, as Azure's paths do. The request's
+// body may name another.
+func deployment(path string, q *wire.Request) {
 	_, after, _ := strings.Cut(path, "/deployments/")
-	name, _, _ := strings.Cut(after, "/")
-	return name
+	if name, _, _ := strings.Cut(after, "/"); name != "" {
+		q.Fallbacks = append(q.Fallbacks, name)
+	}
 }
 
 // https://platform.openai.com/docs/api-reference. If the base URL holds the
