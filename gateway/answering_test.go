@@ -65,7 +65,7 @@ func handler(t testing.TB, c gateway.Config, up http.RoundTripper) *gateway.Hand
 
 // ask sends a request to a gateway without a network.
 func ask(g http.Handler, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest("POST", path, strings.NewReader(body))
+	r := httptest.NewRequest("POST", addressed(path, body), strings.NewReader(body))
 	r.Host = "localhost"
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()

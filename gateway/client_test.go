@@ -179,6 +179,25 @@ var apis = []api{
 		}
 		s.finish = str(d["stop_reason"])
 	}},
+	{"gemini.generate", geminiPath + "?alt=sse", func(model string, stream bool) string {
+		return fmt.Sprintf(`{"model":%q,"stream":%v,"contents":[{"role":"user","parts":[{"text":%q}]}]}`, model, stream, question)
+	}, func(s *said, _ string, d map[string]any) { s.candidates(d) }, (*said).candidates},
+}
+
+func (s *said) candidates(d map[string]any) {
+	for _, c := range list(d["candidates"]) {
+		for _, p := range list(obj(c["content"])["parts"]) {
+			switch {
+			case p["thought"] == true:
+				s.thought += str(p["text"])
+			case p["functionCall"] != nil:
+				s.tools++
+			default:
+				s.text += str(p["text"])
+			}
+		}
+		s.finish += str(c["finishReason"])
+	}
 }
 
 func (s *said) fields(o map[string]any, text, thought string) {
@@ -271,7 +290,7 @@ func decode(t testing.TB, b []byte) map[string]any {
 // post sends a request and reads the whole response.
 func post(t testing.TB, address, body string, header http.Header) (*http.Response, []byte) {
 	t.Helper()
-	r, err := http.NewRequest("POST", address, strings.NewReader(body))
+	r, err := http.NewRequest("POST", addressed(address, body), strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

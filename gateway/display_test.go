@@ -125,7 +125,7 @@ func TestNarration(t *testing.T) {
 		each(t, func(t *testing.T, s speaker) {
 			want := want
 			if narration == gateway.NarrationField && !s.codec.Capabilities().Members {
-				want = [2]string{"Looking.\nIt is 4.", ""} // its blocks and items have no place for it
+				want = [2]string{"Looking.\nIt is 4.", ""} // its blocks, parts and items have no place for it
 			}
 			v := converse(t, s, gateway.Config{Default: gateway.Route{Narration: narration}})
 			for _, stream := range []bool{true, false} {

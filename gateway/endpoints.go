@@ -39,7 +39,7 @@ type endpoint struct {
 // request is admitted from another machine, read, passed, or refused because
 // reasoning is hidden. The first row that fits is used, so a fixed path stands
 // before a pattern.
-var endpoints = slices.Concat(gatewayEndpoints, providersEndpoints(), googleEndpoints, amazonEndpoints, serverEndpoints, otherEndpoints)
+var endpoints = slices.Concat(gatewayEndpoints, providersEndpoints(), amazonEndpoints, serverEndpoints, otherEndpoints)
 
 // providersEndpoints are those of the providers that have a codec.
 func providersEndpoints() []endpoint {
@@ -56,28 +56,6 @@ var gatewayEndpoints = []endpoint{
 	{"GET", "/healthz", probe, nil},
 	{"GET", "/readyz", probe, nil},
 	{"GET", "/metrics", own, nil},
-}
-
-// https://ai.google.dev/api and Vertex AI's
-// projects/…/publishers/google/models/MODEL:VERB. The verbs stand after the model.
-var googleEndpoints = []endpoint{
-	{"GET", "/v1beta/models", harmless, nil},
-	{"GET", "/v1beta/models/{}", harmless, nil},
-	{"POST", "/v1beta/models/{}:countTokens", harmless, nil},
-	{"POST", "/v1beta/models/{}:embedContent", harmless, nil},
-	{"POST", "/v1beta/models/{}:batchEmbedContents", harmless, nil},
-	{"POST", "/models/{}:{}", unread, nil}, // generateContent, streamGenerateContent, rawPredict …
-	{"POST", "/v1/models/{}:{}", unread, nil},
-	{"POST", "/v1alpha/models/{}:{}", unread, nil},
-	{"POST", "/v1beta/models/{}:{}", unread, nil},
-	{"POST", "/tunedModels/{}:{}", unread, nil},
-	{"POST", "/endpoints/{}:{}", unread, nil},
-	{"", "/v1beta/batches", unread, nil},
-	{"", "/v1beta/batches/{...}", unread, nil},
-	{"", "/v1beta/files/{...}", unread, nil},
-	{"", "/v1beta/interactions", unread, nil},
-	{"", "/v1beta/interactions/{...}", unread, nil},
-	{"", "/ws/{...}", unread, nil}, // BidiGenerateContent
 }
 
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html

@@ -14,7 +14,7 @@ import (
 
 // sample is a path and method that a row of the table is about.
 func sample(e gateway.Endpoint) (method, path string) {
-	path = strings.NewReplacer("{...}", "a/b", "{}:{}", "m:generateContent", "{}", "m").Replace(e.Path)
+	path = strings.NewReplacer("{...}", "a/b", "{}:{}", "m:rawPredict", "{}", "m").Replace(e.Path)
 	switch methods := strings.Fields(e.Methods); {
 	case len(methods) > 0:
 		return methods[0], path

@@ -127,7 +127,7 @@ func TestEveryAPIBreaksAnywhere(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			rec := httptest.NewRecorder()
-			up.ServeHTTP(rec, httptest.NewRequest("POST", a.path, strings.NewReader(a.body("minimax-m2", true))))
+			up.ServeHTTP(rec, httptest.NewRequest("POST", addressed(a.path, a.body("minimax-m2", true)), strings.NewReader(a.body("minimax-m2", true))))
 			if rec.Code != 200 {
 				t.Fatal(rec.Body)
 			}
@@ -467,6 +467,7 @@ func TestErrorFrame(t *testing.T) {
 		"openai.responses":    "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"busy\",\"param\":null}\n\n",
 		"ollama.chat":         `{"error":"busy"}` + "\n",
 		"ollama.generate":     `{"error":"busy"}` + "\n",
+		"gemini.generate":     `data: {"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}` + "\n\n",
 		"anthropic.messages":  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
 	} {
 		s := speakerOf(t, name)

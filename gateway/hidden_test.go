@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
 )
 
@@ -173,6 +174,27 @@ func llamaHidden(text string) string {
 	).Replace(llamaText(text, `"eos"`))
 }
 
+func init() {
+	const (
+		thought  = `{"text":"canary thought","thought":true}`
+		signed   = `{"text":"canary thought","thought":true,"thoughtSignature":"c2ln"}`
+		picture  = `{"thought":true,"inlineData":{"mimeType":"image/png","data":"canary"}}`
+		call     = `{"functionCall":{"name":"f","args":{"a":1},"id":"c1"},"thoughtSignature":"c2ln"}`
+		grounded = `,"groundingMetadata":{"webSearchQueries":["four"],"groundingSupports":[{"segment":{"text":"canary segment"}}]}`
+		tokens   = `,"logprobsResult":{"chosenCandidates":[{"token":"canary","logProbability":-1}]}`
+		second   = `{"content":{"parts":[{"text":"<think>canary text</think>b"}],"role":"model"},"index":1,"finishReason":"STOP"}`
+	)
+	whole := geminiObject(thought+","+signed+","+picture+`,{"text":"It is 4."},`+call, geminiEnd(sotto.EndStopped)+grounded+tokens)
+	hiddenReplies = append(hiddenReplies, hiddenReply{
+		path: geminiPath,
+		frames: []string{
+			geminiFrame(thought, ""), geminiFrame(signed+","+picture, ""), geminiFrame(geminiText("<think>canary text</think>It is "), ""),
+			"data: " + `{"candidates":[` + second + "]}\n\n", geminiFrame(geminiText("4."), tokens), geminiFrame(call, ""), geminiFrame(geminiText(""), geminiEnd(sotto.EndStopped)+grounded),
+		},
+		whole: strings.Replace(whole, `"candidates":[`, `"candidates":[`+second+",", 1),
+	})
+}
+
 // hidingNames are members in which servers are known to send reasoning, or tokens of
 // it, and names like them.
 var hidingNames = strings.Fields(`thinking_blocks provider_specific_fields reasoning_content reasoning thinking
@@ -184,7 +206,7 @@ var hidingNames = strings.Fields(`thinking_blocks provider_specific_fields reaso
 	meta_info`)
 
 // opaque members hold what a model gives a tool, which passes as it is.
-var opaqueMembers = []string{"arguments", "input"}
+var opaqueMembers = []string{"arguments", "input", "args"}
 
 // plant puts a canary into many members of every object of some JSON, none of which
 // it has.
@@ -278,7 +300,8 @@ func TestHidden(t *testing.T) {
 	for _, c := range gateway.Codecs() {
 		if !slices.ContainsFunc(hiddenReplies, func(h hiddenReply) bool {
 			return slices.ContainsFunc(gateway.Endpoints(), func(e gateway.Endpoint) bool {
-				return e.Kind == "replies" && e.Path == h.path && e.Codec == c
+				_, path := sample(e)
+				return e.Kind == "replies" && path == h.path && e.Codec == c
 			})
 		}) {
 			t.Errorf("%s has no reply here", c.Name())
@@ -331,7 +354,7 @@ func streamedText(stream string) string {
 	for line := range strings.Lines(stream) {
 		root := gjson.Parse(strings.TrimPrefix(line, "data:"))
 		for _, path := range []string{
-			`choices.#(index==0).delta.content`, `choices.#(index==0).text`, "delta.message.content.text", "message.content", "content", "response", "delta.text", "delta",
+			`candidates.#(index==0).content.parts`, `choices.#(index==0).delta.content`, `choices.#(index==0).text`, "delta.message.content.text", "message.content", "content", "response", "delta.text", "delta",
 		} {
 			switch v := root.Get(path); {
 			case v.Type == gjson.String:

@@ -250,6 +250,59 @@ var assistants = []assistant{
 	},
 }
 
+func geminiContent(role string, parts ...any) map[string]any {
+	return map[string]any{"role": role, "parts": parts}
+}
+
+func init() {
+	assistants = append(assistants, assistant{
+		name: "gemini.generate", path: geminiPath, styles: []string{"inline", "member", "signed"}, body: "contents",
+		reply: func(style, thought, text, call string) any {
+			var parts []any
+			switch style {
+			case "member":
+				parts = append(parts, map[string]any{"text": thought, "thought": true})
+			case "signed":
+				parts = append(parts, map[string]any{"text": thought, "thought": true, "thoughtSignature": "c2lnbmVk"})
+			}
+			if text = inline(style, thought, text); text != "" {
+				parts = append(parts, map[string]any{"text": text})
+			}
+			if call != "" {
+				parts = append(parts, map[string]any{"functionCall": map[string]any{"id": call, "name": "look", "args": map[string]any{}}})
+			}
+			return map[string]any{"candidates": []any{map[string]any{"content": geminiContent("model", parts...), "finishReason": "STOP"}}}
+		},
+		said: func(reply map[string]any) []any { return []any{list(reply["candidates"])[0]["content"]} },
+		keep: func(m map[string]any, thoughts, calls bool) map[string]any {
+			var parts []any
+			for _, p := range list(m["parts"]) {
+				if p["text"] == "" || p["thought"] == true && !thoughts || p["functionCall"] != nil && !calls {
+					continue
+				}
+				parts = append(parts, p)
+			}
+			if len(parts) == 0 {
+				return nil
+			}
+			return geminiContent("model", parts...)
+		},
+		user: func(text string) any { return geminiContent("user", map[string]any{"text": text}) },
+		result: func(call string) any {
+			return geminiContent("user", map[string]any{"functionResponse": map[string]any{"id": call, "name": "look", "response": map[string]any{"x": "found"}}})
+		},
+	})
+}
+
+// clock is a message at the beginning that changes with each request.
+func (a assistant) clock(n int) any {
+	text := fmt.Sprintf("It is %d o'clock.", n)
+	if a.body == "contents" { // it has no messages of the system
+		return a.user(text)
+	}
+	return map[string]any{"role": "system", "content": text}
+}
+
 // A lawCase is one conversation.
 type lawCase struct {
 	api      assistant
@@ -310,7 +363,7 @@ func (c lawCase) run(t *testing.T) {
 		next = c.api.reply(c.style, thought, text, call)
 		all := talk
 		if c.clock {
-			all = append([]any{map[string]any{"role": "system", "content": fmt.Sprintf("It is %d o'clock.", n)}}, talk...)
+			all = append([]any{c.api.clock(n)}, talk...)
 		}
 		body, _ := json.Marshal(map[string]any{"model": c.model, "stream": false, "max_tokens": 99, c.api.body: all})
 		resp, got := post(t, bases[n%gateways]+c.api.path, string(body), nil)
@@ -440,6 +493,8 @@ func (a assistant) streamed(reply any) string {
 		fmt.Fprintf(&b, "data: %s\n\n", out)
 	}
 	switch a.name {
+	case "gemini.generate":
+		frame("", r)
 	case "openai.chat":
 		choice := list(r["choices"])[0]
 		for i, call := range list(obj(choice["message"])["tool_calls"]) {

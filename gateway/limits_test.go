@@ -31,6 +31,8 @@ func refusedWith(t *testing.T, s speaker, resp *http.Response, body []byte, stat
 		own = root.Get("error").Str != ""
 	case strings.HasPrefix(s.name(), "cohere"):
 		own = root.Get("message").Str != ""
+	case strings.HasPrefix(s.name(), "gemini"):
+		own = root.Get("error.code").Int() == int64(status) && root.Get("error.status").Str != "" && root.Get("error.message").Str != ""
 	default:
 		own = root.Get("type").Str == "error" && root.Get("error.type").Str != "" && root.Get("error.message").Str != ""
 	}

@@ -29,7 +29,7 @@ func TestRecordIdentifiers(t *testing.T) {
 				w, dir := openRecord(t, record.Options{IDs: level, DigestKey: key})
 				up := httptest.NewServer(scripted.New(scripted.Options{}))
 				g := inFront(t, up.URL, gateway.Config{Recorder: w, RecordHeaders: []string{"X-Session-Id"}})
-				q := httptest.NewRequest(http.MethodPost, a.path, strings.NewReader("{"+more+a.body(m.Name, stream)[1:]))
+				q := httptest.NewRequest(http.MethodPost, addressed(a.path, a.body(m.Name, stream)), strings.NewReader("{"+more+a.body(m.Name, stream)[1:]))
 				q.Host = "localhost"
 				q.Header.Set("Content-Type", "application/json")
 				q.Header.Set("X-Session-Id", "sess-99")

@@ -118,11 +118,12 @@ func thoughtOf(e record.Exchange) string {
 const (
 	chatTools      = `"tools":[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object"}}}],`
 	responsesTools = `"tools":[{"type":"function","name":"get_weather","parameters":{"type":"object"}}],`
+	geminiTools    = `"tools":[{"functionDeclarations":[{"name":"get_weather","parameters":{"type":"OBJECT"}}]}],`
 	anthropicTools = `"tools":[{"name":"get_weather","input_schema":{"type":"object"}}],`
 )
 
 func withTools(api, body string) string {
-	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools, "cohere.chat": chatTools}[api]
+	tools := map[string]string{"openai.chat": chatTools, "ollama.chat": chatTools, "openai.responses": responsesTools, "anthropic.messages": anthropicTools, "cohere.chat": chatTools, "gemini.generate": geminiTools}[api]
 	return "{" + tools + body[1:]
 }
 
@@ -193,7 +194,7 @@ func recordModel(t *testing.T, m scripted.Model, a api, stream, tools bool, disp
 	if c := reply.ToolCall; c != nil && !c.InText && !slices.Equal(calls, []string{c.Name + strings.ReplaceAll(c.Arguments, " ", "")}) {
 		t.Errorf("%s: calls %q", name, calls)
 	}
-	if e.API != a.name || e.Model != m.Name || e.Path != a.path || e.Upstream != up.URL || e.Status != 200 || e.Streamed != stream || e.Outcome != "answered" || e.Error != "" {
+	if e.API != a.name || e.Model != m.Name || e.Path != addressedPath(a.path, body) || e.Upstream != up.URL || e.Status != 200 || e.Streamed != stream || e.Outcome != "answered" || e.Error != "" {
 		t.Errorf("%s: %+v", name, e)
 	}
 	if e.Usage != nil && e.Usage.Output == 0 {

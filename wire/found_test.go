@@ -9,6 +9,7 @@ import (
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
@@ -124,6 +125,16 @@ func TestFound(t *testing.T) {
 			`{"type":"message_stop"}`,
 		}, `model m|usage {3 1 -1 5 -1 true}|thought 0/1 thinking|sealed 0/1 signature|thought 0/1 thinking r|thought 0/1 thinking s|sealed 0/1 signature sig|sealed 0/2 redacted_thinking x|
 			text 0/3 a|call 1/4 c f|call 1/4 {"x":|call 1/4 1}|usage {-1 9 -1 -1 -1 true}|finish 1/0 tool_use stopped|end`},
+		{"gemini", gemini.GenerateContent, []string{
+			`{"candidates":[{"content":{"parts":[{"text":"r","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3,"thoughtsTokenCount":2},"modelVersion":"m","responseId":"x"}`,
+			`{"candidates":[{"content":{"parts":[{"text":"s","thought":true,"thoughtSignature":"sig"}],"role":"model"},"index":0}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"f","args":{"x":1}},"thoughtSignature":"s2"},{"functionCall":{"name":"g","args":{}}},{"inlineData":{"mimeType":"image/png","data":"eA=="}}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"s3"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"cachedContentTokenCount":1,"candidatesTokenCount":7,"thoughtsTokenCount":2}}`,
+		}, `model m|thought 0/1 thought r|usage {3 2 2 -1 -1 false}|thought 0/1 thought s|sealed 0/1 thoughtSignature sig|text 0/2 a|text 0/2 b|call 0/3 f {"x":1}|call 0/4 g {}|
+			other 0/0 inlineData|text 0/4|finish 0/0 STOP stopped|sealed 0/4 thoughtSignature s3|usage {3 9 2 1 -1 false}`},
+		{"gemini, a blocked prompt", gemini.GenerateContent, []string{`{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}`},
+			`refusal 0/0|finish 0/0 SAFETY aborted|usage {3 -1 -1 -1 -1 false}`},
 		{"a refusal", responses.Codec, []string{
 			`{"type":"response.output_item.added","output_index":0,"item":{"id":"m","type":"message","content":[]}}`,
 			`{"type":"response.content_part.added","item_id":"m","output_index":0,"content_index":0,"part":{"type":"refusal","refusal":""}}`,

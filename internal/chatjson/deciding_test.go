@@ -17,13 +17,14 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/cohere"
+	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
 )
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent}
 
 // requests are bodies with everything that a codec reads of a request.
 var requests = map[string]string{
@@ -56,6 +57,14 @@ var requests = map[string]string{
 		"messages":[{"role":"user","content":"a"},
 		{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":""},{"type":"redacted_thinking","data":"d"},{"type":"text","text":"a"},{"type":"tool_use","id":"c1","name":"f","input":{}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"r"}]}]}]}`,
+}
+
+func init() {
+	requests["gemini.generate"] = `{"tools":[{}],"generationConfig":{"responseMimeType":"application/json","thinkingConfig":{"includeThoughts":true,"thinkingBudget":1,"thinkingLevel":"low"}},
+		"contents":[{"role":"user","parts":[{"text":"a"}]},
+		{"role":"model","parts":[{"text":"t","thought":true,"thoughtSignature":"c2ln"},{"text":"a"},{"functionCall":{"id":"c1","name":"f","args":{}},"thoughtSignature":"c2ln"}]},
+		{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"f","response":{}}}]},
+		{"role":"model","parts":[{"text":"prefill"}]}]}`
 }
 
 // A place is a member of a body: the object that has it, and its key.

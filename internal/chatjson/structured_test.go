@@ -5,6 +5,7 @@ import (
 
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
+	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
 	"github.com/sotto-llm/sotto/wire/openai/responses"
@@ -40,6 +41,9 @@ func TestWantsJSON(t *testing.T) {
 		{anthropic.Messages, `"output_config":{"format":{"type":"json_schema","schema":{}},"effort":"low"}`, true},
 		{anthropic.Messages, `"output_config":{"effort":"low"}`, false},
 		{anthropic.Messages, `"max_tokens":1`, false},
+		{gemini.GenerateContent, `"generationConfig":{"responseMimeType":"application/json"}`, true},
+		{gemini.GenerateContent, `"generation_config":{"response_mime_type":"application/json"}`, true},
+		{gemini.GenerateContent, `"generationConfig":{"responseMimeType":"text/plain"}`, false},
 	} {
 		q, err := c.codec.Request([]byte(`{"model":"m","messages":[],"prompt":"p",` + c.member + `}`))
 		if err != nil || q.JSON != c.want {

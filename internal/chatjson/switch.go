@@ -17,6 +17,7 @@ var switches = []string{
 	"enable_thinking", "think", "thinking", "reasoning_effort", "reasoning_split",
 	"reasoning.effort", "reasoning.enabled", "reasoning.max_tokens", "reasoning.exclude",
 	"options.think", "output_config.effort", "include_reasoning",
+	"generationConfig.thinkingConfig.includeThoughts", "generationConfig.thinkingConfig.thinkingBudget", "generationConfig.thinkingConfig.thinkingLevel",
 }
 
 // switchWords are the known values of switches. For any other value a digest is

@@ -129,6 +129,16 @@ var apis = []api{
 			return `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":` + quote(text) + `}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}`
 		},
 	},
+	{
+		name: "gemini.generate", path: "/v1beta/models/m:streamGenerateContent", kind: sse, asks: `"contents":[{"role":"user","parts":[{"text":"Hi"}]}]`, frame: data,
+		say: func(text string) string {
+			return data(`{"candidates":[{"content":{"parts":[{"text":` + quote(text) + `}],"role":"model"},"index":0}],"modelVersion":"m"}`)
+		},
+		end: data(`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m"}`),
+		whole: func(text string) string {
+			return `{"candidates":[{"content":{"parts":[{"text":` + quote(text) + `}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m"}`
+		},
+	},
 }
 
 // ollamaText joins the texts of a stream of Ollama's chat API.

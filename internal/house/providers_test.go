@@ -68,11 +68,11 @@ func TestProvidersNamed(t *testing.T) {
 }
 
 // What an API can do, its codec declares: a message has members beside its text, or
-// its texts are blocks or items.
+// reasoning has blocks, parts or items.
 func TestCapabilitiesDeclared(t *testing.T) {
 	for _, c := range providers.Codecs() {
 		can := c.Capabilities()
-		if can.Members == can.Texts || can.Adjacent && !can.Texts || can.Field != "" && !can.Members || can == (wire.Capabilities{}) {
+		if can.Members && can.Texts || can.Members == (can.Kind != "") || can.Adjacent && !can.Texts || can.Field != "" && !can.Members || can == (wire.Capabilities{}) {
 			t.Errorf("%s: %+v", c.Name(), can)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package scripted is an upstream that plays scripted replies over the APIs of
-// OpenAI, Ollama, Anthropic, llama.cpp and Cohere, with the faults of real ones. You can try and test
-// the gateway with it, without a model or a network.
+// OpenAI, Ollama, Anthropic, Google, llama.cpp and Cohere, with the faults of real
+// ones. You can try and test the gateway with it, without a model or a network.
 //
 // The model's name chooses the reply. [Models] lists the models, with the right
 // reading of each reply. If a request offers tools, a model with tools calls one.
@@ -72,6 +72,9 @@ var routes = []route{
 	{"POST /v2/chat", cohereError, serveCohere},
 	{"POST /v1/messages", anthropicError, serveMessages},
 	{"POST /v1/messages/count_tokens", anthropicError, serveCountTokens},
+	{"POST /v1beta/models/{call...}", geminiError, serveGemini},
+	{"GET /v1beta/models", geminiError, serveGeminiModels},
+	{"GET /v1beta/models/{model...}", geminiError, serveGeminiModel},
 	{"POST /api/chat", ollamaError, serveOllamaChat},
 	{"POST /api/generate", ollamaError, serveOllamaGenerate},
 	{"POST /api/show", ollamaError, serveOllamaShow},

@@ -8,6 +8,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/cohere"
+	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -19,6 +20,7 @@ var all = []*wire.Provider{
 	anthropic.Provider,
 	llamacpp.Provider,
 	cohere.Provider,
+	gemini.Provider,
 }
 
 // All returns the providers. The first one's errors are used where no other API is

@@ -15,6 +15,7 @@ import (
 	"github.com/sotto-llm/sotto/wire"
 	"github.com/sotto-llm/sotto/wire/anthropic"
 	"github.com/sotto-llm/sotto/wire/cohere"
+	"github.com/sotto-llm/sotto/wire/gemini"
 	"github.com/sotto-llm/sotto/wire/llamacpp"
 	"github.com/sotto-llm/sotto/wire/ollama"
 	"github.com/sotto-llm/sotto/wire/openai"
@@ -61,7 +62,7 @@ func (*player) Finish(sotto.End) ([]wire.Part, error) { return nil, nil }
 func (*player) Findings() string                      { return "" }
 func (p *player) Share() (reasoning, all int)         { return 0, 0 }
 
-var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat}
+var codecs = []wire.Codec{openai.Chat, openai.Completions, responses.Codec, ollama.Chat, ollama.Generate, anthropic.Messages, llamacpp.Completion, cohere.Chat, gemini.GenerateContent}
 
 const plenty = 1 << 20
 

@@ -25,6 +25,7 @@ var parameters = []string{
 	"response_format", "text", "format", "options", "keep_alive", "tool_choice", "function_call", "stream_options", "modalities",
 	"service_tier", "truncation", "include", "chat_template_kwargs", "provider", "guided_json", "guided_regex", "guided_choice",
 	"guided_grammar", "grammar", "json_schema", "structured_outputs", "reasoning_format", "context_management", "betas",
+	"generationConfig", "toolConfig", "safetySettings",
 }
 
 // Settings returns how a request sets the model, as a JSON object, and the tools that
@@ -83,6 +84,10 @@ func definitions(list gjson.Result, room *Room) (tools []record.Tool) {
 	}
 	left := maxDefinitions
 	list.ForEach(func(_, v gjson.Result) bool {
+		if inner := v.Get("functionDeclarations"); inner.IsArray() { // a tool of Google's has several
+			tools = append(tools, definitions(inner, room)...)
+			return true
+		}
 		if len(tools) == maxTools || !room.Entry() {
 			room.Cut = true
 			return false

@@ -1,0 +1,117 @@
+package gemini
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto"
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
+	"github.com/sotto-llm/sotto/wire/shown"
+)
+
+// GenerateContent is generateContent and streamGenerateContent.
+var GenerateContent wire.Codec = codec{}
+
+type codec struct{}
+
+func (codec) Name() string          { return "gemini.generate" }
+func (codec) Framing() wire.Framing { return wire.SSE }
+
+func (codec) Capabilities() wire.Capabilities {
+	return wire.Capabilities{Kind: thoughtMember, Unsigned: true, NoBlanks: true, NoComments: true}
+}
+
+// Request reads the body. The model is in the path, and so is whether the reply is
+// streamed.
+func (codec) Request(body []byte) (*wire.Request, error) {
+	root := jsonedit.Parse(body)
+	if !root.IsObject() {
+		return nil, wire.ErrNoObject
+	}
+	if err := requestMembers.check(root, ""); err != nil {
+		return nil, err
+	}
+	q := &wire.Request{OwnIDs: true} // ids of calls are optional
+	for _, m := range readMessages(contents(root.Get("contents"))) {
+		q.Messages = append(q.Messages, m.join().Message)
+	}
+	config := get(root, "generationConfig")
+	q.Prefill = chatjson.PrefillOf(q.Messages)
+	q.Switch = chatjson.SwitchOf(root, q.Messages)
+	q.JSON = get(config, "responseMimeType").Str == "application/json"
+	q.Tools = root.Get("tools.0").Exists()
+	return q, nil
+}
+
+// contents are the elements of a list; a single one may stand without.
+func contents(list gjson.Result) []gjson.Result {
+	if list.IsObject() {
+		return []gjson.Result{list}
+	}
+	return list.Array()
+}
+
+func (codec) Reply(s wire.Settings) wire.Reply {
+	return shown.Only(&reply{set: s}, s, generateShown)
+}
+
+// Error returns Google's error object, with the name of the status in place of
+// words for what is wrong.
+func (codec) Error(status int, message string) []byte { return appendError(nil, status, message) }
+
+func appendError(dst []byte, status int, message string) []byte {
+	dst = strconv.AppendInt(append(dst, `{"error":{"code":`...), int64(status), 10)
+	dst = jsontext.AppendVerbatim(append(dst, `,"message":`...), []byte(strings.ToValidUTF8(message, "\ufffd")))
+	return append(append(append(dst, `,"status":"`...), statusName(status)...), `"}}`...)
+}
+
+// statusName returns the name of Google's status for one of HTTP's.
+func statusName(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return "DEADLINE_EXCEEDED"
+	case http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	case http.StatusUpgradeRequired:
+		return "FAILED_PRECONDITION"
+	case http.StatusBadGateway, http.StatusServiceUnavailable:
+		return "UNAVAILABLE"
+	}
+	if status >= 500 {
+		return "INTERNAL"
+	}
+	return "INVALID_ARGUMENT"
+}
+
+// endOf reads a finish reason. Without one, the candidate continues.
+//
+// Where Google stops a text for what it says or cannot make a call of it, the text
+// breaks off where it is. An unknown reason says nothing about the text's end.
+func endOf(reason gjson.Result) (end sotto.End, ok bool) {
+	if reason.Type != gjson.String || reason.Str == "" {
+		return sotto.EndUnknown, false
+	}
+	switch reason.Str {
+	case "STOP":
+		return sotto.EndStopped, true
+	case "MAX_TOKENS":
+		return sotto.EndCut, true
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "OTHER", "MALFORMED_FUNCTION_CALL",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "NO_IMAGE", "UNEXPECTED_TOOL_CALL",
+		"TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE", "MALFORMED_RESPONSE":
+		return sotto.EndAborted, true
+	}
+	return sotto.EndUnknown, true
+}

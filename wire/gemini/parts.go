@@ -1,0 +1,180 @@
+package gemini
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/sotto-llm/sotto/internal/chatjson"
+	"github.com/sotto-llm/sotto/internal/jsonedit"
+	"github.com/sotto-llm/sotto/internal/jsontext"
+	"github.com/sotto-llm/sotto/wire"
+)
+
+// Parts are the parts of one candidate in one event, as the client gets them.
+type parts struct {
+	choice  int
+	run     run
+	out     []byte // the elements of the list
+	changed bool   // they are not those of the upstream
+	// last ends the candidate's reading, and returns what was held. The last part has it,
+	// so that a text that was only held goes on in its own part.
+	last func() []wire.Part
+}
+
+func (p *parts) begin(choice int, at run) {
+	p.choice, p.run, p.out, p.changed = choice, at, p.out[:0], false
+	p.last = nil
+}
+
+// read reads one of the upstream's parts.
+func (p *parts) read(v gjson.Result, hide bool, r wire.Reader) {
+	var text, thought, signature, call gjson.Result
+	other := ""
+	v.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "text":
+			text = value
+		case thoughtMember:
+			thought = value
+		case signatureMember:
+			signature = value
+		case "functionCall":
+			call = value
+		default:
+			if value.IsObject() && other == "" {
+				other = key.Str
+			}
+		}
+		return true
+	})
+	thinks, signed := thought.Type == gjson.True, signature.Type == gjson.String && signature.Str != ""
+	switch {
+	case call.IsObject():
+		p.called(call, signature.Str, r)
+		p.add(v.Raw)
+		return
+	case text.Type == gjson.String:
+		p.said(v, text, thinks, signed, r)
+	case thinks && hide: // a picture that it thought of
+		p.changed = true
+		if signed {
+			p.add(`{"` + thoughtMember + `":true,"` + signatureMember + `":` + signature.Raw + `}`)
+		}
+	default:
+		if other != "" {
+			r.Found(wire.Found{Kind: wire.FoundOther, Choice: p.choice, Name: other})
+		}
+		p.add(v.Raw)
+	}
+	if signed {
+		r.Found(wire.Found{Kind: wire.FoundSealed, Choice: p.choice, Index: p.run.number, Name: signatureMember, Text: chatjson.ValueText(signature)})
+	}
+}
+
+// called reports a call. A piece of one that has neither a name nor an id continues
+// the call before it.
+func (p *parts) called(call gjson.Result, signature string, r wire.Reader) {
+	id, name := call.Get("id").Str, call.Get("name").Str
+	if id != "" || name != "" {
+		p.run = run{number: p.run.number + 1}
+	}
+	r.Found(wire.Found{
+		Kind: wire.FoundCall, Choice: p.choice, Index: p.run.number, ID: id, Name: name,
+		Text: chatjson.ValueText(call.Get("args")), Raw: call.Raw, Signature: signature,
+	})
+}
+
+// said reads a text or a thought, and adds what the client gets of it. The upstream's
+// part itself goes on where its kind was said last. If nothing of its kind is said,
+// it goes on without its text, if it is signed.
+func (p *parts) said(v, text gjson.Result, thinks, signed bool, r wire.Reader) {
+	if p.run.thought != thinks {
+		p.run = run{p.run.number + 1, thinks}
+	}
+	said, f := chatjson.ValueText(text), wire.Found{Choice: p.choice, Index: p.run.number}
+	if f.Text = said; thinks {
+		f.Kind, f.Name = wire.FoundThought, thoughtMember
+	}
+	given := r.Found(f)
+	if p.last != nil && !thinks {
+		given = append(joined(given), p.last()...)
+		p.last = nil
+	}
+	if len(given) > 1 {
+		given = joined(given)
+	}
+	if len(said) == 0 && len(given) == 0 || len(given) == 1 && isThinking(given[0]) == thinks && bytes.Equal(given[0].Text, said) {
+		p.add(v.Raw)
+		return
+	}
+	p.changed = true
+	own := -1 // the last one of its kind
+	for i := range given {
+		if isThinking(given[i]) == thinks {
+			own = i
+		}
+	}
+	for i, g := range given {
+		if i == own {
+			p.rewrite(v, text, g.Text)
+		} else {
+			p.mint(g.Text, isThinking(g))
+		}
+	}
+	if signed && own < 0 {
+		p.rewrite(v, text, nil)
+	}
+}
+
+func isThinking(p wire.Part) bool { return p.Place == wire.Reasoning }
+
+// joined copies parts, which are valid only until the reader's next call. It joins
+// neighbours of one kind, and leaves out what is empty.
+func joined(given []wire.Part) (list []wire.Part) {
+	for _, g := range given {
+		switch n := len(list); {
+		case len(g.Text) == 0:
+		case n > 0 && isThinking(list[n-1]) == isThinking(g):
+			list[n-1].Text = append(list[n-1].Text, g.Text...)
+		default:
+			list = append(list, wire.Part{Place: g.Place, Text: bytes.Clone(g.Text)})
+		}
+	}
+	return list
+}
+
+// say adds parts of ours, for what was held.
+func (p *parts) say(given []wire.Part) {
+	for _, g := range joined(given) {
+		p.changed = true
+		p.mint(g.Text, isThinking(g))
+	}
+}
+
+// mint adds a part of ours.
+func (p *parts) mint(text []byte, thought bool) {
+	p.next()
+	p.out = appendPart(p.out, text, thought)
+}
+
+// rewrite adds the upstream's part with another text.
+func (p *parts) rewrite(v, text gjson.Result, with []byte) {
+	p.next()
+	at := text.Index - v.Index
+	p.out = append(p.out, v.Raw[:at]...)
+	p.out = jsontext.AppendVerbatim(p.out, with)
+	p.out = append(p.out, v.Raw[at+len(text.Raw):]...)
+}
+
+// add adds a part as it is.
+func (p *parts) add(raw string) {
+	p.next()
+	p.out = append(p.out, jsonedit.BytesOf(raw)...)
+}
+
+func (p *parts) next() {
+	if len(p.out) > 0 {
+		p.out = append(p.out, ',')
+	}
+}
