@@ -20,6 +20,7 @@ var judges = []judge{
 	{"ollama.chat", askOllamaChat, true},
 	{"ollama.generate", askOllamaGenerate, true},
 	{"anthropic.messages", askMessages, true},
+	{"gemini.generate", askGemini, true},
 }
 
 // failing are ways to request a stream. They return the SDK's error.
@@ -44,6 +45,7 @@ var failing = map[string]func(base, model string) error{
 	},
 	"ollama.chat":        failOllama,
 	"anthropic.messages": failMessages,
+	"gemini.generate":    failGemini,
 }
 
 func newOpenAI(base string) openai.Client {
