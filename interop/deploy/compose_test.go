@@ -96,9 +96,14 @@ func TestComposeServices(t *testing.T) {
 			t.Errorf("%s: health check %+v", name, s.HealthCheck)
 		}
 		for key, value := range s.Environment {
-			if value == nil || regexp.MustCompile(`(?i)token|secret|password|key`).MatchString(key) {
+			if value == nil || regexp.MustCompile(`(?i)token|secret|password|key`).MatchString(key) || strings.Contains(key, "CREDENTIALS") && !strings.HasPrefix(*value, "/run/secrets/") {
 				t.Errorf("%s: %s is in the environment, which is no place for a secret", name, key)
 			}
+		}
+	}
+	for name, c := range p.Secrets {
+		if made := strings.TrimPrefix(name, "objects-"); !strings.Contains(read(t, "compose.yaml"), "#") || !regexp.MustCompile(`(?m)^#.*\b`+made).MatchString(read(t, "compose.yaml")) || filepath.Base(c.File) != name {
+			t.Errorf("nothing says how %s is made", name)
 		}
 	}
 	if !p.Networks["back"].Internal || p.Services["valkey"].Networks["front"] != nil || len(p.Services["valkey"].Networks) != 1 {
@@ -139,7 +144,7 @@ func TestComposeGateways(t *testing.T) {
 		for _, secret := range s.Secrets {
 			mounted["/run/secrets/"+secret.Source] = true
 		}
-		for _, path := range settings.secrets() {
+		for _, path := range append(settings.secrets(), *s.Environment["AWS_SHARED_CREDENTIALS_FILE"]) {
 			if !mounted[path] {
 				t.Errorf("%s has no %s", name, path)
 			}

@@ -116,6 +116,9 @@ func TestSettings(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
+		if name == "compose" && !strings.Contains(string(out), "record-ship: s3://records/production") {
+			t.Errorf("the record goes nowhere:\n%s", out)
+		}
 		if !strings.Contains(string(out), filepath.Join(dir, "secrets", "shared-secret")) {
 			t.Errorf("%s: the checked settings have no secret:\n%s", name, out)
 		}
