@@ -47,7 +47,7 @@ func (f Fault) String() string { return f.URL + ": " + f.What }
 const (
 	maxObjects = 2_000_000 // besides heads
 	maxRecords = 512
-	// maxMemory bounds what a compressed object may ask for.
+	// maxWindow bounds the memory that a compressed object may ask for.
 	maxWindow = 32 << 20
 	// spare is the room of the disk that copies leave.
 	spare = 256 << 20
