@@ -20,6 +20,7 @@ const (
 	local    = kind(wire.EndpointLocal)
 	unread   = kind(wire.EndpointUnread)
 	stored   = kind(wire.EndpointStored)
+	results  = kind(wire.EndpointResults)
 	audio    = kind(wire.EndpointAudio)
 	own      = kind(wire.EndpointAudio + 1) // the gateway answers it
 	probe    = kind(wire.EndpointAudio + 2) // the gateway answers it, even without a token
@@ -159,7 +160,7 @@ func (e *endpoint) scope() Scope {
 
 // isModel reports whether an endpoint returns a model's text.
 func (e *endpoint) isModel() bool {
-	return e.kind == replies || e.kind == stored || e.kind == unread || e.kind == audio
+	return e.kind == replies || e.kind == stored || e.kind == results || e.kind == unread || e.kind == audio
 }
 
 // isOpen reports whether other machines may use an endpoint: what it returns belongs

@@ -44,7 +44,7 @@ func TestEndpoints(t *testing.T) {
 		}
 		want := map[string][4]int{ // on this machine, hidden there, for others, hidden and all passes
 			"replies": {200, 200, 200, 200}, "harmless": {200, 200, 200, 200}, "local": {200, 200, 404, 200},
-			"unread": {200, 403, 404, 403}, "stored": {200, 200, 404, 200}, "audio": {200, 403, 200, 403}, "own": {200, 200, 200, 200}, "probe": {200, 200, 200, 200},
+			"unread": {200, 403, 404, 403}, "stored": {200, 200, 404, 200}, "results": {200, 200, 404, 200}, "audio": {200, 403, 200, 403}, "own": {200, 200, 200, 200}, "probe": {200, 200, 200, 200},
 		}[e.Kind]
 		got := [4]int{
 			status(gateway.Config{}), status(gateway.Config{Routes: []gateway.Route{{Models: []string{"other"}, Display: gateway.DisplayHide}}}),
@@ -57,7 +57,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s %s without the token: %d", method, path, w.Code)
 		}
 		v.header = header("Connection", "Upgrade", "Upgrade", "websocket")
-		if w, reached := v.call(t, gateway.Config{}); slices.Contains([]string{"replies", "unread", "stored", "audio"}, e.Kind) && (w.Code != http.StatusUpgradeRequired || reached != nil) {
+		if w, reached := v.call(t, gateway.Config{}); slices.Contains([]string{"replies", "unread", "stored", "results", "audio"}, e.Kind) && (w.Code != http.StatusUpgradeRequired || reached != nil) {
 			t.Errorf("%s %s as a WebSocket: %d", method, path, w.Code)
 		}
 	}

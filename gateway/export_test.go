@@ -61,7 +61,7 @@ type Endpoint struct {
 
 // Endpoints returns the table.
 func Endpoints() []Endpoint {
-	kinds := map[kind]string{replies: "replies", harmless: "harmless", local: "local", unread: "unread", stored: "stored", audio: "audio", own: "own", probe: "probe"}
+	kinds := map[kind]string{replies: "replies", harmless: "harmless", local: "local", unread: "unread", stored: "stored", results: "results", audio: "audio", own: "own", probe: "probe"}
 	var list []Endpoint
 	for _, e := range endpoints {
 		list = append(list, Endpoint{e.methods, e.path, kinds[e.kind], e.codec})

@@ -14,7 +14,7 @@ import (
 // A passage is an exchange whose content is not read.
 type passage struct {
 	activity
-	overlook func(resp *http.Response)
+	overlook func(resp *http.Response) error
 	ctx      context.Context
 	late     atomic.Bool // the request's body arrived too late
 }
@@ -49,7 +49,16 @@ func (g *Handler) pass(w http.ResponseWriter, r *http.Request, e endpoint) {
 	}
 	defer hold.leave()
 	p := &passage{activity: activity{began: time.Now()}}
-	p.overlook = func(resp *http.Response) { g.engine.overlook(r, e, resp) }
+	p.overlook = func(resp *http.Response) error {
+		if e.kind == results {
+			return g.engine.readResults(r, &e, resp, hold)
+		}
+		g.engine.overlook(r, e, resp)
+		return nil
+	}
+	if e.kind == results {
+		wholeFile(r)
+	}
 	ctx, cancel := context.WithCancelCause(fewInformational(context.WithValue(r.Context(), passageKey{}, p)))
 	defer cancel(nil)
 	p.ctx = ctx
@@ -105,13 +114,16 @@ func (u *uploading) Read(p []byte) (int, error) {
 }
 
 // modify lets the watch see what moves in the response.
-func (p *passage) modify(resp *http.Response) {
+func (p *passage) modify(resp *http.Response) error {
 	if both, ok := resp.Body.(io.ReadWriteCloser); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body = &watchedConn{both, &p.activity}
-		return
+		return nil
 	}
-	p.overlook(resp)
+	if err := p.overlook(resp); err != nil {
+		return err
+	}
 	resp.Body = &passing{resp.Body, &p.activity}
+	return nil
 }
 
 // A passing body notes whom the exchange waits for: the upstream while the body is

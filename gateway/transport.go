@@ -40,7 +40,7 @@ func (t *Transport) Learned() *Learned { return t.engine.learned }
 // endpoint returns where a request goes, and whether its reply is read.
 func (t *Transport) endpoint(r *http.Request) (e endpoint, read bool, err error) {
 	e = look(segmentsOf(r.URL.Path), func(e *endpoint) bool { return e.takes(r.Method) }).endpoint
-	if (e.kind == unread || e.kind == audio) && t.hides {
+	if (e.kind == unread || e.kind == results || e.kind == audio) && t.hides {
 		return e, false, errors.New("reasoning is hidden, and the gateway does not read what this route returns")
 	}
 	return e, e.read(r.Method) != nil && (e.kind == stored || r.Body != nil), nil

@@ -81,7 +81,7 @@ func modify(resp *http.Response) error {
 		return x.replied(resp)
 	}
 	if p := passageOf(resp.Request.Context()); p != nil {
-		p.modify(resp)
+		return p.modify(resp)
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type Provider struct {
 	// Template says how its servers show the chat template of a model; nil if they do
 	// not.
 	Template *Template
+	// Batch says how the results of its batches are written; nil if they are not read.
+	Batch *Batch
 	// ReadPath adds to a request what the path says that it was sent to: a model, or
 	// that the reply is streamed. If nil, paths say nothing.
 	ReadPath func(path string, q *Request)
@@ -51,8 +53,24 @@ const (
 	EndpointLocal                        // changes the server or shows its settings: only for the machine itself
 	EndpointUnread                       // returns a model's text, which no codec reads
 	EndpointStored                       // returns a reply made earlier, which a codec reads: only for the machine itself
+	EndpointResults                      // returns a file, which may have the results of a batch: only for the machine itself
 	EndpointAudio                        // returns what was said in the request's sound, as text that no codec reads
 )
+
+// A Batch says how the results of a batch of requests are written: as a file of JSON
+// Lines, with an object for each request. Each has the custom_id of its request.
+type Batch struct {
+	// Reply is the path of the reply in a line.
+	Reply string
+	// Codecs may read the reply. The first that it fits does.
+	Codecs []BatchCodec
+}
+
+// A BatchCodec reads the replies in a batch that have a member, at the path Has.
+type BatchCodec struct {
+	Has   string
+	Codec Codec
+}
 
 // A Template is a request that shows the chat template of a model.
 type Template struct {

@@ -9,9 +9,14 @@ import (
 
 // Provider is OpenAI, and all servers with its APIs.
 var Provider = &wire.Provider{
-	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, ReadPath: deployment,
+	Name: "openai", Codecs: []wire.Codec{Chat, Completions, responses.Codec}, Endpoints: endpoints, ReadPath: deployment, Batch: batch,
 	Template: &wire.Template{Method: "GET", Path: "/props", Member: "chat_template"}, // of llama.cpp's server
 }
+
+// https://platform.openai.com/docs/api-reference/batch/request-output
+var batch = &wire.Batch{Reply: "response.body", Codecs: []wire.BatchCodec{
+	{Has: "choices.0.message", Codec: Chat}, {Has: "choices", Codec: Completions}, {Has: "output", Codec: responses.Codec},
+}}
 
 // deployment adds the model that a path names, as Azure's paths do. The request's
 // body may name another.
@@ -63,7 +68,8 @@ var endpoints = []wire.Endpoint{
 	{Path: "/v1/conversations/{...}", Kind: wire.EndpointUnread, Codec: responses.Codec},
 	{Path: "/v1/batches", Kind: wire.EndpointUnread},
 	{Path: "/v1/batches/{...}", Kind: wire.EndpointUnread},
-	{Path: "/v1/files/{}/content", Kind: wire.EndpointUnread},
+	{Methods: "GET", Path: "/v1/files/{}/content", Kind: wire.EndpointResults, Codec: Chat},
+	{Methods: "GET", Path: "/files/{}/content", Kind: wire.EndpointResults, Codec: Chat},
 	{Path: "/v1/containers/{...}", Kind: wire.EndpointUnread},
 	{Path: "/v1/threads", Kind: wire.EndpointUnread},
 	{Path: "/v1/threads/{...}", Kind: wire.EndpointUnread},

@@ -195,6 +195,15 @@ func (h *hiding) isReply(root gjson.Result) bool {
 		slices.ContainsFunc(h.shows.Needs, func(name string) bool { return root.Get(name).Exists() })
 }
 
+// Of returns what is shown of some JSON; ok is false if nothing is.
+func (s *Value) Of(data []byte) (shown []byte, ok bool) {
+	edits, keep, err := s.prune(nil, jsonedit.Parse(data), gjson.Result{})
+	if err != nil || !keep {
+		return nil, false
+	}
+	return jsonedit.Splice(nil, data, edits), true
+}
+
 // Error returns what is shown of the body of a response that is an error; ok is
 // false if it is not an error in any API's form.
 func Error(body []byte) (shown []byte, ok bool) {
