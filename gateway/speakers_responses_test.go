@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"github.com/tidwall/gjson"
+	"strings"
 
 	"github.com/sotto-llm/sotto"
 	"github.com/sotto-llm/sotto/gateway"
@@ -21,7 +22,11 @@ var responsesSpeaker = speaker{
 		return responsesFinish(text, responsesStatus(end), responsesEnds[end])
 	},
 	whole: func(text string, end sotto.End) string {
-		return responsesBody(responsesEnds[end], responsesItem(responsesStatus(end), responsesPart(text)), text)
+		how := responsesEnds[end]
+		if end == sotto.EndUnknown { // one that is under way is read as one that broke off
+			how = strings.Replace(how, `"in_progress"`, "null", 1)
+		}
+		return responsesBody(how, responsesItem(responsesStatus(end), responsesPart(text)), text)
 	},
 	hear: hearResponses,
 }
