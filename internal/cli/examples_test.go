@@ -59,6 +59,8 @@ func TestExamples(t *testing.T) {
 		switch {
 		case strings.HasPrefix(folder, "deploy"): // interop/deploy tests them
 			continue
+		case folder == "batch/": // TestBatchExamples, and interop/deploy
+			continue
 		case folder == "gateway/" || file == "compose/sotto.yaml":
 			gateways++
 			args = []string{"serve", "--config", name, "--check"}
@@ -81,6 +83,39 @@ func TestExamples(t *testing.T) {
 	}
 	if gateways != 7 {
 		t.Errorf("%d configurations of gateways: %q", gateways, files)
+	}
+}
+
+// TestBatchExamples: the scripts are ones that bash and Python can read, and the command
+// in each has flags that sotto knows. .ci/long runs two of them.
+func TestBatchExamples(t *testing.T) {
+	for file, check := range map[string][]string{
+		"slurm.sh": {"bash", "-n"}, "parallel.sh": {"bash", "-n"},
+		"ray_shards.py":   {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
+		"spark_pipe.py":   {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
+		"kubernetes.yaml": nil,
+	} {
+		name := filepath.Join(exampleFolder, "batch", file)
+		if len(check) > 0 {
+			if _, err := exec.LookPath(check[0]); err != nil {
+				t.Logf("%s is not checked: %v", file, err)
+			} else if out, err := exec.Command(check[0], append(check[1:], name)...).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", file, err, out)
+			}
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flag := range []string{"--task", "--jsonl", "--k", "--shard", "--output"} {
+			if !strings.Contains(string(text), flag) {
+				t.Errorf("%s has no %s", file, flag)
+			}
+		}
+	}
+	dir := t.TempDir() // those flags
+	if status, _, errs := runWith(nil, "score", "--task", "math", "--jsonl", "--k", "--group-field", "id", "--shard", "0/400", "--output", filepath.Join(dir, "out"), writeFile(t, "in.jsonl", `{"id":1,"gold":"4","raw":"4"}`)); status != 0 {
+		t.Error(errs)
 	}
 }
 
