@@ -91,8 +91,8 @@ func TestExamples(t *testing.T) {
 func TestBatchExamples(t *testing.T) {
 	for file, check := range map[string][]string{
 		"slurm.sh": {"bash", "-n"}, "parallel.sh": {"bash", "-n"},
-		"ray_shards.py":   {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
-		"spark_pipe.py":   {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
+		"ray_shards.py": {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
+		"spark_pipe.py": {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
 	} {
 		name := filepath.Join(exampleFolder, "batch", file)
 		if _, err := exec.LookPath(check[0]); err != nil {
